@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// EnvPrefix begins the name of every environment variable that sets a flag.
+const EnvPrefix = "ULLAGE_"
+
+// EnvName returns the environment variable that sets the named flag:
+// "sync-interval" is ULLAGE_SYNC_INTERVAL.
+func EnvName(flagName string) string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
+}
+
+// Parse sets the flags of fs from args and, for those that args leave alone,
+// from the environment, which lookup reads (os.LookupEnv). It does not stop at
+// the first bad value: it returns one error for each, so that a user mends
+// them all at once. [flag.ErrHelp] is among them when help was asked for.
+// Arguments that are no flags are left in fs.Args.
+func Parse(fs *flag.FlagSet, args []string, lookup func(string) (string, bool)) []error {
+	fs.Init(fs.Name(), flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	var bad []error
+	for {
+		err := fs.Parse(args)
+		if err == nil {
+			break
+		}
+		bad = append(bad, twoDashes(err))
+		if errors.Is(err, flag.ErrHelp) {
+			return bad
+		}
+		// The flag package has already stepped over the bad flag.
+		args = fs.Args()
+	}
+	return append(bad, parseEnv(fs, lookup)...)
+}
+
+func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	var bad []error
+	fs.VisitAll(func(f *flag.Flag) {
+		name := EnvName(f.Name)
+		text, ok := lookup(name)
+		if !ok || given[f.Name] {
+			return
+		}
+		if err := fs.Set(f.Name, text); err != nil {
+			bad = append(bad, fmt.Errorf("invalid value %q for %s: %w", text, name, err))
+		}
+	})
+	return bad
+}
+
+// twoDashes spells the flag in an error of the flag package as our help does.
+func twoDashes(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	text := err.Error()
+	for _, before := range []string{"for flag -", "not defined: -", "argument: -"} {
+		text = strings.Replace(text, before, before+"-", 1)
+	}
+	text = strings.Replace(text, "for flag --", "for --", 1)
+	text = strings.Replace(text, "flag provided but not defined: ", "unknown flag ", 1)
+	return errors.New(text)
+}
+
+// A Row describes one flag for a help text or a reference table.
+type Row struct {
+	Flag    string // with its dashes and its placeholder: "--source DIR"
+	Default string // empty where there is none
+	Env     string
+	Usage   string
+}
+
+// Rows describes the flags of fs in lexical order. The placeholder of a flag
+// is the back-quoted word in its usage, as in the flag package.
+func Rows(fs *flag.FlagSet) []Row {
+	var rows []Row
+	fs.VisitAll(func(f *flag.Flag) {
+		placeholder, usage := flag.UnquoteUsage(f)
+		r := Row{Flag: "--" + f.Name, Default: f.DefValue, Env: EnvName(f.Name), Usage: usage}
+		if placeholder != "" {
+			r.Flag += " " + placeholder
+		}
+		rows = append(rows, r)
+	})
+	return rows
+}
+
+// PrintFlags writes a help text for the flags of fs.
+func PrintFlags(w io.Writer, fs *flag.FlagSet) {
+	for _, r := range Rows(fs) {
+		fmt.Fprintf(w, "  %s\n      %s", r.Flag, strings.ReplaceAll(r.Usage, "\n", "\n      "))
+		if r.Default != "" && r.Default != "false" {
+			fmt.Fprintf(w, " (default %s)", r.Default)
+		}
+		fmt.Fprintln(w)
+	}
+}

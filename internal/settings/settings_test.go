@@ -1,0 +1,100 @@
+package settings
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseSize(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Size
+		back string
+	}{
+		{"0", 0, "0"},
+		{"4096", 4096, "4Ki"},
+		{"4097", 4097, "4097"},
+		{"64Mi", 64 * Mi, "64Mi"},
+		{"1.5Gi", 1536 * Mi, "1536Mi"},
+		{"2k", 2000, "2000"},
+		{"1M", 1e6, "1000000"},
+		{"7Ti", 7 << 40, "7Ti"},
+	} {
+		got, err := ParseSize(c.text)
+		if err != nil || got != c.want || got.String() != c.back {
+			t.Errorf("ParseSize(%q) = %d (%s), %v; want %d (%s)", c.text, got, got, err, c.want, c.back)
+		}
+	}
+}
+
+func TestParseSizeRefuses(t *testing.T) {
+	for _, text := range []string{"", "Mi", "-1", "-1Mi", "1e3", "inf", "0x10", "64MB", "64 Mi", "9999999Ti", "1..2", "nan"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
+		}
+	}
+}
+
+func FuzzParseSize(f *testing.F) {
+	for _, s := range []string{"64Mi", "1.5Gi", "-1", "1e9", "9223372036854775807"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ParseSize(text)
+		if err != nil {
+			return
+		}
+		if v < 0 {
+			t.Fatalf("ParseSize(%q) = %d", text, v)
+		}
+		if back, err := ParseSize(v.String()); err != nil || back != v {
+			t.Fatalf("%q → %d → %q → %d, %v", text, v, v, back, err)
+		}
+	})
+}
+
+func newSet() (*flag.FlagSet, *Size, *time.Duration) {
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	size := 4 * Mi
+	fs.Var(&size, "queue", "memory of the `SIZE`")
+	d := fs.Duration("sync-interval", time.Second, "commit every `DURATION`")
+	return fs, &size, d
+}
+
+func TestFlagBeatsEnvironmentBeatsDefault(t *testing.T) {
+	fs, size, d := newSet()
+	env := map[string]string{"ULLAGE_QUEUE": "1Mi", "ULLAGE_SYNC_INTERVAL": "3s"}
+	bad := Parse(fs, []string{"--queue", "2Mi"}, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	if len(bad) != 0 || *size != 2*Mi || *d != 3*time.Second {
+		t.Fatalf("queue %s, interval %s, errors %v", size, d, bad)
+	}
+}
+
+func TestEveryBadValueIsReportedAtOnce(t *testing.T) {
+	fs, _, _ := newSet()
+	env := map[string]string{"ULLAGE_SYNC_INTERVAL": "often"}
+	bad := Parse(fs, []string{"--queue=lots", "--nonsense", "--queue"}, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	text := errors.Join(bad...).Error()
+	for _, want := range []string{`"lots"`, "for --queue", "unknown flag --nonsense", "needs an argument: --queue", "ULLAGE_SYNC_INTERVAL"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if len(bad) != 4 {
+		t.Errorf("%d errors, want 4:\n%s", len(bad), text)
+	}
+}
+
+func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
+	fs, _, _ := newSet()
+	var b strings.Builder
+	PrintFlags(&b, fs)
+	for _, want := range []string{"--queue SIZE", "(default 4Mi)", "--sync-interval DURATION", "(default 1s)"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
