@@ -1,0 +1,164 @@
+package queue
+
+import "sync"
+
+// A Chunk is a run of bytes in the queue and the producer's description of it.
+type Chunk[M any] struct {
+	Data []byte
+	Meta M
+}
+
+// Queue is the ring. Create one with [New].
+type Queue[M any] struct {
+	space chan struct{} // capacity 1: room was made
+	ready chan struct{} // capacity 1: there is something to take
+
+	mu     sync.Mutex
+	buf    []byte
+	chunks []Chunk[M] // ring of descriptions
+	starts []int      // offset in buf of each chunk
+	first  int        // index in chunks of the oldest one
+	count  int        // chunks held
+	head   int        // offset in buf of the oldest chunk
+	tail   int        // offset in buf behind the newest chunk
+	bytes  int        // sum of the chunks' lengths
+	wake   int        // Ready is signalled when bytes reach this
+	area   int        // offset in buf of the reservation
+}
+
+// New returns a queue of the given capacity in bytes that holds at most
+// maxChunks chunks. Ready is signalled when the queue stops being empty and
+// again when wake bytes have gathered, and not for each chunk in between, so
+// that a consumer who wants large batches is not woken for small ones.
+func New[M any](capacity, maxChunks, wake int) *Queue[M] {
+	return &Queue[M]{
+		space:  make(chan struct{}, 1),
+		ready:  make(chan struct{}, 1),
+		buf:    make([]byte, capacity),
+		chunks: make([]Chunk[M], maxChunks),
+		starts: make([]int, maxChunks),
+		wake:   wake,
+	}
+}
+
+// Reserve returns a contiguous area of n bytes for the producer to fill, or
+// nil when there is no room for it now. The area stays the producer's until
+// its next Reserve or Push; nothing needs to be undone if it is not used.
+func (q *Queue[M]) Reserve(n int) []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count == len(q.chunks) {
+		return nil
+	}
+	if q.count == 0 {
+		// Starting over at 0 keeps the touched memory small while traffic is.
+		q.head, q.tail = 0, 0
+	}
+	wrapped := q.count > 0 && q.tail <= q.head
+	switch {
+	case wrapped && q.head-q.tail >= n, !wrapped && len(q.buf)-q.tail >= n:
+		q.area = q.tail
+	case !wrapped && q.head >= n:
+		q.area = 0
+	default:
+		return nil
+	}
+	return q.buf[q.area : q.area+n : q.area+n]
+}
+
+// Push appends the first n bytes of the reserved area, n > 0, as one chunk.
+func (q *Queue[M]) Push(n int, meta M) {
+	q.mu.Lock()
+	if q.count == 0 {
+		q.head = q.area
+	}
+	at := (q.first + q.count) % len(q.chunks)
+	q.chunks[at] = Chunk[M]{Data: q.buf[q.area : q.area+n : q.area+n], Meta: meta}
+	q.starts[at] = q.area
+	q.count++
+	q.tail = q.area + n
+	before := q.bytes
+	q.bytes += n
+	due := before == 0 || before < q.wake && q.bytes >= q.wake
+	q.mu.Unlock()
+	if due {
+		signal(q.ready)
+	}
+}
+
+// Peek appends to dst the oldest chunks, in order, as many as fit in max
+// bytes and at least one if there is any, and returns it. The chunks stay in
+// the queue, and their bytes valid, until Release.
+func (q *Queue[M]) Peek(dst []Chunk[M], max int) []Chunk[M] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	total := 0
+	for i := range q.count {
+		c := q.chunks[(q.first+i)%len(q.chunks)]
+		if total += len(c.Data); i > 0 && total > max {
+			break
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// Release gives back the n oldest chunks.
+func (q *Queue[M]) Release(n int) {
+	q.mu.Lock()
+	for range n {
+		q.bytes -= len(q.chunks[q.first].Data)
+		q.chunks[q.first] = Chunk[M]{}
+		q.first = (q.first + 1) % len(q.chunks)
+		q.count--
+	}
+	if q.count > 0 {
+		q.head = q.starts[q.first]
+	}
+	q.mu.Unlock()
+	signal(q.space)
+}
+
+// Reset discards everything. Neither side may use a chunk or an area that it
+// got before.
+func (q *Queue[M]) Reset() {
+	q.mu.Lock()
+	clear(q.chunks)
+	q.first, q.count, q.head, q.tail, q.bytes = 0, 0, 0, 0, 0
+	q.mu.Unlock()
+	signal(q.space)
+}
+
+// Space is signalled after Release and Reset. One signal may stand for
+// several of them.
+func (q *Queue[M]) Space() <-chan struct{} { return q.space }
+
+// Ready is signalled as New says.
+func (q *Queue[M]) Ready() <-chan struct{} { return q.ready }
+
+// Bytes returns how many bytes are queued.
+func (q *Queue[M]) Bytes() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes
+}
+
+// Capacity returns the size of the ring in bytes.
+func (q *Queue[M]) Capacity() int { return len(q.buf) }
+
+// Front returns the description of the oldest chunk.
+func (q *Queue[M]) Front() (meta M, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count == 0 {
+		return meta, false
+	}
+	return q.chunks[q.first].Meta, true
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}

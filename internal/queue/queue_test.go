@@ -1,0 +1,165 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+func push(t *testing.T, q *Queue[int], text string, meta int) bool {
+	t.Helper()
+	area := q.Reserve(len(text))
+	if area == nil {
+		return false
+	}
+	copy(area, text)
+	q.Push(len(text), meta)
+	return true
+}
+
+func TestChunksComeOutInOrderAndWhole(t *testing.T) {
+	q := New[int](16, 8, 16)
+	for i, s := range []string{"abc", "defgh", "ij"} {
+		if !push(t, q, s, i) {
+			t.Fatalf("no room for %q", s)
+		}
+	}
+	got := q.Peek(nil, 8)
+	if len(got) != 2 || string(got[0].Data) != "abc" || string(got[1].Data) != "defgh" || got[1].Meta != 1 {
+		t.Fatalf("peeked %v", got)
+	}
+	q.Release(2)
+	if m, ok := q.Front(); !ok || m != 2 || q.Bytes() != 2 {
+		t.Fatalf("front %d, %v, %d bytes", m, ok, q.Bytes())
+	}
+}
+
+func TestPeekTakesOneChunkThatIsLargerThanAsked(t *testing.T) {
+	q := New[int](16, 8, 16)
+	push(t, q, "0123456789", 0)
+	if got := q.Peek(nil, 4); len(got) != 1 || len(got[0].Data) != 10 {
+		t.Fatalf("peeked %v", got)
+	}
+}
+
+func TestFullQueueRefusesAndSaysWhenThereIsSpace(t *testing.T) {
+	q := New[int](10, 8, 10)
+	push(t, q, "0123456", 0)
+	if q.Reserve(4) != nil {
+		t.Fatal("reserved 4 of the 3 bytes left")
+	}
+	if q.Reserve(3) == nil {
+		t.Fatal("3 bytes are left")
+	}
+	q.Release(1)
+	<-q.Space()
+	if q.Reserve(10) == nil {
+		t.Fatal("an empty queue has room for its capacity")
+	}
+}
+
+func TestNumberOfChunksIsBounded(t *testing.T) {
+	q := New[int](100, 2, 100)
+	push(t, q, "a", 0)
+	push(t, q, "b", 1)
+	if q.Reserve(1) != nil {
+		t.Fatal("a third chunk was taken")
+	}
+}
+
+func TestReadyIsSignalledWhenNoLongerEmptyAndWhenEnoughHasGathered(t *testing.T) {
+	q := New[int](100, 10, 5)
+	signalled := func() bool {
+		select {
+		case <-q.Ready():
+			return true
+		default:
+			return false
+		}
+	}
+	for i, want := range []bool{true, false, true, false} { // 2, 4, 6, 8 bytes
+		push(t, q, "xx", i)
+		if got := signalled(); got != want {
+			t.Errorf("after push %d: signalled %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestResetEmptiesTheQueue(t *testing.T) {
+	q := New[int](10, 4, 10)
+	push(t, q, "0123456789", 0)
+	q.Reset()
+	if _, ok := q.Front(); ok || q.Bytes() != 0 || q.Reserve(10) == nil {
+		t.Fatal("the queue is not empty")
+	}
+}
+
+// TestRingAgainstModel drives the ring with random sizes and compares what
+// comes out with a plain slice of slices.
+func TestRingAgainstModel(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		q := New[int](64, 5, 32)
+		var model [][]byte
+		for n := range 500 {
+			if rng.IntN(2) == 0 {
+				size := 1 + rng.IntN(32)
+				area := q.Reserve(size)
+				if area == nil {
+					continue
+				}
+				for i := range area {
+					area[i] = byte(n)
+				}
+				keep := 1 + rng.IntN(size)
+				model = append(model, bytes.Clone(area[:keep]))
+				q.Push(keep, n)
+				continue
+			}
+			got := q.Peek(nil, rng.IntN(64))
+			for i, c := range got {
+				if !bytes.Equal(c.Data, model[i]) {
+					t.Fatalf("seed %d: chunk %d is %v, want %v", seed, i, c.Data, model[i])
+				}
+			}
+			if len(got) > 0 {
+				k := rng.IntN(len(got) + 1)
+				q.Release(k)
+				model = model[k:]
+			}
+		}
+	}
+}
+
+func TestProducerAndConsumerRunConcurrently(t *testing.T) {
+	const total = 20000
+	q := New[uint32](1<<12, 64, 1<<10)
+	go func() {
+		for i := uint32(0); i < total; {
+			area := q.Reserve(8 + int(i%100))
+			if area == nil {
+				<-q.Space()
+				continue
+			}
+			binary.LittleEndian.PutUint32(area, i)
+			q.Push(len(area), i)
+			i++
+		}
+	}()
+	var got []Chunk[uint32]
+	for want := uint32(0); want < total; {
+		got = q.Peek(got[:0], 1<<11)
+		if len(got) == 0 {
+			<-q.Ready()
+			continue
+		}
+		for _, c := range got {
+			if v := binary.LittleEndian.Uint32(c.Data); v != want || c.Meta != want {
+				t.Fatalf("got %d (%d), want %d", v, c.Meta, want)
+			}
+			want++
+		}
+		q.Release(len(got))
+	}
+}
