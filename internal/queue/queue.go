@@ -6,6 +6,7 @@ import "sync"
 type Chunk[M any] struct {
 	Data []byte
 	Meta M
+	at   int // offset in the ring
 }
 
 // Queue is the ring. Create one with [New].
@@ -16,7 +17,6 @@ type Queue[M any] struct {
 	mu     sync.Mutex
 	buf    []byte
 	chunks []Chunk[M] // ring of descriptions
-	starts []int      // offset in buf of each chunk
 	first  int        // index in chunks of the oldest one
 	count  int        // chunks held
 	head   int        // offset in buf of the oldest chunk
@@ -36,7 +36,6 @@ func New[M any](capacity, maxChunks, wake int) *Queue[M] {
 		ready:  make(chan struct{}, 1),
 		buf:    make([]byte, capacity),
 		chunks: make([]Chunk[M], maxChunks),
-		starts: make([]int, maxChunks),
 		wake:   wake,
 	}
 }
@@ -73,8 +72,7 @@ func (q *Queue[M]) Push(n int, meta M) {
 		q.head = q.area
 	}
 	at := (q.first + q.count) % len(q.chunks)
-	q.chunks[at] = Chunk[M]{Data: q.buf[q.area : q.area+n : q.area+n], Meta: meta}
-	q.starts[at] = q.area
+	q.chunks[at] = Chunk[M]{Data: q.buf[q.area : q.area+n : q.area+n], Meta: meta, at: q.area}
 	q.count++
 	q.tail = q.area + n
 	before := q.bytes
@@ -103,6 +101,22 @@ func (q *Queue[M]) Peek(dst []Chunk[M], max int) []Chunk[M] {
 	return dst
 }
 
+// Span returns the bytes of consecutive chunks as one slice, if they lie side
+// by side in the ring, as those of one busy file do.
+func (q *Queue[M]) Span(chunks []Chunk[M]) (data []byte, ok bool) {
+	if len(chunks) == 0 {
+		return nil, true
+	}
+	end := chunks[0].at
+	for _, c := range chunks {
+		if c.at != end {
+			return nil, false
+		}
+		end += len(c.Data)
+	}
+	return q.buf[chunks[0].at:end:end], true
+}
+
 // Release gives back the n oldest chunks.
 func (q *Queue[M]) Release(n int) {
 	q.mu.Lock()
@@ -113,7 +127,7 @@ func (q *Queue[M]) Release(n int) {
 		q.count--
 	}
 	if q.count > 0 {
-		q.head = q.starts[q.first]
+		q.head = q.chunks[q.first].at
 	}
 	q.mu.Unlock()
 	signal(q.space)

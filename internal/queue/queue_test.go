@@ -86,6 +86,21 @@ func TestReadyIsSignalledWhenNoLongerEmptyAndWhenEnoughHasGathered(t *testing.T)
 	}
 }
 
+func TestSpanJoinsChunksThatLieSideBySide(t *testing.T) {
+	q := New[int](10, 8, 10)
+	push(t, q, "abcd", 0)
+	push(t, q, "efg", 1)
+	if data, ok := q.Span(q.Peek(nil, 10)); !ok || string(data) != "abcdefg" {
+		t.Fatalf("span %q, %v", data, ok)
+	}
+	q.Release(1)
+	push(t, q, "hij", 2)
+	push(t, q, "klm", 3) // at the beginning of the ring
+	if data, ok := q.Span(q.Peek(nil, 10)); ok {
+		t.Fatalf("chunks on both sides of the ring's end were joined: %q", data)
+	}
+}
+
 func TestResetEmptiesTheQueue(t *testing.T) {
 	q := New[int](10, 4, 10)
 	push(t, q, "0123456789", 0)

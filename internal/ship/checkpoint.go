@@ -1,0 +1,229 @@
+package ship
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// A checkpoint slot is one line of text, then as many bytes of JSON:
+//
+//	ullage-checkpoint 1 <length of the JSON> <HMAC-SHA-256 of it, hex>\n
+//
+// Whatever follows is what an earlier, longer state left.
+const (
+	slotHeader   = "ullage-checkpoint 1 %d %64s\n"
+	slotMaxBytes = 4 << 20 // more is no checkpoint of ours: 4,096 files take 1 MiB
+	slotReserve  = 16 << 10
+)
+
+var slotNames = [2]string{"checkpoint-0", "checkpoint-1"}
+
+// Reasons why a slot was not used; label values of ullage_checkpoint_invalid_total.
+var (
+	errSlotTorn   = errors.New("torn")
+	errSlotForged = errors.New("forged")
+	errSlotOther  = errors.New("unreadable")
+)
+
+type state struct {
+	Seq     uint64        `json:"seq"`
+	Streams []streamState `json:"streams"`
+	Files   []fileState   `json:"files"`
+}
+
+type streamState struct {
+	Name string       `json:"name"`
+	Mark segment.Mark `json:"mark"`
+}
+
+type fileState struct {
+	tail.Identity
+	Stream string `json:"stream"`
+	tail.Position
+}
+
+// checkpoint is the pair of slots. Its methods may be called concurrently.
+type checkpoint struct {
+	key []byte
+
+	mu    sync.Mutex
+	dir   *os.File // the state directory; nil while there is none
+	slots [2]*os.File
+	size  [2]int64 // reserved
+	seq   uint64
+	buf   bytes.Buffer
+}
+
+func newCheckpoint(key []byte) *checkpoint { return &checkpoint{key: key} }
+
+// attach uses the state directory from now on, or none.
+func (c *checkpoint) attach(dir *os.File) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, f := range c.slots {
+		if f != nil {
+			f.Close()
+		}
+		c.slots[i], c.size[i] = nil, 0
+	}
+	c.dir = dir
+}
+
+// load returns the newest valid state. ok is false when there is none; invalid
+// has one error for each slot that is there and is not valid.
+func (c *checkpoint) load() (st state, ok bool, invalid []error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range slotNames {
+		got, err := c.read(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			invalid = append(invalid, fmt.Errorf("checkpoint slot %s: %w", name, err))
+		case !ok || got.Seq > st.Seq:
+			st, ok = got, true
+		}
+	}
+	c.seq = st.Seq
+	return st, ok, invalid
+}
+
+func (c *checkpoint) read(name string) (st state, err error) {
+	f, err := c.open(name, unix.O_RDONLY)
+	if err != nil {
+		return st, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return st, fmt.Errorf("%w: stat: %w", errSlotOther, err)
+	}
+	data := make([]byte, min(info.Size(), slotMaxBytes))
+	n, err := f.ReadAt(data, 0)
+	if err != nil && err != io.EOF {
+		return st, fmt.Errorf("%w: %w", errSlotOther, err)
+	}
+	line, body, _ := bytes.Cut(data[:n], []byte("\n"))
+	var length int
+	var sum string
+	if _, err := fmt.Sscanf(string(line[:min(len(line), 128)])+"\n", slotHeader, &length, &sum); err != nil || length < 0 || length > len(body) {
+		return st, fmt.Errorf("%w: no such header or length", errSlotTorn)
+	}
+	body = body[:length]
+	if want, err := hex.DecodeString(sum); err != nil || !hmac.Equal(want, c.sum(body)) {
+		return st, fmt.Errorf("%w: the code does not authenticate it", errSlotForged)
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&st); err != nil {
+		return st, fmt.Errorf("%w: %w", errSlotOther, err)
+	}
+	return st, nil
+}
+
+func (c *checkpoint) sum(body []byte) []byte {
+	m := hmac.New(sha256.New, c.key)
+	m.Write(body)
+	return m.Sum(nil)
+}
+
+// open opens a slot that is a regular file with one name, and nothing else.
+func (c *checkpoint) open(name string, flags int) (*os.File, error) {
+	if c.dir == nil {
+		return nil, fmt.Errorf("open %s: the source is missing: %w", name, os.ErrNotExist)
+	}
+	fd, err := unix.Openat(int(c.dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
+	if err == unix.ENOENT {
+		return nil, os.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: open: %w", errSlotOther, err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+		f.Close()
+		return nil, fmt.Errorf("%w: not a regular file with one name", errSlotOther)
+	}
+	return f, nil
+}
+
+// save writes st into the older slot. When it returns nil, a restart finds
+// this state; when it fails, a restart finds this one or the one before.
+func (c *checkpoint) save(st state) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.Seq = c.seq + 1
+	body, err := json.Marshal(st)
+	if err != nil {
+		return fmt.Errorf("encode checkpoint: %w", err)
+	}
+	c.buf.Reset()
+	fmt.Fprintf(&c.buf, slotHeader, len(body), hex.EncodeToString(c.sum(body)))
+	c.buf.Write(body)
+	slot := int(st.Seq % 2)
+	if err := c.reserve(slot, int64(c.buf.Len())); err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	if _, err := c.slots[slot].WriteAt(c.buf.Bytes(), 0); err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	c.seq = st.Seq
+	return nil
+}
+
+// reserve makes sure that the slot is a file of ours that still has its name,
+// with memory for at least n bytes, so that writing them cannot fail on a full
+// tmpfs.
+func (c *checkpoint) reserve(slot int, n int64) error {
+	var st unix.Stat_t
+	if f := c.slots[slot]; f != nil && (unix.Fstat(int(f.Fd()), &st) != nil || st.Nlink != 1) {
+		f.Close()
+		c.slots[slot], c.size[slot] = nil, 0
+	}
+	if c.slots[slot] == nil {
+		f, err := c.open(slotNames[slot], unix.O_RDWR)
+		if err != nil && c.dir != nil {
+			// Whatever stands there is not a slot: make room for one.
+			unix.Unlinkat(int(c.dir.Fd()), slotNames[slot], 0)
+			f, err = c.open(slotNames[slot], unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+		}
+		if err != nil {
+			return err
+		}
+		c.slots[slot] = f
+	}
+	if want := (n + slotReserve) / slotReserve * slotReserve; want > c.size[slot] {
+		// Twice what is needed now, so that growing is rare.
+		if err := unix.Fallocate(int(c.slots[slot].Fd()), 0, 0, 2*want); err != nil {
+			if err != unix.EOPNOTSUPP {
+				return fmt.Errorf("reserve %d bytes: %w", 2*want, err)
+			}
+		}
+		c.size[slot] = 2 * want
+	}
+	return nil
+}
+
+// reason names the class of an invalid slot for a metric.
+func slotReason(err error) string {
+	for _, reason := range []error{errSlotTorn, errSlotForged} {
+		if errors.Is(err, reason) {
+			return reason.Error()
+		}
+	}
+	return errSlotOther.Error()
+}

@@ -1,0 +1,89 @@
+package ship
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// Config is what a [Shipper] can be told.
+type Config struct {
+	Tail    tail.Config
+	Segment segment.Config
+
+	Dest         string        // durable directory
+	Queue        settings.Size // memory between reader and writer
+	Budget       settings.Size // what the backlog may take of the tmpfs; 0 means its size
+	SyncInterval time.Duration // longest time from reading a line to its commit
+	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
+	DrainTimeout time.Duration // from the end of Run's context to its return
+}
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config {
+	return Config{
+		Tail:         tail.DefaultConfig(),
+		Segment:      segment.DefaultConfig(),
+		Dest:         "/var/lib/ullage",
+		Queue:        4 * settings.Mi,
+		SyncInterval: time.Second,
+		SyncBytes:    8 * settings.Mi,
+		DrainTimeout: 20 * time.Second,
+	}
+}
+
+// Flags declares the settings on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	c.Tail.Flags(fs)
+	c.Segment.Flags(fs)
+	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream gets a directory in it")
+	fs.Var(&c.Queue, "queue", "memory of `SIZE` between reader and writer; when it is full, the backlog stays on the tmpfs")
+	fs.Var(&c.Budget, "budget", "what the backlog may take of the tmpfs, a `SIZE`; 0 means the size of the tmpfs")
+	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
+	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`; never more than an eighth of the budget")
+	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "`DURATION` from SIGTERM to exit, in which everything written is committed")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	bad := append(c.Tail.Validate(), c.Segment.Validate()...)
+	if c.Dest == "" {
+		bad = append(bad, fmt.Errorf("--dest is empty: name the durable directory"))
+	}
+	if inside(c.Dest, c.Tail.Source) {
+		bad = append(bad, fmt.Errorf("--dest %q lies in --source %q: the durable copy must not be on the tmpfs", c.Dest, c.Tail.Source))
+	}
+	if c.Queue < 256*settings.Ki || c.Queue > settings.Gi {
+		bad = append(bad, fmt.Errorf("--queue %s is out of range: 256Ki to 1Gi", c.Queue))
+	}
+	if c.SyncBytes < 64*settings.Ki {
+		bad = append(bad, fmt.Errorf("--sync-bytes %s is too small: at least 64Ki", c.SyncBytes))
+	}
+	if c.SyncInterval < 10*time.Millisecond || c.SyncInterval > time.Hour {
+		bad = append(bad, fmt.Errorf("--sync-interval %s is out of range: 10ms to 1h", c.SyncInterval))
+	}
+	if c.Budget != 0 && c.Budget < settings.Mi {
+		bad = append(bad, fmt.Errorf("--budget %s is too small: at least 1Mi, or 0 for the size of the tmpfs", c.Budget))
+	}
+	if c.DrainTimeout <= 0 {
+		bad = append(bad, fmt.Errorf("--drain-timeout %s is not positive", c.DrainTimeout))
+	}
+	return bad
+}
+
+// inside reports whether dir is root or below it, as far as the names tell.
+func inside(dir, root string) bool {
+	d, err1 := filepath.Abs(dir)
+	r, err2 := filepath.Abs(root)
+	return err1 == nil && err2 == nil && strings.HasPrefix(d+"/", strings.TrimSuffix(r, "/")+"/")
+}
+
+// lineLimit is how long a line may be before it is carried in pieces. The
+// queue has to hold some of them, so that reader and writer can both work.
+func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - 1 }

@@ -1,0 +1,36 @@
+// Package ship ties the source to the destination: it is the life of a line.
+//
+// A [Shipper] runs two loops. The reader owns the source directory: it reads
+// what JVMs write into the queue, waits when the queue is full, and gives back
+// the memory of what is committed. The writer owns the destination, and is the
+// only one that may ever wait for a disk: it appends batches to segments and
+// commits them.
+//
+// # Commit
+//
+// The order is append, sync, checkpoint, reclaim, never another:
+//
+//	append      a crash leaves uncommitted bytes behind the checkpoint's mark
+//	sync        ... and so does this one: the restart cuts them off, and reads
+//	            them again from the source, where they still are
+//	checkpoint  position and mark are one atomic step forward
+//	reclaim     only now is the source's memory given back
+//
+// # The checkpoint
+//
+// It is worth as much as the source it points into, so it lives beside it, on
+// the tmpfs: two slots, written in turn, in place and into memory reserved
+// before, so that a full tmpfs cannot keep a checkpoint from being saved. The
+// application can write there too. A slot therefore carries an HMAC-SHA-256,
+// whose key lies at the destination. Without a valid slot, each stream's
+// segments decide: the sound part is kept, and its end is looked up in the
+// source files.
+//
+// # Errors of the destination
+//
+// There is one answer to all of them, and it is what a restart does: forget
+// what is not committed, wait, cut the segments to the marks of the last
+// commit with fresh descriptors, and read again from its positions. A
+// descriptor that failed is never used again, since after a failed fsync the
+// kernel may call pages clean that never reached the disk.
+package ship

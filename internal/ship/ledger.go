@@ -1,0 +1,129 @@
+package ship
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// ledger is what is committed: up to which position of each source file, and
+// up to which mark in each stream's segments. The writer moves it forward; the
+// reader takes out the files that it let go of.
+type ledger struct {
+	mu      sync.Mutex
+	streams map[string]segment.Mark
+	files   map[tail.Identity]tail.Saved
+}
+
+func newLedger() *ledger {
+	return &ledger{streams: map[string]segment.Mark{}, files: map[tail.Identity]tail.Saved{}}
+}
+
+// mark notes where a stream's committed segments end. It has to be saved
+// before the first append behind it: without it, a restart could not tell
+// what was appended and never committed.
+func (l *ledger) mark(stream string, m segment.Mark) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams[stream] = m
+}
+
+func (l *ledger) markOf(stream string) (m segment.Mark, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, ok = l.streams[stream]
+	return m, ok
+}
+
+// commit moves to the ends of the given chunks, the last one of each file.
+func (l *ledger) commit(last map[*tail.File]tail.Chunk) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for f, c := range last {
+		l.files[f.Identity()] = tail.Saved{Stream: f.Stream().Name(), Position: c.End}
+	}
+}
+
+// forget takes out files that are gone.
+func (l *ledger) forget(ids []tail.Identity) {
+	if len(ids) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		delete(l.files, id)
+	}
+}
+
+// replaceFiles sets all positions at once, at a start.
+func (l *ledger) replaceFiles(files map[tail.Identity]tail.Saved) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.files = maps.Clone(files)
+}
+
+// idleStreams takes out the streams that have no files left if they are more
+// than max, and returns their names.
+func (l *ledger) idleStreams(max int) (idle []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	used := make(map[string]bool, len(l.streams))
+	for _, f := range l.files {
+		used[f.Stream] = true
+	}
+	for name := range l.streams {
+		if !used[name] {
+			idle = append(idle, name)
+		}
+	}
+	if len(idle) <= max {
+		return nil
+	}
+	for _, name := range idle {
+		delete(l.streams, name)
+	}
+	return idle
+}
+
+// state copies the ledger for a checkpoint.
+func (l *ledger) state() state {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st := state{Streams: make([]streamState, 0, len(l.streams)), Files: make([]fileState, 0, len(l.files))}
+	for name, m := range l.streams {
+		st.Streams = append(st.Streams, streamState{Name: name, Mark: m})
+	}
+	for id, f := range l.files {
+		st.Files = append(st.Files, fileState{Identity: id, Stream: f.Stream, Position: f.Position})
+	}
+	return st
+}
+
+// load sets the ledger to a checkpoint's state.
+func (l *ledger) load(st state) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range st.Streams {
+		l.streams[s.Name] = s.Mark
+	}
+	for _, f := range st.Files {
+		l.files[f.Identity] = tail.Saved{Stream: f.Stream, Position: f.Position}
+	}
+}
+
+// saved copies the files' positions.
+func (l *ledger) saved() map[tail.Identity]tail.Saved {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.files)
+}
+
+func (l *ledger) streamNames() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.streams))
+}

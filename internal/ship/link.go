@@ -1,0 +1,129 @@
+package ship
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ullage/ullage/internal/queue"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// link is everything that passes between the reader and the writer. Neither
+// ever waits for the other while holding its lock.
+type link struct {
+	queue *queue.Queue[tail.Chunk]
+
+	flush   chan struct{}      // reader to writer: commit everything that is queued
+	flushed chan struct{}      // the answer
+	rewind  chan chan struct{} // writer to reader: read again from the last commit; closed as the answer
+	wake    chan struct{}      // writer to reader: something was published
+
+	syncBytes atomic.Int64 // set by the reader once it knows the budget
+	oldest    atomic.Int64 // when the oldest appended, not committed line was read; ns, 0 for none
+	commits   atomic.Int64
+
+	mu          sync.Mutex
+	published   map[*tail.File]tail.Chunk
+	lastCommit  time.Time
+	failure     error // why the destination, or the checkpoint, does not take lines
+	failures    int64
+	lastFailure string
+	maintenance string // last error of maintaining the segments
+}
+
+func newLink(cfg Config) *link {
+	const chunks = 4096 // descriptions; more small chunks than this wait on the source
+	l := &link{
+		queue:     queue.New[tail.Chunk](int(cfg.Queue), chunks, cfg.frameBytes()),
+		flush:     make(chan struct{}, 1),
+		flushed:   make(chan struct{}, 1),
+		rewind:    make(chan chan struct{}),
+		wake:      make(chan struct{}, 1),
+		published: map[*tail.File]tail.Chunk{},
+	}
+	l.syncBytes.Store(int64(cfg.SyncBytes))
+	return l
+}
+
+// publish tells the reader that everything up to the given chunks is durable.
+func (l *link) publish(last map[*tail.File]tail.Chunk) {
+	l.mu.Lock()
+	for f, c := range last {
+		l.published[f] = c
+	}
+	l.lastCommit = time.Now()
+	l.mu.Unlock()
+	l.commits.Add(1)
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takePublished calls each for what was published since the last call.
+func (l *link) takePublished(each func(tail.Chunk)) (any bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	any = len(l.published) > 0
+	for _, c := range l.published {
+		each(c)
+	}
+	clear(l.published)
+	return any
+}
+
+// requestRewind makes the reader forget what is not committed, and waits until
+// it has.
+func (l *link) requestRewind(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case l.rewind <- done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// setFailure notes why lines are not taken, or nil when they are again. It
+// reports whether that is news.
+func (l *link) setFailure(err error) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	news = (err == nil) != (l.failure == nil) || err != nil && errorKind(err) != errorKind(l.failure)
+	l.failure = err
+	if err != nil {
+		l.failures++
+		l.lastFailure = err.Error()
+	}
+	return news
+}
+
+// setMaintenance notes an error that costs no line and reports whether it is
+// news.
+func (l *link) setMaintenance(err error) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	news = err.Error() != l.maintenance
+	l.maintenance = err.Error()
+	l.failures++
+	l.lastFailure = err.Error()
+	return news
+}
+
+// lag returns the age of the oldest line that was read and is not committed.
+func (l *link) lag(now time.Time) time.Duration {
+	if ns := l.oldest.Load(); ns != 0 {
+		return max(0, now.Sub(time.Unix(0, ns)))
+	}
+	if c, ok := l.queue.Front(); ok {
+		return max(0, now.Sub(c.Read))
+	}
+	return 0
+}

@@ -1,0 +1,66 @@
+package ship
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+type metrics struct {
+	persistedLines    *prometheus.CounterVec
+	persistedBytes    *prometheus.CounterVec
+	commits           prometheus.Histogram
+	destinationErrors *prometheus.CounterVec
+	checkpointErrors  prometheus.Counter
+	checkpointInvalid *prometheus.CounterVec
+}
+
+// newMetrics registers the metrics of the two loops. Gauges are read when they
+// are scraped, from what the loops show.
+func newMetrics(reg prometheus.Registerer, l *link, v *view) *metrics {
+	m := &metrics{
+		persistedLines: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_persisted_lines_total", Help: "Lines that became durable, by the line's level."}, []string{"stream", "level"}),
+		persistedBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_persisted_bytes_total", Help: "Bytes of lines that became durable, before compression."}, []string{"stream"}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "ullage_commit_duration_seconds", Help: "Duration of a commit: sync, checkpoint.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),
+		destinationErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_destination_errors_total", Help: "Errors of the destination, by kind."}, []string{"kind"}),
+		checkpointErrors: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ullage_checkpoint_errors_total", Help: "Failed attempts to save the checkpoint."}),
+		checkpointInvalid: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_checkpoint_invalid_total", Help: "Checkpoint slots that were ignored at a start, by reason."}, []string{"reason"}),
+	}
+	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid)
+	gauge := func(name, help string, value func() float64) {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	viewed := func(value func() int64) func() float64 {
+		return func() float64 {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			return float64(value())
+		}
+	}
+	gauge("ullage_backlog_bytes", "Bytes written by JVMs and not yet durable.", viewed(func() int64 { return v.usage.Backlog }))
+	gauge("ullage_headroom_bytes", "Free bytes of the source's file system.", viewed(func() int64 { return v.usage.Headroom }))
+	gauge("ullage_budget_bytes", "What the backlog may take of the source's file system.", viewed(func() int64 { return v.budget }))
+	gauge("ullage_queue_bytes", "Bytes in the queue between reader and writer.", func() float64 { return float64(l.queue.Bytes()) })
+	gauge("ullage_queue_capacity_bytes", "Size of the queue between reader and writer.", func() float64 { return float64(l.queue.Capacity()) })
+	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable.", func() float64 { return l.lag(time.Now()).Seconds() })
+	return m
+}
+
+// persisted counts what a commit made durable of a stream.
+func (m *metrics) persisted(st *writerStream) {
+	for level, n := range st.lines {
+		if n > 0 {
+			m.persistedLines.WithLabelValues(st.label, ul.Level(level).String()).Add(float64(n))
+		}
+	}
+	m.persistedBytes.WithLabelValues(st.label).Add(float64(st.bytes))
+}

@@ -1,0 +1,251 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/ullage/ullage/internal/tail"
+)
+
+const (
+	// pollInterval is the slow poll behind the events.
+	pollInterval = time.Second
+
+	// After a round of reading, events are left alone for a while: they then
+	// gather in the kernel, where most of them merge, and one wake-up serves
+	// many lines. The more there was to read, the shorter.
+	calmPace   = 20 * time.Millisecond
+	hurryPace  = 2 * time.Millisecond
+	hurryBytes = 64 << 10
+
+	roundBytes = 1 << 20 // read before other things get their turn
+	maxEvents  = 4096    // taken in at once
+)
+
+// reader owns the source. Everything in it is used by one goroutine.
+type reader struct {
+	cfg    Config
+	log    *slog.Logger
+	link   *link
+	src    *tail.Source
+	ledger *ledger
+	check  *checkpoint
+	view   *view
+
+	poll *time.Ticker
+	pace *time.Timer
+
+	read int  // bytes in the last round
+	full bool // ... which ended because the queue has no room
+	more bool // ... or because it was long enough
+
+	waiting  bool // for the source, and said so
+	draining bool
+	asked    bool // the writer to flush
+}
+
+// waitForSource opens the source directory, for as long as it takes.
+func (r *reader) waitForSource(ctx context.Context) error {
+	for !r.open() {
+		if err := sleep(ctx, pollInterval); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open tries to open the source directory and says so the first time that it
+// cannot.
+func (r *reader) open() bool {
+	err := r.src.Open()
+	r.view.setSource(err)
+	if err == nil {
+		r.opened()
+		return true
+	}
+	if !r.waiting {
+		r.waiting = true
+		level := slog.LevelError
+		if errors.Is(err, fs.ErrNotExist) {
+			level = slog.LevelWarn
+		}
+		r.log.Log(context.Background(), level, "waiting for the source directory", "source", r.cfg.Tail.Source, "error", err)
+	}
+	return false
+}
+
+// opened takes in a directory that was just opened.
+func (r *reader) opened() {
+	if r.waiting {
+		r.waiting = false
+		r.log.Info("the source directory is there", "source", r.cfg.Tail.Source)
+	}
+	r.check.attach(r.src.State())
+	u := r.src.Usage()
+	if !u.Tmpfs {
+		r.log.Warn("the source is not on a tmpfs: a JVM that writes to it can wait for a disk", "source", r.cfg.Tail.Source)
+	}
+	r.view.setBudget(r.budget(u))
+	r.link.syncBytes.Store(min(int64(r.cfg.SyncBytes), max(64<<10, r.budget(u)/8)))
+}
+
+func (r *reader) budget(u tail.Usage) int64 {
+	if r.cfg.Budget != 0 {
+		return int64(r.cfg.Budget)
+	}
+	return u.Total
+}
+
+// run reads until ctx ends, and then until everything is committed or stop
+// ends.
+func (r *reader) run(ctx, stop context.Context) error {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	r.poll, r.pace = poll, time.NewTimer(time.Hour)
+	defer r.pace.Stop()
+	for {
+		r.round()
+		if r.draining && !r.more && !r.full && !r.asked {
+			r.asked = true
+			r.link.flush <- struct{}{}
+		}
+		if drained, err := r.wait(ctx, stop); drained || err != nil {
+			return err
+		}
+	}
+}
+
+// round brings the files in step with the directory and reads until there is
+// nothing more, the queue is full, or it is time to look after other things.
+func (r *reader) round() {
+	if err := r.src.Scan(); err != nil {
+		r.log.Warn("cannot scan the source, trying again at the next poll", "error", err)
+	}
+	r.read, r.more, r.full = 0, false, false
+	for r.read < roundBytes {
+		area := r.link.queue.Reserve(r.cfg.Tail.LineLimit + 1)
+		if area == nil {
+			r.full = true
+			return
+		}
+		n, c, ok := r.src.Next(area)
+		if !ok {
+			return
+		}
+		r.link.queue.Push(n, c)
+		r.read += n
+	}
+	r.more = true
+}
+
+// wait takes in one of the things that can happen to a reader.
+func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
+	var (
+		events = r.src.Events()
+		space  <-chan struct{}
+		pace   <-chan time.Time
+		more   <-chan struct{}
+		end    = ctx.Done()
+	)
+	switch {
+	case r.full:
+		space = r.link.queue.Space()
+	case r.more:
+		more = always
+	case r.read > 0:
+		events, pace = nil, r.pace.C
+		r.pace.Reset(paceAfter(r.read))
+	}
+	if r.draining {
+		end = nil
+	}
+	select {
+	case <-stop.Done():
+		return false, stop.Err()
+	case <-end:
+		r.draining = true
+		r.src.Drain()
+	case ev := <-events:
+		r.take(ev)
+	case err := <-r.src.Errors():
+		r.src.HandleError(err)
+	case <-r.poll.C:
+		r.tick()
+	case <-r.link.wake:
+		r.settle()
+	case done := <-r.link.rewind:
+		r.rewind()
+		close(done)
+	case <-r.link.flushed:
+		r.settle()
+		r.settle() // files whose names went just now are let go of
+		return r.asked, nil
+	case <-space:
+	case <-more:
+	case <-pace:
+	}
+	return false, nil
+}
+
+// always is a channel that is always ready.
+var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func paceAfter(read int) time.Duration {
+	if read >= hurryBytes {
+		return hurryPace
+	}
+	return calmPace
+}
+
+// take takes in an event and those that wait behind it.
+func (r *reader) take(ev fsnotify.Event) {
+	r.src.Handle(ev)
+	for range maxEvents {
+		select {
+		case ev := <-r.src.Events():
+			r.src.Handle(ev)
+		default:
+			return
+		}
+	}
+}
+
+// settle reclaims what has been committed.
+func (r *reader) settle() {
+	r.link.takePublished(r.src.Committed)
+	r.ledger.forget(r.src.Reclaim())
+	r.view.update(r.src)
+}
+
+// tick is the slow poll.
+func (r *reader) tick() {
+	if r.src.Opened() && r.src.Gone() {
+		r.log.Warn("the source directory is another one or gone; files of the old one are read to their end", "source", r.cfg.Tail.Source)
+		r.check.attach(nil)
+		r.src.CloseDir()
+	}
+	if !r.src.Opened() {
+		r.open()
+	}
+	r.src.Tick()
+	r.settle()
+}
+
+// rewind forgets what is not committed. The writer waits meanwhile.
+func (r *reader) rewind() {
+	r.link.takePublished(r.src.Committed)
+	r.link.queue.Reset()
+	r.src.Rewind()
+	if r.draining {
+		r.asked = false
+		select {
+		case <-r.link.flush: // asked before, to be asked again
+		default:
+		}
+	}
+}

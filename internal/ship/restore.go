@@ -1,0 +1,98 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// restore brings source and segments to where the last process ended. It runs
+// before the loops, so it uses what belongs to both.
+func (s *Shipper) restore(ctx context.Context) error {
+	st, ok, invalid := s.check.load()
+	for _, err := range invalid {
+		s.metrics.checkpointInvalid.WithLabelValues(slotReason(err)).Inc()
+		s.log.Warn("ignoring an invalid checkpoint slot", "error", err)
+	}
+	if ok {
+		s.ledger.load(st)
+	}
+	s.src.Restore(s.ledger.saved())
+	if err := s.src.Scan(); err != nil {
+		return fmt.Errorf("find where the last run ended: %w", err)
+	}
+	s.src.Forget()
+	ends, err := s.placeStreams(ctx, ok)
+	if err != nil {
+		return err
+	}
+	for name, end := range ends {
+		found, err := s.src.Align(name, end)
+		if err != nil {
+			return fmt.Errorf("find where the last run ended: %w", err)
+		}
+		if ok || len(invalid) > 0 {
+			s.log.Warn("no usable checkpoint for a stream, its segments decided where reading begins", "stream", name, "found", found)
+		}
+	}
+	s.ledger.replaceFiles(s.src.Positions())
+	if len(ends) == 0 {
+		return nil
+	}
+	return s.writer.saveCheckpoint(ctx)
+}
+
+// placeStreams places the segments of every stream behind what is committed:
+// where the checkpoint says, or else behind all that is sound. For the latter
+// it returns how they end. Errors of the destination are retried.
+func (s *Shipper) placeStreams(ctx context.Context, checkpointed bool) (map[string][]byte, error) {
+	ends := map[string][]byte{}
+	names := s.ledger.streamNames()
+	if !checkpointed {
+		names = s.src.StreamNames()
+	}
+	backoff := firstBackoff
+	for i := 0; i < len(names); {
+		end, recovered, err := s.placeStream(names[i])
+		if err == nil {
+			if recovered {
+				ends[names[i]] = end
+			}
+			i++
+			continue
+		}
+		s.writer.destinationFailed(err, backoff)
+		if err := sleep(ctx, backoff); err != nil {
+			return nil, err
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+	s.link.setFailure(nil)
+	return ends, nil
+}
+
+func (s *Shipper) placeStream(name string) (end []byte, recovered bool, err error) {
+	seg := s.store.Stream(name)
+	if mark, ok := s.ledger.markOf(name); ok {
+		err := seg.Resume(mark, cutBound(s.cfg, int64(s.cfg.SyncBytes)))
+		if !errors.Is(err, segment.ErrMark) {
+			return nil, false, err
+		}
+		s.log.Warn("the checkpoint does not fit the segments", "stream", name, "error", err)
+		s.metrics.checkpointInvalid.WithLabelValues("stale").Inc()
+	}
+	end, _, err = seg.Recover()
+	if err != nil {
+		seg.Abandon()
+		return nil, false, err
+	}
+	s.ledger.mark(name, seg.Mark())
+	return end, true, nil
+}
+
+// retainAtStart applies retention once before anything is written, so that a
+// destination that filled up while nobody looked after it has room again.
+func (s *Shipper) retainAtStart() { s.writer.tolerate(s.store.Maintain(time.Now())) }

@@ -1,0 +1,128 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// maintainInterval is how often segments are sealed by age and retained when
+// there are no commits.
+const maintainInterval = time.Minute
+
+const (
+	maxOpenSegments = 64  // descriptors of segments that stay open between commits
+	maxIdleStreams  = 128 // streams without files that can go on where they ended
+)
+
+// destinationFailed takes in an error of the destination. It is logged when it
+// is news, and counted each time.
+func (w *writer) destinationFailed(err error, backoff time.Duration) {
+	kind := errorKind(err)
+	w.m.destinationErrors.WithLabelValues(kind).Inc()
+	if w.link.setFailure(err) {
+		w.log.Error("the destination fails; the backlog stays on the source, trying again",
+			"kind", kind, "dest", w.cfg.Dest, "retry", backoff, "error", err)
+	}
+	for _, st := range w.streams {
+		st.segments.Abandon()
+	}
+}
+
+// errorKind is the class of an error of the destination, for a metric label.
+func errorKind(err error) string {
+	for _, k := range errorKinds {
+		for _, errno := range k.errnos {
+			if errors.Is(err, errno) {
+				return k.kind
+			}
+		}
+	}
+	return "other"
+}
+
+var errorKinds = []struct {
+	kind   string
+	errnos []unix.Errno
+}{
+	{"full", []unix.Errno{unix.ENOSPC, unix.EDQUOT}},
+	{"read_only", []unix.Errno{unix.EROFS}},
+	{"io", []unix.Errno{unix.EIO, unix.ENXIO, unix.ENODEV, unix.ESTALE}},
+	{"permission", []unix.Errno{unix.EACCES, unix.EPERM}},
+	{"missing", []unix.Errno{unix.ENOENT, unix.ENOTDIR}},
+}
+
+// reopen goes back to the last commit: it cuts every stream to its mark with
+// fresh descriptors and makes the reader read again from the positions.
+func (w *writer) reopen(ctx context.Context) error {
+	// A full disk may be full of our own old segments. Streams are not let go
+	// of here: what is behind their marks has to be cut off first.
+	w.tolerate(w.store.Maintain(time.Now()))
+	lost := false
+	for _, st := range w.streams {
+		mark, _ := w.ledger.markOf(st.name)
+		err := st.segments.Resume(mark, w.maxCut())
+		if errors.Is(err, segment.ErrMark) {
+			w.log.Error("committed segments are gone from the destination, going on behind what is left", "stream", st.name, "error", err)
+			if _, _, err = st.segments.Recover(); err == nil {
+				w.ledger.mark(st.name, st.segments.Mark())
+				lost = true
+			}
+		}
+		if err != nil {
+			return err
+		}
+		st.bytes, st.lines, st.parts = 0, [len(st.lines)]uint64{}, st.parts[:0]
+	}
+	w.forgetPending()
+	if lost {
+		if err := w.saveCheckpoint(ctx); err != nil {
+			return err
+		}
+	}
+	return w.link.requestRewind(ctx)
+}
+
+// maxCut bounds what may be cut off behind a mark: there is never more than
+// this between two commits, so a mark that asks for more is not the last one.
+func (w *writer) maxCut() int64 { return cutBound(w.cfg, w.link.syncBytes.Load()) }
+
+func cutBound(cfg Config, syncBytes int64) int64 {
+	// Twice, for frames that compression made longer; and headers.
+	return 2*(syncBytes+int64(cfg.frameBytes())) + 1<<20
+}
+
+// maintain seals and retains, lets go of streams whose files are all gone when
+// there are many, and of descriptors beyond the bound. Its errors cost no
+// line; they are counted.
+func (w *writer) maintain() {
+	if w.pending == 0 {
+		for _, name := range w.ledger.idleStreams(maxIdleStreams) {
+			if st := w.streams[name]; st != nil {
+				w.tolerate(st.segments.Close())
+				delete(w.streams, name)
+			}
+		}
+		if len(w.streams) > maxOpenSegments {
+			for _, st := range w.streams {
+				w.tolerate(st.segments.CloseIdle())
+			}
+		}
+	}
+	w.tolerate(w.store.Maintain(time.Now()))
+}
+
+func (w *writer) tolerate(err error) {
+	if err == nil {
+		return
+	}
+	kind := errorKind(err)
+	w.m.destinationErrors.WithLabelValues(kind).Inc()
+	if w.link.setMaintenance(err) {
+		w.log.Warn("maintaining the segments failed, trying again", "kind", kind, "error", err)
+	}
+}

@@ -1,0 +1,174 @@
+package ship
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/settings"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a source on tmpfs, a destination on disk, and a Shipper between
+// them that can be started and stopped.
+type bench struct {
+	t    *testing.T
+	cfg  Config
+	reg  *prometheus.Registry
+	ship *Shipper
+	stop func() error
+	log  *bytes.Buffer
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	source, err := os.MkdirTemp("/dev/shm", "ullage-test-")
+	if err != nil {
+		source = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(source) })
+	cfg := DefaultConfig()
+	cfg.Tail.Source, cfg.Dest = source, t.TempDir()
+	cfg.SyncInterval = 20 * time.Millisecond
+	cfg.Budget = 64 * settings.Mi
+	return &bench{t: t, cfg: cfg}
+}
+
+func (b *bench) start() *bench {
+	b.t.Helper()
+	if bad := b.cfg.Validate(); bad != nil {
+		b.t.Fatal(bad)
+	}
+	var err error
+	b.reg = prometheus.NewRegistry()
+	b.ship, err = New(b.cfg, b.reg, slog.New(slog.NewTextHandler(testWriter{b.t}, &slog.HandlerOptions{Level: slog.LevelInfo})))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.ship.Run(ctx) }()
+	stopped := false
+	b.stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-done
+	}
+	b.t.Cleanup(func() { b.stop() })
+	return b
+}
+
+// drain stops the Shipper and fails the test if it was not drained.
+func (b *bench) drain() {
+	b.t.Helper()
+	if err := b.stop(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.cfg.Tail.Source, name) }
+
+func (b *bench) appendTo(name, text string) {
+	b.t.Helper()
+	f, err := os.OpenFile(b.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// persisted returns everything that the segments of a stream hold.
+func (b *bench) persisted(stream string) string {
+	b.t.Helper()
+	infos, err := segment.List(filepath.Join(b.cfg.Dest, stream))
+	if errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, info := range infos {
+		r, err := segment.OpenReader(info.Path)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for {
+			p, err := r.Next()
+			out.Write(p)
+			if errors.Is(err, io.EOF) || err != nil && errors.Is(err, io.ErrUnexpectedEOF) {
+				break
+			}
+			if err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		r.Close()
+	}
+	return out.String()
+}
+
+// eventually waits until ok holds; the deadline is there for a broken build.
+func (b *bench) eventually(what string, ok func() bool) {
+	b.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("not within 30s: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func lines(from, to int) string {
+	var s strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&s, "[%d.%03ds][info ][gc,heap] line %d\n", i/1000, i%1000, i)
+	}
+	return s.String()
+}
+
+func TestLinesWrittenBeforeAndAfterTheStartArePersistedOnce(t *testing.T) {
+	for _, c := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+		t.Run(c.String(), func(t *testing.T) {
+			b := newBench(t)
+			b.cfg.Segment.Compress = c
+			b.appendTo("gc.log", lines(0, 1000))
+			b.start()
+			b.appendTo("gc.log", lines(1000, 2000))
+			b.drain()
+			if got, want := b.persisted("gc.log"), lines(0, 2000); got != want {
+				t.Fatalf("persisted %d bytes, want %d", len(got), len(want))
+			}
+			if left, _ := filepath.Glob(b.path("*.log*")); len(left) != 0 {
+				t.Errorf("finished files are left: %v", left)
+			}
+		})
+	}
+}

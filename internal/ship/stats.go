@@ -1,0 +1,96 @@
+package ship
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// view is what the reader shows of the source to others. It copies; nobody
+// else touches the source.
+type view struct {
+	mu        sync.Mutex
+	sourceErr error
+	opened    bool
+	restored  bool
+	budget    int64
+	usage     tail.Usage
+	reclaim   string
+	files     int
+	ignored   map[string]int
+	streams   []tail.StreamStats
+}
+
+func (v *view) setSource(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sourceErr, v.opened = err, err == nil
+}
+
+func (v *view) setBudget(bytes int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.budget = bytes
+}
+
+func (v *view) setRestored() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.restored = true
+}
+
+func (v *view) update(src *tail.Source) {
+	usage, reclaim, streams, ignored := src.Usage(), src.ReclaimMode(), src.Streams(), src.Ignored()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.usage, v.reclaim, v.streams, v.ignored = usage, reclaim, streams, ignored
+}
+
+var errNotRestored = errors.New("finding where the last run ended")
+
+func (v *view) notReady() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.sourceErr != nil:
+		return v.sourceErr
+	case !v.restored:
+		return errNotRestored
+	}
+	return nil
+}
+
+// Stats is how a Shipper is doing. Sizes are in bytes.
+type Stats struct {
+	Usage         tail.Usage
+	Budget        int64
+	QueueUsed     int
+	QueueCapacity int
+	Reclaim       string // mode in effect
+	Lag           time.Duration
+	LastCommit    time.Time
+	Failures      int64  // of the destination
+	LastFailure   string // the last one ever
+	Failure       string // what keeps lines from becoming durable now
+	Ignored       map[string]int
+	Streams       []tail.StreamStats
+}
+
+// Stats returns a copy that is at most about a second old.
+func (s *Shipper) Stats() Stats {
+	st := Stats{QueueUsed: s.link.queue.Bytes(), QueueCapacity: s.link.queue.Capacity(), Lag: s.link.lag(time.Now())}
+	s.link.mu.Lock()
+	st.LastCommit, st.Failures, st.LastFailure = s.link.lastCommit, s.link.failures, s.link.lastFailure
+	if s.link.failure != nil {
+		st.Failure = s.link.failure.Error()
+	}
+	s.link.mu.Unlock()
+	s.view.mu.Lock()
+	defer s.view.mu.Unlock()
+	st.Usage, st.Budget, st.Reclaim, st.Ignored = s.view.usage, s.view.budget, s.view.reclaim, s.view.ignored
+	st.Streams = slices.Clone(s.view.streams)
+	return st
+}

@@ -1,0 +1,323 @@
+package ship
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ullage/ullage/internal/queue"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const (
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 5 * time.Second
+)
+
+// writer owns the destination. Everything in it is used by one goroutine.
+type writer struct {
+	cfg    Config
+	log    *slog.Logger
+	link   *link
+	store  *segment.Store
+	ledger *ledger
+	check  *checkpoint
+	m      *metrics
+
+	frame   int // most bytes of one frame
+	streams map[string]*writerStream
+	batch   []queue.Chunk[tail.Chunk]
+	order   []*writerStream // of the batch
+	staging []byte          // a frame put together from places in the queue
+
+	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
+	pending int                       // bytes appended since the last commit
+	oldest  time.Time                 // when the first of them was read; zero if there are none
+}
+
+// writerStream is the writer's side of a stream.
+type writerStream struct {
+	name, label string
+	segments    *segment.Stream
+	parts       []int // indexes into the batch
+	lines       [ul.NumLevels]uint64
+	bytes       uint64
+}
+
+func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *checkpoint, m *metrics, log *slog.Logger) *writer {
+	return &writer{
+		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, m: m,
+		frame:   cfg.frameBytes(),
+		streams: map[string]*writerStream{},
+		last:    map[*tail.File]tail.Chunk{},
+	}
+}
+
+// frameBytes is how much the writer waits for before it is woken between
+// commits, and the most that one compressed frame holds. A quarter of the
+// queue at most, so that reader and writer can both work.
+func (c Config) frameBytes() int { return min(segment.FrameBytes, int(c.Queue)/4) }
+
+// run ships what is queued until ctx ends. No error of the destination ends
+// it: it goes back to the last commit and tries again.
+func (w *writer) run(ctx context.Context) error {
+	backoff := firstBackoff
+	for {
+		commits := w.link.commits.Load()
+		err := w.ship(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if w.link.commits.Load() != commits {
+			backoff = firstBackoff
+		}
+		w.destinationFailed(err, backoff)
+		for {
+			if err := sleep(ctx, backoff); err != nil {
+				return err
+			}
+			backoff = min(2*backoff, maxBackoff)
+			if err = w.reopen(ctx); err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			w.destinationFailed(err, backoff)
+		}
+	}
+}
+
+// ship appends and commits until something fails or ctx ends.
+func (w *writer) ship(ctx context.Context) error {
+	timer := time.NewTimer(w.cfg.SyncInterval)
+	defer timer.Stop()
+	idle := time.NewTicker(maintainInterval)
+	defer idle.Stop()
+	for {
+		wait, err := w.work(ctx)
+		if err != nil {
+			return err
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.link.queue.Ready():
+		case <-timer.C:
+		case <-idle.C:
+			w.maintain()
+		case <-w.link.flush:
+			if err := w.drain(ctx); err != nil {
+				return err
+			}
+			w.link.flushed <- struct{}{}
+		}
+	}
+}
+
+// work appends full frames, and commits when that is due. It returns how long
+// it can be until something is due.
+func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
+	for {
+		now := time.Now()
+		queued := w.link.queue.Bytes()
+		due := w.deadline()
+		late := !due.IsZero() && !due.After(now)
+		if queued >= w.frame || late && queued > 0 {
+			if err := w.appendBatch(ctx); err != nil {
+				return 0, err
+			}
+		} else if w.pending == 0 || !late {
+			if due.IsZero() {
+				return time.Hour, nil
+			}
+			return due.Sub(now), nil
+		}
+		full := int64(w.pending) >= w.link.syncBytes.Load()
+		if full || w.pending > 0 && late && w.link.queue.Bytes() < w.frame {
+			if err := w.commit(ctx); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// deadline returns when the oldest line that is not committed has to be, or
+// the zero time if there is none.
+func (w *writer) deadline() time.Time {
+	oldest := w.oldest
+	if oldest.IsZero() {
+		c, ok := w.link.queue.Front()
+		if !ok {
+			return time.Time{}
+		}
+		oldest = c.Read
+	}
+	return oldest.Add(w.cfg.SyncInterval)
+}
+
+// drain appends and commits everything that is queued.
+func (w *writer) drain(ctx context.Context) error {
+	for w.link.queue.Bytes() > 0 {
+		if err := w.appendBatch(ctx); err != nil {
+			return err
+		}
+	}
+	return w.commit(ctx)
+}
+
+// appendBatch takes about a frame of bytes from the queue and appends them,
+// one frame for each stream in it.
+func (w *writer) appendBatch(ctx context.Context) error {
+	w.batch = w.link.queue.Peek(w.batch[:0], w.frame)
+	w.order = w.order[:0]
+	for i, c := range w.batch {
+		st, err := w.stream(ctx, c.Meta.File.Stream())
+		if err != nil {
+			return err
+		}
+		if len(st.parts) == 0 {
+			w.order = append(w.order, st)
+		}
+		st.parts = append(st.parts, i)
+	}
+	if w.oldest.IsZero() && len(w.batch) > 0 {
+		w.oldest = w.batch[0].Meta.Read
+		w.link.oldest.Store(w.oldest.UnixNano())
+	}
+	for _, st := range w.order {
+		if err := w.appendFrame(st); err != nil {
+			return err
+		}
+		for _, i := range st.parts {
+			c := w.batch[i]
+			w.last[c.Meta.File] = c.Meta
+			w.pending += len(c.Data)
+			st.bytes += uint64(len(c.Data))
+			for level, n := range c.Meta.Lines {
+				st.lines[level] += uint64(n)
+			}
+		}
+		st.parts = st.parts[:0]
+	}
+	w.link.queue.Release(len(w.batch))
+	return nil
+}
+
+// appendFrame appends the stream's parts of the batch as one frame. Most often
+// they lie side by side in the queue already.
+func (w *writer) appendFrame(st *writerStream) error {
+	first, last := st.parts[0], st.parts[len(st.parts)-1]
+	if last-first == len(st.parts)-1 {
+		if raw, ok := w.link.queue.Span(w.batch[first : last+1]); ok {
+			return st.segments.Append(raw)
+		}
+	}
+	w.staging = w.staging[:0]
+	for _, i := range st.parts {
+		w.staging = append(w.staging, w.batch[i].Data...)
+	}
+	return st.segments.Append(w.staging)
+}
+
+// stream returns the writer's side of a stream. The mark of a new one is saved
+// before anything is appended behind it.
+func (w *writer) stream(ctx context.Context, src *tail.Stream) (*writerStream, error) {
+	if st := w.streams[src.Name()]; st != nil {
+		return st, nil
+	}
+	st := &writerStream{name: src.Name(), label: src.Label(), segments: w.store.Stream(src.Name())}
+	if _, known := w.ledger.markOf(st.name); !known {
+		if _, _, err := st.segments.Recover(); err != nil {
+			return nil, err
+		}
+		w.ledger.mark(st.name, st.segments.Mark())
+		if err := w.saveCheckpoint(ctx); err != nil {
+			return nil, err
+		}
+	}
+	w.streams[st.name] = st
+	return st, nil
+}
+
+// commit makes everything that was appended durable, saves the checkpoint and
+// publishes the positions.
+func (w *writer) commit(ctx context.Context) error {
+	if w.pending == 0 {
+		return nil
+	}
+	started := time.Now()
+	for _, st := range w.streams {
+		if st.bytes == 0 {
+			continue
+		}
+		mark, err := st.segments.Sync()
+		if err != nil {
+			return err
+		}
+		w.ledger.mark(st.name, mark)
+	}
+	w.ledger.commit(w.last)
+	if err := w.saveCheckpoint(ctx); err != nil {
+		return err
+	}
+	w.link.publish(w.last)
+	w.m.commits.Observe(time.Since(started).Seconds())
+	w.committed()
+	w.maintain()
+	return nil
+}
+
+// committed counts what a commit has persisted and begins anew.
+func (w *writer) committed() {
+	for _, st := range w.streams {
+		if st.bytes == 0 {
+			continue
+		}
+		w.m.persisted(st)
+		st.bytes, st.lines = 0, [ul.NumLevels]uint64{}
+	}
+	w.forgetPending()
+	w.link.setFailure(nil)
+}
+
+func (w *writer) forgetPending() {
+	clear(w.last)
+	w.pending, w.oldest = 0, time.Time{}
+	w.link.oldest.Store(0)
+}
+
+// saveCheckpoint saves the ledger, for as long as it takes: once the segments
+// are synced there is no way back, since the slot may hold the new state even
+// if saving it has failed.
+func (w *writer) saveCheckpoint(ctx context.Context) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		err := w.check.save(w.ledger.state())
+		if err == nil {
+			return nil
+		}
+		w.m.checkpointErrors.Inc()
+		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err))
+		if backoff == firstBackoff {
+			w.log.Error("cannot save the checkpoint, trying again; nothing is reclaimed until then", "error", err)
+		}
+		if err := sleep(ctx, backoff); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,67 @@
+package tail
+
+import (
+	"flag"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Mode says how the memory of committed bytes is given back.
+type Mode string
+
+// The modes of --reclaim.
+const (
+	ReclaimAuto   Mode = "auto"   // punch where permission allows, else unlink
+	ReclaimPunch  Mode = "punch"  // punch whole pages, unlink finished files
+	ReclaimUnlink Mode = "unlink" // unlink finished files only
+	ReclaimNone   Mode = "none"   // leave everything to others
+)
+
+// Set implements [flag.Value].
+func (m *Mode) Set(text string) error {
+	switch v := Mode(text); v {
+	case ReclaimAuto, ReclaimPunch, ReclaimUnlink, ReclaimNone:
+		*m = v
+		return nil
+	}
+	return fmt.Errorf("%q is none of auto, punch, unlink, none", text)
+}
+
+func (m *Mode) String() string { return string(*m) }
+
+// Config is what a [Source] can be told.
+type Config struct {
+	Source  string // directory that JVMs write into
+	Match   string // glob of the files in it that are followed
+	Reclaim Mode
+
+	// LineLimit is the length in bytes from which on a line is handed on in
+	// pieces. The area given to [Source.Next] must be larger by at least one
+	// byte. Not a flag.
+	LineLimit int
+}
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config {
+	return Config{Source: "/var/log/jvm", Match: "*.log*", Reclaim: ReclaimAuto, LineLimit: 1 << 20}
+}
+
+// Flags declares the settings on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on tmpfs that JVMs write their logs into; waited for if it is missing")
+	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source that are followed, archives included")
+	fs.Var(&c.Reclaim, "reclaim", "how tmpfs memory is given back, `MODE`: punch (holes into committed pages; needs write permission),\nunlink (only files that nobody writes any more), none, or auto (the first of these that permission allows)")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if c.Source == "" {
+		bad = append(bad, fmt.Errorf("--source is empty: name the directory that the JVM logs into"))
+	}
+	if _, err := path.Match(c.Match, "x"); err != nil || c.Match == "" || strings.Contains(c.Match, "/") {
+		bad = append(bad, fmt.Errorf("--match %q is not a pattern for file names (write it like *.log*)", c.Match))
+	}
+	return bad
+}

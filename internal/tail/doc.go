@@ -1,0 +1,54 @@
+// Package tail follows the source: the files that JVMs write into one
+// directory, most often on tmpfs.
+//
+// It finds them, holds each one open by inode from its first sight until it is
+// finished, reads them into memory that the caller lends, frames lines, and
+// gives the memory of committed bytes back. A source file is identified by
+// device, inode and time of birth, never by its name or by how it begins, so
+// that a rotation, a rename, an unlink or a re-used inode loses and repeats
+// nothing.
+//
+// # Order
+//
+// The files of one -Xlog output, f and its archives f.N, are one stream. The
+// files of a stream are read in the order of their birth, each one to its end
+// before the next: when a newer file is seen, an older one that was rotated
+// away has been closed by the JVM, so reading it once more to its end finds
+// all of it. (Where two JVMs share one output, the older file may still be
+// written to; it is then read further, between reads of the newer one.)
+//
+// # Lines
+//
+// Only bytes up to a '\n' are consumed, since a reader can see half of a
+// write. There are two exceptions. A line longer than the limit is handed on
+// in pieces, so that no memory grows with it. And the unterminated rest of a
+// file that has no writer left is handed on with a '\n' behind it, so that it
+// does not run into the next line: that is the only byte ever added.
+//
+// # Truncation
+//
+// Each read repeats the last few bytes before its position. If the file has
+// become shorter, or these bytes are others, somebody truncated it in place
+// (a JVM with filecount=0 does, when it starts) and it is read from its
+// beginning. What had not been read by then is gone.
+//
+// # Giving memory back
+//
+// Reclaim punches whole pages, or unlinks finished files, up to the committed
+// position and never further. The page with the byte before that position
+// stays, so that the check above works after a restart too. A file is
+// finished when all of it is committed and nobody has it open for writing,
+// which the kernel tells by granting a read lease. Its name is removed first;
+// the descriptor is kept until the same is seen once more, because a writer
+// may have opened the file in between.
+//
+// # Untrusted input
+//
+// The directory is writable by the application. Only regular files with one
+// link are opened, after their type has been seen on a descriptor that cannot
+// block or follow a link; holes are skipped; everything else is counted with a
+// reason and left alone.
+//
+// A [Source] starts no goroutine and is not safe for concurrent use, apart
+// from its metrics.
+package tail

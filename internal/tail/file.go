@@ -1,0 +1,239 @@
+package tail
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const (
+	pageSize   = 4096 // what a punch works in; a larger page of the kernel only makes it give back less
+	checkBytes = 64   // how many bytes before a position tell it from that of a rewritten file
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Identity names a source file for its whole life. Born is the inode's time
+// of birth in nanoseconds, zero where the file system does not keep it; it
+// tells a re-used inode number from the file that had it before.
+type Identity struct {
+	Dev  uint64 `json:"dev"`
+	Ino  uint64 `json:"ino"`
+	Born int64  `json:"born"`
+}
+
+// Position is a place in a source file: everything before Offset has been
+// consumed. The zero value is the beginning.
+type Position struct {
+	Offset int64 `json:"offset"`
+	// Check is the CRC-32C of the CheckLen bytes before Offset, all of them
+	// in the page of the byte before it.
+	Check    uint32 `json:"check"`
+	CheckLen int    `json:"check_len"`
+	// Open says that a line longer than the limit has been consumed in part.
+	Open bool `json:"open,omitempty"`
+}
+
+// A File is one source file that is held open. Its fields belong to its
+// [Source]; only Identity and Stream may be used elsewhere.
+type File struct {
+	id     Identity
+	stream *Stream
+	name   string // in the directory now; empty once it has none there
+	fd     int    // read-only, so that our own descriptor does not deny us the lease
+	mtime  int64  // at first sight; orders files that have no time of birth
+
+	punchable bool
+	keepName  bool // unlinking was refused; do not try again
+
+	read      Position // handed on
+	queued    Position // end of the last chunk handed on
+	committed Position // durable
+	reclaimed int64    // punched up to here
+	counted   int64    // lines before this offset are in the read metrics
+	epoch     int      // number of truncations seen
+
+	seen      [checkBytes]byte // the bytes before read.Offset
+	seenLen   int
+	openLevel ul.Level // of the line that is consumed in part
+	ended     bool     // the rest was handed on, up to read.Offset
+
+	endCounted bool  // ... and is in the read metrics
+	solid      int64 // no hole between a place that was looked at and here
+
+	dirty bool  // may have more to read
+	size  int64 // as last seen
+	grew  time.Time
+	young bool // grew since the last Tick
+}
+
+// Identity returns the file's identity.
+func (f *File) Identity() Identity { return f.id }
+
+// Stream returns the stream that the file belongs to.
+func (f *File) Stream() *Stream { return f.stream }
+
+// before orders the files of one stream from the oldest to the newest.
+func (f *File) before(g *File) bool {
+	if f.id.Born != g.id.Born {
+		return f.id.Born < g.id.Born
+	}
+	if f.id.Born == 0 && f.mtime != g.mtime {
+		return f.mtime < g.mtime
+	}
+	return f.id.Ino < g.id.Ino
+}
+
+// caughtUp reports whether everything that is in the file, as last seen, has
+// been committed.
+func (f *File) caughtUp() bool {
+	return f.read.Offset >= f.size && f.committed == f.queued && !f.read.Open
+}
+
+// checkSpan returns how many bytes before offset a Position is checked with.
+// They never reach into the page before, which may have been given back.
+func checkSpan(offset int64) int {
+	if offset == 0 {
+		return 0
+	}
+	return int(min(checkBytes, (offset-1)%pageSize+1))
+}
+
+// advance moves the read position over data, which begins at the position,
+// and remembers how it ends.
+func (f *File) advance(data []byte) {
+	f.read.Offset += int64(len(data))
+	k := checkSpan(f.read.Offset)
+	if len(data) >= k {
+		f.seenLen = copy(f.seen[:], data[len(data)-k:])
+	} else {
+		keep := min(f.seenLen, k-len(data))
+		copy(f.seen[:], f.seen[f.seenLen-keep:f.seenLen])
+		f.seenLen = keep + copy(f.seen[keep:], data)
+	}
+	f.setCheck()
+}
+
+func (f *File) setCheck() {
+	f.read.Check = crc32.Checksum(f.seen[:f.seenLen], castagnoli)
+	f.read.CheckLen = f.seenLen
+}
+
+// jump moves the read position without having read what is before it.
+func (f *File) jump(offset int64) {
+	f.read.Offset = offset
+	f.seenLen = 0
+	f.setCheck()
+}
+
+// holds reports whether p can still be a position in this file: the file
+// reaches it, and the bytes before it are those that were consumed.
+func (f *File) holds(p Position) bool {
+	if p.Offset < 0 || p.CheckLen < 0 || p.CheckLen > checkSpan(p.Offset) {
+		return false
+	}
+	if p.CheckLen == 0 {
+		var st unix.Stat_t
+		return unix.Fstat(f.fd, &st) == nil && st.Size >= p.Offset
+	}
+	var buf [checkBytes]byte
+	n, err := unix.Pread(f.fd, buf[:p.CheckLen], p.Offset-int64(p.CheckLen))
+	return err == nil && n == p.CheckLen && crc32.Checksum(buf[:n], castagnoli) == p.Check
+}
+
+// moveTo sets all positions of the file to p, which it holds.
+func (f *File) moveTo(p Position) error {
+	n, err := unix.Pread(f.fd, f.seen[:p.CheckLen], p.Offset-int64(p.CheckLen))
+	if err != nil || n != p.CheckLen {
+		return fmt.Errorf("read the bytes before offset %d of %q: %d of %d: %w", p.Offset, f.name, n, p.CheckLen, err)
+	}
+	f.seenLen = n
+	f.read, f.queued, f.committed, f.counted = p, p, p, p.Offset
+	f.ended = p.Offset > 0 && !p.Open && n > 0 && f.seen[n-1] != '\n'
+	return nil
+}
+
+// rewind goes back to what is committed.
+func (f *File) rewind() error {
+	counted := f.counted
+	err := f.moveTo(f.committed)
+	f.counted = counted
+	return err
+}
+
+// restart begins again at the beginning of a file that was truncated.
+func (f *File) restart() {
+	f.read, f.queued, f.committed = Position{}, Position{}, Position{}
+	f.reclaimed, f.counted, f.solid, f.seenLen = 0, 0, 0, 0
+	f.ended, f.endCounted = false, false
+	f.epoch++
+}
+
+// pread reads area from the read position and compares, in the same call, the
+// bytes before it with those that were consumed. rewritten says that they
+// differ or are gone.
+func (f *File) pread(area []byte) (n int, rewritten bool, err error) {
+	var overlap [checkBytes]byte
+	n, err = unix.Preadv(f.fd, [][]byte{overlap[:f.seenLen], area}, f.read.Offset-int64(f.seenLen))
+	if err != nil {
+		return 0, false, fmt.Errorf("read %q: %w", f.name, err)
+	}
+	if n == 0 && f.read.Offset > 0 && f.seenLen == 0 {
+		size, _, err := f.sizeNow()
+		return 0, size < f.read.Offset, err
+	}
+	if n < f.seenLen || !bytes.Equal(overlap[:f.seenLen], f.seen[:f.seenLen]) {
+		return 0, true, nil
+	}
+	return n - f.seenLen, false, nil
+}
+
+// preadBehind reads area from n bytes behind the read position, which the
+// caller has just read.
+func (f *File) preadBehind(area []byte, n int) (int, error) {
+	more, err := unix.Pread(f.fd, area, f.read.Offset+int64(n))
+	if err != nil {
+		return 0, fmt.Errorf("read %q: %w", f.name, err)
+	}
+	return more, nil
+}
+
+// nextHole returns where the data that offset lies in ends.
+func (f *File) nextHole(offset int64) (int64, error) {
+	at, err := unix.Seek(f.fd, offset, unix.SEEK_HOLE)
+	if err != nil {
+		return 0, fmt.Errorf("look for a hole in %q: %w", f.name, err)
+	}
+	return at, nil
+}
+
+// nextData returns the first offset at or behind the given one that is not in
+// a hole, or the end of the file.
+func (f *File) nextData(offset int64) (int64, error) {
+	at, err := unix.Seek(f.fd, offset, unix.SEEK_DATA)
+	if err == unix.ENXIO {
+		var st unix.Stat_t
+		if err := unix.Fstat(f.fd, &st); err != nil {
+			return 0, fmt.Errorf("stat %q: %w", f.name, err)
+		}
+		return max(offset, st.Size), nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for data in %q: %w", f.name, err)
+	}
+	return at, nil
+}
+
+// sizeNow asks the kernel for the file's size and number of names.
+func (f *File) sizeNow() (size int64, links uint64, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return 0, 0, fmt.Errorf("stat %q: %w", f.name, err)
+	}
+	return st.Size, uint64(st.Nlink), nil
+}

@@ -1,0 +1,53 @@
+package tail
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	readLines   *prometheus.CounterVec
+	readBytes   *prometheus.CounterVec
+	jvmDropped  *prometheus.CounterVec
+	files       prometheus.Gauge
+	ignored     *prometheus.GaugeVec
+	truncations prometheus.Counter
+	holeBytes   prometheus.Counter
+	readErrors  prometheus.Counter
+	watching    prometheus.Gauge
+	watchErrors prometheus.Counter
+	reclaimed   *prometheus.CounterVec
+	reclaimErrs prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		reg.MustRegister(c)
+		return c
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		reg.MustRegister(c)
+		return c
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+		reg.MustRegister(g)
+		return g
+	}
+	ignored := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "ullage_source_ignored_files", Help: "Entries of the source that match but are not followed, by reason."}, []string{"reason"})
+	reg.MustRegister(ignored)
+	return metrics{
+		readLines:   counters("ullage_read_lines_total", "Complete lines read from the source, by the line's level.", "stream", "level"),
+		readBytes:   counters("ullage_read_bytes_total", "Bytes read from the source.", "stream"),
+		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM says it dropped itself (-Xlog:async).", "stream"),
+		files:       gauge("ullage_source_files", "Source files held open."),
+		ignored:     ignored,
+		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; what was unread in them is gone."),
+		holeBytes:   counter("ullage_source_hole_bytes_total", "Bytes skipped because they are holes in a source file, not written by anybody."),
+		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source."),
+		watching:    gauge("ullage_source_watching", "1 while directory events are received, 0 while the source is only polled."),
+		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, event queue overflows included."),
+		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source given back, by method.", "method"),
+		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to give back memory of the source."),
+	}
+}

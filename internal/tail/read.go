@@ -1,0 +1,240 @@
+package tail
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// A Chunk describes bytes that [Source.Next] put into the caller's area:
+// whole lines of one source file, or a piece of a line over the limit.
+type Chunk struct {
+	File  *File
+	End   Position             // behind the chunk in the source file
+	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
+	Read  time.Time            // when
+	epoch int                  // of the file
+}
+
+// Next reads the next chunk of any file that has one into area, which must be
+// longer than LineLimit, and returns its length. ok is false when there is
+// nothing to read for now. Streams take turns.
+func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) {
+	for len(s.active) > 0 {
+		st := s.active[0]
+		if n, c, ok = s.nextOf(st, area); ok {
+			// The stream keeps its place in the queue of turns, at the end.
+			copy(s.active, s.active[1:])
+			s.active[len(s.active)-1] = st
+			return n, c, true
+		}
+		copy(s.active, s.active[1:])
+		s.active = s.active[:len(s.active)-1]
+		st.active = false
+	}
+	return 0, Chunk{}, false
+}
+
+// nextOf reads from the oldest file of the stream that has something.
+func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
+	for _, f := range st.files {
+		if !f.dirty {
+			continue
+		}
+		n, c, err := s.nextChunk(f, area)
+		if err != nil {
+			s.metrics.readErrors.Inc()
+			s.warnOnce("read", "cannot read a source file; trying again at each poll", "error", err)
+		}
+		if err == nil && n > 0 {
+			return n, c, true
+		}
+		f.dirty = false
+	}
+	return 0, Chunk{}, false
+}
+
+// nextChunk reads one chunk of f. No bytes means that there is none for now.
+func (s *Source) nextChunk(f *File, area []byte) (int, Chunk, error) {
+	n, atEnd, err := s.fill(f, area)
+	if err != nil {
+		return 0, Chunk{}, err
+	}
+	if n > 0 && (area[0] == 0 || area[n-1] == 0) && f.read.Offset+int64(n) > f.solid {
+		if n, c, cut, err := s.cutHole(f, area, n); cut || err != nil {
+			return n, c, err
+		}
+	}
+	recounted := f.read.Offset < f.counted
+	keep := bytes.LastIndexByte(area[:n], '\n') + 1
+	switch {
+	case keep > 0:
+		return s.take(f, area[:keep])
+	case recounted && n == int(f.counted-f.read.Offset):
+		// This piece was handed on before: its end is that of a chunk.
+		return s.take(f, area[:n])
+	case n > s.cfg.LineLimit:
+		return s.take(f, area[:s.cfg.LineLimit])
+	case atEnd && (n > 0 || f.read.Open) && !f.ended && s.mayEnd(f):
+		return s.takeRest(f, area, n)
+	}
+	return 0, Chunk{}, nil
+}
+
+// fill reads from f until it has a line end, more than LineLimit bytes, or
+// the end of the file. After a truncation it reads from the beginning.
+func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
+	most := s.cfg.LineLimit + 1
+	if again := f.counted - f.read.Offset; again > 0 {
+		// Reading again after a rewind: end where a chunk ended, so that no
+		// line is counted as read twice.
+		most = int(min(int64(most), again))
+	}
+	first := min(blockBytes, most)
+	n, rewritten, err := f.pread(area[:first])
+	if err != nil {
+		return 0, false, err
+	}
+	if rewritten {
+		s.metrics.truncations.Inc()
+		s.log.Info("a source file was truncated in place, reading it from its beginning", "file", f.name, "stream", f.stream.name, "position", f.read.Offset)
+		f.restart()
+		return s.fill(f, area)
+	}
+	if n < first || n == most || bytes.IndexByte(area[:n], '\n') >= 0 {
+		return n, n < first, nil
+	}
+	more, err := f.preadBehind(area[n:most], n)
+	return n + more, n+more < most, err
+}
+
+// take hands on data, which lies at the read position.
+func (s *Source) take(f *File, data []byte) (int, Chunk, error) {
+	first := f.read.Offset >= f.counted
+	lines, dropped := s.classify(f, data)
+	f.advance(data)
+	f.read.Open = data[len(data)-1] != '\n'
+	f.ended = false
+	if first {
+		f.endCounted = false
+	}
+	return len(data), s.chunk(f, lines, dropped, len(data), first), nil
+}
+
+// chunk describes what was just handed on, and counts it if it is new.
+func (s *Source) chunk(f *File, lines [ul.NumLevels]uint32, dropped uint64, sourceBytes int, first bool) Chunk {
+	f.queued = f.read
+	if first {
+		f.counted = f.read.Offset
+		st := f.stream
+		for level, n := range lines {
+			if n > 0 {
+				s.metrics.readLines.WithLabelValues(st.label, ul.Level(level).String()).Add(float64(n))
+			}
+		}
+		s.metrics.readBytes.WithLabelValues(st.label).Add(float64(sourceBytes))
+		if dropped > 0 {
+			s.metrics.jvmDropped.WithLabelValues(st.label).Add(float64(dropped))
+		}
+	}
+	if f.read.Offset > f.size {
+		s.grow(f, f.read.Offset)
+	}
+	return Chunk{File: f, End: f.read, Lines: lines, Read: s.now(), epoch: f.epoch}
+}
+
+// classify counts the lines that end in data by level. A line that was begun
+// in an earlier piece has the level of its beginning.
+func (s *Source) classify(f *File, data []byte) (lines [ul.NumLevels]uint32, dropped uint64) {
+	open := f.read.Open
+	for len(data) > 0 {
+		end := bytes.IndexByte(data, '\n')
+		line := data
+		if end >= 0 {
+			line = data[:end]
+		}
+		level := f.openLevel
+		if !open {
+			class := f.stream.class.Classify(line)
+			level, dropped = class.Level, dropped+class.Dropped
+		}
+		if end < 0 {
+			f.openLevel = level
+			break
+		}
+		lines[level]++
+		open = false
+		data = data[end+1:]
+	}
+	return lines, dropped
+}
+
+// takeRest hands on the n bytes behind the last line end of a file that
+// nobody writes any more, and a line end behind them.
+func (s *Source) takeRest(f *File, area []byte, n int) (int, Chunk, error) {
+	// Read once more: there may have been a writer until just now.
+	again, _, err := s.fill(f, area)
+	if err != nil || again != n || n > 0 && bytes.IndexByte(area[:n], '\n') >= 0 {
+		s.touch(f)
+		return 0, Chunk{}, err
+	}
+	first := f.read.Offset >= f.counted && !f.endCounted
+	area[n] = '\n'
+	lines, dropped := s.classify(f, area[:n+1])
+	if n > 0 {
+		f.advance(area[:n])
+	}
+	f.read.Open = false
+	f.ended = true
+	f.endCounted = true
+	return n + 1, s.chunk(f, lines, dropped, n, first), nil
+}
+
+// cutHole looks whether the NUL bytes in area are a hole of f. Nobody wrote a
+// hole: it is stepped over, and what stands before it is handed on. cut says
+// that this was done.
+func (s *Source) cutHole(f *File, area []byte, n int) (int, Chunk, bool, error) {
+	start := f.read.Offset
+	data, err := f.nextData(start)
+	if err != nil {
+		return 0, Chunk{}, false, err
+	}
+	if data > start {
+		return s.stepOver(f, area, data)
+	}
+	hole, err := f.nextHole(start)
+	if err != nil {
+		return 0, Chunk{}, false, err
+	}
+	f.solid = hole
+	if hole >= start+int64(n) {
+		return 0, Chunk{}, false, nil
+	}
+	// Whole lines before the hole first; then what it cuts off.
+	before := area[:hole-start]
+	if keep := bytes.LastIndexByte(before, '\n') + 1; keep > 0 {
+		before = before[:keep]
+	}
+	n, c, err := s.take(f, before)
+	return n, c, true, err
+}
+
+// stepOver moves the read position to data, over a hole. A line that the hole
+// cuts off is ended.
+func (s *Source) stepOver(f *File, area []byte, data int64) (int, Chunk, bool, error) {
+	s.metrics.holeBytes.Add(float64(data - f.read.Offset))
+	first := f.read.Offset >= f.counted
+	open := f.read.Open
+	f.jump(data)
+	f.read.Open = false
+	f.counted = max(f.counted, data)
+	if open {
+		var lines [ul.NumLevels]uint32
+		lines[f.openLevel]++
+		area[0] = '\n'
+		return 1, s.chunk(f, lines, 0, 0, first), true, nil
+	}
+	n, c, err := s.nextChunk(f, area)
+	return n, c, true, err
+}

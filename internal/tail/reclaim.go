@@ -1,0 +1,196 @@
+package tail
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// unknownGrace is how long a file must have been quiet to count as finished
+// where the kernel will not tell whether it has a writer: the lease is granted
+// to the file's owner only.
+const unknownGrace = 5 * time.Second
+
+// writers is what the kernel says about who has a file open for writing.
+type writers int
+
+const (
+	writersUnknown writers = iota
+	writersNone
+	writersSome
+)
+
+// writers asks the kernel by taking a read lease, which it grants when nobody
+// has the file open for writing, and giving it back at once: a JVM that opens
+// the file meanwhile waits for the microsecond between the two calls.
+func (f *File) writers() writers {
+	switch _, err := unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, unix.F_RDLCK); err {
+	case nil:
+		unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, unix.F_UNLCK)
+		return writersNone
+	case unix.EAGAIN:
+		return writersSome
+	}
+	return writersUnknown
+}
+
+// writerless reports whether nobody writes f any more.
+func (s *Source) writerless(f *File) bool {
+	switch f.writers() {
+	case writersNone:
+		return true
+	case writersSome:
+		return false
+	}
+	rotatedAway := f.name == "" || f.stream.superseded(f)
+	return rotatedAway && s.now().Sub(f.grew) > unknownGrace
+}
+
+// mayEnd reports whether what stands behind the last line end of f is all
+// that will ever come.
+func (s *Source) mayEnd(f *File) bool {
+	quiet := !f.young || s.draining || f.name == "" || f.stream.superseded(f)
+	return quiet && s.writerless(f)
+}
+
+// Committed takes in that everything up to the end of c is durable.
+func (s *Source) Committed(c Chunk) {
+	if f := c.File; f.fd >= 0 && c.epoch == f.epoch {
+		f.committed = c.End
+	}
+}
+
+// Rewind forgets everything that was handed on and not committed, so that
+// Next hands it on again.
+func (s *Source) Rewind() {
+	for _, f := range s.files {
+		if err := f.rewind(); err != nil {
+			s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
+			f.restart()
+		}
+		s.touch(f)
+	}
+}
+
+// Tick is the slow poll, to be called about once a second: it makes a scan
+// due, and looks for files whose writer is gone.
+func (s *Source) Tick() {
+	s.stale = true
+	if s.watcher == nil && s.dir != nil {
+		s.lookAgain()
+	}
+	for _, f := range s.files {
+		if size, _, err := f.sizeNow(); err == nil && size != f.size {
+			s.grow(f, size)
+			continue
+		}
+		if !f.young && (f.read.Offset < f.size || f.read.Open) {
+			s.touch(f) // its rest may be due
+		}
+		f.young = false
+	}
+}
+
+// Reclaim gives back what is committed: pages of files that are still
+// written, and whole files that are finished. It returns the files that it
+// let go of; a checkpoint need not name them any more.
+func (s *Source) Reclaim() (gone []Identity) {
+	for _, f := range s.files {
+		if s.cfg.Reclaim != ReclaimNone {
+			s.punch(f)
+		}
+		if f.caughtUp() && (!f.young || f.name == "" || f.stream.superseded(f) || s.draining) && s.finish(f) {
+			gone = append(gone, f.id)
+		}
+	}
+	return gone
+}
+
+// punch gives back the whole pages before the committed position, but for the
+// one with the byte before it. The position is compared once more before:
+// bytes that a JVM has just written over a truncated file are not ours to give.
+func (s *Source) punch(f *File) {
+	end := (f.committed.Offset - 1) &^ (pageSize - 1)
+	if !f.punchable || end <= f.reclaimed || !f.holds(f.committed) {
+		return
+	}
+	fd, err := unix.Open(procFD(f.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err == nil {
+		defer unix.Close(fd)
+		for err == nil && f.reclaimed < end {
+			// In batches, since a punch and the JVM's write wait for each other.
+			n := min(end-f.reclaimed, blockBytes)
+			if err = unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, f.reclaimed, n); err == nil {
+				f.reclaimed += n
+				s.metrics.reclaimed.WithLabelValues(string(ReclaimPunch)).Add(float64(n))
+			}
+		}
+	}
+	if err != nil {
+		s.metrics.reclaimErrs.Inc()
+		s.warnOnce("punch", "cannot punch a hole into a source file, its memory stays in use", "file", f.name, "error", err)
+		f.punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
+	}
+}
+
+// finish lets go of a file of which everything is committed, if nobody writes
+// it any more. A file that has a name loses it first and is let go of at a
+// later call, because somebody may have opened it just before.
+func (s *Source) finish(f *File) (gone bool) {
+	if !s.writerless(f) {
+		return false
+	}
+	size, links, err := f.sizeNow()
+	if err != nil || size != f.size {
+		s.grow(f, size)
+		return false
+	}
+	if links == 0 || f.name == "" {
+		s.forget(f)
+		return true
+	}
+	if s.cfg.Reclaim != ReclaimNone && !f.keepName && s.dir != nil {
+		s.unlink(f)
+	}
+	return false
+}
+
+// unlink removes the name of f. Between the look and the removal a JVM may
+// rename another file to that name; it must be the newest one of its stream
+// two rotations ago, and is lost only if no scan has seen it since its birth.
+func (s *Source) unlink(f *File) {
+	var st unix.Statx_t
+	dir := int(s.dir.Fd())
+	if err := statx(dir, f.name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil || identity(&st) != f.id {
+		s.stale = true
+		return
+	}
+	if err := unix.Unlinkat(dir, f.name, 0); err != nil {
+		f.keepName = true
+		s.metrics.reclaimErrs.Inc()
+		s.warnOnce("unlink", "cannot unlink a finished source file, its memory stays in use", "file", f.name, "error", err, "owner", ownerHint(&st))
+		return
+	}
+	if left := f.size - f.reclaimed; left > 0 {
+		s.metrics.reclaimed.WithLabelValues(string(ReclaimUnlink)).Add(float64(left))
+	}
+	delete(s.names, f.name)
+	f.name = ""
+	s.touch(f)
+}
+
+// mayPunch finds out whether holes may be punched into f, and says once when
+// they may not although they were asked for.
+func (s *Source) mayPunch(f *File, st *unix.Statx_t) bool {
+	if s.cfg.Reclaim == ReclaimUnlink || s.cfg.Reclaim == ReclaimNone {
+		return false
+	}
+	fd, err := unix.Open(procFD(f.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		s.warnOnce("no punch", "cannot give back memory of a file that is being written, only unlink it when it is finished; run the sidecar as the JVM's user and group",
+			"file", f.name, "owner", ownerHint(st), "error", err)
+		return false
+	}
+	unix.Close(fd)
+	return true
+}

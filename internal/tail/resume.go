@@ -1,0 +1,148 @@
+package tail
+
+import (
+	"bytes"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Saved is what a checkpoint knows of one file.
+type Saved struct {
+	Stream   string
+	Position Position
+}
+
+// Restore gives the positions of a checkpoint, before the first Scan. A file
+// that does not hold its position is read from its beginning.
+func (s *Source) Restore(files map[Identity]Saved) { s.saved = files }
+
+// Forget drops what Restore gave, after the first Scan: the files that it did
+// not find are gone.
+func (s *Source) Forget() { s.saved = nil }
+
+// restore moves a file that was just opened to its saved position.
+func (s *Source) restore(f *File) {
+	if data, err := f.nextData(0); err == nil {
+		f.reclaimed = data &^ (pageSize - 1)
+	}
+	saved, ok := s.saved[f.id]
+	if !ok {
+		return
+	}
+	if f.holds(saved.Position) {
+		if err := f.moveTo(saved.Position); err == nil {
+			return
+		}
+	}
+	s.metrics.truncations.Inc()
+	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
+	f.restart()
+}
+
+// Positions returns the read position of every file that is not at its
+// beginning.
+func (s *Source) Positions() map[Identity]Saved {
+	saved := map[Identity]Saved{}
+	for id, f := range s.files {
+		if f.read.Offset > 0 {
+			saved[id] = Saved{Stream: f.stream.name, Position: f.read}
+		}
+	}
+	return saved
+}
+
+// StreamNames returns the names of the streams that have files.
+func (s *Source) StreamNames() []string {
+	var names []string
+	for name := range s.streams {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Align finds, without a checkpoint, how far a stream was persisted: end is
+// how the persisted copy ends, the more of it the better. The files of the
+// stream are searched for it, and reading begins behind the place. If it is
+// nowhere, everything that is in the files is read, and Align reports false.
+func (s *Source) Align(stream string, end []byte) (bool, error) {
+	st := s.streams[stream]
+	if st == nil || len(end) == 0 {
+		return false, nil
+	}
+	for i, f := range st.files {
+		offset, found, err := f.findEnd(end)
+		if err != nil {
+			return false, err
+		}
+		if !found {
+			continue
+		}
+		for _, older := range st.files[:i] {
+			if err := older.skipTo(older.size); err != nil {
+				return false, err
+			}
+		}
+		return true, f.skipTo(offset)
+	}
+	return false, nil
+}
+
+// skipTo moves all positions of f to offset.
+func (f *File) skipTo(offset int64) error {
+	f.restart()
+	f.read.Offset = offset
+	k := checkSpan(offset)
+	n, err := unix.Pread(f.fd, f.seen[:k], offset-int64(k))
+	if err != nil || n != k {
+		return fmt.Errorf("read the bytes before offset %d of %q: %d of %d: %w", offset, f.name, n, k, err)
+	}
+	f.seenLen = k
+	f.setCheck()
+	return f.moveTo(f.read)
+}
+
+// findEnd returns the offset in f behind the bytes of end. Only the last part
+// of end may be left, and stand where the file's data begins: the pages
+// before were given back, or the rest of end is in an older file.
+func (f *File) findEnd(end []byte) (offset int64, found bool, err error) {
+	start, err := f.nextData(0)
+	if err != nil {
+		return 0, false, err
+	}
+	buf := make([]byte, len(end)+blockBytes)
+	kept := 0
+	for at := start; ; {
+		n, err := unix.Pread(f.fd, buf[kept:], at)
+		if err != nil {
+			return 0, false, fmt.Errorf("search %q: %w", f.name, err)
+		}
+		window := buf[:kept+n]
+		if at == start {
+			if k := overlap(end, window, start > 0); k > 0 {
+				offset, found = start+int64(k), true
+			}
+		}
+		if i := bytes.Index(window, end); i >= 0 {
+			return at - int64(kept) + int64(i+len(end)), true, nil
+		}
+		if n == 0 {
+			return offset, found, nil
+		}
+		at += int64(n)
+		kept = copy(buf, window[max(0, len(window)-len(end)):])
+	}
+}
+
+// overlap returns the length of the longest end of a that b begins with, at
+// most a page: no more than that is left before a committed position. Unless
+// b may begin inside a line, the end has to be whole lines.
+func overlap(a, b []byte, inside bool) int {
+	for k := min(len(a), len(b), pageSize); k > 0; k-- {
+		whole := k == len(a) || a[len(a)-k-1] == '\n'
+		if (inside || whole) && bytes.Equal(a[len(a)-k:], b[:k]) {
+			return k
+		}
+	}
+	return 0
+}

@@ -1,0 +1,239 @@
+package tail
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reasons why an entry of the source is not followed; label values of
+// ullage_source_ignored_files.
+const (
+	ignoreName       = "name"
+	ignoreSymlink    = "symlink"
+	ignoreDirectory  = "directory"
+	ignoreSpecial    = "special"  // FIFO, socket, device
+	ignoreLinks      = "hardlink" // more names than one
+	ignorePermission = "permission"
+	ignoreTooMany    = "too_many"
+	ignoreError      = "error"
+)
+
+var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, ignorePermission, ignoreTooMany, ignoreError}
+
+// Scan brings the set of held files in step with the directory, if that is
+// due: it opens files that are new and learns new names of those that it has.
+func (s *Source) Scan() error {
+	if !s.stale || s.dir == nil {
+		return nil
+	}
+	s.stale = false
+	clear(s.ignored)
+	was := s.names
+	s.names = make(map[string]*File, len(was))
+	if _, err := s.dir.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("rewind source directory: %w", err)
+	}
+	for {
+		names, err := s.dir.Readdirnames(512)
+		for _, name := range names {
+			if ok, _ := path.Match(s.cfg.Match, name); !ok || name == StateDir {
+				continue
+			}
+			if reason := s.see(name); reason != "" {
+				s.ignored[reason]++
+				s.warnOnce("ignored "+reason, "not following an entry of the source (further ones are only counted)",
+					"reason", reason, "name", strconv.Quote(name))
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("list source directory: %w", err)
+		}
+	}
+	for _, reason := range ignoreReasons {
+		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.ignored[reason]))
+	}
+	s.nameless(was)
+	s.metrics.files.Set(float64(len(s.files)))
+	return nil
+}
+
+// nameless takes the name from the files that have lost it since the last
+// scan. They are read to their end nevertheless.
+func (s *Source) nameless(was map[string]*File) {
+	for name, f := range was {
+		if f.name == name && s.names[name] != f {
+			f.name = ""
+			s.touch(f)
+		}
+	}
+}
+
+// see looks at one entry and follows it, unless there is a reason not to.
+func (s *Source) see(name string) (reason string) {
+	if !validName(name) {
+		return ignoreName
+	}
+	var st unix.Statx_t
+	if err := statx(int(s.dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
+		return ignoreUnless(err, unix.ENOENT)
+	}
+	f := s.files[identity(&st)]
+	if f == nil {
+		if reason := typeReason(&st); reason != "" {
+			return reason
+		}
+		if len(s.files) >= maxFiles {
+			return ignoreTooMany
+		}
+		var err error
+		if f, err = s.hold(name); err != nil {
+			return ignoreUnless(err, unix.ENOENT)
+		}
+		if f == nil {
+			// Another file has taken the name meanwhile.
+			s.stale = true
+			return ""
+		}
+	}
+	f.name = name
+	s.names[name] = f
+	if size := int64(st.Size); size != f.size {
+		s.grow(f, size)
+	}
+	return ""
+}
+
+// typeReason says why an inode is not followed, or nothing.
+func typeReason(st *unix.Statx_t) string {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		if st.Nlink > 1 {
+			return ignoreLinks
+		}
+		return ""
+	case unix.S_IFLNK:
+		return ignoreSymlink
+	case unix.S_IFDIR:
+		return ignoreDirectory
+	}
+	return ignoreSpecial
+}
+
+// ignoreUnless turns an error into a reason, except the expected one: an
+// entry that has just vanished is no news.
+func ignoreUnless(err error, expected unix.Errno) string {
+	switch err {
+	case expected:
+		return ""
+	case unix.EACCES, unix.EPERM:
+		return ignorePermission
+	case unix.EMFILE, unix.ENFILE:
+		return ignoreTooMany
+	}
+	return ignoreError
+}
+
+// hold opens the named file and begins to follow it. The descriptor is first
+// one that can only be looked at (O_PATH): opening a FIFO or a device would
+// already be an act. It returns nil if the name turned out to be no file that
+// may be followed.
+func (s *Source) hold(name string) (*File, error) {
+	look, err := unix.Openat(int(s.dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(look)
+	var st unix.Statx_t
+	if err := statx(look, "", unix.AT_EMPTY_PATH, &st); err != nil {
+		return nil, err
+	}
+	if typeReason(&st) != "" || s.files[identity(&st)] != nil {
+		return nil, nil
+	}
+	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{
+		id:    identity(&st),
+		name:  name,
+		fd:    fd,
+		mtime: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec),
+		grew:  s.now(),
+	}
+	f.punchable = s.mayPunch(f, &st)
+	streamName := StreamName(name)
+	if saved, ok := s.saved[f.id]; ok {
+		streamName = saved.Stream
+	}
+	s.files[f.id] = f
+	s.join(f, streamName)
+	s.restore(f)
+	return f, nil
+}
+
+func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+func statx(dirfd int, name string, flags int, st *unix.Statx_t) error {
+	return unix.Statx(dirfd, name, flags|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
+}
+
+func identity(st *unix.Statx_t) Identity {
+	id := Identity{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		id.Born = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+	}
+	return id
+}
+
+// validName reports whether a name can be that of a stream's directory, a
+// label value and a line in a table.
+func validName(name string) bool {
+	return len(name) <= 200 && !strings.HasPrefix(name, ".") && utf8.ValidString(name) &&
+		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// StreamName returns the stream of a file name: the name without the number
+// that HotSpot appends to an archive, a dot and one to three digits (its
+// filecount is at most 1,000). An output that itself is named so cannot be
+// told from an archive.
+func StreamName(name string) string {
+	base := strings.TrimRight(name, "0123456789")
+	digits := len(name) - len(base)
+	if digits >= 1 && digits <= 3 && len(base) > 1 && strings.HasSuffix(base, ".") {
+		return strings.TrimSuffix(base, ".")
+	}
+	return name
+}
+
+// forget closes a file and drops all memory of it.
+func (s *Source) forget(f *File) {
+	unix.Close(f.fd)
+	f.fd = -1
+	delete(s.files, f.id)
+	if f.name != "" && s.names[f.name] == f {
+		delete(s.names, f.name)
+	}
+	f.stream.leave(f)
+	if len(f.stream.files) == 0 {
+		delete(s.streams, f.stream.name)
+	}
+	s.metrics.files.Set(float64(len(s.files)))
+}
+
+// ownerHint tells whom the sidecar would have to run as.
+func ownerHint(st *unix.Statx_t) string {
+	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; this is uid %d, gid %d",
+		st.Uid, st.Gid, st.Mode&0o7777, os.Geteuid(), os.Getegid())
+}

@@ -1,0 +1,229 @@
+package tail
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+)
+
+// StateDir is the directory, inside the source, that belongs to the sidecar.
+const StateDir = ".ullage"
+
+const (
+	blockBytes = 256 << 10 // bytes of one read, and of one punch
+	maxFiles   = 4096      // held open at once; more wait on the tmpfs until others are finished
+	maxLabels  = 256       // distinct stream labels in metrics; further streams share OtherLabel
+)
+
+// OtherLabel is the stream label of the streams beyond the bound on labels.
+const OtherLabel = "(other)"
+
+// Source is one source directory and the files in it. Create it with [New],
+// then call [Source.Open] until it succeeds.
+type Source struct {
+	cfg     Config
+	log     *slog.Logger
+	metrics metrics
+	now     func() time.Time
+
+	dir     *os.File // nil while the directory is missing
+	state   *os.File // StateDir in it
+	watcher *fsnotify.Watcher
+
+	files   map[Identity]*File
+	names   map[string]*File // as of the last scan and the events since
+	streams map[string]*Stream
+	labels  map[string]bool
+	active  []*Stream // have a dirty file, in the order of their turns
+
+	saved    map[Identity]Saved // positions of a checkpoint, until Forget
+	ignored  map[string]int     // entries that the last scan left alone, by reason
+	warned   map[string]bool    // reasons that were logged once
+	stale    bool               // a scan is due
+	draining bool
+}
+
+// New returns a Source for a valid cfg that has opened nothing yet.
+func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
+	return &Source{
+		cfg:     cfg,
+		log:     log,
+		metrics: newMetrics(reg),
+		now:     time.Now,
+		files:   map[Identity]*File{},
+		names:   map[string]*File{},
+		streams: map[string]*Stream{},
+		labels:  map[string]bool{},
+		ignored: map[string]int{},
+		warned:  map[string]bool{},
+	}
+}
+
+// Open opens the directory and begins to watch it. It fails with an error
+// that wraps [fs.ErrNotExist] while the directory is missing, and can be
+// called again. Nothing is read before [Source.Scan].
+func (s *Source) Open() error {
+	fd, err := unix.Open(s.cfg.Source, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open source directory", Path: s.cfg.Source, Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), s.cfg.Source)
+	state, err := openState(dir)
+	if err != nil {
+		dir.Close()
+		return err
+	}
+	s.dir, s.state, s.stale = dir, state, true
+	s.watch()
+	return nil
+}
+
+// openState opens StateDir in dir, which it creates, and follows no link.
+func openState(dir *os.File) (*os.File, error) {
+	path := filepath.Join(dir.Name(), StateDir)
+	if err := unix.Mkdirat(int(dir.Fd()), StateDir, 0o700); err != nil && err != unix.EEXIST {
+		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
+			path, os.Geteuid(), os.Getegid(), err)
+	}
+	fd, err := unix.Openat(int(dir.Fd()), StateDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open state directory", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// watch asks for events of the directory. Without them the slow poll goes on.
+func (s *Source) watch() {
+	w, err := fsnotify.NewWatcher()
+	if err == nil {
+		if err = w.Add(s.cfg.Source); err != nil {
+			w.Close()
+		}
+	}
+	if err != nil {
+		s.warnOnce("watch", "cannot watch the source for events, polling it only; raise fs.inotify.max_user_instances or max_user_watches",
+			"source", s.cfg.Source, "error", err)
+		return
+	}
+	s.watcher = w
+	s.metrics.watching.Set(1)
+}
+
+// Opened reports whether the directory is open.
+func (s *Source) Opened() bool { return s.dir != nil }
+
+// State returns the directory, open, in which the sidecar keeps its
+// checkpoint. It is nil while the source is missing and remains the Source's.
+func (s *Source) State() *os.File { return s.state }
+
+// Path returns the path of the directory, as configured.
+func (s *Source) Path() string { return s.cfg.Source }
+
+// Events returns the directory's events for [Source.Handle], or nil when
+// there are none to wait for.
+func (s *Source) Events() <-chan fsnotify.Event {
+	if s.watcher == nil {
+		return nil
+	}
+	return s.watcher.Events
+}
+
+// Errors returns the watcher's errors for [Source.HandleError].
+func (s *Source) Errors() <-chan error {
+	if s.watcher == nil {
+		return nil
+	}
+	return s.watcher.Errors
+}
+
+// Handle takes in one event: it marks what has to be read or scanned.
+func (s *Source) Handle(ev fsnotify.Event) {
+	if ev.Op&^fsnotify.Chmod == 0 {
+		return
+	}
+	if f, known := s.names[filepath.Base(ev.Name)]; known && ev.Op == fsnotify.Write {
+		s.touch(f)
+		return
+	}
+	s.stale = true
+}
+
+// HandleError takes in one error of the watcher. When events were lost,
+// everything is looked at again.
+func (s *Source) HandleError(err error) {
+	s.metrics.watchErrors.Inc()
+	s.lookAgain()
+	if !errors.Is(err, fsnotify.ErrEventOverflow) {
+		s.warnOnce("watch error", "watching the source failed; the poll goes on", "error", err)
+	}
+}
+
+// lookAgain makes the next scan due and every file worth reading.
+func (s *Source) lookAgain() {
+	s.stale = true
+	for _, f := range s.files {
+		s.touch(f)
+	}
+}
+
+// Drain says that there is no later: from now on the unterminated rest of any
+// file that has no writer is handed on at once.
+func (s *Source) Drain() {
+	s.draining = true
+	s.lookAgain()
+}
+
+// Gone reports whether the directory that is open is no longer the one that
+// the path names. The caller then closes it and opens the new one; the files
+// of the old one stay held until they are finished.
+func (s *Source) Gone() bool {
+	if s.dir == nil {
+		return false
+	}
+	was, err1 := s.dir.Stat()
+	is, err2 := os.Stat(s.cfg.Source)
+	return err1 != nil || err2 != nil || !os.SameFile(was, is)
+}
+
+// CloseDir closes the directory and the watcher, not the files.
+func (s *Source) CloseDir() {
+	if s.watcher != nil {
+		s.watcher.Close()
+		s.watcher = nil
+	}
+	s.metrics.watching.Set(0)
+	if s.dir != nil {
+		s.dir.Close()
+		s.state.Close()
+		s.dir, s.state = nil, nil
+	}
+	for name, f := range s.names {
+		f.name = ""
+		delete(s.names, name)
+	}
+}
+
+// Close closes the directory and every file.
+func (s *Source) Close() {
+	s.CloseDir()
+	for _, f := range s.files {
+		s.forget(f)
+	}
+}
+
+// warnOnce logs a warning the first time that its key is seen. The keys are
+// constants of this package, so the set is bounded.
+func (s *Source) warnOnce(key, msg string, args ...any) {
+	if !s.warned[key] {
+		s.warned[key] = true
+		s.log.Warn(msg, args...)
+	}
+}

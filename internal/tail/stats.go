@@ -1,0 +1,90 @@
+package tail
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what the source and its files occupy, in bytes.
+type Usage struct {
+	Backlog  int64 // written and not committed
+	Total    int64 // size of the file system
+	Headroom int64 // free in it
+	Tmpfs    bool
+}
+
+// Usage asks the kernel. Everything but Backlog is zero while the directory
+// is missing.
+func (s *Source) Usage() Usage {
+	var u Usage
+	for _, f := range s.files {
+		u.Backlog += f.backlog()
+	}
+	var st unix.Statfs_t
+	if s.dir != nil && unix.Fstatfs(int(s.dir.Fd()), &st) == nil {
+		u.Total = int64(st.Blocks) * st.Bsize
+		u.Headroom = int64(st.Bavail) * st.Bsize
+		u.Tmpfs = st.Type == unix.TMPFS_MAGIC
+	}
+	return u
+}
+
+func (f *File) backlog() int64 { return max(0, f.size-f.committed.Offset) }
+
+// StreamStats is one stream as it stands.
+type StreamStats struct {
+	Name    string
+	Files   int   // held open
+	Backlog int64 // bytes
+}
+
+// maxStats bounds how many streams Streams lists.
+const maxStats = 200
+
+// Streams lists the streams that have files, those with the largest backlog
+// first, at most 200 of them.
+func (s *Source) Streams() []StreamStats {
+	stats := make([]StreamStats, 0, len(s.streams))
+	for _, st := range s.streams {
+		stat := StreamStats{Name: st.name, Files: len(st.files)}
+		for _, f := range st.files {
+			stat.Backlog += f.backlog()
+		}
+		stats = append(stats, stat)
+	}
+	slices.SortFunc(stats, func(a, b StreamStats) int {
+		if a.Backlog != b.Backlog {
+			return int(max(-1, min(1, b.Backlog-a.Backlog)))
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return stats[:min(len(stats), maxStats)]
+}
+
+// Ignored counts the entries that the last scan left alone, by reason.
+func (s *Source) Ignored() map[string]int { return maps.Clone(s.ignored) }
+
+// ReclaimMode says which mode is in effect for the files held now, for a
+// human: "punch", "unlink" or "none", or "punch for 3 of 5 files".
+func (s *Source) ReclaimMode() string {
+	if s.cfg.Reclaim != ReclaimAuto && s.cfg.Reclaim != ReclaimPunch {
+		return string(s.cfg.Reclaim)
+	}
+	punchable := 0
+	for _, f := range s.files {
+		if f.punchable {
+			punchable++
+		}
+	}
+	switch punchable {
+	case len(s.files):
+		return string(ReclaimPunch)
+	case 0:
+		return string(ReclaimUnlink)
+	}
+	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(s.files))
+}

@@ -1,0 +1,81 @@
+package tail
+
+import (
+	"slices"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// Stream is the sequence of source files of one output.
+type Stream struct {
+	name   string
+	label  string
+	files  []*File // by birth
+	class  ul.Classifier
+	active bool // in Source.active
+}
+
+// Name returns the name of the output: "gc.log".
+func (st *Stream) Name() string { return st.name }
+
+// Label returns the stream's value of the metrics label: its name, or
+// [OtherLabel] beyond the bound.
+func (st *Stream) Label() string { return st.label }
+
+// join makes f a file of the named stream, at the place of its birth. Files
+// that come before it are read to their end once more: whoever wrote them has
+// closed them by now.
+func (s *Source) join(f *File, name string) {
+	st := s.streams[name]
+	if st == nil {
+		st = &Stream{name: name, label: s.label(name)}
+		s.streams[name] = st
+	}
+	f.stream = st
+	at, _ := slices.BinarySearchFunc(st.files, f, func(a, b *File) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	st.files = slices.Insert(st.files, at, f)
+	for _, older := range st.files[:at+1] {
+		s.touch(older)
+	}
+}
+
+func (st *Stream) leave(f *File) {
+	st.files = slices.DeleteFunc(st.files, func(g *File) bool { return g == f })
+}
+
+// superseded reports whether the stream has a file that is newer than f.
+func (st *Stream) superseded(f *File) bool {
+	return len(st.files) > 0 && st.files[len(st.files)-1] != f
+}
+
+func (s *Source) label(name string) string {
+	if !s.labels[name] {
+		if len(s.labels) >= maxLabels {
+			return OtherLabel
+		}
+		s.labels[name] = true
+	}
+	return name
+}
+
+// touch notes that f may have more to read and gives its stream a turn.
+func (s *Source) touch(f *File) {
+	f.dirty = true
+	if st := f.stream; !st.active {
+		st.active = true
+		s.active = append(s.active, st)
+	}
+}
+
+// grow takes in a new size of f.
+func (s *Source) grow(f *File, size int64) {
+	f.size = size
+	f.grew = s.now()
+	f.young = true
+	s.touch(f)
+}
