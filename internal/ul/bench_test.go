@@ -1,0 +1,38 @@
+package ul
+
+import "testing"
+
+// benchmark runs one over the lines of a real log, in turn.
+func benchmark(b *testing.B, name string, one func(line []byte)) {
+	lines := sample(b, name)
+	size := 0
+	for _, line := range lines {
+		size += len(line)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(size / len(lines)))
+	for i := 0; b.Loop(); {
+		one(lines[i])
+		if i++; i == len(lines) {
+			i = 0
+		}
+	}
+}
+
+func BenchmarkClassify(b *testing.B) {
+	for _, s := range samples {
+		b.Run(s.name, func(b *testing.B) {
+			var c Classifier
+			benchmark(b, s.name, func(line []byte) { c.Classify(line) })
+		})
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, s := range samples {
+		b.Run(s.name, func(b *testing.B) {
+			var r Record
+			benchmark(b, s.name, func(line []byte) { r.Parse(line) })
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package ul
+
+// Class is what a line is, as far as it takes to decide about it.
+type Class struct {
+	Kind    Kind
+	Level   Level  // a continuation has that of its record
+	Dropped uint64 // lines that the JVM discarded, for a Drop
+}
+
+// Classifier classifies the lines of one stream, which it must be given in
+// their order. The zero value is ready for a stream's first line, or for one
+// in its middle: until the first header, continuations have level Unknown. Two
+// streams need two of them, and a Classifier is not safe for concurrent use.
+type Classifier struct {
+	level   Level // that continuations inherit
+	started bool  // a header was seen
+	strong  bool  // a strong prefix was seen, so a weak one is no header
+	layout  layout
+}
+
+// Classify returns the class of the next line, given without its newline.
+func (c *Classifier) Classify(line []byte) Class {
+	bracket := len(line) > 0 && line[0] == '['
+	if bracket {
+		if level := c.layout.read(line); level != Unknown {
+			c.level = level
+			return Class{Kind: Header, Level: level}
+		}
+	}
+	if c.started && c.strong && (!bracket || isBlank(line)) {
+		return Class{Kind: Continuation, Level: c.level}
+	}
+	return c.parse(line)
+}
+
+// parse classifies the line in full, and learns the layout of a header.
+func (c *Classifier) parse(line []byte) Class {
+	var r Record
+	var p prefix
+	r.parse(line, &p)
+	isStrong := r.Present&strong != 0
+	switch {
+	case r.Kind == Continuation:
+		return Class{Kind: Continuation, Level: c.level}
+	case c.strong && !isStrong, c.started && r.Present == 0:
+		return Class{Kind: c.inherits(), Level: c.level}
+	case r.Kind == Header:
+		c.started, c.strong, c.level = true, isStrong, r.Level
+		c.layout.learn(&p)
+	case r.Kind == Drop:
+		c.strong = isStrong
+	}
+	return Class{Kind: r.Kind, Level: r.Level, Dropped: r.Dropped}
+}
+
+// inherits returns the kind of a line that is no header.
+func (c *Classifier) inherits() Kind {
+	if c.started {
+		return Continuation
+	}
+	return Text
+}

@@ -1,0 +1,98 @@
+package ul
+
+import (
+	"bytes"
+	"testing"
+	"unsafe"
+)
+
+func addSamples(f *testing.F, add func(line []byte)) {
+	for _, s := range samples {
+		for i, line := range sample(f, s.name) {
+			if i%8 == 0 {
+				add(line)
+			}
+		}
+	}
+	for _, line := range []string{"", "[", "[]", "[] ", "[ ] ", "[][] ", "[info] ", "[info", "[error]   293 messages dropped due to async logging",
+		"[0,1s][a][1][2][info ][a,b] [x] y", "[1ms][2ms][1ns][2ns] ", "[9999-99-99T99:99:99.999-9999] ", "[a,] x", "[1.s] x"} {
+		add([]byte(line))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	addSamples(f, func(line []byte) { f.Add(line) })
+	f.Fuzz(func(t *testing.T, line []byte) {
+		before := bytes.Clone(line)
+		var r, again Record
+		r.Parse(line)
+		again.Parse(before)
+		again.When()
+		again.Since()
+		if !bytes.Equal(line, before) {
+			t.Fatalf("the line became %q", line)
+		}
+		if show(&r) != show(&again) || r.Ambiguous != again.Ambiguous || r.Dropped != again.Dropped {
+			t.Fatalf("first %s, then %s", show(&r), show(&again))
+		}
+		checkRecord(t, &r, line)
+	})
+}
+
+// checkRecord holds a record to what its documentation promises.
+func checkRecord(t *testing.T, r *Record, line []byte) {
+	t.Helper()
+	if !bytes.HasSuffix(line, r.Message) || !within(r.Message, line) {
+		t.Fatalf("message %q is not the end of %q", r.Message, line)
+	}
+	prefix, end, found := line[:len(line)-len(r.Message)], 0, 0
+	for i, text := range [...][]byte{r.Time, r.UTCTime, r.Uptime, r.TimeMillis, r.UptimeMillis, r.TimeNanos, r.UptimeNanos,
+		r.Hostname, r.PID, r.TID, r.LevelName, r.Tags} {
+		if (r.Present&(1<<i) != 0) != (text != nil) {
+			t.Fatalf("present %s, but %s is %q", r.Present, Decorator(1<<i), text)
+		}
+		if text == nil {
+			continue
+		}
+		found++
+		if !within(text, prefix) || bytes.HasSuffix(text, []byte(" ")) {
+			t.Fatalf("%s is %q", Decorator(1<<i), text)
+		}
+		// The fields come in the order of their decorators.
+		at := offset(text, line)
+		if at <= end || line[at-1] != '[' {
+			t.Fatalf("%s at %d, after %d", Decorator(1<<i), at, end)
+		}
+		end = at + len(text)
+	}
+	if r.Ambiguous&^r.Present != 0 || r.Level != levelOf(r.LevelName) && r.Kind != Drop {
+		t.Fatalf("%s, ambiguous %s", show(r), r.Ambiguous)
+	}
+	if (len(prefix) == 0) != (found == 0 && r.Kind != Continuation) {
+		t.Fatalf("%d fields in the prefix %q", found, prefix)
+	}
+	if r.Kind == Header && bytes.Count(prefix, []byte("]")) != found+r.UnknownFields {
+		t.Fatalf("%d fields and %d unknown in %q", found, r.UnknownFields, prefix)
+	}
+	if len(prefix) > 0 && (prefix[0] != '[' || !bytes.HasSuffix(prefix, []byte("] "))) {
+		t.Fatalf("prefix %q", prefix)
+	}
+}
+
+func offset(part, whole []byte) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
+}
+
+func within(part, whole []byte) bool {
+	at := offset(part, whole)
+	return at >= 0 && at+len(part) <= len(whole)
+}
+
+func FuzzClassify(f *testing.F) {
+	last := []byte("[0.397s][info][gc] a")
+	addSamples(f, func(line []byte) {
+		f.Add(last, line)
+		last = line
+	})
+	f.Fuzz(checkClassify)
+}

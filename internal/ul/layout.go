@@ -1,0 +1,123 @@
+package ul
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// A layout is where the last header had its brackets and its level. Padding
+// keeps them in place from line to line, so that for most lines a look at
+// these offsets does for a full parse. The zero value fits no line.
+type layout struct {
+	joints [maxFields]uint16 // offsets of "][" between two fields
+	n      int               // how many joints are in use
+	end    int               // offset of the last closing bracket
+	need   int               // bytes that a line must have; 0 for a layout that fits nothing
+	level  int               // offset of the level
+	mask   uint64            // the bytes of the level's field, from there on
+	tags   int               // offset of the field behind the level, or of the message
+}
+
+var closing = []byte{']'}
+
+// Words of eight bytes, as they are loaded from a line.
+const (
+	joint  = '['<<8 | ']'
+	last   = ' '<<8 | ']'
+	spaces = 0x2020202020202020
+
+	traceWord   = spaces>>40<<40 | 'e'<<32 | 'c'<<24 | 'a'<<16 | 'r'<<8 | 't'
+	debugWord   = spaces>>40<<40 | 'g'<<32 | 'u'<<24 | 'b'<<16 | 'e'<<8 | 'd'
+	infoWord    = spaces>>32<<32 | 'o'<<24 | 'f'<<16 | 'n'<<8 | 'i'
+	warningWord = spaces>>56<<56 | 'g'<<48 | 'n'<<40 | 'i'<<32 | 'n'<<24 | 'r'<<16 | 'a'<<8 | 'w'
+	errorWord   = spaces>>40<<40 | 'r'<<32 | 'o'<<24 | 'r'<<16 | 'r'<<8 | 'e'
+)
+
+// learn takes the layout of a header, if it is an ordinary one: its last field
+// is the level, or the one before is and the tags follow.
+func (l *layout) learn(p *prefix) {
+	l.n, l.need = 0, 0
+	if p.level < 0 || p.level < p.n-2 {
+		return
+	}
+	for _, f := range p.fields[1:p.n] {
+		l.joints[l.n] = f.start - 2
+		l.n++
+	}
+	l.end, l.level, l.tags = p.end-2, int(p.fields[p.level].start), p.end
+	if p.level == p.n-2 {
+		l.tags = int(p.fields[p.n-1].start)
+	}
+	if width := l.tags - 2 - l.level; width <= len("warning") {
+		l.mask = 1<<(8*width) - 1
+		l.need = max(p.end, l.level+8)
+	}
+}
+
+// read returns the level of a header with this layout. It returns Unknown for
+// any other line, and where only a full parse can tell: it takes nothing for
+// a header that a full parse would not, nor for one of another level. The line
+// begins with a bracket.
+func (l *layout) read(line []byte) Level {
+	if l.need == 0 || len(line) < l.need || binary.LittleEndian.Uint16(line[l.end:]) != last {
+		return Unknown
+	}
+	level := Unknown
+	switch binary.LittleEndian.Uint64(line[l.level:])&l.mask | spaces&^l.mask {
+	case infoWord:
+		level = Info
+	case debugWord:
+		level = Debug
+	case traceWord:
+		level = Trace
+	case warningWord:
+		level = Warning
+	case errorWord:
+		level = Error
+	default:
+		return Unknown
+	}
+	fields := line[:l.end]
+	for _, i := range l.joints[:l.n] {
+		if binary.LittleEndian.Uint16(fields[i:]) != joint {
+			return Unknown
+		}
+	}
+	// Without another closing bracket these are the fields, and all of them.
+	if bytes.Count(fields, closing) != l.n || resemblesLevel(fields, l.tags) || level == Warning && endsAsDrop(line) {
+		return Unknown
+	}
+	return level
+}
+
+// resemblesLevel reports whether the field at the offset i, if there is one,
+// begins as a level does, which no tag does. If it spelled a level, it would
+// be the level.
+func resemblesLevel(fields []byte, i int) bool {
+	const four = 1<<32 - 1
+	if i+4 > len(fields) {
+		return false
+	}
+	switch uint64(binary.LittleEndian.Uint32(fields[i:])) {
+	case traceWord & four, debugWord & four, infoWord & four, warningWord & four, errorWord & four:
+		return true
+	}
+	return false
+}
+
+// isBlank reports whether the line begins as a continuation line of JDK 24 and
+// newer does.
+func isBlank(line []byte) bool {
+	head := line[:min(len(line), maxPrefix)]
+	if len(head) < 3 || head[0] != '[' || head[1] != ' ' {
+		return false
+	}
+	i := 2
+	for i+8 <= len(head) && binary.LittleEndian.Uint64(head[i:]) == spaces {
+		i += 8
+	}
+	for i < len(head) && head[i] == ' ' {
+		i++
+	}
+	return i < len(head) && head[i] == ']' && i+1 < len(line) && line[i+1] == ' '
+}

@@ -1,0 +1,71 @@
+package ul
+
+import "fmt"
+
+// Level is the severity of a record. Levels are ordered: a greater one is more
+// severe, and Unknown is below them all. The zero value is Unknown.
+type Level uint8
+
+// The levels of UL. Unknown is the level of a line that has none.
+const (
+	Unknown Level = iota
+	Trace
+	Debug
+	Info
+	Warning
+	Error
+)
+
+// NumLevels is the number of levels, Unknown included: the length of an array
+// that is indexed by level.
+const NumLevels = 6
+
+var levelNames = [NumLevels]string{"unknown", "trace", "debug", "info", "warning", "error"}
+
+// String returns the level as UL spells it, or "unknown".
+func (l Level) String() string {
+	if int(l) < len(levelNames) {
+		return levelNames[l]
+	}
+	return levelNames[Unknown]
+}
+
+// ParseLevel reads a level as UL spells it: trace, debug, info, warning or
+// error. Unknown is no level that could be asked for, so "unknown" is an error.
+func ParseLevel(s string) (Level, error) {
+	if l := levelOf([]byte(s)); l != Unknown {
+		return l, nil
+	}
+	return Unknown, fmt.Errorf("%q is not a level (use trace, debug, info, warning or error)", s)
+}
+
+// Set implements [flag.Value] with [ParseLevel]. It leaves the level as it is
+// if text is not one.
+func (l *Level) Set(text string) error {
+	v, err := ParseLevel(text)
+	if err != nil {
+		return err
+	}
+	*l = v
+	return nil
+}
+
+// MarshalText implements [encoding.TextMarshaler] with [Level.String].
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// levelOf returns the level that word spells, or Unknown.
+func levelOf(word []byte) Level {
+	switch string(word) {
+	case "trace":
+		return Trace
+	case "debug":
+		return Debug
+	case "info":
+		return Info
+	case "warning":
+		return Warning
+	case "error":
+		return Error
+	}
+	return Unknown
+}

@@ -1,0 +1,121 @@
+package ul
+
+// Kind says what a line is to the record that it belongs to. The zero value is
+// Text.
+type Kind uint8
+
+// The kinds of lines.
+const (
+	Text         Kind = iota // not UL, or UL with decorators "none"
+	Header                   // the first line of a record, or its only one
+	Continuation             // a further line of a record
+	Drop                     // the JVM's report of lines that -Xlog:async discarded
+)
+
+// String returns the kind in lower case.
+func (k Kind) String() string {
+	switch k {
+	case Header:
+		return "header"
+	case Continuation:
+		return "continuation"
+	case Drop:
+		return "drop"
+	}
+	return "text"
+}
+
+// Record is one line, taken apart. Its slices are parts of the line that was
+// parsed, without the padding to their right: they are valid as long as the
+// line is, and must not be written to. A field that is not in Present is nil.
+//
+// The zero value is what an empty line gives.
+type Record struct {
+	Kind  Kind
+	Level Level // that of the line itself; Warning for a Drop; else Unknown
+
+	Time         []byte
+	UTCTime      []byte
+	Uptime       []byte
+	TimeMillis   []byte
+	UptimeMillis []byte
+	TimeNanos    []byte
+	UptimeNanos  []byte
+	Hostname     []byte
+	PID          []byte
+	TID          []byte
+	LevelName    []byte
+	Tags         []byte // separated by commas; present and empty for a record without tags
+
+	// Present are the decorators that were found.
+	Present Decorator
+
+	// Ambiguous are those of Present whose text could as well be that of
+	// another decorator; the package documentation says which.
+	Ambiguous Decorator
+
+	// UnknownFields counts the bracketed fields that were not understood.
+	UnknownFields int
+
+	// Message is what follows the decorations, byte for byte; all of the line
+	// where there are none.
+	Message []byte
+
+	// Dropped is the number of lines that the JVM discarded, for a Drop.
+	Dropped uint64
+}
+
+// Parse reads one line, given without its newline, and replaces all of r. It
+// needs no configuration and looks at no other line, so it can't know a
+// continuation without decorations: that is Text. See [Classifier].
+func (r *Record) Parse(line []byte) {
+	var p prefix
+	r.parse(line, &p)
+}
+
+// parse is Parse, and leaves the fields of a Header in p.
+func (r *Record) parse(line []byte, p *prefix) {
+	*r = Record{Message: line}
+	if p.scan(line) {
+		r.Message = line[p.end:]
+		if p.blank() {
+			r.Kind = Continuation
+		} else if r.resolve(line, p); r.Present&strong != 0 || r.Present != 0 && r.UnknownFields == 0 {
+			r.Kind = Header
+		} else {
+			*r = Record{Message: line}
+		}
+	}
+	r.findDrop(line)
+}
+
+// set stores the text of one field.
+func (r *Record) set(d Decorator, text []byte) {
+	r.Present |= d
+	switch d {
+	case Time:
+		r.Time = text
+	case UTCTime:
+		r.UTCTime = text
+	case Uptime:
+		r.Uptime = text
+	case TimeMillis:
+		r.TimeMillis = text
+	case UptimeMillis:
+		r.UptimeMillis = text
+	case TimeNanos:
+		r.TimeNanos = text
+	case UptimeNanos:
+		r.UptimeNanos = text
+	case Hostname:
+		r.Hostname = text
+	case PID:
+		r.PID = text
+	case TID:
+		r.TID = text
+	case LevelDecorator:
+		r.LevelName = text
+	case Tags:
+		r.Tags = text
+	}
+}

@@ -1,0 +1,127 @@
+package ul
+
+// epochMillis separates milliseconds since the epoch (from the year 2001 on)
+// from those since the JVM started (for 31 years).
+const epochMillis = "1000000000000ms"
+
+// resolve gives the fields of p to their decorators. Their order is fixed:
+// clocks, then hostname, pid and tid, then the level, then the tags.
+func (r *Record) resolve(line []byte, p *prefix) {
+	before, after := p.fields[:p.n], []field(nil)
+	if p.level >= 0 {
+		name := p.fields[p.level].of(line)
+		r.Level = levelOf(name)
+		r.set(LevelDecorator, name)
+		before, after = p.fields[:p.level], p.fields[p.level+1:p.n]
+	}
+	n := r.resolveClocks(line, before)
+	r.resolveNames(line, before[n:])
+	r.resolveTags(line, after)
+}
+
+// resolveClocks takes the fields up to the last clock and returns their number.
+// A clock that stands where its decorator can't is left: it may be a hostname.
+func (r *Record) resolveClocks(line []byte, fields []field) int {
+	taken, clocks := 0, 0
+	last := Decorator(0)
+	for i, f := range fields {
+		paired := i+1 < len(fields) && fields[i+1].shape == f.shape
+		d := clockOf(f, line, last, paired)
+		if d <= last {
+			continue
+		}
+		r.set(d, f.of(line))
+		last, taken = d, i+1
+		clocks++
+	}
+	r.UnknownFields += taken - clocks
+	if r.Present&(Time|UTCTime) == Time && string(r.Time[len(r.Time)-5:]) == "+0000" {
+		r.Ambiguous |= Time
+	}
+	if r.Present&(TimeNanos|UptimeNanos) == UptimeNanos {
+		r.Ambiguous |= UptimeNanos
+	}
+	return taken
+}
+
+// clockOf returns the decorator of a clock field after the decorator last, or 0
+// if it is no clock. paired says that the next field has the same shape.
+func clockOf(f field, line []byte, last Decorator, paired bool) Decorator {
+	switch f.shape {
+	case timeShape:
+		if last == Time {
+			return UTCTime
+		}
+		return Time
+	case secondsShape:
+		return Uptime
+	case millisShape:
+		n := int(f.end - f.start)
+		if last < TimeMillis && (paired || n > len(epochMillis) || n == len(epochMillis) && line[f.start] != '0') {
+			return TimeMillis
+		}
+		return UptimeMillis
+	case nanosShape:
+		if last < TimeNanos && paired {
+			return TimeNanos
+		}
+		return UptimeNanos
+	}
+	return 0
+}
+
+// resolveNames takes hostname, pid and tid, and the tags as well where there is
+// no level to stand before them.
+func (r *Record) resolveNames(line []byte, fields []field) {
+	level := r.Present&LevelDecorator != 0
+	for i, f := range fields {
+		first := r.Present&(Hostname|PID|TID|Tags) == 0
+		switch {
+		case first && isHostname(fields[i:], level):
+			r.set(Hostname, f.of(line))
+		case f.shape == numberShape && r.Present&(PID|TID|Tags) == 0:
+			r.set(PID, f.of(line))
+		case f.shape == numberShape && r.Present&(TID|Tags) == 0:
+			r.set(TID, f.of(line))
+		case isTags(f) && !level && r.Present&Tags == 0:
+			r.set(Tags, f.of(line))
+			if first && f.shape == wordShape {
+				r.Ambiguous |= Tags
+			}
+		default:
+			r.UnknownFields++
+		}
+	}
+	if r.Present&(PID|TID) == PID {
+		r.Ambiguous |= PID
+	}
+}
+
+// isHostname reports whether the first of fields, with no decorator before it
+// but clocks, is best read as the hostname.
+func isHostname(fields []field, level bool) bool {
+	switch fields[0].shape {
+	case numberShape: // only where pid and tid follow
+		return len(fields) > 2 && fields[1].shape == numberShape && fields[2].shape == numberShape
+	case wordShape: // the last one without a level is the tags
+		return level || len(fields) > 1
+	case emptyShape, tagsShape, strangeShape:
+		return false
+	}
+	return true
+}
+
+func isTags(f field) bool {
+	return f.shape == wordShape || f.shape == tagsShape || f.shape == emptyShape
+}
+
+// resolveTags takes the fields after the level.
+func (r *Record) resolveTags(line []byte, fields []field) {
+	for _, f := range fields {
+		if isTags(f) && r.Present&Tags == 0 {
+			r.set(Tags, f.of(line))
+		} else {
+			r.UnknownFields++
+		}
+	}
+}
