@@ -92,7 +92,7 @@ func (f *File) before(g *File) bool {
 // caughtUp reports whether everything that is in the file, as last seen, has
 // been committed.
 func (f *File) caughtUp() bool {
-	return f.read.Offset >= f.size && f.committed == f.queued && !f.read.Open
+	return f.read.Offset == f.size && f.committed == f.queued && !f.read.Open
 }
 
 // checkSpan returns how many bytes before offset a Position is checked with.

@@ -141,8 +141,8 @@ func (s *Source) finish(f *File) (gone bool) {
 		return false
 	}
 	size, links, err := f.sizeNow()
-	if err != nil || size != f.size {
-		s.grow(f, size)
+	if err != nil || size != f.size || !f.holds(f.read) {
+		s.grow(f, size) // it grew, or was truncated and written again
 		return false
 	}
 	if links == 0 || f.name == "" {
