@@ -197,8 +197,7 @@ func (c *checkpoint) reserve(slot int, n int64) error {
 	if c.slots[slot] == nil {
 		f, err := c.open(slotNames[slot], unix.O_RDWR)
 		if err != nil && c.dir != nil {
-			// Whatever stands there is not a slot: make room for one.
-			unix.Unlinkat(int(c.dir.Fd()), slotNames[slot], 0)
+			c.displace(slotNames[slot])
 			f, err = c.open(slotNames[slot], unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 		}
 		if err != nil {
@@ -218,7 +217,16 @@ func (c *checkpoint) reserve(slot int, n int64) error {
 	return nil
 }
 
-// reason names the class of an invalid slot for a metric.
+// displace makes room where something stands that is not a slot. A directory
+// that is not empty can only be moved.
+func (c *checkpoint) displace(name string) {
+	dir := int(c.dir.Fd())
+	if unix.Unlinkat(dir, name, 0) != nil && unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) != nil {
+		_ = unix.Renameat(dir, name, dir, fmt.Sprintf("displaced-%d", c.seq))
+	}
+}
+
+// slotReason names the class of an invalid slot for a metric.
 func slotReason(err error) string {
 	for _, reason := range []error{errSlotTorn, errSlotForged} {
 		if errors.Is(err, reason) {

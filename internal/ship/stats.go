@@ -2,7 +2,6 @@ package ship
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,9 +18,9 @@ type view struct {
 	budget    int64
 	usage     tail.Usage
 	reclaim   string
-	files     int
 	ignored   map[string]int
 	streams   []tail.StreamStats
+	omitted   int // streams beyond the bound
 }
 
 func (v *view) setSource(err error) {
@@ -43,10 +42,12 @@ func (v *view) setRestored() {
 }
 
 func (v *view) update(src *tail.Source) {
-	usage, reclaim, streams, ignored := src.Usage(), src.ReclaimMode(), src.Streams(), src.Ignored()
+	usage, reclaim, ignored := src.Usage(), src.ReclaimMode(), src.Ignored()
+	streams, omitted := src.Streams()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.usage, v.reclaim, v.streams, v.ignored = usage, reclaim, streams, ignored
+	v.usage, v.reclaim, v.ignored = usage, reclaim, ignored
+	v.streams, v.omitted = streams, omitted
 }
 
 var errNotRestored = errors.New("finding where the last run ended")
@@ -65,18 +66,26 @@ func (v *view) notReady() error {
 
 // Stats is how a Shipper is doing. Sizes are in bytes.
 type Stats struct {
-	Usage         tail.Usage
-	Budget        int64
-	QueueUsed     int
-	QueueCapacity int
-	Reclaim       string // mode in effect
-	Lag           time.Duration
-	LastCommit    time.Time
-	Failures      int64  // of the destination
-	LastFailure   string // the last one ever
-	Failure       string // what keeps lines from becoming durable now
-	Ignored       map[string]int
-	Streams       []tail.StreamStats
+	Usage          tail.Usage
+	Budget         int64
+	QueueUsed      int
+	QueueCapacity  int
+	Reclaim        string // mode in effect
+	Lag            time.Duration
+	LastCommit     time.Time
+	Failures       int64  // of the destination
+	LastFailure    string // the last one ever
+	Failure        string // what keeps lines from becoming durable now
+	Ignored        map[string]int
+	Streams        []Stream
+	StreamsOmitted int // beyond the bound on Streams
+}
+
+// Stream is one stream and its newest committed segment.
+type Stream struct {
+	tail.StreamStats
+	Segment      string
+	SegmentBytes int64
 }
 
 // Stats returns a copy that is at most about a second old.
@@ -91,6 +100,10 @@ func (s *Shipper) Stats() Stats {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
 	st.Usage, st.Budget, st.Reclaim, st.Ignored = s.view.usage, s.view.budget, s.view.reclaim, s.view.ignored
-	st.Streams = slices.Clone(s.view.streams)
+	st.StreamsOmitted = s.view.omitted
+	for _, stream := range s.view.streams {
+		mark, _ := s.ledger.markOf(stream.Name)
+		st.Streams = append(st.Streams, Stream{StreamStats: stream, Segment: mark.Segment, SegmentBytes: mark.Offset})
+	}
 	return st
 }

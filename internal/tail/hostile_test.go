@@ -169,4 +169,3 @@ func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 		t.Fatalf("%d streams were read, want %d", got, maxFiles+10)
 	}
 }
-

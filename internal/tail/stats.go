@@ -46,9 +46,8 @@ type StreamStats struct {
 const maxStats = 200
 
 // Streams lists the streams that have files, those with the largest backlog
-// first, at most 200 of them.
-func (s *Source) Streams() []StreamStats {
-	stats := make([]StreamStats, 0, len(s.streams))
+// first, at most 200 of them, and says how many more there are.
+func (s *Source) Streams() (stats []StreamStats, omitted int) {
 	for _, st := range s.streams {
 		stat := StreamStats{Name: st.name, Files: len(st.files)}
 		for _, f := range st.files {
@@ -62,7 +61,8 @@ func (s *Source) Streams() []StreamStats {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	return stats[:min(len(stats), maxStats)]
+	listed := min(len(stats), maxStats)
+	return stats[:listed], len(stats) - listed
 }
 
 // Ignored counts the entries that the last scan left alone, by reason.
