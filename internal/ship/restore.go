@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -71,6 +70,8 @@ func (s *Shipper) placeStreams(ctx context.Context, checkpointed bool) (map[stri
 		backoff = min(2*backoff, maxBackoff)
 	}
 	s.link.setFailure(nil)
+	// Not before: retention takes every stream that is not placed for ended.
+	s.writer.maintain()
 	return ends, nil
 }
 
@@ -92,7 +93,3 @@ func (s *Shipper) placeStream(name string) (end []byte, recovered bool, err erro
 	s.ledger.mark(name, seg.Mark())
 	return end, true, nil
 }
-
-// retainAtStart applies retention once before anything is written, so that a
-// destination that filled up while nobody looked after it has room again.
-func (s *Shipper) retainAtStart() { s.writer.tolerate(s.store.Maintain(time.Now())) }

@@ -82,7 +82,6 @@ func (s *Shipper) Run(ctx context.Context) error {
 
 // loops restores, then runs both loops until the reader is done.
 func (s *Shipper) loops(ctx, stop context.Context, cancel func()) error {
-	s.retainAtStart()
 	if err := s.restore(stop); err != nil {
 		return err
 	}

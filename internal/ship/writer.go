@@ -57,9 +57,9 @@ func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *ch
 }
 
 // frameBytes is how much the writer waits for before it is woken between
-// commits, and the most that one compressed frame holds. A quarter of the
-// queue at most, so that reader and writer can both work.
-func (c Config) frameBytes() int { return min(segment.FrameBytes, int(c.Queue)/4) }
+// commits, and how much it puts into one compressed frame. More does not
+// compress better, and less keeps the bytes in the processor's cache.
+func (c Config) frameBytes() int { return min(256<<10, int(c.Queue)/4) }
 
 // run ships what is queued until ctx ends. No error of the destination ends
 // it: it goes back to the last commit and tries again.

@@ -1,0 +1,189 @@
+package segment
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	ownDir   = ".ullage" // no stream has such a name
+	lockName = "lock"
+	keyName  = "key"
+	keyBytes = 32
+)
+
+// prepare creates the directories, takes the lock, probes and loads the key.
+func (s *Store) prepare() error {
+	own := filepath.Join(s.dir, ownDir)
+	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(own, dirMode); err != nil {
+			return s.explain("create", err)
+		}
+		if err := syncDir(s.dir); err != nil {
+			return s.explain("sync", err)
+		}
+		// The parent may be one that we may only pass through.
+		if err := syncDir(filepath.Dir(s.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return s.explain("sync", err)
+		}
+	}
+	if err := s.takeLock(own); err != nil {
+		return err
+	}
+	err := probe(own)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		s.log.Warn("destination is full: nothing is persisted until there is space",
+			"dir", s.dir, "error", err, "hint", "let --retain-bytes be less than the volume holds")
+	} else if err != nil {
+		return s.explain("write to", err)
+	}
+	if s.key, err = s.loadKey(own); err != nil {
+		return s.explain("keep a key in", err)
+	}
+	return nil
+}
+
+// takeLock holds DEST/.ullage/lock until unlock; the kernel gives it up when
+// the process dies. The file says who has it.
+func (s *Store) takeLock(own string) error {
+	path := filepath.Join(own, lockName)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
+	if err != nil {
+		return s.explain("lock", err)
+	}
+	err = retry(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		holder, _ := io.ReadAll(io.LimitReader(file, 256))
+		file.Close()
+		return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own",
+			s.dir, strings.TrimSpace(string(holder)))
+	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
+		s.log.Warn("destination has no file locks: nothing keeps a second sidecar out of it", "dir", s.dir, "error", err)
+	case err != nil:
+		file.Close()
+		return s.explain("lock", err)
+	}
+	s.lock = file
+	// For the error text above alone, so it may fail.
+	host, _ := os.Hostname()
+	if file.Truncate(0) == nil {
+		_, _ = fmt.Fprintf(file, "host %q, pid %d\n", host, os.Getpid())
+	}
+	return nil
+}
+
+func (s *Store) unlock() error {
+	if s.lock == nil {
+		return nil
+	}
+	err := s.lock.Close()
+	s.lock = nil
+	return err
+}
+
+// probe creates, writes, syncs and removes a file.
+func probe(own string) error {
+	path := filepath.Join(own, "probe")
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := writeNew(path, []byte("ullage\n"), fileMode)
+	if removeErr := os.Remove(path); err == nil {
+		err = removeErr
+	}
+	return err
+}
+
+// writeNew creates a file that must not exist and makes its bytes durable.
+func writeNew(path string, data []byte, mode fs.FileMode) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// loadKey reads the key, or makes one. A crash leaves the old state or a whole
+// key. One of a wrong length is replaced: the worst of that is a checkpoint
+// that no longer counts.
+func (s *Store) loadKey(own string) ([]byte, error) {
+	path := filepath.Join(own, keyName)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err == nil {
+		key, err := io.ReadAll(io.LimitReader(file, keyBytes+1))
+		file.Close()
+		if err != nil {
+			return nil, err
+		}
+		if len(key) == keyBytes {
+			return key, nil
+		}
+		s.log.Warn("replacing a damaged key: checkpoints made with it are not accepted", "path", path, "bytes", len(key))
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	key := make([]byte, keyBytes)
+	if _, err := rand.Read(key); err != nil {
+		return nil, err
+	}
+	next := path + ".new"
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := writeNew(next, key, 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return nil, err
+	}
+	return key, syncDir(own)
+}
+
+// explain adds to an error of Open who we are, what the directory is and what
+// a user can do.
+func (s *Store) explain(verb string, err error) error {
+	who := fmt.Sprintf("we run as uid %d, gid %d", os.Geteuid(), os.Getegid())
+	what, hint := "", ""
+	if info, statErr := os.Stat(s.dir); statErr == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			what = fmt.Sprintf("; the directory has mode %s, uid %d, gid %d", info.Mode(), st.Uid, st.Gid)
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		hint = ": let this uid or gid write there (chown the volume, or set fsGroup in the pod's securityContext)"
+	case errors.Is(err, syscall.EROFS):
+		hint = ": mount the volume read-write, and make --dest a directory of it rather than of the container's image"
+	case errors.Is(err, syscall.ENOTDIR):
+		hint = ": name a directory in --dest"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		hint = ": make space on the volume"
+	}
+	return fmt.Errorf("%s destination %s: %w (%s%s)%s", verb, s.dir, err, who, what, hint)
+}
+
+// retry repeats a system call that a signal interrupts.
+func retry(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package segment
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// cpuNanos is the processor time of this process, user and system.
+func cpuNanos(tb testing.TB) int64 {
+	tb.Helper()
+	var u unix.Rusage
+	must(tb, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+func benchConfig(how Compression) Config {
+	cfg := configOf(how)
+	cfg.RetainBytes = 256 * settings.Mi
+	return cfg
+}
+
+// BenchmarkAppend appends frames with a sync each 8 MiB of raw bytes.
+func BenchmarkAppend(b *testing.B) {
+	data := lines(1, 8<<20)
+	for _, how := range allCompressions {
+		for _, frame := range []int{64 << 10, 256 << 10, FrameBytes} {
+			b.Run(fmt.Sprintf("%s/%dKi", how, frame>>10), func(b *testing.B) {
+				s := openStore(b, b.TempDir(), benchConfig(how))
+				str := freshStream(b, s, "gc")
+				appendAll(b, str, data[:frame])
+				b.SetBytes(int64(frame))
+				b.ReportAllocs()
+				before := cpuNanos(b)
+				raw := 0
+				for b.Loop() {
+					at := raw % (8 << 20)
+					must(b, str.Append(data[at:at+frame]))
+					raw += frame
+					if raw%(8<<20) == 0 {
+						sync(b, str)
+						must(b, s.Maintain(str.seg.ModTime))
+					}
+				}
+				b.ReportMetric(float64(cpuNanos(b)-before)/float64(raw), "cpu-ns/B")
+			})
+		}
+	}
+}
+
+// BenchmarkWriteback syncs each 8 MiB, with and without the early start.
+func BenchmarkWriteback(b *testing.B) {
+	data := lines(1, 8<<20)
+	for _, early := range []bool{false, true} {
+		b.Run(fmt.Sprintf("early=%v", early), func(b *testing.B) {
+			s := openStore(b, b.TempDir(), benchConfig(None))
+			str := freshStream(b, s, "gc")
+			b.SetBytes(8 << 20)
+			for b.Loop() {
+				for at := 0; at < 8<<20; at += 256 << 10 {
+					must(b, str.Append(data[at:at+256<<10]))
+					if !early {
+						str.begun = math.MaxInt64 / 2 // nothing is left to begin
+					}
+				}
+				sync(b, str)
+				must(b, s.Maintain(str.seg.ModTime))
+			}
+		})
+	}
+}
+
+// BenchmarkRead decodes a segment of 64 MiB of lines.
+func BenchmarkRead(b *testing.B) {
+	for _, how := range allCompressions {
+		b.Run(how.String(), func(b *testing.B) {
+			dir := b.TempDir()
+			str := freshStream(b, openStore(b, dir, configOf(how)), "gc")
+			data := lines(1, 256<<10)
+			for range 256 {
+				appendAll(b, str, data)
+			}
+			m := sync(b, str)
+			b.SetBytes(int64(256 * len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := OpenReader(dir + "/gc/" + m.Segment)
+				must(b, err)
+				for {
+					if _, err := r.Next(); err != nil {
+						break
+					}
+				}
+				must(b, r.Close())
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package segment
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// Compression is how the frames of a segment are encoded. It implements
+// [flag.Value] and [encoding.TextMarshaler]. The zero value is Zstd.
+type Compression uint8
+
+// The compressions; the suffix of a segment's name says which one it has.
+const (
+	Zstd Compression = iota
+	Gzip
+	None
+)
+
+var compressions = [...]struct{ text, suffix string }{
+	Zstd: {"zstd", ".log.zst"},
+	Gzip: {"gzip", ".log.gz"},
+	None: {"none", ".log"},
+}
+
+func (c Compression) valid() bool { return int(c) < len(compressions) }
+
+// String returns the value as the flag takes it.
+func (c Compression) String() string {
+	if !c.valid() {
+		return fmt.Sprintf("Compression(%d)", uint8(c))
+	}
+	return compressions[c].text
+}
+
+// Set implements [flag.Value].
+func (c *Compression) Set(text string) error {
+	for i, known := range compressions {
+		if text == known.text {
+			*c = Compression(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not a compression (take zstd, gzip or none)", text)
+}
+
+// MarshalText implements [encoding.TextMarshaler] with [Compression.String].
+func (c Compression) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// minSegment keeps a mistyped size from making a file of every frame.
+const minSegment = 4 * settings.Ki
+
+// Config says how segments are written and how long they are kept. All sizes
+// count bytes on disk, so compressed ones. Take it from [DefaultConfig].
+type Config struct {
+	// Compress encodes new segments. Those of another compression are kept,
+	// and read, but not appended to.
+	Compress Compression
+
+	// SegmentBytes seals a segment at the first sync at which it has this
+	// size. The last frames take it over that size, by less than one commit.
+	SegmentBytes settings.Size
+
+	// SegmentAge seals a segment that was created this long ago. Zero: never.
+	SegmentAge time.Duration
+
+	// RetainBytes is what all segments of all streams may take before the
+	// oldest sealed ones are deleted. Zero: no bound.
+	RetainBytes settings.Size
+
+	// RetainAge deletes a sealed segment this long after its last write.
+	// Zero: never.
+	RetainAge time.Duration
+}
+
+// DefaultConfig returns the defaults of the flags.
+func DefaultConfig() Config {
+	return Config{
+		Compress:     Zstd,
+		SegmentBytes: 64 * settings.Mi,
+		SegmentAge:   time.Hour,
+		RetainBytes:  1 * settings.Gi,
+		RetainAge:    168 * time.Hour,
+	}
+}
+
+// Flags declares the settings on fs with the present values as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.Var(&c.Compress, "compress", "compression `FORMAT` of new segments: zstd (read with zstdcat), gzip (zcat) or none")
+	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk and start another")
+	fs.DurationVar(&c.SegmentAge, "segment-age", c.SegmentAge,
+		"seal a segment this `DURATION` after its creation and start another with the next line; 0: never by age")
+	fs.Var(&c.RetainBytes, "retain-bytes",
+		"delete the oldest sealed segments when all segments of all streams take more than this `SIZE` on disk; 0: no bound")
+	fs.DurationVar(&c.RetainAge, "retain-age", c.RetainAge,
+		"delete a sealed segment this `DURATION` after its last write; 0: never by age")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if !c.Compress.valid() {
+		bad = append(bad, fmt.Errorf("--compress is %s: take zstd, gzip or none", c.Compress))
+	}
+	if c.SegmentBytes < minSegment {
+		bad = append(bad, fmt.Errorf("--segment-bytes is %s: it must be at least %s", c.SegmentBytes, minSegment))
+	}
+	if c.SegmentAge < 0 {
+		bad = append(bad, fmt.Errorf("--segment-age is %s: it must not be negative (0: never by age)", c.SegmentAge))
+	}
+	if c.RetainBytes < 0 {
+		bad = append(bad, errors.New("--retain-bytes must not be negative (0: no bound)"))
+	} else if c.RetainBytes != 0 && c.RetainBytes < c.SegmentBytes {
+		bad = append(bad, fmt.Errorf("--retain-bytes is %s: it must hold at least one segment, --segment-bytes is %s (0: no bound)",
+			c.RetainBytes, c.SegmentBytes))
+	}
+	if c.RetainAge < 0 {
+		bad = append(bad, fmt.Errorf("--retain-age is %s: it must not be negative (0: never by age)", c.RetainAge))
+	}
+	return bad
+}

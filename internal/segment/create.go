@@ -1,0 +1,129 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// open gives the stream a descriptor to append with: of its newest segment
+// or, if that is sealed, of a new one.
+func (t *Stream) open() error {
+	if t.seg.Name == "" || t.mark.Sealed {
+		return t.create()
+	}
+	file, err := openSegment(t.seg.Path, unix.O_WRONLY)
+	if err != nil {
+		return fmt.Errorf("open segment: %w", err)
+	}
+	stat, err := file.Stat()
+	if err == nil && stat.Size() != t.seg.Size {
+		err = fmt.Errorf("it was changed by others: it has %d bytes, not %d", stat.Size(), t.seg.Size)
+	}
+	if err != nil {
+		file.Close()
+		return fmt.Errorf("open segment %s: %w", t.seg.Name, err)
+	}
+	t.file, t.begun = file, t.seg.Size&^(pageBytes-1)
+	return nil
+}
+
+// create makes the next segment. Its entry, and that of a new directory, are
+// durable only after the next Sync. All of the segment before is synced, since
+// only Sync seals.
+func (t *Stream) create() error {
+	switch err := os.Mkdir(t.dir, dirMode); {
+	case err == nil:
+		t.rooted = false
+	case !errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("create stream directory: %w", err)
+	}
+	start := time.Now().UTC().Truncate(time.Millisecond)
+	name := segmentName(start, t.last+1, t.store.cfg.Compress)
+	path := filepath.Join(t.dir, name)
+	file, err := openSegment(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	if err != nil {
+		return fmt.Errorf("create segment: %w", err)
+	}
+	if t.seg.Name != "" {
+		before := t.seg
+		t.before = &before
+	}
+	t.last++
+	t.file, t.begun, t.created, t.dirty = file, 0, true, true
+	t.seg = Info{Stream: t.name, Path: path, Name: name, Seq: t.last, Start: start,
+		Compress: t.store.cfg.Compress, ModTime: start}
+	return nil
+}
+
+// openSegment opens a regular file in the directory of a stream. Neither the
+// file nor the directory may be a link.
+func openSegment(path string, flags int) (*os.File, error) {
+	dir, err := openDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	var fd int
+	err = retry(func() error {
+		// O_NONBLOCK, so that a FIFO of that name does not block.
+		fd, err = unix.Openat(int(dir.Fd()), filepath.Base(path),
+			flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, fileMode)
+		return err
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(fd)
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.Join(err, errors.New("not a regular file"))}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// removeSegment unlinks a segment. It does not sync the directory. That it is
+// gone already is no error.
+func removeSegment(info Info) error {
+	dir, err := openDir(filepath.Dir(info.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete segment: %w", err)
+	}
+	defer dir.Close()
+	err = retry(func() error { return unix.Unlinkat(int(dir.Fd()), info.Name, 0) })
+	if err != nil && err != unix.ENOENT {
+		return fmt.Errorf("delete segment %s: %w", info.Path, err)
+	}
+	return nil
+}
+
+// cutSegment makes a segment end at size and makes it durable. One that ends
+// there already keeps its time of modification.
+func cutSegment(path string, size int64) error {
+	file, err := openSegment(path, unix.O_WRONLY)
+	if err != nil {
+		return fmt.Errorf("cut segment: %w", err)
+	}
+	stat, err := file.Stat()
+	if err == nil && stat.Size() != size {
+		err = file.Truncate(size)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("cut segment: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+// Package segment keeps the durable copy: per stream a sequence of segments,
+// files that grow by whole frames, are sealed, and are deleted when they are
+// old. It appends, syncs, recovers, retains and reads them.
+//
+// # Layout
+//
+//	DEST/.ullage/lock                                    held by the one process that writes
+//	DEST/.ullage/key                                     32 random bytes, see Store.Key
+//	DEST/STREAM/20261120T100000.000Z-000001.log.zst      a segment
+//
+// The name of a segment is the UTC time of its creation, a sequence number of
+// at least six digits and the suffix of its compression: .log.zst, .log.gz or
+// .log. The number alone orders the segments of a stream; clocks step back.
+// Numbers may have gaps. Files have mode 0640 and directories 0750, less the
+// umask; other files in a stream's directory are left alone.
+//
+// # Format
+//
+// A segment is a concatenation of frames and nothing else, so the standard
+// zstdcat and zcat read it, the one that is growing as well. Each Append
+// makes one frame of at most [FrameBytes] raw bytes:
+//
+//	.log.zst   one Zstandard frame with content size and checksum (RFC 8878, 3.1.1)
+//	.log.gz    one gzip member (RFC 1952)
+//	.log       the raw bytes, without any framing
+//
+// No frame refers to another one, so that any prefix of frames, and anything
+// behind damage, can be decoded. Where a Zstandard frame ends is found without
+// decoding it, by its header and by the three bytes before each block.
+//
+// # Commit
+//
+// One goroutine owns a [Store] and all its streams:
+//
+//	Append... → Sync → save the Mark in the checkpoint → publish → Maintain
+//
+// [Stream.Sync] makes the bytes durable, then the directory entries of what
+// was created. A segment is created only when all of the one before is
+// synced. It is sealed, and never changes again, once a committed [Mark] says
+// so or names a later segment.
+//
+// What a kill or a crash leaves behind:
+//
+//	in or after Append   bytes behind the mark, perhaps in a new segment. Resume removes them.
+//	in Sync              as before; the new segment's entry may or may not be there.
+//	after Sync           bytes behind the checkpoint's mark. Resume removes them: the source still has them.
+//	in Resume            newer segments go first, the newest one before the others, and the cut comes
+//	                     last, so at any moment a prefix of what was appended is there. Resume again.
+//	in Recover           as in Resume.
+//	in Maintain          whole segments are gone, the oldest first.
+//	crash of the node    no checkpoint, and pages of the unsynced tail in any state: zeros, holes, half a
+//	                     frame. Recover keeps the sound frames before the first unsound byte.
+//
+// # Start
+//
+// Each stream of the checkpoint is opened and resumed at its mark. A stream
+// without a mark, or with one that is refused with [ErrMark], is recovered:
+// the tail that [Stream.Recover] returns tells where in the source to go on,
+// and its mark belongs into the next checkpoint. Maintain comes after all of
+// them, because a stream that is not open has only sealed segments.
+//
+// # Errors
+//
+// After a failed write or fsync nobody knows which pages reached the disk,
+// and a later fsync of the same descriptor may say that all is well. So an
+// error of Append or Sync spoils the stream until [Stream.Abandon], and only
+// [Stream.Resume] with the last mark brings it back, on a new descriptor.
+//
+// # Memory
+//
+// One encoder and one frame buffer serve all streams. Nothing grows with the
+// volume: of the segments on disk only the next ones to be deleted are known
+// by name. Reading holds one frame, and a frame over the bound is damage.
+package segment

@@ -1,0 +1,78 @@
+package segment
+
+import (
+	"fmt"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// FrameBytes is the most raw bytes that one Append takes.
+const FrameBytes = 1 << 20
+
+const (
+	// frameSlack is more than what the framing adds to bytes that do not
+	// compress: 3 bytes for each block of 128 KiB, or 5 for each 64 KiB.
+	frameSlack = 4 << 10
+
+	// encodeWindow is how far back a match may lie. On UL lines 256 KiB
+	// compresses best and as fast as more, with 0.8 MiB for the encoder.
+	encodeWindow = 256 << 10
+)
+
+// encoder makes frames. Its buffers are taken once and serve all streams.
+type encoder struct {
+	how  Compression
+	buf  []byte
+	zstd *zstd.Encoder
+	gzip *gzip.Writer
+}
+
+func newEncoder(how Compression) (*encoder, error) {
+	e := &encoder{how: how}
+	if how == None {
+		return e, nil
+	}
+	e.buf = make([]byte, 0, FrameBytes+frameSlack)
+	var err error
+	if how == Gzip {
+		e.gzip, err = gzip.NewWriterLevel(e, gzip.BestSpeed)
+	} else {
+		e.zstd, err = zstd.NewWriter(nil,
+			zstd.WithEncoderConcurrency(1), // no goroutines
+			zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithLowerEncoderMem(true),
+			zstd.WithWindowSize(encodeWindow),
+			zstd.WithEncoderCRC(true))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make %s encoder: %w", how, err)
+	}
+	return e, nil
+}
+
+// encode returns the frame for raw. It is valid until the next call.
+func (e *encoder) encode(raw []byte) ([]byte, error) {
+	switch e.how {
+	case Zstd:
+		e.buf = e.zstd.EncodeAll(raw, e.buf[:0])
+	case Gzip:
+		e.buf = e.buf[:0]
+		e.gzip.Reset(e)
+		if _, err := e.gzip.Write(raw); err != nil {
+			return nil, fmt.Errorf("compress frame: %w", err)
+		}
+		if err := e.gzip.Close(); err != nil {
+			return nil, fmt.Errorf("compress frame: %w", err)
+		}
+	default:
+		return raw, nil
+	}
+	return e.buf, nil
+}
+
+// Write collects the output of the gzip writer.
+func (e *encoder) Write(p []byte) (int, error) {
+	e.buf = append(e.buf, p...)
+	return len(p), nil
+}

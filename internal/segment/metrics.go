@@ -1,0 +1,70 @@
+package segment
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	segments prometheus.Gauge
+	bytes    prometheus.Gauge
+	sealed   prometheus.Counter
+	deleted  *prometheus.CounterVec
+	cut      prometheus.Counter
+	written  prometheus.Counter
+}
+
+// The values of the label reason.
+const (
+	reasonBytes = "bytes"
+	reasonAge   = "age"
+)
+
+func newMetrics() *metrics {
+	m := &metrics{
+		segments: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segments",
+			Help: "Segments in the destination, of all streams."}),
+		bytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_bytes",
+			Help: "Bytes of all segments in the destination, compressed as they are on disk."}),
+		sealed: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_segments_sealed_total",
+			Help: "Segments that were sealed, by size, by age or because their stream ended."}),
+		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ullage_segments_deleted_total",
+			Help: "Sealed segments that retention deleted, by the bound that they exceeded."}, []string{"reason"}),
+		cut: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_recovered_cut_bytes_total",
+			Help: "Compressed bytes that recovery cut from the ends of segments because they were torn or damaged."}),
+		written: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_written_bytes_total",
+			Help: "Compressed bytes written to segments."}),
+	}
+	m.deleted.WithLabelValues(reasonBytes)
+	m.deleted.WithLabelValues(reasonAge)
+	return m
+}
+
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.segments, m.bytes, m.sealed, m.deleted, m.cut, m.written}
+}
+
+func (m *metrics) register(reg prometheus.Registerer) error {
+	if reg == nil {
+		return nil
+	}
+	for i, c := range m.all() {
+		if err := reg.Register(c); err != nil {
+			for _, done := range m.all()[:i] {
+				reg.Unregister(done)
+			}
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+func (m *metrics) unregister(reg prometheus.Registerer) {
+	if reg == nil {
+		return
+	}
+	for _, c := range m.all() {
+		reg.Unregister(c)
+	}
+}

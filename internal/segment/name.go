@@ -1,0 +1,224 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	timeLayout   = "20060102T150405.000Z"
+	maxSeqDigits = 18 // so that a sequence number plus one never overflows
+	maxStream    = 200
+	batch        = 256 // directory entries read at a time
+)
+
+// Info describes one segment by its name and its inode.
+type Info struct {
+	Stream   string // the name of its directory
+	Path     string
+	Name     string
+	Seq      uint64 // orders the segments of a stream
+	Start    time.Time
+	Compress Compression
+	Size     int64 // on disk, in compressed bytes
+	ModTime  time.Time
+}
+
+// ValidStream says why a name cannot be the directory of a stream, or nil.
+func ValidStream(name string) error {
+	switch {
+	case name == "":
+		return errors.New("stream name is empty")
+	case len(name) > maxStream:
+		return fmt.Errorf("stream name has %d bytes, at most %d are allowed", len(name), maxStream)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("stream name %q is not UTF-8", name)
+	case name[0] == '.':
+		return fmt.Errorf("stream name %q begins with a dot", name)
+	case strings.ContainsRune(name, '/'):
+		return fmt.Errorf("stream name %q contains a slash", name)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("stream name %q contains a control character", name)
+	}
+	return nil
+}
+
+// segmentName is the inverse of ParseName.
+func segmentName(start time.Time, seq uint64, how Compression) string {
+	return fmt.Sprintf("%s-%06d%s", start.UTC().Format(timeLayout), seq, compressions[how].suffix)
+}
+
+// ParseName reads Name, Seq, Start and Compress from a segment's file name.
+// It is false for every name that this package does not write.
+func ParseName(name string) (Info, bool) {
+	for how := range compressions {
+		stem, ok := strings.CutSuffix(name, compressions[how].suffix)
+		if !ok {
+			continue
+		}
+		stamp, digits, ok := strings.Cut(stem, "-")
+		if !ok || len(digits) > maxSeqDigits {
+			return Info{}, false
+		}
+		start, timeErr := time.Parse(timeLayout, stamp)
+		seq, seqErr := strconv.ParseUint(digits, 10, 64)
+		info := Info{Name: name, Seq: seq, Start: start, Compress: Compression(how)}
+		// Written back, it must be the same: no sign, no surplus zero, no other fraction.
+		ok = timeErr == nil && seqErr == nil && segmentName(start, seq, info.Compress) == name
+		return info, ok
+	}
+	return Info{}, false
+}
+
+// compareInfo orders the segments of one stream.
+func compareInfo(a, b Info) int {
+	if a.Seq != b.Seq {
+		if a.Seq < b.Seq {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// openDir opens the directory of a stream, which must not be a link.
+func openDir(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+}
+
+// each calls fn for every segment in dir, in no order, and holds only a batch
+// of names in memory. Links, directories and foreign names are left out.
+func each(dir *os.File, fn func(Info) error) error {
+	stream := filepath.Base(dir.Name())
+	for {
+		entries, err := dir.ReadDir(batch)
+		for _, entry := range entries {
+			info, ok := ParseName(entry.Name())
+			if !ok || !entry.Type().IsRegular() {
+				continue
+			}
+			stat, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // deleted since
+			}
+			if err != nil {
+				return err
+			}
+			info.Stream, info.Path = stream, filepath.Join(dir.Name(), info.Name)
+			info.Size, info.ModTime = stat.Size(), stat.ModTime()
+			if err := fn(info); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// newest returns the last n segments of a stream's directory in their order.
+func newest(path string, n int) ([]Info, error) {
+	dir, err := openDir(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	var found []Info
+	shrink := func() {
+		slices.SortFunc(found, compareInfo)
+		if len(found) > n {
+			found = slices.Delete(found, 0, len(found)-n)
+		}
+	}
+	err = each(dir, func(info Info) error {
+		found = append(found, info)
+		if n < math.MaxInt/2 && len(found) >= 2*n {
+			shrink()
+		}
+		return nil
+	})
+	shrink()
+	return found, err
+}
+
+// List returns the segments in the directory of one stream, in the order in
+// which they were written. Other files are ignored.
+func List(dir string) ([]Info, error) {
+	found, err := newest(dir, math.MaxInt)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	return found, nil
+}
+
+// errStop ends an iteration early.
+var errStop = errors.New("stop")
+
+// eachStream calls fn with the name of every directory in dest that may be
+// one of a stream.
+func eachStream(dest string, fn func(name string) error) error {
+	dir, err := os.Open(dest)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for {
+		entries, err := dir.ReadDir(batch)
+		for _, entry := range entries {
+			if !entry.IsDir() || ValidStream(entry.Name()) != nil {
+				continue
+			}
+			if err := fn(entry.Name()); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Streams returns the names of the streams that have segments in dest, sorted.
+func Streams(dest string) ([]string, error) {
+	var names []string
+	err := eachStream(dest, func(name string) error {
+		dir, err := openDir(filepath.Join(dest, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // deleted since
+		}
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		err = each(dir, func(Info) error { return errStop })
+		if err == errStop {
+			names = append(names, name)
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list streams: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}

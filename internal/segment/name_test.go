@@ -1,0 +1,87 @@
+package segment
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseName(t *testing.T) {
+	start := time.Date(2026, 11, 20, 10, 0, 0, 7e6, time.UTC)
+	for how := range compressions {
+		for _, seq := range []uint64{1, 999999, 1000000, 1<<59 - 1} {
+			name := segmentName(start, seq, Compression(how))
+			info, ok := ParseName(name)
+			if !ok || info.Seq != seq || !info.Start.Equal(start) || info.Compress != Compression(how) || info.Name != name {
+				t.Errorf("ParseName(%q) = %+v, %v", name, info, ok)
+			}
+		}
+	}
+	if got := segmentName(start, 1, Zstd); got != "20261120T100000.007Z-000001.log.zst" {
+		t.Errorf("name is %q", got)
+	}
+}
+
+func TestParseNameRefusesWhatIsNotOurs(t *testing.T) {
+	for _, name := range []string{
+		"", "gc.log", "key", "20261120T100000.000Z-000001", "20261120T100000.000Z-1.log", "20261120T100000.000Z-0000001.log",
+		"20261120T100000Z-000001.log", "20261120T100000.000Z-+00001.log", "20261120T100000.000Z-000001.log.zst.tmp",
+		"20261320T100000.000Z-000001.log", "20261120T100000.000Z-9999999999999999999.log", "20261120T100000.000Z--00001.log",
+		"../20261120T100000.000Z-000001.log", "20261120T100000,000Z-000001.log",
+	} {
+		if info, ok := ParseName(name); ok {
+			t.Errorf("ParseName(%q) = %+v", name, info)
+		}
+	}
+}
+
+func TestValidStream(t *testing.T) {
+	for _, name := range []string{"gc", "gc-1.log", "größe", "a b", strings.Repeat("x", 200)} {
+		if err := ValidStream(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", ".", "..", ".ullage", "a/b", "/", "a\nb", "a\x00", "\xff", "\u0085", strings.Repeat("x", 201)} {
+		if err := ValidStream(name); err == nil {
+			t.Errorf("%q is allowed", name)
+		}
+	}
+}
+
+func TestListIgnoresWhatIsNotASegment(t *testing.T) {
+	dest := t.TempDir()
+	dir := filepath.Join(dest, "gc")
+	must(t, os.MkdirAll(filepath.Join(dir, "20261120T100000.000Z-000009.log"), 0o750))
+	must(t, os.Mkdir(filepath.Join(dest, "empty"), 0o750))
+	must(t, os.Mkdir(filepath.Join(dest, ".ullage"), 0o750))
+	// The clock stepped back between 2 and 10.
+	names := []string{"20261120T100000.000Z-000002.log", "20261120T090000.000Z-000010.log.gz", "20261120T110000.000Z-000001.log.zst"}
+	for _, name := range append(names, "notes.txt") {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o640))
+	}
+	must(t, os.Symlink("/etc/passwd", filepath.Join(dir, "20261120T100000.000Z-000007.log")))
+	must(t, os.Symlink(dir, filepath.Join(dest, "link")))
+	segs, err := List(dir)
+	must(t, err)
+	var got []string
+	for _, s := range segs {
+		got = append(got, s.Name)
+		if s.Stream != "gc" || s.Size != 2 || s.Path != filepath.Join(dir, s.Name) || s.ModTime.IsZero() {
+			t.Errorf("%+v", s)
+		}
+	}
+	if want := []string{names[2], names[0], names[1]}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if two, err := newest(dir, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
+		t.Errorf("newest 2: %v, %v", two, err)
+	}
+	streams, err := Streams(dest)
+	must(t, err)
+	if !slices.Equal(streams, []string{"gc"}) {
+		t.Errorf("streams are %v", streams)
+	}
+}

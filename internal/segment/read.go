@@ -1,0 +1,171 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// readFrame bounds a frame, on disk and decoded, when reading for others.
+	readFrame = 16 << 20
+
+	// plainBytes bounds what Next returns of a segment without frames.
+	plainBytes = 256 << 10
+)
+
+// TornError says that the bytes from Offset on are the beginning of a frame
+// whose end is missing: it is being written, or never was. It wraps
+// [io.ErrUnexpectedEOF].
+type TornError struct {
+	Path   string
+	Offset int64
+}
+
+func (e *TornError) Error() string {
+	return fmt.Sprintf("incomplete frame at byte %d of %s", e.Offset, e.Path)
+}
+
+// Unwrap returns [io.ErrUnexpectedEOF].
+func (e *TornError) Unwrap() error { return io.ErrUnexpectedEOF }
+
+// CorruptionError says that the bytes at Offset are no frame.
+type CorruptionError struct {
+	Path   string
+	Offset int64
+	Err    error // what is wrong with them
+}
+
+func (e *CorruptionError) Error() string {
+	return fmt.Sprintf("bad frame at byte %d of %s: %v", e.Offset, e.Path, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *CorruptionError) Unwrap() error { return e.Err }
+
+var (
+	errTooLong = errors.New("frame is longer than any that is written")
+	errMagic   = errors.New("no frame begins here")
+)
+
+// Reader reads a segment frame by frame, also one that is growing. It is not
+// safe for concurrent use.
+type Reader struct {
+	path  string
+	file  *os.File
+	how   Compression
+	limit int // of a frame, on disk and decoded
+	off   int64
+	in    window
+	raw   []byte // the decoded frame
+	zstd  *zstd.Decoder
+	gzip  *gzip.Reader
+}
+
+// OpenReader opens a segment, or any other regular file; one whose name has
+// neither .zst nor .gz for a suffix is read as it is.
+func OpenReader(path string) (*Reader, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open segment: %w", err)
+	}
+	stat, err := file.Stat()
+	if err == nil && !stat.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("open segment: %w", err)
+	}
+	how := None
+	switch filepath.Ext(path) {
+	case ".zst":
+		how = Zstd
+	case ".gz":
+		how = Gzip
+	}
+	r := &Reader{limit: readFrame}
+	r.reset(file, path, how)
+	return r, nil
+}
+
+// reset reads another file with the same buffers.
+func (r *Reader) reset(file *os.File, path string, how Compression) {
+	r.file, r.path, r.how, r.off = file, path, how, 0
+	r.in.file, r.in.limit = file, r.limit
+	r.in.drop()
+}
+
+// Offset returns how many bytes of the file the frames so far take, with what
+// Resync skipped.
+func (r *Reader) Offset() int64 { return r.off }
+
+// Next returns the raw bytes of the next frame, never none of them, or a block
+// of at most 256 KiB where there are no frames. They are valid until the next
+// call. At the end it returns [io.EOF], or a [*TornError] if the last frame is
+// incomplete; after both it may be called again, when the file has grown.
+// [*CorruptionError] stays until Resync. Other errors are those of reading.
+func (r *Reader) Next() ([]byte, error) {
+	for {
+		raw, n, err := r.frame(r.off)
+		if err != nil {
+			return nil, err
+		}
+		r.off += int64(n)
+		if len(raw) > 0 {
+			return raw, nil
+		}
+	}
+}
+
+// frame decodes the frame at a place and returns its length on disk. A frame
+// that holds nothing, such as a skippable one, has no raw bytes.
+func (r *Reader) frame(at int64) (raw []byte, n int, err error) {
+	r.in.seek(at)
+	if err = r.in.need(1); err != nil {
+		if err == io.EOF {
+			return nil, 0, io.EOF
+		}
+		return nil, 0, fmt.Errorf("read segment: %w", err)
+	}
+	switch r.how {
+	case Zstd:
+		raw, n, err = r.zstdFrame()
+	case Gzip:
+		raw, n, err = r.gzipMember()
+	default:
+		raw = r.in.bytes()
+		raw = raw[:min(len(raw), plainBytes)]
+		n = len(raw)
+	}
+	var broken *fs.PathError // the type of every error of os.File
+	switch {
+	case err == nil:
+		return raw, n, nil
+	case err == io.ErrUnexpectedEOF:
+		r.in.drop() // the bytes may be others next time
+		return nil, 0, &TornError{Path: r.path, Offset: at}
+	case errors.As(err, &broken):
+		r.in.drop()
+		return nil, 0, fmt.Errorf("read segment: %w", err)
+	}
+	return nil, 0, &CorruptionError{Path: r.path, Offset: at, Err: err}
+}
+
+// Close closes the file and frees the decoders.
+func (r *Reader) Close() error {
+	if r.zstd != nil {
+		r.zstd.Close()
+	}
+	if err := r.file.Close(); err != nil {
+		return fmt.Errorf("close segment: %w", err)
+	}
+	return nil
+}

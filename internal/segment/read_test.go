@@ -1,0 +1,252 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// frameOf encodes bytes as Append does.
+func frameOf(t testing.TB, how Compression, raw []byte) []byte {
+	t.Helper()
+	e, err := newEncoder(how)
+	must(t, err)
+	frame, err := e.encode(raw)
+	must(t, err)
+	return bytes.Clone(frame)
+}
+
+func segmentFile(t testing.TB, how Compression, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "20261120T100000.000Z-000001"+compressions[how].suffix)
+	must(t, os.WriteFile(path, data, 0o640))
+	return path
+}
+
+func openReader(t testing.TB, path string) *Reader {
+	t.Helper()
+	r, err := OpenReader(path)
+	must(t, err)
+	t.Cleanup(func() { must(t, r.Close()) })
+	return r
+}
+
+func TestGrowingSegmentIsFollowedByteByByte(t *testing.T) {
+	for _, how := range []Compression{Zstd, Gzip} {
+		t.Run(how.String(), func(t *testing.T) {
+			path := segmentFile(t, how, nil)
+			file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			must(t, err)
+			defer file.Close()
+			r := openReader(t, path)
+			var offset int64
+			for i := range 3 {
+				raw := lines(int64(i), 300)
+				for _, b := range frameOf(t, how, raw) {
+					if _, err := r.Next(); err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+						t.Fatalf("amid a frame: %v", err)
+					}
+					if r.Offset() != offset {
+						t.Fatalf("offset %d amid the frame at %d", r.Offset(), offset)
+					}
+					_, err := file.Write([]byte{b})
+					must(t, err)
+				}
+				got, err := r.Next()
+				if err != nil || !bytes.Equal(got, raw) {
+					t.Fatalf("frame %d: %d bytes, %v", i, len(got), err)
+				}
+				offset = r.Offset()
+			}
+		})
+	}
+}
+
+func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
+	want := lines(1, 3*plainBytes)
+	path := filepath.Join(t.TempDir(), "anything.txt")
+	must(t, os.WriteFile(path, want[:len(want)-10], 0o640))
+	r := openReader(t, path)
+	var got []byte
+	for len(got) < len(want) {
+		b, err := r.Next()
+		if err == io.EOF { // then it grows
+			must(t, os.WriteFile(path, want, 0o640))
+			continue
+		}
+		must(t, err)
+		if len(b) > plainBytes {
+			t.Fatalf("a block of %d", len(b))
+		}
+		got = append(got, b...)
+	}
+	if !bytes.Equal(got, want) || r.Offset() != int64(len(want)) {
+		t.Fatal("not the same bytes")
+	}
+}
+
+func TestResyncSkipsExactlyTheDamage(t *testing.T) {
+	for _, how := range []Compression{Zstd, Gzip} {
+		t.Run(how.String(), func(t *testing.T) {
+			one, two, three := lines(1, 3000), lines(2, 2000), lines(3, 1000)
+			a, b, c := frameOf(t, how, one), frameOf(t, how, two), frameOf(t, how, three)
+			broken := bytes.Clone(b)
+			broken[len(b)/2] ^= 0x10
+			magic := zstdMagic
+			if how == Gzip {
+				magic = gzipMagic
+			}
+			for name, damage := range map[string][]byte{
+				"flip": broken, "zeros": make([]byte, 100000), "noise": noise(5000), "one byte": {7},
+				"half a frame": b[:len(b)/2], "false beginnings": bytes.Repeat(magic, 50),
+				"a beginning that pretends to a long frame": append(bytes.Clone(b[:12]), 0xff, 0xff),
+			} {
+				t.Run(name, func(t *testing.T) {
+					r := openReader(t, segmentFile(t, how, join(a, damage, c)))
+					got, err := r.Next()
+					if err != nil || !bytes.Equal(got, one) {
+						t.Fatalf("first frame: %v", err)
+					}
+					_, err = r.Next()
+					var bad *CorruptionError
+					var torn *TornError // if it pretends to go on behind the end
+					if !errors.As(err, &bad) && !errors.As(err, &torn) || r.Offset() != int64(len(a)) {
+						t.Fatalf("damage: %v", err)
+					}
+					from, to, err := r.Resync()
+					if err != nil || from != int64(len(a)) || to != int64(len(a)+len(damage)) {
+						t.Fatalf("skipped %d to %d of %d damaged at %d: %v", from, to, len(damage), len(a), err)
+					}
+					if got, err = r.Next(); err != nil || !bytes.Equal(got, three) {
+						t.Fatalf("last frame: %v", err)
+					}
+					if _, err = r.Next(); err != io.EOF {
+						t.Fatal(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestResyncAtTheEndOfTheFile(t *testing.T) {
+	for _, how := range []Compression{Zstd, Gzip} {
+		frame := frameOf(t, how, lines(1, 300))
+		for name, c := range map[string]struct {
+			behind []byte
+			stop   int // where it stops in behind
+			then   error
+		}{
+			"zeros":                   {make([]byte, 5000), 5000, io.EOF},
+			"zeros, half a frame":     {join(make([]byte, 10), frame[:len(frame)/2]), 10, io.ErrUnexpectedEOF},
+			"zeros, half a beginning": {join(make([]byte, 10), frame[:2]), 10, io.ErrUnexpectedEOF},
+		} {
+			t.Run(how.String()+" "+name, func(t *testing.T) {
+				r := openReader(t, segmentFile(t, how, join(frame, c.behind)))
+				_, err := r.Next()
+				must(t, err)
+				_, to, err := r.Resync()
+				if err != nil || to != int64(len(frame)+c.stop) {
+					t.Fatalf("stopped at %d: %v", to-int64(len(frame)), err)
+				}
+				if _, err := r.Next(); !errors.Is(err, c.then) {
+					t.Fatal(err)
+				}
+				if from, to, err := r.Resync(); c.then == io.EOF && (from != to || err != nil) {
+					t.Fatalf("skipped %d to %d behind the end: %v", from, to, err)
+				}
+			})
+		}
+	}
+}
+
+func TestFramesOfOtherWriters(t *testing.T) {
+	raw := lines(1, 300000)
+	skippable := []byte{0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3}
+	for name, option := range map[string][]zstd.EOption{
+		"no checksum": {zstd.WithEncoderCRC(false)},
+		"best":        {zstd.WithEncoderLevel(zstd.SpeedBestCompression)},
+		"zero frames": {zstd.WithZeroFrames(true)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := zstd.NewWriter(nil, append(option, zstd.WithEncoderConcurrency(1))...)
+			must(t, err)
+			var stream bytes.Buffer
+			e.Reset(&stream) // no content size in the header
+			_, err = e.Write(raw)
+			must(t, err)
+			must(t, e.Close())
+			data := join(skippable, e.EncodeAll(raw, nil), e.EncodeAll(nil, nil), skippable, stream.Bytes(),
+				e.EncodeAll(make([]byte, 1<<20), nil), skippable)
+			if got := decode(t, segmentFile(t, Zstd, data)); !bytes.Equal(got, join(raw, raw, make([]byte, 1<<20))) {
+				t.Fatalf("%d bytes", len(got))
+			}
+		})
+	}
+}
+
+func TestFrameOverTheBoundIsDamage(t *testing.T) {
+	for _, how := range []Compression{Zstd, Gzip} {
+		for _, size := range []int{readFrame, readFrame + 1} {
+			r := openReader(t, segmentFile(t, how, frameOf(t, how, make([]byte, size))))
+			raw, err := r.Next()
+			var bad *CorruptionError
+			if fits := size <= readFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
+				t.Errorf("%s of %d: %d bytes, %v", how, size, len(raw), err)
+			}
+			if c := cap(r.in.buf); c > readFrame {
+				t.Errorf("a window of %d", c)
+			}
+		}
+	}
+}
+
+func TestReaderTakesOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo.log")
+	must(t, syscall.Mkfifo(fifo, 0o600))
+	for _, path := range []string{dir, fifo, filepath.Join(dir, "missing")} {
+		if _, err := OpenReader(path); err == nil {
+			t.Errorf("opened %s", path)
+		}
+	}
+}
+
+func TestErrorOfReadingIsNotDamage(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how Compression) {
+		r := openReader(t, segmentFile(t, how, frameOf(t, how, lines(1, 300))))
+		closed, err := os.Open(r.path)
+		must(t, err)
+		must(t, closed.Close())
+		good := r.file
+		r.in.file = closed
+		_, err = r.Next()
+		var bad *CorruptionError
+		if !errors.Is(err, os.ErrClosed) || errors.As(err, &bad) {
+			t.Fatal(err)
+		}
+		r.in.file = good
+		_, err = r.Next()
+		must(t, err)
+	})
+}
+
+func TestErrorTextsNameThePlace(t *testing.T) {
+	torn := &TornError{Path: "a.log.zst", Offset: 7}
+	bad := &CorruptionError{Path: "a.log.zst", Offset: 7, Err: errMagic}
+	for _, err := range []error{torn, bad} {
+		if text := fmt.Sprint(err); !bytes.Contains([]byte(text), []byte("byte 7 of a.log.zst")) {
+			t.Error(text)
+		}
+	}
+	if !errors.Is(bad, errMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {
+		t.Error("causes are lost")
+	}
+}

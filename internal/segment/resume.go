@@ -1,0 +1,137 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// ErrMark says that the segments are not those that the mark was made of.
+// Nothing was changed. What is left is Recover.
+var ErrMark = errors.New("segments do not fit the mark")
+
+// maxNewer bounds how many segments Resume looks at: between two commits there
+// is at most one new one.
+const maxNewer = 1024
+
+// Resume places the stream right behind m, which was committed: newer segments
+// are deleted and the segment of m is cut to its offset, durably. The zero
+// mark stands before the first segment, so all of them go.
+//
+// If more than maxCut bytes on disk would have to go in total, or the segment
+// of m is missing or shorter than m, the error wraps [ErrMark]. Every other
+// error is one of the destination: abandon, wait, and resume again.
+func (t *Stream) Resume(m Mark, maxCut int64) error {
+	if err := t.resume(m, maxCut); err != nil {
+		return fmt.Errorf("resume stream %s: %w", t.name, err)
+	}
+	return nil
+}
+
+func (t *Stream) resume(m Mark, maxCut int64) error {
+	if err := ValidStream(t.name); err != nil {
+		return err
+	}
+	// A seal by age may be younger than the caller's mark.
+	if unsealed := (Mark{Segment: t.mark.Segment, Offset: t.mark.Offset}); m == unsealed {
+		m = t.mark
+	}
+	t.Abandon()
+	found, err := newest(t.dir, maxNewer)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list segments: %w", err)
+	}
+	at, cut, err := findMark(found, m, maxCut)
+	if err != nil {
+		return err
+	}
+	if err := t.cutBehind(found, at, m.Offset); err != nil {
+		return err
+	}
+	if cut > 0 || len(found) > at+1 {
+		t.store.log.Info("cut what was not committed", "stream", t.name, "segment", m.Segment,
+			"offset", m.Offset, "cut_bytes", cut, "segments_deleted", len(found)-at-1)
+	}
+	var seg Info
+	if at >= 0 {
+		seg = found[at]
+		seg.Size = m.Offset
+		m.Sealed = m.Sealed || t.mustSeal(seg)
+	}
+	t.place(seg, m, lastSeq(found))
+	return nil
+}
+
+// findMark returns the index of the mark's segment, -1 for the zero mark, and
+// how many bytes there are behind it.
+func findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error) {
+	at = -1
+	switch {
+	case m == Mark{}:
+		if len(found) == maxNewer {
+			return 0, 0, fmt.Errorf("over %d segments behind the zero mark: %w", maxNewer-1, ErrMark)
+		}
+	case m.Offset < 0:
+		return 0, 0, fmt.Errorf("offset %d is negative: %w", m.Offset, ErrMark)
+	default:
+		at = slices.IndexFunc(found, func(info Info) bool { return info.Name == m.Segment })
+		if at < 0 {
+			return 0, 0, fmt.Errorf("segment %q is missing: %w", m.Segment, ErrMark)
+		}
+		cut = found[at].Size - m.Offset
+		if cut < 0 {
+			return 0, 0, fmt.Errorf("segment %s has %d bytes, the mark says %d: %w", m.Segment, found[at].Size, m.Offset, ErrMark)
+		}
+	}
+	for _, info := range found[at+1:] {
+		cut += info.Size
+	}
+	if cut > maxCut {
+		return 0, 0, fmt.Errorf("%d bytes are behind the mark, at most %d can be uncommitted: %w", cut, maxCut, ErrMark)
+	}
+	return at, cut, nil
+}
+
+// cutBehind removes what lies behind an offset in found[at], the newest first,
+// so that a crash in between leaves no hole.
+func (t *Stream) cutBehind(found []Info, at int, offset int64) error {
+	for i := len(found) - 1; i > at; i-- {
+		if err := removeSegment(found[i]); err != nil {
+			return err
+		}
+	}
+	if len(found) > at+1 {
+		if err := syncDir(t.dir); err != nil {
+			return err
+		}
+	}
+	if at < 0 || found[at].Size == offset {
+		return nil
+	}
+	return cutSegment(found[at].Path, offset)
+}
+
+// mustSeal says that nothing may be appended to a segment any more.
+func (t *Stream) mustSeal(seg Info) bool {
+	cfg := t.store.cfg
+	return seg.Compress != cfg.Compress ||
+		seg.Size >= int64(cfg.SegmentBytes) ||
+		cfg.SegmentAge > 0 && time.Since(seg.Start) >= cfg.SegmentAge
+}
+
+// place lets the stream go on at m in seg, its newest segment if it has one.
+func (t *Stream) place(seg Info, m Mark, last uint64) {
+	t.seg, t.mark, t.placed = seg, m, true
+	t.last = max(t.last, last)
+	// A mark is only ever made after both directories were synced.
+	t.rooted = seg.Name != ""
+}
+
+func lastSeq(found []Info) uint64 {
+	if len(found) == 0 {
+		return 0
+	}
+	return found[len(found)-1].Seq
+}

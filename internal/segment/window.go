@@ -1,0 +1,107 @@
+package segment
+
+import (
+	"os"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// window is a piece of a file in memory: the bytes from one place on.
+type window struct {
+	file  *os.File
+	at    int64 // where in the file buf[lo] is
+	lo    int
+	buf   []byte
+	limit int // how many bytes need may be asked for
+}
+
+// firstBuf is the first size of a buffer that doubles up to its bound.
+const firstBuf = 64 << 10
+
+// bytes returns what is in memory.
+func (w *window) bytes() []byte { return w.buf[w.lo:] }
+
+// drop forgets what is in memory: the file may have changed.
+func (w *window) drop() { w.at, w.lo, w.buf = 0, 0, w.buf[:0] }
+
+// seek moves the beginning to a place in the file and keeps what is still
+// inside.
+func (w *window) seek(at int64) {
+	if ahead := at - w.at; ahead >= 0 && ahead <= int64(len(w.buf)-w.lo) {
+		w.lo += int(ahead)
+	} else {
+		w.lo, w.buf = 0, w.buf[:0]
+	}
+	w.at = at
+}
+
+// need reads until n bytes are in memory. If the file ends before, the error is
+// io.EOF; more than the limit is errTooLong; others are those of os.File.
+func (w *window) need(n int) error {
+	have := len(w.buf) - w.lo
+	if have >= n {
+		return nil
+	}
+	if n > w.limit {
+		return errTooLong
+	}
+	if w.lo+n > cap(w.buf) || w.lo > 0 && have == 0 {
+		into := w.buf[:0]
+		if n > cap(into) {
+			into = make([]byte, 0, min(max(n, 2*cap(into), firstBuf), w.limit))
+		}
+		into = into[:copy(into[:have], w.bytes())]
+		w.buf, w.lo = into, 0
+	}
+	for have < n {
+		got, err := w.file.ReadAt(w.buf[len(w.buf):cap(w.buf)], w.at+int64(have))
+		w.buf = w.buf[:len(w.buf)+got]
+		have += got
+		if have < n && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source reads a window byte by byte, or in pieces, without going on to bytes
+// that nobody asked for: gzip must not read past its member.
+type source struct {
+	in  *window
+	n   int   // bytes taken
+	err error // why there are no more
+}
+
+// ReadByte implements [io.ByteReader].
+func (s *source) ReadByte() (byte, error) {
+	if err := s.fill(); err != nil {
+		return 0, err
+	}
+	b := s.in.bytes()[s.n]
+	s.n++
+	return b, nil
+}
+
+// Read implements [io.Reader].
+func (s *source) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if err := s.fill(); err != nil {
+		return 0, err
+	}
+	n := copy(p, s.in.bytes()[s.n:])
+	s.n += n
+	return n, nil
+}
+
+func (s *source) fill() error {
+	if s.n < len(s.in.buf)-s.in.lo {
+		return nil
+	}
+	s.err = s.in.need(s.n + 1)
+	return s.err
+}
+
+// gzip reads no further than its member only from a flate.Reader.
+var _ flate.Reader = (*source)(nil)
