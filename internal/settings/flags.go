@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // EnvPrefix begins the name of every environment variable that sets a flag.
@@ -87,13 +88,28 @@ func Rows(fs *flag.FlagSet) []Row {
 	var rows []Row
 	fs.VisitAll(func(f *flag.Flag) {
 		placeholder, usage := flag.UnquoteUsage(f)
-		r := Row{Flag: "--" + f.Name, Default: f.DefValue, Env: EnvName(f.Name), Usage: usage}
+		r := Row{Flag: "--" + f.Name, Default: shortDuration(f.DefValue), Env: EnvName(f.Name), Usage: usage}
 		if placeholder != "" {
 			r.Flag += " " + placeholder
 		}
 		rows = append(rows, r)
 	})
 	return rows
+}
+
+// shortDuration drops the zeros that a [time.Duration] prints: 168h, not
+// 168h0m0s. Any other text stays as it is.
+func shortDuration(text string) string {
+	if _, err := time.ParseDuration(text); err != nil {
+		return text
+	}
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
 }
 
 // PrintFlags writes a help text for the flags of fs.

@@ -1,7 +1,6 @@
 package ship
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,6 @@ type bench struct {
 	reg  *prometheus.Registry
 	ship *Shipper
 	stop func() error
-	log  *bytes.Buffer
 }
 
 func newBench(t *testing.T) *bench {

@@ -1,0 +1,101 @@
+# CI calls the targets that a developer calls, and no others. `make` lists them.
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+.DEFAULT_GOAL := help
+# One stage after another, also with -j: their output is to be read, and the
+# tests that measure time want the machine for themselves.
+.NOTPARALLEL:
+
+# Tools are pinned, so that a new release of one cannot break an old commit.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+export GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+
+FUZZTIME ?= 5s
+VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
+
+# A checkout that git refuses to read (none, or another user's, as in many
+# containers) is built without a revision, where go build would fail.
+ifeq ($(VERSION),)
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+endif
+
+# Tests of one package each; ./test/... has those that need more than one.
+UNIT := ./cmd/... ./internal/...
+
+stage = @printf '\n=== %s\n' '$(1)'
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## build bin/ullage
+	$(call stage,build)
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ullage ./cmd/ullage
+
+.PHONY: test
+test: setup build lint vuln race fuzz jvm crash ## everything: what CI runs
+	@printf '\n=== all passed\n'
+
+.PHONY: setup
+setup: ## install what the tests need and this machine lacks
+	$(call stage,setup)
+	@test/setup.sh
+
+.PHONY: unit
+unit: ## unit tests, without the race detector
+	$(call stage,unit tests)
+	go test $(UNIT)
+
+.PHONY: race
+race: ## unit tests, with the race detector (needs a C compiler)
+	$(call stage,unit tests under the race detector)
+	CGO_ENABLED=1 go test -race $(UNIT)
+
+.PHONY: lint
+lint: vet ## all linters
+	$(call stage,lint)
+	@# gofmt: one form of code, and no talk about it.
+	@unformatted=$$(gofmt -l cmd internal test); \
+	  if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w mends it):"; echo "$$unformatted"; exit 1; fi
+	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
+	go run $(STATICCHECK) ./...
+	@# lint.sh: functions of a length that fits a screen.
+	@test/lint.sh
+
+.PHONY: vet
+vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
+	$(call stage,vet)
+	go vet ./...
+
+.PHONY: vuln
+vuln: ## known vulnerabilities that our code can reach
+	$(call stage,vuln)
+	@test/vuln.sh
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (5s)
+	$(call stage,fuzz)
+	@test/fuzz.sh $(FUZZTIME) $(UNIT)
+
+.PHONY: jvm
+jvm: ## against real JVMs
+	$(call stage,jvm)
+	go test -count=1 ./test/jvm/...
+
+.PHONY: crash
+crash: ## kill -9 at any moment: nothing lost, nothing twice
+	$(call stage,crash)
+	go test -count=1 ./test/crash/...
+
+.PHONY: demo
+demo: ## watch a JVM log past a stalled disk
+	@go run ./test/demo
+
+.PHONY: bench
+bench: ## measure throughput, memory and the JVM's pauses
+	@go run ./test/bench
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/ullage/ullage/internal/admin"
+)
+
+const statusAbout = `ullage status asks a running 'ullage run' how it is doing.
+
+Usage:
+  ullage status [--addr HOST:PORT] [--json] [--timeout DURATION]
+
+In Kubernetes, ask the sidecar from within:
+  kubectl exec POD -c ullage -- ullage status
+
+It exits with 0 when it got an answer, also when that is "not ready".
+`
+
+// maxStatus bounds the answer. A real one is under 100 KiB, but who knows what
+// listens at the address.
+const maxStatus = 1 << 20
+
+// statusConfig is what `ullage status` can be told.
+type statusConfig struct {
+	addr    string
+	json    bool
+	timeout time.Duration
+}
+
+func (c *statusConfig) flags(fs *flag.FlagSet) {
+	// The default of --listen names a port and no host.
+	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
+	fs.BoolVar(&c.json, "json", false, "print the answer as it came, as JSON")
+	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "wait no longer than this `DURATION` for the answer")
+}
+
+func (c *statusConfig) validate() []error {
+	var bad []error
+	if host, port, err := net.SplitHostPort(c.addr); err != nil || host == "" || port == "" {
+		bad = append(bad, fmt.Errorf("invalid value %q for --addr: write it like 127.0.0.1:9919", c.addr))
+	}
+	if c.timeout <= 0 {
+		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be more than 0", c.timeout))
+	}
+	return bad
+}
+
+func statusCmd(ctx context.Context, args []string, e env) int {
+	var c statusConfig
+	fs := flag.NewFlagSet("status", flag.ContinueOnError)
+	c.flags(fs)
+	if code, ok := e.parse(fs, statusAbout, args, func() []error { return append(c.validate(), noArgs(fs)...) }); !ok {
+		return code
+	}
+	body, st, err := fetchStatus(ctx, c)
+	if err != nil {
+		return e.fail("status", err)
+	}
+	if c.json {
+		_, err = e.stdout.Write(body)
+	} else {
+		err = renderStatus(e.stdout, st)
+	}
+	if err != nil {
+		return e.fail("status", fmt.Errorf("write the answer: %w", err))
+	}
+	return exitOK
+}
+
+// fetchStatus asks once, and returns the answer raw and decoded.
+func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, error) {
+	var st admin.Status
+	url := "http://" + c.addr + "/status"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, st, fmt.Errorf("ask %s: %w", url, err)
+	}
+	// No proxy from the environment: the sidecar is a neighbour.
+	client := &http.Client{Timeout: c.timeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, st, fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, st, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", url, resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
+	if err != nil {
+		return nil, st, fmt.Errorf("read the answer of %s: %w", url, err)
+	}
+	if len(body) > maxStatus {
+		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", url, maxStatus)
+	}
+	if err := json.Unmarshal(body, &st); err != nil {
+		return nil, st, fmt.Errorf("understand the answer of %s: %w: does ullage listen there?", url, err)
+	}
+	return body, st, nil
+}

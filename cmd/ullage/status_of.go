@@ -1,0 +1,75 @@
+package main
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/ship"
+)
+
+// statusOf is a Shipper's state as /status shows it. What is counted comes from
+// the metrics, so that the two cannot disagree.
+func statusOf(cfg runConfig, s *ship.Shipper, reg prometheus.Gatherer, started time.Time) admin.Status {
+	st, counts := s.Stats(), gather(reg)
+	out := admin.Status{
+		Version: thisBuild().Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
+		Source: cfg.ship.Tail.Source, Destination: cfg.ship.Dest, Compress: cfg.ship.Segment.Compress.String(),
+		Ready: true, Reclaim: admin.Reclaim{Mode: st.Reclaim},
+		BacklogBytes: st.Usage.Backlog, HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget,
+		QueueUsedBytes: int64(st.QueueUsed), QueueCapacityBytes: int64(st.QueueCapacity),
+		LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
+		Read:              admin.Volume{Lines: counts.sum("ullage_read_lines_total"), Bytes: counts.sum("ullage_read_bytes_total")},
+		Persisted:         admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
+		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure},
+		Ignored:           map[string]int64{},
+	}
+	if err := s.Ready(); err != nil {
+		out.Ready, out.Reason = false, err.Error()
+	}
+	for reason, n := range st.Ignored {
+		out.Ignored[reason] = int64(n)
+	}
+	for _, stream := range st.Streams {
+		out.AddStream(admin.Stream{
+			Name: stream.Name, Files: stream.Files, BacklogBytes: stream.Backlog,
+			ReadBytes:      counts["ullage_read_bytes_total"][stream.Name],
+			PersistedLines: counts["ullage_persisted_lines_total"][stream.Name],
+			PersistedBytes: counts["ullage_persisted_bytes_total"][stream.Name],
+			Segment:        stream.Segment, SegmentBytes: stream.SegmentBytes,
+		})
+	}
+	out.StreamsOmitted = st.StreamsOmitted
+	return out
+}
+
+// counters are the values of counters by metric name and stream.
+type counters map[string]map[string]int64
+
+func (c counters) sum(metric string) (total int64) {
+	for _, n := range c[metric] {
+		total += n
+	}
+	return total
+}
+
+// gather adds up the counters that have a stream label.
+func gather(reg prometheus.Gatherer) counters {
+	counts := counters{}
+	families, _ := reg.Gather() // what could not be gathered is not shown
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() != "stream" || m.GetCounter() == nil {
+					continue
+				}
+				if counts[family.GetName()] == nil {
+					counts[family.GetName()] = map[string]int64{}
+				}
+				counts[family.GetName()][label.GetValue()] += int64(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return counts
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/ullage/ullage/internal/admin"
+	"go.uber.org/goleak"
+)
+
+// full is a status in which each number has its widest form.
+func full() admin.Status {
+	started := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	st := admin.Status{
+		Version: "v0.1.0", Started: started, UptimeSeconds: 11524.2,
+		Source: "/var/log/jvm", Destination: "/var/lib/ullage", Ready: true,
+		Reclaim: admin.Reclaim{Mode: "punch", Why: "auto: the tmpfs can punch holes"}, Compress: "zstd",
+		BacklogBytes: 1258291, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20,
+		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
+		Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
+		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
+	}
+	st.AddStream(admin.Stream{Name: "gc.log", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
+		Segment: "20261120T100000.000Z-000001.log.zst", SegmentBytes: 48 << 20})
+	st.AddStream(admin.Stream{Name: "a-very-long-name-of-a-service-\x1b[2J7.log", Files: 99999, PersistedLines: 999999999,
+		PersistedBytes: 1023 << 20, BacklogBytes: 1023 << 20, Segment: "20261120T100000.000Z-999999.log.zst", SegmentBytes: 1023 << 20})
+	st.AddStream(admin.Stream{Name: "idle"})
+	return st
+}
+
+const fullText = `state:        ready
+version:      v0.1.0, up 3h12m4s
+source:       /var/log/jvm
+destination:  /var/lib/ullage
+compress:     zstd
+reclaim:      punch (auto: the tmpfs can punch holes)
+backlog:      1.20 MiB of 64.0 MiB (2 %)
+headroom:     60.0 MiB
+queue:        4.00 KiB of 4.00 MiB (0 %)
+lag:          400ms, last commit 1.2s ago
+read:         1234567 lines, 5.00 GiB
+persisted:    1234000 lines, 5.00 GiB
+errors:       none
+ignored:      1 fifo, 2 symlink
+
+STREAM                FILES  PERSISTED  LINES      BACKLOG   SEGMENT                      SIZE
+gc.log                2      5.00 GiB   1234000    1.20 MiB  20261120T100000.000Z-000001  48.0 MiB
+a-very-lo…-?[2J7.log  99999  1023 MiB   999999999  1023 MiB  20261120T100000.000Z-999999  1023 MiB
+idle                  0      0 B        0          0 B       -                            -
+and 7 more
+`
+
+func TestStatusRendersWithin100Columns(t *testing.T) {
+	var b bytes.Buffer
+	if err := renderStatus(&b, full()); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(fullText, b.String()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	for l := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > 100 {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+}
+
+func TestStatusRendersTheWorst(t *testing.T) {
+	var b bytes.Buffer
+	st := admin.Status{Reason: "the destination\nfails", DestinationErrors: admin.Errors{Count: 3, Last: "write: no space left on device"}}
+	if err := renderStatus(&b, st); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"NOT READY: the destination fails\n", "3 at the destination, last: write: no space left", "no commit yet", "no streams yet"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
+// status runs the subcommand and returns its code and outputs.
+func status(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	e := env{stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }}
+	code = dispatch(context.Background(), append([]string{"status"}, args...), e)
+	return code, out.String(), errs.String()
+}
+
+func TestStatusAsksARealServer(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s, err := admin.New(admin.Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), nil, func() any { return full() }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	code, out, errs := status("--addr", s.Addr().String())
+	if code != exitOK || out != fullText || errs != "" {
+		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s", code, out, errs)
+	}
+	code, out, _ = status("--json", "--addr="+s.Addr().String())
+	var st admin.Status
+	if err := json.Unmarshal([]byte(out), &st); err != nil || code != exitOK {
+		t.Fatalf("exit %d, %v", code, err)
+	}
+	if d := cmp.Diff(full(), st); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+func TestStatusDistrustsWhatListensThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"no such path": {http.NotFound, "404 Not Found: does ullage listen there?"},
+		"no JSON":      {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }, "understand the answer"},
+		"endless":      {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2*maxStatus)) }, "longer than"},
+		"too slow":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "is 'ullage run' running?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(c.answer)
+			defer s.Close()
+			code, out, errs := status("--timeout=500ms", "--addr", strings.TrimPrefix(s.URL, "http://"))
+			if code != exitFailure || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+				t.Errorf("exit %d, stdout %q, stderr %q; want %q", code, out, errs, c.want)
+			}
+		})
+	}
+}
+
+func TestBytesTextIsNarrow(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 B", 1023: "1023 B", 1024: "1.00 KiB", 10235: "10.0 KiB", 1 << 20: "1.00 MiB", 1<<20 - 1: "1.00 MiB", 1023 << 10: "1023 KiB", 1<<63 - 1: "8192 PiB",
+	} {
+		if got := bytesText(n); got != want || len(got) > 8 {
+			t.Errorf("bytesText(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999999999: "999999999", 1e9: "1.00G", 1<<63 - 1: "9.22E"} {
+		if got := countText(n); got != want || len(got) > 9 {
+			t.Errorf("countText(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// journal is a log that a test can read.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// rig is a running server and what to ask it with.
+type rig struct {
+	base   string
+	reg    *prometheus.Registry
+	log    *journal
+	client *http.Client
+	stop   func() error // ends Run and returns its error
+}
+
+func start(t *testing.T, ready Check, status func() any) *rig {
+	t.Helper()
+	r := &rig{reg: prometheus.NewRegistry(), log: &journal{}, client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}}
+	s, err := New(Config{Listen: "127.0.0.1:0"}, r.reg, ready, status, slog.New(slog.NewTextHandler(r.log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.base = "http://" + s.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	r.stop = sync.OnceValue(func() error { cancel(); return <-done })
+	t.Cleanup(func() {
+		r.client.CloseIdleConnections()
+		if err := r.stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return r
+}
+
+func (r *rig) do(t *testing.T, method, path string) (int, string, http.Header) {
+	t.Helper()
+	req, err := http.NewRequest(method, r.base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body), resp.Header
+}
+
+func TestPathsAndMethods(t *testing.T) {
+	r := start(t, nil, func() any { return Status{Version: "v1", Source: "/var/log/jvm"} })
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_test_total", Help: "Test."})
+	r.reg.MustRegister(c)
+	c.Add(7)
+	for _, c := range []struct {
+		method, path string
+		code         int
+		want         string
+	}{
+		{"GET", "/", 200, "/readyz"},
+		{"GET", "/healthz", 200, "ok\n"},
+		{"GET", "/readyz", 200, "ready\n"},
+		{"GET", "/metrics", 200, "ullage_test_total 7\n"},
+		{"GET", "/status", 200, "{\n  \"version\": \"v1\","},
+		{"HEAD", "/metrics", 200, ""},
+		{"HEAD", "/status", 200, ""},
+		{"POST", "/metrics", 405, "Method Not Allowed"},
+		{"DELETE", "/status", 405, "Method Not Allowed"},
+		{"PUT", "/", 405, "Method Not Allowed"},
+		{"GET", "/debug/pprof/", 404, "not found"},
+		{"GET", "/statusx", 404, "not found"},
+		{"GET", "//metrics/../status", 200, "\"version\""}, // the client follows the mux's redirect to the clean path
+	} {
+		code, body, _ := r.do(t, c.method, c.path)
+		if code != c.code || !strings.Contains(body, c.want) || (c.method == "HEAD" && body != "") {
+			t.Errorf("%s %s = %d %q, want %d and %q", c.method, c.path, code, body, c.code, c.want)
+		}
+	}
+}
+
+func TestReadyzGivesTheReasonOnOneBoundedLine(t *testing.T) {
+	var mu sync.Mutex
+	var state error
+	r := start(t, func() error { mu.Lock(); defer mu.Unlock(); return state }, nil)
+	for _, c := range []struct {
+		err  error
+		code int
+		want string
+	}{
+		{nil, 200, "ready\n"},
+		{errors.New("the destination fails: no space left on device"), 503, "the destination fails: no space left on device\n"},
+		{errors.Join(errors.New("one"), errors.New("two\x1b[31m")), 503, "one two [31m\n"},
+		{errors.New(strings.Repeat("ü", 4096)), 503, strings.Repeat("ü", maxReason/2) + "…\n"},
+		{nil, 200, "ready\n"},
+	} {
+		mu.Lock()
+		state = c.err
+		mu.Unlock()
+		if code, body, _ := r.do(t, "GET", "/readyz"); code != c.code || body != c.want {
+			t.Errorf("%v: %d %q, want %d %q", c.err, code, body, c.code, c.want)
+		}
+	}
+}
+
+func TestStatusRoundTripsAndIsBounded(t *testing.T) {
+	want := Status{Version: "v1", Started: time.Unix(1e9, 0).UTC(), BacklogBytes: 42, Ignored: map[string]int64{"symlink": 2}}
+	for range MaxStreams + 3 {
+		want.AddStream(Stream{Name: "gc", ReadBytes: 1})
+	}
+	r := start(t, nil, func() any { return want })
+	_, body, header := r.do(t, "GET", "/status")
+	if got := header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+	var got Status
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Streams) != MaxStreams || got.StreamsOmitted != 3 || got.BacklogBytes != 42 || got.Ignored["symlink"] != 2 || !got.Started.Equal(want.Started) {
+		t.Errorf("%d streams, %d omitted, %+v", len(got.Streams), got.StreamsOmitted, got)
+	}
+	if strings.Contains(body, "lastCommit") {
+		t.Error("a commit that never happened has a time")
+	}
+}
+
+func TestStatusThatCannotBeEncodedIsAnErrorNotAHalfAnswer(t *testing.T) {
+	r := start(t, nil, func() any { return map[string]any{"a": 1, "b": make(chan int)} })
+	if code, body, _ := r.do(t, "GET", "/status"); code != 500 || strings.Contains(body, "{") {
+		t.Errorf("%d %q", code, body)
+	}
+}
+
+// broken is a collector that fails at every scrape.
+type broken struct{}
+
+func (broken) Describe(ch chan<- *prometheus.Desc) { ch <- desc }
+func (broken) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.NewInvalidMetric(desc, errors.New("cannot\ncollect"))
+}
+
+var desc = prometheus.NewDesc("ullage_broken", "Broken.", nil, nil)
+
+func TestABrokenCollectorHidesNothingElseAndIsLoggedOnce(t *testing.T) {
+	r := start(t, nil, nil)
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_good_total", Help: "Good."})
+	r.reg.MustRegister(c, broken{})
+	for range 3 {
+		if code, body, _ := r.do(t, "GET", "/metrics"); code != 200 || !strings.Contains(body, "ullage_good_total 0") {
+			t.Errorf("%d %q", code, body)
+		}
+	}
+	if log := r.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "cannot collect") {
+		t.Errorf("want one line in the log, got %q", log)
+	}
+}
+
+func TestATakenPortIsAnErrorAtTheStart(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), "--listen") {
+		t.Errorf("error %v, want the cause and a hint", err)
+	}
+}
+
+func TestOffListensNowhere(t *testing.T) {
+	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
+	if err != nil || s.Addr() != nil {
+		t.Fatalf("address %v, error %v", s.Addr(), err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := errors.Join(s.Run(ctx), s.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for listen, ok := range map[string]bool{
+		":9919": true, "127.0.0.1:0": true, "[::1]:9919": true, "off": true,
+		"": false, "9919": false, ":http": false, ":65536": false, ":-1": false, "localhost": false,
+	} {
+		if bad := (Config{Listen: listen}).Validate(); (len(bad) == 0) != ok {
+			t.Errorf("%q: %v", listen, bad)
+		}
+	}
+	c := DefaultConfig()
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	c.Flags(fs)
+	if err := fs.Parse([]string{"--listen", "off"}); err != nil || c.Listen != Off {
+		t.Errorf("listen %q, error %v", c.Listen, err)
+	}
+}

@@ -1,0 +1,43 @@
+package admin
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// Off is the value of Config.Listen that opens no listener.
+const Off = "off"
+
+// Config is where the admin HTTP listens.
+type Config struct {
+	// Listen is "host:port", ":port" for every address, or [Off].
+	// Port 0 takes any free port. It is never empty.
+	Listen string
+}
+
+// DefaultConfig listens on port 9919, which no agent inside a JVM uses (9404
+// and 9464 are the customary ports of those).
+func DefaultConfig() Config { return Config{Listen: ":9919"} }
+
+// Flags declares the settings of c on fs, with the present values as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.Listen, "listen", c.Listen,
+		"`ADDRESS` for admin HTTP (/metrics /healthz /readyz /status): \":port\", \"host:port\", or \"off\"")
+}
+
+// Validate returns one error for each bad setting.
+func (c Config) Validate() []error {
+	if c.Listen == Off {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return []error{fmt.Errorf("invalid value %q for --listen: write it like :9919, 127.0.0.1:9919 or off", c.Listen)}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const index = `ullage admin
+
+/metrics  metrics for Prometheus
+/healthz  is the process alive
+/readyz   is it ready, and if not, why
+/status   its state as JSON ('ullage status' prints the same for people)
+`
+
+// maxReason bounds the one line that /readyz answers: an error may quote names
+// that the application chose.
+const maxReason = 512
+
+// newMux routes the paths. A pattern with GET also takes HEAD; the mux answers
+// every other method with 405.
+func newMux(reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics(reg, log))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { readyz(w, ready) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { statusJSON(w, status) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
+	return mux
+}
+
+// metrics serves reg. Compression stays off: it was measured to keep 1.4 MiB
+// resident, a tenth of what the whole sidecar may take, to make 20 KiB smaller.
+func metrics(reg *prometheus.Registry, log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
+		DisableCompression: true,
+		// One broken collector must not hide all other metrics.
+		ErrorHandling: promhttp.ContinueOnError,
+		ErrorLog:      &firstError{log: log},
+	})
+}
+
+func readyz(w http.ResponseWriter, ready Check) {
+	if ready != nil {
+		if err := ready(); err != nil {
+			text(w, http.StatusServiceUnavailable, oneLine(err.Error())+"\n")
+			return
+		}
+	}
+	text(w, http.StatusOK, "ready\n")
+}
+
+// statusJSON encodes into memory first, so that nothing of the caller's is in
+// use while a slow client reads.
+func statusJSON(w http.ResponseWriter, status func() any) {
+	body, err := json.MarshalIndent(status(), "", "  ")
+	if err != nil {
+		text(w, http.StatusInternalServerError, "encode the status: "+oneLine(err.Error())+"\n")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	// An error here is the client's: it has gone or is too slow.
+	_, _ = w.Write(append(body, '\n'))
+}
+
+func text(w http.ResponseWriter, code int, body string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(body))
+}
+
+// oneLine makes an error's text fit for one line of a bounded length.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	if len(s) > maxReason {
+		s = strings.ToValidUTF8(s[:maxReason], "") + "…"
+	}
+	return s
+}
+
+// firstError logs the first error of the metrics handler and is then silent: a
+// broken collector fails at each scrape, and one line tells as much as a
+// thousand. A client that goes away or reads too slowly is not worth a line. It
+// is a promhttp.Logger.
+type firstError struct {
+	log  *slog.Logger
+	said atomic.Bool
+}
+
+func (f *firstError) Println(v ...any) {
+	for _, a := range v {
+		var network net.Error
+		if err, ok := a.(error); ok && errors.As(err, &network) {
+			return
+		}
+	}
+	if f.said.Swap(true) {
+		return
+	}
+	f.log.Warn("serve metrics: this and later errors leave metrics out", "err", oneLine(fmt.Sprint(v...)))
+}

@@ -1,0 +1,136 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The deadlines of one connection. An answer is a few hundred KiB at most, so
+// whoever needs longer is broken or hostile.
+const (
+	readHeaderTimeout = 3 * time.Second
+	readTimeout       = 5 * time.Second
+	writeTimeout      = 10 * time.Second
+	idleTimeout       = 90 * time.Second // over a scrape interval of 60s, so that a scraper reuses its connection
+	shutdownTimeout   = 2 * time.Second
+	maxHeaderBytes    = 16 << 10
+)
+
+// Check says whether the sidecar is ready: nil, or an error whose text is the
+// reason. It must be safe for concurrent use and must not block.
+type Check func() error
+
+// Server is the admin HTTP. Make one with [New]; call Run once.
+type Server struct {
+	http     *http.Server
+	listener net.Listener // nil when it is off
+	conns    sync.WaitGroup
+}
+
+// New listens at cfg.Listen at once, so that a taken port is an error at the
+// start and no later surprise. Connections wait until [Server.Run]; a Server
+// that never runs must be closed with [Server.Close]. A nil ready is always
+// ready. What status returns is encoded as JSON for /status.
+func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) (*Server, error) {
+	s := &Server{}
+	s.http = &http.Server{
+		// Allowed, because net/http logs a line for each refused semicolon,
+		// and no stranger shall be able to write to our log.
+		Handler:           http.AllowQuerySemicolons(newMux(reg, ready, status, log)),
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ConnState:         s.count,
+	}
+	if cfg.Listen == Off {
+		return s, nil
+	}
+	l, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("open the admin listener: %w (take another address with --listen, or --listen off)", err)
+	}
+	s.listener = l
+	return s, nil
+}
+
+// Addr is where the server listens, with the real port; nil when it is off.
+func (s *Server) Addr() net.Addr {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// Close frees the address of a server that will not run.
+func (s *Server) Close() error {
+	if s.listener == nil {
+		return nil
+	}
+	if err := s.listener.Close(); err != nil {
+		return fmt.Errorf("close the admin listener: %w", err)
+	}
+	return nil
+}
+
+// Run serves until ctx ends, then lets requests under way finish for a moment,
+// closes every connection and waits for the goroutines behind them. It returns
+// nil after ctx ended, or the reason why serving stopped earlier. When the
+// listener is off it only waits for ctx.
+func (s *Server) Run(ctx context.Context) error {
+	if s.listener == nil {
+		<-ctx.Done()
+		return nil
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-served:
+		return errors.Join(fmt.Errorf("serve admin HTTP: %w", err), s.stop(ctx))
+	case <-ctx.Done():
+	}
+	err := s.stop(ctx)
+	<-served // ErrServerClosed, at once
+	return err
+}
+
+// stop ends every connection. A client that holds one open delays it by no
+// more than shutdownTimeout.
+func (s *Server) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		// The deadline passed: some client is slow. It has had its chance.
+		s.http.Close()
+	}
+	gone := make(chan struct{})
+	go func() { s.conns.Wait(); close(gone) }()
+	select {
+	case <-gone:
+		return nil
+	case <-time.After(shutdownTimeout):
+		// Only a Check or a status function that blocks can lead here.
+		return errors.New("stop admin HTTP: a request handler does not return")
+	}
+}
+
+// count follows the goroutines of the HTTP server, one a connection, so that
+// stop can wait for them: Shutdown and Close close connections and do not.
+func (s *Server) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.conns.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.conns.Done()
+	}
+}

@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// dial opens a raw connection and sends the text.
+func dial(t *testing.T, r *rig, text string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAClientThatNeverFinishesItsHeaderIsCutOff(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil, nil)
+	c := dial(t, r, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+	if err := c.SetReadDeadline(time.Now().Add(readHeaderTimeout + 5*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, c); err != nil {
+		t.Errorf("the connection is still open: %v", err)
+	}
+}
+
+func TestAnEndlessHeaderIsRefused(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil, nil)
+	c := dial(t, r, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("x", 2*maxHeaderBytes))
+	head := make([]byte, 12)
+	if _, err := io.ReadFull(c, head); err != nil || string(head) != "HTTP/1.1 431" {
+		t.Errorf("%q, %v", head, err)
+	}
+}
+
+func TestAStrangerCannotWriteToTheLog(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil, nil)
+	for _, request := range []string{"\x16\x03\x01 TLS?\r\n\r\n", "GET /?a;b HTTP/1.1\r\nHost: x\r\n\r\n", "GET  /\x00 HTTP/9\r\n\r\n"} {
+		c := dial(t, r, request)
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Errorf("%q: %v", request, err)
+		}
+	}
+	if err := r.stop(); err != nil || r.log.String() != "" {
+		t.Errorf("Run: %v, log %q", err, r.log)
+	}
+}
+
+// A client that asks and never reads fills its receive window, and the answer
+// then waits in the handler. It must not delay others, nor the end of Run by
+// more than the deadline.
+func TestAClientThatNeverReadsHoldsNothing(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("x", 16<<20)
+	asked := make(chan struct{}, 1)
+	r := start(t, nil, func() any { asked <- struct{}{}; return big })
+	dial(t, r, "GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-asked
+	if code, _, _ := r.do(t, "GET", "/healthz"); code != 200 {
+		t.Errorf("healthz %d", code)
+	}
+	begin := time.Now()
+	if err := r.stop(); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if d := time.Since(begin); d > 2*shutdownTimeout {
+		t.Errorf("Run took %s to end", d)
+	}
+}
+
+func TestABlockedHandlerDoesNotBlockTheEnd(t *testing.T) {
+	t.Parallel()
+	release, asked := make(chan struct{}), make(chan struct{})
+	s, err := New(Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), func() error { close(asked); <-release; return nil }, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	dial(t, &rig{base: s.Addr().String()}, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-asked
+	cancel()
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "does not return") {
+		t.Errorf("Run: %v, want an error that names the handler", err)
+	}
+	close(release)
+	s.conns.Wait()
+}
+
+func TestRunEndsWhenTheListenerFails(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(context.Background()); err == nil {
+		t.Error("Run on a closed listener returned nil")
+	}
+}

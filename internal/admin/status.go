@@ -1,0 +1,91 @@
+package admin
+
+import "time"
+
+// MaxStreams bounds how many streams a [Status] lists.
+const MaxStreams = 200
+
+// Status is what /status answers, as JSON, and what `ullage status` reads. It
+// is a contract between versions: a field may be added, none changes its
+// meaning. Sizes are in bytes. A zero time or an empty text means "none yet".
+type Status struct {
+	Version       string    `json:"version"`
+	Started       time.Time `json:"started,omitzero"`
+	UptimeSeconds float64   `json:"uptimeSeconds"`
+
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+
+	// Ready and Reason are what /readyz says. Reason is empty when ready.
+	Ready  bool   `json:"ready"`
+	Reason string `json:"reason,omitempty"`
+
+	Reclaim  Reclaim `json:"reclaim"`
+	Compress string  `json:"compress"`
+
+	BacklogBytes       int64 `json:"backlogBytes"`
+	HeadroomBytes      int64 `json:"headroomBytes"`
+	BudgetBytes        int64 `json:"budgetBytes"`
+	QueueUsedBytes     int64 `json:"queueUsedBytes"`
+	QueueCapacityBytes int64 `json:"queueCapacityBytes"`
+
+	// LagSeconds is the age of the oldest line that is not yet durable.
+	LagSeconds float64   `json:"lagSeconds"`
+	LastCommit time.Time `json:"lastCommit,omitzero"`
+
+	Read      Volume `json:"read"`
+	Persisted Volume `json:"persisted"`
+
+	DestinationErrors Errors `json:"destinationErrors"`
+
+	// Streams lists at most MaxStreams; the rest are only counted.
+	Streams        []Stream `json:"streams"`
+	StreamsOmitted int      `json:"streamsOmitted,omitempty"`
+
+	// Ignored counts what the source directory holds and the sidecar leaves
+	// alone, by reason. The reasons are a fixed, small set.
+	Ignored map[string]int64 `json:"ignored,omitempty"`
+}
+
+// Reclaim is how consumed tmpfs memory is given back.
+type Reclaim struct {
+	Mode string `json:"mode"`          // in effect: "punch", "unlink" or "none"
+	Why  string `json:"why,omitempty"` // why this one, when it was not simply asked for
+}
+
+// Volume counts complete lines and their bytes since the process started.
+type Volume struct {
+	Lines int64 `json:"lines"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Errors counts failures since the process started.
+type Errors struct {
+	Count int64  `json:"count"`
+	Last  string `json:"last,omitempty"`
+}
+
+// Stream is one `-Xlog` output as it stands. Its name comes from file names in
+// the source directory, so it is untrusted: quote it before it meets a terminal.
+type Stream struct {
+	Name           string `json:"name"`
+	Files          int    `json:"files"`
+	ReadBytes      int64  `json:"readBytes"`
+	PersistedLines int64  `json:"persistedLines"`
+	PersistedBytes int64  `json:"persistedBytes"`
+	BacklogBytes   int64  `json:"backlogBytes"`
+
+	// Segment is the active segment's file name; empty where none is open.
+	Segment      string `json:"segment,omitempty"`
+	SegmentBytes int64  `json:"segmentBytes,omitempty"`
+}
+
+// AddStream lists one more stream, or counts it as omitted once the list is
+// full. A caller that adds the most important streams first loses the least.
+func (s *Status) AddStream(st Stream) {
+	if len(s.Streams) >= MaxStreams {
+		s.StreamsOmitted++
+		return
+	}
+	s.Streams = append(s.Streams, st)
+}
