@@ -166,6 +166,11 @@ func (c *checkpoint) open(name string, flags int) (*os.File, error) {
 func (c *checkpoint) save(st state) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.dir == nil {
+		// There is no source to come back to: it was removed, and the files
+		// that are still held have no names.
+		return nil
+	}
 	st.Seq = c.seq + 1
 	body, err := json.Marshal(st)
 	if err != nil {
@@ -196,7 +201,7 @@ func (c *checkpoint) reserve(slot int, n int64) error {
 	}
 	if c.slots[slot] == nil {
 		f, err := c.open(slotNames[slot], unix.O_RDWR)
-		if err != nil && c.dir != nil {
+		if err != nil {
 			c.displace(slotNames[slot])
 			f, err = c.open(slotNames[slot], unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 		}

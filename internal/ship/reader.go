@@ -108,6 +108,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer poll.Stop()
 	r.poll, r.pace = poll, time.NewTimer(time.Hour)
 	defer r.pace.Stop()
+	defer r.view.update(r.src)
 	for {
 		r.round()
 		if r.draining && !r.more && !r.full && !r.asked {
@@ -219,7 +220,6 @@ func (r *reader) take(ev fsnotify.Event) {
 func (r *reader) settle() {
 	r.link.takePublished(r.src.Committed)
 	r.ledger.forget(r.src.Reclaim())
-	r.view.update(r.src)
 }
 
 // tick is the slow poll.
@@ -234,6 +234,7 @@ func (r *reader) tick() {
 	}
 	r.src.Tick()
 	r.settle()
+	r.view.update(r.src)
 }
 
 // rewind forgets what is not committed. The writer waits meanwhile.

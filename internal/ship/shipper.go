@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,6 +30,8 @@ type Shipper struct {
 	check  *checkpoint
 	reader *reader
 	writer *writer
+
+	drained atomic.Bool // everything was committed
 }
 
 // New opens the destination of a valid cfg and returns a Shipper for it. It
@@ -76,8 +79,11 @@ func (s *Shipper) Run(ctx context.Context) error {
 	case err := <-done:
 		return s.end(err)
 	case <-time.After(time.Second):
-		return s.undrained("a call into the destination has not returned")
 	}
+	if s.drained.Load() {
+		return nil
+	}
+	return s.undrained("a call into the destination has not returned")
 }
 
 // loops restores, then runs both loops until the reader is done.
@@ -89,7 +95,9 @@ func (s *Shipper) loops(ctx, stop context.Context, cancel func()) error {
 	var g errgroup.Group
 	g.Go(func() error {
 		defer cancel()
-		return s.reader.run(ctx, stop)
+		err := s.reader.run(ctx, stop)
+		s.drained.Store(err == nil)
+		return err
 	})
 	g.Go(func() error {
 		if err := s.writer.run(stop); !errors.Is(err, context.Canceled) {

@@ -166,6 +166,11 @@ func (w *writer) drain(ctx context.Context) error {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
 		}
+		if int64(w.pending) >= w.link.syncBytes.Load() {
+			if err := w.commit(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	return w.commit(ctx)
 }

@@ -70,6 +70,7 @@ type File struct {
 	size  int64 // as last seen
 	grew  time.Time
 	young bool // grew since the last Tick
+	quiet bool // did not grow between the last two Ticks, and was not asked about since
 }
 
 // Identity returns the file's identity.

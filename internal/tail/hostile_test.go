@@ -169,3 +169,27 @@ func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 		t.Fatalf("%d streams were read, want %d", got, maxFiles+10)
 	}
 }
+
+func TestFileThatGetsASecondNameIsStillOneFile(t *testing.T) {
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.write(f, "one\n")
+	r.read()
+	if err := os.Link(r.path("gc.log"), r.path("other.log")); err != nil {
+		t.Fatal(err)
+	}
+	r.write(f, "two\n")
+	r.read()
+	f.Close()
+	for range 8 {
+		r.commit()
+		r.read()
+	}
+	r.want("gc.log", "one\ntwo\n")
+	if len(r.got) != 1 {
+		t.Errorf("streams: %v", r.got)
+	}
+	if names := r.names(); len(names) != 0 {
+		t.Errorf("still there: %v", names)
+	}
+}

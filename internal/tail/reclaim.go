@@ -87,6 +87,7 @@ func (s *Source) Tick() {
 		if !f.young && (f.read.Offset < f.size || f.read.Open) {
 			s.touch(f) // its rest may be due
 		}
+		f.quiet = !f.young
 		f.young = false
 	}
 }
@@ -99,7 +100,10 @@ func (s *Source) Reclaim() (gone []Identity) {
 		if s.cfg.Reclaim != ReclaimNone {
 			s.punch(f)
 		}
-		if f.caughtUp() && (!f.young || f.name == "" || f.stream.superseded(f) || s.draining) && s.finish(f) {
+		// Who is most likely written to is asked about once in a tick only.
+		due := f.quiet || f.name == "" || f.stream.superseded(f) || s.draining
+		f.quiet = false
+		if due && f.caughtUp() && s.finish(f) {
 			gone = append(gone, f.id)
 		}
 	}
@@ -145,9 +149,12 @@ func (s *Source) finish(f *File) (gone bool) {
 		s.grow(f, size) // it grew, or was truncated and written again
 		return false
 	}
-	if links == 0 || f.name == "" {
+	if links == 0 || f.name == "" && !s.stale {
 		s.forget(f)
 		return true
+	}
+	if f.name == "" {
+		return false // it may have another name, which the scan will find
 	}
 	if s.cfg.Reclaim != ReclaimNone && !f.keepName && s.dir != nil {
 		s.unlink(f)
@@ -176,6 +183,7 @@ func (s *Source) unlink(f *File) {
 	}
 	delete(s.names, f.name)
 	f.name = ""
+	s.stale = true
 	s.touch(f)
 }
 
