@@ -34,7 +34,7 @@ build: ## build bin/ullage
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ullage ./cmd/ullage
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash ## everything: what CI runs
+test: setup build lint vuln race fuzz jvm crash fault demo ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -88,12 +88,18 @@ crash: ## kill -9 at any moment: nothing lost, nothing twice
 	$(call stage,crash)
 	go test -count=1 ./test/crash/...
 
+.PHONY: fault
+fault: ## destinations that fill up, fail, freeze and lose their tails (needs root)
+	$(call stage,fault)
+	go test -count=1 ./test/fault/...
+
 .PHONY: demo
-demo: ## watch a JVM log past a stalled disk
-	@go run ./test/demo
+demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is every line there once?
+	$(call stage,demo)
+	@go run ./test/demo -ullage bin/ullage
 
 .PHONY: bench
-bench: ## measure throughput, memory and the JVM's pauses
+bench: build ## what it costs, against the limits it has to keep (about ten minutes)
 	@go run ./test/bench
 
 .PHONY: clean

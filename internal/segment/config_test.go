@@ -33,7 +33,7 @@ func TestDefaultsAreValidAndShown(t *testing.T) {
 	cfg.Flags(fs)
 	var b strings.Builder
 	settings.PrintFlags(&b, fs)
-	for _, want := range []string{"(default zstd)", "(default 64Mi)", "(default 1h0m0s)", "(default 1Gi)", "(default 168h0m0s)", "--compress FORMAT"} {
+	for _, want := range []string{"(default zstd)", "(default 64Mi)", "(default 1h)", "(default 1Gi)", "(default 168h)", "--compress FORMAT"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}

@@ -181,7 +181,8 @@ func eachStream(dest string, fn func(name string) error) error {
 	for {
 		entries, err := dir.ReadDir(batch)
 		for _, entry := range entries {
-			if !entry.IsDir() || ValidStream(entry.Name()) != nil {
+			// The root of a volume has a lost+found that only root may read.
+			if !entry.IsDir() || ValidStream(entry.Name()) != nil || entry.Name() == "lost+found" {
 				continue
 			}
 			if err := fn(entry.Name()); err != nil {

@@ -215,8 +215,8 @@ func (s *Store) scan() error {
 	l := ledger{fresh: true, all: true}
 	err := eachStream(s.dir, func(stream string) error {
 		dir, err := openDir(filepath.Join(s.dir, stream))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // deleted since
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil // deleted since, or another user's
 		}
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (s *Store) scan() error {
 			l.note(info, stream, open)
 			return nil
 		})
-		if err == nil && !found && open == nil && stream != "lost+found" {
+		if err == nil && !found && open == nil {
 			err = s.settle(stream)
 		}
 		return err

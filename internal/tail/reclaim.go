@@ -200,5 +200,9 @@ func (s *Source) mayPunch(f *File, st *unix.Statx_t) bool {
 		return false
 	}
 	unix.Close(fd)
+	if !s.warned["punch mode"] {
+		s.warned["punch mode"] = true
+		s.log.Info("giving memory back by punching holes into what is committed", "reclaim", ReclaimPunch)
+	}
 	return true
 }

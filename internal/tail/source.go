@@ -46,7 +46,7 @@ type Source struct {
 
 	saved    map[Identity]Saved // positions of a checkpoint, until Forget
 	ignored  map[string]int     // entries that the last scan left alone, by reason
-	warned   map[string]bool    // reasons that were logged once
+	warned   map[string]bool    // what was logged once
 	stale    bool               // a scan is due
 	draining bool
 }

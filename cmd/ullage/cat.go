@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
+
+Usage:
+  ullage cat [-f] [--since T] [--level L] [--stream S] DIR|FILE...
+
+DIR is a destination (the --dest of 'ullage run') or the directory of one stream
+in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
+it is. Several streams are printed one after the other. Without --since and
+--level every byte is printed as the JVM wrote it.
+
+--since takes a duration before now (10m, 36h), a time with its zone, as RFC 3339
+or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one (2026-11-20,
+2026-11-20T16:45). Lines without a date, as with -Xlog decorators uptime,level,
+have that of the line before. A stream without any dates is printed from the
+last segment that began before T.
+
+--level takes trace, debug, info, warning or error. Lines without a level, as
+other programs write them, count as info; the further lines of a message have
+the level and the time of its first line.
+
+Examples:
+  ullage cat /var/lib/ullage
+  ullage cat --level warning --since 10m /var/lib/ullage
+  ullage cat -f --stream 'gc*.log' /var/lib/ullage | grep Pause
+  ullage cat --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
+  kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
+
+What cannot be read is told on stderr, by file and bytes, and skipped. Exit
+status: 0 all of it was printed, 1 some of it could not be read or printed, 2
+asked for in a wrong way.
+`
+
+// catConfig is what `ullage cat` can be told.
+type catConfig struct {
+	follow bool
+	since  time.Time // zero: from the beginning
+	level  ul.Level  // Unknown: all levels
+	stream string    // a glob; empty: all streams
+}
+
+// flags declares the settings on fs; a --since that is a duration ends at now.
+func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
+	const follow = "print what is there, then what is added, until interrupted"
+	fs.BoolVar(&c.follow, "follow", false, follow)
+	fs.BoolVar(&c.follow, "f", false, "short for --follow")
+	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
+		c.since, err = parseSince(text, now)
+		return err
+	})
+	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
+	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
+}
+
+func (c *catConfig) validate(args []string) []error {
+	var bad []error
+	if _, err := path.Match(c.stream, ""); err != nil {
+		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.stream))
+	}
+	if len(args) == 0 {
+		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run', a stream's directory in it, or files"))
+	}
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			bad = append(bad, fmt.Errorf("%s stands behind a directory or a file: flags come first (a file of that name is ./%s)", arg, arg))
+		}
+	}
+	return bad
+}
+
+// matches says whether the stream is asked for.
+func (c *catConfig) matches(stream string) bool {
+	ok, _ := path.Match(c.stream, stream)
+	return c.stream == "" || ok
+}
+
+func catCmd(ctx context.Context, args []string, e env) int {
+	var cfg catConfig
+	fs := flag.NewFlagSet("cat", flag.ContinueOnError)
+	cfg.flags(fs, time.Now())
+	if code, ok := e.parse(fs, catAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+		return code
+	}
+	// There is nothing to drain here, so a second signal may always kill, also
+	// while a write waits for a pager.
+	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	c := newCat(cfg, e)
+	if bad := c.find(fs.Args()); len(bad) > 0 {
+		for _, err := range bad {
+			e.fail("cat", err)
+		}
+		return exitFailure
+	}
+	err := c.run(ctx)
+	switch {
+	case errors.Is(err, context.Canceled):
+		if !cfg.follow {
+			return exitFailure // not all of it was printed
+		}
+	case isClosedPipe(err):
+		return exitOK // the reader has what it wanted
+	case err != nil:
+		return e.fail("cat", fmt.Errorf("print: %w", err))
+	}
+	if c.failed {
+		return exitFailure
+	}
+	return exitOK
+}

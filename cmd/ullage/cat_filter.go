@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// catHead is how much of a line is looked at, and so how much is held back
+// until its fate is known. All decorations together take 1 KiB at most.
+const catHead = 64 << 10
+
+// catFilter passes the wanted lines of one stream on. It is given the bytes of
+// the stream in any pieces: what is known of a line at its first catHead bytes,
+// or at its end, decides about all of it, so that no line is ever in memory as
+// a whole.
+type catFilter struct {
+	out   io.Writer
+	level ul.Level  // Unknown: all levels
+	since time.Time // zero: all times
+
+	class  ul.Classifier
+	parsed ul.Record
+	began  bool // a record was seen
+	record bool // the last one passes, and its continuations with it
+	late   bool // the last dated line is at or after since, or there was none
+
+	held   []byte // a line's beginning, undecided
+	amid   bool   // in a line that is decided
+	passes bool   // ... and passes
+}
+
+func newCatFilter(out io.Writer, level ul.Level, since time.Time) *catFilter {
+	return &catFilter{out: out, level: level, since: since, late: true}
+}
+
+// write takes the next bytes of the stream.
+func (f *catFilter) write(raw []byte) error {
+	raw, err := f.goOn(raw)
+	if err != nil {
+		return err
+	}
+	from, at := 0, 0 // raw[from:at] passes
+	for at < len(raw) {
+		rest := raw[at:]
+		end := f.lineEnd(rest)
+		if end == 0 && len(rest) < catHead {
+			f.held = append(f.held, rest...)
+			break
+		}
+		pass := false
+		if end == 0 {
+			pass = f.decide(rest[:catHead])
+			f.amid, f.passes, end = true, pass, len(rest)
+		} else {
+			pass = f.decide(rest[:end-1])
+		}
+		if pass {
+			at += end
+			continue
+		}
+		if err := f.emit(raw[from:at]); err != nil {
+			return err
+		}
+		at += end
+		from = at
+	}
+	return f.emit(raw[from:at])
+}
+
+// lineEnd returns where the first line ends, or the last one if all of them
+// pass, and 0 if none does.
+func (f *catFilter) lineEnd(raw []byte) int {
+	if f.selects() {
+		return bytes.IndexByte(raw, '\n') + 1
+	}
+	return bytes.LastIndexByte(raw, '\n') + 1
+}
+
+// goOn takes what belongs to a line that earlier bytes began, and returns what
+// follows it.
+func (f *catFilter) goOn(raw []byte) ([]byte, error) {
+	if len(f.held) > 0 {
+		n := min(catHead-len(f.held), len(raw))
+		end := bytes.IndexByte(raw[:n], '\n')
+		if end >= 0 {
+			n = end + 1
+		}
+		f.held = append(f.held, raw[:n]...)
+		raw = raw[n:]
+		if end < 0 && len(f.held) < catHead {
+			return raw, nil
+		}
+		if err := f.release(end < 0); err != nil {
+			return nil, err
+		}
+	}
+	if !f.amid {
+		return raw, nil
+	}
+	n := bytes.IndexByte(raw, '\n') + 1
+	f.amid = n == 0
+	if f.amid {
+		n = len(raw)
+	}
+	if f.passes {
+		return raw[n:], f.emit(raw[:n])
+	}
+	return raw[n:], nil
+}
+
+// release decides about the held bytes. amid: their line goes on.
+func (f *catFilter) release(amid bool) error {
+	f.passes = f.decide(bytes.TrimSuffix(f.held, []byte{'\n'}))
+	f.amid = amid
+	held := f.held
+	f.held = f.held[:0]
+	if !f.passes {
+		return nil
+	}
+	return f.emit(held)
+}
+
+func (f *catFilter) emit(raw []byte) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	_, err := f.out.Write(raw)
+	return err
+}
+
+// end says that the line so far has no more bytes: the stream ends, or bytes
+// are missing here. What passes of it is ended with a newline, so that it does
+// not run into the next line.
+func (f *catFilter) end() error {
+	if len(f.held) > 0 {
+		if err := f.release(true); err != nil {
+			return err
+		}
+	}
+	if f.amid && f.passes && f.selects() {
+		if err := f.emit([]byte{'\n'}); err != nil {
+			return err
+		}
+	}
+	f.amid = false
+	return nil
+}
+
+// selects says whether there is anything that does not pass.
+func (f *catFilter) selects() bool { return f.level != ul.Unknown || !f.since.IsZero() }
+
+// decide says whether the line with this beginning passes.
+func (f *catFilter) decide(head []byte) bool {
+	if !f.selects() {
+		return true
+	}
+	class := f.class.Classify(head)
+	if class.Kind == ul.Continuation && f.began {
+		return f.record
+	}
+	if !f.since.IsZero() && (class.Kind == ul.Header || class.Kind == ul.Drop) {
+		f.parsed.Parse(head)
+		if when, ok := f.parsed.When(); ok {
+			f.late = !when.Before(f.since)
+		}
+	}
+	level := class.Level
+	if level == ul.Unknown {
+		level = ul.Info
+	}
+	pass := level >= f.level && f.late
+	if class.Kind != ul.Drop { // which may stand before a continuation
+		f.began, f.record = true, pass
+	}
+	return pass
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// catWindow is how far back a match may lie in a Zstandard file of another
+// program; zstdcat has the same bound.
+const catWindow = 128 << 20
+
+func isCompressed(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".zst" || ext == ".gz"
+}
+
+// printForeign prints a compressed file that is no segment. Its frames have no
+// bound, so it is decoded as a stream, and nothing is read behind damage.
+func (s *catSeries) printForeign(ctx context.Context, seg segment.Info) error {
+	s.cur = catPlace{seg: seg, done: true}
+	file, err := os.Open(seg.Path)
+	if err != nil {
+		s.cat.complain("%v", readError(seg.Path, err))
+		return nil
+	}
+	defer file.Close()
+	raw, err := decoder(file, seg.Name)
+	if err != nil {
+		s.cat.complain("%v", readError(seg.Path, err))
+		return nil
+	}
+	defer raw.Close()
+	var out io.Writer = s.cat.out
+	if s.lines != nil {
+		out = writerFunc(func(p []byte) (int, error) { return len(p), s.lines.write(p) })
+	}
+	buf := make([]byte, catBuffer)
+	for done := int64(0); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, readErr := raw.Read(buf)
+		done += int64(n)
+		if _, err := out.Write(buf[:n]); err != nil {
+			return err
+		}
+		if readErr == io.EOF {
+			return nil
+		}
+		if readErr != nil {
+			s.cat.complain("%s: cannot be read on, %d bytes were printed: %v", catName(seg.Path), done, reason(readErr))
+			return nil
+		}
+	}
+}
+
+// decoder reads what a file decompresses to.
+func decoder(file *os.File, name string) (io.ReadCloser, error) {
+	if filepath.Ext(name) == ".gz" {
+		r, err := gzip.NewReader(bufio.NewReaderSize(file, catBuffer))
+		if err != nil {
+			return nil, fmt.Errorf("no gzip: %w", err)
+		}
+		return r, nil
+	}
+	r, err := zstd.NewReader(file,
+		zstd.WithDecoderConcurrency(1), // no goroutines
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(catWindow))
+	if err != nil {
+		return nil, fmt.Errorf("make zstd decoder: %w", err)
+	}
+	return r.IOReadCloser(), nil
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(p []byte) (int, error) { return w(p) }

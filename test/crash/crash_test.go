@@ -1,0 +1,221 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+var seed = flag.Uint64("seed", 0, "seed of the moments of the kills; 0 takes a new one")
+
+func TestMain(m *testing.M) { lab.Main(m) }
+
+const (
+	linesPerSecond = 20_000
+	mostMemory     = 48 << 20 // of the sidecar, far above what it takes
+	mostTmpfs      = 64 << 20
+)
+
+// series is one sidecar's many lives.
+type series struct {
+	flags   []string
+	outputs []lab.Output // without Path, which is by the index
+	lives   int          // each ended by kill -9; one more ends by SIGTERM
+	life    func(rng *rand.Rand, n int) time.Duration
+}
+
+// anyMoment is mostly in the middle of work, and one time in four in the
+// start: while the program loads, restores, or reads for the first time.
+func anyMoment(rng *rand.Rand, _ int) time.Duration {
+	if rng.IntN(4) == 0 {
+		return time.Duration(rng.IntN(20_000)) * time.Microsecond
+	}
+	return 50*time.Millisecond + time.Duration(rng.IntN(350_000))*time.Microsecond
+}
+
+// inBursts kills each sidecar 5 to 30 ms after its start, so that whole rows of
+// lives commit nothing, and lets every tenth live for longer.
+func inBursts(rng *rand.Rand, n int) time.Duration {
+	if n%10 == 9 {
+		return 500*time.Millisecond + time.Duration(rng.IntN(300_000))*time.Microsecond
+	}
+	return 5*time.Millisecond + time.Duration(rng.IntN(25_000))*time.Microsecond
+}
+
+// rotating is a log of 20 MiB in all, 5 files as HotSpot's default.
+var rotating = lab.Output{Rate: linesPerSecond, Files: 5, FileBytes: 4 << 20}
+
+// Small segments and frequent commits, so that kills hit every phase.
+var busy = []string{"--segment-bytes", "1Mi", "--sync-interval", "100ms", "--sync-bytes", "256Ki"}
+
+func TestKilledAtAnyMoment(t *testing.T) {
+	for _, compress := range []string{"zstd", "gzip", "none"} {
+		t.Run(compress, func(t *testing.T) {
+			run(t, series{
+				flags:   append([]string{"--compress", compress}, busy...),
+				outputs: []lab.Output{rotating},
+				lives:   40,
+				life:    anyMoment,
+			})
+		})
+	}
+}
+
+func TestKilledWithDefaultSettings(t *testing.T) {
+	// Archives with two digits, and commits a second apart: most lives end
+	// with much that is appended and not committed.
+	padded := lab.Output{Rate: linesPerSecond, Files: 12, FileBytes: 2 << 20}
+	run(t, series{outputs: []lab.Output{padded}, lives: 12, life: func(rng *rand.Rand, n int) time.Duration {
+		if n%3 == 2 {
+			return 1100*time.Millisecond + time.Duration(rng.IntN(600_000))*time.Microsecond
+		}
+		return anyMoment(rng, n)
+	}})
+}
+
+func TestKilledWithThreeJVMs(t *testing.T) {
+	third := rotating
+	third.Rate = linesPerSecond / 3
+	third.FileBytes = 1 << 20
+	padded := third
+	padded.Files = 12
+	run(t, series{flags: busy, outputs: []lab.Output{third, third, padded}, lives: 35, life: anyMoment})
+}
+
+func TestKilledInRapidSuccession(t *testing.T) {
+	run(t, series{flags: busy, outputs: []lab.Output{rotating}, lives: 150, life: inBursts})
+}
+
+// run kills a sidecar again and again under its writers, lets the last one
+// drain, and compares.
+func run(t *testing.T, s series) {
+	random := *seed
+	if random == 0 {
+		random = rand.Uint64()
+	}
+	rng := rand.New(rand.NewPCG(random, 1))
+	source, dest := lab.Tmpfs(t, "64m"), t.TempDir()
+	stop, writers := startWriters(t, source, s.outputs, random)
+	w := watch{source: source}
+	for n := range s.lives {
+		side := start(t, source, dest, s.flags)
+		w.live(side, s.life(rng, n))
+		side.Kill()
+		if w.err != nil {
+			t.Fatal(w.err)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatalf("a writer failed, as if the tmpfs had been full: %v", err)
+	}
+	drain(t, start(t, source, dest, s.flags))
+	for i, writer := range writers {
+		balance, err := lab.Check(dest, stream(i), writer)
+		if err != nil || !balance.Exact() {
+			t.Errorf("seed %d, %s: %v, error: %v", random, stream(i), balance, err)
+		}
+		t.Logf("%s: %v; slowest write %s", stream(i), balance, writer.Slowest())
+	}
+	t.Logf("seed %d: %d kills, %d starts cut uncommitted bytes off; at most %.1f MiB of memory and %.1f MiB of tmpfs",
+		random, s.lives, w.cuts, float64(w.memory)/(1<<20), float64(w.tmpfs)/(1<<20))
+	w.check(t)
+}
+
+// drain ends the last sidecar by SIGTERM, once it is up.
+func drain(t *testing.T, last *lab.Sidecar) {
+	t.Helper()
+	if _, err := last.Addr(10 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if err := last.Stop(30 * time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+func stream(i int) string { return fmt.Sprintf("gc-%d.log", i) }
+
+func start(t *testing.T, source, dest string, flags []string) *lab.Sidecar {
+	t.Helper()
+	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0"}, flags...)
+	side, err := lab.Start(lab.Binary(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(side.Kill)
+	return side
+}
+
+// startWriters starts one writer for each output. stop ends them and returns
+// what went wrong.
+func startWriters(t *testing.T, source string, outputs []lab.Output, random uint64) (stop func() error, writers []*lab.Writer) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var g errgroup.Group
+	for i, out := range outputs {
+		out.Path, out.Seed = filepath.Join(source, stream(i)), random+uint64(i)
+		writer := lab.NewWriter(out)
+		writers = append(writers, writer)
+		g.Go(func() error { return writer.Run(ctx) })
+	}
+	stop = func() error {
+		cancel()
+		return g.Wait()
+	}
+	t.Cleanup(func() { _ = stop() })
+	return stop, writers
+}
+
+// watch takes the measurements while sidecars live.
+type watch struct {
+	source string
+	memory int64 // most of any sidecar
+	tmpfs  int64 // most in use by files with names
+	cuts   int   // starts that found bytes behind the checkpoint's mark
+	err    error
+}
+
+// live looks on while the sidecar lives for a time. One that ends by itself is
+// an error.
+func (w *watch) live(side *lab.Sidecar, d time.Duration) {
+	const look = 25 * time.Millisecond
+	for end := time.Now().Add(d); ; {
+		left := time.Until(end)
+		if left <= 0 {
+			break
+		}
+		time.Sleep(min(look, left))
+		w.tmpfs = max(w.tmpfs, lab.InUse(w.source))
+	}
+	if rss, err := side.PeakRSS(); err == nil {
+		w.memory = max(w.memory, rss)
+	}
+	if strings.Contains(side.Stderr(), "cut what was not committed") {
+		w.cuts++
+	}
+	if side.Exited() {
+		w.err = errors.New("the sidecar ended by itself; it said:\n" + side.Stderr())
+	}
+}
+
+// check holds the measurements against the bounds, and sees that the sidecar
+// gave everything back in the end.
+func (w *watch) check(t *testing.T) {
+	t.Helper()
+	if w.memory > mostMemory || w.tmpfs > mostTmpfs {
+		t.Errorf("memory of the sidecar is bounded by %d bytes and it took %d; the tmpfs by %d and it took %d",
+			mostMemory, w.memory, mostTmpfs, w.tmpfs)
+	}
+	left, err := filepath.Glob(filepath.Join(w.source, "*.log*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("files are left on the tmpfs after the drain, all of them finished and persisted: %v, error: %v", left, err)
+	}
+}

@@ -1,0 +1,167 @@
+package fault
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+func TestDestinationIsFullUntilSpaceReturns(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	ballast := v.fill()
+	r.turnsRed("full", "no space left on device")
+	r.writes(perSecond)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	r.turnsGreen()
+	r.persists(1000)
+	r.balances()
+}
+
+func TestDestinationIsFullAtTheStart(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	r.side.Kill()
+	ballast := v.fill()
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	r.turnsRed("full", "no space left on device")
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	r.turnsGreen()
+	r.balances()
+}
+
+// An fsync that failed has lost its pages, and the next one succeeds: only what
+// is on the device after a new mount counts. Without a journal the file system
+// itself survives this.
+func TestSyncFailsWithIOErrors(t *testing.T) {
+	v := newVolume(t, "-b", "4096", "-N", "1024", "-O", "^has_journal,^resize_inode")
+	// The file system's own blocks lie before the ballast and stay writable;
+	// what it has to read to allocate more must be there.
+	const sound = 4 << 20
+	if err := os.WriteFile(filepath.Join(v.dir, "ballast"), make([]byte, sound), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Sync()
+	r := newRig(t, v.dir+"/dest", "--segment-bytes", "1Mi")
+	for range 2 {
+		v.shorten(sound / 2)
+		t.Cleanup(func() { v.shorten(0) })
+		r.turnsRed("io", "input/output error")
+		r.writes(perSecond / 2)
+		v.shorten(0)
+		r.turnsGreen()
+		r.persists(1000)
+	}
+	r.stop()
+	if err := r.side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+	v.remount()
+	r.compare()
+}
+
+func TestFileSystemTurnsReadOnly(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest", "--drain-timeout", "1s")
+	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(v.loop), "trigger_fs_error")
+	if err := os.WriteFile(trigger, []byte("a test"), 0); err != nil {
+		t.Skip("this kernel makes no errors of ext4: ", err)
+	}
+	r.turnsRed("read_only", "read-only file system")
+	r.writes(perSecond)
+	exitsUndrained(t, r.side, time.Second)
+	v.remount()
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	r.turnsGreen()
+	r.balances()
+}
+
+// asNobody makes the sidecar another user, who cannot do everything.
+func asNobody(r *rig) {
+	r.Helper()
+	r.side.Kill()
+	for _, dir := range []string{r.dest, r.source} {
+		must(r.T, "chown", "-R", "65534:65534", dir)
+	}
+	r.side = runAs(r.T, 65534, append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)...)
+	r.persists(1000)
+}
+
+func TestPermissionIsTakenAway(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest", "--segment-bytes", "64Ki")
+	asNobody(r)
+	dir := filepath.Join(r.dest, stream)
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	r.turnsRed("permission", "permission denied")
+	r.writes(perSecond)
+	if err := os.Chmod(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	r.turnsGreen()
+	r.balances()
+}
+
+// Whoever moves the directory away has what was in it; what comes later is in
+// a new one. Together they are everything, once.
+func TestStreamDirectoryIsMovedAway(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest", "--segment-bytes", "64Ki")
+	dir, moved := filepath.Join(r.dest, stream), filepath.Join(v.dir, "moved")
+	if err := os.Rename(dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	lab.Eventually(t, patience, "segments are in a new directory", func() bool {
+		paths, err := lab.Segments(r.dest, stream)
+		return err == nil && len(paths) >= 2
+	})
+	r.persists(perSecond)
+	r.stop()
+	if err := r.side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := os.Rename(filepath.Join(moved, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.compare()
+}
+
+// What somebody deletes is gone, but everything later is persisted, and the
+// deletion is counted.
+func TestStreamDirectoryIsDeleted(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest", "--segment-bytes", "64Mi")
+	if err := os.RemoveAll(filepath.Join(r.dest, stream)); err != nil {
+		t.Fatal(err)
+	}
+	before := r.writer.Written()
+	r.persists(perSecond)
+	if r.metric(`ullage_destination_errors_total{kind="other"}`)+r.metric(`ullage_destination_errors_total{kind="missing"}`) == 0 {
+		t.Error("no error is counted")
+	}
+	r.turnsGreen()
+	r.stop()
+	if err := r.side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+	balance, err := lab.Check(r.dest, stream, r.writer)
+	if err != nil || balance.Twice > 0 || balance.Lost > before || balance.Lost+balance.Persisted != balance.Written {
+		t.Errorf("%d lines had been written when the directory was deleted: %v, error: %v", before, balance, err)
+	}
+}

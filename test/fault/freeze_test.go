@@ -1,0 +1,92 @@
+package fault
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// exitsUndrained ends a sidecar whose destination does not take lines: it has
+// to give up in time and to say what is left.
+func exitsUndrained(t *testing.T, side *lab.Sidecar, timeout time.Duration) {
+	t.Helper()
+	saysUndrained(t, side, timeout)
+	if code, err := side.Wait(patience); err != nil || code != 1 {
+		t.Errorf("exit code %d, want 1; error: %v", code, err)
+	}
+}
+
+func saysUndrained(t *testing.T, side *lab.Sidecar, timeout time.Duration) {
+	t.Helper()
+	begun := time.Now()
+	if err := side.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	lab.Eventually(t, timeout+2*time.Second, "the sidecar says what is left", func() bool {
+		return strings.Contains(side.Stderr(), "not drained within") && strings.Contains(side.Stderr(), "bytes of")
+	})
+	t.Logf("gave up after %s: %s", time.Since(begun).Round(10*time.Millisecond), lastLine(side.Stderr()))
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// The process gives up in time. Where the kernel holds a thread in the frozen
+// call, its end is seen, with its exit code, at the thaw only.
+func TestTerminatedWhileFrozen(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest", "--drain-timeout", "1s")
+	thaw := v.freeze()
+	r.writes(perSecond)
+	saysUndrained(t, r.side, time.Second)
+	if r.side.Exited() {
+		t.Log("the process ended before the thaw")
+	}
+	thaw()
+	if code, err := r.side.Wait(patience); err != nil || code != 1 {
+		t.Errorf("exit code %d, want 1; error: %v", code, err)
+	}
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	r.turnsGreen()
+	r.balances()
+}
+
+func TestKilledWhileFrozen(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	for range 3 {
+		thaw := v.freeze()
+		r.writes(perSecond / 2)
+		if err := r.side.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		thaw()
+		if _, err := r.side.Wait(patience); err != nil {
+			t.Fatal(err)
+		}
+		r.side = lab.Run(t, r.source, r.dest, r.flags...)
+		r.turnsGreen()
+		r.persists(1000)
+	}
+	r.balances()
+}
+
+// A stall is no error: the sidecar waits, the JVM does not, and afterwards
+// everything is there.
+func TestFrozenForAWhile(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	thaw := v.freeze()
+	r.writes(2 * perSecond)
+	if status, _, err := r.side.Get("/healthz"); err != nil || status != 200 {
+		t.Errorf("/healthz in a stall: %d, error: %v", status, err)
+	}
+	thaw()
+	r.persists(2 * perSecond)
+	r.balances()
+}

@@ -1,0 +1,272 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+func TestMain(m *testing.M) { lab.Main(m) }
+
+const (
+	stream    = "gc.log"
+	patience  = 20 * time.Second
+	perSecond = 5000
+)
+
+// volume is an ext4 on a loop device.
+type volume struct {
+	t     *testing.T
+	image string
+	loop  string
+	dir   string
+}
+
+// newVolume makes and mounts a volume of 24 MiB that any user may write to.
+func newVolume(t *testing.T, mkfs ...string) *volume {
+	t.Helper()
+	needRoot(t)
+	tmp := t.TempDir()
+	if err := os.Chmod(filepath.Dir(tmp), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	v := &volume{t: t, image: filepath.Join(tmp, "image"), dir: filepath.Join(tmp, "volume")}
+	if err := os.Mkdir(v.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "truncate", "-s", "24M", v.image)
+	must(t, "mkfs.ext4", append([]string{"-q", "-F", "-m", "0", v.image}, mkfs...)...)
+	out, err := command("losetup", "-f", "--show", v.image)
+	if err != nil {
+		t.Skip("needs loop devices: ", err)
+	}
+	v.loop = strings.TrimSpace(out)
+	t.Cleanup(func() { _, _ = command("losetup", "-d", v.loop) })
+	v.mount()
+	t.Cleanup(func() { _ = unix.Unmount(v.dir, unix.MNT_DETACH) })
+	if err := os.Chmod(v.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it mounts file systems and runs programs as other users")
+	}
+	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
+		t.Skip("needs mkfs.ext4 (package e2fsprogs): ", err)
+	}
+}
+
+func (v *volume) mount() { must(v.t, "mount", "-o", "errors=remount-ro", v.loop, v.dir) }
+
+// remount mounts the volume anew, so that only what reached the device is
+// left. Nobody may use it.
+func (v *volume) remount() {
+	v.t.Helper()
+	must(v.t, "umount", v.dir)
+	// 1: errors of the file system were corrected.
+	if out, err := command("e2fsck", "-fy", v.loop); err != nil && !strings.Contains(err.Error(), "exit status 1") {
+		v.t.Fatalf("%v\n%s", err, out)
+	}
+	v.mount()
+}
+
+// fill leaves no space and returns the file that takes it.
+func (v *volume) fill() (ballast string) {
+	v.t.Helper()
+	ballast = filepath.Join(v.dir, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 256<<10); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+	return ballast
+}
+
+// shorten makes the loop device end after so many bytes; 0 is all of it again.
+func (v *volume) shorten(bytes uint64) {
+	v.t.Helper()
+	dev, err := os.OpenFile(v.loop, os.O_RDWR, 0)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer dev.Close()
+	info, err := unix.IoctlLoopGetStatus64(int(dev.Fd()))
+	if err == nil {
+		info.Sizelimit = bytes
+		err = unix.IoctlLoopSetStatus64(int(dev.Fd()), info)
+	}
+	if err != nil {
+		v.t.Fatalf("set the size of %s: %v", v.loop, err)
+	}
+}
+
+// freeze stalls all writes until thaw, or the end of the test.
+func (v *volume) freeze() (thaw func()) {
+	v.t.Helper()
+	must(v.t, "fsfreeze", "-f", v.dir)
+	frozen := true
+	thaw = func() {
+		if frozen {
+			frozen = false
+			if out, err := command("fsfreeze", "-u", v.dir); err != nil {
+				v.t.Errorf("%v\n%s", err, out)
+			}
+		}
+	}
+	v.t.Cleanup(thaw)
+	return thaw
+}
+
+func command(name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return string(out), err
+}
+
+func must(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := command(name, args...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// rig is a writer, a sidecar and the destination between them.
+type rig struct {
+	*testing.T
+	source, dest string
+	flags        []string
+	side         *lab.Sidecar
+	writer       *lab.Writer
+	stop         func() // the writer
+}
+
+// quick commits often and into small segments.
+var quick = []string{"--compress", "none", "--sync-interval", "100ms", "--segment-bytes", "256Ki"}
+
+// newRig starts everything and waits until lines are persisted.
+func newRig(t *testing.T, dest string, flags ...string) *rig {
+	t.Helper()
+	r := &rig{T: t, source: lab.Tmpfs(t, "64m"), dest: dest, flags: append(quick[:len(quick):len(quick)], flags...)}
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	r.write(1)
+	r.persists(1000)
+	return r
+}
+
+// write starts a writer of another seed.
+func (r *rig) write(seed uint64) {
+	r.Helper()
+	r.writer = lab.NewWriter(lab.Output{Path: filepath.Join(r.source, stream), Seed: seed, Rate: perSecond})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	writer := r.writer
+	go func() { done <- writer.Run(ctx) }()
+	stopped := false
+	r.stop = func() {
+		cancel()
+		if !stopped {
+			stopped = true
+			if err := <-done; err != nil {
+				r.Errorf("the writer failed: %v", err)
+			}
+		}
+	}
+	r.Cleanup(r.stop)
+}
+
+// writes waits until the writer has written so many lines more.
+func (r *rig) writes(lines int) {
+	r.Helper()
+	end := r.writer.Written() + lines
+	lab.Eventually(r, patience, "the writer goes on", func() bool { return r.writer.Written() >= end })
+}
+
+// persists waits until the sidecar has persisted so many lines more.
+func (r *rig) persists(lines float64) {
+	r.Helper()
+	end := r.persisted() + lines
+	lab.Eventually(r, patience, "lines are persisted", func() bool { return r.persisted() >= end })
+}
+
+func (r *rig) persisted() (sum float64) {
+	for _, level := range []string{"info", "debug", "trace", "warning", "unknown"} {
+		sum += r.metric(fmt.Sprintf(`ullage_persisted_lines_total{level="%s",stream="%s"}`, level, stream))
+	}
+	return sum
+}
+
+func (r *rig) metric(series string) float64 {
+	r.Helper()
+	value, err := r.side.Metric(series)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return value
+}
+
+// turnsRed waits until /readyz gives a reason that contains the text, and the
+// errors are counted by kind.
+func (r *rig) turnsRed(kind, reason string) {
+	r.Helper()
+	var body string
+	lab.Eventually(r, patience, "/readyz is red because of: "+reason, func() bool {
+		status, text, err := r.side.Get("/readyz")
+		body = text
+		return err == nil && status == 503 && strings.Contains(text, reason)
+	})
+	if n := r.metric(`ullage_destination_errors_total{kind="` + kind + `"}`); n == 0 {
+		r.Errorf("no error of kind %q is counted", kind)
+	}
+	r.Logf("red: %s", strings.TrimSpace(body))
+}
+
+func (r *rig) turnsGreen() {
+	r.Helper()
+	begun := time.Now()
+	lab.Eventually(r, patience, "/readyz is green", func() bool {
+		status, _, err := r.side.Get("/readyz")
+		return err == nil && status == 200
+	})
+	r.Logf("green again after %s", time.Since(begun).Round(10*time.Millisecond))
+}
+
+// balances ends writer and sidecar in an orderly way and compares.
+func (r *rig) balances() {
+	r.Helper()
+	r.stop()
+	if err := r.side.Stop(2 * patience); err != nil {
+		r.Error(err)
+	}
+	r.compare()
+}
+
+func (r *rig) compare() {
+	r.Helper()
+	balance, err := lab.Check(r.dest, stream, r.writer)
+	if err != nil || !balance.Exact() {
+		r.Errorf("%v, error: %v; the sidecar said:\n%s", balance, err, r.side.Stderr())
+	}
+	r.Logf("%v; slowest write %s", balance, r.writer.Slowest())
+}

@@ -1,0 +1,17 @@
+// Package lab is what the tests of the whole program share: it builds ullage,
+// runs it as a process that can be killed, writes numbered lines as HotSpot
+// writes its log, and compares what was persisted with what was written.
+//
+//	bin, err := lab.Build(dir)
+//	side, err := lab.Start(bin, "run", "--source", src, "--dest", dst, "--listen", "127.0.0.1:0")
+//	w := lab.NewWriter(lab.Output{Path: src + "/gc.log", Rate: 20000, Files: 5, FileBytes: 4 << 20})
+//	go w.Run(ctx)
+//	side.Kill()
+//	balance, err := lab.Check(dst, "gc.log", w)
+//
+// Reading back is independent of the code under test: it takes the segments in
+// the order of their numbers and decodes them with a standard reader.
+//
+// The functions that take a [testing.TB] fail the test; the others return
+// errors, so that programs that are no test can use them.
+package lab

@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// binary is what Main has built.
+var binary string
+
+// Main builds ullage once and runs the tests of a package: call it from
+// TestMain. Binary then returns the program's path.
+func Main(m *testing.M) {
+	os.Exit(main(m))
+}
+
+func main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "ullage-lab-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		// Other users run it as well.
+		err = os.Chmod(dir, 0o755)
+	}
+	if err == nil {
+		binary, err = Build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// Binary returns the path of the program that Main has built.
+func Binary() string { return binary }
+
+// Run starts `ullage run` with an admin HTTP on a free port, and kills it at
+// the end of the test if it is still there.
+func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
+	tb.Helper()
+	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0"}, flags...)
+	s, err := Start(binary, args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Kill)
+	return s
+}
+
+// Tmpfs returns a directory on tmpfs: one of the given size, mounted for the
+// test, if that is allowed, else one in /dev/shm. It is gone after the test.
+func Tmpfs(tb testing.TB, size string) string {
+	tb.Helper()
+	if os.Geteuid() == 0 {
+		dir := tb.TempDir()
+		if exec.Command("mount", "-t", "tmpfs", "-o", "size="+size+",mode=1777", "ullage", dir).Run() == nil {
+			tb.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+			return dir
+		}
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "ullage-lab-")
+	if err != nil {
+		tb.Skip("needs a tmpfs: ", err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// Eventually fails the test unless the condition holds within the time.
+func Eventually(tb testing.TB, within time.Duration, what string, holds func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(within); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// InUse returns how many bytes are in use on a tmpfs that Tmpfs has mounted.
+// In /dev/shm, which others use too, it sums up the files below dir; those
+// without a name are not seen then.
+func InUse(dir string) int64 {
+	var fs unix.Statfs_t
+	var root, above unix.Stat_t
+	if unix.Statfs(dir, &fs) == nil && unix.Stat(dir, &root) == nil && unix.Stat(filepath.Dir(dir), &above) == nil && root.Dev != above.Dev {
+		return int64(fs.Blocks-fs.Bfree) * fs.Bsize
+	}
+	var sum int64
+	_ = filepath.Walk(dir, func(path string, _ os.FileInfo, _ error) error {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) == nil {
+			sum += st.Blocks * 512
+		}
+		return nil
+	})
+	return sum
+}

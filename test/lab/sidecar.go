@@ -1,0 +1,234 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Build builds ullage into dir and returns the path of the program.
+func Build(dir string) (string, error) {
+	bin := filepath.Join(dir, "ullage")
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "github.com/ullage/ullage/cmd/ullage").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build ullage: %w\n%s", err, out)
+	}
+	return bin, nil
+}
+
+// Sidecar is one running process of ullage. Its methods may be called
+// concurrently. Every Sidecar has to be ended: by Kill, or by Wait after a
+// signal.
+type Sidecar struct {
+	cmd    *exec.Cmd
+	stderr tail
+	done   chan struct{} // closed when the process has ended and was waited for
+	addr   chan struct{} // closed when stderr has told the address
+	listen string
+}
+
+// Start runs the program with args.
+func Start(bin string, args ...string) (*Sidecar, error) {
+	return StartCommand(exec.Command(bin, args...))
+}
+
+// StartCommand runs a command that the caller has prepared, of another user
+// for instance. Its standard error becomes the Sidecar's.
+func StartCommand(cmd *exec.Cmd) (*Sidecar, error) {
+	s := &Sidecar{cmd: cmd, done: make(chan struct{}), addr: make(chan struct{})}
+	s.stderr.seen = s.look
+	cmd.Stderr = &s.stderr
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start ullage: %w", err)
+	}
+	go func() {
+		_ = cmd.Wait() // the exit code is in ProcessState
+		close(s.done)
+	}()
+	return s, nil
+}
+
+// listening is in the line with which `ullage run` says that it is up.
+var listening = regexp.MustCompile(` listen=(\S+)`)
+
+// look finds the address in a line of stderr. It is called by one goroutine.
+func (s *Sidecar) look(line []byte) {
+	if found := listening.FindSubmatch(line); found != nil && s.listen == "" {
+		s.listen = string(found[1])
+		close(s.addr)
+	}
+}
+
+// PID returns the process id.
+func (s *Sidecar) PID() int { return s.cmd.Process.Pid }
+
+// Stderr returns the last part, 64 KiB, of what the process said.
+func (s *Sidecar) Stderr() string { return s.stderr.String() }
+
+// Kill ends the process as `kill -9` does, and waits for its end. A process
+// that is held in a call into a frozen file system ends when that is thawed:
+// use Signal and Wait there.
+func (s *Sidecar) Kill() {
+	_ = s.cmd.Process.Kill() // fails only if the process has ended
+	<-s.done
+}
+
+// Signal sends a signal.
+func (s *Sidecar) Signal(sig os.Signal) error {
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		return fmt.Errorf("signal ullage: %w", err)
+	}
+	return nil
+}
+
+// Exited reports whether the process has ended.
+func (s *Sidecar) Exited() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait returns the exit code, -1 if a signal ended the process.
+func (s *Sidecar) Wait(timeout time.Duration) (code int, err error) {
+	select {
+	case <-s.done:
+		return s.cmd.ProcessState.ExitCode(), nil
+	case <-time.After(timeout):
+		return 0, fmt.Errorf("ullage has not ended within %s; it said:\n%s", timeout, s.Stderr())
+	}
+}
+
+// Stop sends SIGTERM and expects that the process drains and exits with 0.
+func (s *Sidecar) Stop(timeout time.Duration) error {
+	if err := s.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	code, err := s.Wait(timeout)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("ullage exited with %d after SIGTERM; it said:\n%s", code, s.Stderr())
+	}
+	return err
+}
+
+// Addr waits until the process says where its admin HTTP listens.
+func (s *Sidecar) Addr(timeout time.Duration) (string, error) {
+	select {
+	case <-s.addr:
+		return s.listen, nil
+	case <-s.done:
+		return "", fmt.Errorf("ullage ended before it listened; it said:\n%s", s.Stderr())
+	case <-time.After(timeout):
+		return "", fmt.Errorf("ullage does not listen after %s; it said:\n%s", timeout, s.Stderr())
+	}
+}
+
+// Get asks the admin HTTP for a path, such as "/readyz".
+func (s *Sidecar) Get(path string) (status int, body string, err error) {
+	addr, err := s.Addr(10 * time.Second)
+	if err != nil {
+		return 0, "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		return 0, "", fmt.Errorf("ask ullage: %w", err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", fmt.Errorf("ask ullage: %w", err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, "", fmt.Errorf("ask ullage: %w", err)
+	}
+	return resp.StatusCode, string(text), nil
+}
+
+// client keeps no connections: the process behind an address changes.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// Metric returns the value of a series, written as /metrics does:
+// `ullage_destination_errors_total{kind="full"}`. One that is not there is 0.
+func (s *Sidecar) Metric(series string) (float64, error) {
+	status, body, err := s.Get("/metrics")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("ask ullage: /metrics answers %d", status)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(body) {
+		if value, ok := strings.CutPrefix(line, series+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, nil
+}
+
+// PeakRSS returns the most bytes of memory that the process ever had resident
+// (VmHWM). It fails once the process has ended.
+func (s *Sidecar) PeakRSS() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("read memory of ullage: %w", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, errors.New("read memory of ullage: no VmHWM, it has ended")
+}
+
+// tailBytes is how much of stderr is kept.
+const tailBytes = 64 << 10
+
+// tail keeps the end of what is written to it and shows whole lines to seen.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+	line []byte // not yet ended
+	seen func(line []byte)
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - tailBytes; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	t.line = append(t.line, p...)
+	for {
+		line, rest, whole := bytes.Cut(t.line, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		t.seen(line)
+		t.line = rest
+	}
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

@@ -1,0 +1,160 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Output says how a [Writer] writes, in the terms of -Xlog.
+type Output struct {
+	Path      string // of the newest file, "/source/gc.log"
+	Seed      uint64 // of the lines
+	Rate      int    // lines a second; 0 means as fast as possible
+	Files     int    // filecount; 0: no rotation
+	FileBytes int64  // filesize; 0: no rotation
+}
+
+// Writer writes numbered lines as HotSpot does: each record with one write(2)
+// up to 4096 bytes, and rotation by close, unlink, rename and open.
+type Writer struct {
+	out   Output
+	lines *Lines
+	file  *os.File
+	size  int64
+	slot  int
+
+	written atomic.Int64
+	bytes   atomic.Int64
+	slowest atomic.Int64
+}
+
+// NewWriter returns a Writer that has opened nothing yet.
+func NewWriter(out Output) *Writer {
+	return &Writer{out: out, lines: NewLines(out.Seed, out.Rate)}
+}
+
+// Written returns how many lines were written so far.
+func (w *Writer) Written() int { return int(w.written.Load()) }
+
+// Bytes returns how many bytes were written so far.
+func (w *Writer) Bytes() int64 { return w.bytes.Load() }
+
+// Slowest returns the longest time that one record took.
+func (w *Writer) Slowest() time.Duration { return time.Duration(w.slowest.Load()) }
+
+// Run writes at the rate until ctx ends, and closes the file. A failed write
+// ends it with an error; the end of ctx is none.
+func (w *Writer) Run(ctx context.Context) error {
+	begun, before := time.Now(), w.Written()
+	for ctx.Err() == nil {
+		due := before + int(time.Since(begun).Seconds()*float64(w.out.Rate))
+		if w.out.Rate == 0 {
+			due = w.Written() + 64
+		}
+		for w.Written() < due {
+			if err := w.record(); err != nil {
+				return errors.Join(err, w.Close())
+			}
+		}
+		if w.out.Rate > 0 {
+			pause(ctx, 2*time.Millisecond)
+		}
+	}
+	return w.Close()
+}
+
+// pause is the writer's tick.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// Write writes at least n lines at once and leaves the file open, as a JVM
+// does that has nothing to say.
+func (w *Writer) Write(n int) error {
+	for end := w.Written() + n; w.Written() < end; {
+		if err := w.record(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes the file, as the end of the JVM does. The Writer can go on: it
+// then appends.
+func (w *Writer) Close() error {
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.file = nil
+	return err
+}
+
+// stdioBytes is the size of the buffer behind HotSpot's writes.
+const stdioBytes = 4096
+
+func (w *Writer) record() error {
+	begun := time.Now()
+	if w.file == nil {
+		if err := w.open(); err != nil {
+			return err
+		}
+	}
+	record := w.lines.Next()
+	for rest := record; len(rest) > 0; {
+		n, err := w.file.Write(rest[:min(len(rest), stdioBytes)])
+		if err != nil {
+			return fmt.Errorf("write line %d: %w", w.Written(), err)
+		}
+		rest = rest[n:]
+	}
+	w.size += int64(len(record))
+	w.bytes.Add(int64(len(record)))
+	w.written.Store(int64(w.lines.Count()))
+	if w.out.Files > 0 && w.out.FileBytes > 0 && w.size >= w.out.FileBytes {
+		if err := w.rotate(); err != nil {
+			return err
+		}
+	}
+	w.slowest.Store(max(w.slowest.Load(), int64(time.Since(begun))))
+	return nil
+}
+
+func (w *Writer) open() error {
+	f, err := os.OpenFile(w.out.Path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	stat, err := f.Stat()
+	if err != nil {
+		return errors.Join(fmt.Errorf("open the log: %w", err), f.Close())
+	}
+	w.file, w.size = f, stat.Size()
+	return nil
+}
+
+// rotate is HotSpot's LogFileOutput::rotate. The number of an archive is
+// padded to the digits of the highest one: .0 of 5 files, .00 of 12.
+func (w *Writer) rotate() error {
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("rotate the log: %w", err)
+	}
+	archive := fmt.Sprintf("%s.%0*d", w.out.Path, len(strconv.Itoa(w.out.Files-1)), w.slot)
+	if err := os.Remove(archive); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rotate the log: %w", err)
+	}
+	if err := os.Rename(w.out.Path, archive); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rotate the log: %w", err)
+	}
+	w.slot = (w.slot + 1) % w.out.Files
+	return w.open()
+}
