@@ -56,7 +56,7 @@ func (s *Store) prepare() error {
 // the process dies. The file says who has it.
 func (s *Store) takeLock(own string) error {
 	path := filepath.Join(own, lockName)
-	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
 	if err != nil {
 		return s.explain("lock", err)
 	}
