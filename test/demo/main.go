@@ -1,0 +1,159 @@
+// Command demo shows what ullage does, with a real JVM: the JVM logs for some
+// seconds, the sidecar ships its log, is killed with -9 in the middle and
+// started again, and a table says what became of every line.
+//
+// Nothing in the table is taken on trust. The JVM writes its log a second time
+// to a file that ullage does not know, and each line of it is looked for in
+// what was persisted. The exit code is 1 if one is lost or there twice.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
+)
+
+const usage = `demo lets a JVM log past a sidecar that is killed, and counts every line.
+
+Usage:
+  go run ./test/demo [flags]
+
+Flags:
+`
+
+func main() {
+	fs := flag.NewFlagSet("demo", flag.ExitOnError)
+	fs.Usage = func() { fmt.Fprint(fs.Output(), usage); fs.PrintDefaults() }
+	ullage := fs.String("ullage", "", "`PATH` of the program; without it, it is built")
+	seconds := fs.Int("seconds", 15, "how long the JVM runs, a `NUMBER` from 6 on")
+	_ = fs.Parse(os.Args[1:]) // it exits
+	if *seconds < 6 || fs.NArg() > 0 {
+		fs.Usage()
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	err := show(ctx, os.Stdout, *ullage, *seconds)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// errInterrupted ends the demo early; everything is cleaned up all the same.
+var errInterrupted = errors.New("interrupted")
+
+func show(ctx context.Context, out io.Writer, ullage string, seconds int) error {
+	jdks, err := lab.JDKs()
+	if err != nil {
+		return err
+	}
+	d := &demo{out: out, ullage: ullage, seconds: seconds, jdk: jdks[len(jdks)-1]}
+	defer d.end()
+	if err := d.prepare(ctx); err != nil {
+		return err
+	}
+	if err := d.run(ctx); err != nil {
+		return err
+	}
+	r, err := d.result()
+	if err != nil {
+		return err
+	}
+	r.print(out)
+	d.howToRead()
+	return r.err()
+}
+
+// demo is one run of it.
+type demo struct {
+	out     io.Writer
+	seconds int
+	jdk     lab.JDK
+	ullage  string // the program
+
+	dir     string // what is left behind: the program, if it was built, and dest
+	dest    string
+	scratch string // Java classes, and the JVM's second output
+	tmpfs   tmpfs
+
+	jvm     *jvm.Process
+	side    *lab.Sidecar // nil while it is down
+	dropped int          // lines, by the sidecars' own count
+	told    bool         // how to read the result
+}
+
+// prepare makes the directories and everything that has to be built.
+func (d *demo) prepare(ctx context.Context) error {
+	var err error
+	if d.dir, err = os.MkdirTemp("", "ullage-demo-"); err != nil {
+		return err
+	}
+	d.dest, d.scratch = filepath.Join(d.dir, "durable"), filepath.Join(d.dir, "scratch")
+	if err := errors.Join(os.Mkdir(d.dest, 0o755), os.Mkdir(d.scratch, 0o755)); err != nil {
+		return err
+	}
+	if d.ullage == "" {
+		d.say("building ullage")
+		if d.ullage, err = lab.Build(d.dir); err != nil {
+			return err
+		}
+	}
+	if _, err := jvm.Compile(d.jdk, d.scratch); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if d.tmpfs, err = newTmpfs(d.dir); err != nil {
+		return err
+	}
+	if d.tmpfs.warning != "" {
+		d.say("WARNING: %s", d.tmpfs.warning)
+	}
+	return nil
+}
+
+// end removes everything but what was persisted and the program to read it
+// with; all of it where nothing was.
+func (d *demo) end() {
+	if d.jvm != nil {
+		d.jvm.Kill()
+	}
+	if d.side != nil {
+		d.side.Kill()
+	}
+	d.tmpfs.remove()
+	if d.scratch != "" {
+		os.RemoveAll(d.scratch)
+	}
+	if d.dir == "" {
+		return
+	}
+	if left, err := lab.Segments(d.dest, stream); err == nil && len(left) == 0 {
+		os.RemoveAll(d.dir)
+	} else if !d.told {
+		d.say("What was persisted is in %s", d.dest)
+	}
+}
+
+func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
+
+// howToRead says how, in commands that work as they stand.
+func (d *demo) howToRead() {
+	d.told = true
+	d.say("\nRead what was persisted:")
+	d.say("  %s cat %s | less", d.ullage, d.dest)
+	d.say("  %s cat --level warning %s    # what needs attention; a healthy JVM has none", d.ullage, d.dest)
+	d.say("  zstdcat %s | less", filepath.Join(d.dest, stream, "*.zst"))
+	d.say("Remove it:\n  rm -r %s", d.dir)
+}

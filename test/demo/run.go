@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	stream    = "gc.log"
+	selection = "gc*=debug,safepoint*=debug"
+	outage    = 2 * time.Second // between the kill of the sidecar and its next start
+	drain     = time.Minute
+)
+
+// run lets the JVM log, and the sidecar ship, to the end of both.
+func (d *demo) run(ctx context.Context) error {
+	if err := d.startSidecar(); err != nil {
+		return err
+	}
+	d.say("The sidecar runs (pid %d): %s -> %s", d.side.PID(), d.tmpfs.dir, d.dest)
+	if err := d.startJVM(); err != nil {
+		return err
+	}
+	stop := d.tmpfs.watch()
+	defer stop()
+	if err := d.progress(ctx); err != nil {
+		return err
+	}
+	if err := d.jvm.Wait(drain); err != nil {
+		return err
+	}
+	d.say("The JVM has ended. SIGTERM to the sidecar: it reads the log to its end, commits and exits.")
+	d.dropped += d.droppedNow()
+	defer context.AfterFunc(ctx, d.side.Kill)()
+	err := d.side.Stop(drain)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// startSidecar starts the sidecar and waits until it ships.
+func (d *demo) startSidecar() error {
+	cmd := exec.Command(d.ullage, "run", "--source", d.tmpfs.dir, "--dest", d.dest, "--listen", "127.0.0.1:0")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us, and we end it
+	side, err := lab.StartCommand(cmd)
+	if err != nil {
+		return err
+	}
+	d.side = side
+	_, err = side.Addr(10 * time.Second)
+	return err
+}
+
+// startJVM starts a program that allocates, with two outputs of one selection.
+func (d *demo) startJVM() error {
+	source := jvm.Output{Selection: selection, File: filepath.Join(d.tmpfs.dir, stream), Options: "filecount=1,filesize=0"}
+	second := jvm.Output{Selection: selection, File: d.second()}
+	var err error
+	d.jvm, err = jvm.Start(d.jdk, "-Xmx64m", "-Xmn4m", "-XX:+UseG1GC", source.Flag(), second.Flag(),
+		"-cp", filepath.Join(d.scratch, "classes"), "Churn", strconv.Itoa(d.seconds*1000), "250")
+	if err != nil {
+		return err
+	}
+	d.say("The JVM runs (%s, pid %d) for %d s: it allocates, and logs %s\n", d.jdk, d.jvm.PID(), d.seconds, selection)
+	return nil
+}
+
+// second is the JVM's second output, on disk, which ullage does not know.
+func (d *demo) second() string { return filepath.Join(d.scratch, "second-output") }
+
+// progress prints a line a second until the JVM ends, and kills the sidecar in
+// the middle.
+func (d *demo) progress(ctx context.Context) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	begun := time.Now()
+	lines := lineCounter{path: d.second()}
+	kill := time.After(time.Duration(d.seconds) * time.Second / 2)
+	var restart <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return errInterrupted
+		case <-d.jvm.Done():
+			if d.side == nil { // the JVM has failed early
+				return d.startSidecar()
+			}
+			return nil
+		case <-second.C:
+			d.say("%3.0f s %11s lines written    backlog %s    tmpfs in use %s",
+				time.Since(begun).Seconds(), count(lines.now()), d.backlog(), size(d.tmpfs.inUse()))
+		case <-kill:
+			d.dropped += d.droppedNow()
+			d.side.Kill()
+			d.side, restart = nil, time.After(outage)
+			d.say("      The sidecar is killed with -9. The JVM does not notice: what it writes stays on the tmpfs.")
+		case <-restart:
+			if err := d.startSidecar(); err != nil {
+				return err
+			}
+			d.say("      The sidecar runs again (pid %d): it goes on behind the last line that it has committed.", d.side.PID())
+		}
+	}
+}
+
+// backlog is what the sidecar says is not durable yet.
+func (d *demo) backlog() string {
+	if d.side == nil {
+		return "no sidecar"
+	}
+	bytes, err := d.side.Metric("ullage_backlog_bytes")
+	if err != nil {
+		return "   unknown"
+	}
+	return size(int64(bytes))
+}
+
+// droppedNow returns how many lines the running sidecar has counted as dropped.
+func (d *demo) droppedNow() (sum int) {
+	_, metrics, err := d.side.Get("/metrics")
+	if err != nil {
+		return 0 // what it dropped will be found lost
+	}
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, "ullage_dropped_lines_total") {
+			value := strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:])
+			n, _ := strconv.ParseFloat(value, 64)
+			sum += int(n)
+		}
+	}
+	return sum
+}
+
+// lineCounter counts the lines of a file that grows.
+type lineCounter struct {
+	path  string
+	read  int64
+	lines int
+}
+
+func (c *lineCounter) now() int {
+	f, err := os.Open(c.path)
+	if err != nil {
+		return c.lines // not there yet
+	}
+	defer f.Close()
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := f.ReadAt(buf, c.read)
+		c.lines += bytes.Count(buf[:n], []byte("\n"))
+		c.read += int64(n)
+		if err != nil {
+			return c.lines
+		}
+	}
+}
+
+// result reads back what was persisted, and compares.
+func (d *demo) result() (result, error) {
+	d.say("Comparing each line.")
+	written, err := os.ReadFile(d.second())
+	if err != nil {
+		return result{}, fmt.Errorf("read what the JVM wrote: %w", err)
+	}
+	var persisted bytes.Buffer
+	if err := lab.ReadStream(&persisted, d.dest, stream); err != nil {
+		return result{}, err
+	}
+	r := result{
+		Comparison: jvm.Compare(written, persisted.Bytes()), pauses: pausesIn(persisted.Bytes()),
+		dropped: d.dropped, bytes: int64(persisted.Len()), tmpfs: d.tmpfs,
+	}
+	r.onDisk, err = sizeOf(d.dest)
+	return r, err
+}
+
+// sizeOf adds up the sizes of the segments.
+func sizeOf(dest string) (sum int64, err error) {
+	paths, err := lab.Segments(dest, stream)
+	for _, path := range paths {
+		stat, err := os.Stat(path)
+		if err != nil {
+			return 0, err
+		}
+		sum += stat.Size()
+	}
+	return sum, err
+}

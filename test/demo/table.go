@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ullage/ullage/test/jvm"
+)
+
+// result is what the demo has found out.
+type result struct {
+	jvm.Comparison
+	pauses  pauses
+	dropped int   // lines that the sidecars say they discarded
+	bytes   int64 // persisted, before compression
+	onDisk  int64
+	tmpfs   tmpfs
+}
+
+// lost is what is missing and was not counted as dropped.
+func (r result) lost() int { return max(0, r.Missing-r.dropped) }
+
+// err says what is wrong.
+func (r result) err() error {
+	switch {
+	case r.Written == 0:
+		return fmt.Errorf("the JVM wrote nothing")
+	case r.Missing != r.dropped || r.Twice+r.Foreign+r.Moved > 0:
+		return fmt.Errorf("what was persisted, and what was dropped, is not what the JVM wrote: %s", r.Comparison)
+	}
+	return nil
+}
+
+func (r result) print(out io.Writer) {
+	fmt.Fprintln(out)
+	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	row := func(what, number, more string) { fmt.Fprintf(t, "  %s\t%12s\t%s\n", what, number, more) }
+	row("lines written by the JVM", count(r.Written), "as its second output has them, which ullage never saw")
+	row("lines persisted", count(r.Persisted), r.order())
+	row("lines dropped", count(r.dropped), "given up on purpose, and counted")
+	row("lines lost", count(r.lost()), "neither persisted nor dropped")
+	row("lines twice", count(r.Twice), "persisted once more than written")
+	if r.Foreign+r.Moved > 0 {
+		row("lines never written", count(r.Foreign), "but persisted")
+		row("lines out of order", count(r.Moved), "among those of their thread")
+	}
+	row("largest use of the tmpfs", size(r.tmpfs.largest.Load()), r.tmpfs.what)
+	row("persisted, uncompressed", size(r.bytes), fmt.Sprintf("%d bytes a line", r.bytes/int64(max(1, r.Persisted))))
+	row("bytes on disk", size(r.onDisk), fmt.Sprintf("compressed %.1f : 1", float64(r.bytes)/float64(max(1, r.onDisk))))
+	row("collection pauses seen", count(r.pauses.collections), "the longest took "+millis(r.pauses.longestCollection))
+	row("safepoints seen", count(r.pauses.safepoints), "the longest took "+millis(r.pauses.longestSafepoint))
+	t.Flush()
+}
+
+// order says how sure it is that the order is the JVM's.
+func (r result) order() string {
+	switch {
+	case r.Identical:
+		return "byte for byte the same"
+	case r.Same():
+		// Threads that log at the same moment may come in another order in
+		// the JVM's second output.
+		return "the same lines, those of each thread in the same order"
+	}
+	return "NOT THE SAME"
+}
+
+// count renders a number with commas: 1,234,567.
+func count(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// size renders a number of bytes in ten columns.
+func size(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%6.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%6.1f MiB", float64(n)/(1<<20))
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }

@@ -1,0 +1,161 @@
+package jvm
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// Comparison is what became of the lines that a JVM wrote, as far as its
+// second output tells; see the package documentation. Numbers are of lines.
+type Comparison struct {
+	Written   int
+	Persisted int
+	Missing   int // written and not persisted
+	Twice     int // persisted once more than written
+	Foreign   int // persisted and never written
+	Moved     int // at another place among those of its thread
+	Identical bool
+	First     string // what is wrong first, for people
+}
+
+// Same reports whether what was persisted is what was written.
+func (c Comparison) Same() bool {
+	return c.Missing == 0 && c.Twice == 0 && c.Foreign == 0 && c.Moved == 0
+}
+
+func (c Comparison) String() string {
+	text := fmt.Sprintf("%d lines written, %d persisted, %d missing, %d twice, %d foreign, %d moved",
+		c.Written, c.Persisted, c.Missing, c.Twice, c.Foreign, c.Moved)
+	if c.Identical {
+		text += ", byte-identical"
+	}
+	if c.First != "" {
+		text += "\n" + c.First
+	}
+	return text
+}
+
+// Compare compares the text that was persisted of an output with that of a
+// second one. Where they are not identical, their decorations must begin with
+// a time and have the thread as the third field, as [Decorations] has it.
+func Compare(written, persisted []byte) Comparison {
+	c := Comparison{
+		Written: bytes.Count(written, newline), Persisted: bytes.Count(persisted, newline),
+		Identical: bytes.Equal(written, persisted),
+	}
+	if c.Identical {
+		return c
+	}
+	want, got := byThread(written), byThread(persisted)
+	c.count(want, got)
+	if c.Same() {
+		c.order(want, got)
+	}
+	return c
+}
+
+var newline = []byte("\n")
+
+// count compares how often there is each line.
+func (c *Comparison) count(want, got map[string][]string) {
+	balance := map[string]int{}
+	for _, lines := range got {
+		for _, line := range lines {
+			balance[line]++
+		}
+	}
+	seen := map[string]bool{}
+	for _, lines := range want {
+		for _, line := range lines {
+			balance[line]--
+			seen[line] = true
+		}
+	}
+	for line, n := range balance {
+		switch {
+		case n < 0:
+			c.Missing -= n
+			c.wrong("missing", line)
+		case n > 0 && seen[line]:
+			c.Twice += n
+			c.wrong("twice", line)
+		case n > 0:
+			c.Foreign += n
+			c.wrong("foreign", line)
+		}
+	}
+}
+
+// order compares the sequence of lines, of each thread for itself.
+func (c *Comparison) order(want, got map[string][]string) {
+	for thread, lines := range want {
+		others := got[thread]
+		if slices.Equal(lines, others) {
+			continue
+		}
+		for i, line := range lines {
+			if i >= len(others) || others[i] != line {
+				c.Moved++
+				c.wrong("moved", line)
+			}
+		}
+	}
+}
+
+// wrong keeps the earliest line of all that are wrong: they begin with a time.
+func (c *Comparison) wrong(what, line string) {
+	text := fmt.Sprintf("%.300s (%s)", line, what)
+	if c.First == "" || text < c.First {
+		c.First = text
+	}
+}
+
+// byThread returns the lines of each thread in their order, without the
+// padding of their decorations. Continuation lines are those of the thread
+// that wrote the header, since a message is never torn.
+func byThread(text []byte) map[string][]string {
+	threads := map[string][]string{}
+	thread := ""
+	for line := range bytes.Lines(text) {
+		line = unpadded(line)
+		if isHeader(line) {
+			thread = field(line, 2)
+		}
+		threads[thread] = append(threads[thread], string(line))
+	}
+	return threads
+}
+
+// isHeader reports whether a line begins with a time: "[2026-".
+func isHeader(line []byte) bool {
+	return len(line) > 6 && line[0] == '[' && line[5] == '-' && '1' <= line[1] && line[1] <= '9'
+}
+
+// field returns the n-th bracketed field.
+func field(line []byte, n int) string {
+	for ; n > 0; n-- {
+		_, line, _ = bytes.Cut(line, []byte("]["))
+	}
+	text, _, _ := bytes.Cut(line, []byte("]"))
+	return string(text)
+}
+
+// unpadded removes the spaces before each bracket that closes a decoration.
+func unpadded(line []byte) []byte {
+	if len(line) == 0 || line[0] != '[' {
+		return line
+	}
+	end := bytes.Index(line, []byte("] "))
+	if end < 0 {
+		return line
+	}
+	out := make([]byte, 0, len(line))
+	for _, b := range line[:end+1] {
+		if b == ']' {
+			out = bytes.TrimRight(out, " ")
+		}
+		out = append(out, b)
+	}
+	return append(out, line[end+1:]...)
+}

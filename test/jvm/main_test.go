@@ -1,0 +1,212 @@
+package jvm
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// What TestMain has found and made.
+var (
+	jdks    []lab.JDK // the oldest first
+	program string    // ullage
+	classes string    // directory of the compiled Java programs
+)
+
+func TestMain(m *testing.M) {
+	code, err := prepare(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func prepare(m *testing.M) (code int, err error) {
+	if jdks, err = lab.JDKs(); err != nil {
+		return 0, err // a failure: without a JVM nothing is proved
+	}
+	dir, err := os.MkdirTemp("", "ullage-jvm-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	if classes, err = Compile(jdks[0], dir); err != nil {
+		return 0, err
+	}
+	if program, err = lab.Build(dir); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// patience is how long a test waits for what takes a second or two.
+const patience = 60 * time.Second
+
+// each runs a test with every JDK.
+func each(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
+	t.Helper()
+	for _, jdk := range jdks {
+		t.Run(jdk.String(), func(t *testing.T) { test(t, jdk) })
+	}
+}
+
+// alongside is each for tests that do not mind others beside them.
+func alongside(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {
+	t.Helper()
+	t.Parallel()
+	for _, jdk := range jdks {
+		t.Run(jdk.String(), func(t *testing.T) {
+			t.Parallel()
+			test(t, jdk)
+		})
+	}
+}
+
+// rig is a sidecar with its directories, and a JDK to run beside it.
+type rig struct {
+	*testing.T
+	jdk    lab.JDK
+	source string
+	dest   string
+	truth  string // directory of the second outputs
+	side   *lab.Sidecar
+}
+
+// newRig starts a sidecar with a tmpfs of the given size. It commits more often
+// than by default, for the sake of the tests' duration.
+func newRig(t *testing.T, jdk lab.JDK, tmpfs string, flags ...string) *rig {
+	t.Helper()
+	r := &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, tmpfs), dest: t.TempDir(), truth: t.TempDir()}
+	args := []string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0", "--sync-interval", "200ms"}
+	var err error
+	r.side, err = lab.Start(program, append(args, flags...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.side.Kill()
+		if t.Failed() {
+			t.Logf("ullage said:\n%s", r.side.Stderr())
+		}
+	})
+	return r
+}
+
+// outputs returns the flags for an output in the source and for a second one
+// of the same decorations. The one in the source comes first.
+func (r *rig) outputs(o Output) []string {
+	second := o
+	second.File, second.Options = filepath.Join(r.truth, o.File), ""
+	o.File = filepath.Join(r.source, o.File)
+	return []string{o.Flag(), second.Flag()}
+}
+
+// start starts a JVM that is gone at the end of the test.
+func (r *rig) start(flags []string, program ...string) *Process {
+	r.Helper()
+	args := append([]string{"-Xmx64m", "-cp", classes}, flags...)
+	p, err := Start(r.jdk, append(args, program...)...)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(p.Kill)
+	return p
+}
+
+// run runs a JVM to its end.
+func (r *rig) run(flags []string, program ...string) {
+	r.Helper()
+	if err := r.start(flags, program...).Wait(patience); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// emptied waits until the source holds nothing but the sidecar's own: then
+// everything in it is durable, and all of its memory was given back.
+func (r *rig) emptied() {
+	r.Helper()
+	var left []string
+	defer func() {
+		if r.Failed() {
+			r.Logf("left in the source: %q", left)
+		}
+	}()
+	lab.Eventually(r, patience, "the source is empty", func() bool {
+		entries, err := os.ReadDir(r.source)
+		if err != nil {
+			r.Fatal(err)
+		}
+		left = left[:0]
+		for _, e := range entries {
+			left = append(left, e.Name())
+		}
+		return len(left) == 1 && left[0] == ".ullage"
+	})
+}
+
+// stop ends the sidecar, which drains.
+func (r *rig) stop() {
+	r.Helper()
+	if err := r.side.Stop(patience); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// persisted returns what was persisted of a stream.
+func (r *rig) persisted(stream string) []byte {
+	r.Helper()
+	var text bytes.Buffer
+	if err := lab.ReadStream(&text, r.dest, stream); err != nil {
+		r.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+// written returns a second output.
+func (r *rig) written(name string) []byte {
+	r.Helper()
+	text, err := os.ReadFile(filepath.Join(r.truth, name))
+	if err != nil {
+		r.Fatal(err)
+	}
+	if len(text) == 0 {
+		r.Fatalf("the JVM wrote nothing to %s", name)
+	}
+	return text
+}
+
+// metric returns the value of a series.
+func (r *rig) metric(series string) float64 {
+	r.Helper()
+	value, err := r.side.Metric(series)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return value
+}
+
+// identical requires that what was persisted is what was written.
+func (r *rig) identical(written, persisted []byte) {
+	r.Helper()
+	c := Compare(written, persisted)
+	r.Log(c)
+	if !c.Identical {
+		r.Error("what was persisted is not what was written")
+	}
+}
+
+// same requires the same lines, in the order of each thread.
+func (r *rig) same(written, persisted []byte) {
+	r.Helper()
+	c := Compare(written, persisted)
+	r.Log(c)
+	if !c.Same() {
+		r.Error("what was persisted is not what was written")
+	}
+}

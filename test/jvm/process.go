@@ -1,0 +1,86 @@
+package jvm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// Decorations of the outputs that are compared. The thread tells apart lines
+// whose order differs between two outputs.
+const Decorations = "time,uptime,tid,level,tags"
+
+// Output is one file output of -Xlog.
+type Output struct {
+	Selection   string // "gc*=debug"
+	File        string
+	Decorations string // empty: Decorations
+	Options     string // empty: "filecount=0"
+}
+
+// Flag spells the output for the command line.
+func (o Output) Flag() string {
+	if o.Decorations == "" {
+		o.Decorations = Decorations
+	}
+	if o.Options == "" {
+		o.Options = "filecount=0"
+	}
+	return "-Xlog:" + o.Selection + ":file=" + o.File + ":" + o.Decorations + ":" + o.Options
+}
+
+// Process is one running JVM. Every Process has to be ended: by Wait or Kill.
+type Process struct {
+	cmd  *exec.Cmd
+	said bytes.Buffer // read it only when done is closed
+	done chan struct{}
+}
+
+// Start runs `java` with args. It is in a process group of its own, so that a
+// Ctrl-C for us is not one for it.
+func Start(jdk lab.JDK, args ...string) (*Process, error) {
+	// A file in /tmp for jps is of no use here, and the second compiler makes noise.
+	args = append([]string{"-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"}, args...)
+	p := &Process{cmd: exec.Command(jdk.Java(), args...), done: make(chan struct{})}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start JVM: %w", err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // the exit code is in ProcessState
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// PID returns the process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the JVM has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Kill ends the JVM as `kill -9` does, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // fails only if it has ended
+	<-p.done
+}
+
+// Wait waits until the program has ended, which it must do well.
+func (p *Process) Wait(timeout time.Duration) error {
+	select {
+	case <-p.done:
+	case <-time.After(timeout):
+		p.Kill()
+		return fmt.Errorf("the JVM has not ended within %s", timeout)
+	}
+	if p.cmd.ProcessState.Success() {
+		return nil
+	}
+	return errors.New("the JVM failed: " + p.cmd.ProcessState.String() + "\n" + p.said.String())
+}

@@ -1,0 +1,59 @@
+package jvm
+
+import (
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	debug = "gc*=debug,safepoint*=debug"
+	trace = "gc*=trace,safepoint*=trace"
+)
+
+// The JVM rotates every 64 KiB, and unlinks what it wrote two or eleven
+// rotations ago: the archives are named .0 to .2, or .00 to .11.
+func TestRotation(t *testing.T) {
+	for name, archive := range map[string]string{"filecount=3": `^gc\.log\.[0-2]$`, "filecount=12": `^gc\.log\.(0\d|1[01])$`} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, jdk lab.JDK) { testRotation(t, jdk, name, regexp.MustCompile(archive)) })
+		})
+	}
+}
+
+func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.Regexp) {
+	r := newRig(t, jdk, "64m")
+	flags := r.outputs(Output{Selection: debug, File: "gc.log", Decorations: "time,uptime,level,tags", Options: filecount + ",filesize=64K"})
+	jvm := r.start(append(flags, "-XX:+UseSerialGC", "-Xmn2m"), "Churn", "2500", "400")
+	seen := false
+	lab.Eventually(t, patience, "the JVM rotates", func() bool {
+		names, _ := filepath.Glob(filepath.Join(r.source, "gc.log.*"))
+		for _, name := range names {
+			seen = seen || archive.MatchString(filepath.Base(name))
+		}
+		return seen
+	})
+	if err := jvm.Wait(patience); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+	written := r.written("gc.log")
+	if rotations := len(written) >> 16; rotations < 12 {
+		t.Errorf("only %d rotations", rotations)
+	}
+	r.identical(written, r.persisted("gc.log"))
+}
+
+// Several threads log at once, so that the lines of one must be in the same
+// order, and of all there must be the same number.
+func TestRotationWithConcurrentThreads(t *testing.T) {
+	each(t, func(t *testing.T, jdk lab.JDK) {
+		r := newRig(t, jdk, "64m")
+		flags := r.outputs(Output{Selection: trace, File: "gc.log", Options: "filecount=5,filesize=1M"})
+		r.run(append(flags, "-XX:+UseG1GC", "-Xmn4m"), "Churn", "2500", "600")
+		r.stop()
+		r.same(r.written("gc.log"), r.persisted("gc.log"))
+	})
+}

@@ -1,0 +1,60 @@
+package jvm
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// A tmpfs of 16 MiB holds far less than what the JVM writes to it, as fast as
+// it can. The sidecar runs with its defaults.
+func TestASmallTmpfsNeverFills(t *testing.T) {
+	const tmpfs = 16 << 20
+	each(t, func(t *testing.T, jdk lab.JDK) {
+		r := newRig(t, jdk, "16m", "--sync-interval", "1s", "--budget", "16Mi")
+		flags := r.outputs(Output{Selection: trace, File: "gc.log"})
+		jvm := r.start(append(flags, "-XX:+UseG1GC"), "Churn", "5000", "100000")
+		largest := int64(0)
+		lab.Eventually(t, patience, "the JVM ends", func() bool {
+			largest = max(largest, inUse(r, tmpfs))
+			return ended(jvm)
+		})
+		begun := time.Now()
+		r.stop()
+		written := r.written("gc.log")
+		t.Logf("%.1f MiB written, at most %.1f MiB of 16 MiB in use, drained in %s",
+			float64(len(written))/(1<<20), float64(largest)/(1<<20), time.Since(begun).Round(time.Millisecond))
+		if largest >= tmpfs {
+			t.Errorf("%d bytes in use", largest)
+		}
+		if len(written) < 2*tmpfs {
+			t.Errorf("only %d bytes written", len(written))
+		}
+		r.same(written, r.persisted("gc.log"))
+	})
+}
+
+// inUse returns what the source takes: of the tmpfs that was mounted for it,
+// files without a name included, or of the directory that stands in for one.
+func inUse(r *rig, mounted int64) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(r.source, &st); err != nil {
+		r.Fatal(err)
+	}
+	if int64(st.Blocks)*st.Bsize == mounted {
+		return int64(st.Blocks-st.Bfree) * st.Bsize
+	}
+	return lab.InUse(r.source)
+}
+
+func ended(p *Process) bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+		return false
+	}
+}
