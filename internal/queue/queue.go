@@ -129,8 +129,11 @@ func (q *Queue[M]) Release(n int) {
 	if q.count > 0 {
 		q.head = q.chunks[q.first].at
 	}
+	roomy := q.bytes <= len(q.buf)/2
 	q.mu.Unlock()
-	signal(q.space)
+	if roomy {
+		signal(q.space)
+	}
 }
 
 // Reset discards everything. Neither side may use a chunk or an area that it
@@ -143,8 +146,9 @@ func (q *Queue[M]) Reset() {
 	signal(q.space)
 }
 
-// Space is signalled after Release and Reset. One signal may stand for
-// several of them.
+// Space is signalled by a Release that leaves at most half of the capacity in
+// use, and by Reset: a producer that waits for a full queue is woken for much
+// work, not for each chunk. One signal may stand for several of them.
 func (q *Queue[M]) Space() <-chan struct{} { return q.space }
 
 // Ready is signalled as New says.

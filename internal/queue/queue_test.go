@@ -59,6 +59,20 @@ func TestFullQueueRefusesAndSaysWhenThereIsSpace(t *testing.T) {
 	}
 }
 
+func TestSpaceIsNotSignalledWhileTheQueueIsMoreThanHalfFull(t *testing.T) {
+	q := New[int](10, 8, 10)
+	push(t, q, "012", 0)
+	push(t, q, "3456789", 1)
+	q.Release(1)
+	select {
+	case <-q.Space():
+		t.Fatal("signalled with 7 of 10 bytes in use")
+	default:
+	}
+	q.Release(1)
+	<-q.Space()
+}
+
 func TestNumberOfChunksIsBounded(t *testing.T) {
 	q := New[int](100, 2, 100)
 	push(t, q, "a", 0)

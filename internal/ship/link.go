@@ -36,7 +36,7 @@ type link struct {
 func newLink(cfg Config) *link {
 	const chunks = 4096 // descriptions; more small chunks than this wait on the source
 	l := &link{
-		queue:     queue.New[tail.Chunk](int(cfg.Queue), chunks, cfg.frameBytes()),
+		queue:     queue.New[tail.Chunk](int(cfg.Queue), chunks, cfg.wakeBytes()),
 		flush:     make(chan struct{}, 1),
 		flushed:   make(chan struct{}, 1),
 		rewind:    make(chan chan struct{}),

@@ -56,10 +56,13 @@ func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *ch
 	}
 }
 
-// frameBytes is how much the writer waits for before it is woken between
-// commits, and how much it puts into one compressed frame. More does not
-// compress better, and less keeps the bytes in the processor's cache.
-func (c Config) frameBytes() int { return min(256<<10, int(c.Queue)/4) }
+// frameBytes is how much the writer puts into one compressed frame. More does
+// not compress better, and less keeps the bytes in the processor's cache.
+func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
+
+// wakeBytes is how much gathers in the queue before the writer is woken
+// between commits.
+func (c Config) wakeBytes() int { return min(1<<20, int(c.Queue)/4, int(c.SyncBytes)) }
 
 // run ships what is queued until ctx ends. No error of the destination ends
 // it: it goes back to the last commit and tries again.

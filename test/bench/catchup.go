@@ -96,16 +96,18 @@ func (b *bench) ship(data, compress string) (cpuSeconds, wall, rss float64, err 
 	if err != nil {
 		return 0, 0, 0, err
 	}
+	peak := make(chan float64)
+	go func() { peak <- s.peakMemory() }()
 	if err := s.stop(); err != nil {
 		return 0, 0, 0, err
 	}
+	rss = <-peak
 	wall = time.Since(s.started).Seconds()
 	var size counter
 	if err := lab.ReadStream(&size, dest, "gc.log"); err != nil || size != gib {
 		return 0, 0, 0, fmt.Errorf("%d of %d bytes were persisted (%v)", size, gib, err)
 	}
-	usage := s.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return cpu(s.cmd.ProcessState), wall, float64(usage.Maxrss) / 1024, nil
+	return cpu(s.cmd.ProcessState), wall, rss, nil
 }
 
 // counter counts what is written to it.
@@ -137,7 +139,7 @@ func (b *bench) encodeFromMemory(data string) (float64, error) {
 		return 0, err
 	}
 	before := selfCPU()
-	const frame = 256 << 10
+	const frame = 512 << 10
 	for len(raw) > 0 {
 		n := min(len(raw), frame)
 		if err := stream.Append(raw[:n]); err != nil {

@@ -74,6 +74,19 @@ func memory(pid int, key string) (float64, error) {
 	return float64(kib) / 1024, err
 }
 
+// peakMemory asks for the sidecar's peak resident memory, often, until it has
+// ended. (What the kernel says after the end may be that of the process that
+// started it.)
+func (s *sidecar) peakMemory() (peak float64) {
+	for !s.Exited() {
+		if mib, err := memory(s.PID(), "VmHWM"); err == nil {
+			peak = max(peak, mib)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return peak
+}
+
 // command runs a program and returns its CPU and wall seconds.
 func (b *bench) command(name string, args ...string) (cpuSeconds, wall float64, err error) {
 	cmd := exec.CommandContext(b.ctx, name, args...)
