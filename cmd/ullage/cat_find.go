@@ -89,7 +89,7 @@ func (c *cat) addDir(path string) (others []string, err error) {
 		return c.addSeries(newCatSeries(c, streamOf(path), path)), nil
 	}
 	item := catItem{dest: path}
-	names, err := streamDirs(path)
+	names, err := segment.Streams(path)
 	if err != nil {
 		return nil, readError(path, err)
 	}
@@ -148,7 +148,7 @@ func (c *cat) addSeries(s *catSeries) (others []string) {
 
 // refresh brings the series of a destination in step with its directory.
 func (c *cat) refresh(item *catItem) {
-	names, err := streamDirs(item.dest)
+	names, err := segment.Streams(item.dest)
 	if err != nil {
 		return // the series notice, and it may come back
 	}
@@ -159,22 +159,6 @@ func (c *cat) refresh(item *catItem) {
 			item.series = slices.Insert(item.series, at, newCatSeries(c, name, filepath.Join(item.dest, name)))
 		}
 	}
-}
-
-// streamDirs returns what may be the directories of streams, sorted.
-func streamDirs(dest string) ([]string, error) {
-	entries, err := os.ReadDir(dest)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, entry := range entries {
-		// The root of a volume has a lost+found that only root may read.
-		if entry.IsDir() && segment.ValidStream(entry.Name()) == nil && entry.Name() != "lost+found" {
-			names = append(names, entry.Name())
-		}
-	}
-	return names, nil
 }
 
 // streamOf returns the name of the stream whose directory this is.

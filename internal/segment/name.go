@@ -167,9 +167,6 @@ func List(dir string) ([]Info, error) {
 	return found, nil
 }
 
-// errStop ends an iteration early.
-var errStop = errors.New("stop")
-
 // eachStream calls fn with the name of every directory in dest that may be
 // one of a stream.
 func eachStream(dest string, fn func(name string) error) error {
@@ -198,24 +195,13 @@ func eachStream(dest string, fn func(name string) error) error {
 	}
 }
 
-// Streams returns the names of the streams that have segments in dest, sorted.
+// Streams returns the names of the directories in dest that may be those of
+// streams, sorted. They need not hold segments, nor be readable.
 func Streams(dest string) ([]string, error) {
 	var names []string
 	err := eachStream(dest, func(name string) error {
-		dir, err := openDir(filepath.Join(dest, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // deleted since
-		}
-		if err != nil {
-			return err
-		}
-		defer dir.Close()
-		err = each(dir, func(Info) error { return errStop })
-		if err == errStop {
-			names = append(names, name)
-			return nil
-		}
-		return err
+		names = append(names, name)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list streams: %w", err)

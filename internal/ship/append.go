@@ -1,0 +1,81 @@
+package ship
+
+import (
+	"context"
+
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// appendBatch takes about a frame of bytes from the queue and appends them,
+// one frame for each stream in it.
+func (w *writer) appendBatch(ctx context.Context) error {
+	w.batch = w.link.queue.Peek(w.batch[:0], w.frame)
+	w.order = w.order[:0]
+	for i, c := range w.batch {
+		st, err := w.stream(ctx, c.Meta.File.Stream())
+		if err != nil {
+			return err
+		}
+		if len(st.parts) == 0 {
+			w.order = append(w.order, st)
+		}
+		st.parts = append(st.parts, i)
+	}
+	if w.oldest.IsZero() && len(w.batch) > 0 {
+		w.oldest = w.batch[0].Meta.Read
+		w.link.oldest.Store(w.oldest.UnixNano())
+	}
+	for _, st := range w.order {
+		if err := w.appendFrame(st); err != nil {
+			return err
+		}
+		for _, i := range st.parts {
+			c := w.batch[i]
+			w.last[c.Meta.File] = c.Meta
+			w.pending += len(c.Data)
+			st.bytes += uint64(len(c.Data))
+			for level, n := range c.Meta.Lines {
+				st.lines[level] += uint64(n)
+			}
+		}
+		st.parts = st.parts[:0]
+	}
+	w.link.queue.Release(len(w.batch))
+	return nil
+}
+
+// appendFrame appends the stream's parts of the batch as one frame. Most often
+// they lie side by side in the queue already.
+func (w *writer) appendFrame(st *writerStream) error {
+	first, last := st.parts[0], st.parts[len(st.parts)-1]
+	if last-first == len(st.parts)-1 {
+		if raw, ok := w.link.queue.Span(w.batch[first : last+1]); ok {
+			return st.segments.Append(raw)
+		}
+	}
+	w.staging = w.staging[:0]
+	for _, i := range st.parts {
+		w.staging = append(w.staging, w.batch[i].Data...)
+	}
+	return st.segments.Append(w.staging)
+}
+
+// stream returns the writer's side of a stream. The mark of a new one is saved
+// before anything is appended behind it.
+func (w *writer) stream(ctx context.Context, src *tail.Stream) (*writerStream, error) {
+	if st := w.streams[src.Name()]; st != nil {
+		return st, nil
+	}
+	st := &writerStream{name: src.Name(), label: src.Label(), segments: w.store.Stream(src.Name())}
+	if _, known := w.ledger.markOf(st.name); !known {
+		if _, _, err := st.segments.Recover(); err != nil {
+			return nil, err
+		}
+		w.ledger.mark(st.name, st.segments.Mark())
+		if err := w.saveCheckpoint(ctx); err != nil {
+			return nil, err
+		}
+	}
+	w.streams[st.name] = st
+	return st, nil
+}
