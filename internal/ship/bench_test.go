@@ -37,7 +37,7 @@ func BenchmarkReader(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer src.Close()
-	if err := src.Scan(); err != nil {
+	if _, err := src.Scan(); err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(120)

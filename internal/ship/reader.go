@@ -18,13 +18,17 @@ const (
 
 	// After a round of reading, events are left alone for a while: they then
 	// gather in the kernel, where most of them merge, and one wake-up serves
-	// many lines. The more there was to read, the shorter.
+	// many lines. It is shorter where much is written, and where files come
+	// and go: a JVM that rotates small files overwrites an archive soon, and
+	// what was not seen until then is gone.
 	calmPace   = 20 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
 	hurryBytes = 64 << 10
 
 	roundBytes = 1 << 20 // read before other things get their turn
 	maxEvents  = 4096    // taken in at once
+
+	showInterval = 100 * time.Millisecond
 )
 
 // reader owns the source. Everything in it is used by one goroutine.
@@ -43,6 +47,9 @@ type reader struct {
 	read int  // bytes in the last round
 	full bool // ... which ended because the queue has no room
 	more bool // ... or because it was long enough
+
+	rotated time.Time // when a new file was last seen
+	shown   time.Time // when the view was last brought up to date
 
 	waiting  bool // for the source, and said so
 	draining bool
@@ -108,6 +115,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer poll.Stop()
 	r.poll, r.pace = poll, time.NewTimer(time.Hour)
 	defer r.pace.Stop()
+	r.show()
 	defer r.view.update(r.src)
 	for {
 		r.round()
@@ -124,8 +132,12 @@ func (r *reader) run(ctx, stop context.Context) error {
 // round brings the files in step with the directory and reads until there is
 // nothing more, the queue is full, or it is time to look after other things.
 func (r *reader) round() {
-	if err := r.src.Scan(); err != nil {
+	found, err := r.src.Scan()
+	if err != nil {
 		r.log.Warn("cannot scan the source, trying again at the next poll", "error", err)
+	}
+	if found > 0 {
+		r.rotated = time.Now()
 	}
 	r.read, r.more, r.full = 0, false, false
 	for r.read < roundBytes {
@@ -160,7 +172,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		more = always
 	case r.read > 0:
 		events, pace = nil, r.pace.C
-		r.pace.Reset(paceAfter(r.read))
+		r.pace.Reset(r.paceNow())
 	}
 	if r.draining {
 		end = nil
@@ -196,8 +208,8 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 // always is a channel that is always ready.
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-func paceAfter(read int) time.Duration {
-	if read >= hurryBytes {
+func (r *reader) paceNow() time.Duration {
+	if r.read >= hurryBytes || time.Since(r.rotated) < time.Second {
 		return hurryPace
 	}
 	return calmPace
@@ -220,6 +232,15 @@ func (r *reader) take(ev fsnotify.Event) {
 func (r *reader) settle() {
 	r.link.takePublished(r.src.Committed)
 	r.ledger.forget(r.src.Reclaim())
+	r.show()
+}
+
+// show lets others see how the source is, not too often.
+func (r *reader) show() {
+	if now := time.Now(); now.Sub(r.shown) >= showInterval {
+		r.shown = now
+		r.view.update(r.src)
+	}
 }
 
 // tick is the slow poll.
@@ -234,7 +255,6 @@ func (r *reader) tick() {
 	}
 	r.src.Tick()
 	r.settle()
-	r.view.update(r.src)
 }
 
 // rewind forgets what is not committed. The writer waits meanwhile.

@@ -20,7 +20,7 @@ func (s *Shipper) restore(ctx context.Context) error {
 		s.ledger.load(st)
 	}
 	s.src.Restore(s.ledger.saved())
-	if err := s.src.Scan(); err != nil {
+	if _, err := s.src.Scan(); err != nil {
 		return fmt.Errorf("find where the last run ended: %w", err)
 	}
 	s.src.Forget()

@@ -45,8 +45,12 @@ type File struct {
 	id     Identity
 	stream *Stream
 	name   string // in the directory now; empty once it has none there
-	fd     int    // read-only, so that our own descriptor does not deny us the lease
-	mtime  int64  // at first sight; orders files that have no time of birth
+
+	fresh   bool // its name has not been looked at
+	renamed bool // it has a name that countMissed has not looked at
+
+	fd    int   // read-only, so that our own descriptor does not deny us the lease
+	mtime int64 // at first sight; orders files that have no time of birth
 
 	punchable bool
 	keepName  bool // unlinking was refused; do not try again

@@ -9,6 +9,7 @@ type metrics struct {
 	files       prometheus.Gauge
 	ignored     *prometheus.GaugeVec
 	truncations prometheus.Counter
+	missedFiles prometheus.Counter
 	holeBytes   prometheus.Counter
 	readErrors  prometheus.Counter
 	watching    prometheus.Gauge
@@ -43,6 +44,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,
 		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; what was unread in them is gone."),
+		missedFiles: counter("ullage_source_missed_files_total", "Archives that the JVM overwrote before they were seen, as far as gaps in their numbers tell."),
 		holeBytes:   counter("ullage_source_hole_bytes_total", "Bytes skipped because they are holes in a source file, not written by anybody."),
 		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source."),
 		watching:    gauge("ullage_source_watching", "1 while directory events are received, 0 while the source is only polled."),

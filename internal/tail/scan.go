@@ -29,17 +29,19 @@ const (
 var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, ignorePermission, ignoreTooMany, ignoreError}
 
 // Scan brings the set of held files in step with the directory, if that is
-// due: it opens files that are new and learns new names of those that it has.
-func (s *Source) Scan() error {
+// due: it opens files that are new, of which it returns the number, and learns
+// new names of those that it has.
+func (s *Source) Scan() (found int, err error) {
 	if !s.stale || s.dir == nil {
-		return nil
+		return 0, nil
 	}
 	s.stale = false
+	held := len(s.files)
 	clear(s.ignored)
 	was := s.names
 	s.names = make(map[string]*File, len(was))
 	if _, err := s.dir.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("rewind source directory: %w", err)
+		return 0, fmt.Errorf("rewind source directory: %w", err)
 	}
 	for {
 		names, err := s.dir.Readdirnames(512)
@@ -57,15 +59,19 @@ func (s *Source) Scan() error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("list source directory: %w", err)
+			return len(s.files) - held, fmt.Errorf("list source directory: %w", err)
 		}
 	}
 	for _, reason := range ignoreReasons {
 		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.ignored[reason]))
 	}
 	s.nameless(was)
+	for _, st := range s.renamed {
+		s.countMissed(st)
+	}
+	s.renamed = s.renamed[:0]
 	s.metrics.files.Set(float64(len(s.files)))
-	return nil
+	return len(s.files) - held, nil
 }
 
 // nameless takes the name from the files that have lost it since the last
@@ -106,7 +112,10 @@ func (s *Source) see(name string) (reason string) {
 			return ""
 		}
 	}
-	f.name = name
+	if f.name != name || f.fresh {
+		f.name, f.fresh, f.renamed = name, false, true
+		s.renamed = append(s.renamed, f.stream)
+	}
 	s.names[name] = f
 	if size := int64(st.Size); size != f.size {
 		s.grow(f, size)
@@ -168,6 +177,7 @@ func (s *Source) hold(name string) (*File, error) {
 	f := &File{
 		id:    identity(&st),
 		name:  name,
+		fresh: true,
 		fd:    fd,
 		mtime: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec),
 		grew:  s.now(),
@@ -209,12 +219,21 @@ func validName(name string) bool {
 // filecount is at most 1,000). An output that itself is named so cannot be
 // told from an archive.
 func StreamName(name string) string {
-	base := strings.TrimRight(name, "0123456789")
-	digits := len(name) - len(base)
-	if digits >= 1 && digits <= 3 && len(base) > 1 && strings.HasSuffix(base, ".") {
-		return strings.TrimSuffix(base, ".")
+	if _, ok := archiveNumber(name); ok {
+		return name[:strings.LastIndexByte(name, '.')]
 	}
 	return name
+}
+
+// archiveNumber returns the number at the end of an archive's name.
+func archiveNumber(name string) (number int, ok bool) {
+	dot := strings.LastIndexByte(name, '.')
+	digits := name[dot+1:]
+	if dot < 1 || len(digits) < 1 || len(digits) > 3 || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	number, err := strconv.Atoi(digits)
+	return number, err == nil
 }
 
 // forget closes a file and drops all memory of it.

@@ -43,6 +43,7 @@ type Source struct {
 	streams map[string]*Stream
 	labels  map[string]bool
 	active  []*Stream // have a dirty file, in the order of their turns
+	renamed []*Stream // have a file with a new name, during a scan
 
 	saved    map[Identity]Saved // positions of a checkpoint, until Forget
 	ignored  map[string]int     // entries that the last scan left alone, by reason

@@ -13,6 +13,8 @@ type Stream struct {
 	files  []*File // by birth
 	class  ul.Classifier
 	active bool // in Source.active
+
+	nextArchive int // the number that it should have; 0 before the first one
 }
 
 // Name returns the name of the output: "gc.log".
@@ -51,6 +53,37 @@ func (st *Stream) leave(f *File) {
 // superseded reports whether the stream has a file that is newer than f.
 func (st *Stream) superseded(f *File) bool {
 	return len(st.files) > 0 && st.files[len(st.files)-1] != f
+}
+
+// countMissed looks at the files of a stream that have a new name. HotSpot
+// numbers archives in a cycle, so a number that is left out is an archive that
+// came and went unseen. (A whole cycle leaves no gap, so the count is a lower
+// bound.) A JVM that starts may begin at 0 again.
+func (s *Source) countMissed(st *Stream) {
+	for _, f := range st.files {
+		if !f.renamed {
+			continue
+		}
+		f.renamed = false
+		number, ok := archiveNumber(f.name)
+		if !ok {
+			continue
+		}
+		missed := 0
+		switch {
+		case st.nextArchive == 0 || number == 0:
+		case number > st.nextArchive:
+			missed = number - st.nextArchive
+		case number < st.nextArchive:
+			missed = number
+		}
+		st.nextArchive = number + 1
+		if missed > 0 {
+			s.metrics.missedFiles.Add(float64(missed))
+			s.warnOnce("missed", "the JVM has overwritten archives before they were seen, their lines are gone (further ones are only counted); let it rotate larger files, or none with filesize=0",
+				"stream", st.name, "archives", missed)
+		}
+	}
 }
 
 func (s *Source) label(name string) string {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 )
@@ -102,7 +103,7 @@ func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 func (r *rig) read() {
 	r.t.Helper()
 	r.src.lookAgain()
-	if err := r.src.Scan(); err != nil {
+	if _, err := r.src.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
 	for {
@@ -480,4 +481,34 @@ func TestStreamsTakeTurns(t *testing.T) {
 		}
 	}
 	t.Fatal("the busy stream had two turns before the other had one")
+}
+
+func TestArchivesThatWereOverwrittenUnseenAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		numbers []int // of the archives, in the order of rotation
+		seen    string
+		want    float64
+	}{
+		{"all were seen", []int{0, 1, 2, 0, 1, 2}, "111111", 0},
+		{"two rotations between two looks", []int{0, 1, 2, 0, 1, 2}, "010101", 0},
+		{"five rotations of three archives between two looks", []int{0, 1, 2, 0, 1, 2, 0}, "1100001", 1},
+		{"a JVM that started over", []int{0, 1, 2, 3, 0, 1}, "111111", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			f := r.writer("gc.log")
+			r.read()
+			for i, n := range c.numbers {
+				r.write(f, fmt.Sprintf("line %d\n", i))
+				f = r.rotate(f, "gc.log", fmt.Sprintf("gc.log.%d", n))
+				if c.seen[i] == '1' {
+					r.read()
+				}
+			}
+			if got := testutil.ToFloat64(r.src.metrics.missedFiles); got != c.want {
+				t.Errorf("%v archives are counted as missed, want %v", got, c.want)
+			}
+		})
+	}
 }
