@@ -56,7 +56,7 @@ func (c Config) Validate() []error {
 	if c.Dest == "" {
 		bad = append(bad, fmt.Errorf("--dest is empty: name the durable directory"))
 	}
-	if inside(c.Dest, c.Tail.Source) {
+	if c.Tail.Source != "" && inside(c.Dest, c.Tail.Source) {
 		bad = append(bad, fmt.Errorf("--dest %q lies in --source %q: the durable copy must not be on the tmpfs", c.Dest, c.Tail.Source))
 	}
 	if c.Queue < 256*settings.Ki || c.Queue > settings.Gi {

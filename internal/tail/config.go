@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"path"
@@ -25,7 +26,7 @@ func (m *Mode) Set(text string) error {
 		*m = v
 		return nil
 	}
-	return fmt.Errorf("%q is none of auto, punch, unlink, none", text)
+	return errors.New("take auto, punch, unlink or none")
 }
 
 func (m *Mode) String() string { return string(*m) }

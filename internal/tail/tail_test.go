@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
@@ -99,10 +100,16 @@ func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 	return r.writer(name)
 }
 
-// read scans and reads everything there is.
+// read looks at everything and reads all there is.
 func (r *rig) read() {
 	r.t.Helper()
 	r.src.lookAgain()
+	r.readTouched()
+}
+
+// readTouched scans if that is due and reads what is known to have more.
+func (r *rig) readTouched() {
+	r.t.Helper()
 	if _, err := r.src.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -511,4 +518,45 @@ func TestArchivesThatWereOverwrittenUnseenAreCounted(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestLostEventsAreMadeUpFor(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		note func(s *Source)
+	}{
+		{"an overflow of the event queue", func(s *Source) { s.HandleError(fsnotify.ErrEventOverflow) }},
+		{"the slow poll", func(s *Source) { s.Tick() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			f := r.writer("gc.log")
+			r.write(f, "one\n")
+			r.read()
+			// No event of these is handled.
+			r.write(f, "two\n")
+			f = r.rotate(f, "gc.log", "gc.log.0")
+			r.write(f, "three\n")
+			r.readTouched()
+			r.want("gc.log", "one\n")
+			c.note(r.src)
+			r.readTouched()
+			r.want("gc.log", "one\ntwo\nthree\n")
+		})
+	}
+}
+
+func TestEventsMarkWhatHasToBeRead(t *testing.T) {
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.read()
+	r.write(f, "one\n")
+	r.src.Handle(fsnotify.Event{Name: r.path("gc.log"), Op: fsnotify.Write})
+	r.readTouched()
+	r.want("gc.log", "one\n")
+	f = r.rotate(f, "gc.log", "gc.log.0")
+	r.write(f, "two\n")
+	r.src.Handle(fsnotify.Event{Name: r.path("gc.log"), Op: fsnotify.Create})
+	r.readTouched()
+	r.want("gc.log", "one\ntwo\n")
 }

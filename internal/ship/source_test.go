@@ -1,0 +1,73 @@
+package ship
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestSourceThatAppearsLater(t *testing.T) {
+	b := newBench(t)
+	if err := os.RemoveAll(b.cfg.Tail.Source); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	b.eventually("it says that it is not ready", func() bool { return b.ship.Ready() != nil })
+	if err := os.Mkdir(b.cfg.Tail.Source, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.appendTo("gc.log", lines(0, 10))
+	b.eventually("the lines are persisted", b.persistedLines(10))
+	if err := b.ship.Ready(); err != nil {
+		t.Error(err)
+	}
+	b.drain()
+}
+
+func TestSourceThatNeverAppearsIsNothingToDrain(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Tail.Source += "/missing"
+	b.start()
+	b.drain()
+}
+
+func TestSourceThatIsReplacedIsFollowedAgain(t *testing.T) {
+	b := newBench(t)
+	b.start()
+	b.appendTo("gc.log", lines(0, 10))
+	b.eventually("the first lines are persisted", b.persistedLines(10))
+	if err := os.RemoveAll(b.cfg.Tail.Source); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(b.cfg.Tail.Source, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.appendTo("gc.log", lines(10, 20))
+	b.eventually("the lines in the new directory are persisted", b.persistedLines(20))
+	b.drain()
+	if got, want := b.persisted("gc.log"), lines(0, 20); got != want {
+		t.Fatalf("persisted %q, want %q", got, want)
+	}
+}
+
+func TestSourceThatIsRemovedCanBeDrained(t *testing.T) {
+	b := newBench(t)
+	b.start()
+	b.appendTo("gc.log", lines(0, 10))
+	b.eventually("the lines are persisted", b.persistedLines(10))
+	if err := os.RemoveAll(b.cfg.Tail.Source); err != nil {
+		t.Fatal(err)
+	}
+	b.drain()
+}
+
+func TestLinesOfUnknownFormAreLinesToo(t *testing.T) {
+	b := newBench(t)
+	text := strings.Repeat("no UL at all\n\x00\xff binary\n\n", 100)
+	b.appendTo("app.log", text)
+	b.start()
+	b.drain()
+	if got := b.persisted("app.log"); got != text {
+		t.Fatalf("persisted %d bytes, want %d", len(got), len(text))
+	}
+}
