@@ -140,13 +140,17 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			}
 			return due.Sub(now), nil
 		}
-		full := int64(w.pending) >= w.link.syncBytes.Load()
-		if full || w.pending > 0 && late && w.link.queue.Bytes() < w.frame {
+		if w.full() || w.pending > 0 && late && w.link.queue.Bytes() < w.frame {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
 		}
 	}
+}
+
+// full reports whether another frame would be more than may be pending.
+func (w *writer) full() bool {
+	return w.pending > 0 && int64(w.pending+w.frame) > w.link.syncBytes.Load()
 }
 
 // deadline returns when the oldest line that is not committed has to be, or
@@ -169,7 +173,7 @@ func (w *writer) drain(ctx context.Context) error {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
 		}
-		if int64(w.pending) >= w.link.syncBytes.Load() {
+		if w.full() {
 			if err := w.commit(ctx); err != nil {
 				return err
 			}
