@@ -26,7 +26,7 @@ import (
 const (
 	slotHeader   = "ullage-checkpoint 1 %d %64s\n"
 	slotMaxBytes = 4 << 20 // more is no checkpoint of ours: 4,096 files take 1 MiB
-	slotReserve  = 16 << 10
+	slotReserve  = 32 << 10
 )
 
 var slotNames = [2]string{"checkpoint-0", "checkpoint-1"}

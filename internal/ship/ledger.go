@@ -38,10 +38,12 @@ func (l *ledger) markOf(stream string) (m segment.Mark, ok bool) {
 	return m, ok
 }
 
-// commit moves to the ends of the given chunks, the last one of each file.
-func (l *ledger) commit(last map[*tail.File]tail.Chunk) {
+// commit moves to the given marks and to the ends of the given chunks, the
+// last one of each file: both or neither.
+func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.Chunk) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	maps.Copy(l.streams, marks)
 	for f, c := range last {
 		l.files[f.Identity()] = tail.Saved{Stream: f.Stream().Name(), Position: c.End}
 	}

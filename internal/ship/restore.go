@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -71,7 +72,7 @@ func (s *Shipper) placeStreams(ctx context.Context, checkpointed bool) (map[stri
 	}
 	s.link.setFailure(nil)
 	// Not before: retention takes every stream that is not placed for ended.
-	s.writer.maintain()
+	s.writer.tolerate(s.store.Maintain(time.Now()))
 	return ends, nil
 }
 

@@ -34,6 +34,7 @@ type writer struct {
 	staging []byte          // a frame put together from places in the queue
 
 	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
+	marks   map[string]segment.Mark   // of the commit that is under way
 	pending int                       // bytes appended since the last commit
 	oldest  time.Time                 // when the first of them was read; zero if there are none
 }
@@ -53,6 +54,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *ch
 		frame:   cfg.frameBytes(),
 		streams: map[string]*writerStream{},
 		last:    map[*tail.File]tail.Chunk{},
+		marks:   map[string]segment.Mark{},
 	}
 }
 
@@ -189,17 +191,20 @@ func (w *writer) commit(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
+	clear(w.marks)
 	for _, st := range w.streams {
 		if st.bytes == 0 {
 			continue
 		}
 		mark, err := st.segments.Sync()
 		if err != nil {
+			// What is synced of other streams is cut off again: their old
+			// marks still count.
 			return err
 		}
-		w.ledger.mark(st.name, mark)
+		w.marks[st.name] = mark
 	}
-	w.ledger.commit(w.last)
+	w.ledger.commit(w.marks, w.last)
 	if err := w.saveCheckpoint(ctx); err != nil {
 		return err
 	}

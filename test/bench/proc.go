@@ -60,6 +60,27 @@ func cpuNow(pid int) (float64, error) {
 	return float64(user+system) / 100, errors.Join(err1, err2)
 }
 
+// switches returns how often the threads of a process have gone to sleep.
+func switches(pid int) (total int, err error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		if m := voluntary.FindSubmatch(data); m != nil {
+			n, _ := strconv.Atoi(string(m[1]))
+			total += n
+		}
+	}
+	return total, nil
+}
+
+var voluntary = regexp.MustCompile(`(?m)^voluntary_ctxt_switches:\s+(\d+)`)
+
 // memory returns a figure of /proc/PID/status in MiB: VmRSS or VmHWM.
 func memory(pid int, key string) (float64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

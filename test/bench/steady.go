@@ -57,7 +57,15 @@ func (b *bench) idle() error {
 		return err
 	}
 	time.Sleep(3 * time.Second) // until what there was is committed
+	before, err := switches(s.PID())
+	if err != nil {
+		return err
+	}
 	used, err := b.cpuOver(s, idleFor)
+	if err != nil {
+		return err
+	}
+	after, err := switches(s.PID())
 	if err != nil {
 		return err
 	}
@@ -66,6 +74,7 @@ func (b *bench) idle() error {
 		return err
 	}
 	b.add("idle, 5 files: resident MiB", fmt.Sprintf("%.1f", rss), "14", rss <= 14)
+	b.add("idle, 5 files: times a second that a thread wakes", fmt.Sprintf("%.1f", float64(after-before)/idleFor.Seconds()), "", true)
 	b.add("idle, 5 files: CPU % of a core", fmt.Sprintf("%.2f", used), "0.20", used <= 0.2)
 	return s.stop()
 }
