@@ -170,7 +170,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		space = r.link.queue.Space()
 	case r.more:
 		more = always
-	case r.read > 0:
+	case r.read > 0, r.src.Stale():
 		events, pace = nil, r.pace.C
 		r.pace.Reset(r.paceNow())
 	}
@@ -209,7 +209,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 func (r *reader) paceNow() time.Duration {
-	if r.read >= hurryBytes || time.Since(r.rotated) < time.Second {
+	if r.read >= hurryBytes || r.src.Stale() || time.Since(r.rotated) < time.Second {
 		return hurryPace
 	}
 	return calmPace

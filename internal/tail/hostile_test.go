@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -191,5 +192,27 @@ func TestFileThatGetsASecondNameIsStillOneFile(t *testing.T) {
 	}
 	if names := r.names(); len(names) != 0 {
 		t.Errorf("still there: %v", names)
+	}
+}
+
+func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
+	r := newRig(t)
+	step := time.Duration(0)
+	r.src.now = func() time.Time { r.now = r.now.Add(step); return r.now }
+	step = 10 * time.Millisecond // as if each look at the clock took so long
+	r.put("a.log", "")
+	r.src.stale = true
+	if found, err := r.src.Scan(); err != nil || found != 1 {
+		t.Fatalf("found %d, %v", found, err)
+	}
+	step = 0
+	r.put("b.log", "")
+	r.src.stale = true
+	if found, _ := r.src.Scan(); found != 0 || !r.src.Stale() {
+		t.Fatalf("a scan followed at once and found %d", found)
+	}
+	r.now = r.now.Add(time.Second)
+	if found, _ := r.src.Scan(); found != 1 || r.src.Stale() {
+		t.Fatalf("a later scan found %d", found)
 	}
 }

@@ -28,14 +28,21 @@ const (
 
 var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, ignorePermission, ignoreTooMany, ignoreError}
 
+// Stale reports whether a scan is due, although it may be too early for it.
+func (s *Source) Stale() bool { return s.stale && s.dir != nil }
+
 // Scan brings the set of held files in step with the directory, if that is
 // due: it opens files that are new, of which it returns the number, and learns
-// new names of those that it has.
+// new names of those that it has. Between two scans passes several times what
+// one takes, so that a storm of renames among thousands of files cannot keep a
+// processor busy.
 func (s *Source) Scan() (found int, err error) {
-	if !s.stale || s.dir == nil {
+	started := s.now()
+	if !s.Stale() || started.Before(s.scanAfter) {
 		return 0, nil
 	}
 	s.stale = false
+	defer func() { end := s.now(); s.scanAfter = end.Add(scanRest * end.Sub(started)) }()
 	held := len(s.files)
 	clear(s.ignored)
 	was := s.names

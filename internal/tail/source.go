@@ -20,6 +20,7 @@ const StateDir = ".ullage"
 const (
 	blockBytes = 256 << 10 // bytes of one read, and of one punch
 	maxFiles   = 4096      // held open at once; more wait on the tmpfs until others are finished
+	scanRest   = 4         // times the duration of a scan is the least between two
 	maxLabels  = 256       // distinct stream labels in metrics; further streams share OtherLabel
 )
 
@@ -45,11 +46,12 @@ type Source struct {
 	active  []*Stream // have a dirty file, in the order of their turns
 	renamed []*Stream // have a file with a new name, during a scan
 
-	saved    map[Identity]Saved // positions of a checkpoint, until Forget
-	ignored  map[string]int     // entries that the last scan left alone, by reason
-	warned   map[string]bool    // what was logged once
-	stale    bool               // a scan is due
-	draining bool
+	saved     map[Identity]Saved // positions of a checkpoint, until Forget
+	ignored   map[string]int     // entries that the last scan left alone, by reason
+	warned    map[string]bool    // what was logged once
+	stale     bool               // a scan is due
+	scanAfter time.Time          // but not before
+	draining  bool
 }
 
 // New returns a Source for a valid cfg that has opened nothing yet.
@@ -81,6 +83,11 @@ func (s *Source) Open() error {
 	if err != nil {
 		dir.Close()
 		return err
+	}
+	if err := unix.Flock(int(state.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
+		// Only a warning, since any process of the application can do this.
+		s.warnOnce("lock", "another process has locked the state directory: if it is another ullage, each gives back memory that the other has not read",
+			"directory", state.Name())
 	}
 	s.dir, s.state, s.stale = dir, state, true
 	s.watch()

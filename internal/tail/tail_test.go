@@ -54,6 +54,7 @@ func (r *rig) open() {
 	r.now = time.Now()
 	r.last = map[*File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	// The clock stands still during a scan, so another one may follow at once.
 	r.src.now = func() time.Time { return r.now }
 	if err := r.src.Open(); err != nil {
 		r.t.Fatal(err)
