@@ -29,7 +29,7 @@ Usage:
 Try it, with a JVM on this machine (/dev/shm is a tmpfs):
   mkdir -p /dev/shm/jvm /tmp/durable
   ullage run --source /dev/shm/jvm --dest /tmp/durable &
-  java -Xlog:gc*,safepoint:file=/dev/shm/jvm/gc.log -version
+  java -Xlog:gc*,safepoint:file=/dev/shm/jvm/gc.log::filecount=1,filesize=0 -version
   ullage status
   ullage cat /tmp/durable
 

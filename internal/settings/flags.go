@@ -88,13 +88,20 @@ func Rows(fs *flag.FlagSet) []Row {
 	var rows []Row
 	fs.VisitAll(func(f *flag.Flag) {
 		placeholder, usage := flag.UnquoteUsage(f)
-		r := Row{Flag: "--" + f.Name, Default: shortDuration(f.DefValue), Env: EnvName(f.Name), Usage: usage}
+		r := Row{Flag: dashes(f.Name), Default: shortDuration(f.DefValue), Env: EnvName(f.Name), Usage: usage}
 		if placeholder != "" {
 			r.Flag += " " + placeholder
 		}
 		rows = append(rows, r)
 	})
 	return rows
+}
+
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // shortDuration drops the zeros that a [time.Duration] prints: 168h, not

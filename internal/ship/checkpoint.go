@@ -83,7 +83,8 @@ func (c *checkpoint) attach(dir *os.File) {
 }
 
 // load returns the newest valid state. ok is false when there is none; invalid
-// has one error for each slot that is there and is not valid.
+// has one error for each slot that is there and is not valid. It reserves
+// memory for both at once, while there is room.
 func (c *checkpoint) load() (st state, ok bool, invalid []error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,6 +99,9 @@ func (c *checkpoint) load() (st state, ok bool, invalid []error) {
 		}
 	}
 	c.seq = st.Seq
+	for slot := range c.slots {
+		_ = c.reserve(slot, 0) // save tries again, and has an answer
+	}
 	return st, ok, invalid
 }
 
@@ -116,6 +120,9 @@ func (c *checkpoint) read(name string) (st state, err error) {
 	if err != nil && err != io.EOF {
 		return st, fmt.Errorf("%w: %w", errSlotOther, err)
 	}
+	if n > 0 && data[0] == 0 {
+		return st, os.ErrNotExist // reserved, and never written
+	}
 	line, body, _ := bytes.Cut(data[:n], []byte("\n"))
 	var length int
 	var sum string
@@ -124,7 +131,7 @@ func (c *checkpoint) read(name string) (st state, err error) {
 	}
 	body = body[:length]
 	if want, err := hex.DecodeString(sum); err != nil || !hmac.Equal(want, c.sum(body)) {
-		return st, fmt.Errorf("%w: the code does not authenticate it", errSlotForged)
+		return st, fmt.Errorf("%w: the code does not authenticate it; it was changed, or made for another destination", errSlotForged)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
@@ -161,8 +168,15 @@ func (c *checkpoint) open(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// errNoRoom says that the source has no room for a checkpoint.
+var errNoRoom = errors.New("the source has no room for the checkpoint")
+
 // save writes st into the older slot. When it returns nil, a restart finds
 // this state; when it fails, a restart finds this one or the one before.
+//
+// errNoRoom is the exception: a restart then finds none at all, and lets the
+// segments decide. That is what allows to reclaim nevertheless, where nothing
+// else could make room: a stale checkpoint would be a wrong one.
 func (c *checkpoint) save(st state) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +194,15 @@ func (c *checkpoint) save(st state) error {
 	fmt.Fprintf(&c.buf, slotHeader, len(body), hex.EncodeToString(c.sum(body)))
 	c.buf.Write(body)
 	slot := int(st.Seq % 2)
-	if err := c.reserve(slot, int64(c.buf.Len())); err != nil {
+	err = c.reserve(slot, int64(c.buf.Len()))
+	if errors.Is(err, unix.ENOSPC) {
+		c.drop()
+		if err = c.reserve(slot, int64(c.buf.Len())); errors.Is(err, unix.ENOSPC) {
+			c.drop()
+			return fmt.Errorf("%w: %w", errNoRoom, err)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
 	if _, err := c.slots[slot].WriteAt(c.buf.Bytes(), 0); err != nil {
@@ -188,6 +210,17 @@ func (c *checkpoint) save(st state) error {
 	}
 	c.seq = st.Seq
 	return nil
+}
+
+// drop removes both slots.
+func (c *checkpoint) drop() {
+	for i, f := range c.slots {
+		if f != nil {
+			f.Close()
+		}
+		c.slots[i], c.size[i] = nil, 0
+		c.displace(slotNames[i])
+	}
 }
 
 // reserve makes sure that the slot is a file of ours that still has its name,
@@ -227,7 +260,7 @@ func (c *checkpoint) reserve(slot int, n int64) error {
 func (c *checkpoint) displace(name string) {
 	dir := int(c.dir.Fd())
 	if unix.Unlinkat(dir, name, 0) != nil && unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) != nil {
-		_ = unix.Renameat(dir, name, dir, fmt.Sprintf("displaced-%d", c.seq))
+		_ = unix.Renameat(dir, name, dir, fmt.Sprintf("displaced-%s-%d", name, c.seq))
 	}
 }
 

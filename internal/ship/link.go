@@ -27,7 +27,8 @@ type link struct {
 	mu          sync.Mutex
 	published   map[*tail.File]tail.Chunk
 	lastCommit  time.Time
-	failure     error // why the destination, or the checkpoint, does not take lines
+	failure     error     // why the destination, or the checkpoint, does not take lines
+	waiting     time.Time // when the oldest line was read that waits for the end of the failure
 	failures    int64
 	lastFailure string
 	maintenance string // last error of maintaining the segments
@@ -91,12 +92,15 @@ func (l *link) requestRewind(ctx context.Context) error {
 	}
 }
 
-// setFailure notes why lines are not taken, or nil when they are again. It
-// reports whether that is news.
-func (l *link) setFailure(err error) (news bool) {
+// setFailure notes why lines are not taken, and since when the oldest one
+// waits; or nil when they are taken again. It reports whether that is news.
+func (l *link) setFailure(err error, oldest time.Time) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	news = (err == nil) != (l.failure == nil) || err != nil && errorKind(err) != errorKind(l.failure)
+	if err == nil || l.failure == nil {
+		l.waiting = oldest
+	}
 	l.failure = err
 	if err != nil {
 		l.failures++
@@ -118,7 +122,15 @@ func (l *link) setMaintenance(err error) (news bool) {
 }
 
 // lag returns the age of the oldest line that was read and is not committed.
+// While the destination fails, lines are read again and again: the first time
+// counts.
 func (l *link) lag(now time.Time) time.Duration {
+	l.mu.Lock()
+	waiting := l.waiting
+	l.mu.Unlock()
+	if !waiting.IsZero() {
+		return max(0, now.Sub(waiting))
+	}
 	if ns := l.oldest.Load(); ns != 0 {
 		return max(0, now.Sub(time.Unix(0, ns)))
 	}

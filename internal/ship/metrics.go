@@ -36,6 +36,11 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view) *metrics {
 			Name: "ullage_checkpoint_invalid_total", Help: "Checkpoint slots that were ignored at a start, by reason."}, []string{"reason"}),
 	}
 	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid)
+	// A counter that is there from the beginning shows its first step.
+	for _, k := range errorKinds {
+		m.destinationErrors.WithLabelValues(k.kind)
+	}
+	m.destinationErrors.WithLabelValues(otherError)
 	gauge := func(name, help string, value func() float64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}

@@ -115,10 +115,10 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer poll.Stop()
 	r.poll, r.pace = poll, time.NewTimer(time.Hour)
 	defer r.pace.Stop()
-	r.show()
 	defer r.view.update(r.src)
 	for {
 		r.round()
+		r.show()
 		if r.draining && !r.more && !r.full && !r.asked {
 			r.asked = true
 			r.link.flush <- struct{}{}
@@ -232,7 +232,6 @@ func (r *reader) take(ev fsnotify.Event) {
 func (r *reader) settle() {
 	r.link.takePublished(r.src.Committed)
 	r.ledger.forget(r.src.Reclaim())
-	r.show()
 }
 
 // show lets others see how the source is, not too often.

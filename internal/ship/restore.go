@@ -25,18 +25,23 @@ func (s *Shipper) restore(ctx context.Context) error {
 		return fmt.Errorf("find where the last run ended: %w", err)
 	}
 	s.src.Forget()
+	s.view.update(s.src)
 	ends, err := s.placeStreams(ctx, ok)
 	if err != nil {
 		return err
 	}
+	found := 0
 	for name, end := range ends {
-		found, err := s.src.Align(name, end)
+		aligned, err := s.src.Align(name, end)
 		if err != nil {
 			return fmt.Errorf("find where the last run ended: %w", err)
 		}
-		if ok || len(invalid) > 0 {
-			s.log.Warn("no usable checkpoint for a stream, its segments decided where reading begins", "stream", name, "found", found)
+		if aligned {
+			found++
 		}
+	}
+	if len(ends) > 0 && (ok || len(invalid) > 0) {
+		s.log.Warn("no usable checkpoint, the segments decided where reading begins", "streams", len(ends), "found", found)
 	}
 	s.ledger.replaceFiles(s.src.Positions())
 	if len(ends) == 0 {
@@ -70,7 +75,7 @@ func (s *Shipper) placeStreams(ctx context.Context, checkpointed bool) (map[stri
 		}
 		backoff = min(2*backoff, maxBackoff)
 	}
-	s.link.setFailure(nil)
+	s.link.setFailure(nil, time.Time{})
 	// Not before: retention takes every stream that is not placed for ended.
 	s.writer.tolerate(s.store.Maintain(time.Now()))
 	return ends, nil

@@ -3,6 +3,7 @@ package ship
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,9 +25,13 @@ const (
 func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	kind := errorKind(err)
 	w.m.destinationErrors.WithLabelValues(kind).Inc()
-	if w.link.setFailure(err) {
+	oldest := w.oldest
+	if c, ok := w.link.queue.Front(); ok && oldest.IsZero() {
+		oldest = c.Read
+	}
+	if w.link.setFailure(fmt.Errorf("destination: %w", err), oldest) {
 		w.log.Error("the destination fails; the backlog stays on the source, trying again",
-			"kind", kind, "dest", w.cfg.Dest, "retry", backoff, "error", err)
+			"kind", kind, "dest", w.cfg.Dest, "retry", backoff.String(), "error", err)
 	}
 	for _, st := range w.streams {
 		st.segments.Abandon()
@@ -42,8 +47,10 @@ func errorKind(err error) string {
 			}
 		}
 	}
-	return "other"
+	return otherError
 }
+
+const otherError = "other"
 
 var errorKinds = []struct {
 	kind   string

@@ -59,12 +59,12 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Shipper, err
 // return is then left behind, and the process should exit.
 func (s *Shipper) Run(ctx context.Context) error {
 	if err := s.reader.waitForSource(ctx); err != nil {
-		return s.store.Close()
+		return errors.Join(s.view.unreadable(), s.store.Close())
 	}
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	context.AfterFunc(ctx, func() {
-		s.log.Info("draining", "timeout", s.cfg.DrainTimeout)
+		s.log.Info("draining", "timeout", s.cfg.DrainTimeout.String())
 		time.AfterFunc(s.cfg.DrainTimeout, cancel)
 	})
 	done := make(chan error, 1)
@@ -114,6 +114,10 @@ func (s *Shipper) end(err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = s.undrained("the drain timeout is over")
 	}
+	if err == nil {
+		s.log.Info("drained")
+		err = s.view.unreadable()
+	}
 	s.src.Close()
 	s.check.attach(nil)
 	return errors.Join(err, s.store.Close())
@@ -123,7 +127,7 @@ func (s *Shipper) end(err error) error {
 func (s *Shipper) undrained(why string) error {
 	st := s.Stats()
 	if st.Failure != "" {
-		why += "; the destination: " + st.Failure
+		why += "; " + st.Failure
 	}
 	return fmt.Errorf("not drained within %s: %d bytes of %q are not durable, they stay there for the next start: %s",
 		s.cfg.DrainTimeout, st.Usage.Backlog, s.cfg.Tail.Source, why)
@@ -131,13 +135,11 @@ func (s *Shipper) undrained(why string) error {
 
 // Ready returns why lines do not become durable now, or nil when they do.
 func (s *Shipper) Ready() error {
-	if err := s.view.notReady(); err != nil {
-		return err
-	}
 	s.link.mu.Lock()
-	defer s.link.mu.Unlock()
-	if s.link.failure != nil {
-		return fmt.Errorf("destination: %w", s.link.failure)
+	failure := s.link.failure
+	s.link.mu.Unlock()
+	if failure != nil {
+		return failure
 	}
-	return nil
+	return s.view.notReady()
 }

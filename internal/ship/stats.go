@@ -2,6 +2,8 @@ package ship
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -60,6 +62,21 @@ func (v *view) notReady() error {
 		return v.sourceErr
 	case !v.restored:
 		return errNotRestored
+	}
+	return nil
+}
+
+// unreadable says what of the source could not be read at all, or nil.
+func (v *view) unreadable() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.sourceErr != nil && !errors.Is(v.sourceErr, fs.ErrNotExist) {
+		return fmt.Errorf("nothing was read: %w", v.sourceErr)
+	}
+	for _, reason := range []string{tail.IgnoredPermission, tail.IgnoredTooMany, tail.IgnoredError} {
+		if n := v.ignored[reason]; n > 0 {
+			return fmt.Errorf("%d files of the source were not read (%s)", n, reason)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -225,7 +226,9 @@ func (w *writer) committed() {
 		st.bytes, st.lines = 0, [ul.NumLevels]uint64{}
 	}
 	w.forgetPending()
-	w.link.setFailure(nil)
+	if w.link.setFailure(nil, time.Time{}) {
+		w.log.Info("lines become durable again")
+	}
 }
 
 func (w *writer) forgetPending() {
@@ -244,7 +247,11 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 			return nil
 		}
 		w.m.checkpointErrors.Inc()
-		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err))
+		if errors.Is(err, errNoRoom) {
+			w.log.Warn("going on without a checkpoint until there is room; after a crash the segments would decide where reading begins", "error", err)
+			return nil
+		}
+		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.oldest)
 		if backoff == firstBackoff {
 			w.log.Error("cannot save the checkpoint, trying again; nothing is reclaimed until then", "error", err)
 		}

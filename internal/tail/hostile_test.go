@@ -159,7 +159,7 @@ func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 		r.put(fmt.Sprintf("jvm-%d.log", i), "line\n")
 	}
 	r.read()
-	if got := r.src.Ignored()[ignoreTooMany]; got != 10 {
+	if got := r.src.Ignored()[IgnoredTooMany]; got != 10 {
 		t.Fatalf("%d files are put off, want 10", got)
 	}
 	for range 3 {

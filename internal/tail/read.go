@@ -98,7 +98,7 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 	}
 	if rewritten {
 		s.metrics.truncations.Inc()
-		s.log.Info("a source file was truncated in place, reading it from its beginning", "file", f.name, "stream", f.stream.name, "position", f.read.Offset)
+		s.log.Warn("a source file was truncated in place, reading it from its beginning; what was unread is gone", "file", f.name, "stream", f.stream.name, "position", f.read.Offset)
 		f.restart()
 		return s.fill(f, area)
 	}

@@ -195,7 +195,7 @@ func (s *Source) mayPunch(f *File, st *unix.Statx_t) bool {
 	}
 	fd, err := unix.Open(procFD(f.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		s.warnOnce("no punch", "cannot give back memory of a file that is being written, only unlink it when it is finished; run the sidecar as the JVM's user and group",
+		s.warnOnce("no punch", "cannot give back memory of a file that is being written, only unlink its archives; run the sidecar as the JVM's user and group",
 			"file", f.name, "owner", ownerHint(st), "error", err)
 		return false
 	}

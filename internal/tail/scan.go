@@ -16,17 +16,18 @@ import (
 // Reasons why an entry of the source is not followed; label values of
 // ullage_source_ignored_files.
 const (
-	ignoreName       = "name"
-	ignoreSymlink    = "symlink"
-	ignoreDirectory  = "directory"
-	ignoreSpecial    = "special"  // FIFO, socket, device
-	ignoreLinks      = "hardlink" // more names than one
-	ignorePermission = "permission"
-	ignoreTooMany    = "too_many"
-	ignoreError      = "error"
+	ignoreName      = "name"
+	ignoreSymlink   = "symlink"
+	ignoreDirectory = "directory"
+	ignoreSpecial   = "special"  // FIFO, socket, device
+	ignoreLinks     = "hardlink" // more names than one
+
+	IgnoredPermission = "permission"
+	IgnoredTooMany    = "too_many" // files held open; it waits
+	IgnoredError      = "error"
 )
 
-var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, ignorePermission, ignoreTooMany, ignoreError}
+var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, IgnoredPermission, IgnoredTooMany, IgnoredError}
 
 // Stale reports whether a scan is due, although it may be too early for it.
 func (s *Source) Stale() bool { return s.stale && s.dir != nil }
@@ -59,7 +60,7 @@ func (s *Source) Scan() (found int, err error) {
 			if reason := s.see(name); reason != "" {
 				s.ignored[reason]++
 				s.warnOnce("ignored "+reason, "not following an entry of the source (further ones are only counted)",
-					"reason", reason, "name", strconv.Quote(name))
+					"reason", reason, "name", name)
 			}
 		}
 		if err == io.EOF {
@@ -107,7 +108,7 @@ func (s *Source) see(name string) (reason string) {
 			return reason
 		}
 		if len(s.files) >= maxFiles {
-			return ignoreTooMany
+			return IgnoredTooMany
 		}
 		var err error
 		if f, err = s.hold(name); err != nil {
@@ -153,11 +154,11 @@ func ignoreUnless(err error, expected unix.Errno) string {
 	case expected:
 		return ""
 	case unix.EACCES, unix.EPERM:
-		return ignorePermission
+		return IgnoredPermission
 	case unix.EMFILE, unix.ENFILE:
-		return ignoreTooMany
+		return IgnoredTooMany
 	}
-	return ignoreError
+	return IgnoredError
 }
 
 // hold opens the named file and begins to follow it. The descriptor is first

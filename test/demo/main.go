@@ -40,7 +40,7 @@ func main() {
 		fs.Usage()
 		os.Exit(2)
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	err := show(ctx, os.Stdout, *ullage, *seconds)
 	cancel()
 	if err != nil {

@@ -1,0 +1,99 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// TestSourceThatIsFull starts on a tmpfs that has not a byte left, not for a
+// checkpoint either: with one stream, and with more files than the slots that
+// an earlier run has reserved can name.
+func TestSourceThatIsFull(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it mounts a tmpfs")
+	}
+	for _, c := range []struct {
+		name   string
+		before bool // a run that reserved slots and was killed
+		files  int
+	}{
+		{"before the first start", false, 1},
+		{"before the first start, many files", false, 600},
+		{"after a crash, many new files", true, 600},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			source, dest := lab.Tmpfs(t, "8m"), t.TempDir()
+			if c.before {
+				s := lab.Run(t, source, dest)
+				if _, err := s.Addr(10 * time.Second); err != nil {
+					t.Fatal(err)
+				}
+				s.Kill()
+			}
+			written := fill(t, source, c.files)
+			s := lab.Run(t, source, dest)
+			if _, err := s.Addr(10 * time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Stop(60 * time.Second); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range written {
+				var got strings.Builder
+				if err := lab.ReadStream(&got, dest, name); err != nil {
+					t.Fatal(err)
+				}
+				if got.String() != text {
+					t.Fatalf("stream %s: %d bytes were persisted, want %d", name, got.Len(), len(text))
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(source, "jvm*")); len(left) > 0 {
+				t.Errorf("left in the source: %v; it said:\n%s", left, s.Stderr())
+			}
+		})
+	}
+}
+
+// fill writes lines into as many files until nothing fits any more, and
+// returns what is in each. The last line of each may be torn; the sidecar ends
+// it.
+func fill(t *testing.T, dir string, files int) map[string]string {
+	t.Helper()
+	written := map[string]string{}
+	for i := range files {
+		name := fmt.Sprintf("jvm-%d.log", i)
+		written[name] = fmt.Sprintf("[0.%03ds][info][gc] first line of %s\n", i%1000, name)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(written[name]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "jvm-0.log"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var text strings.Builder
+	text.WriteString(written["jvm-0.log"])
+	for i := 0; ; i++ {
+		line := fmt.Sprintf("[%d.%03ds][info][gc] line %d of a tmpfs that fills up\n", i/1000, i%1000, i)
+		n, err := f.WriteString(line)
+		text.WriteString(line[:n])
+		if errors.Is(err, unix.ENOSPC) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	written["jvm-0.log"] = strings.TrimSuffix(text.String(), "\n") + "\n"
+	return written
+}
