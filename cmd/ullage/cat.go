@@ -101,10 +101,11 @@ func catCmd(ctx context.Context, args []string, e env) int {
 	// while a write waits for a pager.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	c := newCat(cfg, e)
-	if bad := c.find(fs.Args()); len(bad) > 0 {
-		for _, err := range bad {
-			e.fail("cat", err)
-		}
+	for _, err := range c.find(fs.Args()) {
+		c.failed = true
+		e.fail("cat", err)
+	}
+	if len(c.items) == 0 {
 		return exitFailure
 	}
 	err := c.run(ctx)

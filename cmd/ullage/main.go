@@ -69,7 +69,9 @@ func dispatch(ctx context.Context, args []string, e env) int {
 		return versionCmd(ctx, rest, e)
 	case "help", "-h", "-help", "--help":
 		if len(rest) == 0 || isHelp(rest[0]) {
-			io.WriteString(e.stdout, usage)
+			if _, err := io.WriteString(e.stdout, usage); err != nil {
+				return e.fail("help", err)
+			}
 			return exitOK
 		}
 		return dispatch(ctx, []string{rest[0], "--help"}, e)

@@ -33,7 +33,7 @@ func renderStatus(w io.Writer, st admin.Status) error {
 		return err
 	}
 	if len(st.Streams) == 0 {
-		_, err := fmt.Fprintln(w, "\nno streams yet")
+		_, err := fmt.Fprintln(w, "\nno files in the source now")
 		return err
 	}
 	fmt.Fprintln(w)

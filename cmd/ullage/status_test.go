@@ -81,7 +81,7 @@ func TestStatusRendersTheWorst(t *testing.T) {
 	if err := renderStatus(&b, st); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"NOT READY: the destination fails\n", "3 at the destination, last: write: no space left", "no commit yet", "no streams yet"} {
+	for _, want := range []string{"NOT READY: the destination fails\n", "3 at the destination, last: write: no space left", "no commit yet", "no files in the source now"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -33,7 +34,7 @@ func Parse(fs *flag.FlagSet, args []string, lookup func(string) (string, bool)) 
 		if err == nil {
 			break
 		}
-		bad = append(bad, twoDashes(err))
+		bad = append(bad, describe(fs, err))
 		if errors.Is(err, flag.ErrHelp) {
 			return bad
 		}
@@ -54,24 +55,54 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 			return
 		}
 		if err := fs.Set(f.Name, text); err != nil {
-			bad = append(bad, fmt.Errorf("invalid value %q for %s: %w", text, name, err))
+			reset(f)
+			bad = append(bad, fmt.Errorf("invalid value %q for %s: %s", text, name, hint(f, err.Error())))
 		}
 	})
 	return bad
 }
 
-// twoDashes spells the flag in an error of the flag package as our help does.
-func twoDashes(err error) error {
+// badValue is how the flag package says that a value is bad.
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value ".*" for (?:flag )?-([^:]+): (.*)$`)
+
+// describe turns an error of the flag package into one that spells the flag as
+// our help does and says how to write the value. A flag with a bad value gets
+// its default back, so that its value is not complained about again.
+func describe(fs *flag.FlagSet, err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
 	text := err.Error()
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		if f := fs.Lookup(m[1]); f != nil {
+			reset(f)
+			text = strings.TrimSuffix(text, m[2]) + hint(f, m[2])
+		}
+	}
 	for _, before := range []string{"for flag -", "not defined: -", "argument: -"} {
 		text = strings.Replace(text, before, before+"-", 1)
 	}
 	text = strings.Replace(text, "for flag --", "for --", 1)
 	text = strings.Replace(text, "flag provided but not defined: ", "unknown flag ", 1)
 	return errors.New(text)
+}
+
+// reset gives a flag its default back.
+func reset(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }
+
+// hint replaces the flag package's "parse error" by how to write the value.
+func hint(f *flag.Flag, text string) string {
+	getter, ok := f.Value.(flag.Getter)
+	if text != "parse error" || !ok {
+		return text
+	}
+	switch getter.Get().(type) {
+	case time.Duration:
+		return "write it like 500ms, 10s or 24h"
+	case bool:
+		return "write true or false"
+	}
+	return text
 }
 
 // A Row describes one flag for a help text or a reference table.

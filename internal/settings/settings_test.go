@@ -98,3 +98,14 @@ func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
 		}
 	}
 }
+
+func TestBadValueSaysHowToWriteItAndLeavesTheDefault(t *testing.T) {
+	fs, _, d := newSet()
+	bad := Parse(fs, []string{"--sync-interval", "often"}, func(string) (string, bool) { return "", false })
+	if len(bad) != 1 || bad[0].Error() != `invalid value "often" for --sync-interval: write it like 500ms, 10s or 24h` {
+		t.Errorf("errors: %v", bad)
+	}
+	if *d != time.Second {
+		t.Errorf("the value is %s, want the default", d)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
@@ -40,6 +41,10 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Shipper, err
 	store, err := segment.Open(cfg.Dest, cfg.Segment, reg, log)
 	if err != nil {
 		return nil, fmt.Errorf("open destination: %w", err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
+		log.Warn("the destination is on a tmpfs: what is persisted there is gone with the node", "dest", cfg.Dest)
 	}
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	s := &Shipper{cfg: cfg, log: log, store: store, view: &view{}}
