@@ -115,6 +115,10 @@ func (w *writer) ship(ctx context.Context) error {
 		case <-w.link.queue.Ready():
 		case <-timer.C:
 		case <-idle.C:
+			if w.pending == 0 && w.link.queue.Bytes() == 0 {
+				// What failed to be written may be gone from the source.
+				w.link.setFailure(nil, time.Time{})
+			}
 			w.maintain()
 		case <-w.link.flush:
 			if err := w.drain(ctx); err != nil {
