@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +26,7 @@ import (
 // Whatever follows is what an earlier, longer state left.
 const (
 	slotHeader   = "ullage-checkpoint 1 %d %64s\n"
-	slotMaxBytes = 4 << 20 // more is no checkpoint of ours: 4,096 files take 1 MiB
+	slotMaxBytes = 32 << 20 // more is no checkpoint of ours: 4,096 files take 1 to 4 MiB
 	slotReserve  = 32 << 10
 )
 
@@ -79,7 +80,23 @@ func (c *checkpoint) attach(dir *os.File) {
 		}
 		c.slots[i], c.size[i] = nil, 0
 	}
-	c.dir = dir
+	if c.dir != nil {
+		c.dir.Close()
+		c.dir = nil
+	}
+	if dir == nil {
+		return
+	}
+	// A descriptor of its own: it stays good where the source moves away.
+	if fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+		c.dir = os.NewFile(uintptr(fd), dir.Name())
+	}
+}
+
+// removed reports whether the directory was deleted, and the slots with it.
+func (c *checkpoint) removed() bool {
+	var st unix.Stat_t
+	return c.dir == nil || unix.Fstat(int(c.dir.Fd()), &st) == nil && st.Nlink == 0
 }
 
 // load returns the newest valid state. ok is false when there is none; invalid
@@ -180,21 +197,23 @@ var errNoRoom = errors.New("the source has no room for the checkpoint")
 func (c *checkpoint) save(st state) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dir == nil {
-		// There is no source to come back to: it was removed, and the files
-		// that are still held have no names.
+	if c.removed() {
+		// No stale slot is left either: a restart lets the segments decide.
 		return nil
 	}
 	st.Seq = c.seq + 1
-	body, err := json.Marshal(st)
-	if err != nil {
+	var encoded bytes.Buffer
+	enc := json.NewEncoder(&encoded)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(st); err != nil {
 		return fmt.Errorf("encode checkpoint: %w", err)
 	}
+	body := encoded.Bytes()
 	c.buf.Reset()
 	fmt.Fprintf(&c.buf, slotHeader, len(body), hex.EncodeToString(c.sum(body)))
 	c.buf.Write(body)
 	slot := int(st.Seq % 2)
-	err = c.reserve(slot, int64(c.buf.Len()))
+	err := c.reserve(slot, int64(c.buf.Len()))
 	if errors.Is(err, unix.ENOSPC) {
 		c.drop()
 		if err = c.reserve(slot, int64(c.buf.Len())); errors.Is(err, unix.ENOSPC) {
@@ -260,7 +279,7 @@ func (c *checkpoint) reserve(slot int, n int64) error {
 func (c *checkpoint) displace(name string) {
 	dir := int(c.dir.Fd())
 	if unix.Unlinkat(dir, name, 0) != nil && unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) != nil {
-		_ = unix.Renameat(dir, name, dir, fmt.Sprintf("displaced-%s-%d", name, c.seq))
+		_ = unix.Renameat(dir, name, dir, fmt.Sprintf("displaced-%s-%d", name, time.Now().UnixNano()))
 	}
 }
 

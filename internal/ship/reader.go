@@ -245,8 +245,7 @@ func (r *reader) show() {
 // tick is the slow poll.
 func (r *reader) tick() {
 	if r.src.Opened() && r.src.Gone() {
-		r.log.Warn("the source directory is another one or gone; files of the old one are read to their end", "source", r.cfg.Tail.Source)
-		r.check.attach(nil)
+		r.log.Warn("the source directory, or .ullage in it, is another one or gone; files of the old one are read to their end", "source", r.cfg.Tail.Source)
 		r.src.CloseDir()
 	}
 	if !r.src.Opened() {

@@ -24,7 +24,6 @@ func (s *Shipper) restore(ctx context.Context) error {
 	if _, err := s.src.Scan(); err != nil {
 		return fmt.Errorf("find where the last run ended: %w", err)
 	}
-	s.src.Forget()
 	s.view.update(s.src)
 	ends, err := s.placeStreams(ctx, ok)
 	if err != nil {
@@ -34,7 +33,7 @@ func (s *Shipper) restore(ctx context.Context) error {
 	for name, end := range ends {
 		aligned, err := s.src.Align(name, end)
 		if err != nil {
-			return fmt.Errorf("find where the last run ended: %w", err)
+			s.log.Warn("cannot search the source for where a stream ended", "stream", name, "error", err)
 		}
 		if aligned {
 			found++
@@ -83,7 +82,8 @@ func (s *Shipper) placeStreams(ctx context.Context, checkpointed bool) (map[stri
 
 func (s *Shipper) placeStream(name string) (end []byte, recovered bool, err error) {
 	seg := s.store.Stream(name)
-	if mark, ok := s.ledger.markOf(name); ok {
+	// What cannot be read again must not be cut off.
+	if mark, ok := s.ledger.markOf(name); ok && !s.src.Unheld(name) {
 		err := seg.Resume(mark, cutBound(s.cfg, int64(s.cfg.SyncBytes)))
 		if !errors.Is(err, segment.ErrMark) {
 			return nil, false, err

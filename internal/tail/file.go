@@ -2,6 +2,7 @@ package tail
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
@@ -154,17 +155,26 @@ func (f *File) holds(p Position) bool {
 // moveTo sets all positions of the file to p, which it holds.
 func (f *File) moveTo(p Position) error {
 	n, err := unix.Pread(f.fd, f.seen[:p.CheckLen], p.Offset-int64(p.CheckLen))
-	if err != nil || n != p.CheckLen {
-		return fmt.Errorf("read the bytes before offset %d of %q: %d of %d: %w", p.Offset, f.name, n, p.CheckLen, err)
+	if err != nil {
+		return fmt.Errorf("read the bytes before offset %d of %q: %w", p.Offset, f.name, err)
 	}
-	f.seenLen = n
+	if n != p.CheckLen {
+		return fmt.Errorf("read the bytes before offset %d of %q: %w", p.Offset, f.name, errRewritten)
+	}
+	f.seenLen, f.solid = n, 0
 	f.read, f.queued, f.committed, f.counted = p, p, p, p.Offset
 	f.ended = p.Offset > 0 && !p.Open && n > 0 && f.seen[n-1] != '\n'
 	return nil
 }
 
+// errRewritten says that a file does not hold a position any more.
+var errRewritten = errors.New("it was truncated and written again")
+
 // rewind goes back to what is committed.
 func (f *File) rewind() error {
+	if !f.holds(f.committed) {
+		return fmt.Errorf("rewind %q: %w", f.name, errRewritten)
+	}
 	counted := f.counted
 	err := f.moveTo(f.committed)
 	f.counted = counted

@@ -98,7 +98,11 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 	}
 	if rewritten {
 		s.metrics.truncations.Inc()
-		s.log.Warn("a source file was truncated in place, reading it from its beginning; what was unread is gone", "file", f.name, "stream", f.stream.name, "position", f.read.Offset)
+		if now := s.now(); now.Sub(s.truncationTold) > time.Minute {
+			s.truncationTold = now
+			s.log.Warn("a source file was truncated in place, reading it from its beginning; what was unread is gone (others within a minute are only counted)",
+				"file", f.name, "stream", f.stream.name, "position", f.read.Offset)
+		}
 		f.restart()
 		return s.fill(f, area)
 	}
@@ -208,6 +212,9 @@ func (s *Source) cutHole(f *File, area []byte, n int) (int, Chunk, bool, error) 
 		return 0, Chunk{}, false, err
 	}
 	f.solid = hole
+	if hole <= start {
+		return 0, Chunk{}, true, nil // it was punched just now: the next read sees that
+	}
 	if hole >= start+int64(n) {
 		return 0, Chunk{}, false, nil
 	}

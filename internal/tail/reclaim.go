@@ -65,6 +65,7 @@ func (s *Source) Committed(c Chunk) {
 func (s *Source) Rewind() {
 	for _, f := range s.files {
 		if err := f.rewind(); err != nil {
+			s.metrics.truncations.Inc()
 			s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
 			f.restart()
 		}
@@ -123,6 +124,13 @@ func (s *Source) punch(f *File) {
 		defer unix.Close(fd)
 		for err == nil && f.reclaimed < end {
 			// In batches, since a punch and the JVM's write wait for each other.
+			// What is a hole already, of whatever size, costs one call.
+			var data int64
+			if data, err = f.nextData(f.reclaimed); err != nil || data >= end {
+				f.reclaimed = end
+				break
+			}
+			f.reclaimed = data &^ (pageSize - 1)
 			n := min(end-f.reclaimed, blockBytes)
 			if err = unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, f.reclaimed, n); err == nil {
 				f.reclaimed += n
@@ -150,6 +158,10 @@ func (s *Source) finish(f *File) (gone bool) {
 		return false
 	}
 	if links == 0 || f.name == "" && !s.stale {
+		if links > 0 && len(s.saved) < maxFiles {
+			// It may come back under a name that matches.
+			s.saved[f.id] = Saved{Stream: f.stream.name, Position: f.committed}
+		}
 		s.forget(f)
 		return true
 	}

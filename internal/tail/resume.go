@@ -17,9 +17,9 @@ type Saved struct {
 // that does not hold its position is read from its beginning.
 func (s *Source) Restore(files map[Identity]Saved) { s.saved = files }
 
-// Forget drops what Restore gave, after the first Scan: the files that it did
-// not find are gone.
-func (s *Source) Forget() { s.saved = nil }
+// Unheld reports whether a file of the stream did not hold its position. Then
+// the source cannot supply again what a checkpoint takes for uncommitted.
+func (s *Source) Unheld(stream string) bool { return s.unheld[stream] }
 
 // restore moves a file that was just opened to its saved position.
 func (s *Source) restore(f *File) {
@@ -30,11 +30,13 @@ func (s *Source) restore(f *File) {
 	if !ok {
 		return
 	}
+	delete(s.saved, f.id)
 	if f.holds(saved.Position) {
 		if err := f.moveTo(saved.Position); err == nil {
 			return
 		}
 	}
+	s.unheld[saved.Stream] = true
 	s.metrics.truncations.Inc()
 	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
 	f.restart()
@@ -80,10 +82,13 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 		}
 		for _, older := range st.files[:i] {
 			if err := older.skipTo(older.size); err != nil {
-				return false, err
+				older.restart() // truncated just now
 			}
 		}
-		return true, f.skipTo(offset)
+		if err := f.skipTo(offset); err != nil {
+			f.restart()
+		}
+		return true, nil
 	}
 	return false, nil
 }
@@ -94,8 +99,11 @@ func (f *File) skipTo(offset int64) error {
 	f.read.Offset = offset
 	k := checkSpan(offset)
 	n, err := unix.Pread(f.fd, f.seen[:k], offset-int64(k))
-	if err != nil || n != k {
-		return fmt.Errorf("read the bytes before offset %d of %q: %d of %d: %w", offset, f.name, n, k, err)
+	if err != nil {
+		return fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, err)
+	}
+	if n != k {
+		return fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, errRewritten)
 	}
 	f.seenLen = k
 	f.setCheck()
@@ -113,6 +121,12 @@ func (f *File) findEnd(end []byte) (offset int64, found bool, err error) {
 	buf := make([]byte, len(end)+blockBytes)
 	kept := 0
 	for at := start; ; {
+		if data, err := f.nextData(at); err == nil && data > at {
+			at, kept = data, 0 // over a hole
+		}
+		if at >= f.size && at > start {
+			return offset, found, nil // as it was when the search began: it may grow for ever
+		}
 		n, err := unix.Pread(f.fd, buf[kept:], at)
 		if err != nil {
 			return 0, false, fmt.Errorf("search %q: %w", f.name, err)

@@ -22,7 +22,6 @@ func (r *rig) restart() {
 	r.open()
 	r.src.Restore(saved)
 	r.src.Scan()
-	r.src.Forget()
 }
 
 func TestRestartGoesOnBehindWhatIsCommitted(t *testing.T) {

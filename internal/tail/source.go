@@ -46,12 +46,14 @@ type Source struct {
 	active  []*Stream // have a dirty file, in the order of their turns
 	renamed []*Stream // have a file with a new name, during a scan
 
-	saved     map[Identity]Saved // positions of a checkpoint, until Forget
-	ignored   map[string]int     // entries that the last scan left alone, by reason
-	warned    map[string]bool    // what was logged once
-	stale     bool               // a scan is due
-	scanAfter time.Time          // but not before
-	draining  bool
+	saved          map[Identity]Saved // positions of files that are not held, from a checkpoint or from before
+	truncationTold time.Time          // when a truncation was last logged
+	unheld         map[string]bool    // streams with a file that did not hold its position
+	ignored        map[string]int     // entries that the last scan left alone, by reason
+	warned         map[string]bool    // what was logged once
+	stale          bool               // a scan is due
+	scanAfter      time.Time          // but not before
+	draining       bool
 }
 
 // New returns a Source for a valid cfg that has opened nothing yet.
@@ -64,6 +66,8 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		files:   map[Identity]*File{},
 		names:   map[string]*File{},
 		streams: map[string]*Stream{},
+		unheld:  map[string]bool{},
+		saved:   map[Identity]Saved{},
 		labels:  map[string]bool{},
 		ignored: map[string]int{},
 		warned:  map[string]bool{},
@@ -101,7 +105,17 @@ func openState(dir *os.File) (*os.File, error) {
 		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
 			path, os.Geteuid(), os.Getegid(), err)
 	}
-	fd, err := unix.Openat(int(dir.Fd()), StateDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	open := func() (int, error) {
+		return unix.Openat(int(dir.Fd()), StateDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
+	fd, err := open()
+	if err == unix.ENOTDIR || err == unix.ELOOP {
+		// Something else has our name: it goes.
+		_ = unix.Unlinkat(int(dir.Fd()), StateDir, 0)
+		if err = unix.Mkdirat(int(dir.Fd()), StateDir, 0o700); err == nil {
+			fd, err = open()
+		}
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open state directory", Path: path, Err: err}
 	}
@@ -189,8 +203,8 @@ func (s *Source) Drain() {
 	s.lookAgain()
 }
 
-// Gone reports whether the directory that is open is no longer the one that
-// the path names. The caller then closes it and opens the new one; the files
+// Gone reports whether the directory that is open, or StateDir in it, is no
+// longer the one that the path names. The caller then closes it and opens the new one; the files
 // of the old one stay held until they are finished.
 func (s *Source) Gone() bool {
 	if s.dir == nil {
@@ -198,7 +212,12 @@ func (s *Source) Gone() bool {
 	}
 	was, err1 := s.dir.Stat()
 	is, err2 := os.Stat(s.cfg.Source)
-	return err1 != nil || err2 != nil || !os.SameFile(was, is)
+	if err1 != nil || err2 != nil || !os.SameFile(was, is) {
+		return true
+	}
+	own, err1 := s.state.Stat()
+	named, err2 := os.Lstat(filepath.Join(s.cfg.Source, StateDir))
+	return err1 != nil || err2 != nil || !os.SameFile(own, named)
 }
 
 // CloseDir closes the directory and the watcher, not the files.
