@@ -245,6 +245,12 @@ func (r *rig) turnsRed(kind, reason string) {
 func (r *rig) turnsGreen() {
 	r.Helper()
 	begun := time.Now()
+	defer func() {
+		if r.Failed() {
+			_, body, _ := r.side.Get("/readyz")
+			r.Logf("/readyz: %s\nit said:\n%s", body, r.side.Stderr())
+		}
+	}()
 	lab.Eventually(r, patience, "/readyz is green", func() bool {
 		status, _, err := r.side.Get("/readyz")
 		return err == nil && status == 200
