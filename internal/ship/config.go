@@ -23,6 +23,10 @@ type Config struct {
 	SyncInterval time.Duration // longest time from reading a line to its commit
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
 	DrainTimeout time.Duration // from the end of Run's context to its return
+
+	// OnCaughtUp is told whenever everything that is known to be in the source
+	// has been read. It must not block. Nil: nobody asks. Not a flag.
+	OnCaughtUp func()
 }
 
 // DefaultConfig returns the documented defaults.

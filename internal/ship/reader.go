@@ -148,6 +148,9 @@ func (r *reader) round() {
 		}
 		n, c, ok := r.src.Next(area)
 		if !ok {
+			if r.cfg.OnCaughtUp != nil {
+				r.cfg.OnCaughtUp()
+			}
 			return
 		}
 		r.link.queue.Push(n, c)

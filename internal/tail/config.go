@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Mode says how the memory of committed bytes is given back.
@@ -41,6 +43,11 @@ type Config struct {
 	// pieces. The area given to [Source.Next] must be larger by at least one
 	// byte. Not a flag.
 	LineLimit int
+
+	// OnLine is shown each new line, without its newline, as it is read; of
+	// one that is handed on in pieces, the first. It must not keep the line,
+	// and it must not block. Nil: nobody looks. Not a flag.
+	OnLine func(line []byte, class ul.Class)
 }
 
 // DefaultConfig returns the documented defaults.

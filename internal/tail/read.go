@@ -116,7 +116,7 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 // take hands on data, which lies at the read position.
 func (s *Source) take(f *File, data []byte) (int, Chunk, error) {
 	first := f.read.Offset >= f.counted
-	lines, dropped := s.classify(f, data)
+	lines, dropped := s.classify(f, data, first)
 	f.advance(data)
 	f.read.Open = data[len(data)-1] != '\n'
 	f.ended = false
@@ -148,9 +148,14 @@ func (s *Source) chunk(f *File, lines [ul.NumLevels]uint32, dropped uint64, sour
 	return Chunk{File: f, End: f.read, Lines: lines, Read: s.now(), epoch: f.epoch}
 }
 
-// classify counts the lines that end in data by level. A line that was begun
-// in an earlier piece has the level of its beginning.
-func (s *Source) classify(f *File, data []byte) (lines [ul.NumLevels]uint32, dropped uint64) {
+// classify counts the lines that end in data by level, and shows them, if this
+// is the first time, to whoever wants to see lines. A line that was begun in an
+// earlier piece has the level of its beginning, and was shown then.
+func (s *Source) classify(f *File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64) {
+	show := s.cfg.OnLine
+	if !first {
+		show = nil
+	}
 	open := f.read.Open
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n')
@@ -162,6 +167,9 @@ func (s *Source) classify(f *File, data []byte) (lines [ul.NumLevels]uint32, dro
 		if !open {
 			class := f.stream.class.Classify(line)
 			level, dropped = class.Level, dropped+class.Dropped
+			if show != nil {
+				show(line, class)
+			}
 		}
 		if end < 0 {
 			f.openLevel = level
@@ -185,7 +193,7 @@ func (s *Source) takeRest(f *File, area []byte, n int) (int, Chunk, error) {
 	}
 	first := f.read.Offset >= f.counted && !f.endCounted
 	area[n] = '\n'
-	lines, dropped := s.classify(f, area[:n+1])
+	lines, dropped := s.classify(f, area[:n+1], first)
 	if n > 0 {
 		f.advance(area[:n])
 	}
