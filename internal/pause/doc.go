@@ -1,0 +1,73 @@
+// Package pause reads pauses out of the lines of the JVM's Unified Logging (UL,
+// -Xlog): how long the collector or a safepoint stopped the application, and
+// whether a pause seems to have waited for something other than a CPU.
+//
+// [Parse] reads one line and remembers nothing. Most lines are ruled out by their
+// last bytes, so that it can be called for every line of a busy log.
+//
+// # What is read
+//
+// Three forms of message, all of them logged at level info. NAME and OP become
+// [Event.Name]:
+//
+//	GC(n) Pause NAME 24M->5M(64M) 2.345ms         [Pause]
+//	GC(n) Pause NAME 2.345ms                      [Pause]
+//	GC(n) y: Pause NAME 2.345ms                   [Pause]; y, Y or O is the generation
+//	GC(n) User=0.01s Sys=0.00s Real=0.02s         [CPU]
+//	Safepoint "OP", Time since last: 5 ns, ...    [Safepoint]
+//
+// They are from logs of JDK 17.0.15 and 25.0.3, with every collector of these at
+// level trace:
+//
+//	collector    Pause      CPU     pauses are called
+//	Serial       gc         gc,cpu  Young (Allocation Failure), Full (System.gc())
+//	Parallel     gc         gc,cpu  the same, and Full (Ergonomics) on 17
+//	G1           gc         gc,cpu  Young (Normal) (G1 Evacuation Pause), Remark, Cleanup, Full (...)
+//	ZGC          gc,phases  none    Mark Start, Mark End, Relocate Start; on 25 with a
+//	                                generation, and Mark Start (Major)
+//	Shenandoah   gc         none    Init Mark (unload classes), Final Mark (Young),
+//	                                Init Update Refs, Degenerated GC (Mark), Full, ...
+//	Epsilon      none       none
+//
+// What follows the operation in a safepoint's line, up to Total, may be any list of
+// durations that has Reaching and At. It differs:
+//
+//	JDK 17   Reaching safepoint, Cleanup, At safepoint, Total
+//	JDK 21   Reaching safepoint, Cleanup, At safepoint, Leaving safepoint, Total
+//	JDK 25   Reaching safepoint, At safepoint, Leaving safepoint, Total, then
+//	         "Threads: 0 runnable, 12 total"
+//
+// (JDK 21 from others' published logs.) The parts add up to the total. The names
+// and their wording change from release to release, so that nothing depends on
+// them. The durations are exact: HotSpot's digits, without any rounding.
+//
+// # Which line counts
+//
+// Each pause of a collector is one Pause event, on the line that it ends with. The
+// line that announces it (gc,start, or gc,phases,start) has no duration and is
+// no event, nor is any phase within it, concurrent work, or a line of gc,stats.
+// A collection has as many Pause events as it had pauses: one in Serial and
+// Parallel; none to several in the others, all with the same number.
+//
+// A pause is seen from up to three sides, which must not be added up: the Pause, its
+// CPU times right behind it, and the Safepoint around it, which is a little longer
+// and which also covers operations other than a collection. One safepoint may
+// hold two collections, Young and then Full.
+//
+// A thread that ZGC makes wait for memory ("Allocation Stall (main) 5.811ms") stops
+// alone. That is no pause of the application, and no event.
+//
+// # Ambiguities
+//
+// The decorations are read as package ul does; any of them may be missing, also all.
+// Where tags are shown, the first of them must be gc, or safepoint, and a
+// continuation line is never an event. Without tags, a message of another logger that
+// has exactly one of the forms is an event: nothing in its text is different.
+//
+// A line that a full disk cut, and that another one is glued to, gives an event that
+// happened or none: no name has a square bracket or a second "GC(" in it. With
+// decorators "none", the end of another message may be taken for that of a pause.
+//
+// Bytes prove nothing about their author. Whoever can write to the file can
+// write an event of any kind and length.
+package pause

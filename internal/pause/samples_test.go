@@ -1,0 +1,159 @@
+package pause
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sample returns the lines of one excerpt of a real JVM's log.
+func sample(t testing.TB, name string) [][]byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+}
+
+// samples says how many events of each kind every excerpt holds.
+var samples = []struct {
+	name                    string
+	pauses, safepoints, cpu int
+}{
+	{"all-decorators-jdk17.log", 3, 2, 3},
+	{"all-decorators-jdk25.log", 3, 2, 3},
+	{"debug-g1-jdk17.log", 1, 1, 1},
+	{"debug-g1-jdk25.log", 1, 1, 1},
+	{"epsilon-jdk17.log", 0, 0, 0},
+	{"epsilon-jdk25.log", 0, 0, 0},
+	{"g1-jdk17.log", 12, 13, 12},
+	{"g1-jdk25.log", 11, 11, 11},
+	{"no-decorators-jdk17.log", 3, 2, 3},
+	{"no-decorators-jdk25.log", 3, 2, 3},
+	{"parallel-jdk17.log", 5, 5, 5},
+	{"parallel-jdk25.log", 3, 4, 3},
+	{"serial-jdk17.log", 3, 4, 3},
+	{"serial-jdk25.log", 3, 4, 3},
+	{"shenandoah-generational-jdk25.log", 17, 17, 0},
+	{"shenandoah-iu-jdk17.log", 14, 15, 0},
+	{"shenandoah-jdk17.log", 12, 13, 0},
+	{"shenandoah-jdk25.log", 10, 10, 0},
+	{"shenandoah-passive-jdk17.log", 2, 3, 0},
+	{"shenandoah-passive-jdk25.log", 2, 3, 0},
+	{"z-jdk17.log", 3, 4, 0},
+	{"z-jdk25.log", 16, 18, 0},
+}
+
+// What HotSpot prints, as regular expressions: a second reader, to compare with.
+const prefixForm = `^(?:(?:\[[^\]]*\])+ )?`
+
+var (
+	pauseForm     = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:[yYO]: )?Pause (.+?)(?: \d+M->\d+M\(\d+M\))? (\d+\.\d{3}ms)$`)
+	cpuForm       = regexp.MustCompile(prefixForm + `GC\((\d+)\) User=(\S+) Sys=(\S+) Real=(\S+)$`)
+	safepointForm = regexp.MustCompile(prefixForm + `Safepoint "(\w+)", Time since last: \d+ ns, Reaching safepoint: (\d+ ns), ` +
+		`(?:Cleanup: (\d+ ns), )?At safepoint: (\d+ ns), (?:Leaving safepoint: (\d+ ns), )?Total: (\d+ ns)(?:, Threads: \d+ runnable, \d+ total)?$`)
+	startForm = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:[yYO]: )?Pause .*$`) // or ended, with a duration
+)
+
+func reread(line []byte) (e Event, ok bool) {
+	if m := pauseForm.FindSubmatch(line); m != nil {
+		return Event{Kind: Pause, GC: number(m[1]), Name: m[2], Duration: duration(m[3])}, true
+	}
+	if m := cpuForm.FindSubmatch(line); m != nil {
+		e = Event{Kind: CPU, GC: number(m[1]), User: duration(m[2]), Sys: duration(m[3]), Real: duration(m[4])}
+		e.Duration = e.Real
+		return e, true
+	}
+	if m := safepointForm.FindSubmatch(line); m != nil {
+		return Event{Kind: Safepoint, GC: -1, Name: m[1], Reaching: duration(m[2]), Cleanup: duration(m[3]), At: duration(m[4]),
+			Leaving: duration(m[5]), Duration: duration(m[6])}, true
+	}
+	return e, false
+}
+
+func number(text []byte) int64 {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// duration reads what a form matched; what the JDK does not print is 0.
+func duration(text []byte) time.Duration {
+	if text == nil {
+		return 0
+	}
+	d, err := time.ParseDuration(string(bytes.ReplaceAll(text, []byte(" "), nil)))
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
+	for _, s := range samples {
+		var kinds [CPU + 1]int
+		for _, line := range sample(t, s.name) {
+			e, ok := Parse(line)
+			want, wanted := reread(line)
+			if diff := cmp.Diff(want, e); ok != wanted || diff != "" {
+				t.Errorf("%s: %s: %v\n%s", s.name, line, ok, diff)
+			}
+			kinds[e.Kind]++
+			if e.Kind == Safepoint && e.Reaching+e.Cleanup+e.At+e.Leaving != e.Duration {
+				t.Errorf("%s: the parts are not the total: %s", s.name, line)
+			}
+		}
+		if kinds[Pause] != s.pauses || kinds[Safepoint] != s.safepoints || kinds[CPU] != s.cpu {
+			t.Errorf("%s: %d pauses, %d safepoints, %d cpu; want %d, %d, %d", s.name,
+				kinds[Pause], kinds[Safepoint], kinds[CPU], s.pauses, s.safepoints, s.cpu)
+		}
+	}
+}
+
+// Each pause is announced by one line, and summed up by one of gc,cpu where the
+// collector logs that. So a collection has as many of these as it has pauses.
+func TestEachPauseOfACollectionCountsOnce(t *testing.T) {
+	for _, s := range samples {
+		started, paused, measured := map[int64]int{}, map[int64]int{}, map[int64]int{}
+		for _, line := range sample(t, s.name) {
+			if m := startForm.FindSubmatch(line); m != nil && !pauseForm.Match(line) {
+				started[number(m[1])]++
+			}
+			switch e, _ := Parse(line); e.Kind {
+			case Pause:
+				paused[e.GC]++
+			case CPU:
+				measured[e.GC]++
+			}
+		}
+		if diff := cmp.Diff(started, paused); diff != "" {
+			t.Errorf("%s: pauses started and ended by collection:\n%s", s.name, diff)
+		}
+		if diff := cmp.Diff(paused, measured); len(measured) > 0 && diff != "" {
+			t.Errorf("%s: pauses and CPU times by collection:\n%s", s.name, diff)
+		}
+	}
+}
+
+// The JVM wrote the same records to two outputs.
+func TestDecorationsChangeNothing(t *testing.T) {
+	for _, jdk := range []string{"jdk17.log", "jdk25.log"} {
+		bare := sample(t, "no-decorators-"+jdk)
+		for i, line := range sample(t, "all-decorators-"+jdk) {
+			e, _ := Parse(line)
+			want, _ := Parse(bare[i])
+			if diff := cmp.Diff(want, e); diff != "" {
+				t.Errorf("%s: %s", line, diff)
+			}
+		}
+	}
+}
