@@ -1,0 +1,229 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// JVM is one run of one JVM, as [Client.Find] found it. The zero value is none.
+type JVM struct {
+	// ID identifies the run. A restart of our own process leaves it as it is,
+	// a restart of the JVM does not: "boot-id/pid/starttime" for a process,
+	// "dev:ino:btime" for a socket alone.
+	ID  string
+	PID int // in its own namespace
+
+	host     int    // the process as we see it; 0 if there is a socket only
+	start    uint64 // of the process, in clock ticks since boot
+	socket   inode  // as Find saw it; zero if there was none
+	uid, gid uint32 // of the process, or of the socket
+}
+
+// String returns "pid 1", or "pid 4711 (1 in its container)".
+func (j JVM) String() string {
+	if j.host != 0 && j.host != j.PID {
+		return fmt.Sprintf("pid %d (%d in its container)", j.host, j.PID)
+	}
+	return fmt.Sprintf("pid %d", j.PID)
+}
+
+// Client finds JVMs and runs commands in them. Its methods may be called by
+// several goroutines, but not for the same JVM at once. No goroutine that it
+// starts outlives a call.
+type Client struct {
+	cfg    Config
+	source string
+
+	mu     sync.Mutex
+	inVain map[string]time.Time // when attaching to a JVM was last in vain, by ID
+
+	scan     sync.Mutex
+	verdicts map[int]verdict // of the processes that the last Find saw
+}
+
+// New returns a Client for a valid cfg. The JVMs that matter are those whose
+// log files are in the directory source, which need not exist yet.
+func New(cfg Config, source string) *Client {
+	return &Client{cfg: cfg, source: source, inVain: map[string]time.Time{}, verdicts: map[int]verdict{}}
+}
+
+// Run runs one command in a JVM and returns what it answered to [List].
+// Success of any other command is an empty answer, and a text an error of kind
+// Refused. Every error is an [*Error]; when the caller's context has ended, it
+// wraps the context's error. A JVM that does not listen yet is asked to, if it
+// is a process that we see.
+func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
+	if cmd == (Command{}) {
+		return "", &Error{Kind: OtherError, JVM: j.String(), Text: "no command to run"}
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errOverdue)
+	defer cancel()
+	reply, err := c.ask(limited, j, request(cmd))
+	if err != nil {
+		return "", classify(ctx, j, err)
+	}
+	status, body, err := parseReply(reply)
+	if err != nil {
+		return "", &Error{Kind: BadReply, JVM: j.String(), Text: "this is no JVM's reply", Err: err}
+	}
+	if status == 0 && (body == "" || cmd == List()) {
+		return body, nil
+	}
+	e := &Error{Kind: Refused, JVM: j.String(), Text: body[:min(len(body), maxText)]}
+	if status == badVersion || strings.Contains(body, "Unknown diagnostic command") {
+		e.Kind = TooOld
+	}
+	if status != 0 {
+		e.Err = fmt.Errorf("status %d", status)
+	}
+	return "", e
+}
+
+// ask connects to the JVM, makes sure that it is the one, and returns its
+// reply.
+func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error) {
+	s, err := c.open(j)
+	var conn *conn
+	var stale inode
+	if err == nil {
+		defer s.close()
+		stale = s.id
+		grace := refusedFor
+		if _, ok := c.lastInVain(j); ok {
+			grace = 0
+		}
+		conn, err = s.dial(ctx, grace)
+		if j.host == 0 && errors.Is(err, unix.ECONNREFUSED) {
+			c.wasInVain(j)
+		}
+	}
+	if j.host != 0 && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)) {
+		conn, err = c.summon(ctx, j, stale)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := j.mustBe(conn.peer); err != nil {
+		return nil, err
+	}
+	if !c.Alive(j) {
+		return nil, unix.ESRCH
+	}
+	reply, err := exchange(ctx, conn.File, request)
+	if errors.Is(err, errClosed) {
+		err = c.explainClosed(j, err)
+	}
+	return reply, err
+}
+
+// open looks at the JVM's socket. Where there is none, the error is ENOENT.
+func (c *Client) open(j JVM) (*socket, error) {
+	s, err := j.openSocket(c.cfg.Tmp)
+	var e *Error
+	if errors.As(err, &e) {
+		e.JVM = j.String()
+	}
+	if err == nil && j.host == 0 && s.id != j.socket {
+		s.close()
+		return nil, &Error{Kind: NoJVM, JVM: j.String(), Text: "it has ended, and another has taken its place"}
+	}
+	return s, err
+}
+
+// mustBe checks who is behind the socket before anything is sent: the name of
+// the socket proves nothing.
+func (j JVM) mustBe(peer unix.Ucred) error {
+	text := ""
+	kind := NotPermitted
+	switch {
+	case peer.Uid != j.uid:
+		text = fmt.Sprintf("uid %d listens on the attach socket of uid %d: not talking to it", peer.Uid, j.uid)
+	case os.Geteuid() != 0 && (int(peer.Uid) != os.Geteuid() || int(peer.Gid) != os.Getegid()):
+		// HotSpot would close the connection without a word.
+		text = whoMay(peer.Uid, peer.Gid)
+	case j.host != 0 && int(peer.Pid) != j.host:
+		kind = OtherError
+		text = fmt.Sprintf("its attach socket is that of pid %d: two JVMs share one /tmp, give each container its own", peer.Pid)
+	default:
+		return nil
+	}
+	return &Error{Kind: kind, JVM: j.String(), Text: text}
+}
+
+// explainClosed tells why there was no reply.
+func (c *Client) explainClosed(j JVM, err error) error {
+	e := &Error{Kind: BadReply, JVM: j.String(), Text: "no reply", Err: err}
+	s, gone := c.open(j)
+	if gone == nil {
+		defer s.close()
+		var again *conn
+		if again, gone = s.connect(); gone == nil {
+			again.Close()
+		}
+	}
+	switch {
+	case errors.Is(gone, unix.ENOENT), errors.Is(gone, unix.ECONNREFUSED), KindOf(gone) == NoJVM, !c.Alive(j):
+		e.Kind, e.Text = NoJVM, "it ended meanwhile"
+	case int(j.uid) != os.Geteuid() || int(j.gid) != os.Getegid():
+		e.Kind, e.Text = NotPermitted, whoMay(j.uid, j.gid)
+	}
+	return e
+}
+
+// Alive reports whether the same run of the JVM is still there, as far as that
+// is seen without connecting: a JVM that was killed leaves its socket behind.
+func (c *Client) Alive(j JVM) bool {
+	if j.host != 0 {
+		start, err := startTime(j.host)
+		return err == nil && start == j.start
+	}
+	var st unix.Statx_t
+	err := statx(unix.AT_FDCWD, filepath.Join(c.cfg.Tmp, socketName(j.PID)), unix.AT_SYMLINK_NOFOLLOW, &st)
+	return err == nil && inodeOf(&st) == j.socket
+}
+
+// Ships reports whether an output of the JVM writes into the source. For a JVM
+// of which there is a socket only, the directory must have the same path there
+// as here.
+func (c *Client) Ships(j JVM, o Output) bool {
+	file := o.File()
+	slash := strings.LastIndexByte(file, '/')
+	if slash < 0 && (file == "" || j.host == 0) {
+		return false
+	}
+	if j.host != 0 {
+		return c.isSource(j, file[:slash+1])
+	}
+	source, err := filepath.Abs(c.source)
+	if err != nil {
+		return false
+	}
+	dir := filepath.Clean(file[:slash+1])
+	if dir == source {
+		return true
+	}
+	source, err = filepath.EvalSymlinks(source)
+	return err == nil && dir == source
+}
+
+// isSource reports whether a directory, as the process names it, is the source.
+func (c *Client) isSource(j JVM, dir string) bool {
+	fd, err := openDirOf(j.host, dir)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var theirs, source unix.Statx_t
+	return statx(fd, "", unix.AT_EMPTY_PATH, &theirs) == nil &&
+		statx(unix.AT_FDCWD, c.source, 0, &source) == nil &&
+		inodeOf(&theirs) == inodeOf(&source) && c.Alive(j)
+}

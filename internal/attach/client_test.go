@@ -1,0 +1,303 @@
+package attach
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// replying is a server that answers each request with a text.
+func replying(text string) func(*testing.T, string) {
+	return answering(func(c net.Conn) { fmt.Fprint(c, text) })
+}
+
+// answering is a server that answers each request, which it checks to the byte.
+func answering(answer func(net.Conn)) func(*testing.T, string) {
+	return func(t *testing.T, tmp string) {
+		l := listen(t, tmp, 1)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				want := "1\x00jcmd\x00VM.log list\x00\x00\x00"
+				got := make([]byte, len(want))
+				if _, err := io.ReadFull(c, got); err == nil && string(got) != want {
+					t.Errorf("request %q, want %q", got, want)
+				} else if err == nil {
+					answer(c)
+				}
+				c.Close()
+			}
+		}()
+		t.Cleanup(func() { l.Close(); <-done })
+	}
+}
+
+// untilClosed waits for the client to hang up, as it must.
+func untilClosed(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }
+
+func flood(c net.Conn) {
+	_, _ = io.WriteString(c, "0\n")
+	block := bytes.Repeat([]byte("x"), 1<<16)
+	for n := 0; n < 1<<30; n += len(block) {
+		if _, err := c.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+func trickle(c net.Conn) {
+	for {
+		if _, err := c.Write([]byte("0")); err != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// neverAccepting is a server with a full backlog.
+func neverAccepting(t *testing.T, tmp string) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := &unix.SockaddrUnix{Name: filepath.Join(tmp, ".java_pid1")}
+	if err := errors.Join(unix.Bind(fd, addr), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	for range 100 {
+		c, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(c) })
+		if err := unix.Connect(c, addr); err == unix.EAGAIN {
+			return
+		}
+	}
+	t.Fatal("the backlog does not get full")
+}
+
+func closingAtOnce(t *testing.T, tmp string) {
+	l := listen(t, tmp, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+}
+
+func TestWhateverIsInTheSocketsPlace(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(t *testing.T, tmp string)
+		want Kind
+	}{
+		{"regular file", func(t *testing.T, tmp string) { put(t, filepath.Join(tmp, ".java_pid1"), "0\n") }, NotASocket},
+		{"FIFO", func(t *testing.T, tmp string) { must(t, unix.Mkfifo(filepath.Join(tmp, ".java_pid1"), 0o666)) }, NotASocket},
+		{"directory", func(t *testing.T, tmp string) { must(t, os.Mkdir(filepath.Join(tmp, ".java_pid1"), 0o777)) }, NotASocket},
+		{"symlink to a socket", func(t *testing.T, tmp string) {
+			other := t.TempDir()
+			replying(listReply)(t, other)
+			must(t, os.Symlink(filepath.Join(other, ".java_pid1"), filepath.Join(tmp, ".java_pid1")))
+		}, NotASocket},
+		{"symlink to nowhere", func(t *testing.T, tmp string) { must(t, os.Symlink("nowhere", filepath.Join(tmp, ".java_pid1"))) }, NotASocket},
+		{"socket of a JVM that was killed", func(t *testing.T, tmp string) { listen(t, tmp, 1).Close() }, NoJVM},
+		{"full backlog", neverAccepting, TimedOut},
+		{"accepted by the kernel only", func(t *testing.T, tmp string) { listen(t, tmp, 1) }, TimedOut},
+		{"no answer", answering(untilClosed), TimedOut},
+		{"one byte at a time", answering(trickle), TimedOut},
+		{"1 GiB", answering(flood), BadReply},
+		{"closed at once", closingAtOnce, BadReply},
+		{"closed after the request", replying(""), BadReply},
+		{"half a status", replying("0"), BadReply},
+		{"no status", replying("\n"), BadReply},
+		{"garbage", replying("\xff\x00HTTP/1.1 400 Bad Request\r\n\r\n"), BadReply},
+		{"status beyond 32 bits", replying("4294967296\n"), BadReply},
+		{"negative status", replying("-1\nno"), Refused},
+		{"version is not known", replying("101\n"), TooOld},
+		{"VM.log is not known", replying("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n"), TooOld},
+		{"list", replying(listReply), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tmp := t.TempDir()
+			c.make(t, tmp)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			started := time.Now()
+			kind, err := tryAll(New(testConfig(tmp), tmp))
+			if kind != c.want {
+				t.Errorf("kind %q, want %q: %v", kind, c.want, err)
+			}
+			if took := time.Since(started); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+			runtime.ReadMemStats(&after)
+			if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+				t.Errorf("allocated %d bytes", used)
+			}
+			if text := fmt.Sprint(err); err != nil && strings.ContainsAny(text, "\n\r\x00") {
+				t.Errorf("control bytes in the error: %q", text)
+			}
+		})
+	}
+}
+
+func TestPathLongerThanASocketAddress(t *testing.T) {
+	tmp := filepath.Join(t.TempDir(), strings.Repeat("long/", 50))
+	must(t, os.MkdirAll(tmp, 0o777))
+	replying(listReply)(t, tmp)
+	c := New(testConfig(tmp), tmp)
+	if text, err := c.Run(t.Context(), one(t, c), List()); err != nil || text != listReply[2:] {
+		t.Fatalf("%q, %v", text, err)
+	}
+}
+
+func TestTextOfAnyCommandButListIsARefusal(t *testing.T) {
+	long := "No tag set matches selection:\n" + strings.Repeat("x", 5000)
+	for _, c := range []struct{ reply, text string }{
+		{"0\n", ""},
+		{"0\nInvalid tag 'x'\n", "Invalid tag 'x'\n"},
+		{"0\n\n", "\n"},
+		{"-1\n", "-"},
+		{"0\n" + long, long[:maxText]},
+	} {
+		tmp := t.TempDir()
+		l := listen(t, tmp, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.ReadFull(conn, make([]byte, len(request(Rotate()))))
+			_, _ = io.WriteString(conn, c.reply)
+			conn.Close()
+		}()
+		client := New(testConfig(tmp), tmp)
+		body, err := client.Run(t.Context(), one(t, client), Rotate())
+		var e *Error
+		switch {
+		case body != "":
+			t.Errorf("%.40q: body %q", c.reply, body)
+		case c.text == "" && err != nil, c.text != "" && (!errors.As(err, &e) || e.Kind != Refused):
+			t.Errorf("%.40q: %v", c.reply, err)
+		case c.text != "" && c.text != "-" && e.Text != c.text:
+			t.Errorf("%.40q: text %q, want %q", c.reply, e.Text, c.text)
+		}
+	}
+}
+
+func TestCancelledContextIsNotATimeout(t *testing.T) {
+	tmp := t.TempDir()
+	answering(untilClosed)(t, tmp)
+	cfg := testConfig(tmp)
+	cfg.Timeout = time.Minute
+	c := New(cfg, tmp)
+	j := one(t, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.Canceled) || KindOf(err) == TimedOut {
+		t.Errorf("cancelled while it waited: %v", err)
+	}
+	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.Canceled) || KindOf(err) == TimedOut {
+		t.Errorf("cancelled before: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.Run(ctx, j, List()); !errors.Is(err, context.DeadlineExceeded) || KindOf(err) != TimedOut {
+		t.Errorf("the caller's time is over: %v", err)
+	}
+}
+
+func TestServerThatIsBusyForAMomentIsWaitedFor(t *testing.T) {
+	tmp := t.TempDir()
+	l := listen(t, tmp, 1)
+	c := New(testConfig(tmp), tmp)
+	j := one(t, c)
+	time.AfterFunc(50*time.Millisecond, func() { serve(l, func(c net.Conn) { _, _ = io.WriteString(c, listReply) }) })
+	if _, err := c.Run(t.Context(), j, List()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStaleSocketIsBelievedAtOnceTheSecondTime(t *testing.T) {
+	tmp := t.TempDir()
+	listen(t, tmp, 1).Close()
+	c := New(testConfig(tmp), tmp)
+	j := one(t, c)
+	for i, want := range []bool{true, false} {
+		started := time.Now()
+		if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
+			t.Fatal(err)
+		}
+		if took := time.Since(started); took > refusedFor != want {
+			t.Errorf("attempt %d took %v", i, took)
+		}
+	}
+}
+
+func TestJVMThatEndsInsteadOfAnswering(t *testing.T) {
+	tmp := t.TempDir()
+	l := listen(t, tmp, 1)
+	c := New(testConfig(tmp), tmp)
+	j := one(t, c)
+	go func() {
+		conn, err := l.Accept()
+		if err == nil {
+			l.Close()
+			conn.Close()
+		}
+	}()
+	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
+		t.Fatal(err)
+	}
+}
+
+func TestNothingIsSentWithoutACommand(t *testing.T) {
+	if _, err := New(testConfig(t.TempDir()), "").Run(t.Context(), JVM{}, Command{}); KindOf(err) != OtherError {
+		t.Fatal(err)
+	}
+}
+
+func TestSeveralJVMsAtOnce(t *testing.T) {
+	tmp := t.TempDir()
+	for pid := 1; pid <= maxFound; pid++ {
+		l := listen(t, tmp, pid)
+		go serve(l, func(c net.Conn) { _, _ = io.WriteString(c, listReply) })
+	}
+	c := New(testConfig(tmp), tmp)
+	jvms, _ := c.Find(t.Context())
+	var all sync.WaitGroup
+	for _, j := range jvms {
+		all.Go(func() {
+			if _, err := c.Run(t.Context(), j, List()); err != nil || !c.Alive(j) {
+				t.Errorf("%v: %v", j, err)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,74 @@
+package attach
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+)
+
+// Mode says how JVMs are found.
+type Mode string
+
+// The modes of --attach.
+const (
+	Auto             Mode = "auto"              // both ways
+	SharedTmp        Mode = "shared-tmp"        // by the sockets in a directory
+	ProcessNamespace Mode = "process-namespace" // among the processes that we see
+	Off              Mode = "off"               // not at all
+)
+
+// Set implements [flag.Value].
+func (m *Mode) Set(text string) error {
+	switch v := Mode(text); v {
+	case Auto, SharedTmp, ProcessNamespace, Off:
+		*m = v
+		return nil
+	}
+	return errors.New("take auto, shared-tmp, process-namespace or off")
+}
+
+func (m *Mode) String() string { return string(*m) }
+
+// Config is what a [Client] can be told.
+type Config struct {
+	Mode Mode
+	Tmp  string // directory with the attach sockets of JVMs that are not seen as processes
+
+	// PID, if not zero, is the only process that is looked at: its number as
+	// we see it, or the one in the name of its socket. Not a flag.
+	PID int
+	// Timeout is for one command, from looking for the socket to the last
+	// byte of the reply. Not a flag.
+	Timeout time.Duration
+}
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config {
+	return Config{Mode: Auto, Tmp: "/tmp", Timeout: 5 * time.Second}
+}
+
+// Flags declares the settings on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.Var(&c.Mode, "attach", "how JVMs are found whose log levels are changed, `MODE`: shared-tmp (by their sockets in --jvm-tmp; start them with\n-XX:+StartAttachListener), process-namespace (among the pod's processes), off, or auto (both)")
+	fs.StringVar(&c.Tmp, "jvm-tmp", c.Tmp, "`DIR` that is the JVM's /tmp, shared with it, where its attach socket is")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	var m Mode
+	if err := m.Set(string(c.Mode)); err != nil {
+		bad = append(bad, fmt.Errorf("--attach %q: %w", c.Mode, err))
+	}
+	if c.Tmp == "" {
+		bad = append(bad, errors.New("--jvm-tmp is empty: name the directory that the JVM has as its /tmp"))
+	}
+	if c.PID < 0 || c.PID > maxPID {
+		bad = append(bad, fmt.Errorf("%d is no process number: take 1 to %d, or 0 for all", c.PID, maxPID))
+	}
+	if c.Timeout <= 0 {
+		bad = append(bad, fmt.Errorf("%v is no time for a command: take 5s", c.Timeout))
+	}
+	return bad
+}

@@ -1,0 +1,223 @@
+package attach
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxFound   = 16     // JVMs, and problems
+	maxEntries = 10_000 // of a directory that are looked at
+)
+
+// finding is what one Find has found so far.
+type finding struct {
+	jvms     []JVM
+	problems []error
+	seen     map[inode]bool // sockets of JVMs that were seen as processes, whether they matter or not
+}
+
+func (f *finding) problem(e *Error) {
+	if len(f.problems) < maxFound {
+		f.problems = append(f.problems, e)
+	}
+}
+
+// Find returns the JVMs that there are now, at most 16, sorted by PID, and
+// what stood in the way of further ones, each an [*Error]. It looks at files
+// only: a JVM that was killed may be among those of which there is a socket
+// alone. In mode auto, a socket of a process that is seen is not a JVM of its
+// own.
+func (c *Client) Find(ctx context.Context) (jvms []JVM, problems []error) {
+	f := finding{seen: map[inode]bool{}}
+	if c.cfg.Mode == Auto || c.cfg.Mode == ProcessNamespace {
+		c.findProcesses(ctx, &f)
+	}
+	if c.cfg.Mode == Auto || c.cfg.Mode == SharedTmp {
+		c.findSockets(&f)
+	}
+	if len(f.jvms) > maxFound {
+		f.problem(&Error{Kind: OtherError, JVM: f.jvms[maxFound].String(),
+			Text: fmt.Sprintf("there are more than %d JVMs: leaving %d alone", maxFound, len(f.jvms)-maxFound)})
+		f.jvms = f.jvms[:maxFound]
+	}
+	if pid := c.cfg.PID; pid != 0 && len(f.jvms)+len(f.problems) == 0 && c.cfg.Mode != Off {
+		f.problem(&Error{Kind: NoJVM, JVM: fmt.Sprintf("pid %d", pid), Text: "no such JVM is seen here"})
+	}
+	if err := ctx.Err(); err != nil {
+		f.problem(&Error{Kind: OtherError, JVM: "processes", Text: "stopped looking", Err: err})
+	}
+	slices.SortFunc(f.jvms, func(a, b JVM) int {
+		if a.PID != b.PID {
+			return a.PID - b.PID
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return f.jvms, f.problems
+}
+
+// findSockets looks for sockets in the shared directory. The newest come
+// first, since JVMs that were killed leave theirs behind.
+func (c *Client) findSockets(f *finding) {
+	pids, err := c.socketPIDs()
+	if err != nil && (c.cfg.Mode != Auto || !errors.Is(err, fs.ErrNotExist)) {
+		kind := OtherError
+		if errors.Is(err, fs.ErrPermission) {
+			kind = NotPermitted
+		}
+		f.problem(&Error{Kind: kind, JVM: c.cfg.Tmp, Text: "look for attach sockets (--jvm-tmp)", Err: err})
+	}
+	var found []JVM
+	for _, pid := range pids {
+		path := filepath.Join(c.cfg.Tmp, socketName(pid))
+		j := JVM{PID: pid}
+		s, err := j.openSocket(c.cfg.Tmp)
+		if err != nil {
+			if !errors.Is(err, unix.ENOENT) {
+				f.problem(problemAt(path, err))
+			}
+			continue
+		}
+		s.close()
+		j.ID, j.socket, j.uid, j.gid = s.id.String(), s.id, s.uid, s.gid
+		if !f.seen[s.id] {
+			found = append(found, j)
+		}
+	}
+	slices.SortFunc(found, func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) })
+	f.jvms = append(f.jvms, found...)
+}
+
+// socketPIDs returns the numbers in the names of what may be sockets.
+func (c *Client) socketPIDs() ([]int, error) {
+	if c.cfg.PID != 0 {
+		return []int{c.cfg.PID}, nil
+	}
+	names, err := list(c.cfg.Tmp)
+	var pids []int
+	if err == errTooMany {
+		// What a container runs is most often its process 1.
+		pids, err = append(pids, 1), fmt.Errorf("%w; looked at some of them, and for that of process 1", err)
+	}
+	for _, name := range names {
+		digits, ok := strings.CutPrefix(name, ".java_pid")
+		pid, bad := parsePID(digits)
+		if ok && bad == nil && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
+}
+
+func socketName(pid int) string { return ".java_pid" + strconv.Itoa(pid) }
+
+// parsePID reads the one way to write a process number.
+func parsePID(digits string) (int, error) {
+	pid, err := strconv.Atoi(digits)
+	if err != nil || pid < 1 || pid > maxPID || strconv.Itoa(pid) != digits {
+		return 0, fmt.Errorf("%q is no process number", digits)
+	}
+	return pid, nil
+}
+
+// openSocket looks at the socket of a JVM: in tmp, or if it is a process in
+// its own /tmp.
+func (j JVM) openSocket(tmp string) (*socket, error) {
+	if j.host == 0 {
+		fd, err := unix.Open(filepath.Join(tmp, socketName(j.PID)), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		return newSocket(fd, ours)
+	}
+	root, err := openRoot(j.host)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(root)
+	fd, err := openIn(root, "tmp/"+socketName(j.PID), unix.O_NOFOLLOW)
+	if err != nil {
+		return nil, err
+	}
+	return newSocket(fd, func(uid uint32) bool { return uid == j.uid })
+}
+
+// problemAt names what an error is about.
+func problemAt(jvm string, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.JVM = jvm
+		return e
+	}
+	e = &Error{Kind: OtherError, JVM: jvm, Text: "look for its attach socket", Err: err}
+	if errors.Is(err, fs.ErrPermission) {
+		e.Kind = NotPermitted
+	}
+	return e
+}
+
+var errTooMany = fmt.Errorf("more than %d entries", maxEntries)
+
+// list returns names in a directory, with errTooMany those of the first
+// maxEntries.
+func list(dir string) ([]string, error) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	d := os.NewFile(uintptr(fd), dir)
+	defer d.Close()
+	names, err := d.Readdirnames(maxEntries + 1)
+	if err == io.EOF {
+		err = nil
+	}
+	if len(names) > maxEntries {
+		return names[:maxEntries], errTooMany
+	}
+	return names, err
+}
+
+// verdict is whether a process is a JVM. A process that is none may become one:
+// its launcher has not mapped libjvm.so at once.
+type verdict struct {
+	start  uint64
+	exe    string
+	isJVM  bool
+	formed time.Time
+	until  time.Time // when it is due again, if it is no JVM: the longer it has been none, the later
+}
+
+// isJVM returns the verdict on a process, of which was is the last one. It
+// reads no more than a line and a link where that still holds.
+func (c *Client) isJVM(pid int, was verdict) (v verdict, err error) {
+	now := time.Now()
+	v = verdict{formed: now}
+	if v.start, err = startTime(pid); err != nil {
+		return v, err
+	}
+	// A thread of the kernel has none.
+	if v.exe, err = os.Readlink(procPath(pid, "exe")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return v, err
+	}
+	if v.start == was.start && v.exe == was.exe {
+		if was.isJVM || now.Before(was.until) {
+			return was, nil
+		}
+		v.formed = was.formed
+	}
+	v.isJVM, err = mapsJVM(pid)
+	v.until = now.Add(min(max(now.Sub(v.formed), time.Second/2), time.Minute))
+	return v, err
+}

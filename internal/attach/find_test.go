@@ -1,0 +1,237 @@
+package attach
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// deadSockets puts sockets under names into tmp that nobody listens on.
+func deadSockets(t *testing.T, tmp string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(tmp, name)}))
+		unix.Close(fd)
+	}
+}
+
+func pids(jvms []JVM) (pids []int) {
+	for _, j := range jvms {
+		pids = append(pids, j.PID)
+	}
+	return pids
+}
+
+func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
+	tmp := t.TempDir()
+	deadSockets(t, tmp, ".java_pid10", ".java_pid9", ".java_pid4194304",
+		".java_pid", ".java_pid0", ".java_pid01", ".java_pid-1", ".java_pid+1", ".java_pid1.tmp", ".java_pid1 ", ".java_pid4194305",
+		".java_pid99999999999999999999", ".java_pid１", "java_pid1", ".java_pid1\n", ".attach_pid1", "x.java_pid1")
+	c := New(testConfig(tmp), tmp)
+	jvms, problems := c.Find(t.Context())
+	if diff := cmp.Diff([]int{9, 10, 4194304}, pids(jvms)); diff != "" || len(problems) > 0 {
+		t.Errorf("(-want +got):\n%s%v", diff, problems)
+	}
+	for _, j := range jvms {
+		if j.String() != fmt.Sprintf("pid %d", j.PID) || !c.Alive(j) {
+			t.Errorf("%v, %+v", j, j)
+		}
+	}
+	c.cfg.PID = 10
+	if jvms, _ := c.Find(t.Context()); len(jvms) != 1 || jvms[0].PID != 10 {
+		t.Errorf("asked for 10, found %v", jvms)
+	}
+	c.cfg.PID = 11
+	if jvms, problems := c.Find(t.Context()); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NoJVM {
+		t.Errorf("asked for 11, found %v, %v", jvms, problems)
+	}
+	c.cfg.Mode = Off
+	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
+		t.Errorf("switched off, found %v, %v", jvms, problems)
+	}
+}
+
+func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
+	tmp := t.TempDir()
+	for i := range 20 {
+		deadSockets(t, tmp, socketName(1000-i))
+		time.Sleep(5 * time.Millisecond) // the clock of births ticks slowly
+	}
+	jvms, problems := New(testConfig(tmp), tmp).Find(t.Context())
+	var want []int
+	for pid := 981; pid < 981+maxFound; pid++ {
+		want = append(want, pid)
+	}
+	if diff := cmp.Diff(want, pids(jvms)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "leaving 4 alone") {
+		t.Errorf("problems: %v", problems)
+	}
+}
+
+func TestDirectoryWithTooManyEntries(t *testing.T) {
+	tmp := t.TempDir()
+	deadSockets(t, tmp, socketName(1))
+	for i := range 20_000 {
+		fd, err := unix.Open(filepath.Join(tmp, socketName(2+i)), unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+		must(t, err)
+		unix.Close(fd)
+	}
+	started := time.Now()
+	jvms, problems := New(testConfig(tmp), tmp).Find(t.Context())
+	if len(jvms) != 1 || jvms[0].PID != 1 {
+		t.Errorf("found %v, want process 1", jvms)
+	}
+	if len(problems) != maxFound || !strings.Contains(problems[0].Error(), "more than 10000 entries") {
+		t.Errorf("%d problems, the first: %v", len(problems), problems[0])
+	}
+	if took := time.Since(started); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestSocketThatIsReplacedIsAnotherRun(t *testing.T) {
+	tmp := t.TempDir()
+	replying(listReply)(t, tmp)
+	c := New(testConfig(tmp), tmp)
+	j := one(t, c)
+	if again := one(t, New(testConfig(tmp), tmp)); again != j {
+		t.Errorf("another client sees %+v, not %+v", again, j)
+	}
+	must(t, os.Remove(filepath.Join(tmp, ".java_pid1")))
+	if c.Alive(j) {
+		t.Error("alive without its socket")
+	}
+	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
+		t.Errorf("ran without its socket: %v", err)
+	}
+	replying(listReply)(t, tmp) // on most file systems with the same number
+	if next := one(t, c); next.ID == j.ID || c.Alive(j) {
+		t.Errorf("%q follows %q; the first one is alive: %v", next.ID, j.ID, c.Alive(j))
+	}
+	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
+		t.Errorf("a command for one run went to another: %v", err)
+	}
+}
+
+func TestMissingDirectory(t *testing.T) {
+	cfg := testConfig(filepath.Join(t.TempDir(), "missing"))
+	if _, problems := New(cfg, "").Find(t.Context()); len(problems) != 1 || KindOf(problems[0]) != OtherError {
+		t.Errorf("problems: %v", problems)
+	}
+	cfg.Mode = Auto
+	if _, problems := New(cfg, "").Find(t.Context()); len(problems) != 0 {
+		t.Errorf("problems in mode auto: %v", problems)
+	}
+}
+
+func TestShipsOfASocketGoesByThePath(t *testing.T) {
+	real := filepath.Join(t.TempDir(), "logs")
+	must(t, os.Mkdir(real, 0o777))
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(real, link))
+	for _, c := range []struct {
+		source, name string
+		want         bool
+	}{
+		{real, "file=" + real + "/gc-%p.log", true},
+		{real, "file=" + real + "//x/../gc.log", true},
+		{real, "file=" + real + "/x/gc.log", false},
+		{real, "file=" + real, false},
+		{real, "file=" + link + "/gc.log", false},
+		{link, "file=" + link + "/gc.log", true},
+		{link, "file=" + real + "/gc.log", true},
+		{real, "file=gc.log", false},
+		{real, "file=logs/gc.log", false},
+		{real, "file=", false},
+		{real, "stdout", false},
+		{"/", "file=/gc.log", true},
+	} {
+		if got := New(testConfig("/tmp"), c.source).Ships(JVM{PID: 1}, Output{Name: c.name}); got != c.want {
+			t.Errorf("source %s, output %s: %v", c.source, c.name, got)
+		}
+	}
+}
+
+func TestAttachDisabled(t *testing.T) {
+	const on, off = "-XX:+DisableAttachMechanism", "-XX:-DisableAttachMechanism"
+	for _, c := range []struct {
+		cmdline, environ string
+		want             bool
+	}{
+		{"java\x00Main\x00", "", false},
+		{"java\x00" + on + "\x00Main\x00", "", true},
+		{"java\x00" + on + "\x00" + off + "\x00Main\x00", "", false},
+		{"java\x00Main\x00", "A=b\x00JAVA_TOOL_OPTIONS=-Xmx1g " + on + "\x00", true},
+		{"java\x00Main\x00", "JDK_JAVA_OPTIONS='" + on + "'\x00", true},
+		{"java\x00" + off + "\x00Main\x00", "JAVA_TOOL_OPTIONS=" + on + "\x00", false},
+		{"java\x00" + off + "\x00Main\x00", "_JAVA_OPTIONS=" + on + "\x00", true},
+		{"java\x00" + on + "x\x00Main\x00", "X=" + on + "\x00", false},
+	} {
+		if got := attachDisabled(c.cmdline, c.environ); got != c.want {
+			t.Errorf("%q, %q: %v", c.cmdline, c.environ, got)
+		}
+	}
+}
+
+func TestParseStatus(t *testing.T) {
+	const good = "Name:\tUid:\\n\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t4711\t1\nThreads:\t20\nSigCgt:\t0000000000000004\n"
+	s, err := parseStatus(good)
+	if want := (status{uid: 2, gid: 6, pid: 1, threads: 20, catchesQuit: true}); err != nil || s != want {
+		t.Errorf("%+v, %v; want %+v", s, err, want)
+	}
+	for _, key := range []string{"Uid", "Gid", "NSpid", "Threads", "SigCgt"} {
+		if _, err := parseStatus(strings.Replace(good, "\n"+key, "\nx", 1)); err == nil {
+			t.Errorf("no complaint without %s", key)
+		}
+	}
+	if s, _ := parseStatus(strings.Replace(good, "04\n", "fb\n", 1)); s.catchesQuit {
+		t.Error("catches SIGQUIT, with every bit but that set")
+	}
+}
+
+func TestConfig(t *testing.T) {
+	cfg := DefaultConfig()
+	if bad := cfg.Validate(); len(bad) != 0 {
+		t.Errorf("the defaults are bad: %v", bad)
+	}
+	fs := flag.NewFlagSet("x", flag.ContinueOnError)
+	cfg.Flags(fs)
+	bad := settings.Parse(fs, []string{"--attach", "nonsense", "--jvm-tmp", "/jvm"}, func(string) (string, bool) { return "", false })
+	if len(bad) != 1 || !strings.Contains(bad[0].Error(), "take auto, shared-tmp, process-namespace or off") {
+		t.Errorf("complaints: %v", bad)
+	}
+	if cfg.Mode != Auto || cfg.Tmp != "/jvm" {
+		t.Errorf("%+v", cfg)
+	}
+	if bad := (Config{Mode: "x", PID: -1}).Validate(); len(bad) != 4 {
+		t.Errorf("complaints: %v", bad)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	if KindOf(nil) != "" || KindOf(os.ErrClosed) != OtherError || KindOf(fmt.Errorf("x: %w", &Error{Kind: NoJVM})) != NoJVM {
+		t.Error("wrong kind")
+	}
+	seen := map[Kind]bool{}
+	for _, k := range Kinds() {
+		seen[k] = true
+	}
+	if len(seen) != 9 {
+		t.Errorf("%d kinds", len(seen))
+	}
+}

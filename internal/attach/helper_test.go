@@ -1,0 +1,177 @@
+package attach
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary is also what the tests start: a process that behaves as
+// HotSpot does towards those who attach, and a client of another user.
+const (
+	roleVar  = "ATTACH_TEST_ROLE"
+	raceExit = "GORACE=atexit_sleep_ms=0"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVar) {
+	case "jvm":
+		if err := standIn(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "client":
+		cfg := DefaultConfig()
+		cfg.Mode, cfg.Tmp = SharedTmp, os.Getenv("TMP")
+		fmt.Println(tryAll(New(cfg, "/nonexistent")))
+	default:
+		goleak.VerifyTestMain(m)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tryAll runs List in everything that is found and returns the last error, or
+// problem.
+func tryAll(c *Client) (Kind, error) {
+	jvms, problems := c.Find(context.Background())
+	for _, p := range problems {
+		return KindOf(p), p
+	}
+	for _, j := range jvms {
+		if _, err := c.Run(context.Background(), j, List()); err != nil {
+			return KindOf(err), err
+		}
+	}
+	return "", nil
+}
+
+// process is a running stand-in.
+type process struct {
+	*exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	ended bool
+}
+
+// start starts the test binary in a role and waits until it is ready.
+func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *process {
+	t.Helper()
+	lib := filepath.Join(shareable(t), "libjvm.so")
+	put(t, lib, strings.Repeat("x", 4096))
+	p := &process{Cmd: exec.Command("/proc/self/exe")}
+	p.Env = append([]string{roleVar + "=jvm", "LIB=" + lib, raceExit}, env...)
+	p.SysProcAttr, p.Dir, p.Stderr = attr, dir, os.Stderr
+	in, err1 := p.StdinPipe()
+	out, err2 := p.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	must(t, p.Start())
+	t.Cleanup(func() {
+		p.end(t)
+		os.Remove("/tmp/" + socketName(p.Process.Pid))
+	})
+	p.expect(t, "ready")
+	return p
+}
+
+func (p *process) expect(t *testing.T, want string) {
+	t.Helper()
+	if line, err := p.out.ReadString('\n'); err != nil || line != want+"\n" {
+		t.Fatalf("the process said %q, %v; want %q", line, err, want)
+	}
+}
+
+// end ends the process and returns how many SIGQUIT it got.
+func (p *process) end(t *testing.T) int {
+	t.Helper()
+	if p.ended {
+		return 0
+	}
+	p.ended = true
+	p.in.Close()
+	line, _ := p.out.ReadString('\n')
+	if err := p.Wait(); err != nil {
+		t.Errorf("the process failed: %v", err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Errorf("the process said %q at its end", line)
+	}
+	return n
+}
+
+// shareable returns a directory that other users can write into.
+func shareable(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "attach")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o777))
+	return dir
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(text), 0o666))
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to start processes as other users or in other roots")
+	}
+}
+
+// testConfig looks at tmp only, and does not take long.
+func testConfig(tmp string) Config {
+	return Config{Mode: SharedTmp, Tmp: tmp, Timeout: 500 * time.Millisecond}
+}
+
+// listen puts a listening socket into tmp, at a path of any length.
+func listen(t *testing.T, tmp string, pid int) *net.UnixListener {
+	t.Helper()
+	dir, err := os.Open(tmp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName(pid))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// one finds the one JVM that there is to find.
+func one(t *testing.T, c *Client) JVM {
+	t.Helper()
+	jvms, problems := c.Find(t.Context())
+	if len(jvms) != 1 || len(problems) != 0 {
+		t.Fatalf("found %v, problems %v; want one JVM", jvms, problems)
+	}
+	return jvms[0]
+}

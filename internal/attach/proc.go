@@ -1,0 +1,207 @@
+package attach
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxPID      = 1 << 22  // the kernel's PID_MAX_LIMIT
+	maxProcText = 1 << 20  // bytes of a small file of /proc; a status may list 65,536 groups
+	maxMaps     = 16 << 20 // bytes of /proc/PID/maps: 65,530 mappings of about 100
+)
+
+func procPath(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
+
+// readProc returns the first maxProcText bytes of a file of /proc/PID.
+func readProc(pid int, name string) (string, error) {
+	f, err := os.Open(procPath(pid, name))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxProcText))
+	return string(text), err
+}
+
+// startTime returns when a process started, in clock ticks since boot, which
+// with its number identifies it. A process that has ended is ESRCH, even while
+// its parent has not taken notice.
+func startTime(pid int) (uint64, error) {
+	text, err := readProc(pid, "stat")
+	if err != nil {
+		return 0, err
+	}
+	return parseStat(text)
+}
+
+// parseStat reads the start time from /proc/PID/stat (proc_pid_stat(5)). The
+// second field is a name that may hold anything, in parentheses.
+func parseStat(text string) (uint64, error) {
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) < 20 {
+		return 0, errors.New("read stat of process: too short")
+	}
+	if state := fields[0]; state == "Z" || state == "X" {
+		return 0, unix.ESRCH
+	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read start time of process: %w", err)
+	}
+	return start, nil
+}
+
+// status is what /proc/PID/status says of a process.
+type status struct {
+	uid, gid    uint32 // effective
+	pid         int    // in its own namespace
+	threads     int
+	catchesQuit bool // has a handler for SIGQUIT
+}
+
+func readStatus(pid int) (status, error) {
+	text, err := readProc(pid, "status")
+	if err != nil {
+		return status{}, err
+	}
+	return parseStatus(text)
+}
+
+// parseStatus reads proc_pid_status(5).
+func parseStatus(text string) (status, error) {
+	field := map[string][]string{}
+	for line := range strings.Lines(text) {
+		key, values, _ := strings.Cut(line, ":")
+		switch key {
+		case "Uid", "Gid", "NSpid", "Threads", "SigCgt":
+			field[key] = strings.Fields(values)
+		}
+	}
+	var bad error
+	number := func(key string, at, base, bits int) uint64 {
+		values := field[key]
+		if at < 0 {
+			at += len(values)
+		}
+		if at < 0 || at >= len(values) {
+			bad = fmt.Errorf("read status of process: no %s", key)
+			return 0
+		}
+		n, err := strconv.ParseUint(values[at], base, bits)
+		if err != nil {
+			bad = fmt.Errorf("read status of process: %s: %w", key, err)
+		}
+		return n
+	}
+	s := status{
+		uid:     uint32(number("Uid", 1, 10, 32)),
+		gid:     uint32(number("Gid", 1, 10, 32)),
+		pid:     int(number("NSpid", -1, 10, 23)),
+		threads: int(number("Threads", 0, 10, 31)),
+	}
+	// Bit n-1 stands for signal n.
+	s.catchesQuit = number("SigCgt", 0, 16, 64)>>(unix.SIGQUIT-1)&1 == 1
+	return s, bad
+}
+
+// mapsJVM reports whether a process has libjvm.so mapped.
+func mapsJVM(pid int) (bool, error) {
+	f, err := os.Open(procPath(pid, "maps"))
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(io.LimitReader(f, maxMaps), 16<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		line = bytes.TrimSuffix(bytes.TrimSpace(line), []byte(" (deleted)"))
+		if bytes.HasSuffix(line, []byte("/libjvm.so")) {
+			return true, nil
+		}
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil && err != bufio.ErrBufferFull {
+			return false, err
+		}
+	}
+}
+
+// attachDisabled reports whether a JVM was started with attaching disabled, by
+// its command line and environment as /proc has them: ended by NULs. The last
+// option counts, in the order in which HotSpot reads them. Files of options
+// are not looked into.
+func attachDisabled(cmdline, environ string) bool {
+	env := map[string]string{}
+	for _, entry := range strings.Split(environ, "\x00") {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasSuffix(name, "_OPTIONS") {
+			env[name] = value
+		}
+	}
+	options := strings.Fields(env["JAVA_TOOL_OPTIONS"] + " " + env["JDK_JAVA_OPTIONS"])
+	options = append(options, strings.Split(cmdline, "\x00")...)
+	options = append(options, strings.Fields(env["_JAVA_OPTIONS"])...)
+	disabled := false
+	for _, option := range options {
+		switch strings.Trim(option, `"'`) {
+		case "-XX:+DisableAttachMechanism":
+			disabled = true
+		case "-XX:-DisableAttachMechanism":
+			disabled = false
+		}
+	}
+	return disabled
+}
+
+// openDirOf opens a directory as the process names it, only to look at it. An
+// empty or relative name starts at its working directory.
+func openDirOf(pid int, dir string) (int, error) {
+	if dir == "" {
+		return unix.Open(procPath(pid, "cwd"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	if dir[0] != '/' {
+		root, err1 := os.Readlink(procPath(pid, "root"))
+		cwd, err2 := os.Readlink(procPath(pid, "cwd"))
+		inside, ok := strings.CutPrefix(cwd, strings.TrimSuffix(root, "/"))
+		if err := errors.Join(err1, err2); err != nil || !ok {
+			return -1, fmt.Errorf("look for working directory %q in %q: %w", cwd, root, errors.Join(err, unix.ENOENT))
+		}
+		dir = inside + "/" + dir
+	}
+	root, err := openRoot(pid)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(root)
+	return openIn(root, dir, unix.O_DIRECTORY)
+}
+
+func openRoot(pid int) (int, error) {
+	return unix.Open(procPath(pid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+// openIn opens a path as one whose root is the directory root would, only to
+// look at it: no link in it leads out.
+func openIn(root int, path string, flags uint64) (int, error) {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC | flags,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	for range 16 {
+		fd, err := unix.Openat2(root, path, &how)
+		// The kernel gives up when something is renamed while it looks.
+		if err != unix.EAGAIN && err != unix.EINTR {
+			return fd, err
+		}
+	}
+	return -1, unix.EBUSY
+}

@@ -1,0 +1,158 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// scan is one look at the processes.
+type scan struct {
+	client *Client
+	boot   string          // changes with every boot
+	names  map[string]bool // in the source
+	found  *finding
+}
+
+// findProcesses looks for JVMs among the processes that we see. Those that
+// have no file of the source open are none of our business, unless one is
+// named.
+func (c *Client) findProcesses(ctx context.Context, f *finding) {
+	c.scan.Lock()
+	defer c.scan.Unlock()
+	pids := []int{c.cfg.PID}
+	if c.cfg.PID == 0 {
+		entries, err := list("/proc")
+		if err != nil {
+			f.problem(&Error{Kind: OtherError, JVM: "/proc", Text: "look for processes", Err: err})
+		}
+		pids = pids[:0]
+		for _, name := range entries {
+			if pid, err := parsePID(name); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	s := scan{client: c, boot: strings.TrimSpace(string(boot)), names: map[string]bool{}, found: f}
+	files, _ := list(c.source) // a missing source has no files
+	for _, name := range files {
+		s.names[name] = true
+	}
+	was := c.verdicts
+	c.verdicts = make(map[int]verdict, len(was))
+	for _, pid := range pids {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := s.look(pid, was[pid]); err != nil {
+			s.explain(pid, err)
+		}
+	}
+}
+
+// look looks at one process.
+func (s *scan) look(pid int, was verdict) error {
+	if !s.isNamed(pid) && !ownedByUs(pid) {
+		return nil
+	}
+	v, err := s.client.isJVM(pid, was)
+	if err != nil {
+		return err
+	}
+	s.client.verdicts[pid] = v
+	if !v.isJVM {
+		return nil
+	}
+	st, err := readStatus(pid)
+	if err != nil {
+		return err
+	}
+	if st.threads < 2 {
+		return nil // a child that a JVM has forked and that has not executed its program yet
+	}
+	j := JVM{
+		ID:  fmt.Sprintf("%s/%d/%d", s.boot, pid, v.start),
+		PID: st.pid, host: pid, start: v.start, uid: st.uid, gid: st.gid,
+	}
+	socket, problem := j.openSocket("")
+	if problem == nil {
+		socket.close()
+		j.socket = socket.id
+		s.found.seen[j.socket] = true
+	}
+	if !s.isNamed(pid) {
+		if holds, err := s.holds(pid); err != nil || !holds {
+			return err
+		}
+	}
+	if problem != nil && !errors.Is(problem, unix.ENOENT) {
+		return problem
+	}
+	s.found.jvms = append(s.found.jvms, j)
+	return nil
+}
+
+func (s *scan) isNamed(pid int) bool { return s.client.cfg.PID == pid }
+
+func ownedByUs(pid int) bool {
+	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && ours(st.Uid)
+}
+
+// holds reports whether a process has a file of the source open. A link of
+// /proc/PID/fd is followed only if its text ends in the name of such a file, so
+// that other file systems are left alone, which may hang.
+func (s *scan) holds(pid int) (bool, error) {
+	dir := procPath(pid, "fd")
+	fds, err := list(dir)
+	if err != nil && err != errTooMany {
+		return false, err
+	}
+	for _, fd := range fds {
+		text, _ := os.Readlink(dir + "/" + fd)
+		name := path.Base(text)
+		if text == "" || !s.names[name] {
+			continue
+		}
+		var open, named unix.Statx_t
+		if statx(unix.AT_FDCWD, dir+"/"+fd, 0, &open) == nil &&
+			statx(unix.AT_FDCWD, filepath.Join(s.client.source, name), unix.AT_SYMLINK_NOFOLLOW, &named) == nil &&
+			named.Mode&unix.S_IFMT == unix.S_IFREG && inodeOf(&open) == inodeOf(&named) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// explain makes a problem of an error, unless the process has just ended, or
+// may be anything but a JVM.
+func (s *scan) explain(pid int, err error) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return
+	}
+	jvm := fmt.Sprintf("pid %d", pid)
+	e := problemAt(jvm, err)
+	if e.Kind == NotPermitted && e.Err != nil {
+		// What it has mapped and open is not for us to see: its name has to do.
+		comm, _ := readProc(pid, "comm")
+		st, err := readStatus(pid)
+		if !s.isNamed(pid) && strings.TrimSpace(comm) != "java" || err != nil {
+			return
+		}
+		e.Text = whoMay(st.uid, st.gid)
+	}
+	s.found.problem(e)
+}

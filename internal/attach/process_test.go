@@ -1,0 +1,233 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inProcesses looks among processes for those that log into source.
+func inProcesses(source string) *Client {
+	cfg := testConfig("/nonexistent")
+	cfg.Mode = ProcessNamespace
+	return New(cfg, source)
+}
+
+func list1(t *testing.T, c *Client, j JVM) {
+	t.Helper()
+	if text, err := c.Run(t.Context(), j, List()); err != nil || text != listReply[2:] {
+		t.Fatalf("%q, %v", text, err)
+	}
+}
+
+func TestProcessThatDoesNotListenIsAskedToOnce(t *testing.T) {
+	source, cwd := t.TempDir(), shareable(t)
+	p := start(t, nil, cwd, "LOG="+source+"/gc.log")
+	c := inProcesses(source)
+	j := one(t, c)
+	if j.PID != p.Process.Pid || j.String() != fmt.Sprintf("pid %d", p.Process.Pid) || !c.Alive(j) {
+		t.Errorf("found %v, %+v", j, j)
+	}
+	list1(t, c, j)
+	list1(t, c, j)
+	if again := one(t, inProcesses(source)); again.ID != j.ID {
+		t.Errorf("ID %q, another client sees %q", j.ID, again.ID)
+	}
+	if left, _ := os.ReadDir(cwd); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if n := p.end(t); n != 1 {
+		t.Errorf("it got SIGQUIT %d times", n)
+	}
+	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM || c.Alive(j) {
+		t.Errorf("it has ended: %v", err)
+	}
+}
+
+func TestTriggerInTmpWhereTheWorkingDirectoryIsGone(t *testing.T) {
+	source := t.TempDir()
+	cwd := filepath.Join(t.TempDir(), "cwd")
+	must(t, os.Mkdir(cwd, 0o777))
+	p := start(t, nil, cwd, "LOG="+source+"/gc.log")
+	must(t, os.Remove(cwd))
+	c := inProcesses(source)
+	list1(t, c, one(t, c))
+	if _, err := os.Lstat(fmt.Sprintf("/tmp/.attach_pid%d", p.Process.Pid)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("trigger file: %v", err)
+	}
+}
+
+func TestTriggerThatWasLeftBehindIsUsedAndRemoved(t *testing.T) {
+	source, cwd := t.TempDir(), shareable(t)
+	p := start(t, nil, cwd, "LOG="+source+"/gc.log")
+	put(t, filepath.Join(cwd, fmt.Sprintf(".attach_pid%d", p.Process.Pid)), "")
+	c := inProcesses(source)
+	list1(t, c, one(t, c))
+	if left, _ := os.ReadDir(cwd); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestTriggerBelongsToTheUserOfTheJVM(t *testing.T) {
+	needRoot(t)
+	source, cwd := shareable(t), shareable(t)
+	p := start(t, as(12345, 12345), cwd, "LOG="+source+"/gc.log")
+	c := inProcesses(source)
+	list1(t, c, one(t, c))
+	if n := p.end(t); n != 1 {
+		t.Errorf("it got SIGQUIT %d times", n)
+	}
+}
+
+func TestProcessThatIsAskedInVainIsLeftAlone(t *testing.T) {
+	source := t.TempDir()
+	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "QUIT=mute")
+	c := inProcesses(source)
+	j := one(t, c)
+	for range 3 {
+		if _, err := c.Run(t.Context(), j, List()); KindOf(err) != Disabled {
+			t.Fatal(err)
+		}
+	}
+	c.inVain[j.ID] = time.Now().Add(-restInVain - time.Second)
+	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != Disabled {
+		t.Fatal(err)
+	}
+	if n := p.end(t); n != 2 {
+		t.Errorf("it got SIGQUIT %d times, want one before and one after the rest", n)
+	}
+}
+
+func TestNoSignalWhereItWouldDoHarm(t *testing.T) {
+	for name, env := range map[string]string{
+		"not caught":        "QUIT=ignore",
+		"attach disabled":   "JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism",
+		"and in the others": "_JAVA_OPTIONS=-XX:+DisableAttachMechanism",
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := t.TempDir()
+			p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", env)
+			c := inProcesses(source)
+			if _, err := c.Run(t.Context(), one(t, c), List()); KindOf(err) != Disabled {
+				t.Error(err)
+			}
+			if n := p.end(t); n != 0 {
+				t.Errorf("it got SIGQUIT %d times", n)
+			}
+		})
+	}
+}
+
+func TestProcessThatDoesNotLogIntoTheSourceIsNotTouched(t *testing.T) {
+	source := t.TempDir()
+	put(t, filepath.Join(source, "gc.log"), "")
+	elsewhere := t.TempDir()
+	p := start(t, nil, t.TempDir(), "LOG="+elsewhere+"/gc.log")
+	c := inProcesses(source)
+	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
+		t.Fatalf("found %v, %v", jvms, problems)
+	}
+	c.cfg.PID = p.Process.Pid
+	list1(t, c, one(t, c))
+	// Now it has a socket in /tmp, which is not a JVM of its own either.
+	cfg := testConfig(t.TempDir())
+	must(t, os.Link("/tmp/"+socketName(p.Process.Pid), filepath.Join(cfg.Tmp, socketName(p.Process.Pid))))
+	cfg.Mode = Auto
+	if jvms, problems := New(cfg, source).Find(t.Context()); len(jvms)+len(problems) != 0 {
+		t.Errorf("mode auto found %v, %v", jvms, problems)
+	}
+	if jvms, _ := New(cfg, elsewhere).Find(t.Context()); len(jvms) != 1 || jvms[0].host == 0 {
+		t.Errorf("mode auto found %v, want the process", jvms)
+	}
+}
+
+func TestProcessThatBecomesAJVM(t *testing.T) {
+	source := t.TempDir()
+	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "LATE=1")
+	c := inProcesses(source)
+	if jvms, problems := c.Find(t.Context()); len(jvms)+len(problems) != 0 {
+		t.Fatalf("found %v, %v", jvms, problems)
+	}
+	must(t, p.Process.Signal(unix.SIGUSR1))
+	p.expect(t, "mapped")
+	for range 100 {
+		if jvms, _ := c.Find(t.Context()); len(jvms) == 1 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Error("it is not found")
+}
+
+func TestProcessWhoseSocketIsThatOfAnother(t *testing.T) {
+	source := t.TempDir()
+	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
+	l := listen(t, "/tmp", p.Process.Pid)
+	go serve(l, func(net.Conn) { t.Error("a request came") })
+	c := inProcesses(source)
+	if _, err := c.Run(t.Context(), one(t, c), List()); KindOf(err) != OtherError {
+		t.Error(err)
+	}
+	if n := p.end(t); n != 0 {
+		t.Errorf("it got SIGQUIT %d times", n)
+	}
+}
+
+func TestProcessWithSomethingElseInTheSocketsPlace(t *testing.T) {
+	source := t.TempDir()
+	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
+	c := inProcesses(source)
+	j := one(t, c)
+	must(t, os.Symlink("/dev/null", "/tmp/"+socketName(p.Process.Pid)))
+	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NotASocket {
+		t.Error(err)
+	}
+	if jvms, problems := c.Find(t.Context()); len(jvms) != 0 || len(problems) != 1 || KindOf(problems[0]) != NotASocket {
+		t.Errorf("found %v, %v", jvms, problems)
+	}
+}
+
+func TestProcessInItsOwnRootAndNamespace(t *testing.T) {
+	needRoot(t)
+	root, outside := t.TempDir(), t.TempDir()
+	for _, dir := range []string{"tmp", "src", "app"} {
+		must(t, os.Mkdir(filepath.Join(root, dir), 0o777))
+	}
+	source := filepath.Join(root, "src")
+	must(t, os.Symlink("/src", filepath.Join(root, "link")))
+	must(t, os.Symlink("../../../../../../../src", filepath.Join(root, "up")))
+	must(t, os.Symlink(outside, filepath.Join(root, "out")))
+	p := start(t, &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}, "", "LOG="+source+"/gc.log", "ROOT="+root, "CWD=/app")
+	c := inProcesses(source)
+	j := one(t, c)
+	if want := fmt.Sprintf("pid %d (1 in its container)", p.Process.Pid); j.PID != 1 || j.String() != want {
+		t.Errorf("found %v, PID %d; want %s", j, j.PID, want)
+	}
+	list1(t, c, j)
+	if _, err := os.Lstat(filepath.Join(root, "tmp/.java_pid1")); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]bool{
+		"file=/src/gc.log": true, "file=/link/gc-%p.log": true, "file=/up/gc.log": true, "file=../src/gc.log": true, "file=/app/../src/x": true,
+		"file=gc.log": false, "file=" + source + "/gc.log": false, "file=/missing/gc.log": false, "file=/src/gc.log/x": false, "stdout": false,
+	} {
+		if got := c.Ships(j, Output{Name: name}); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if inProcesses(outside).Ships(j, Output{Name: "file=/out/gc.log"}) {
+		t.Error("a link led out of the root")
+	}
+	cfg := testConfig(filepath.Join(root, "tmp"))
+	cfg.Mode = Auto
+	if both := one(t, New(cfg, source)); both.ID != j.ID {
+		t.Errorf("its socket is %v, not %v", both, j)
+	}
+}

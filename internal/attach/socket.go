@@ -1,0 +1,148 @@
+package attach
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	firstPause = time.Millisecond // between two attempts; doubles
+	lastPause  = 50 * time.Millisecond
+
+	// refusedFor is how long ECONNREFUSED is not believed: a JVM that starts
+	// its listener anew refuses for a moment.
+	refusedFor = 300 * time.Millisecond
+)
+
+// inode names a file for its whole life. Born tells a re-used number from the
+// file that had it before: its time of birth in nanoseconds, or that of its
+// last change where the file system keeps no birth (HotSpot changes its socket
+// only before it gives it the final name).
+type inode struct {
+	dev, ino uint64
+	born     int64
+}
+
+func (i inode) String() string { return fmt.Sprintf("%d:%d:%d", i.dev, i.ino, i.born) }
+
+// socket is an attach socket that is looked at. Its descriptor is one that
+// cannot block (O_PATH), and stands for the inode whatever becomes of the name.
+type socket struct {
+	fd       int
+	id       inode
+	uid, gid uint32
+}
+
+func (s *socket) close() { unix.Close(s.fd) }
+
+// newSocket takes over an O_PATH descriptor. If it is no socket, or not one
+// that we may use, the descriptor is closed and the error an *Error without a
+// JVM. The file must belong to owner.
+func newSocket(fd int, owner func(uid uint32) bool) (s *socket, err error) {
+	defer func() {
+		if err != nil {
+			unix.Close(fd)
+		}
+	}()
+	var st unix.Statx_t
+	if err := statx(fd, "", unix.AT_EMPTY_PATH, &st); err != nil {
+		return nil, fmt.Errorf("look at attach socket: %w", err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, &Error{Kind: NotASocket, Text: fmt.Sprintf("a %s has the name of the attach socket: remove it", typeName(st.Mode))}
+	}
+	if !owner(st.Uid) {
+		return nil, &Error{Kind: NotPermitted, Text: "the attach socket's owner " + whoMay(st.Uid, st.Gid)}
+	}
+	return &socket{fd: fd, id: inodeOf(&st), uid: st.Uid, gid: st.Gid}, nil
+}
+
+// ours reports whether a file of uid can belong to a JVM that listens to us.
+func ours(uid uint32) bool { return os.Geteuid() == 0 || int(uid) == os.Geteuid() }
+
+func typeName(mode uint16) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return "regular file"
+	case unix.S_IFLNK:
+		return "symbolic link"
+	case unix.S_IFDIR:
+		return "directory"
+	case unix.S_IFIFO:
+		return "FIFO"
+	}
+	return "device"
+}
+
+// statx asks for no more than the kernel has at hand: the server of a network
+// file system that hangs must not hang us.
+func statx(dir int, name string, flags int, st *unix.Statx_t) error {
+	return unix.Statx(dir, name, flags|unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
+}
+
+func inodeOf(st *unix.Statx_t) inode {
+	born := st.Ctime
+	if st.Mask&unix.STATX_BTIME != 0 {
+		born = st.Btime
+	}
+	return inode{dev: unix.Mkdev(st.Dev_major, st.Dev_minor), ino: st.Ino, born: born.Sec*1e9 + int64(born.Nsec)}
+}
+
+// conn is a connection, and who is at its other end.
+type conn struct {
+	*os.File
+	peer unix.Ucred
+}
+
+// dial connects. While the backlog is full it waits until ctx ends, whose
+// cause it then returns; a refusal it takes for an answer after grace.
+func (s *socket) dial(ctx context.Context, grace time.Duration) (*conn, error) {
+	believe := time.Now().Add(grace)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		c, err := s.connect()
+		wait := err == unix.EAGAIN || err == unix.ECONNREFUSED && time.Now().Before(believe)
+		if !wait {
+			return c, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// connect connects once, without waiting. It goes by the descriptor, so that
+// neither a name that is replaced nor the 108 bytes of a socket's address
+// matter.
+func (s *socket) connect() (*conn, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make socket: %w", err)
+	}
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(s.fd)}); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("ask who listens: %w", err)
+	}
+	return &conn{File: os.NewFile(uintptr(fd), "attach socket"), peer: *peer}, nil
+}
+
+// sleep pauses, unless ctx ends, whose cause it returns.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,179 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// restInVain is how long a JVM that opened no socket after SIGQUIT gets no
+// further one: each may print a thread dump into the application's output.
+const restInVain = 30 * time.Second
+
+// summon makes a JVM that does not listen yet do so, and connects to it. The
+// JVM looks for a trigger file when it gets SIGQUIT, opens its socket if there
+// is one, and prints a thread dump if there is none. What is in the socket's
+// place now, if anything, is stale.
+func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) {
+	if err := c.maySummon(j); err != nil {
+		return nil, err
+	}
+	// The descriptor stands for the process, the number does not: what is
+	// checked from here on is checked of the one that gets the signal.
+	pidfd, err := unix.PidfdOpen(j.host, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open process: %w", err)
+	}
+	defer unix.Close(pidfd)
+	st, err := readStatus(j.host)
+	if err != nil {
+		return nil, err
+	}
+	if !st.catchesQuit {
+		// The signal would kill it.
+		return nil, &Error{Kind: Disabled, JVM: j.String(),
+			Text: "it does not listen, and SIGQUIT would kill it (it has just started, or was started with -Xrs and lost its socket): start it with -XX:+StartAttachListener"}
+	}
+	remove, err := j.createTrigger()
+	if err != nil {
+		return nil, fmt.Errorf("create trigger file for attaching: %w", err)
+	}
+	defer remove()
+	if !c.Alive(j) {
+		return nil, unix.ESRCH
+	}
+	if !c.hasSocket(j, stale) {
+		if err := unix.PidfdSendSignal(pidfd, unix.SIGQUIT, nil, 0); err != nil {
+			return nil, fmt.Errorf("send SIGQUIT: %w", err)
+		}
+	}
+	conn, err := c.await(ctx, j)
+	if err != nil {
+		c.wasInVain(j)
+	}
+	if errors.Is(err, errOverdue) {
+		return nil, &Error{Kind: Disabled, JVM: j.String(),
+			Text: "it opened no attach socket after SIGQUIT: start it with -XX:+StartAttachListener, without -XX:+DisableAttachMechanism"}
+	}
+	return conn, err
+}
+
+// maySummon says why a JVM cannot be sent SIGQUIT.
+func (c *Client) maySummon(j JVM) error {
+	if last, ok := c.lastInVain(j); ok {
+		return &Error{Kind: Disabled, JVM: j.String(), Text: fmt.Sprintf("it opened no attach socket after SIGQUIT %v ago: it gets another after %v",
+			time.Since(last).Round(time.Second), restInVain)}
+	}
+	cmdline, err := readProc(j.host, "cmdline")
+	if err != nil {
+		return err
+	}
+	environ, _ := readProc(j.host, "environ")
+	if attachDisabled(cmdline, environ) {
+		return &Error{Kind: Disabled, JVM: j.String(), Text: "it was started with -XX:+DisableAttachMechanism: remove that"}
+	}
+	return nil
+}
+
+// createTrigger creates the file that makes SIGQUIT a request to attach: in
+// the JVM's working directory, else in its /tmp, where HotSpot looks in this
+// order. It must belong to the JVM's user. One that is there already is that
+// of another who attaches, or was left behind, and does as well.
+func (j JVM) createTrigger() (remove func(), err error) {
+	name := fmt.Sprintf(".attach_pid%d", j.PID)
+	for _, place := range []string{"", "/tmp"} {
+		var dir int
+		if dir, err = openDirOf(j.host, place); err != nil {
+			continue
+		}
+		if err = j.createIn(dir, name); err == nil {
+			return func() {
+				_ = unix.Unlinkat(dir, name, 0)
+				unix.Close(dir)
+			}, nil
+		}
+		unix.Close(dir)
+	}
+	return nil, err
+}
+
+func (j JVM) createIn(dir int, name string) error {
+	fd, err := unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err == unix.EEXIST {
+		var st unix.Stat_t
+		if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Uid == j.uid {
+			return err
+		}
+		return fmt.Errorf("%s of uid %d is in the way, remove it: %w", name, st.Uid, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if os.Geteuid() != int(j.uid) {
+		if err := unix.Fchown(fd, int(j.uid), int(j.gid)); err != nil {
+			_ = unix.Unlinkat(dir, name, 0)
+			return fmt.Errorf("give %s to uid %d: %w", name, j.uid, err)
+		}
+	}
+	return nil
+}
+
+// hasSocket reports whether the JVM has got a socket since, because somebody
+// else was quicker.
+func (c *Client) hasSocket(j JVM, stale inode) bool {
+	s, err := c.open(j)
+	if err != nil {
+		return false
+	}
+	defer s.close()
+	return s.id != stale
+}
+
+// await waits for the socket to appear, and connects.
+func (c *Client) await(ctx context.Context, j JVM) (*conn, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause/5) {
+		s, err := c.open(j)
+		if err == nil {
+			var conn *conn
+			conn, err = s.dial(ctx, 0)
+			s.close()
+			if err == nil {
+				return conn, nil
+			}
+		}
+		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ECONNREFUSED) {
+			return nil, err
+		}
+		if !c.Alive(j) {
+			return nil, unix.ESRCH
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// wasInVain remembers that nothing came of attaching to this run of a JVM.
+func (c *Client) wasInVain(j JVM) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inVain[j.ID] = time.Now()
+}
+
+// lastInVain returns when that was, if it was within restInVain.
+func (c *Client) lastInVain(j JVM) (last time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, last := range c.inVain {
+		if time.Since(last) > restInVain {
+			delete(c.inVain, id)
+		}
+	}
+	last, ok = c.inVain[j.ID]
+	return last, ok
+}

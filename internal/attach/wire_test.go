@@ -1,0 +1,69 @@
+package attach
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseReply(t *testing.T) {
+	for _, c := range []struct {
+		reply  string
+		status int
+		body   string
+		ok     bool
+	}{
+		{"0\n", 0, "", true},
+		{"0\n0\n", 0, "0\n", true},
+		{"-1\nno", -1, "no", true},
+		{"101\n", 101, "", true},
+		{"2147483647\n", 1<<31 - 1, "", true},
+		{"2147483648\n", 0, "", false},
+		{"00000000000\n", 0, "", false},
+		{"", 0, "", false},
+		{"0", 0, "", false},
+		{"-\n", 0, "", false},
+		{"--1\n", 0, "", false},
+		{"+1\n", 0, "", false},
+		{" 0\n", 0, "", false},
+		{"0\r\n", 0, "", false},
+		{"1_0\n", 0, "", false},
+		{"0\n" + strings.Repeat("x", maxReply-2), 0, strings.Repeat("x", maxReply-2), true},
+		{"0\n" + strings.Repeat("x", maxReply-1), 0, "", false},
+	} {
+		status, body, err := parseReply([]byte(c.reply))
+		if status != c.status || body != c.body || err == nil != c.ok {
+			t.Errorf("%.40q: %d, %.40q, %v", c.reply, status, body, err)
+		}
+	}
+}
+
+func FuzzParseReply(f *testing.F) {
+	for _, reply := range []string{"0\n", "0\nLog output configuration:\n", "-1\nno", "101\n", "\n", "0", "99999999999\n", "\xff\x00"} {
+		f.Add([]byte(reply))
+	}
+	f.Fuzz(func(t *testing.T, reply []byte) {
+		_, body, err := parseReply(reply)
+		if err != nil {
+			if len(err.Error()) > 300 {
+				t.Errorf("error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		if !strings.HasSuffix(string(reply), "\n"+body) || len(reply)-len(body) > len("-2147483648\n") {
+			t.Errorf("%q has body %q", reply, body)
+		}
+	})
+}
+
+func FuzzProc(f *testing.F) {
+	f.Add("1 (a) b) S 0 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 77 1 1", "Uid:\t1\t2\t3\t4\nGid:\t1\t2\t3\t4\nNSpid:\t4711\t1\nThreads:\t20\nSigCgt:\t0000000000000004\n",
+		"java\x00-XX:+DisableAttachMechanism\x00", "A=b\x00_JAVA_OPTIONS=-XX:-DisableAttachMechanism\x00")
+	f.Add("", "", "", "")
+	f.Fuzz(func(t *testing.T, stat, text, cmdline, environ string) {
+		_, _ = parseStat(stat)
+		if s, err := parseStatus(text); err == nil && (s.pid < 0 || s.threads < 0) {
+			t.Errorf("%q: %+v", text, s)
+		}
+		attachDisabled(cmdline, environ)
+	})
+}
