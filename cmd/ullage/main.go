@@ -22,6 +22,7 @@ gives the memory back. A sidecar in Kubernetes, it runs as well on any Linux.
 Usage:
   ullage run      follow a directory of log files and persist their lines
   ullage cat      print what was persisted
+  ullage log      show a running JVM's log levels, raise them for a while
   ullage status   ask a running 'ullage run' how it is doing
   ullage version  print what this program was built from
   ullage help     print this text; 'ullage help run' is 'ullage run --help'
@@ -63,6 +64,8 @@ func dispatch(ctx context.Context, args []string, e env) int {
 		return runCmd(ctx, rest, e)
 	case "cat":
 		return catCmd(ctx, rest, e)
+	case "log":
+		return logCmd(ctx, rest, e)
 	case "status":
 		return statusCmd(ctx, rest, e)
 	case "version", "--version":

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/ship"
 )
@@ -101,8 +102,8 @@ func metricsTable(t *testing.T) string {
 	return "| metric | labels | |\n|---|---|---|\n" + strings.Join(rows, "")
 }
 
-// shipper returns a Shipper on directories of the test's own, registered as
-// `ullage run` registers it.
+// shipper returns a Shipper on directories of the test's own, with everything
+// registered that `ullage run` registers.
 func shipper(t *testing.T, reg *prometheus.Registry) (*ship.Shipper, string) {
 	t.Helper()
 	source := t.TempDir()
@@ -112,6 +113,7 @@ func shipper(t *testing.T, reg *prometheus.Registry) (*ship.Shipper, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	levels.New(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(newBuildInfo())
 	return s, source
 }

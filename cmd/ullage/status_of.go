@@ -6,12 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
 )
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
 // the metrics, so that the two cannot disagree.
-func statusOf(cfg runConfig, s *ship.Shipper, reg prometheus.Gatherer, started time.Time) admin.Status {
+func statusOf(cfg runConfig, s *ship.Shipper, m *levels.Manager, reg prometheus.Gatherer, started time.Time) admin.Status {
 	st, counts := s.Stats(), gather(reg)
 	out := admin.Status{
 		Version: thisBuild().Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
@@ -41,6 +43,27 @@ func statusOf(cfg runConfig, s *ship.Shipper, reg prometheus.Gatherer, started t
 		})
 	}
 	out.StreamsOmitted = st.StreamsOmitted
+	if cfg.levels.Attach.Mode != attach.Off {
+		out.Levels = levelsOf(m.Status())
+	}
+	return out
+}
+
+// levelsOf is a Manager's state as /status shows it.
+func levelsOf(st levels.Status) *admin.Levels {
+	out := &admin.Levels{Errors: st.Errors, Reconciled: st.Reconciled}
+	if st.Cause != "" {
+		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: st.Why, Selection: st.Selection, Since: st.Since, Until: st.Until}
+	}
+	for _, j := range st.JVMs {
+		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied, Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})
+	}
+	for _, p := range st.Problems {
+		out.Annotations = append(out.Annotations, admin.Annotation{Key: p.Key, Value: p.Value, Problem: p.Text})
+	}
+	if st.Trigger != "" {
+		out.Trigger = &admin.Trigger{Conditions: st.Trigger, Armed: st.Armed, QuietUntil: st.Quiet}
+	}
 	return out
 }
 

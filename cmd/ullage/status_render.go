@@ -83,6 +83,9 @@ func headRows(st admin.Status) [][2]string {
 		{"persisted", volume(st.Persisted)},
 		{"errors", destErrors(st.DestinationErrors)},
 	}
+	if st.Levels != nil {
+		rows = append(rows, levelRows(*st.Levels)...)
+	}
 	if len(st.Ignored) > 0 {
 		var parts []string
 		for _, reason := range slices.Sorted(maps.Keys(st.Ignored)) {

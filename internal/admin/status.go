@@ -45,6 +45,64 @@ type Status struct {
 	// Ignored counts what the source directory holds and the sidecar leaves
 	// alone, by reason. The reasons are a fixed, small set.
 	Ignored map[string]int64 `json:"ignored,omitempty"`
+
+	// Levels is how the JVMs' log levels are. Nil: they are left alone.
+	Levels *Levels `json:"levels,omitempty"`
+}
+
+// Levels is what log level is wanted, and what the JVMs have.
+type Levels struct {
+	// Raise is the raise in effect. Nil: every JVM has its own level, or is to.
+	Raise *Raise `json:"raise,omitempty"`
+
+	// JVMs are those that were found. None are looked for while nothing is
+	// raised.
+	JVMs []JVM `json:"jvms,omitempty"`
+
+	// Annotations are the bad ones among the annotations.
+	Annotations []Annotation `json:"annotations,omitempty"`
+
+	// Errors are those that hold now: of finding, raising and restoring.
+	Errors []string `json:"errors,omitempty"`
+
+	Trigger *Trigger `json:"trigger,omitempty"` // nil: none is set
+
+	// Reconciled is when all JVMs last had what is wanted.
+	Reconciled time.Time `json:"reconciled,omitzero"`
+}
+
+// Raise is a log selection on top of the JVMs' own, for a while.
+type Raise struct {
+	Cause     string    `json:"cause"` // "annotation", "trigger" or "command"
+	Why       string    `json:"why"`
+	Selection string    `json:"selection"`
+	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until"`
+}
+
+// JVM is one JVM's part of it.
+type JVM struct {
+	PID int `json:"pid"` // as the JVM sees itself
+
+	// Applied is the selection that the JVM took. Empty: it has its own level.
+	Applied string   `json:"applied,omitempty"`
+	Outputs []string `json:"outputs,omitempty"` // those that were raised
+	Error   string   `json:"error,omitempty"`
+	Kind    string   `json:"kind,omitempty"` // of the error
+}
+
+// Annotation is a bad annotation. Nothing is changed by it.
+type Annotation struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Problem string `json:"problem"`
+}
+
+// Trigger is what raises the level by itself.
+type Trigger struct {
+	Conditions string    `json:"conditions"`
+	Armed      bool      `json:"armed"`
+	QuietUntil time.Time `json:"quietUntil,omitzero"` // the end of the cool-down
 }
 
 // Reclaim is how consumed tmpfs memory is given back.

@@ -54,12 +54,13 @@ var parts = []struct {
 	{"idle", (*bench).idle},
 	{"steady", (*bench).steady},
 	{"latency", (*bench).latency},
+	{"levels", (*bench).levels},
 	{"storm", (*bench).storm},
 	{"tmpfs", (*bench).smallTmpfs},
 }
 
 func main() {
-	only := flag.String("only", "", "run only this `PART`: catchup, hotpath, idle, steady, latency, storm, tmpfs")
+	only := flag.String("only", "", "run only this `PART`: catchup, hotpath, idle, steady, latency, levels, storm, tmpfs")
 	ullage := flag.String("ullage", "bin/ullage", "the `PROGRAM` to measure")
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
 	rounds := flag.Int("rounds", 5, "catch-up `ROUNDS`, of which the median counts")

@@ -45,14 +45,19 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// idle measures a sidecar that has nothing to do.
+// idle measures a sidecar that has nothing to do. It watches an annotations
+// file, with a trigger that is armed.
 func (b *bench) idle() error {
 	source, files, err := b.quietSource()
 	if err != nil {
 		return err
 	}
 	defer closeAll(files)
-	s, err := b.start(source, filepath.Join(b.dest, "durable"))
+	notes := b.path("annotations")
+	if err := os.WriteFile(notes, []byte("ullage.dev/trigger=\"pause>10s\"\n"), 0o644); err != nil {
+		return err
+	}
+	s, err := b.start(source, filepath.Join(b.dest, "durable"), "--annotations", notes)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 // Command demo shows what ullage does, with a real JVM: the JVM logs for some
-// seconds, the sidecar ships its log, is killed with -9 in the middle and
-// started again, and a table says what became of every line.
+// seconds, the sidecar ships its log, raises its level for a while when an
+// annotation asks for that, is killed with -9 in the middle and started again,
+// and a table says what became of every line.
 //
 // Nothing in the table is taken on trust. The JVM writes its log a second time
 // to a file that ullage does not know, and each line of it is looked for in
-// what was persisted. The exit code is 1 if one is lost or there twice.
+// what was persisted. (Only the shipped output is raised: what the raise adds is
+// at a level of its own, and is left out of that comparison.) The exit code is 1 if one is lost or there twice.
 package main
 
 import (
@@ -88,8 +90,9 @@ type demo struct {
 
 	jvm     *jvm.Process
 	side    *lab.Sidecar // nil while it is down
-	dropped int          // lines, by the sidecars' own count
-	told    bool         // how to read the result
+	raise   raise
+	dropped int  // lines, by the sidecars' own count
+	told    bool // how to read the result
 }
 
 // prepare makes the directories and everything that has to be built.

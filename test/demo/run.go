@@ -20,7 +20,11 @@ const (
 	stream    = "gc.log"
 	selection = "gc*=debug,safepoint*=debug"
 	outage    = 2 * time.Second // between the kill of the sidecar and its next start
-	drain     = time.Minute
+
+	// commitEvery is shorter than by default, so that a raise is seen in what
+	// is durable within a second.
+	commitEvery = 500 * time.Millisecond
+	drain       = time.Minute
 )
 
 // run lets the JVM log, and the sidecar ship, to the end of both.
@@ -52,7 +56,8 @@ func (d *demo) run(ctx context.Context) error {
 
 // startSidecar starts the sidecar and waits until it ships.
 func (d *demo) startSidecar() error {
-	cmd := exec.Command(d.ullage, "run", "--source", d.tmpfs.dir, "--dest", d.dest, "--listen", "127.0.0.1:0")
+	cmd := exec.Command(d.ullage, "run", "--source", d.tmpfs.dir, "--dest", d.dest, "--listen", "127.0.0.1:0",
+		"--sync-interval", commitEvery.String(), "--annotations", d.annotations())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us, and we end it
 	side, err := lab.StartCommand(cmd)
 	if err != nil {
@@ -68,7 +73,7 @@ func (d *demo) startJVM() error {
 	source := jvm.Output{Selection: selection, File: filepath.Join(d.tmpfs.dir, stream), Options: "filecount=1,filesize=0"}
 	second := jvm.Output{Selection: selection, File: d.second()}
 	var err error
-	d.jvm, err = jvm.Start(d.jdk, "-Xmx64m", "-Xmn4m", "-XX:+UseG1GC", source.Flag(), second.Flag(),
+	d.jvm, err = jvm.Start(d.jdk, "-Xmx64m", "-Xmn4m", "-XX:+UseG1GC", "-XX:+StartAttachListener", source.Flag(), second.Flag(),
 		"-cp", filepath.Join(d.scratch, "classes"), "Churn", strconv.Itoa(d.seconds*1000), "250")
 	if err != nil {
 		return err
@@ -80,15 +85,17 @@ func (d *demo) startJVM() error {
 // second is the JVM's second output, on disk, which ullage does not know.
 func (d *demo) second() string { return filepath.Join(d.scratch, "second-output") }
 
-// progress prints a line a second until the JVM ends, and kills the sidecar in
-// the middle.
+// progress prints a line a second until the JVM ends, has its level raised for
+// a while, and kills the sidecar in the middle.
 func (d *demo) progress(ctx context.Context) error {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	begun := time.Now()
 	lines := lineCounter{path: d.second()}
-	kill := time.After(time.Duration(d.seconds) * time.Second / 2)
-	var restart <-chan time.Time
+	total := time.Duration(d.seconds) * time.Second
+	d.raise.lasts = total / 5
+	edit, kill := time.After(total/10), time.After(total/2)
+	var over, restart <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -101,6 +108,13 @@ func (d *demo) progress(ctx context.Context) error {
 		case <-second.C:
 			d.say("%3.0f s %11s lines written    backlog %s    tmpfs in use %s",
 				time.Since(begun).Seconds(), count(lines.now()), d.backlog(), size(d.tmpfs.inUse()))
+		case <-edit:
+			if err := d.ask(ctx); err != nil {
+				return err
+			}
+			over = time.After(time.Until(d.raise.asked.Add(d.raise.lasts)))
+		case <-over:
+			d.awaitRestore(ctx)
 		case <-kill:
 			d.dropped += d.droppedNow()
 			d.side.Kill()
@@ -179,7 +193,7 @@ func (d *demo) result() (result, error) {
 		return result{}, err
 	}
 	r := result{
-		Comparison: jvm.Compare(written, persisted.Bytes()), pauses: pausesIn(persisted.Bytes()),
+		Comparison: jvm.Compare(written, d.raise.without(persisted.Bytes())), raise: d.raise, pauses: pausesIn(persisted.Bytes()),
 		dropped: d.dropped, bytes: int64(persisted.Len()), tmpfs: d.tmpfs,
 	}
 	r.onDisk, err = sizeOf(d.dest)

@@ -13,6 +13,7 @@ import (
 // result is what the demo has found out.
 type result struct {
 	jvm.Comparison
+	raise   raise
 	pauses  pauses
 	dropped int   // lines that the sidecars say they discarded
 	bytes   int64 // persisted, before compression
@@ -31,7 +32,7 @@ func (r result) err() error {
 	case r.Missing != r.dropped || r.Twice+r.Foreign+r.Moved > 0:
 		return fmt.Errorf("what was persisted, and what was dropped, is not what the JVM wrote: %s", r.Comparison)
 	}
-	return nil
+	return r.raise.err()
 }
 
 func (r result) print(out io.Writer) {
@@ -47,6 +48,7 @@ func (r result) print(out io.Writer) {
 		row("lines never written", count(r.Foreign), "but persisted")
 		row("lines out of order", count(r.Moved), "among those of their thread")
 	}
+	r.raise.print(row)
 	row("largest use of the tmpfs", size(r.tmpfs.largest.Load()), r.tmpfs.what)
 	row("persisted, uncompressed", size(r.bytes), fmt.Sprintf("%d bytes a line", r.bytes/int64(max(1, r.Persisted))))
 	row("bytes on disk", size(r.onDisk), fmt.Sprintf("compressed %.1f : 1", float64(r.bytes)/float64(max(1, r.onDisk))))

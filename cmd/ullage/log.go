@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+const logAbout = `ullage log shows and changes what a running JVM logs. The application is not touched.
+
+Usage:
+  ullage log list                          every output of each JVM, as a table
+  ullage log set SELECTION [--for 10m]     raise the shipped outputs for a while
+  ullage log reset                         end every raise now
+  ullage log rotate                        have the JVM rotate its files
+
+SELECTION is that of -Xlog, "gc*=debug,safepoint=info", and is put on top of the
+output's own. Only outputs that write into --source are raised. The end of the
+raise is seen to by the 'ullage run' of that source; where none runs, this
+command stays until then, and Ctrl-C ends it early.
+
+A JVM is reached through its attach socket in --jvm-tmp, which it opens with
+-XX:+StartAttachListener, or, in the same process namespace, by its process. It
+takes the JVM's own user and group. In Kubernetes:
+  kubectl exec POD -c ullage -- ullage log set 'gc*=debug' --for 10m
+`
+
+// logConfig is what `ullage log` can be told.
+type logConfig struct {
+	levels levels.Config
+	tail   tail.Config
+	lasts  time.Duration
+	json   bool
+
+	verb      string
+	selection attach.Selection
+}
+
+// flags declares the settings of one verb on fs.
+func (c *logConfig) flags(fs *flag.FlagSet) {
+	c.levels, c.tail = levels.DefaultConfig(), tail.DefaultConfig()
+	c.levels.Attach.Flags(fs)
+	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "the JVM with this process `ID`, instead of all that are found")
+	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
+	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in it that are shipped")
+	switch c.verb {
+	case "set":
+		fs.DurationVar(&c.lasts, "for", levels.DefaultFor, "`DURATION` of the raise")
+	case "list":
+		fs.BoolVar(&c.json, "json", false, "print JSON")
+	}
+}
+
+func (c *logConfig) validate(args []string) []error {
+	bad := append(c.levels.Attach.Validate(), c.tail.Validate()...)
+	if c.levels.Attach.Mode == attach.Off {
+		bad = append(bad, errors.New("--attach off leaves no way to a JVM"))
+	}
+	if c.verb == "set" {
+		if c.lasts < time.Second || c.lasts > levels.MaxRaise {
+			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %s", c.lasts, levels.MaxRaise))
+		}
+		if len(args) == 0 {
+			return append(bad, errors.New("which selection? Write it like 'gc*=debug,safepoint=info'"))
+		}
+		var err error
+		if c.selection, err = attach.ParseSelection(args[0]); err != nil {
+			bad = append(bad, err)
+		}
+		args = args[1:]
+	}
+	for _, arg := range args {
+		bad = append(bad, fmt.Errorf("unexpected argument %q", arg))
+	}
+	return bad
+}
+
+func logCmd(ctx context.Context, args []string, e env) int {
+	var c logConfig
+	if len(args) > 0 {
+		c.verb, args = args[0], args[1:]
+	}
+	switch c.verb {
+	case "list", "set", "reset", "rotate":
+	case "", "help", "-h", "-help", "--help":
+		fs := flag.NewFlagSet("log", flag.ContinueOnError)
+		c.flags(fs)
+		if c.verb != "" {
+			e.help(fs, logAbout)
+			return exitOK
+		}
+		fmt.Fprintln(e.stderr, "ullage log: what? list, set, reset or rotate\nrun 'ullage log --help' for what they do")
+		return exitUsage
+	default:
+		fmt.Fprintf(e.stderr, "ullage log: unknown verb %q: take list, set, reset or rotate\nrun 'ullage log --help' for what they do\n", c.verb)
+		return exitUsage
+	}
+	// The selection may stand before the flags, as one writes it.
+	var first []string
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		first, args = args[:1], args[1:]
+	}
+	fs := flag.NewFlagSet("log "+c.verb, flag.ContinueOnError)
+	c.flags(fs)
+	code, ok := e.parse(fs, logAbout, args, func() []error { return c.validate(append(first, fs.Args()...)) })
+	if !ok {
+		return code
+	}
+	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
+	m := levels.New(c.levels, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	if err := c.run(ctx, m, e); err != nil {
+		for _, text := range strings.Split(err.Error(), "\n") {
+			fmt.Fprintf(e.stderr, "ullage log %s: %s\n", c.verb, line(text))
+		}
+		return exitFailure
+	}
+	return exitOK
+}
+
+func (c *logConfig) run(ctx context.Context, m *levels.Manager, e env) error {
+	switch c.verb {
+	case "set":
+		return c.set(ctx, m, e)
+	case "reset":
+		return reset(ctx, m, e)
+	case "rotate":
+		return rotate(ctx, m, e)
+	}
+	listed, err := m.List(ctx)
+	if len(listed) == 0 {
+		return err
+	}
+	if err != nil { // some answered
+		fmt.Fprintf(e.stderr, "ullage log list: %s\n", line(err.Error()))
+	}
+	if c.json {
+		return printListJSON(e.stdout, listed)
+	}
+	return printList(e.stdout, listed)
+}
+
+// set raises, and stays to the end of it where nobody else sees to that.
+func (c *logConfig) set(ctx context.Context, m *levels.Manager, e env) error {
+	changes, until, err := m.Set(ctx, c.selection, c.lasts)
+	printChanges(e.stdout, changes)
+	if err != nil && len(changes) == 0 {
+		return err
+	}
+	if err == nil && len(changes) == 0 {
+		fmt.Fprintf(e.stdout, "the level is that already\n")
+	}
+	if m.Owned() {
+		fmt.Fprintf(e.stdout, "until %s; 'ullage run' restores it\n", clock(until))
+		return err
+	}
+	fmt.Fprintf(e.stdout, "until %s; no 'ullage run' ships %s, so this command waits and restores it (Ctrl-C: now)\n", clock(until), c.tail.Source)
+	if holdErr := m.Hold(ctx); holdErr != nil {
+		return errors.Join(err, holdErr)
+	}
+	fmt.Fprintln(e.stdout, "restored")
+	return err
+}
+
+func reset(ctx context.Context, m *levels.Manager, e env) error {
+	changes, err := m.Reset(ctx)
+	printChanges(e.stdout, changes)
+	if err == nil && len(changes) == 0 {
+		fmt.Fprintln(e.stdout, "nothing was raised")
+	}
+	return err
+}
+
+func rotate(ctx context.Context, m *levels.Manager, e env) error {
+	rotated, err := m.Rotate(ctx)
+	for _, l := range rotated {
+		for _, o := range l.Outputs {
+			if o.File() != "" && !strings.Contains(","+o.Options, ",filecount=0") {
+				fmt.Fprintf(e.stdout, "pid %d: rotated %s\n", l.JVM.PID, line(o.File()))
+			}
+		}
+	}
+	return err
+}
+
+func printChanges(w io.Writer, changes []levels.Change) {
+	for _, c := range changes {
+		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, line(c.Output), c.From, c.To)
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/ullage/ullage/internal/levels"
+)
+
+// printList prints the outputs as a table. Names are the application's, so
+// they are escaped.
+func printList(w io.Writer, listed []levels.Listed) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "PID\tOUTPUT\tSELECTION\tDECORATORS\tOPTIONS\tSHIPPED")
+	for _, l := range listed {
+		for _, o := range l.Outputs {
+			shipped := "no"
+			switch {
+			case o.Err != nil:
+				shipped = "left alone: " + o.Err.Error()
+			case o.Raised != "":
+				shipped = "yes, raised"
+			case o.Shipped:
+				shipped = "yes"
+			}
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.JVM.PID, line(o.Name), line(o.Selection), line(o.Decorators), dash(line(o.Options)), line(shipped))
+		}
+	}
+	return t.Flush()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// listedJSON is one output, for programs.
+type listedJSON struct {
+	PID        int    `json:"pid"`
+	Index      int    `json:"index"`
+	Output     string `json:"output"`
+	Selection  string `json:"selection"`
+	Decorators string `json:"decorators"`
+	Options    string `json:"options"`
+	Shipped    bool   `json:"shipped"`
+	Raised     string `json:"raised,omitempty"` // the selection on top of its own
+	Error      string `json:"error,omitempty"`  // why it is left alone
+}
+
+func printListJSON(w io.Writer, listed []levels.Listed) error {
+	all := []listedJSON{}
+	for _, l := range listed {
+		for _, o := range l.Outputs {
+			one := listedJSON{PID: l.JVM.PID, Index: o.Index, Output: o.Name, Selection: o.Selection, Decorators: o.Decorators,
+				Options: o.Options, Shipped: o.Shipped, Raised: o.Raised}
+			if o.Err != nil {
+				one.Error = o.Err.Error()
+			}
+			all = append(all, one)
+		}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(all)
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/admin"
+)
+
+// levelRows are the lines about log levels, as key and value. What a bad
+// annotation asks for is told beside what is in effect.
+func levelRows(l admin.Levels) [][2]string {
+	var rows [][2]string
+	row := func(key, format string, args ...any) {
+		rows = append(rows, [2]string{key, fmt.Sprintf(format, args...)})
+	}
+	if l.Raise == nil {
+		row("log level", "the JVM's own")
+	} else {
+		row("log level", "raised to %s until %s: %s", l.Raise.Selection, clock(l.Raise.Until), l.Raise.Why)
+	}
+	for _, j := range l.JVMs {
+		if j.Applied != "" {
+			row("JVM", "pid %d has %s on %d of its outputs", j.PID, j.Applied, len(j.Outputs))
+		}
+	}
+	if t := l.Trigger; t != nil {
+		state := "armed"
+		if !t.Armed {
+			state = "not armed"
+			if t.QuietUntil.After(time.Now()) {
+				state += " before " + clock(t.QuietUntil)
+			}
+		}
+		row("trigger", "%s, %s", t.Conditions, state)
+	}
+	for _, a := range l.Annotations {
+		row("annotation", "%s %q: %s", a.Key, a.Value, a.Problem)
+	}
+	for _, e := range l.Errors {
+		row("error", "%s", e)
+	}
+	return rows
+}
+
+func clock(t time.Time) string { return t.Local().Format("15:04:05") }

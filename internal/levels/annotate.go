@@ -1,0 +1,109 @@
+package levels
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// annotations is the annotations file as it was last read. The kubelet swaps
+// the directory behind its name, people edit it in place: either shows in the
+// stamp of the file that the name leads to.
+type annotations struct {
+	path  string
+	known []string
+
+	seen    stamp
+	missing int // polls in a row without the file
+
+	// unknown: it has not been read yet, or cannot be; what was asked for
+	// before stays.
+	unknown  bool
+	request  Request
+	problems []Problem
+	err      error
+}
+
+func newAnnotations(path string, known []string) *annotations {
+	return &annotations{path: path, known: known, unknown: path != ""}
+}
+
+// missingPolls is how often in a row the file has to be missing before that
+// counts: an editor may replace it in two steps.
+const missingPolls = 2
+
+// poll reads the file if it has changed, and reports whether anything else is
+// asked for, or wrong, than before.
+func (a *annotations) poll(now time.Time) bool {
+	if a.path == "" {
+		return false
+	}
+	info, err := os.Stat(a.path)
+	if err != nil {
+		return a.gone(err)
+	}
+	a.missing = 0
+	if at := stampOf(info); at != a.seen {
+		a.seen = at
+		if now.Sub(info.ModTime()) < 2*pollInterval {
+			a.seen = stamp{} // it may change again within the same tick of the file system's clock
+		}
+		return a.read()
+	}
+	return false
+}
+
+// gone takes in that the file cannot be found.
+func (a *annotations) gone(err error) bool {
+	if a.missing++; a.missing != missingPolls {
+		return false
+	}
+	a.seen = stamp{}
+	if os.IsNotExist(err) {
+		return a.set(Request{}, nil)
+	}
+	return a.fail(fmt.Errorf("look for the annotations: %w", err))
+}
+
+func (a *annotations) read() bool {
+	// A FIFO must not hold us.
+	fd, err := unix.Open(a.path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return a.fail(&fs.PathError{Op: "open the annotations", Path: a.path, Err: err})
+	}
+	f := os.NewFile(uintptr(fd), a.path)
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return a.fail(fmt.Errorf("read the annotations: %s is not a regular file", a.path))
+	}
+	req, problems, err := ParseAnnotations(f, a.known)
+	if err != nil {
+		return a.fail(err)
+	}
+	return a.set(req, problems)
+}
+
+// fail keeps what was asked for before.
+func (a *annotations) fail(err error) bool {
+	told := a.err != nil && a.err.Error() == err.Error()
+	a.err = err
+	return !told
+}
+
+// set takes in a file that could be read. What a bad group of annotations
+// asked for before it was bad stays.
+func (a *annotations) set(req Request, problems []Problem) bool {
+	if req.LogBad {
+		req.Log, req.LogFor = a.request.Log, a.request.LogFor
+	}
+	if req.TriggerBad {
+		req.Trigger, req.TriggerLog, req.TriggerFor = a.request.Trigger, a.request.TriggerLog, a.request.TriggerFor
+	}
+	same := !a.unknown && a.err == nil && req == a.request && slices.Equal(problems, a.problems)
+	a.unknown, a.request, a.problems, a.err = false, req, problems, nil
+	return !same
+}

@@ -1,0 +1,144 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+// Listed is what a JVM logs, and where to.
+type Listed struct {
+	JVM     attach.JVM
+	Outputs []ListedOutput
+}
+
+// ListedOutput is one output of a JVM.
+type ListedOutput struct {
+	attach.Output
+	Shipped bool
+	Raised  string // selection on top of its own; empty: none
+}
+
+// command prepares for a one-time use: what annotations ask for is the
+// business of the Manager that runs.
+func (m *Manager) command() {
+	if m.notes.unknown = true; !m.loaded {
+		m.reload(time.Now())
+	}
+}
+
+// reachable returns the JVMs, or says why there are none. Those that could not
+// be reached are an error beside the others.
+func (m *Manager) reachable(ctx context.Context) ([]attach.JVM, error) {
+	jvms, problems := m.client.Find(ctx)
+	if len(jvms) == 0 && len(problems) == 0 {
+		return nil, errors.New(m.noJVM())
+	}
+	return jvms, errors.Join(problems...)
+}
+
+// List asks every JVM for its outputs. It returns what it got and an error for
+// the rest.
+func (m *Manager) List(ctx context.Context) ([]Listed, error) {
+	m.command()
+	jvms, err := m.reachable(ctx)
+	tasks, all := make([]*task, len(jvms)), make([]Listed, len(jvms))
+	for i, j := range jvms {
+		tasks[i] = &task{jvm: j}
+		all[i].JVM = j
+	}
+	each(tasks, func(t *task) {
+		outputs, listErr := m.list(ctx, t.jvm)
+		if t.err = listErr; t.err == nil {
+			all[slices.Index(tasks, t)].Outputs = m.describe(t.jvm, outputs)
+		}
+	})
+	for _, t := range tasks {
+		if t.err != nil {
+			err = errors.Join(err, named(t.jvm, t.err))
+		}
+	}
+	return slices.DeleteFunc(all, func(l Listed) bool { return l.Outputs == nil }), err
+}
+
+// describe says what we have to do with a JVM's outputs.
+func (m *Manager) describe(j attach.JVM, outputs []attach.Output) []ListedOutput {
+	var all []ListedOutput
+	for _, o := range outputs {
+		lo := ListedOutput{Output: o, Shipped: m.ships(j, o)}
+		if b := m.state.JVMs[j.ID]; b != nil && lo.Shipped {
+			lo.Raised = b.Applied
+		}
+		all = append(all, lo)
+	}
+	return all
+}
+
+// Set raises the shipped outputs of every JVM for a while. A JVM that refuses
+// is left as it was. If no JVM took the raise, none is wanted afterwards and
+// the error says why. What Set began, the Manager that runs ends ([Manager.Owned]);
+// where none does, the caller has to [Manager.Hold].
+func (m *Manager) Set(ctx context.Context, sel attach.Selection, lasts time.Duration) ([]Change, time.Time, error) {
+	m.command()
+	was, had := m.state.Raises[FromCommand]
+	var until time.Time
+	changes, err := m.update(ctx, func(now time.Time) {
+		r := newRaise(sel, lasts, string(FromCommand), "ullage log set", now)
+		m.state.Raises[FromCommand], until = r, r.Until
+	})
+	if err == nil {
+		err = m.nobody()
+	}
+	if err == nil || len(changes) > 0 {
+		return changes, until, err
+	}
+	_, undoErr := m.update(ctx, func(time.Time) {
+		if delete(m.state.Raises, FromCommand); had {
+			m.state.Raises[FromCommand] = was
+		}
+	})
+	if undoErr != nil && undoErr.Error() != err.Error() {
+		err = errors.Join(err, undoErr)
+	}
+	return nil, time.Time{}, err
+}
+
+// Owned reports whether a Manager runs on this source, here or in another
+// process.
+func (m *Manager) Owned() bool { return m.store.owned() }
+
+// Hold keeps what Set began until it is over, or until ctx ends, and restores.
+func (m *Manager) Hold(ctx context.Context) error {
+	m.holding = true
+	return m.Run(ctx)
+}
+
+// Reset ends every raise, whatever it came from, and restores. An annotation
+// that is still there stays without effect until it changes.
+func (m *Manager) Reset(ctx context.Context) ([]Change, error) {
+	m.command()
+	return m.update(ctx, func(time.Time) {
+		for cause := range m.state.Raises {
+			m.end(cause, "ullage log reset")
+		}
+	})
+}
+
+// Rotate has every JVM rotate its log files: all of those that have archives,
+// the application's too, since HotSpot knows nothing narrower. It returns the
+// files.
+func (m *Manager) Rotate(ctx context.Context) ([]Listed, error) {
+	listed, err := m.List(ctx)
+	var done []Listed
+	for _, l := range listed {
+		if _, runErr := m.client.Run(ctx, l.JVM, attach.Rotate()); runErr != nil {
+			err = errors.Join(err, named(l.JVM, runErr))
+			continue
+		}
+		done = append(done, l)
+	}
+	return done, err
+}

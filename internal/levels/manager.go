@@ -1,0 +1,278 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+const (
+	// pollInterval is how often the annotations file and the saved state are
+	// looked at. A poll needs no inotify instance, of which a user has few, and
+	// does not miss the swap of a directory.
+	pollInterval = 250 * time.Millisecond
+
+	// findInterval is how often JVMs are looked for while something is raised.
+	findInterval = time.Second
+
+	// drainTimeout bounds the restore when the process is asked to end.
+	drainTimeout = 5 * time.Second
+
+	// settleTime is how long after a restore the lines of the raise may still
+	// be on their way to the source's reader: twice its slow poll.
+	settleTime = 2 * time.Second
+)
+
+// Manager keeps the log levels of the JVMs at what is wanted. Create it with
+// [New]. Run is the sidecar's; Set, Reset, List and Rotate are a command's. A
+// Manager does one or the other.
+type Manager struct {
+	cfg     Config
+	log     *slog.Logger
+	metrics metrics
+	client  *attach.Client
+	store   *store
+	watch   *Watch
+	notes   *annotations
+
+	// Used by the goroutine of Run, or of the command.
+	state    *state
+	jvms     []attach.JVM
+	problems []error              // of finding JVMs
+	attempts map[string]attempt   // by JVM ID: those that failed last
+	seen     map[string]time.Time // by JVM ID: when it was last found
+	ended    map[string]bool      // JVMs found to have ended while raised, during an update
+	told     map[string]bool      // errors that are in the log already and still hold
+	alarm    *alarm               // that has not become a raise yet
+	loaded   bool                 // the saved state was looked at
+	unsound  error                // what was wrong with it
+	draining bool
+	holding  bool      // end Run once nothing is raised
+	next     time.Time // when an update is due without any cause
+	caughtUp bool      // the reader has read all that was written in a raise
+	asked    bool      // ... and was asked whether
+
+	learning sync.Mutex // of baselines, by several tasks
+
+	mu    sync.Mutex
+	shown Status
+}
+
+// New returns a Manager for a valid cfg. It touches nothing.
+func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Manager {
+	return &Manager{
+		cfg: cfg, log: log, metrics: newMetrics(reg), client: attach.New(cfg.Attach, cfg.Source),
+		store: &store{source: cfg.Source}, watch: newWatch(), notes: newAnnotations(cfg.Annotations, cfg.Known),
+		state: newState(), attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{}, told: map[string]bool{},
+	}
+}
+
+// Watch returns what looks at the lines for triggers.
+func (m *Manager) Watch() *Watch { return m.watch }
+
+// Run keeps the levels at what is wanted until ctx ends, then restores. A JVM
+// that does not answer, or a source that is missing, is tried again and never
+// makes it fail: it returns an error only if levels may be left raised.
+func (m *Manager) Run(ctx context.Context) error {
+	if m.cfg.Attach.Mode == attach.Off {
+		if m.cfg.Annotations != "" {
+			m.log.Info("log levels are left alone: --attach is off")
+		}
+		<-ctx.Done()
+		return nil
+	}
+	defer m.store.disown()
+	m.caughtUp = true // until something is raised
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	m.tick(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return m.drain(context.WithoutCancel(ctx))
+		case a := <-m.watch.fired:
+			m.alarm = &a
+			m.update(ctx, nil)
+		case <-tick.C:
+			m.tick(ctx)
+		}
+		if _, _, on := m.state.wanted(time.Now()); m.holding && !on && len(m.state.JVMs) == 0 {
+			return nil
+		}
+	}
+}
+
+// tick looks whether anything has changed.
+func (m *Manager) tick(ctx context.Context) {
+	now := time.Now()
+	changed := m.notes.poll(now)
+	if changed {
+		m.tellAnnotations()
+	}
+	if changed || m.store.moved() || now.After(m.next) {
+		m.update(ctx, nil)
+	}
+	if m.store.owner == nil {
+		m.store.own()
+	}
+	m.arm(now)
+}
+
+// update takes in everything that asks for a level, change among it if it is
+// not nil, and brings the JVMs in line. It returns what that changed.
+func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Change, error) {
+	now := time.Now()
+	m.next = now.Add(findInterval)
+	unlock, err := m.store.lock(ctx)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil { // the source is waited for
+			return nil, err
+		}
+		m.tellErrors(err)
+		return nil, err
+	}
+	defer unlock()
+	if !m.loaded {
+		m.reload(now) // what was done before this process is no change
+	}
+	before := m.state.clone()
+	m.reload(now)
+	loaded := m.state.clone()
+	m.ask(now)
+	if change != nil {
+		change(now)
+	}
+	err = m.reconcile(ctx, now)
+	if m.unsound != nil || !m.state.same(loaded) {
+		err = errors.Join(err, m.store.save(m.state))
+	}
+	return m.finish(before, err), err
+}
+
+// reload takes in what a command has changed. What is in memory holds where
+// nothing sound is saved: the application can write there.
+func (m *Manager) reload(now time.Time) {
+	saved, err := m.store.load(now)
+	if saved != nil && (err == nil || !m.loaded) {
+		m.state = saved
+	}
+	m.loaded, m.unsound = true, err
+}
+
+// ask turns what the annotations and a trigger ask for into raises.
+func (m *Manager) ask(now time.Time) {
+	req := m.notes.request
+	switch was, ok := m.state.Raises[FromAnnotation]; {
+	case req.LogBad || m.notes.unknown: // nothing changes
+	case req.Log.IsZero():
+		delete(m.state.Raises, FromAnnotation)
+	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor:
+		m.state.Raises[FromAnnotation] = newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+Prefix+"log", now)
+	}
+	if m.alarm != nil {
+		if !req.Trigger.IsZero() {
+			r := newRaise(req.TriggerLog, req.TriggerFor, m.alarm.reason, "trigger: "+m.alarm.why, now)
+			m.state.Raises[FromTrigger] = r
+			m.state.Quiet = r.Until.Add(r.For)
+		}
+		m.alarm = nil
+	}
+	if !req.TriggerBad && !m.notes.unknown && req.Trigger.IsZero() {
+		delete(m.state.Raises, FromTrigger)
+	}
+	for cause, r := range m.state.Raises {
+		// An annotation that is over and still there has to be remembered.
+		if cause != FromAnnotation && r.over(now) && len(m.state.JVMs) == 0 {
+			delete(m.state.Raises, cause)
+		}
+	}
+}
+
+// finish tells what has changed, and what went wrong.
+func (m *Manager) finish(before *state, err error) []Change {
+	now := time.Now()
+	changes := m.changes(before)
+	for _, c := range changes {
+		m.tellChange(c)
+	}
+	clear(m.ended)
+	m.tellErrors(err)
+	_, r, on := m.state.wanted(now)
+	switch {
+	case on:
+		m.next = earlier(m.next, r.Until)
+	case len(m.state.JVMs) == 0:
+		m.next = now.Add(time.Hour) // nothing but a change can matter
+	}
+	m.show(now)
+	return changes
+}
+
+// arm lets the triggers fire, or not: not while anything is raised, not in the
+// cool-down that follows, and not before everything that was written in a
+// raise has been read, however long that takes.
+func (m *Manager) arm(now time.Time) {
+	t := m.notes.request.Trigger
+	_, _, on := m.state.wanted(now)
+	switch {
+	case t.IsZero():
+		m.watch.armed.Store(nil)
+	case on, len(m.state.JVMs) > 0, now.Before(m.state.Quiet):
+		m.watch.armed.Store(nil)
+		m.caughtUp, m.asked = m.state.Quiet.IsZero() && !on, false
+	case !m.caughtUp:
+		if !m.asked {
+			m.asked = true
+			m.watch.waiting.Store(true)
+		}
+		m.caughtUp = !m.watch.waiting.Load()
+	default:
+		if was := m.watch.armed.Load(); len(m.watch.fired) == 0 && (was == nil || *was != t) {
+			m.watch.armed.Store(&t)
+		}
+	}
+}
+
+// drain restores every JVM. The raise of an annotation goes on after a restart
+// of the sidecar, until its time; the others end here.
+func (m *Manager) drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	m.draining = true
+	m.watch.armed.Store(nil)
+	_, err := m.update(ctx, func(time.Time) {
+		for cause := range m.state.Raises {
+			if cause != FromAnnotation {
+				m.end(cause, whyDrained)
+			}
+		}
+	})
+	left := 0
+	for _, j := range m.jvms {
+		if m.state.JVMs[j.ID] != nil {
+			left++
+		}
+	}
+	if left > 0 {
+		return fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores: %w", left, err)
+	}
+	return nil
+}
+
+const whyDrained = "the sidecar drains"
+
+// end ends a raise before its time.
+func (m *Manager) end(cause Cause, why string) {
+	if r, ok := m.state.Raises[cause]; ok && r.Ended == "" {
+		r.Ended = why
+		m.state.Raises[cause] = r
+	}
+}

@@ -1,0 +1,61 @@
+package levels
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+// reasons are the label values of a raise.
+var reasons = []string{string(FromAnnotation), string(FromCommand), pauseCondition, ioStallCondition, droppedCondition, warningCondition}
+
+type metrics struct {
+	raised     prometheus.Gauge
+	raises     *prometheus.CounterVec
+	restores   prometheus.Counter
+	errors     *prometheus.CounterVec
+	attach     *prometheus.CounterVec
+	reconciled prometheus.Gauge
+	problems   prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	m := metrics{
+		raised: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_level_raised", Help: "JVMs whose log level is raised now."}),
+		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_level_raises_total", Help: "Raises that a JVM took, by what asked for them: annotation, command, or the condition of a trigger."}, []string{"reason"}),
+		restores: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ullage_level_restores_total", Help: "Returns of a JVM to its own log configuration, verified."}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_level_errors_total", Help: "Failed attempts to raise or restore a JVM's log level."}, []string{"operation"}),
+		attach: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to have a command done by it, by kind."}, []string{"kind"}),
+		reconciled: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_level_reconcile_timestamp_seconds", Help: "When all JVMs that were found last had the levels that are wanted, Unix time."}),
+		problems: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_annotation_problems", Help: "Annotations that are bad now; /status says which and why."}),
+	}
+	// A counter that is there from the beginning shows its first step.
+	for _, r := range reasons {
+		m.raises.WithLabelValues(r)
+	}
+	for _, op := range []string{opRaise, opRestore} {
+		m.errors.WithLabelValues(op)
+	}
+	for _, k := range attach.Kinds() {
+		m.attach.WithLabelValues(string(k))
+	}
+	reg.MustRegister(m.raised, m.raises, m.restores, m.errors, m.attach, m.reconciled, m.problems)
+	return m
+}
+
+// The operations that can fail.
+const (
+	opRaise   = "raise"
+	opRestore = "restore"
+)
+
+func (m metrics) setReconciled(now time.Time) { m.reconciled.Set(float64(now.UnixMilli()) / 1000) }

@@ -1,0 +1,226 @@
+package levels
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// Names in the state directory of the source. It lies on the tmpfs: it lives
+// as long as the JVMs that it is about.
+const (
+	stateName = "levels.json"
+	lockName  = "levels.lock"  // held while somebody changes levels
+	ownerName = "levels.owner" // held by a Manager that runs, for as long as it does
+)
+
+// store is the saved state of one source. The application can write to its
+// directory: names are resolved inside the source, no link out of it is
+// followed, nothing but a regular file is opened, and nothing blocks.
+type store struct {
+	source string
+	seen   stamp // of the state as it was last read or written
+	owner  *os.File
+}
+
+// stamp tells apart the versions of a file. The zero value is a missing one.
+type stamp struct {
+	dev, ino uint64
+	size     int64
+	modified time.Time
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	s := stamp{size: info.Size(), modified: info.ModTime()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.dev, s.ino = uint64(st.Dev), st.Ino
+	}
+	return s
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.source, tail.StateDir, name) }
+
+// root opens the source. Names are then relative to it.
+func (s *store) root() (*os.Root, error) {
+	root, err := os.OpenRoot(s.source)
+	if err != nil {
+		return nil, fmt.Errorf("open the source directory: %w", err)
+	}
+	if err := root.Mkdir(tail.StateDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		root.Close()
+		return nil, fmt.Errorf("create the state directory in the source: %w", err)
+	}
+	return root, nil
+}
+
+// open opens a regular file of the state directory.
+func open(root *os.Root, name string, flags int) (*os.File, error) {
+	f, err := root.OpenFile(filepath.Join(tail.StateDir, name), flags|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// lockTimeout is how long a lock is waited for. An attach command that hangs
+// holds it for some seconds.
+const lockTimeout = 15 * time.Second
+
+// lock waits until nobody else changes levels.
+func (s *store) lock(ctx context.Context) (unlock func(), err error) {
+	root, err := s.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := open(root, lockName, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("lock the levels: %w", err)
+	}
+	deadline := time.Now().Add(lockTimeout)
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if err != unix.EWOULDBLOCK || time.Now().After(deadline) {
+			f.Close()
+			return nil, fmt.Errorf("lock the levels (%s): %w", s.path(lockName), err)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, fmt.Errorf("lock the levels: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// own marks that a Manager runs, if none does. It is tried again when the
+// state directory has become another one.
+func (s *store) own() bool {
+	root, err := s.root()
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	f, err := open(root, ownerName, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return false
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		f.Close()
+		return false
+	}
+	s.disown()
+	s.owner = f
+	return true
+}
+
+// owned reports whether a Manager runs, this one or another.
+func (s *store) owned() bool {
+	if s.owner != nil {
+		return true
+	}
+	if !s.own() {
+		return true
+	}
+	s.disown()
+	return false
+}
+
+func (s *store) disown() {
+	if s.owner != nil {
+		s.owner.Close()
+		s.owner = nil
+	}
+}
+
+// moved reports whether the saved state is not the one last seen.
+func (s *store) moved() bool {
+	info, err := os.Lstat(s.path(stateName))
+	if err != nil {
+		return false // missing: what is in memory holds
+	}
+	return stampOf(info) != s.seen
+}
+
+// load reads the saved state: nil if there is none. A state that is not sound
+// in parts is returned with an error.
+func (s *store) load(now time.Time) (*state, error) {
+	root, err := s.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := open(root, stateName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the saved levels: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the saved levels: %w", err)
+	}
+	s.seen = stampOf(info)
+	text, err := io.ReadAll(io.LimitReader(f, maxState+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the saved levels: %w", err)
+	}
+	if len(text) > maxState {
+		return nil, fmt.Errorf("read the saved levels: more than %d bytes", maxState)
+	}
+	return parseState(text, now)
+}
+
+// save replaces the saved state. A crash leaves the one or the other whole.
+// It needs a page of the tmpfs, and fails where that is full.
+func (s *store) save(st *state) error {
+	text, err := json.Marshal(st)
+	if err != nil {
+		return fmt.Errorf("save the levels: %w", err)
+	}
+	root, err := s.root()
+	if err != nil {
+		return fmt.Errorf("save the levels: %w", err)
+	}
+	defer root.Close()
+	const fresh = stateName + ".new"
+	_ = root.RemoveAll(filepath.Join(tail.StateDir, fresh)) // whatever it is
+	f, err := open(root, fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return fmt.Errorf("save the levels: %w", err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	info, statErr := f.Stat()
+	if err := errors.Join(err, statErr, f.Close()); err != nil {
+		return fmt.Errorf("save the levels: %w", err)
+	}
+	if err := root.Rename(filepath.Join(tail.StateDir, fresh), filepath.Join(tail.StateDir, stateName)); err != nil {
+		return fmt.Errorf("save the levels: %w", err)
+	}
+	s.seen = stampOf(info)
+	return nil
+}

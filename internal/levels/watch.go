@@ -1,0 +1,105 @@
+package levels
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// Watch looks at each new line for what fires a trigger. The reader of the
+// lines calls Line and CaughtUp; both are cheap, do not block, and are for one
+// goroutine. The zero value is not ready: see [Manager.Watch].
+type Watch struct {
+	armed atomic.Pointer[Trigger] // nil: no line is looked at
+	fired chan alarm
+
+	// waiting is set by the Manager when it wants to know that every line
+	// written until then has been read; the reader clears it.
+	waiting atomic.Bool
+}
+
+// alarm is one firing of a trigger.
+type alarm struct {
+	reason string // the condition, a metric's label
+	why    string // for people
+}
+
+func newWatch() *Watch { return &Watch{fired: make(chan alarm, 1)} }
+
+// Line takes in the next line, without its newline, that was never shown
+// before.
+func (w *Watch) Line(line []byte, c ul.Class) {
+	t := w.armed.Load()
+	if t == nil || c.Kind == ul.Continuation {
+		return
+	}
+	a, ok := t.match(line, c)
+	if !ok {
+		return
+	}
+	w.armed.Store(nil) // the Manager arms it again
+	select {
+	case w.fired <- a:
+	default: // one is on its way
+	}
+}
+
+// CaughtUp says that every line that was seen to be there has been read.
+func (w *Watch) CaughtUp() {
+	if w.waiting.Load() {
+		w.waiting.Store(false)
+	}
+}
+
+// match looks for the conditions of t in a line.
+func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
+	if t.Dropped && c.Kind == ul.Drop {
+		return alarm{droppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
+	}
+	if t.Warning && c.Level >= ul.Warning && c.Kind != ul.Text {
+		var r ul.Record
+		if r.Parse(line); string(r.Tags) != ownTag {
+			return alarm{warningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, excerpt(r.Message))}, true
+		}
+	}
+	if t.Pause == 0 && !t.IOStall {
+		return alarm{}, false
+	}
+	e, ok := pause.Parse(line)
+	if !ok {
+		return alarm{}, false
+	}
+	if t.IOStall && e.Stalled() {
+		return alarm{ioStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
+	}
+	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
+		return alarm{pauseCondition, fmt.Sprintf("%s %s took %s", e.Kind, excerpt(e.Name), short(e.Duration))}, true
+	}
+	return alarm{}, false
+}
+
+// ownTag is the tag of the lines that the sidecar itself puts into a stream.
+const ownTag = "ullage"
+
+// maxExcerpt bounds what is quoted of a line.
+const maxExcerpt = 120
+
+// excerpt quotes a part of a line for a log message: bounded and printable.
+func excerpt(text []byte) string {
+	cut := ""
+	if len(text) > maxExcerpt {
+		text, cut = text[:maxExcerpt], "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(string(text), "?")) + cut
+}
+
+func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
