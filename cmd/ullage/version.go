@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"text/tabwriter"
+
+	"github.com/ullage/ullage/internal/build"
 )
 
 // version is set by the linker (-X main.version=v1.2.3). Empty means that the
@@ -20,57 +20,13 @@ Usage:
   ullage version [--json]
 `
 
-// build says what a binary was built from. Revision and Date are empty where
-// it was not built in a git checkout.
-type build struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // of the commit, with "-dirty" where files differed from it
-	Date     string `json:"date,omitempty"`     // of the commit, so that a build can be repeated
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-// thisBuild reads the build information of the running binary.
-func thisBuild() build {
-	b := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		b.read(info)
-	}
-	if b.Version == "" {
-		b.Version = "(devel)"
-	}
-	return b
-}
-
-func (b *build) read(info *debug.BuildInfo) {
-	if b.Version == "" {
-		b.Version = info.Main.Version
-	}
-	dirty := ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.time":
-			b.Date = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				dirty = "-dirty"
-			}
-		}
-	}
-	if b.Revision != "" {
-		b.Revision += dirty
-	}
-}
-
 func versionCmd(_ context.Context, args []string, e env) int {
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
 	asJSON := fs.Bool("json", false, "print JSON")
 	if code, ok := e.parse(fs, versionAbout, args, func() []error { return noArgs(fs) }); !ok {
 		return code
 	}
-	b := thisBuild()
+	b := build.Read(version)
 	if *asJSON {
 		out := json.NewEncoder(e.stdout)
 		out.SetIndent("", "  ")

@@ -1,4 +1,4 @@
-package main
+package sidecar
 
 import (
 	"time"
@@ -7,17 +7,18 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
 )
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
 // the metrics, so that the two cannot disagree.
-func statusOf(cfg runConfig, s *ship.Shipper, m *levels.Manager, reg prometheus.Gatherer, started time.Time) admin.Status {
+func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Manager, reg prometheus.Gatherer, started time.Time) admin.Status {
 	st, counts := s.Stats(), gather(reg)
 	out := admin.Status{
-		Version: thisBuild().Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
-		Source: cfg.ship.Tail.Source, Destination: cfg.ship.Dest, Compress: cfg.ship.Segment.Compress.String(),
+		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
+		Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest, Compress: cfg.Ship.Segment.Compress.String(),
 		Ready: true, Reclaim: admin.Reclaim{Mode: st.Reclaim},
 		BacklogBytes: st.Usage.Backlog, HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget,
 		QueueUsedBytes: int64(st.QueueUsed), QueueCapacityBytes: int64(st.QueueCapacity),
@@ -43,7 +44,7 @@ func statusOf(cfg runConfig, s *ship.Shipper, m *levels.Manager, reg prometheus.
 		})
 	}
 	out.StreamsOmitted = st.StreamsOmitted
-	if cfg.levels.Attach.Mode != attach.Off {
+	if cfg.Levels.Attach.Mode != attach.Off {
 		out.Levels = levelsOf(m.Status())
 	}
 	return out

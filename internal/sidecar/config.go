@@ -1,0 +1,72 @@
+package sidecar
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ship"
+)
+
+// Config is everything that `ullage run` can be told.
+type Config struct {
+	Ship   ship.Config
+	Levels levels.Config
+	Admin  admin.Config
+
+	LogFormat string // of the sidecar's own log: "text" or "json"
+	LogLevel  string // from which on it logs
+}
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config {
+	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Admin: admin.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
+}
+
+// Flags declares every setting on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	c.Ship.Flags(fs)
+	c.Levels.Flags(fs)
+	c.Admin.Flags(fs)
+	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
+	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "`LEVEL` from which on the sidecar logs: debug, info, warn, error")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	bad := slices.Concat(c.Ship.Validate(), c.Levels.Validate(), c.Admin.Validate())
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.LogFormat))
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		bad = append(bad, fmt.Errorf("--log-level %q is none of debug, info, warn, error", c.LogLevel))
+	}
+	return bad
+}
+
+// Logger returns the sidecar's own log, for a valid c.
+func (c Config) Logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel))
+	opts := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+// knownAnnotations are the annotations, without their prefix, that are not
+// live: each flag's, and those that only say how to inject the sidecar.
+func knownAnnotations() []string {
+	known := []string{"inject", "injected", "container", "xlog", "buffer"}
+	cfg := DefaultConfig()
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	cfg.Flags(fs)
+	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	return known
+}

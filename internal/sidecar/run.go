@@ -1,0 +1,64 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ship"
+)
+
+// Run ships until ctx ends and then drains, and meanwhile keeps the
+// JVMs' log levels at what is wanted. The admin HTTP goes on until all of it
+// is over.
+func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
+	manager := cfg.manager(reg, log)
+	shipper, err := ship.New(cfg.Ship, reg, log)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, manager, reg, started) }, log)
+	if err != nil {
+		return err
+	}
+	listen := cfg.Admin.Listen
+	if addr := server.Addr(); addr != nil {
+		listen = addr.String() // with the real port
+	}
+	log.Info("shipping", "source", cfg.Ship.Tail.Source, "match", cfg.Ship.Tail.Match, "dest", cfg.Ship.Dest,
+		"compress", cfg.Ship.Segment.Compress.String(), "listen", listen, "version", of.Version)
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	var serve, work errgroup.Group
+	serve.Go(func() error { return server.Run(serving) })
+	ctx, cancel := context.WithCancel(ctx)
+	work.Go(func() error { return manager.Run(ctx) })
+	err = shipper.Run(ctx)
+	cancel()
+	err = errors.Join(err, work.Wait())
+	stopServing()
+	return errors.Join(err, serve.Wait())
+}
+
+// manager returns what looks after the log levels, and has it see the lines if
+// they can matter to it.
+func (c *Config) manager(reg prometheus.Registerer, log *slog.Logger) *levels.Manager {
+	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
+	c.Levels.Known = knownAnnotations()
+	m := levels.New(c.Levels, reg, log)
+	if c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off {
+		c.Ship.Tail.OnLine, c.Ship.OnCaughtUp = m.Watch().Line, m.Watch().CaughtUp
+	}
+	return m
+}
