@@ -69,7 +69,7 @@ func (c *logConfig) validate(args []string) []error {
 	}
 	if c.verb == "set" {
 		if c.lasts < time.Second || c.lasts > levels.MaxRaise {
-			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %s", c.lasts, levels.MaxRaise))
+			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, levels.MaxRaise.Hours()))
 		}
 		if len(args) == 0 {
 			return append(bad, errors.New("which selection? Write it like 'gc*=debug,safepoint=info'"))

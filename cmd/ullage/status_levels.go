@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
@@ -14,10 +15,14 @@ func levelRows(l admin.Levels) [][2]string {
 	row := func(key, format string, args ...any) {
 		rows = append(rows, [2]string{key, fmt.Sprintf(format, args...)})
 	}
+	state := "wanted, and no JVM has it yet"
+	if slices.ContainsFunc(l.JVMs, func(j admin.JVM) bool { return j.Applied != "" }) {
+		state = "raised"
+	}
 	if l.Raise == nil {
 		row("log level", "the JVM's own")
 	} else {
-		row("log level", "raised to %s until %s: %s", l.Raise.Selection, clock(l.Raise.Until), l.Raise.Why)
+		row("log level", "%s until %s, %s: %s", l.Raise.Selection, clock(l.Raise.Until), state, l.Raise.Why)
 	}
 	for _, j := range l.JVMs {
 		if j.Applied != "" {

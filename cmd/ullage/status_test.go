@@ -29,6 +29,14 @@ func full() admin.Status {
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
 		Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
 		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
+		Levels: &admin.Levels{
+			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Since: started,
+				Until: time.Date(2026, 11, 20, 10, 15, 0, 0, time.Local)},
+			JVMs:        []admin.JVM{{PID: 1, Applied: "gc*=debug", Outputs: []string{"file=/var/log/jvm/gc-%p.log"}}, {PID: 77, Error: "pid 77: timeout", Kind: "timeout"}},
+			Annotations: []admin.Annotation{{Key: "ullage.dev/log-for", Value: "soon\x1b", Problem: "write it like 15m"}},
+			Errors:      []string{"pid 77: timeout"},
+			Trigger:     &admin.Trigger{Conditions: "pause>500ms"},
+		},
 	}
 	st.AddStream(admin.Stream{Name: "gc.log", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
 		Segment: "20261120T100000.000Z-000001.log.zst", SegmentBytes: 48 << 20})
@@ -51,6 +59,11 @@ lag:          400ms, last commit 1.2s ago
 read:         1234567 lines, 5.00 GiB
 persisted:    1234000 lines, 5.00 GiB
 errors:       none
+log level:    gc*=debug until 10:15:00, raised: annotation ullage.dev/log
+JVM:          pid 1 has gc*=debug on 1 of its outputs
+trigger:      pause>500ms, not armed
+annotation:   ullage.dev/log-for "soon\x1b": write it like 15m
+error:        pid 77: timeout
 ignored:      1 fifo, 2 symlink
 
 STREAM                FILES  PERSISTED  LINES      BACKLOG   SEGMENT                      SIZE

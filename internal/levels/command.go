@@ -56,12 +56,14 @@ func (m *Manager) List(ctx context.Context) ([]Listed, error) {
 			all[slices.Index(tasks, t)].Outputs = m.describe(t.jvm, outputs)
 		}
 	})
+	all = slices.DeleteFunc(all, func(l Listed) bool { return l.Outputs == nil })
 	for _, t := range tasks {
-		if t.err != nil {
+		// A socket that a JVM left behind is of interest where there is no other.
+		if t.err != nil && (len(all) == 0 || attach.KindOf(t.err) != attach.NoJVM) {
 			err = errors.Join(err, named(t.jvm, t.err))
 		}
 	}
-	return slices.DeleteFunc(all, func(l Listed) bool { return l.Outputs == nil }), err
+	return all, err
 }
 
 // describe says what we have to do with a JVM's outputs.

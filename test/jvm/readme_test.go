@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestReadmeExample pastes the README's example into a shell, with directories
-// and an address of the test's own.
-func TestReadmeExample(t *testing.T) {
+// TestReadmeExamples pastes each of the README's examples into a shell, with
+// directories and an address of the test's own.
+func TestReadmeExamples(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -21,19 +21,36 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	example := regexp.MustCompile("(?s)```sh\n(.*?)```").FindSubmatch(readme)
-	if example == nil {
-		t.Fatal("the README has no example")
+	examples := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(readme, -1)
+	for i, want := range [][]string{
+		{"ready", "gc.log", "Using "},
+		{"all=off,gc*=info → all=off,gc*=info,gc*=debug", "log level restored", "[debug]"},
+	} {
+		if i >= len(examples) {
+			t.Fatalf("the README has %d examples", len(examples))
+		}
+		out := paste(t, root, string(examples[i][1]))
+		for _, text := range want {
+			if !strings.Contains(out, text) {
+				t.Errorf("example %d does not print %q:\n%s", i, text, out)
+			}
+		}
 	}
+}
+
+// paste runs an example in the root of the repository and returns its output.
+func paste(t *testing.T, root, example string) string {
+	t.Helper()
 	source, err := os.MkdirTemp("/dev/shm", "ullage-readme-")
 	if err != nil {
 		source = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(source) })
-	dirs := strings.NewReplacer("/dev/shm/jvm", source, "./durable", t.TempDir())
+	work := t.TempDir()
+	dirs := strings.NewReplacer("/dev/shm/jvm", source, "bin/ullage", filepath.Join(root, "bin/ullage"))
 	addr := freeAddr(t)
-	cmd := exec.Command("bash", "-euo", "pipefail", "-c", dirs.Replace(string(example[1])))
-	cmd.Dir = root
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(dirs.Replace(example), "make build", "make -C "+root+" build"))
+	cmd.Dir = work
 	cmd.Env = append(os.Environ(), "ULLAGE_LISTEN="+addr, "ULLAGE_ADDR="+addr)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -41,11 +58,7 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, stderr.String())
 	}
-	for _, want := range []string{"ready", "gc.log", "Using "} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("the example does not print %q:\n%s\n%s", want, out, stderr.String())
-		}
-	}
+	return string(out) + stderr.String()
 }
 
 // freeAddr returns an address on which nobody listens now.
