@@ -19,6 +19,7 @@ type scan struct {
 	client *Client
 	boot   string          // changes with every boot
 	names  map[string]bool // in the source
+	owners map[uint32]bool // of what is in the source; nil until somebody asks
 	found  *finding
 }
 
@@ -62,6 +63,9 @@ func (c *Client) findProcesses(ctx context.Context, f *finding) {
 // look looks at one process.
 func (s *scan) look(pid int, was verdict) error {
 	if !s.isNamed(pid) && !ownedByUs(pid) {
+		if s.writes(pid) {
+			return unix.EPERM
+		}
 		return nil
 	}
 	v, err := s.client.isJVM(pid, was)
@@ -104,12 +108,35 @@ func (s *scan) look(pid int, was verdict) error {
 func (s *scan) isNamed(pid int) bool { return s.client.cfg.PID == pid }
 
 func ownedByUs(pid int) bool {
-	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	if err != nil {
+	uid, ok := ownerOf(fmt.Sprintf("/proc/%d", pid))
+	return ok && ours(uid)
+}
+
+// writes reports whether a process of another user may write to the source:
+// its user has a file there. What the process has open is not for us to see.
+func (s *scan) writes(pid int) bool {
+	owner, ok := ownerOf(fmt.Sprintf("/proc/%d", pid))
+	if !ok {
 		return false
 	}
+	if s.owners == nil {
+		s.owners = map[uint32]bool{}
+		for name := range s.names {
+			if uid, ok := ownerOf(filepath.Join(s.client.source, name)); ok {
+				s.owners[uid] = true
+			}
+		}
+	}
+	return s.owners[owner]
+}
+
+func ownerOf(path string) (uint32, bool) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, false
+	}
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && ours(st.Uid)
+	return st.Uid, ok
 }
 
 // holds reports whether a process has a file of the source open. A link of

@@ -90,7 +90,7 @@ func (a *annotations) read() bool {
 // fail keeps what was asked for before.
 func (a *annotations) fail(err error) bool {
 	told := a.err != nil && a.err.Error() == err.Error()
-	a.err = err
+	a.err, a.seen = err, stamp{} // what keeps us from reading may change without a change of the file
 	return !told
 }
 

@@ -25,7 +25,14 @@ type ListedOutput struct {
 // command prepares for a one-time use: what annotations ask for is the
 // business of the Manager that runs.
 func (m *Manager) command() {
-	if m.notes.unknown = true; !m.loaded {
+	m.notes.unknown = true
+	// A Manager that runs always has its state saved. If there is none, it was
+	// taken away, and is soon there again: without it, a raised level would be
+	// taken for the JVM's own.
+	for deadline := time.Now().Add(4 * pollInterval); !m.loaded && m.store.lost() && time.Now().Before(deadline); {
+		time.Sleep(pollInterval / 10)
+	}
+	if !m.loaded {
 		m.reload(time.Now())
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -53,7 +52,8 @@ type Manager struct {
 	told     map[string]bool      // errors that are in the log already and still hold
 	alarm    *alarm               // that has not become a raise yet
 	loaded   bool                 // the saved state was looked at
-	unsound  error                // what was wrong with it
+	unsound  string               // what is wrong with what is saved
+	unsaved  bool                 // what is saved is not what is in memory
 	draining bool
 	holding  bool      // end Run once nothing is raised
 	next     time.Time // when an update is due without any cause
@@ -120,9 +120,7 @@ func (m *Manager) tick(ctx context.Context) {
 	if changed || m.store.moved() || now.After(m.next) {
 		m.update(ctx, nil)
 	}
-	if m.store.owner == nil {
-		m.store.own()
-	}
+	m.store.own()
 	m.arm(now)
 }
 
@@ -133,26 +131,29 @@ func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Cha
 	m.next = now.Add(findInterval)
 	unlock, err := m.store.lock(ctx)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil { // the source is waited for
-			return nil, err
+		if !errors.Is(err, errNoSource) && ctx.Err() == nil {
+			m.tellErrors(err)
+			m.show(now)
 		}
-		m.tellErrors(err)
 		return nil, err
 	}
 	defer unlock()
-	if !m.loaded {
+	first := !m.loaded
+	if first {
 		m.reload(now) // what was done before this process is no change
 	}
 	before := m.state.clone()
-	m.reload(now)
+	if !first {
+		m.reload(now)
+	}
 	loaded := m.state.clone()
 	m.ask(now)
 	if change != nil {
 		change(now)
 	}
 	err = m.reconcile(ctx, now)
-	if m.unsound != nil || !m.state.same(loaded) {
-		err = errors.Join(err, m.store.save(m.state))
+	if saveErr := m.save(loaded); saveErr != nil {
+		err = errors.Join(err, saveErr)
 	}
 	return m.finish(before, err), err
 }
@@ -160,11 +161,40 @@ func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Cha
 // reload takes in what a command has changed. What is in memory holds where
 // nothing sound is saved: the application can write there.
 func (m *Manager) reload(now time.Time) {
-	saved, err := m.store.load(now)
-	if saved != nil && (err == nil || !m.loaded) {
-		m.state = saved
+	if m.loaded && !m.store.moved() {
+		return
 	}
-	m.loaded, m.unsound = true, err
+	saved, err := m.store.load(now)
+	switch {
+	case saved == nil:
+	case !m.loaded:
+		m.state = saved
+	case err == nil:
+		m.state.take(saved)
+	}
+	m.loaded, m.unsaved = true, m.store.seen == stamp{}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if err != nil && text != m.unsound {
+		m.log.Warn("log levels: what was saved is not sound, and is written anew", "error", err)
+	}
+	m.unsound = text
+}
+
+// save saves the state if it is not the one that was loaded, or if nothing
+// sound was. That there is a file tells a command that nobody has taken it
+// away.
+func (m *Manager) save(loaded *state) error {
+	if !m.unsaved && m.state.same(loaded) {
+		return nil
+	}
+	err := m.store.save(m.state)
+	if m.unsaved = err != nil; len(m.state.JVMs)+len(m.state.Raises) == 0 {
+		return nil // nothing is lost
+	}
+	return err
 }
 
 // ask turns what the annotations and a trigger ask for into raises.
@@ -189,8 +219,9 @@ func (m *Manager) ask(now time.Time) {
 		delete(m.state.Raises, FromTrigger)
 	}
 	for cause, r := range m.state.Raises {
-		// An annotation that is over and still there has to be remembered.
-		if cause != FromAnnotation && r.over(now) && len(m.state.JVMs) == 0 {
+		// An annotation that is over and still there has to be remembered, and
+		// why a raise has ended until everybody has seen it.
+		if cause != FromAnnotation && now.After(r.Until.Add(graceGone)) {
 			delete(m.state.Raises, cause)
 		}
 	}
@@ -255,16 +286,20 @@ func (m *Manager) drain(ctx context.Context) error {
 			}
 		}
 	})
-	left := 0
-	for _, j := range m.jvms {
-		if m.state.JVMs[j.ID] != nil {
-			left++
-		}
-	}
-	if left > 0 {
+	if left := m.ours(); left > 0 {
 		return fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores: %w", left, err)
 	}
 	return nil
+}
+
+// ours counts the JVMs that were found and whose baseline we keep.
+func (m *Manager) ours() (n int) {
+	for _, j := range m.jvms {
+		if m.state.JVMs[j.ID] != nil {
+			n++
+		}
+	}
+	return n
 }
 
 const whyDrained = "the sidecar drains"

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,22 +28,25 @@ const (
 type attempt struct {
 	wanted  string // selection
 	err     error
-	refused bool // the JVM said no: it is not asked again for the same
+	refusal error // the JVM said no: it is not asked again for the same
 	wait    time.Duration
 	next    time.Time // not before
 }
 
 // task is one JVM that has to be brought in line.
 type task struct {
-	jvm  attach.JVM
-	base *baseline // what it was before; nil until it has been read
-	want attach.Selection
-	from Cause
+	jvm    attach.JVM
+	base   *baseline // what it was before; nil until it has been read
+	want   attach.Selection
+	from   Cause
+	wanted string // what is wanted of all JVMs; another selection than want if this one refused it
 
 	// What became of it.
-	err     error
-	applied bool // it took want
-	done    bool // it is restored, and that is verified
+	err      error
+	learned  bool // its baseline was read
+	applied  bool // it took want
+	restored bool // it has its own again, and that is verified
+	undone   bool // it refused want and has again what it had before
 }
 
 // reconcile brings the JVMs in line with what is wanted. It costs nothing when
@@ -85,11 +89,19 @@ func (m *Manager) find(ctx context.Context, now time.Time) {
 			m.seen[id] = now
 		}
 		if now.Sub(m.seen[id]) > graceGone {
-			m.ended[id] = true
-			delete(m.state.JVMs, id)
+			m.forget(id)
 		}
 	}
 	maps.DeleteFunc(m.seen, func(_ string, at time.Time) bool { return now.Sub(at) > graceGone })
+}
+
+// forget drops the baseline of a JVM that has ended, as far as can be seen.
+func (m *Manager) forget(id string) {
+	if b := m.state.JVMs[id]; b.Applied != "" {
+		m.log.Info("a JVM has ended while its log level was raised", "pid", b.PID, "raised to", b.Applied)
+	}
+	m.ended[id] = true
+	delete(m.state.JVMs, id)
 }
 
 // plan returns the JVMs that are not as they should be, and may be tried.
@@ -98,38 +110,69 @@ func (m *Manager) plan(want attach.Selection, cause Cause, now time.Time) []*tas
 	attempts := map[string]attempt{} // those of JVMs that have ended are dropped
 	for _, j := range m.jvms {
 		b := m.state.JVMs[j.ID]
-		if a, ok := m.attempts[j.ID]; ok && a.wanted == want.String() {
+		t := &task{jvm: j, base: b, want: want, from: cause, wanted: want.String()}
+		a, tried := m.attempts[j.ID]
+		if tried = tried && a.wanted == t.wanted; tried {
 			attempts[j.ID] = a
-			if a.refused || now.Before(a.next) {
+		}
+		if tried && a.refusal != nil {
+			if b == nil || !b.Unsure {
 				continue
 			}
+			t.want, t.from = b.before(), b.Cause // it could not be taken back yet
 		}
-		inLine := b == nil && want.IsZero() || b != nil && !want.IsZero() && b.Applied == want.String()
-		if !inLine {
-			tasks = append(tasks, &task{jvm: j, base: b, want: want, from: cause})
+		inLine := b == nil && t.want.IsZero() || b != nil && !t.want.IsZero() && b.Applied == t.want.String() && !b.Unsure
+		if !inLine && (!tried || m.draining || !now.Before(a.next)) {
+			tasks = append(tasks, t)
 		}
 	}
 	m.attempts = attempts
 	return tasks
 }
 
-// learn reads the baseline of a JVM, and saves it: what could not be restored
-// after a crash is not raised.
+// before is what the JVM has, as far as we know.
+func (b *baseline) before() attach.Selection {
+	sel, err := attach.ParseSelection(b.Applied)
+	if err != nil {
+		return attach.Selection{}
+	}
+	return sel
+}
+
+// learn reads the baseline of a JVM.
 func (m *Manager) learn(ctx context.Context, t *task) error {
 	b, err := m.baselineOf(ctx, t.jvm)
 	if err != nil {
 		return err
 	}
+	t.base, t.learned = b, true
 	m.learning.Lock()
 	defer m.learning.Unlock()
 	m.state.JVMs[t.jvm.ID] = b
-	if err := m.store.save(m.state); err != nil {
-		delete(m.state.JVMs, t.jvm.ID)
-		return fmt.Errorf("raise nothing, since its baseline cannot be kept: %w", err)
-	}
-	t.base = b
 	return nil
 }
+
+// note saves that the JVM is about to be told something: a process that finds
+// that later is not to take for granted what the JVM has. A JVM whose baseline
+// cannot be saved is not raised; where that was done before, a tmpfs without
+// room keeps nobody from raising it further, or from restoring it.
+func (m *Manager) note(t *task) error {
+	m.learning.Lock()
+	defer m.learning.Unlock()
+	if t.base.Unsure {
+		return nil
+	}
+	t.base.Unsure = true
+	err := m.store.save(m.state)
+	if err == nil || !t.learned {
+		return nil
+	}
+	delete(m.state.JVMs, t.jvm.ID)
+	return fmt.Errorf("raise nothing, since its baseline cannot be kept: %w", err)
+}
+
+// errRemade is what is said of an output that cannot be restored any more.
+var errRemade = errors.New("an output was deleted while it was raised, and is there anew")
 
 // errNotShipped is what is said of a JVM whose log goes elsewhere.
 var errNotShipped = errors.New("none of its outputs is shipped")
@@ -151,6 +194,9 @@ func (m *Manager) baselineOf(ctx context.Context, j attach.JVM) (*baseline, erro
 		case o.Err != nil:
 			return nil, fmt.Errorf("output %s is left alone: %w", o.Name, o.Err)
 		default:
+			if _, err := attach.Configure(o, attach.Selection{}); err != nil {
+				return nil, fmt.Errorf("it could not be restored: %w", err)
+			}
 			b.Outputs = append(b.Outputs, o)
 		}
 	}
@@ -183,13 +229,16 @@ func (m *Manager) ships(j attach.JVM, o attach.Output) bool {
 	return err == nil && ok
 }
 
-// bring makes one JVM what it should be. It changes t and, under the lock of
-// learn, the state's map; nothing else.
+// bring makes one JVM what it should be. It changes t and, under the lock, the
+// state; nothing else.
 func (m *Manager) bring(ctx context.Context, t *task) error {
 	if t.base == nil {
 		if err := m.learn(ctx, t); err != nil {
 			return err
 		}
+	}
+	if err := m.note(t); err != nil {
+		return err
 	}
 	if t.want.IsZero() {
 		return m.restore(ctx, t)
@@ -200,19 +249,15 @@ func (m *Manager) bring(ctx context.Context, t *task) error {
 	}
 	// A selection that matches only in part is applied in part. Back to what
 	// was there before it.
-	if undoErr := m.undo(ctx, t); undoErr != nil {
-		return errors.Join(err, undoErr)
+	undo := m.restore
+	if before := t.base.before(); !before.IsZero() {
+		undo = func(ctx context.Context, t *task) error { return m.configure(ctx, t, before) }
 	}
-	return err
-}
-
-// undo returns a JVM to what it was before t.
-func (m *Manager) undo(ctx context.Context, t *task) error {
-	before, err := attach.ParseSelection(t.base.Applied)
-	if t.base.Applied == "" || err != nil {
-		return m.restore(ctx, t)
+	undoErr := undo(ctx, t)
+	if t.undone = undoErr == nil; t.undone {
+		return err
 	}
-	return m.configure(ctx, t, before)
+	return fmt.Errorf("%w; taking it back: %w", err, undoErr)
 }
 
 // configure sets every shipped output to its baseline with raise on top.
@@ -247,12 +292,17 @@ func (m *Manager) restore(ctx context.Context, t *task) error {
 		if !ok {
 			return fmt.Errorf("verify the restored configuration: the JVM no longer lists %s", was.Name)
 		}
-		if changed(was, is) {
-			return fmt.Errorf("verify the restored configuration: %s is %s %s %s, it was %s %s %s", was.Name,
-				is.Selection, is.Decorators, is.Options, was.Selection, was.Decorators, was.Options)
+		if was.Options != is.Options {
+			// Nothing that we send does that. Somebody has deleted the output,
+			// and a JVM makes one that it does not know, with its defaults.
+			return fmt.Errorf("%w: %s has the options %s, it had %s", errRemade, was.Name, is.Options, was.Options)
+		}
+		if was.Selection != is.Selection || was.Decorators != is.Decorators {
+			return fmt.Errorf("verify the restored configuration: %s is %s %s, it was %s %s", was.Name,
+				is.Selection, is.Decorators, was.Selection, was.Decorators)
 		}
 	}
-	t.done = true
+	t.restored = true
 	return nil
 }
 
@@ -263,28 +313,74 @@ func (m *Manager) settle(tasks []*task, now time.Time) error {
 		if t.applied {
 			t.base.Applied, t.base.Cause = t.want.String(), t.from
 		}
-		if t.done {
+		if t.applied || t.undone {
+			t.base.Unsure = false
+		}
+		if t.restored {
 			delete(m.state.JVMs, t.jvm.ID)
 			m.state.Quiet = later(m.state.Quiet, now.Add(settleTime))
 		}
-		if t.err == nil {
-			delete(m.attempts, t.jvm.ID)
-			continue
+		if err := m.attempted(t); err != nil {
+			bad = append(bad, err)
 		}
-		a := m.attempts[t.jvm.ID]
-		a.wanted, a.err = t.want.String(), named(t.jvm, t.err)
-		a.refused = attach.KindOf(t.err) == attach.Refused && !t.want.IsZero()
-		a.wait = min(max(2*a.wait, firstWait), mostWait)
-		a.next = now.Add(a.wait)
-		a.refused = a.refused || errors.Is(t.err, errNotShipped)
-		m.attempts[t.jvm.ID] = a
-		if a.noOurs() && t.base == nil {
-			continue
-		}
-		m.count(t)
-		bad = append(bad, a.err)
 	}
+	m.prune()
 	return errors.Join(bad...)
+}
+
+// prune forgets JVMs beyond the number that is believed when it is read back,
+// of which those that are found now, at most 16, are never too many.
+func (m *Manager) prune() {
+	var gone []string
+	for id := range m.state.JVMs {
+		if !slices.ContainsFunc(m.jvms, func(j attach.JVM) bool { return j.ID == id }) {
+			gone = append(gone, id)
+		}
+	}
+	slices.SortFunc(gone, func(a, b string) int { return m.seen[a].Compare(m.seen[b]) })
+	for len(m.state.JVMs) > maxJVMs {
+		m.forget(gone[0])
+		gone = gone[1:]
+	}
+}
+
+// attempted keeps what the next attempt has to know, and returns what is to be
+// told.
+func (m *Manager) attempted(t *task) error {
+	id := t.jvm.ID
+	a := m.attempts[id]
+	switch {
+	case t.err == nil && a.refusal == nil:
+		delete(m.attempts, id)
+		return nil
+	case errors.Is(t.err, context.Canceled):
+		return nil // we are asked to end, and drain
+	case t.err == nil: // at last it has what it had before the refusal
+		a.err, a.wait = a.refusal, 0
+		m.attempts[id] = a
+		return nil
+	}
+	a.wanted, a.err = t.wanted, named(t.jvm, t.err)
+	switch {
+	case a.refusal != nil:
+		a.err = fmt.Errorf("%w; taking it back: %w", a.refusal, t.err)
+	case attach.KindOf(t.err) == attach.Refused && !t.want.IsZero(), errors.Is(t.err, errNotShipped):
+		a.refusal = a.err
+	}
+	a.wait = min(max(2*a.wait, firstWait), mostWait)
+	a.next = time.Now().Add(a.wait)
+	m.attempts[id] = a
+	switch {
+	case a.noOurs() && t.base == nil:
+		return nil
+	case a.noOurs():
+		m.forget(id)
+	case errors.Is(t.err, errRemade):
+		delete(m.state.JVMs, id) // no further attempt can mend that
+		delete(m.attempts, id)
+	}
+	m.count(t)
+	return a.err
 }
 
 // noOurs reports whether there is no JVM of ours behind the socket: one that

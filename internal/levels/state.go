@@ -56,8 +56,12 @@ func newRaise(sel attach.Selection, lasts time.Duration, reason, why string, now
 type baseline struct {
 	PID     int             `json:"pid"` // for people
 	Outputs []attach.Output `json:"outputs"`
-	Applied string          `json:"applied"` // the last selection that the JVM took
+	Applied string          `json:"applied"` // the last selection that the JVM took; empty: its own
 	Cause   Cause           `json:"cause"`   // ... and where it came from
+
+	// Unsure is set before the JVM is told anything, and cleared when it has
+	// taken it: in between it may have Applied, or what it was told.
+	Unsure bool `json:"unsure"`
 }
 
 // state is what has to outlive a process: what is wanted, and what was.
@@ -87,12 +91,16 @@ const (
 	maxJVMs  = 32
 )
 
-// parseState reads what was saved and keeps what is sound. A raise that would
-// last longer than was asked for ends when it could have at the latest.
+// parseState reads what was saved and keeps what is sound of it; the error says
+// that something was not. A raise that would last longer than was asked for
+// ends when it could have at the latest. The state is nil only with an error.
 func parseState(text []byte, now time.Time) (*state, error) {
 	s := newState()
-	if err := json.Unmarshal(text, s); err != nil || s.Raises == nil || s.JVMs == nil {
+	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("understand the saved levels: %w", err)
+	}
+	if s.Raises == nil || s.JVMs == nil {
+		return nil, errors.New("understand the saved levels: a part is missing")
 	}
 	var bad error
 	for cause, r := range s.Raises {
@@ -116,11 +124,15 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	return s, bad
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
+// take takes in what another process has saved. What it says of a baseline
+// that is known counts, but not the baseline: that never changes.
+func (s *state) take(saved *state) {
+	for id, b := range saved.JVMs {
+		if known := s.JVMs[id]; known != nil {
+			b.PID, b.Outputs = known.PID, known.Outputs
+		}
 	}
-	return a
+	*s = *saved
 }
 
 // sound reports whether every output of b reads as one that a JVM has listed.
@@ -158,7 +170,9 @@ func (s *state) clone() *state {
 // same reports whether s says what t says.
 func (s *state) same(t *state) bool { return reflect.DeepEqual(s, t) }
 
-// changed reports what a verifying list must find equal.
-func changed(was, is attach.Output) bool {
-	return was.Selection != is.Selection || was.Decorators != is.Decorators || was.Options != is.Options
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,11 +52,15 @@ func stampOf(info fs.FileInfo) stamp {
 
 func (s *store) path(name string) string { return filepath.Join(s.source, tail.StateDir, name) }
 
+// errNoSource is that the source is missing, or cannot be opened: its reader
+// says so, and waits.
+var errNoSource = errors.New("there is no source directory")
+
 // root opens the source. Names are then relative to it.
 func (s *store) root() (*os.Root, error) {
 	root, err := os.OpenRoot(s.source)
 	if err != nil {
-		return nil, fmt.Errorf("open the source directory: %w", err)
+		return nil, fmt.Errorf("%w: %w", errNoSource, err)
 	}
 	if err := root.Mkdir(tail.StateDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		root.Close()
@@ -115,9 +120,12 @@ func (s *store) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// own marks that a Manager runs, if none does. It is tried again when the
-// state directory has become another one.
+// own marks that a Manager runs, if none does, and marks it again if the mark
+// was taken away.
 func (s *store) own() bool {
+	if s.owns() {
+		return true
+	}
 	root, err := s.root()
 	if err != nil {
 		return false
@@ -136,9 +144,19 @@ func (s *store) own() bool {
 	return true
 }
 
+// owns reports whether the mark is ours.
+func (s *store) owns() bool {
+	if s.owner == nil {
+		return false
+	}
+	ours, err1 := s.owner.Stat()
+	named, err2 := os.Lstat(s.path(ownerName))
+	return err1 == nil && err2 == nil && os.SameFile(ours, named)
+}
+
 // owned reports whether a Manager runs, this one or another.
 func (s *store) owned() bool {
-	if s.owner != nil {
+	if s.owns() {
 		return true
 	}
 	if !s.own() {
@@ -155,17 +173,25 @@ func (s *store) disown() {
 	}
 }
 
-// moved reports whether the saved state is not the one last seen.
+// moved reports whether the saved state is not the one that was last read or
+// written: changed, or gone.
 func (s *store) moved() bool {
 	info, err := os.Lstat(s.path(stateName))
 	if err != nil {
-		return false // missing: what is in memory holds
+		return s.seen != stamp{}
 	}
 	return stampOf(info) != s.seen
 }
 
+// lost reports whether a Manager runs and its state is missing.
+func (s *store) lost() bool {
+	_, err := os.Lstat(s.path(stateName))
+	return errors.Is(err, fs.ErrNotExist) && s.owned()
+}
+
 // load reads the saved state: nil if there is none. A state that is not sound
-// in parts is returned with an error.
+// in parts is returned with an error. One that is not as it would be saved is
+// not taken for seen: it is to be saved again.
 func (s *store) load(now time.Time) (*state, error) {
 	root, err := s.root()
 	if err != nil {
@@ -173,6 +199,7 @@ func (s *store) load(now time.Time) (*state, error) {
 	}
 	defer root.Close()
 	f, err := open(root, stateName, os.O_RDONLY)
+	s.seen = stamp{}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -192,7 +219,11 @@ func (s *store) load(now time.Time) (*state, error) {
 	if len(text) > maxState {
 		return nil, fmt.Errorf("read the saved levels: more than %d bytes", maxState)
 	}
-	return parseState(text, now)
+	st, err := parseState(text, now)
+	if again, _ := json.Marshal(st); !bytes.Equal(again, bytes.TrimSpace(text)) {
+		s.seen = stamp{}
+	}
+	return st, err
 }
 
 // save replaces the saved state. A crash leaves the one or the other whole.

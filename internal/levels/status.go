@@ -83,6 +83,9 @@ func (m *Manager) show(now time.Time) {
 	for text := range m.told {
 		st.Errors = append(st.Errors, text)
 	}
+	if m.notes.err != nil {
+		st.Errors = append(st.Errors, m.notes.err.Error())
+	}
 	slices.Sort(st.Errors)
 	st.Problems, st.Quiet = m.notes.problems, m.state.Quiet
 	if t := m.notes.request.Trigger; !t.IsZero() {
@@ -183,7 +186,7 @@ func (m *Manager) tellAnnotations() {
 // ended in between.
 func (m *Manager) tellErrors(err error) {
 	told := map[string]bool{}
-	for _, e := range split(errors.Join(err, m.unsound)) {
+	for _, e := range split(err) {
 		told[e.Error()] = true
 	}
 	for _, e := range m.problems {
@@ -211,7 +214,7 @@ func (m *Manager) tellErrors(err error) {
 
 // nobody says why there is no JVM to raise, or returns nil if there is one.
 func (m *Manager) nobody() error {
-	if len(m.state.JVMs) > 0 {
+	if m.ours() > 0 {
 		return nil
 	}
 	var why []error

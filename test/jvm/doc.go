@@ -20,4 +20,17 @@
 //     widen it have changed places.
 //   - A JVM that is killed has written its last message to the first output
 //     and perhaps not to the second. The order is that of the command line.
+//
+// # Log levels
+//
+// The tests of log levels ask the JVM itself what it logs, by `jcmd PID VM.log
+// list` or in the same few bytes on its attach socket: with none of the code
+// under test. After a raise, that list must be what it was before, byte for
+// byte but for " (reconfigured)".
+//
+// HotSpot puts its socket into /tmp, whatever java.io.tmpdir says, so that the
+// JVMs of tests that run beside each other meet there. Most tests therefore
+// look for JVMs among the processes, where a sidecar sees those alone that log
+// to its own source; in the others, each JVM gets a /tmp of its own, which
+// takes root and unshare(1).
 package jvm

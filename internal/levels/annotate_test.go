@@ -1,0 +1,216 @@
+package levels
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestABadAnnotationChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		bad []string
+		key string
+	}{
+		{[]string{"log", "gc*=loud"}, "ullage.dev/log"},
+		{[]string{"log", "gc*=debug", "log-for", "never"}, "ullage.dev/log-for"},
+		{[]string{"log", "all=off"}, "ullage.dev/log"},
+		{[]string{"log", "safepoint*=debug\" output=/etc/passwd"}, "ullage.dev/log"},
+		{[]string{"log-for", "25h"}, "ullage.dev/log-for"},
+		{[]string{"log", "gc*=debug", "log-for", "1h", "lgo", "x"}, "ullage.dev/lgo"},
+	} {
+		r := newRig(t)
+		j := r.jvm(1)
+		r.annotate("log", "gc*=debug", "log-for", "1h")
+		p := r.process()
+		p.step()
+		until := p.Status().Until
+		r.annotate(c.bad...)
+		for range 4 {
+			p.step()
+		}
+		logs(t, j, atop("gc*=debug"))
+		st := p.Status()
+		if st.Cause != FromAnnotation || !st.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
+			t.Errorf("%q: %+v", c.bad, st)
+		}
+		p.hasMetric(1, "ullage_annotation_problems")
+		p.log.says(t, 1, "an annotation is bad")
+		p.kill()
+		p = r.process() // nor does it after a restart
+		p.step()
+		if st := p.Status(); !st.Until.Equal(until) || j.count() != 2 {
+			t.Errorf("%q, after a restart: %+v, %q", c.bad, st, j.sent(2))
+		}
+		r.annotate("log", "gc*=debug", "log-for", "1h")
+		p.step()
+		if st := p.Status(); len(st.Problems) != 0 || !st.Until.Equal(until) {
+			t.Errorf("%q, mended: %+v", c.bad, st)
+		}
+		p.hasMetric(0, "ullage_annotation_problems")
+		r.annotate()
+		p.step()
+		logs(t, j, ownSelection)
+	}
+}
+
+func TestARaiseEndsInTimeAlsoWhileItsAnnotationIsBad(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "1s")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	r.annotate("log", "gc*=loud", "log-for", "1h")
+	soon(t, patience, j, ownSelection)
+}
+
+func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "0s")
+	p := r.process()
+	p.step()
+	p.step()
+	if p.Status().Cause != "" || j.count() != 0 {
+		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	}
+}
+
+func TestAnAnnotationsFileThatIsEditedInPlaceIsReadAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	p := r.process()
+	p.run()
+	for _, level := range []string{"debug", "trace", "debug", "trace"} { // of one length, within one tick of the clock
+		must(t, os.WriteFile(r.cfg.Annotations, []byte(`ullage.dev/log="gc*=`+level+"\"\n"), 0o600))
+		soon(t, patience, j, atop("gc*="+level))
+	}
+	must(t, os.WriteFile(r.cfg.Annotations, nil, 0o600))
+	soon(t, patience, j, ownSelection)
+}
+
+// replaced puts something else in the place of the annotations file.
+var replaced = map[string]func(r *rig, path string) error{
+	"a FIFO":      func(_ *rig, path string) error { return unix.Mkfifo(path, 0o600) },
+	"a directory": func(_ *rig, path string) error { return os.Mkdir(path, 0o700) },
+	"a device":    func(_ *rig, path string) error { return os.Symlink("/dev/zero", path) },
+	"itself":      func(_ *rig, path string) error { return os.Symlink(path, path) },
+	"below a file": func(r *rig, path string) error {
+		must(r.t, os.WriteFile(path+".file", nil, 0o600))
+		return os.Symlink(path+".file/annotations", path)
+	},
+}
+
+func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, replace := range replaced {
+		r := newRig(t)
+		j := r.jvm(1)
+		r.annotate("log", "gc*=debug")
+		p := r.process()
+		p.step()
+		must(t, os.Rename(r.cfg.Annotations, r.cfg.Annotations+".kept"))
+		must(t, replace(r, r.cfg.Annotations))
+		for range 5 {
+			p.step()
+		}
+		if st := p.Status(); st.Cause != FromAnnotation || j.count() != 2 {
+			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
+		}
+		p.hasMetric(1, "ullage_annotation_problems")
+		p.log.says(t, 1, "the annotations cannot be read")
+		if st := p.Status(); len(st.Errors)+len(st.Problems) == 0 {
+			t.Errorf("%s: the status does not say that the annotations cannot be read", name)
+		}
+		must(t, os.Rename(r.cfg.Annotations+".kept", r.cfg.Annotations+".back"))
+		must(t, os.RemoveAll(r.cfg.Annotations))
+		must(t, os.Rename(r.cfg.Annotations+".back", r.cfg.Annotations))
+		p.step()
+		p.hasMetric(0, "ullage_annotation_problems")
+		r.annotate()
+		p.step()
+		logs(t, j, ownSelection)
+	}
+}
+
+func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	for range 3 {
+		must(t, os.Rename(r.cfg.Annotations, r.cfg.Annotations+".away"))
+		p.step()
+		must(t, os.Rename(r.cfg.Annotations+".away", r.cfg.Annotations))
+		p.step()
+	}
+	if j.count() != 2 {
+		t.Errorf("told %q", j.sent(2))
+	}
+	must(t, os.Remove(r.cfg.Annotations))
+	for range missingPolls {
+		p.step()
+	}
+	logs(t, j, ownSelection)
+	p.log.says(t, 0, "WARN") // no annotations are no mistake
+}
+
+func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	p.kill()
+	must(t, os.Remove(r.cfg.Annotations))
+	p = r.process()
+	p.step()
+	logs(t, j, atop("gc*=debug")) // it is not known yet what is asked for
+	p.step()
+	logs(t, j, ownSelection)
+}
+
+// asNobody calls f with the rights of another user to files.
+func asNobody(t *testing.T, f func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to read as another user")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	must(t, syscall.Setfsuid(65534))
+	defer func() { must(t, syscall.Setfsuid(0)) }()
+	f()
+}
+
+func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	must(t, os.WriteFile(r.cfg.Annotations, []byte(`ullage.dev/log="gc*=debug"`), 0o600))
+	old := time.Now().Add(-time.Hour)
+	must(t, os.Chtimes(r.cfg.Annotations, old, old))
+	dir := filepath.Dir(r.cfg.Annotations)
+	must(t, os.Chmod(dir, 0o755)) // let the other user come by
+	must(t, os.Chmod(filepath.Dir(dir), 0o755))
+	n := newAnnotations(r.cfg.Annotations, nil)
+	asNobody(t, func() { n.poll(time.Now()) })
+	if n.err == nil || !n.unknown || !strings.Contains(n.err.Error(), "permission denied") {
+		t.Fatalf("%v, %+v", n.err, n.request)
+	}
+	if n.poll(time.Now()); n.err != nil || n.request.Log.String() != "gc*=debug" {
+		t.Errorf("once it can be read: %v, %+v", n.err, n.request)
+	}
+}

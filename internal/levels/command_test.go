@@ -1,0 +1,295 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate()
+	p := r.process()
+	stop := p.run()
+	p.started()
+	c := r.command()
+	changes, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), 1200*time.Millisecond)
+	logs(t, j, atop("gc*=debug"))
+	if err != nil || len(changes) != 1 || time.Until(until) > 1200*time.Millisecond {
+		t.Fatalf("%+v, %s, %v", changes, until, err)
+	}
+	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != ownSelection || ch.To != ownSelection+",gc*=debug" ||
+		ch.Why != "ullage log set" || !ch.Until.Equal(until) {
+		t.Errorf("%+v", ch)
+	}
+	if !c.Owned() {
+		t.Error("the command does not see that a Manager runs")
+	}
+	c.kill()
+	within(t, patience, "it is noticed", func() bool { return p.Status().Cause == FromCommand })
+	if st := p.Status(); !st.Until.Equal(until) || st.Why != "ullage log set" || len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" {
+		t.Errorf("%+v", st)
+	}
+	p.hasMetric(1, "ullage_level_raised")
+	soon(t, patience, j, ownSelection)
+	if early := time.Until(until); early > 0 {
+		t.Errorf("it was ended %s too early", early)
+	}
+	within(t, patience, "its end is in the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
+	must(t, stop())
+	p.log.says(t, 1, "log level raised")
+	p.log.says(t, 1, "its time is over")
+	p.hasMetric(1, "ullage_level_raises_total", "command")
+	p.hasMetric(1, "ullage_level_restores_total")
+	if n := j.count(); n != 4 {
+		t.Errorf("%d commands: %q", n, j.sent(0))
+	}
+}
+
+func TestASecondSetReplacesTheFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	for _, c := range []struct {
+		sel     string
+		changes int
+	}{{"gc*=debug", 1}, {"safepoint*=debug", 1}, {"safepoint*=debug", 0}} {
+		changes, _, err := r.command().Set(t.Context(), selected(t, c.sel), time.Hour)
+		if err != nil || len(changes) != c.changes {
+			t.Errorf("%s: %+v, %v", c.sel, changes, err)
+		}
+		logs(t, j, atop(c.sel))
+	}
+	changes, err := r.command().Reset(t.Context())
+	if err != nil || len(changes) != 1 || changes[0].From != ownSelection+",safepoint*=debug" || changes[0].To != ownSelection || changes[0].Why != "ullage log reset" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	logs(t, j, ownSelection)
+}
+
+func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
+	t.Parallel()
+	for _, before := range []Cause{"", FromCommand, FromAnnotation} {
+		r := newRig(t)
+		j := r.jvm(1)
+		want := ownSelection
+		p := r.process()
+		switch before {
+		case FromCommand:
+			_, _, err := r.command().Set(t.Context(), selected(t, "safepoint*=debug"), time.Hour)
+			must(t, err)
+			want = atop("safepoint*=debug")
+		case FromAnnotation:
+			r.annotate("log", "safepoint*=debug")
+			want = atop("safepoint*=debug")
+		}
+		p.step()
+		logs(t, j, want)
+		st := p.Status()
+		changes, until, err := r.command().Set(t.Context(), selected(t, "gc*=debug,gc+ref+heap=debug"), time.Hour)
+		if err == nil || attach.KindOf(err) != attach.Refused || !strings.Contains(err.Error(), "Did you mean any of the following? gc+heap*") || len(changes) != 0 || !until.IsZero() {
+			t.Errorf("before %q: %+v, %s, %v", before, changes, until, err)
+		}
+		logs(t, j, want)
+		n := j.count()
+		p.step()
+		if again := p.Status(); again.Cause != st.Cause || again.Selection != st.Selection || !again.Until.Equal(st.Until) || j.count() != n {
+			t.Errorf("before %q: it was %+v, it is %+v; told %q", before, st, again, j.sent(n))
+		}
+	}
+}
+
+func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	if err == nil || !strings.Contains(err.Error(), "no JVM has a socket in "+r.cfg.Attach.Tmp) {
+		t.Error(err)
+	}
+	j := r.jvm(1)
+	p := r.process()
+	p.step()
+	if p.Status().Cause != "" || j.count() != 0 {
+		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	}
+	if changes, err := r.command().Reset(t.Context()); err != nil || len(changes) != 0 || j.count() != 0 {
+		t.Errorf("%+v, %v, told %q", changes, err, j.sent(0))
+	}
+}
+
+// What is remembered of a JVM that has just ended is nobody who took the raise.
+func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	j.kill()
+	must(t, os.Remove(j.socket()))
+	changes, until, err := r.command().Set(t.Context(), selected(t, "safepoint*=debug"), time.Hour)
+	if err == nil || len(changes) != 0 || !until.IsZero() {
+		t.Errorf("%+v, until %s, %v", changes, until, err)
+	}
+	p.step()
+	if st := p.Status(); st.Cause != FromAnnotation {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(always(hang))
+	changes, until, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	if attach.KindOf(err) != attach.TimedOut || len(changes) != 1 || changes[0].PID != 2 || until.IsZero() {
+		t.Errorf("%+v, %s, %v", changes, until, err)
+	}
+	logs(t, j, atop("gc*=debug"))
+	stuck.when(nil)
+	p := r.process()
+	p.step() // brings the other in line
+	logs(t, stuck, atop("gc*=debug"))
+	must(t, ignoreChanges(r.command().Reset(t.Context())))
+	logs(t, j, ownSelection)
+	logs(t, stuck, ownSelection)
+}
+
+func ignoreChanges(_ []Change, err error) error { return err }
+
+func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	changes, err := r.command().Reset(t.Context())
+	if err != nil || len(changes) != 1 || changes[0].To != ownSelection {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	logs(t, j, ownSelection)
+	n := j.count()
+	for range 3 {
+		p.step()
+	}
+	p.kill()
+	p2 := r.process()
+	p2.step()
+	if st := p2.Status(); j.count() != n || st.Cause != "" {
+		t.Errorf("%+v, told %q", st, j.sent(n))
+	}
+	p.log.says(t, 1, "log level restored")
+	p.log.says(t, 1, "ullage log reset")
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	p2.step()
+	logs(t, j, atop("gc*=debug"))
+}
+
+func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	within(t, patience, "a raise", func() bool { return p.metric("ullage_level_raised") == 1 })
+	j.when(once(1, configuring, hang))
+	changes, err := r.command().Reset(t.Context())
+	if attach.KindOf(err) != attach.TimedOut || len(changes) != 0 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	soon(t, patience, j, ownSelection)
+	within(t, patience, "the status", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
+}
+
+func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []Cause{FromCommand, FromTrigger} {
+		r := newRig(t)
+		j := r.jvm(1)
+		r.annotate("trigger", "dropped")
+		p := r.process()
+		p.step()
+		if cause == FromTrigger {
+			fire(p, dropLine)
+			p.takeAlarm(t)
+		} else {
+			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+			must(t, err)
+		}
+		p.step()
+		must(t, ignoreChanges(r.command().Reset(t.Context())))
+		p.step()
+		logs(t, j, ownSelection)
+		if p.Status().Cause != "" {
+			t.Errorf("%s: %+v", cause, p.Status())
+		}
+		p.log.says(t, 1, "log level restored")
+		p.log.says(t, 1, `why="ullage log reset"`)
+	}
+}
+
+func TestASetIsCancelled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = 20 * time.Second
+	j := r.jvm(1)
+	j.when(always(hang))
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), time.Hour)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	j.when(nil)
+	r.annotate()
+	r.settle().step()
+	logs(t, j, ownSelection)
+}
+
+func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if _, err := r.command().List(t.Context()); err == nil || !strings.Contains(err.Error(), "no JVM has a socket in") {
+		t.Error(err)
+	}
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(always(hang))
+	listed, err := r.command().List(t.Context())
+	if attach.KindOf(err) != attach.TimedOut || len(listed) != 1 || listed[0].JVM.PID != 2 || len(listed[0].Outputs) != 3 {
+		t.Fatalf("%+v, %v", listed, err)
+	}
+	for i, o := range listed[0].Outputs {
+		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.selectionOf(i) {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+func TestRotateRotatesThoseThatAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(once(1, rotateCommand, hang))
+	rotated, err := r.command().Rotate(t.Context())
+	if attach.KindOf(err) != attach.TimedOut || len(rotated) != 1 || rotated[0].JVM.PID != 2 {
+		t.Errorf("%+v, %v", rotated, err)
+	}
+	if sent := j.sent(0); !slices.Equal(sent, []string{listCommand, rotateCommand}) {
+		t.Errorf("told %q", sent)
+	}
+	if _, err := os.Stat(r.state(stateName)); !os.IsNotExist(err) {
+		t.Errorf("a state was saved for that: %v", err)
+	}
+}

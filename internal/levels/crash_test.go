@@ -1,0 +1,225 @@
+package levels
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// killedAt lets a process do one step, and makes the saved state what it was
+// when the JVM got the nth command that begins so: as if the process had been
+// killed right then. What the JVM makes of that command is how; those after it
+// it does not do.
+func (r *rig) killedAt(p *process, j *fakeJVM, n int, prefix string, how reaction) {
+	r.t.Helper()
+	var saved []byte
+	j.when(func(cmd string) reaction {
+		if saved != nil {
+			return mute
+		}
+		if strings.HasPrefix(cmd, prefix) {
+			if n--; n == 0 {
+				saved, _ = os.ReadFile(r.state(stateName))
+				return how
+			}
+		}
+		return obey
+	})
+	p.step()
+	p.kill()
+	j.when(nil)
+	if saved == nil {
+		r.t.Fatalf("it never sent %s: %q", prefix, j.sent(0))
+	}
+	must(r.t, os.WriteFile(r.state(stateName), saved, 0o600))
+}
+
+// settle has a new process bring the JVM in line.
+func (r *rig) settle() *process {
+	r.t.Helper()
+	p := r.process()
+	p.step()
+	p.step()
+	hasError(r.t, p.Status(), "")
+	return p
+}
+
+func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	p := r.process()
+	p.step()
+	until := p.Status().Until
+	for range 3 {
+		p.kill()
+		p = r.settle()
+	}
+	if st := p.Status(); !st.Until.Equal(until) || st.Cause != FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" {
+		t.Errorf("after restarts %+v, want until %s", st, until)
+	}
+	if n := j.count(); n != 2 {
+		t.Errorf("%d commands: %q", n, j.sent(0))
+	}
+	p.hasMetric(1, "ullage_level_raised")
+	p.hasMetric(0, "ullage_level_raises_total", "annotation")
+	r.annotate()
+	p.step()
+	logs(t, j, ownSelection)
+}
+
+func TestARaiseThatRunsOutWhileNobodyRunsIsRestoredAtTheStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "1s")
+	p := r.process()
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	until := p.Status().Until
+	p.kill()
+	within(t, patience, "its end", func() bool { return time.Now().After(until) })
+	p = r.settle()
+	logs(t, j, ownSelection)
+	p.log.says(t, 1, "log level restored")
+	if n := j.count(); n != 4 {
+		t.Errorf("%d commands: %q", n, j.sent(0))
+	}
+}
+
+func TestAKillAroundARaise(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]reaction{"after the save, before the command": hang, "after the command, before the save": stumble} {
+		for _, still := range []bool{true, false} {
+			r := newRig(t)
+			j := r.jvm(1)
+			r.annotate("log", "gc*=debug")
+			r.killedAt(r.process(), j, 1, configuring, how)
+			if still {
+				p := r.settle()
+				logs(t, j, atop("gc*=debug"))
+				p.kill()
+			}
+			r.annotate()
+			r.settle().hasMetric(0, "ullage_level_raised")
+			logs(t, j, ownSelection)
+			if t.Failed() {
+				t.Fatalf("%s; still wanted: %v", name, still)
+			}
+		}
+	}
+}
+
+func TestAKillBeforeTheSaveLeavesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	j.when(once(1, listCommand, hang))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step() // the list is not answered
+	p.kill()
+	logs(t, j, ownSelection)
+	r.annotate()
+	r.settle()
+	if n := j.count(); n != 1 {
+		t.Errorf("%d commands: %q", n, j.sent(0))
+	}
+}
+
+func TestAKillAfterTheRestoreBeforeTheSave(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	r.annotate()
+	r.killedAt(p, j, 1, listCommand, obey)
+	logs(t, j, ownSelection)
+	r.settle()
+	logs(t, j, ownSelection)
+	n := j.count()
+	r.settle()
+	if j.count() != n {
+		t.Errorf("it was restored yet again: %q", j.sent(n))
+	}
+}
+
+// A sidecar that drains restores although the raise of the annotation goes on.
+func TestAKillAfterTheRestoreOfADrainWhileTheRaiseGoesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	p := r.process()
+	p.step()
+	p.draining = true
+	r.killedAt(p, j, 1, listCommand, obey)
+	logs(t, j, ownSelection)
+	r.settle()
+	logs(t, j, atop("gc*=debug"))
+	r.annotate()
+	r.settle()
+	logs(t, j, ownSelection)
+}
+
+func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]reaction{"before the command": hang, "after the command, before the save": stumble} {
+		for after, want := range map[string]string{"safepoint*=debug": atop("safepoint*=debug"), "gc*=debug": atop("gc*=debug"), "": ownSelection} {
+			r := newRig(t)
+			j := r.jvm(1)
+			r.annotate("log", "gc*=debug")
+			p := r.process()
+			p.step()
+			r.annotate("log", "safepoint*=debug")
+			r.killedAt(p, j, 1, configuring, how)
+			r.annotate("log", after)
+			r.settle()
+			logs(t, j, want)
+			r.annotate()
+			r.settle()
+			logs(t, j, ownSelection)
+			if t.Failed() {
+				t.Fatalf("killed %s; then wanted: %q", name, after)
+			}
+		}
+	}
+}
+
+// A command that was not answered may have taken effect.
+func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	j.when(once(1, configuring, stumble))
+	r.annotate("log", "safepoint*=debug")
+	p.step()
+	logs(t, j, atop("safepoint*=debug"))
+	hasError(t, p.Status(), "no answer")
+	r.annotate("log", "gc*=debug")
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+}
+
+func TestARestoreThatWasNotVerifiedIsRaisedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	j.when(once(1, listCommand, hang))
+	r.annotate()
+	p.step()
+	logs(t, j, ownSelection)
+	r.annotate("log", "gc*=debug")
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+}

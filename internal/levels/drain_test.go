@@ -1,0 +1,126 @@
+package levels
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	p := r.process()
+	stop := p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
+	until := p.Status().Until
+	began := time.Now()
+	if err := stop(); err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	logs(t, j, ownSelection)
+	p.log.says(t, 1, "the sidecar drains")
+	if st := p.Status(); st.Cause != "" || st.Armed {
+		t.Errorf("%+v", st)
+	}
+	p = r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the status", func() bool { return p.Status().Until.Equal(until) })
+}
+
+func TestADrainEndsOtherRaisesForGood(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1h")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
+	fire(p, dropLine)
+	soon(t, patience, j, atop("gc*=debug"))
+	if _, _, err := r.command().Set(t.Context(), selected(t, "all=debug"), time.Hour); err != nil {
+		t.Error(err)
+	}
+	must(t, stop())
+	logs(t, j, ownSelection)
+	n := j.count()
+	r.settle()
+	logs(t, j, ownSelection)
+	if j.count() != n {
+		t.Errorf("the next process told it %q", j.sent(n))
+	}
+}
+
+func TestADrainThatFindsNothingRaisedSendsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate()
+	p := r.process()
+	stop := p.run()
+	p.started()
+	if err := stop(); err != nil || j.count() != 0 {
+		t.Errorf("%v, told %q", err, j.sent(0))
+	}
+}
+
+func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = 20 * time.Second // so that the drain's own deadline matters
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	stop := p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
+	j.when(always(hang))
+	began := time.Now()
+	err := stop()
+	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "1 JVMs are left with a raised log level") || took > drainTimeout+500*time.Millisecond {
+		t.Errorf("after %s: %v", took, err)
+	}
+	j.when(nil)
+	r.annotate()
+	r.settle()
+	logs(t, j, ownSelection)
+}
+
+func TestADrainWhileAJVMHangsBegins(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = 20 * time.Second
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(once(1, listCommand, hang))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	stop := p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	began := time.Now()
+	if err := stop(); err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	logs(t, j, ownSelection)
+	logs(t, stuck, ownSelection)
+}
+
+// A restore that has just failed is not due again when the drain comes.
+func TestADrainWaitsForNoNextAttempt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	stop := p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	j.when(once(1, configuring, hang))
+	r.annotate()
+	within(t, patience, "a restore fails", func() bool { return len(p.Status().Errors) > 0 })
+	if err := stop(); err != nil {
+		t.Errorf("the drain: %v", err)
+	}
+	logs(t, j, ownSelection)
+}

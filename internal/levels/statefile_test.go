@@ -1,0 +1,265 @@
+package levels
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// forgeries are what an application may put in the place of the saved state.
+func forgeries(t *testing.T) map[string]func(path string) error {
+	write := func(text string) func(path string) error {
+		return func(path string) error { return os.WriteFile(path, []byte(text), 0o666) }
+	}
+	var many []string
+	for i := range 2000 { // fewer than fit
+		many = append(many, fmt.Sprintf(`"%d":{"outputs":[]}`, i))
+	}
+	outside := filepath.Join(t.TempDir(), "outside")
+	must(t, os.WriteFile(outside, []byte(soundState), 0o600))
+	t.Cleanup(func() {
+		if text, err := os.ReadFile(outside); err != nil || string(text) != soundState {
+			t.Errorf("a file outside of the source was written to: %q, %v", text, err)
+		}
+	})
+	return map[string]func(path string) error{
+		"a huge file":             write(strings.Repeat(" ", 1<<20) + "{}"),
+		"a sparse file":           func(path string) error { must(t, write("{")(path)); return os.Truncate(path, 1<<40) },
+		"garbage":                 write("\x00\xff{]"),
+		"an empty file":           write(""),
+		"no raises":               write(`{"raises":null}`),
+		"a FIFO":                  func(path string) error { return unix.Mkfifo(path, 0o666) },
+		"a link to outside":       func(path string) error { return os.Symlink(outside, path) },
+		"a link to itself":        func(path string) error { return os.Symlink(path, path) },
+		"a raise of 1000 h":       write(strings.Replace(soundState, "3600000000000", "3600000000000000", 1)),
+		"a baseline that is none": write(strings.Replace(soundState, "all=off,gc*=info", "all=off disable=true", 1)),
+		"many JVMs":               write(`{"raises":{},"jvms":{` + strings.Join(many, ",") + "}}"),
+	}
+}
+
+func TestAForgedStateIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	for name, forge := range forgeries(t) {
+		for _, when := range []string{"before the start", "while raised"} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				r := newRig(t)
+				j := r.jvm(1)
+				p := r.process()
+				if when == "while raised" {
+					r.annotate("log", "gc*=debug")
+					p.step()
+				}
+				must(t, os.MkdirAll(filepath.Dir(r.state(stateName)), 0o700))
+				must(t, os.RemoveAll(r.state(stateName)))
+				must(t, forge(r.state(stateName)))
+				r.annotate("log", "gc*=debug")
+				for range 3 {
+					p.step()
+				}
+				logs(t, j, atop("gc*=debug"))
+				if n := j.count(); n != 2 {
+					t.Errorf("%d commands: %q", n, j.sent(0))
+				}
+				if text := p.log.String(); strings.Contains(text, "%!") || strings.Count(text, "WARN") > 1 {
+					t.Errorf("logged:\n%s", text)
+				}
+				hasError(t, p.Status(), "") // the saved state is whole again
+				r.annotate()
+				p.step()
+				logs(t, j, ownSelection)
+			})
+		}
+	}
+}
+
+func TestADirectoryInThePlaceOfTheStateRaisesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	must(t, os.MkdirAll(r.state(stateName), 0o700))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	for range 3 {
+		p.step()
+	}
+	logs(t, j, ownSelection)
+	hasError(t, p.Status(), "its baseline cannot be kept")
+	must(t, os.Remove(r.state(stateName)))
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+}
+
+// Whatever is forged, a raise ends when it could have at the latest.
+func TestAForgedEndDoesNotMove(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	forged := strings.Replace(strings.Replace(soundState, `{"annotation"`, `{"command"`, 1), "2026-11-21T09:00:00Z", "9999-11-21T09:00:00Z", 1)
+	must(t, os.Mkdir(filepath.Dir(r.state(stateName)), 0o700))
+	must(t, os.WriteFile(r.state(stateName), []byte(forged), 0o600))
+	p := r.process()
+	p.step()
+	until := p.Status().Until
+	if until.IsZero() {
+		t.Fatalf("%+v", p.Status())
+	}
+	p.step()
+	if again := p.Status().Until; !again.Equal(until) {
+		t.Errorf("it ended at %s, now at %s", until, again)
+	}
+}
+
+func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(r *rig) error{
+		"the file":      func(r *rig) error { return os.Remove(r.state(stateName)) },
+		"the lock":      func(r *rig) error { return os.Remove(r.state(lockName)) },
+		"the directory": func(r *rig) error { return os.RemoveAll(filepath.Dir(r.state(stateName))) },
+	} {
+		r := newRig(t)
+		j := r.jvm(1)
+		r.annotate("log", "gc*=debug", "log-for", "1h")
+		p := r.process()
+		p.step()
+		until := p.Status().Until
+		must(t, take(r))
+		for range 3 {
+			p.step()
+		}
+		if st := p.Status(); !st.Until.Equal(until) || j.count() != 2 {
+			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
+		}
+		if !r.command().Owned() {
+			t.Errorf("%s: a command does not see that a Manager runs", name)
+		}
+		r.annotate()
+		p.step()
+		logs(t, j, ownSelection)
+		hasError(t, p.Status(), "")
+	}
+}
+
+// What a command finds raised must not become the baseline.
+func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	p := r.process()
+	p.step()
+	must(t, os.Remove(r.state(stateName)))
+	for range 8 { // as in two seconds
+		p.step()
+	}
+	_, _, err := r.command().Set(t.Context(), selected(t, "safepoint*=debug"), time.Hour)
+	must(t, err)
+	p.step()
+	r.annotate()
+	if _, err := r.command().Reset(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p.step()
+	logs(t, j, ownSelection)
+}
+
+func TestSomethingElseInThePlaceOfTheStateDirectoryIsToldAndMended(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(path string) error{
+		"a file":            func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"a link to outside": func(path string) error { return os.Symlink("/tmp", path) },
+		"a link to nothing": func(path string) error { return os.Symlink("nothing", path) },
+		"a FIFO":            func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			j := r.jvm(1)
+			r.annotate("log", "gc*=debug")
+			p := r.process()
+			p.step()
+			logs(t, j, atop("gc*=debug"))
+			dir := filepath.Dir(r.state(stateName))
+			must(t, os.RemoveAll(dir))
+			must(t, replace(dir))
+			r.annotate()
+			for range 3 {
+				p.step()
+			}
+			p.log.says(t, 1, "lock the levels")
+			hasError(t, p.Status(), "lock the levels")
+			must(t, os.Remove(dir))
+			p.step()
+			logs(t, j, ownSelection)
+			hasError(t, p.Status(), "")
+		})
+	}
+}
+
+func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	unlock, err := r.process().store.lock(t.Context())
+	must(t, err)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	if becomes(700*time.Millisecond, func() bool { return j.count() > 0 }) {
+		t.Errorf("without the lock it told the JVM %q", j.sent(0))
+	}
+	unlock()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the status", func() bool { return p.Status().Cause == FromAnnotation })
+	hasError(t, p.Status(), "")
+}
+
+func TestASourceThatIsMissingIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	must(t, os.Remove(r.cfg.Source))
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	if becomes(700*time.Millisecond, func() bool { return j.count() > 0 }) {
+		t.Errorf("without a source it told the JVM %q", j.sent(0))
+	}
+	must(t, os.Mkdir(r.cfg.Source, 0o700))
+	soon(t, 3*time.Second, j, atop("gc*=debug"))
+	r.annotate()
+	soon(t, patience, j, ownSelection)
+	p.log.says(t, 0, "WARN")
+}
+
+func TestAnOutputThatIsTooLongToBeRestoredIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	j.mu.Lock()
+	selection := "all=off" // as JDK 25 can list it
+	for _, tag := range strings.Split("gc heap cpu ref age ergo phases start stats task tlab region remset marking", " ") {
+		selection += ",codecache+compilation+" + tag + "+classhisto+metaspace=info"
+	}
+	for _, tag := range strings.Split("load unload init exit loader path cds jvmti", " ") {
+		selection += ",class+constraints+" + tag + "+defaultmethods+stacktrace=info"
+	}
+	j.outputs[2].selection, j.outputs[2].options = selection, "foldmultilines=false,filecount=5,filesize=0B,async=false"
+	j.mu.Unlock()
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	hasError(t, p.Status(), "the command has")
+	r.annotate()
+	p.step()
+	p.due(0)
+	p.step()
+	logs(t, j, selection)
+	hasError(t, p.Status(), "")
+	if saved := p.savedJVMs(r); len(saved) > 0 {
+		t.Errorf("there is a baseline that cannot be restored: %+v", saved)
+	}
+}

@@ -1,0 +1,80 @@
+package levels
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// smallTmpfs mounts a tmpfs as the source. Full writes to it until it is full,
+// and returns what makes space again.
+func (r *rig) smallTmpfs() (full func() (free func())) {
+	r.t.Helper()
+	if os.Geteuid() != 0 {
+		r.t.Skip("needs root, to mount a tmpfs")
+	}
+	if err := unix.Mount("none", r.cfg.Source, "tmpfs", 0, "size=64k"); err != nil {
+		r.t.Skip("cannot mount a tmpfs: ", err)
+	}
+	r.t.Cleanup(func() { must(r.t, unix.Unmount(r.cfg.Source, unix.MNT_DETACH)) })
+	return func() func() {
+		path := filepath.Join(r.cfg.Source, "gc.log.0")
+		if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err == nil {
+			r.t.Error("the tmpfs is never full")
+		}
+		return func() { must(r.t, os.Remove(path)) }
+	}
+}
+
+func TestNothingIsRaisedWhileTheTmpfsIsFull(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	full := r.smallTmpfs()
+	free := full()
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
+	hasError(t, p.Status(), "raise nothing, since its baseline cannot be kept")
+	hasError(t, p.Status(), "no space left on device")
+	logs(t, j, ownSelection)
+	free()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+	free = full()
+	r.annotate()
+	soon(t, patience, j, ownSelection)
+	within(t, patience, "the status", func() bool { return p.metric("ullage_level_raised") == 0 })
+	free()
+	must(t, stop())
+	r.settle()
+	logs(t, j, ownSelection)
+}
+
+func TestAFullTmpfsNeitherProlongsNorRepeatsARaise(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	full := r.smallTmpfs()
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	free := full()
+	defer free()
+	r.annotate("log", "safepoint*=debug", "log-for", "1h")
+	p.step()
+	until, n, raised := p.Status().Until, j.count(), p.metric("ullage_level_raises_total", "annotation")
+	for range 5 {
+		p.step()
+	}
+	if again := p.Status().Until; !again.Equal(until) || j.count() != n {
+		t.Errorf("the raise ended at %s, now at %s; the JVM was told %q", until, again, j.sent(n))
+	}
+	p.hasMetric(raised, "ullage_level_raises_total", "annotation")
+	r.annotate()
+	p.step()
+	logs(t, j, ownSelection)
+}

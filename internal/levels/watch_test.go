@@ -1,0 +1,238 @@
+package levels
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// Lines of JDK 17, but for the lengths of the pauses and the sidecar's own.
+const (
+	dropLine    = "[0.015s][warning][                  ]   3435 messages dropped due to async logging"
+	pauseLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 612.198ms"
+	shortLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 5.198ms"
+	stallLine   = "[0.078s][info ][gc,cpu               ] GC(0) User=0.00s Sys=0.01s Real=1.53s"
+	busyLine    = "[0.706s][info ][gc,cpu               ] GC(156) User=1.51s Sys=0.01s Real=1.53s"
+	warningLine = "[0.004s][warning][gc,init      ] Consider enabling -XX:+AlwaysPreTouch to avoid memory commit hiccups"
+	ownLine     = "[2026-11-21T08:00:00.000+0000][warning][ullage] 12 lines were dropped"
+	safeLine    = `[0.078s][info ][safepoint            ] Safepoint "G1CollectForAllocation", Time since last: 29293918 ns, Reaching safepoint: 33638 ns, Cleanup: 10003 ns, At safepoint: 700252354 ns, Total: 700295995 ns`
+)
+
+// fire shows lines to a watch as the reader does.
+func fire(p *process, lines ...string) {
+	var c ul.Classifier
+	for _, line := range lines {
+		p.Watch().Line([]byte(line), c.Classify([]byte(line)))
+	}
+}
+
+func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ trigger, line, reason, why string }{
+		{"pause>500ms", pauseLine, pauseCondition, "pause Young (Normal) (G1 Evacuation Pause) took 612.2ms"},
+		{"pause>500ms", safeLine, pauseCondition, "safepoint G1CollectForAllocation took 700.3ms"},
+		{"io-stall", stallLine, ioStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
+		{"dropped", dropLine, droppedCondition, "the JVM dropped 3435 lines of its log"},
+		{"warning", warningLine, warningCondition, "a line at level warning: Consider enabling"},
+	} {
+		r := newRig(t)
+		j := r.jvm(1)
+		r.annotate("trigger", c.trigger, "trigger-log", "gc*=debug", "trigger-for", "1h")
+		p := r.process()
+		p.step()
+		if !p.Status().Armed || p.Status().Trigger != c.trigger {
+			t.Fatalf("%s: %+v", c.trigger, p.Status())
+		}
+		for range 3 {
+			fire(p, c.line)
+		}
+		p.takeAlarm(t)
+		p.step()
+		fire(p, c.line)
+		if len(p.watch.fired) != 0 || p.Status().Armed {
+			t.Errorf("%s: armed while raised", c.trigger)
+		}
+		logs(t, j, atop("gc*=debug"))
+		p.hasMetric(1, "ullage_level_raises_total", c.reason)
+		st := p.Status()
+		if st.Cause != FromTrigger || !strings.Contains(strings.ToLower(st.Why), strings.ToLower(c.why)) || st.Until.Sub(st.Since) != time.Hour {
+			t.Errorf("%s: %+v, want because %q", c.trigger, st, c.why)
+		}
+		if quiet := st.Quiet.Sub(st.Since); quiet != 2*time.Hour {
+			t.Errorf("%s: quiet for %s", c.trigger, quiet)
+		}
+	}
+}
+
+// takeAlarm does what Run does of an alarm.
+func (p *process) takeAlarm(t *testing.T) {
+	t.Helper()
+	select {
+	case a := <-p.watch.fired:
+		p.alarm = &a
+		if _, err := p.update(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Fatal("nothing fired")
+	}
+}
+
+func TestWhatFiresNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ trigger, line string }{
+		{"pause>500ms", shortLine},
+		{"pause>500ms", stallLine},
+		{"pause>500ms", warningLine},
+		{"io-stall", busyLine},
+		{"io-stall", pauseLine},
+		{"dropped", warningLine},
+		{"warning", pauseLine},
+		{"warning", ownLine},
+		{"warning", "java.lang.IllegalStateException: [warning] of an application"},
+		{"pause>500ms,io-stall,dropped,warning", ""},
+	} {
+		r := newRig(t)
+		r.annotate("trigger", c.trigger)
+		p := r.process()
+		p.step()
+		fire(p, pauseLine[:20], c.line)
+		if len(p.watch.fired) != 0 || !p.Status().Armed {
+			t.Errorf("%s is fired by %q", c.trigger, c.line)
+		}
+	}
+}
+
+func TestAContinuationFiresNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.annotate("trigger", "warning")
+	p := r.process()
+	p.step()
+	fire(p, ownLine, "a second line of it")
+	if len(p.watch.fired) != 0 {
+		t.Error("it fired")
+	}
+}
+
+func TestATriggerIsArmedOnlyAfterTheCoolDownAndWhenAllIsRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1s")
+	p := r.process()
+	p.run()
+	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
+	fire(p, dropLine)
+	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, ownSelection)
+	restored := time.Now()
+	p.Watch().CaughtUp() // too early: of before
+	within(t, patience, "it wants to know what has been read", func() bool { return p.watch.waiting.Load() })
+	if waited := time.Since(restored); waited < settleTime-pollInterval {
+		t.Errorf("that was %s after the restore", waited)
+	}
+	if until := p.Status().Quiet; time.Now().Before(until) {
+		t.Errorf("that was before %s", until)
+	}
+	if p.Status().Armed {
+		t.Error("it is armed before everything has been read")
+	}
+	fire(p, dropLine)
+	p.Watch().CaughtUp()
+	within(t, patience, "the trigger is armed again", func() bool { return p.Status().Armed })
+	logs(t, j, ownSelection)
+	fire(p, dropLine)
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", droppedCondition) == 2 })
+}
+
+func TestAnyRaiseDisarmsATrigger(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	p.step()
+	r.annotate("trigger", "dropped", "log", "gc*=debug")
+	p.step()
+	if fire(p, dropLine); p.Status().Armed || len(p.watch.fired) != 0 {
+		t.Error("it fired")
+	}
+	r.annotate("trigger", "dropped")
+	p.step()
+	logs(t, j, ownSelection)
+	if p.step(); p.Status().Armed || !p.Status().Quiet.After(time.Now()) {
+		t.Errorf("it is armed at once after the restore: %+v", p.Status())
+	}
+}
+
+func TestARestartKeepsTheCoolDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.jvm(1)
+	r.annotate("trigger", "dropped", "trigger-for", "1h")
+	p := r.process()
+	p.step()
+	fire(p, dropLine)
+	p.takeAlarm(t)
+	quiet := p.Status().Quiet
+	if _, err := r.command().Reset(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p.kill()
+	p = r.process()
+	for range 3 {
+		p.step()
+	}
+	if st := p.Status(); st.Armed || !st.Quiet.Equal(quiet) || st.Cause != "" {
+		t.Errorf("after the restart %+v, want quiet until %s", st, quiet)
+	}
+}
+
+func TestABadTriggerKeepsTheOldOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1h")
+	p := r.process()
+	p.step()
+	r.annotate("trigger", "droped", "trigger-log", "safepoint*=debug", "trigger-for", "1m")
+	p.step()
+	if st := p.Status(); !st.Armed || st.Trigger != "dropped" || len(st.Problems) != 1 {
+		t.Errorf("%+v", st)
+	}
+	fire(p, dropLine)
+	p.takeAlarm(t)
+	logs(t, j, atop("gc*=debug"))
+	p.step()
+	if st := p.Status(); st.Cause != FromTrigger || st.Until.Sub(st.Since) != time.Hour {
+		t.Errorf("%+v", st)
+	}
+	r.annotate()
+	p.step()
+	logs(t, j, ownSelection)
+	if st := p.Status(); st.Armed || st.Trigger != "" || len(st.Problems) != 0 {
+		t.Errorf("without an annotation: %+v", st)
+	}
+	p.log.says(t, 1, "the trigger is gone")
+}
+
+func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	p.step()
+	fire(p, dropLine)
+	r.annotate()
+	p.notes.poll(time.Now())
+	p.takeAlarm(t)
+	p.step()
+	if p.Status().Cause != "" || j.count() != 0 {
+		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	}
+}

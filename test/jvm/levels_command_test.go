@@ -1,0 +1,268 @@
+package jvm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// ullageLog is a running `ullage log`.
+type ullageLog struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer // read them after the end
+}
+
+// begin starts `ullage log` for the rig's source.
+func (r *levelRig) begin(verb string, args ...string) *ullageLog {
+	r.Helper()
+	args = append([]string{"log", verb}, args...)
+	l := &ullageLog{Cmd: exec.Command(program, append(args, "--source", r.source, "--attach", "process-namespace")...)}
+	l.Stdout, l.Stderr = &l.stdout, &l.stderr
+	if err := l.Start(); err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = l.Process.Kill() }) // fails only if it has ended
+	return l
+}
+
+// end waits for the end and requires an exit code.
+func (r *levelRig) end(l *ullageLog, code int) {
+	r.Helper()
+	err := l.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		r.Fatal(err)
+	}
+	if got := l.ProcessState.ExitCode(); got != code {
+		r.Errorf("%q exits with %d, want %d: %s%s", l.Args[1:], got, code, &l.stdout, &l.stderr)
+	}
+}
+
+// log runs `ullage log` to its end and returns what it said.
+func (r *levelRig) log(code int, verb string, args ...string) (stdout, stderr string) {
+	r.Helper()
+	l := r.begin(verb, args...)
+	r.end(l, code)
+	return l.stdout.String(), l.stderr.String()
+}
+
+// said requires that a text has all parts.
+func (r *levelRig) said(text string, parts ...string) {
+	r.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			r.Errorf("no %q in:\n%s", part, text)
+		}
+	}
+}
+
+// ownLog is the flag of a shipped output of each JVM's own.
+func (r *levelRig) ownLog() string {
+	return Output{Selection: "gc*=info", File: filepath.Join(r.source, "gc-%p.log"), Decorations: "uptime,level,tags", Options: "filecount=3"}.Flag()
+}
+
+// The list shows what the JVMs list themselves.
+func TestLevelsCommandList(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		flags := []string{r.ownLog(), "-Xlog:gc=debug:file=" + r.truth + "/its own.log:none"}
+		one := r.listening(place{}, flags, "Churn", "600000", "0")
+		two := r.listening(place{}, flags, "Churn", "600000", "0")
+		table, _ := r.log(0, "list")
+		r.said(table, "PID ", fmt.Sprintf("\n%d ", one.PID()), fmt.Sprintf("\n%d ", two.PID()))
+		table, _ = r.log(0, "list", "--pid", fmt.Sprint(two.PID()))
+		r.said(strings.Join(strings.Fields(table), " "), "file="+r.source+"/gc-%p.log all=off,gc*=info uptime,level,tags ", "filecount=3,filesize=20480K,async=false yes",
+			"/its own.log all=off,gc=debug none ", "async=false no")
+		if strings.Contains(table, fmt.Sprint(one.PID())) {
+			t.Errorf("only %d was asked for:\n%s", two.PID(), table)
+		}
+		text, _ := r.log(0, "list", "--json", "--pid", fmt.Sprint(two.PID()))
+		if diff := cmp.Diff(strings.Split(two.configuration(), "\n"), strings.Split(r.asListed(text, two), "\n")); diff != "" {
+			t.Errorf("the JVM's list (-) and ours (+):\n%s", diff)
+		}
+		_, complaint := r.log(1, "list", "--pid", fmt.Sprint(os.Getpid()))
+		r.said(complaint, "no such JVM")
+	})
+}
+
+// asListed writes the JSON of a list as a JVM does, and checks the rest of it.
+func (r *levelRig) asListed(text string, p *listened) string {
+	r.Helper()
+	var outputs []struct {
+		PID, Index                             int
+		Output, Selection, Decorators, Options string
+		Raised, Error                          string
+		Shipped                                bool
+	}
+	if err := json.Unmarshal([]byte(text), &outputs); err != nil {
+		r.Fatalf("%v:\n%s", err, text)
+	}
+	var list strings.Builder
+	for _, o := range outputs {
+		if o.PID != p.PID() || o.Shipped != strings.Contains(o.Output, r.source) || o.Raised != "" || o.Error != "" {
+			r.Errorf("%+v", o)
+		}
+		line := fmt.Sprintf(" #%d: %s %s %s %s", o.Index, o.Output, o.Selection, o.Decorators, o.Options)
+		list.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return list.String()
+}
+
+// What a person sets, the sidecar knows of, and ends.
+func TestLevelsCommandBesideASidecar(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		jvm := r.listening(place{}, []string{r.ownLog()}, "Churn", "600000", "0")
+		before := jvm.configuration()
+		r.bystander()
+		out, _ := r.log(0, "set", "gc*=debug", "--for", "1h")
+		r.said(out, fmt.Sprintf("pid %d: ", jvm.PID()), "all=off,gc*=info → all=off,gc*=info,gc*=debug", "'ullage run' restores it")
+		r.selects(jvm, "gc*=debug")
+		r.raisedUntil()
+		if l := r.levels(); l.Raise == nil || l.Raise.Cause != "command" || l.Raise.Selection != "gc*=debug" {
+			t.Errorf("/status: %+v", l)
+		}
+		out, _ = r.log(0, "list")
+		r.said(out, "yes, raised\n")
+		out, _ = r.log(0, "reset")
+		r.said(out, fmt.Sprintf("pid %d: ", jvm.PID()))
+		if is := jvm.configuration(); is != before {
+			t.Errorf("after the reset, the configuration is\n%sand was\n%s", is, before)
+		}
+		lab.Eventually(t, patience, "/status has no raise", func() bool { return r.levels().Raise == nil })
+		out, _ = r.log(0, "reset")
+		r.said(out, "nothing was raised")
+		r.log(0, "set", "gc*=debug,safepoint=trace", "--for=1s")
+		r.selects(jvm, "safepoint=trace")
+		r.configured(jvm, before)
+		r.said(r.side.Stderr(), "log level raised", "ullage log set", "log level restored", "ullage log reset")
+	})
+}
+
+// bystander waits until the sidecar runs as far as a command can see.
+func (r *levelRig) bystander() {
+	r.Helper()
+	lab.Eventually(r, patience, "the sidecar looks after the levels", func() bool {
+		_, err := os.Stat(filepath.Join(r.source, ".ullage", "levels.owner"))
+		return err == nil
+	})
+}
+
+// Where no sidecar runs, the command stays and restores: when its time is over,
+// and when it is interrupted. If it is killed, the next one restores.
+func TestLevelsCommandAlone(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{}, []string{r.ownLog()}, "Churn", "600000", "0")
+		before := jvm.configuration()
+		begun := time.Now()
+		out, _ := r.log(0, "set", "gc*=debug", "--for", "1s")
+		r.said(out, "this command waits", "restored\n")
+		if lasted := time.Since(begun); lasted < time.Second {
+			t.Errorf("it stayed for %s only", lasted)
+		}
+		if is := jvm.configuration(); is != before {
+			t.Errorf("the configuration is\n%sand was\n%s", is, before)
+		}
+		set := r.begin("set", "gc*=trace", "--for", "1h")
+		r.selects(jvm, "gc*=trace")
+		if err := set.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		r.end(set, 0)
+		r.said(set.stdout.String(), "restored\n")
+		if is := jvm.configuration(); is != before {
+			t.Errorf("the configuration is\n%sand was\n%s", is, before)
+		}
+		killed := r.begin("set", "gc*=debug", "--for", "1h")
+		r.selects(jvm, "gc*=debug")
+		if err := killed.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		r.end(killed, -1)
+		r.log(0, "reset")
+		if is := jvm.configuration(); is != before {
+			t.Errorf("after a kill and a reset, the configuration is\n%sand was\n%s", is, before)
+		}
+	})
+}
+
+// A refusal is HotSpot's own words, whole.
+func TestLevelsCommandRefused(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{}, []string{r.ownLog()}, "Churn", "600000", "0")
+		before := jvm.configuration()
+		for _, selection := range []string{"savepoint=debug", "gc+ref+heap=debug", "safepoint=trace,nosuchtag*=info", "gc*=trace,gc+safepoint=debug"} {
+			_, complaint := r.log(1, "set", selection, "--for", "1h")
+			if is := jvm.configuration(); is != before {
+				t.Errorf("after %s, the configuration is\n%sand was\n%s", selection, is, before)
+			}
+			theirs, err := ask(jvm.socket, "VM.log output=stderr decorators=uptime,level,tags what=all=off,"+selection)
+			if err != nil || theirs == "" {
+				t.Fatalf("the JVM takes %s: %v", selection, err)
+			}
+			t.Logf("%s", strings.TrimSpace(complaint))
+			r.said(complaint, strings.Join(strings.Fields(theirs), " "))
+			if _, err := ask(jvm.socket, "VM.log output=stderr what=all=off"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.log(2, "set")
+		r.log(2, "set", "gc=loud")
+		r.log(2, "set", "gc=debug", "--for", "1ms")
+		r.log(2, "unset")
+		r.log(2, "list", "more")
+		jvm.Kill()
+		_, complaint := r.log(1, "set", "gc*=debug")
+		r.said(complaint, "waiting for a JVM")
+	})
+}
+
+// The JVM goes on in a new file, and nothing of the old one is lost.
+func TestLevelsCommandRotate(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		log := Output{Selection: "gc*=info", File: "gc.log", Options: "filecount=3,filesize=0"}
+		second := log
+		log.File, second.File = filepath.Join(r.source, log.File), filepath.Join(r.truth, log.File)
+		second.Options = "filecount=0"
+		jvm := r.listening(place{}, []string{log.Flag(), second.Flag(), "-Xmn4m"}, "Churn", "600000", "100")
+		r.shipped("gc.log", "Pause Young")
+		was := r.inode(log.File)
+		out, _ := r.log(0, "rotate")
+		r.said(out, fmt.Sprintf("pid %d: rotated %s\n", jvm.PID(), log.File))
+		if strings.Contains(out, second.File) {
+			t.Errorf("a file without archives is said to be rotated:\n%s", out)
+		}
+		if os.SameFile(was, r.inode(log.File)) {
+			t.Error("the JVM goes on in the same file")
+		}
+		lines := strings.Count(r.soFar("gc.log"), "Pause Young")
+		lab.Eventually(t, patience, "more is persisted", func() bool { return strings.Count(r.soFar("gc.log"), "Pause Young") > lines+10 })
+		jvm.Kill()
+		r.emptied()
+		r.stop()
+		r.cutOff(r.written("gc.log"), r.persisted("gc.log"))
+	})
+}
+
+func (r *levelRig) inode(path string) os.FileInfo {
+	r.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return info
+}

@@ -1,0 +1,198 @@
+package jvm
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// listened is a JVM that is asked for its log configuration, by nothing of the
+// code under test.
+type listened struct {
+	*Process
+	r      *levelRig
+	socket string
+}
+
+// place is where a JVM runs. The zero value is beside the test.
+type place struct {
+	tmp      string // its /tmp; empty: the machine's
+	isolated bool   // in namespaces of its own; needs tmp
+	user     uint32 // uid and gid; needs tmp
+	dir      string // working directory
+	env      []string
+}
+
+// listening starts a JVM with an attach listener, and waits for it.
+func (r *levelRig) listening(at place, flags []string, program ...string) *listened {
+	r.Helper()
+	p := r.launch(at, append([]string{"-XX:+StartAttachListener"}, flags...), program...)
+	lab.Eventually(r, patience, "the JVM listens", func() bool {
+		_, err := ask(p.socket, "VM.log list")
+		if ended(p.Process) {
+			r.Fatalf("the JVM has ended: %v", p.Wait(0))
+		}
+		return err == nil
+	})
+	return p
+}
+
+// launch starts a JVM, which is gone at the end of the test with all that it
+// leaves behind.
+func (r *levelRig) launch(at place, flags []string, program ...string) *listened {
+	r.Helper()
+	args := append(r.within(at), r.jdk.Java(), "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", classes)
+	args = append(append(args, flags...), program...)
+	p := &listened{r: r, Process: &Process{cmd: exec.Command(args[0], args[1:]...), done: make(chan struct{})}}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
+	p.cmd.Dir, p.cmd.Env = at.dir, append(os.Environ(), at.env...)
+	if err := p.cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // as Start does
+		close(p.done)
+	}()
+	pid, tmp := p.PID(), "/tmp"
+	if at.isolated {
+		pid = 1
+	}
+	if at.tmp != "" {
+		tmp = at.tmp
+	}
+	p.socket = filepath.Join(tmp, ".java_pid"+strconv.Itoa(pid))
+	r.Cleanup(func() {
+		p.Kill()
+		os.Remove(p.socket) // a JVM that is killed leaves it there
+	})
+	return p
+}
+
+// within returns the command that runs another one in a place. What the JVM
+// needs and would be hidden by its own /tmp is mounted into that.
+func (r *levelRig) within(at place) []string {
+	r.Helper()
+	if at.tmp == "" {
+		return nil
+	}
+	r.needs("unshare")
+	const script = `tmp=$1; shift
+for dir in "$1" "$2" "$3"; do
+	case "$dir" in /tmp/*)
+		mkdir -p "$tmp/${dir#/tmp/}"
+		mount --bind "$dir" "$tmp/${dir#/tmp/}";;
+	esac
+done
+shift 3
+mount --rbind "$tmp" /tmp
+exec "$@"`
+	args := []string{"unshare", "--mount", "--propagation", "private"}
+	if at.isolated {
+		args = append(args, "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc")
+	}
+	args = append(args, "sh", "-euc", script, "sh", at.tmp, r.source, r.truth, classes)
+	if at.user != 0 {
+		r.needs("setpriv")
+		id := fmt.Sprint(at.user)
+		args = append(args, "setpriv", "--reuid", id, "--regid", id, "--clear-groups")
+	}
+	return args
+}
+
+// needs skips the test where there is no root, or not the program.
+func (r *levelRig) needs(program string) {
+	r.Helper()
+	if os.Geteuid() != 0 {
+		r.Skip("needs root, to give a JVM a /tmp or a user of its own")
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		r.Skip("needs util-linux: ", err)
+	}
+}
+
+// newTmp returns a directory to be the /tmp of JVMs.
+func (r *levelRig) newTmp() string {
+	r.Helper()
+	dir, err := os.MkdirTemp("", "jvm-tmp-") // a short name: it is that of a socket
+	if err == nil {
+		err = os.Chmod(dir, 0o777|os.ModeSticky)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// ask runs a diagnostic command as jcmd does.
+func ask(socket, command string) (string, error) {
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprintf(conn, "1\x00jcmd\x00%s\x00\x00\x00", command); err != nil {
+		return "", err
+	}
+	reply, err := io.ReadAll(conn)
+	status, text, _ := strings.Cut(string(reply), "\n")
+	if err == nil && status != "0" {
+		err = fmt.Errorf("%s: status %q: %s", command, status, text)
+	}
+	return text, err
+}
+
+// list returns what the JVM answers to VM.log list.
+func (p *listened) list() string {
+	p.r.Helper()
+	var text string
+	lab.Eventually(p.r, patience, "the JVM answers", func() (ok bool) {
+		var err error
+		text, err = ask(p.socket, "VM.log list") // while its backlog is full it takes no connection
+		return err == nil
+	})
+	return text
+}
+
+// configuration is the list of the JVM's outputs as they are set, however that
+// came about.
+func (p *listened) configuration() string {
+	p.r.Helper()
+	return outputsIn(p.list())
+}
+
+func outputsIn(list string) string {
+	_, outputs, _ := strings.Cut(list, "Log output configuration:\n")
+	return strings.ReplaceAll(outputs, " (reconfigured)", "")
+}
+
+// jcmd asks the JDK's own tool for the same. It makes a JVM listen.
+func (p *listened) jcmd() string {
+	p.r.Helper()
+	out, err := exec.Command(filepath.Join(p.r.jdk.Home, "bin", "jcmd"), strconv.Itoa(p.PID()), "VM.log", "list").CombinedOutput()
+	if err != nil {
+		p.r.Fatalf("jcmd: %v\n%s", err, out)
+	}
+	return outputsIn(string(out))
+}
+
+// signal sends the JVM a signal.
+func (p *listened) signal(s syscall.Signal) {
+	p.r.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.r.Fatal(err)
+	}
+}

@@ -1,0 +1,132 @@
+package jvm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// lineWith returns the line of a text that has a part.
+func lineWith(t *testing.T, text, part string) string {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			return line
+		}
+	}
+	t.Fatalf("no line has %q:\n%s", part, text)
+	return ""
+}
+
+const allDecorators = "time,utctime,uptime,timemillis,uptimemillis,timenanos,uptimenanos,hostname,pid,tid,level,tags"
+
+// oddOutputs are those of an application that has its own mind about logging.
+// Two of them are shipped: their names begin with "shipped".
+func oddOutputs(r *levelRig) []string {
+	flags := []string{
+		"-Xlog:gc=info:file=" + r.source + "/shipped one = 100%.log:uptime,level,tags:filecount=0",
+		"-Xlog:all=warning,safepoint=info:file=" + r.source + "/shipped 'two' all=off.log:none:filecount=3,filesize=1M",
+		"-Xlog:gc*=debug,safepoint*=trace:file=" + r.truth + "/own gc.log:" + allDecorators + ":filecount=0",
+		"-Xlog:os*=info:file=" + r.truth + "/it's %p 5%.log:none",
+		"-Xlog:gc+heap=trace,class+load=info:file=relative to it.log:pid,tags:filecount=2,filesize=64K",
+		"-Xlog:gc=debug,logging=info:stdout:uptime,tags",
+		"-Xlog:all=error:stderr:none",
+	}
+	if r.jdk.Version >= 21 {
+		flags = append(flags, "-Xlog:exceptions=info:file="+r.truth+"/folded.log:time,tags:foldmultilines=true",
+			"-Xlog:gc=info:file="+r.source+"/shipped folded.log:time,tags:foldmultilines=true,filecount=1,filesize=0")
+	}
+	return flags
+}
+
+// What the application does with its own outputs is its business: a raise
+// changes the shipped ones and leaves nothing behind.
+func TestLevelsOfOddOutputs(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		jvm := r.listening(place{dir: r.truth}, oddOutputs(r), "Churn", "600000", "5")
+		before := jvm.configuration()
+		for _, selection := range []string{"gc*=debug,safepoint=trace", "all=warning", "class+load=debug,os+thread*=trace,gc=error"} {
+			r.want(selection, "1h")
+			lab.Eventually(t, patience, "the JVM took "+selection, func() bool {
+				l := r.levels()
+				return len(l.JVMs) == 1 && l.JVMs[0].Applied == selection
+			})
+			raised := jvm.configuration()
+			r.onlyShipped(before, raised)
+			if n := changedLines(before, raised); n < 2 {
+				t.Errorf("%s changes only %d outputs:\n%s", selection, n, raised)
+			}
+		}
+		if l := r.levels(); len(l.Errors) > 0 {
+			t.Errorf("errors: %q", l.Errors)
+		}
+		r.annotate(nil)
+		r.configured(jvm, before)
+		if is := jvm.jcmd(); is != before {
+			t.Errorf("the configuration is\n%sand was\n%s", is, before)
+		}
+	})
+}
+
+// onlyShipped requires that nothing is other than before but the selections of
+// shipped outputs.
+func (r *levelRig) onlyShipped(before, raised string) {
+	r.Helper()
+	was, is := strings.Split(before, "\n"), strings.Split(raised, "\n")
+	if len(was) != len(is) {
+		r.Fatalf("raised, the configuration is\n%sand was\n%s", raised, before)
+	}
+	for i := range was {
+		if was[i] != is[i] && (!strings.Contains(was[i], "/shipped ") || leaveOut(was[i]) != leaveOut(is[i])) {
+			r.Errorf("raised, an output is\n%s\nand was\n%s", is[i], was[i])
+		}
+	}
+}
+
+// changedLines counts the lines of b that are not those of a.
+func changedLines(a, b string) (n int) {
+	lines := strings.Split(a, "\n")
+	for i, line := range strings.Split(b, "\n") {
+		if line != lines[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// leaveOut leaves the selection out of a line of the list.
+func leaveOut(line string) string {
+	begin := strings.LastIndex(line, " all=") + 1
+	end := begin + strings.IndexByte(line[begin:], ' ')
+	return line[:begin] + line[end:]
+}
+
+// JDK 17 lists a selection of 255 bytes or more with parts missing: what cannot
+// be restored is not raised. A later one lists it whole.
+func TestLevelsOfALongSelection(t *testing.T) {
+	var items []string
+	for _, tags := range []string{"heap", "ergo", "age", "alloc", "metaspace", "phases", "ref", "start", "task", "humongous", "region", "remset", "stats"} {
+		items = append(items, "gc+"+tags+"*=warning")
+	}
+	selection := strings.Join(items, ",")
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		jvm := r.listening(place{}, []string{"-Xlog:" + selection + ":file=" + r.source + "/long.log", r.gcLog()}, "Churn", "600000", "0")
+		before := jvm.configuration()
+		r.want("safepoint*=debug", "1h")
+		if jdk.Version >= 20 {
+			r.selects(jvm, "safepoint*=debug")
+		} else {
+			lab.Eventually(t, patience, "the sidecar says that it leaves the output alone", func() bool {
+				return strings.Contains(strings.Join(r.levels().Errors, "\n"), "left alone")
+			})
+			t.Log(r.levels().Errors)
+			r.configured(jvm, before)
+		}
+		r.annotate(nil)
+		r.configured(jvm, before)
+		lab.Eventually(t, patience, "no error is left", func() bool { return len(r.levels().Errors) == 0 })
+	})
+}

@@ -1,0 +1,121 @@
+package jvm
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// randomRounds is how often a JVM is raised and restored.
+const randomRounds = 200
+
+// Whatever is asked for, and whether the JVM takes it, takes a part of it, or
+// refuses it: afterwards it is as it was.
+func TestLevelsRandomRounds(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		jvm := r.listening(place{dir: r.truth}, oddOutputs(r), "Churn", "600000", "0")
+		list := jvm.list()
+		before, tags := outputsIn(list), tagsIn(t, list)
+		cfg := levels.DefaultConfig()
+		cfg.Source, cfg.Match = r.source, "*.log"
+		cfg.Attach.Mode, cfg.Attach.PID = attach.ProcessNamespace, jvm.PID()
+		m := levels.New(cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		seed := uint64(time.Now().UnixNano())
+		random := randomSelections{rand.New(rand.NewPCG(seed, 0)), tags}
+		counts, slowest := map[outcome]int{}, time.Duration(0)
+		for range randomRounds {
+			text := random.selection()
+			begun := time.Now()
+			counts[r.round(m, jvm, text, before)]++
+			slowest = max(slowest, time.Since(begun))
+			if is := jvm.configuration(); is != before {
+				t.Fatalf("seed %d: after %s the configuration is\n%sand was\n%s", seed, text, is, before)
+			}
+		}
+		t.Logf("%d rounds %v, the slowest took %s", randomRounds, counts, slowest.Round(time.Millisecond))
+		if counts[refused] == 0 || counts[raised] < randomRounds/4 {
+			t.Errorf("seed %d: %v", seed, counts)
+		}
+	})
+}
+
+// outcome is what became of a selection.
+type outcome string
+
+const (
+	refused outcome = "refused" // by the JVM, at least in part
+	raised  outcome = "raised"
+	useless outcome = "without effect" // the outputs have it already
+)
+
+// round raises and restores.
+func (r *levelRig) round(m *levels.Manager, jvm *listened, text, before string) outcome {
+	r.Helper()
+	became := raised
+	selection, err := attach.ParseSelection(text)
+	if err != nil {
+		r.Fatalf("%s: %v", text, err)
+	}
+	_, _, setErr := m.Set(r.Context(), selection, time.Hour)
+	is := jvm.configuration()
+	switch {
+	case setErr != nil && (attach.KindOf(setErr) != attach.Refused || is != before):
+		r.Fatalf("%s failed (%v), and the configuration is\n%sand was\n%s", text, setErr, is, before)
+	case setErr != nil:
+		became = refused
+	case is == before:
+		became = useless
+	default:
+		r.onlyShipped(before, is)
+	}
+	if _, err := m.Reset(r.Context()); err != nil {
+		r.Fatalf("reset %s: %v", text, err)
+	}
+	return became
+}
+
+// tagsIn returns the tags that a JVM knows, as it lists them.
+func tagsIn(t *testing.T, list string) []string {
+	t.Helper()
+	_, tags, _ := strings.Cut(lineWith(t, list, "Available log tags: "), ": ")
+	return strings.Split(strings.TrimSpace(tags), ", ")
+}
+
+// randomSelections makes selections of a JVM's tags.
+type randomSelections struct {
+	*rand.Rand
+	tags []string
+}
+
+// selection returns 1 to 16 items. Most name a tag that some tag set has; no
+// JVM has all of the pairs.
+func (r randomSelections) selection() string {
+	items := make([]string, 1+r.IntN(16))
+	for i := range items {
+		tags := r.tags[r.IntN(len(r.tags))]
+		switch n := r.IntN(100); {
+		case n < 1:
+			if other := r.tags[r.IntN(len(r.tags))]; other != tags {
+				tags += "+" + other
+			}
+		case n < 2: // often there is no tag set of that tag alone
+		case n < 6:
+			tags = "all"
+		default:
+			tags += "*"
+		}
+		level := []string{"trace", "debug", "info", "warning", "error"}[r.IntN(5)]
+		items[i] = fmt.Sprintf("%s=%s", tags, level)
+	}
+	return strings.Join(items, ",")
+}

@@ -1,0 +1,126 @@
+package jvm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// The sidecar is ended while the JVM is raised, and started again. No restart
+// prolongs a raise, nor forgets one.
+func TestLevelsAfterARestart(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		jvm := r.listening(place{}, []string{r.gcLog()}, "Churn", "600000", "0")
+		before := jvm.configuration()
+		for name, test := range map[string]func(*levelRig, *listened, string){
+			"goes on to its time": goesOn, "annotation removed meanwhile": removed, "time over meanwhile": timeOver,
+			"asked to end": drained,
+		} {
+			t.Run(name, func(t *testing.T) {
+				r, own := *r, *r.rig
+				r.rig = &own
+				r.T = t
+				jvm := *jvm
+				jvm.r = &r
+				if r.side.Exited() {
+					r.up()
+				}
+				test(&r, &jvm, before)
+				r.annotate(nil)
+				r.configured(&jvm, before)
+				r.stop()
+			})
+		}
+	})
+}
+
+// killRaised raises for a while, kills the sidecar, and returns the end of the
+// raise.
+func (r *levelRig) killRaised(jvm *listened, lasts string) time.Time {
+	r.Helper()
+	r.want("gc*=debug", lasts)
+	until := r.raisedUntil()
+	r.side.Kill()
+	r.selects(jvm, "gc*=debug")
+	return until
+}
+
+func goesOn(r *levelRig, jvm *listened, before string) {
+	until := r.killRaised(jvm, "3s")
+	r.up()
+	if again := r.raisedUntil(); !again.Equal(until) {
+		r.Errorf("the raise ends at %s, it was to end at %s", again, until)
+	}
+	r.selects(jvm, "gc*=debug")
+	r.configured(jvm, before)
+	if late := time.Since(until); late < 0 || late > 5*time.Second {
+		r.Errorf("restored %s after its time", late)
+	} else {
+		r.Logf("restored %s after its time", late.Round(time.Millisecond))
+	}
+}
+
+// drained is about SIGTERM instead: nothing stays raised, and the raise goes on
+// with the next sidecar, to the same end.
+func drained(r *levelRig, jvm *listened, before string) {
+	r.want("gc*=debug", "1h")
+	until := r.raisedUntil()
+	r.stop()
+	if is := jvm.configuration(); is != before {
+		r.Errorf("after the drain, the configuration is\n%sand was\n%s", is, before)
+	}
+	r.up()
+	if again := r.raisedUntil(); !again.Equal(until) {
+		r.Errorf("the raise ends at %s, it was to end at %s", again, until)
+	}
+}
+
+func removed(r *levelRig, jvm *listened, before string) {
+	r.killRaised(jvm, "1h")
+	r.annotate(nil)
+	restoresAtOnce(r, jvm, before)
+}
+
+func timeOver(r *levelRig, jvm *listened, before string) {
+	after(r.killRaised(jvm, "1s"))
+	restoresAtOnce(r, jvm, before)
+}
+
+func restoresAtOnce(r *levelRig, jvm *listened, before string) {
+	r.Helper()
+	begun := time.Now()
+	r.up()
+	r.configured(jvm, before)
+	took := time.Since(begun)
+	r.Logf("restored %s after the start", took.Round(time.Millisecond))
+	if took > 5*time.Second {
+		r.Error("that is not at once")
+	}
+	if l := r.levels(); l.Raise != nil || len(l.Errors) > 0 {
+		r.Errorf("/status has raise %v, errors %q", l.Raise, l.Errors)
+	}
+}
+
+// The raise outlives a JVM: the next one gets it too, and its own
+// configuration back.
+func TestLevelsAfterARestartOfTheJVM(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		first := r.listening(place{}, []string{r.gcLog()}, "Churn", "600000", "0")
+		before := first.configuration()
+		r.want("gc*=debug", "1h")
+		until := r.raisedUntil()
+		first.Kill()
+		second := r.listening(place{}, []string{r.gcLog(), "-Xlog:safepoint*=trace:file=" + r.truth + "/own.log"}, "Churn", "600000", "0")
+		r.selects(second, "gc*=debug")
+		if again := r.raisedUntil(); !again.Equal(until) {
+			t.Errorf("the raise ends at %s, it was to end at %s", again, until)
+		}
+		r.annotate(nil)
+		const own = " #3: "
+		r.configured(second, before+lineWith(t, second.configuration(), own))
+		lab.Eventually(t, patience, "no error is left", func() bool { return len(r.levels().Errors) == 0 })
+	})
+}

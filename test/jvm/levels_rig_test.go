@@ -1,0 +1,172 @@
+package jvm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// levelRig is a rig whose sidecar changes log levels: it is asked to by the
+// annotations file notes, and can be started again.
+type levelRig struct {
+	*rig
+	notes string
+	flags []string
+	user  *syscall.Credential // of the sidecar; nil: ours
+}
+
+// newLevelRig makes the directories, all of them for everybody, and starts no
+// sidecar.
+func newLevelRig(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
+	t.Helper()
+	r := &levelRig{rig: &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, "32m"), dest: t.TempDir(), truth: t.TempDir()}}
+	r.notes = filepath.Join(t.TempDir(), "annotations")
+	for _, dir := range []string{r.dest, r.truth} {
+		if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.flags = []string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0", "--sync-interval", "50ms",
+		"--compress", "none", "--annotations", r.notes}
+	r.flags = append(r.flags, flags...)
+	r.annotate(nil)
+	return r
+}
+
+// raising returns a rig with a sidecar that looks for JVMs among the
+// processes: it sees those alone that log to this source.
+func raising(t *testing.T, jdk lab.JDK) *levelRig {
+	t.Helper()
+	r := newLevelRig(t, jdk, "--attach", "process-namespace")
+	r.up()
+	return r
+}
+
+// up starts the sidecar, once more if it was killed.
+func (r *levelRig) up() {
+	r.Helper()
+	cmd := exec.Command(program, r.flags...)
+	if r.user != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: r.user}
+	}
+	side, err := lab.StartCommand(cmd)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.side = side
+	r.Cleanup(func() {
+		side.Kill()
+		if r.Failed() {
+			r.Logf("ullage said:\n%s", side.Stderr())
+		}
+	})
+}
+
+// annotate replaces the annotations as the kubelet does: all of them at once.
+// Keys are without their prefix.
+func (r *levelRig) annotate(all map[string]string) {
+	r.Helper()
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&text, "ullage.dev/%s=%q\n", key, all[key])
+	}
+	fresh := r.notes + ".new"
+	err := os.WriteFile(fresh, []byte(text.String()), 0o644)
+	if err == nil {
+		err = os.Rename(fresh, r.notes)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// want asks for a raise.
+func (r *levelRig) want(selection, lasts string) {
+	r.Helper()
+	r.annotate(map[string]string{"log": selection, "log-for": lasts})
+}
+
+// levels returns that part of /status.
+func (r *levelRig) levels() admin.Levels {
+	r.Helper()
+	_, body, err := r.side.Get("/status")
+	var st admin.Status
+	if err == nil {
+		err = json.Unmarshal([]byte(body), &st)
+	}
+	if err != nil || st.Levels == nil {
+		r.Fatalf("no levels in /status: %v\n%s", err, body)
+	}
+	return *st.Levels
+}
+
+// raisedUntil waits for a raise in /status and returns its end.
+func (r *levelRig) raisedUntil() time.Time {
+	r.Helper()
+	var until time.Time
+	lab.Eventually(r, patience, "the sidecar says that it raised", func() bool {
+		l := r.levels()
+		if l.Raise == nil || len(l.JVMs) == 0 || l.JVMs[0].Applied == "" {
+			return false
+		}
+		until = l.Raise.Until
+		return true
+	})
+	return until
+}
+
+// shipped waits until what was persisted of a stream has a text.
+func (r *levelRig) shipped(stream, text string) {
+	r.Helper()
+	lab.Eventually(r, patience, fmt.Sprintf("%q is in what was persisted of %s", text, stream), func() bool {
+		return strings.Contains(r.soFar(stream), text)
+	})
+}
+
+// soFar is what has been persisted of a stream.
+func (r *levelRig) soFar(stream string) string {
+	r.Helper()
+	var text bytes.Buffer
+	if err := lab.ReadStream(&text, r.dest, stream); err != nil {
+		r.Fatal(err)
+	}
+	return text.String()
+}
+
+// configured waits until the JVM's configuration is as wanted.
+func (r *levelRig) configured(p *listened, want string) {
+	r.Helper()
+	is := ""
+	defer func() {
+		if r.Failed() {
+			r.Logf("the configuration is\n%sand should be\n%s", is, want)
+		}
+	}()
+	lab.Eventually(r, patience, "the JVM's own log configuration", func() bool {
+		is = p.configuration()
+		return is == want
+	})
+}
+
+// selects waits until one of the JVM's outputs has a selection with an item.
+func (r *levelRig) selects(p *listened, item string) {
+	r.Helper()
+	lab.Eventually(r, patience, item+" in the JVM's log configuration", func() bool {
+		return strings.Contains(p.configuration(), ","+item)
+	})
+}
+
+// after waits for a moment.
+func after(moment time.Time) { <-time.After(time.Until(moment)) }

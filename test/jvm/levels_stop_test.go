@@ -1,0 +1,99 @@
+package jvm
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// A JVM that is stopped answers nothing, and does what it was told when it goes
+// on: what was asked for last counts.
+func TestLevelsOfAStoppedJVM(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		jvm, before := r.raisedJVM()
+		jvm.signal(syscall.SIGSTOP)
+		r.want("gc*=trace", "1h")
+		r.timedOut()
+		r.annotate(nil)
+		jvm.signal(syscall.SIGCONT)
+		lab.Eventually(t, patience, "the restore is verified", func() bool { return r.metric("ullage_level_restores_total") == 1 })
+		r.configured(jvm, before)
+		lab.Eventually(t, patience, "no error is left", func() bool { return len(r.levels().Errors) == 0 })
+	})
+}
+
+// The sidecar is asked to end while it tries, for the second time, to restore a
+// JVM that is stopped, or waits to do so. The JVM goes on a moment later, so
+// that the drain can restore it, and has to.
+func TestLevelsDrainTriesAgain(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		jvm, before := r.raisedJVM()
+		jvm.signal(syscall.SIGSTOP)
+		r.annotate(nil)
+		r.timedOut()
+		after(time.Now().Add(500 * time.Millisecond)) // two polls
+		if err := r.side.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		jvm.signal(syscall.SIGCONT)
+		if code, err := r.side.Wait(patience); err != nil || code != 0 {
+			t.Errorf("the sidecar ends with %d: %v", code, err)
+		}
+		if is := jvm.configuration(); is != before {
+			t.Errorf("after the drain, the configuration is\n%sand was\n%s", is, before)
+		}
+	})
+}
+
+// raisedJVM returns a JVM that is raised, and its configuration before.
+func (r *levelRig) raisedJVM() (jvm *listened, before string) {
+	r.Helper()
+	jvm = r.listening(place{}, []string{r.gcLog()}, "Churn", "600000", "0")
+	before = jvm.configuration()
+	r.want("gc*=debug", "1h")
+	r.raisedUntil()
+	r.selects(jvm, "gc*=debug")
+	return jvm, before
+}
+
+func (r *levelRig) timedOut() {
+	r.Helper()
+	lab.Eventually(r, patience, "the command times out", func() bool {
+		l := r.levels()
+		return len(l.JVMs) == 1 && l.JVMs[0].Kind == "timeout"
+	})
+}
+
+// A person turns off all logging of a raised JVM. To look for that before each
+// restore would cost each JVM a command more, so the restore turns the output on
+// again, as the JVM makes it anew. That is told, and is the end of it.
+func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		at := place{tmp: r.newTmp()}
+		r.flags = append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
+		r.up()
+		jvm := r.listening(at, []string{"-Xlog:gc*=info:file=" + r.source + "/gc.log::filecount=1,filesize=0"}, "Churn", "600000", "0")
+		r.want("gc*=debug", "1h")
+		r.selects(jvm, "gc*=debug")
+		r.raisedUntil()
+		if _, err := ask(jvm.socket, "VM.log disable"); err != nil {
+			t.Fatal(err)
+		}
+		r.annotate(nil)
+		lab.Eventually(t, patience, "the raise is over, and it is told what became of the output", func() bool {
+			return r.levels().Raise == nil && strings.Contains(r.side.Stderr(), "an output was deleted while it was raised")
+		})
+		if is := jvm.configuration(); !strings.Contains(is, "all=off,gc*=info ") {
+			t.Errorf("the configuration is\n%s", is)
+		}
+		if err := r.side.Stop(patience); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package jvm
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// gcLog is the flag of a shipped output, with collections at level info.
+func (r *levelRig) gcLog() string {
+	return Output{Selection: "gc*=info,safepoint=info", File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}.Flag()
+}
+
+// A person edits the annotation: lines of the new level come at once, and when
+// the time is over the JVM logs what it logged before.
+func TestLevelsRaiseByAnnotation(t *testing.T) {
+	for name, flags := range map[string][]string{"synchronous": nil, "async": {"-Xlog:async"}} {
+		t.Run(name, func(t *testing.T) {
+			alongside(t, func(t *testing.T, jdk lab.JDK) {
+				r := raising(t, jdk)
+				jvm := r.listening(place{}, append(flags, r.gcLog(), "-Xmn4m"), "Churn", "600000", "200")
+				r.shipped("gc.log", "[gc")
+				before := jvm.jcmd()
+				asked := time.Now()
+				r.want("gc*=debug,safepoint*=debug", "2s")
+				r.shipped("gc.log", "[debug")
+				t.Logf("the first new line was persisted after %s", time.Since(asked).Round(time.Millisecond))
+				raised := jvm.configuration()
+				r.configured(jvm, before)
+				lasted := time.Since(asked)
+				t.Logf("restored after %s", lasted.Round(time.Millisecond))
+				if !strings.Contains(raised, "gc*=debug") || lasted < 2*time.Second {
+					t.Errorf("raised for %s to\n%s", lasted, raised)
+				}
+				if is := jvm.jcmd(); is != before {
+					t.Errorf("the configuration is\n%sand was\n%s", is, before)
+				}
+			})
+		})
+	}
+}
+
+// The second raise takes the place of the first, and does not add to it.
+func TestLevelsRaiseTwiceAndRemove(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		jvm := r.listening(place{}, []string{r.gcLog()}, "Churn", "600000", "0")
+		before := jvm.configuration()
+		r.want("gc*=trace,os+thread=debug", "1h")
+		r.selects(jvm, "gc*=trace")
+		r.want("safepoint*=debug", "1h")
+		r.selects(jvm, "safepoint*=debug")
+		if is := jvm.configuration(); strings.Contains(is, "gc*=trace") || strings.Contains(is, "os+thread") {
+			t.Errorf("the first raise is still there:\n%s", is)
+		}
+		r.annotate(nil)
+		r.configured(jvm, before)
+	})
+}
+
+// A JVM that nobody has attached to has no socket. It is asked to open one as
+// soon as it is seen, which it may take ill while it starts; it says nothing
+// about it in its output.
+func TestLevelsOfAJVMThatDoesNotListenYet(t *testing.T) {
+	for name, flags := range map[string][]string{"default": nil, "without signals": {"-Xrs"}} {
+		t.Run(name, func(t *testing.T) {
+			alongside(t, func(t *testing.T, jdk lab.JDK) {
+				r := raising(t, jdk)
+				r.want("gc*=debug", "1h")
+				lab.Eventually(t, patience, "the sidecar waits", func() bool { return len(r.levels().Errors) > 0 })
+				jvm := r.launch(place{}, append(flags, r.gcLog()), "Churn", "600000", "0")
+				r.raisedUntil()
+				r.selects(jvm, "gc*=debug")
+				r.annotate(nil)
+				lab.Eventually(t, patience, "the raise is over", func() bool { return r.metric("ullage_level_restores_total") == 1 })
+				is := jvm.configuration()
+				jvm.Kill()
+				if said := jvm.said.String(); said != "" {
+					t.Errorf("the JVM said %q", said)
+				}
+				r.stop()
+				twin := r.launch(place{}, append(flags, r.gcLog()), "Churn", "600000", "0")
+				r.hasLogged(twin)
+				if was := twin.jcmd(); is != was {
+					t.Errorf("the configuration is\n%sand that of an untouched JVM\n%s", is, was)
+				}
+			})
+		})
+	}
+}
+
+// hasLogged waits until a JVM has opened its log, by when it takes SIGQUIT.
+func (r *levelRig) hasLogged(p *listened) {
+	r.Helper()
+	lab.Eventually(r, patience, "the JVM logs", func() bool { return size(r.rig, filepath.Join(r.source, "gc.log")) > 0 })
+}
