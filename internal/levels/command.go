@@ -25,7 +25,7 @@ type ListedOutput struct {
 // command prepares for a one-time use: what annotations ask for is the
 // business of the Manager that runs.
 func (m *Manager) command() {
-	m.notes.unknown = true
+	m.notes.unknown, m.oneTime = true, true
 	// A Manager that runs always has its state saved. If there is none, it was
 	// taken away, and is soon there again: without it, a raised level would be
 	// taken for the JVM's own.
@@ -121,7 +121,7 @@ func (m *Manager) Owned() bool { return m.store.owned() }
 
 // Hold keeps what Set began until it is over, or until ctx ends, and restores.
 func (m *Manager) Hold(ctx context.Context) error {
-	m.holding = true
+	m.holding, m.oneTime = true, false
 	return m.Run(ctx)
 }
 

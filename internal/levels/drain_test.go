@@ -1,6 +1,8 @@
 package levels
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -122,5 +124,36 @@ func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("the drain: %v", err)
 	}
+	logs(t, j, ownSelection)
+}
+
+// What the application puts in the place of the state directory keeps nobody
+// from restoring.
+func TestADrainNeedsNoStateDirectory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	dir := filepath.Dir(r.state(stateName))
+	must(t, os.RemoveAll(dir))
+	must(t, os.WriteFile(dir, nil, 0o600))
+	must(t, p.drain(t.Context()))
+	logs(t, j, ownSelection)
+}
+
+func TestALockThatIsNeverLetGoOfHoldsUpNoDrain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	unlock, err := p.store.lock(t.Context(), 0)
+	must(t, err)
+	defer unlock()
+	must(t, p.drain(t.Context()))
 	logs(t, j, ownSelection)
 }

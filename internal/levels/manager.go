@@ -54,6 +54,8 @@ type Manager struct {
 	loaded   bool                 // the saved state was looked at
 	unsound  string               // what is wrong with what is saved
 	unsaved  bool                 // what is saved is not what is in memory
+	oneTime  bool                 // a command acts, which leaves off where a Manager that runs goes on
+	unlocked bool                 // the lock could not be had the last time
 	draining bool
 	holding  bool      // end Run once nothing is raised
 	next     time.Time // when an update is due without any cause
@@ -129,15 +131,12 @@ func (m *Manager) tick(ctx context.Context) {
 func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Change, error) {
 	now := time.Now()
 	m.next = now.Add(findInterval)
-	unlock, err := m.store.lock(ctx)
-	if err != nil {
-		if !errors.Is(err, errNoSource) && ctx.Err() == nil {
-			m.tellErrors(err)
-			m.show(now)
-		}
+	unlock, err := m.lock(ctx)
+	if err != nil && (m.oneTime || errors.Is(err, errNoSource) && len(m.state.JVMs) == 0) {
 		return nil, err
 	}
 	defer unlock()
+	lockErr := err
 	first := !m.loaded
 	if first {
 		m.reload(now) // what was done before this process is no change
@@ -152,10 +151,22 @@ func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Cha
 		change(now)
 	}
 	err = m.reconcile(ctx, now)
-	if saveErr := m.save(loaded); saveErr != nil {
-		err = errors.Join(err, saveErr)
-	}
+	err = errors.Join(lockErr, err, m.save(loaded))
 	return m.finish(before, err), err
+}
+
+// lock keeps commands away. What the application does to the lock must keep
+// nobody from restoring: the error is for information, where a Manager runs.
+func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
+	patience := lockPatience
+	if m.unlocked || m.draining {
+		patience = 0
+	}
+	unlock, err = m.store.lock(ctx, patience)
+	if m.unlocked = err != nil; m.unlocked {
+		return func() {}, err
+	}
+	return unlock, nil
 }
 
 // reload takes in what a command has changed. What is in memory holds where

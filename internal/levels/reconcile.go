@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,20 +14,9 @@ import (
 )
 
 const (
-	atOnce    = 4                // JVMs that are spoken to at the same time
-	graceGone = time.Minute      // a JVM that is not found this long has ended
-	firstWait = time.Second      // after a failure; doubled with each further one
-	mostWait  = 30 * time.Second // ... up to this
+	atOnce    = 4           // JVMs that are spoken to at the same time
+	graceGone = time.Minute // a JVM that is not found this long has ended
 )
-
-// attempt is what became of the last attempt to bring a JVM in line.
-type attempt struct {
-	wanted  string // selection
-	err     error
-	refusal error // the JVM said no: it is not asked again for the same
-	wait    time.Duration
-	next    time.Time // not before
-}
 
 // task is one JVM that has to be brought in line.
 type task struct {
@@ -171,64 +156,6 @@ func (m *Manager) note(t *task) error {
 	return fmt.Errorf("raise nothing, since its baseline cannot be kept: %w", err)
 }
 
-// errRemade is what is said of an output that cannot be restored any more.
-var errRemade = errors.New("an output was deleted while it was raised, and is there anew")
-
-// errNotShipped is what is said of a JVM whose log goes elsewhere.
-var errNotShipped = errors.New("none of its outputs is shipped")
-
-// baselineOf asks a JVM what it logs and keeps the outputs that are ours.
-func (m *Manager) baselineOf(ctx context.Context, j attach.JVM) (*baseline, error) {
-	outputs, err := m.list(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	b := &baseline{PID: j.PID}
-	var elsewhere []string
-	for _, o := range outputs {
-		switch {
-		case !m.ships(j, o):
-			if o.File() != "" {
-				elsewhere = append(elsewhere, o.File())
-			}
-		case o.Err != nil:
-			return nil, fmt.Errorf("output %s is left alone: %w", o.Name, o.Err)
-		default:
-			if _, err := attach.Configure(o, attach.Selection{}); err != nil {
-				return nil, fmt.Errorf("it could not be restored: %w", err)
-			}
-			b.Outputs = append(b.Outputs, o)
-		}
-	}
-	if len(b.Outputs) == 0 {
-		return nil, fmt.Errorf("%w: it has no file output in %s that matches %q (it has: %s)", errNotShipped,
-			m.cfg.Source, m.cfg.Match, strings.Join(append(elsewhere, "stdout, stderr"), ", "))
-	}
-	return b, nil
-}
-
-// list asks a JVM for its outputs.
-func (m *Manager) list(ctx context.Context, j attach.JVM) ([]attach.Output, error) {
-	text, err := m.client.Run(ctx, j, attach.List())
-	if err != nil {
-		return nil, err
-	}
-	return attach.ParseList(text)
-}
-
-// ships reports whether the output is one whose files the sidecar ships.
-func (m *Manager) ships(j attach.JVM, o attach.Output) bool {
-	file := o.File()
-	if file == "" || !m.client.Ships(j, o) {
-		return false
-	}
-	// As HotSpot expands a name: the first of each only.
-	name := strings.Replace(filepath.Base(file), "%p", strconv.Itoa(j.PID), 1)
-	name = strings.Replace(name, "%t", "2006-01-02_15-04-05", 1)
-	ok, err := path.Match(m.cfg.Match, name)
-	return err == nil && ok
-}
-
 // bring makes one JVM what it should be. It changes t and, under the lock, the
 // state; nothing else.
 func (m *Manager) bring(ctx context.Context, t *task) error {
@@ -258,52 +185,6 @@ func (m *Manager) bring(ctx context.Context, t *task) error {
 		return err
 	}
 	return fmt.Errorf("%w; taking it back: %w", err, undoErr)
-}
-
-// configure sets every shipped output to its baseline with raise on top.
-func (m *Manager) configure(ctx context.Context, t *task, raise attach.Selection) error {
-	for _, o := range t.base.Outputs {
-		cmd, err := attach.Configure(o, raise)
-		if err != nil {
-			return err
-		}
-		if _, err := m.client.Run(ctx, t.jvm, cmd); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// restore returns a JVM to its baseline and looks whether it is there.
-func (m *Manager) restore(ctx context.Context, t *task) error {
-	if err := m.configure(ctx, t, attach.Selection{}); err != nil {
-		return err
-	}
-	outputs, err := m.list(ctx, t.jvm)
-	if err != nil {
-		return err
-	}
-	listed := map[string]attach.Output{}
-	for _, o := range outputs {
-		listed[o.Name] = o
-	}
-	for _, was := range t.base.Outputs {
-		is, ok := listed[was.Name]
-		if !ok {
-			return fmt.Errorf("verify the restored configuration: the JVM no longer lists %s", was.Name)
-		}
-		if was.Options != is.Options {
-			// Nothing that we send does that. Somebody has deleted the output,
-			// and a JVM makes one that it does not know, with its defaults.
-			return fmt.Errorf("%w: %s has the options %s, it had %s", errRemade, was.Name, is.Options, was.Options)
-		}
-		if was.Selection != is.Selection || was.Decorators != is.Decorators {
-			return fmt.Errorf("verify the restored configuration: %s is %s %s, it was %s %s", was.Name,
-				is.Selection, is.Decorators, was.Selection, was.Decorators)
-		}
-	}
-	t.restored = true
-	return nil
 }
 
 // settle takes in what became of the tasks.
@@ -342,78 +223,6 @@ func (m *Manager) prune() {
 		m.forget(gone[0])
 		gone = gone[1:]
 	}
-}
-
-// attempted keeps what the next attempt has to know, and returns what is to be
-// told.
-func (m *Manager) attempted(t *task) error {
-	id := t.jvm.ID
-	a := m.attempts[id]
-	switch {
-	case t.err == nil && a.refusal == nil:
-		delete(m.attempts, id)
-		return nil
-	case errors.Is(t.err, context.Canceled):
-		return nil // we are asked to end, and drain
-	case t.err == nil: // at last it has what it had before the refusal
-		a.err, a.wait = a.refusal, 0
-		m.attempts[id] = a
-		return nil
-	}
-	a.wanted, a.err = t.wanted, named(t.jvm, t.err)
-	switch {
-	case a.refusal != nil:
-		a.err = fmt.Errorf("%w; taking it back: %w", a.refusal, t.err)
-	case attach.KindOf(t.err) == attach.Refused && !t.want.IsZero(), errors.Is(t.err, errNotShipped):
-		a.refusal = a.err
-	}
-	a.wait = min(max(2*a.wait, firstWait), mostWait)
-	a.next = time.Now().Add(a.wait)
-	m.attempts[id] = a
-	switch {
-	case a.noOurs() && t.base == nil:
-		return nil
-	case a.noOurs():
-		m.forget(id)
-	case errors.Is(t.err, errRemade):
-		delete(m.state.JVMs, id) // no further attempt can mend that
-		delete(m.attempts, id)
-	}
-	m.count(t)
-	return a.err
-}
-
-// noOurs reports whether there is no JVM of ours behind the socket: one that
-// logs elsewhere, or a socket that a JVM left behind. That is worth a word only
-// where there is no other.
-func (a attempt) noOurs() bool {
-	return errors.Is(a.err, errNotShipped) || attach.KindOf(a.err) == attach.NoJVM
-}
-
-// named puts the JVM's name before an error that does not have it.
-func named(j attach.JVM, err error) error {
-	if _, has := err.(*attach.Error); has {
-		return err
-	}
-	return fmt.Errorf("%s: %w", j, err)
-}
-
-func (m *Manager) count(t *task) {
-	op := opRaise
-	if t.want.IsZero() {
-		op = opRestore
-	}
-	m.metrics.errors.WithLabelValues(op).Inc()
-	if kind := attach.KindOf(t.err); kind != "" {
-		m.metrics.attach.WithLabelValues(string(kind)).Inc()
-	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // each does the same for several tasks at once, and waits.

@@ -86,12 +86,12 @@ func open(root *os.Root, name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// lockTimeout is how long a lock is waited for. An attach command that hangs
+// lockPatience is how long a lock is waited for. An attach command that hangs
 // holds it for some seconds.
-const lockTimeout = 15 * time.Second
+const lockPatience = 8 * time.Second
 
 // lock waits until nobody else changes levels.
-func (s *store) lock(ctx context.Context) (unlock func(), err error) {
+func (s *store) lock(ctx context.Context, patience time.Duration) (unlock func(), err error) {
 	root, err := s.root()
 	if err != nil {
 		return nil, err
@@ -101,22 +101,25 @@ func (s *store) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the levels: %w", err)
 	}
-	deadline := time.Now().Add(lockTimeout)
+	deadline := time.Now().Add(patience)
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return func() { f.Close() }, nil
 		}
-		if err != unix.EWOULDBLOCK || time.Now().After(deadline) {
-			f.Close()
-			return nil, fmt.Errorf("lock the levels (%s): %w", s.path(lockName), err)
+		if err == unix.EWOULDBLOCK && time.Now().Before(deadline) {
+			select {
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			case <-time.After(20 * time.Millisecond):
+				continue
+			}
 		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, fmt.Errorf("lock the levels: %w", ctx.Err())
-		case <-time.After(20 * time.Millisecond):
+		f.Close()
+		if err == unix.EWOULDBLOCK {
+			return nil, fmt.Errorf("lock the levels: another process holds %s", s.path(lockName))
 		}
+		return nil, fmt.Errorf("lock the levels: %w", err)
 	}
 }
 

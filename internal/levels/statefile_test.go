@@ -203,7 +203,7 @@ func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := r.jvm(1)
-	unlock, err := r.process().store.lock(t.Context())
+	unlock, err := r.process().store.lock(t.Context(), lockPatience)
 	must(t, err)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
