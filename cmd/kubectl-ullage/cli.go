@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1 // it failed while it ran
+	exitUsage   = 2 // it was asked for in a wrong way, and did nothing
+)
+
+// env is what a command has of the outside world.
+type env struct {
+	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool) // os.LookupEnv
+}
+
+// noEnv is where flags are looked up: the environment is the sidecar's, and
+// kubectl has no such variables either.
+func noEnv(string) (string, bool) { return "", false }
+
+// cluster reads the flags that stand before the command and name a cluster. It
+// returns the arguments from the command on.
+func (e env) cluster(args []string) (cluster, []string, []error) {
+	c := cluster{kubectl: "kubectl"}
+	if name, ok := e.lookupEnv("KUBECTL"); ok && name != "" {
+		c.kubectl = name
+	}
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	c.flags(fs)
+	bad := settings.Parse(fs, args, noEnv)
+	if helpWanted(bad) {
+		return c, []string{"help"}, nil
+	}
+	return c, fs.Args(), bad
+}
+
+// parse reads the flags and the names of a command, in any order, and then
+// asks validate, which may be nil, for what is wrong with them. When it
+// returns false the command is over: return the code. Either help was asked
+// for and printed, or all that is wrong was, one line each.
+//
+// The name of fs is the command's; about is the first part of its help.
+func (e env) parse(fs *flag.FlagSet, about string, args []string, validate func(names []string) []error) (code int, ok bool) {
+	var bad []error
+	var names []string
+	for {
+		bad = append(bad, settings.Parse(fs, args, noEnv)...)
+		if helpWanted(bad) {
+			return e.help(fs, about), false
+		}
+		if args = fs.Args(); len(args) == 0 {
+			break
+		}
+		names, args = append(names, args[0]), args[1:]
+	}
+	if bad = append(bad, validate(names)...); len(bad) == 0 {
+		return exitOK, true
+	}
+	return e.misused(fs.Name(), bad), false
+}
+
+func helpWanted(bad []error) bool {
+	for _, err := range bad {
+		if errors.Is(err, flag.ErrHelp) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e env) help(fs *flag.FlagSet, about string) int {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nFlags:\n", about)
+	settings.PrintFlags(&b, fs)
+	return e.print(fs.Name(), b.String())
+}
+
+// misused reports everything that is wrong with the arguments. An empty name
+// is that of the program alone.
+func (e env) misused(name string, bad []error) int {
+	command := strings.TrimSpace("kubectl ullage " + name)
+	for _, err := range bad {
+		fmt.Fprintf(e.stderr, "%s: %s\n", command, line(err.Error()))
+	}
+	fmt.Fprintf(e.stderr, "run '%s --help' for what it takes\n", command)
+	return exitUsage
+}
+
+// fail reports why the command failed while it ran, one line for each error
+// that was joined.
+func (e env) fail(name string, err error) int {
+	text := err.Error()
+	if errors.Is(err, context.Canceled) {
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
+	}
+	for text := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(e.stderr, "kubectl ullage %s: %s\n", name, line(text))
+	}
+	return exitFailure
+}
+
+// print prints what the command was asked for.
+func (e env) print(name, text string) int {
+	if _, err := io.WriteString(e.stdout, text); err != nil {
+		return e.fail(name, fmt.Errorf("print: %w", err))
+	}
+	return exitOK
+}
+
+// unexpected is a complaint about each of args.
+func unexpected(args []string) []error {
+	var bad []error
+	for _, arg := range args {
+		bad = append(bad, fmt.Errorf("unexpected argument %q", arg))
+	}
+	return bad
+}
+
+// line keeps a message on one line, and its control characters from the
+// terminal: it may quote what a pod chose.
+func line(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r < ' ' || r >= 0x7f && r < 0xa0:
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const (
+	// callTimeout bounds one call of kubectl, but for that of logs.
+	callTimeout = 20 * time.Second
+
+	// endTimeout is how long a kubectl that was asked to end has for it.
+	endTimeout = 2 * time.Second
+
+	maxComplaint = 8 << 10 // bytes of kubectl's stderr that are kept
+)
+
+// cluster is where to look, and the kubectl that goes there.
+type cluster struct {
+	kubectl string // a path, or a name on the PATH
+
+	// As kubectl takes them; empty: kubectl's own default.
+	kubeconfig, context, namespace string
+
+	// Which pods, for the commands that take many.
+	all      bool
+	selector string
+}
+
+// flags declares what names a cluster. The values of c are the defaults.
+func (c *cluster) flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.kubeconfig, "kubeconfig", c.kubeconfig, "`FILE` that kubectl takes its clusters from")
+	fs.StringVar(&c.context, "context", c.context, "`NAME` of the context in it")
+	fs.StringVar(&c.namespace, "namespace", c.namespace, "`NAME` of the pods' namespace")
+	fs.StringVar(&c.namespace, "n", c.namespace, "short for --namespace `NAME`")
+}
+
+// manyFlags declares which pods are meant where many can be.
+func (c *cluster) manyFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.all, "all-namespaces", false, "the pods of all namespaces")
+	fs.BoolVar(&c.all, "A", false, "short for --all-namespaces")
+	fs.StringVar(&c.selector, "selector", "", "only pods whose labels match `SELECTOR`")
+	fs.StringVar(&c.selector, "l", "", "short for --selector `SELECTOR`")
+}
+
+// in returns the cluster with another namespace.
+func (c cluster) in(namespace string) cluster {
+	if namespace != "" {
+		c.namespace = namespace
+	}
+	return c
+}
+
+// command is a call of kubectl, which is asked to end when ctx does. The flags
+// are written with "=", so that no value is taken for a flag.
+func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
+	var all []string
+	for _, f := range [][2]string{{"kubeconfig", c.kubeconfig}, {"context", c.context}, {"namespace", c.namespace}} {
+		if f[1] != "" {
+			all = append(all, "--"+f[0]+"="+f[1])
+		}
+	}
+	cmd := exec.CommandContext(ctx, c.kubectl, append(all, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = endTimeout
+	return cmd
+}
+
+// run calls kubectl and returns what it prints. More than limit bytes are an
+// error. So is any other exit status than 0; its text is kubectl's.
+func (c cluster) run(ctx context.Context, limit int, args ...string) ([]byte, error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	cmd := c.command(call, args...)
+	out, complaint := &head{limit: limit, over: cancel}, &head{limit: maxComplaint, over: func() {}}
+	cmd.Stdout, cmd.Stderr = out, complaint
+	err := cmd.Run()
+	switch {
+	case out.more:
+		return nil, fmt.Errorf("the answer is longer than %d bytes", limit)
+	case err == nil:
+		return out.kept, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case call.Err() != nil:
+		return nil, fmt.Errorf("no answer within %s", callTimeout)
+	}
+	return nil, c.explain(err, string(complaint.kept))
+}
+
+// explain makes an error of how a kubectl ended and what it said about that.
+func (c cluster) explain(err error, complaint string) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return c.notRun(err)
+	}
+	var said []string
+	for text := range strings.Lines(complaint) {
+		// What kubectl adds to the words of the program that it ran.
+		if text = strings.TrimSpace(text); text != "" && !strings.HasPrefix(text, "command terminated with exit code") {
+			said = append(said, text)
+		}
+	}
+	if len(said) == 0 {
+		return fmt.Errorf("kubectl gave no reason (%w)", err)
+	}
+	return errors.New(line(strings.Join(said, " ")))
+}
+
+// notRun says why there is no kubectl.
+func (c cluster) notRun(err error) error {
+	return fmt.Errorf("run kubectl: %w: put it on the PATH, or name it in KUBECTL", err)
+}
+
+// head keeps the first bytes that are written to it.
+type head struct {
+	limit int
+	kept  []byte
+	more  bool   // there was more
+	over  func() // called when there is more
+}
+
+// Write implements [io.Writer]. It never fails.
+func (h *head) Write(p []byte) (int, error) {
+	keep := min(len(p), h.limit-len(h.kept))
+	h.kept = append(h.kept, p[:keep]...)
+	if keep < len(p) && !h.more {
+		h.more = true
+		h.over()
+	}
+	return len(p), nil
+}

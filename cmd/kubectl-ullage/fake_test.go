@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/admin"
+)
+
+// fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays
+// what is recorded in $FAKE: NAME.out goes to stdout, NAME.err to stderr, and
+// with the latter it fails. NAME is get, annotate, cat, or for a sidecar's
+// status POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
+func fakeKubectl() {
+	f := fake{dir: os.Getenv("FAKE")}
+	args := os.Args[1:]
+	f.append("calls", strings.Join(args, " ")+"\n")
+	args = slices.DeleteFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "--namespace=") || strings.HasPrefix(a, "--context=") || strings.HasPrefix(a, "--kubeconfig=")
+	})
+	switch args[0] {
+	case "get":
+		f.play("get")
+	case "annotate":
+		f.append("annotations", strings.Join(args[3:], "\n")+"\n")
+		f.play("annotate")
+	case "exec":
+		name := strings.TrimPrefix(args[1], "pod/") + "." + strings.TrimPrefix(args[2], "--container=")
+		if args[5] == "status" {
+			f.status(name)
+			return
+		}
+		f.cat(args[6:])
+	}
+}
+
+type fake struct{ dir string }
+
+func (f fake) fail(err error) {
+	fmt.Fprintln(os.Stderr, "the fake kubectl failed:", err)
+	os.Exit(3)
+}
+
+func (f fake) append(name, text string) {
+	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		f.fail(err)
+	}
+	file.WriteString(text)
+	file.Close()
+}
+
+// read returns what is recorded under a name, and whether anything is.
+func (f fake) read(name string) ([]byte, bool) {
+	text, err := os.ReadFile(filepath.Join(f.dir, name))
+	if err != nil && !os.IsNotExist(err) {
+		f.fail(err)
+	}
+	return text, err == nil
+}
+
+func (f fake) play(name string) {
+	text, _ := f.read(name + ".out")
+	os.Stdout.Write(text)
+	if text, failed := f.read(name + ".err"); failed {
+		os.Stderr.Write(text)
+		os.Exit(1)
+	}
+}
+
+// cat plays what is persisted, and goes on until it is interrupted if that is
+// what was asked for. If $FAKE/endless is there, it never ends.
+func (f fake) cat(args []string) {
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, os.Interrupt)
+	f.play("cat")
+	for _, endless := f.read("endless"); endless; { // until the reader goes away
+		f.play("cat")
+	}
+	if slices.Contains(args, "--follow") {
+		f.append("following", "")
+		<-end
+		f.append("interrupted", "")
+		os.Exit(1)
+	}
+	if text, ok := f.read("cat.code"); ok {
+		code, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		os.Exit(code)
+	}
+}
+
+// status plays a sidecar's status, in which the annotations that were made
+// have come about, on those JVMs that have no error.
+func (f fake) status(name string) {
+	notes, annotated := f.read("annotations")
+	text, differs := f.read(name + ".annotated.out")
+	if !annotated || !differs {
+		if _, there := f.read(name + ".out"); !there || !annotated {
+			f.play(name)
+			return
+		}
+		text, _ = f.read(name + ".out")
+	}
+	var st admin.Status
+	if err := json.Unmarshal(text, &st); err != nil {
+		os.Stdout.Write(text)
+		return
+	}
+	if _, deaf := f.read("deaf"); st.Levels != nil && !deaf {
+		f.annotated(&st, strings.Split(strings.TrimSpace(string(notes)), "\n"))
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(st); err != nil {
+		f.fail(err)
+	}
+}
+
+func (f fake) annotated(st *admin.Status, notes []string) {
+	raise := &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Since: time.Now()}
+	for _, note := range notes {
+		switch key, value, _ := strings.Cut(note, "="); key {
+		case logKey:
+			raise.Selection = value
+		case logForKey:
+			lasts, err := time.ParseDuration(value)
+			if err != nil {
+				f.fail(err)
+			}
+			raise.Until = raise.Since.Add(lasts)
+		}
+	}
+	if st.Levels.Raise = raise; slices.Contains(notes, logKey+"-") {
+		st.Levels.Raise, raise.Selection = nil, ""
+	}
+	for i := range st.Levels.JVMs {
+		if j := &st.Levels.JVMs[i]; j.Error == "" {
+			j.Applied = raise.Selection
+		}
+	}
+}

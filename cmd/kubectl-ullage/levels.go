@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/levels"
+)
+
+const levelsAbout = `kubectl ullage levels shows and changes what a pod's JVMs log. They are not restarted.
+
+Usage:
+  kubectl ullage levels POD                          what they log now
+  kubectl ullage levels POD SELECTION [--for 10m]    raise it for a while
+  kubectl ullage levels POD --reset                  take that back now
+
+SELECTION is that of -Xlog, "gc*=debug,safepoint=info", and is put on top of what
+a JVM logs by itself. It is written into the pod's annotations ullage.dev/log and
+log-for, in place of what they say, and the command waits until every JVM has
+it. At the end of its time the sidecar takes it back by itself. The length is
+written down with some milliseconds more, which tell it from an earlier one: the
+same selection can be raised again after its time is over.
+
+It exits with 1 if a JVM does not have what was asked for when --timeout is over.
+The annotations stay, and take effect when what is wrong is mended.
+
+Examples:
+  kubectl ullage levels web-0 'gc*=debug' --for 10m
+  kubectl ullage levels web-0 --reset
+`
+
+// Names of the annotations.
+const (
+	logKey    = levels.Prefix + "log"
+	logForKey = levels.Prefix + "log-for"
+)
+
+// levelsConfig is what `kubectl ullage levels` can be told.
+type levelsConfig struct {
+	cluster cluster
+	pod     string
+	request levels.Request // zero: show or reset
+	lasts   string         // of the raise
+	reset   bool
+	timeout time.Duration
+}
+
+func (c *levelsConfig) flags(fs *flag.FlagSet) {
+	c.cluster.flags(fs)
+	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (15m if none is given)")
+	fs.BoolVar(&c.reset, "reset", false, "take the raise of the annotations back")
+	fs.DurationVar(&c.timeout, "timeout", 15*time.Second, "wait no longer than this `DURATION` for the JVMs")
+}
+
+// validate holds the request to the sidecar's own rules.
+func (c *levelsConfig) validate(args []string) []error {
+	var bad []error
+	if c.timeout <= 0 {
+		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be more than 0", c.timeout))
+	}
+	if len(args) == 0 {
+		return append(bad, errors.New("of which pod? Name one that 'kubectl get pods' shows"))
+	}
+	var err error
+	if c.pod, err = podName(args[0]); err != nil {
+		bad = append(bad, err)
+	}
+	switch {
+	case len(args) == 1 && c.lasts != "":
+		return append(bad, errors.New("--for needs a selection; write it like 'gc*=debug,safepoint=info'"))
+	case len(args) == 1:
+		return bad
+	case c.reset:
+		return append(bad, errors.New("--reset takes no selection: it takes back what was raised"))
+	case strings.TrimSpace(args[1]) == "":
+		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or take --reset"))
+	}
+	request, problems := levels.ParseRequest(map[string]string{logKey: args[1], logForKey: c.lasts}, nil)
+	for _, p := range problems {
+		text := p.Text
+		if p.Key == logForKey {
+			text = fmt.Sprintf("invalid value %q for --for: %s", p.Value, p.Text)
+		}
+		bad = append(bad, errors.New(text))
+	}
+	c.request = request
+	return append(bad, unexpected(args[2:])...)
+}
+
+func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
+	cfg := levelsConfig{cluster: c}
+	fs := flag.NewFlagSet("levels", flag.ContinueOnError)
+	cfg.flags(fs)
+	if code, ok := e.parse(fs, levelsAbout, args, cfg.validate); !ok {
+		return code
+	}
+	found, err := cfg.cluster.the(ctx, cfg.pod)
+	if err != nil {
+		return e.fail("levels", err)
+	}
+	// Who cannot be asked afterwards need not be changed.
+	answers := make([]answer, len(found))
+	for i, s := range found {
+		answers[i].of = s
+	}
+	askAll(ctx, answers)
+	for _, a := range answers {
+		if a.err != nil {
+			return e.fail("levels", fmt.Errorf("ask the sidecar of %s: %w", a.of, a.err))
+		}
+	}
+	switch {
+	case cfg.reset:
+		return cfg.takeBack(ctx, e, answers)
+	case !cfg.request.Log.IsZero():
+		return cfg.raise(ctx, e, answers)
+	}
+	return e.print("levels", levelsText(answers))
+}
+
+// raise annotates the pod and waits until every JVM has what is asked for.
+func (c *levelsConfig) raise(ctx context.Context, e env, before []answer) int {
+	for _, a := range before {
+		if err := cannotRaise(a.status.Levels); err != nil {
+			return e.fail("levels", fmt.Errorf("%s: %w", a.of, err))
+		}
+	}
+	w := wanted{selection: c.request.Log.String(), lasts: unlike(c.request.LogFor, before, time.Now())}
+	if err := c.annotate(ctx, before[0].of, logKey+"="+w.selection, logForKey+"="+w.lasts.String()); err != nil {
+		return e.fail("levels", err)
+	}
+	text, err := c.wait(ctx, before, w.judge)
+	if code := e.print("levels", text); code != exitOK || err == nil {
+		return code
+	}
+	return e.fail("levels", fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", err, c.pod))
+}
+
+// takeBack removes the annotations and waits until no JVM has what they asked
+// for.
+func (c *levelsConfig) takeBack(ctx context.Context, e env, before []answer) int {
+	if err := c.annotate(ctx, before[0].of, logKey+"-", logForKey+"-"); err != nil {
+		return e.fail("levels", err)
+	}
+	text, err := c.wait(ctx, before, judgeReset)
+	if code := e.print("levels", text); code != exitOK || err == nil {
+		return code
+	}
+	return e.fail("levels", fmt.Errorf("%w\nthe annotations are gone; the sidecar goes on trying", err))
+}
+
+func (c *levelsConfig) annotate(ctx context.Context, s sidecar, changes ...string) error {
+	args := append([]string{"annotate", "--overwrite", "pod/" + s.pod}, changes...)
+	if _, err := s.cluster.run(ctx, maxStatus, args...); err != nil {
+		return fmt.Errorf("annotate pod %s: %w", s.pod, err)
+	}
+	return nil
+}
+
+// wait has every sidecar asked until judge knows, or time is over. It returns
+// what is to be told, and what is wrong, of each in their order.
+func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (string, error) {
+	limit, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	told, errs := make([]string, len(before)), make([]error, len(before))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, a := range before {
+		g.Go(func() error {
+			v := poll(limit, a, judge)
+			for _, text := range v.told {
+				told[i] += prefix(a.of) + line(text) + "\n"
+			}
+			switch {
+			case len(v.waiting) > 0 && ctx.Err() != nil:
+				errs[i] = fmt.Errorf("%s: %w while waiting: %s", a.of, ctx.Err(), line(strings.Join(v.waiting, "; ")))
+			case len(v.waiting) > 0:
+				errs[i] = fmt.Errorf("%s: not done within %s: %s", a.of, c.timeout, line(strings.Join(slices.Concat(v.failed, v.waiting), "; ")))
+			case len(v.failed) > 0:
+				errs[i] = fmt.Errorf("%s: %s", a.of, line(strings.Join(v.failed, "; ")))
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in errs
+	return strings.Join(told, ""), errors.Join(errs...)
+}
+
+// prefix tells the sidecars of one pod apart.
+func prefix(s sidecar) string {
+	if s.several {
+		return s.container.Name + ": "
+	}
+	return ""
+}
+
+// unlike makes a length that is not that of an earlier raise: a sidecar takes
+// the same selection and length for the annotations that it knows already, of
+// which the time may be over, and we would take its answer for one to ours.
+func unlike(lasts time.Duration, before []answer, now time.Time) time.Duration {
+	extra := 1 + time.Duration(now.Nanosecond()/1e6%999)
+	for slices.ContainsFunc(before, func(a answer) bool {
+		l := a.status.Levels
+		return l != nil && l.Raise != nil && length(*l.Raise) == lasts+extra*time.Millisecond
+	}) {
+		extra++
+	}
+	if d := lasts + extra*time.Millisecond; d <= levels.MaxRaise {
+		return d
+	}
+	return lasts - extra*time.Millisecond
+}
+
+// length is how long a raise was asked to last.
+func length(r admin.Raise) time.Duration { return r.Until.Sub(r.Since).Round(time.Millisecond) }

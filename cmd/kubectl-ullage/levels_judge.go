@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/levels"
+)
+
+// pollInterval is how long after an answer a sidecar is asked again.
+const pollInterval = 300 * time.Millisecond
+
+// verdict is what a sidecar's answer says about what was asked for.
+type verdict struct {
+	told    []string // what has come about, a line each
+	failed  []string // what no waiting will mend
+	waiting []string // what may come about yet; empty: nothing is left to wait for
+}
+
+// judge reads an answer; before is what the sidecar said before anything was
+// asked for.
+type judge func(before, now *admin.Levels) verdict
+
+// poll asks a sidecar until there is nothing left to wait for, or ctx ends. One
+// that does not answer is waited for: it may have been restarted.
+func poll(ctx context.Context, before answer, judge judge) verdict {
+	v := verdict{waiting: []string{"the sidecar was not asked yet"}}
+	for {
+		_, st, err := before.of.ask(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return v
+		case err != nil:
+			v = verdict{waiting: []string{err.Error()}}
+		default:
+			if v = judge(before.status.Levels, st.Levels); len(v.waiting) == 0 {
+				return v
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return v
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// cannotRaise says what speaks against an annotation before it is made.
+func cannotRaise(l *admin.Levels) error {
+	switch {
+	case l == nil:
+		return fmt.Errorf("the sidecar leaves log levels alone: it runs with --attach off (annotation %sattach)", levels.Prefix)
+	case l.Raise != nil && l.Raise.Cause == string(levels.FromCommand):
+		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, which goes before annotations: "+
+			"end that first, with 'ullage log reset' in the sidecar", l.Raise.Selection, clock(l.Raise.Until))
+	}
+	return nil
+}
+
+// wanted is the raise that the annotations ask for. No other has both.
+type wanted struct {
+	selection string
+	lasts     time.Duration
+}
+
+// judge implements [judge] for a raise.
+func (w wanted) judge(_, now *admin.Levels) verdict {
+	if err := cannotRaise(now); err != nil {
+		return verdict{failed: []string{err.Error()}}
+	}
+	for _, a := range now.Annotations {
+		if w.wrote(a) {
+			return verdict{failed: []string{fmt.Sprintf("the sidecar does not take the annotation %s %q: %s", a.Key, a.Value, a.Problem)}}
+		}
+	}
+	r := now.Raise
+	if r == nil || r.Cause != string(levels.FromAnnotation) || r.Selection != w.selection || length(*r) != w.lasts {
+		return verdict{waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
+	}
+	v := judgeJVMs(now, w.selection)
+	if len(v.told) > 0 {
+		v.told = append(v.told, fmt.Sprintf("until %s, in %s", clock(r.Until), w.lasts.Truncate(time.Second)))
+	}
+	return v
+}
+
+// wrote reports whether it is our annotation that is bad, and not the one that
+// was there before. A long value is shortened in the status.
+func (w wanted) wrote(a admin.Annotation) bool {
+	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String()}[a.Key]
+	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))
+}
+
+// hopeless are the kinds of errors that a JVM's next answer will not mend.
+var hopeless = []attach.Kind{attach.Refused, attach.NotPermitted, attach.TooOld}
+
+// judgeJVMs looks whether every JVM has the selection. One whose error is not
+// among those of the levels is none of the sidecar's: it logs elsewhere, or
+// has ended.
+func judgeJVMs(l *admin.Levels, selection string) verdict {
+	var v verdict
+	var others []string
+	for _, j := range l.JVMs {
+		switch {
+		case j.Applied == selection && j.Error == "":
+			v.told = append(v.told, fmt.Sprintf("pid %d: %s on top of its own, on %s", j.PID, selection, strings.Join(j.Outputs, ", ")))
+		case j.Error == "":
+			v.waiting = append(v.waiting, fmt.Sprintf("pid %d does not have it yet", j.PID))
+		case !slices.Contains(l.Errors, j.Error):
+			others = append(others, j.Error)
+		case slices.Contains(hopeless, attach.Kind(j.Kind)):
+			v.failed = append(v.failed, j.Error)
+		default:
+			v.waiting = append(v.waiting, j.Error)
+		}
+	}
+	if len(v.told)+len(v.failed)+len(v.waiting) == 0 { // nobody of ours: it may have just been started
+		v.waiting = slices.Concat(others, l.Errors)
+		if len(v.waiting) == 0 {
+			v.waiting = []string{"no JVM was found yet"}
+		}
+	}
+	return v
+}
+
+// judgeReset implements [judge]. Another raise than the annotation's may be in
+// effect afterwards.
+func judgeReset(before, now *admin.Levels) verdict {
+	if now == nil {
+		return verdict{told: []string{"the sidecar leaves log levels alone"}}
+	}
+	if r := now.Raise; r != nil {
+		if r.Cause == string(levels.FromAnnotation) {
+			return verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
+		}
+		return verdict{told: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, clock(r.Until), r.Why)}}
+	}
+	var v verdict
+	for _, j := range now.JVMs {
+		switch {
+		case j.Applied == "":
+		case j.Error != "":
+			v.waiting = append(v.waiting, j.Error)
+		default:
+			v.waiting = append(v.waiting, fmt.Sprintf("pid %d has %s yet", j.PID, j.Applied))
+		}
+	}
+	if len(v.waiting) > 0 {
+		return v
+	}
+	if before != nil {
+		for _, j := range before.JVMs {
+			if j.Applied != "" {
+				v.told = append(v.told, fmt.Sprintf("pid %d: its own level again, without %s", j.PID, j.Applied))
+			}
+		}
+	}
+	if len(v.told) == 0 {
+		v.told = []string{"nothing was raised"}
+	}
+	v.failed = now.Errors
+	return v
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ullage/ullage/internal/admin"
+)
+
+// levelsText is how the levels of one pod are, of each sidecar a block.
+func levelsText(answers []answer) string {
+	var blocks []string
+	for _, a := range answers {
+		var b strings.Builder
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		if a.of.several {
+			fmt.Fprintf(t, "sidecar:\t%s\n", line(a.of.container.Name))
+		}
+		for _, row := range levelRows(a.status) {
+			fmt.Fprintf(t, "%s:\t%s\n", row[0], line(row[1]))
+		}
+		_ = t.Flush() // a Builder takes everything
+		blocks = append(blocks, b.String())
+	}
+	return strings.Join(blocks, "\n")
+}
+
+// levelRows are the lines of one sidecar, as key and value.
+func levelRows(st admin.Status) [][2]string {
+	var rows [][2]string
+	row := func(key, format string, args ...any) {
+		rows = append(rows, [2]string{key, fmt.Sprintf(format, args...)})
+	}
+	l := st.Levels
+	if l == nil {
+		row("log level", "the JVM's own: the sidecar leaves it alone (--attach off)")
+		return rows
+	}
+	if r := l.Raise; r == nil {
+		row("log level", "the JVM's own")
+	} else {
+		left := max(0, r.Until.Sub(sidecarNow(st)).Round(time.Second))
+		row("log level", "%s until %s, in %s: %s", r.Selection, clock(r.Until), left, r.Why)
+	}
+	for _, j := range l.JVMs {
+		switch {
+		case j.Applied != "":
+			row("JVM", "pid %d has %s on %s", j.PID, j.Applied, strings.Join(j.Outputs, ", "))
+		case j.Error == "":
+			row("JVM", "pid %d has its own level", j.PID)
+		}
+	}
+	if t := l.Trigger; t != nil {
+		state := "armed"
+		if !t.Armed {
+			state = "not armed"
+		}
+		row("trigger", "%s, %s", t.Conditions, state)
+	}
+	for _, a := range l.Annotations {
+		row("annotation", "%s %q: %s", a.Key, a.Value, a.Problem)
+	}
+	for _, e := range l.Errors {
+		row("error", "%s", e)
+	}
+	return rows
+}

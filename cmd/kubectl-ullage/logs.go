@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os/exec"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted, in order.
+
+Usage:
+  kubectl ullage logs POD [-f] [--since T] [--level L] [--stream S] [-c NAME]
+
+It runs 'ullage cat' in the sidecar, so it takes what that takes. T is a duration
+before now (10m, 36h), a time with its zone, or a local one (2026-11-20T16:45).
+L is trace, debug, info, warning or error; S a pattern such as 'gc*.log'. Every
+byte of a line is as the JVM wrote it.
+
+A pod with several JVM containers has a sidecar for each: -c names one.
+
+Examples:
+  kubectl ullage logs web-0 --since 10m --level warning
+  kubectl ullage logs web-0 -f | grep Pause
+`
+
+// logsConfig is what `kubectl ullage logs` can be told.
+type logsConfig struct {
+	cluster   cluster
+	pod       string
+	container string // of the sidecar; empty: the first
+	follow    bool
+	since     string // as 'ullage cat' takes it
+	level     ul.Level
+	stream    string
+}
+
+// flags declares the settings on fs. A --since without a zone is in now's.
+func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
+	const follow, since = "print what is there, then what is added, until interrupted", "only lines from `T` on: a duration before now, or a time"
+	c.cluster.flags(fs)
+	fs.BoolVar(&c.follow, "follow", false, follow)
+	fs.BoolVar(&c.follow, "f", false, "short for --follow")
+	fs.Func("since", since, func(text string) error {
+		c.since = zoned(text, now)
+		return nil
+	})
+	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
+	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
+	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, where the pod has several")
+	fs.StringVar(&c.container, "c", "", "short for --container `NAME`")
+}
+
+// zoned gives a local time its zone: the sidecar's is another one. What else
+// may stand there, the sidecar judges.
+func zoned(text string, now time.Time) string {
+	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t.Format(time.RFC3339Nano)
+		}
+	}
+	return text
+}
+
+func (c *logsConfig) validate(args []string) []error {
+	var bad []error
+	if _, err := path.Match(c.stream, ""); err != nil {
+		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.stream))
+	}
+	if len(args) == 0 {
+		return append(bad, errors.New("of which pod? Name one that 'kubectl get pods' shows"))
+	}
+	var err error
+	if c.pod, err = podName(args[0]); err != nil {
+		bad = append(bad, err)
+	}
+	return append(bad, unexpected(args[1:])...)
+}
+
+func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
+	cfg := logsConfig{cluster: c}
+	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
+	cfg.flags(fs, time.Now())
+	if code, ok := e.parse(fs, logsAbout, args, cfg.validate); !ok {
+		return code
+	}
+	found, err := cfg.cluster.the(ctx, cfg.pod)
+	if err != nil {
+		return e.fail("logs", err)
+	}
+	s, err := cfg.choose(e, found)
+	if err != nil {
+		return e.fail("logs", err)
+	}
+	dest, err := destination(ctx, s)
+	if err != nil {
+		return e.fail("logs", err)
+	}
+	cmd := s.cluster.command(ctx, s.exec(cfg.catArgs(dest)...)...)
+	cmd.Stdout, cmd.Stderr = e.stdout, e.stderr
+	return cfg.outcome(ctx, e, cmd.Run())
+}
+
+// choose returns the sidecar that is meant, and says which if there are others.
+func (c *logsConfig) choose(e env, found []sidecar) (sidecar, error) {
+	var names []string
+	for _, s := range found {
+		if s.container.Name == c.container {
+			return s, nil
+		}
+		names = append(names, s.container.Name)
+	}
+	if c.container != "" {
+		return sidecar{}, fmt.Errorf("pod %s has no sidecar %q: it has %s", c.pod, c.container, strings.Join(names, ", "))
+	}
+	if len(found) > 1 {
+		fmt.Fprintf(e.stderr, "kubectl ullage logs: this is %s; -c names another of %s\n", names[0], strings.Join(names, ", "))
+	}
+	return found[0], nil
+}
+
+// destination is where the sidecar persists. It knows best itself, but need
+// not be asked where its settings say it.
+func destination(ctx context.Context, s sidecar) (string, error) {
+	dest := s.setting("dest")
+	if dest == "" {
+		_, st, err := s.ask(ctx)
+		if err != nil {
+			return "", fmt.Errorf("ask the sidecar where it persists: %w", err)
+		}
+		dest = st.Destination
+	}
+	if !path.IsAbs(dest) {
+		return "", fmt.Errorf("the sidecar persists in %q, which is not an absolute path", dest)
+	}
+	return dest, nil
+}
+
+// catArgs are the arguments of the sidecar's program.
+func (c *logsConfig) catArgs(dest string) []string {
+	args := []string{"cat"}
+	if c.follow {
+		args = append(args, "--follow")
+	}
+	if c.since != "" {
+		args = append(args, "--since="+c.since)
+	}
+	if c.level != ul.Unknown {
+		args = append(args, "--level="+c.level.String())
+	}
+	if c.stream != "" {
+		args = append(args, "--stream="+c.stream)
+	}
+	return append(args, dest)
+}
+
+// outcome makes an exit code of how kubectl ended. It has said why itself.
+func (c *logsConfig) outcome(ctx context.Context, e env, err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil && c.follow:
+		return exitOK // that is how it ends
+	case ctx.Err() != nil:
+		return exitFailure // not all of it was printed
+	case !errors.As(err, &exit):
+		return e.fail("logs", c.cluster.notRun(err))
+	case brokenPipe(exit):
+		return exitOK // the reader has what it wanted
+	case exit.ExitCode() == exitUsage:
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func brokenPipe(exit *exec.ExitError) bool {
+	ws, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && ws.Signaled() && ws.Signal() == syscall.SIGPIPE
+}

@@ -1,0 +1,84 @@
+// Command kubectl-ullage is a plugin of kubectl, which runs it as `kubectl
+// ullage`: log levels, state and persisted lines of the pods that have ullage
+// as a sidecar. It reaches the cluster by running kubectl in its turn, so that
+// it has the rights, the clusters and the credentials of whoever runs it, and
+// needs no others: to get and patch pods, and to exec in them.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// usage is the whole of `kubectl ullage help`.
+const usage = `kubectl ullage looks after the ullage sidecars of pods, which ship the logs of JVMs.
+
+Usage:
+  kubectl ullage levels POD SELECTION [--for 10m]   raise what its JVMs log, for a while
+  kubectl ullage levels POD [--reset]               show the levels, or take the raise back
+  kubectl ullage status [POD...]                    how the sidecars are doing, as a table
+  kubectl ullage top [POD...]                       headroom and lag, the worst first
+  kubectl ullage logs POD [-f] [--since 10m]        print what was persisted
+  kubectl ullage version                            print what this program was built from
+  kubectl ullage help                               print this text; 'help levels' is 'levels --help'
+
+Every command but version takes -n, --context and --kubeconfig, as kubectl does;
+status and top take -l and -A as well. Flags may stand before or behind names.
+
+Examples:
+  kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
+  kubectl ullage logs web-0 -f --level warning
+  kubectl ullage top -A
+
+It runs kubectl, found on the PATH or named by $KUBECTL, and needs the right to
+get pods and to exec in them (create pods/exec); 'levels' to patch pods as well.
+
+Exit status: 0 done, 1 failed while it ran, 2 asked for in a wrong way.
+`
+
+func main() {
+	// The first signal ends the context, and with it every kubectl that was
+	// started; a second Ctrl-C kills as usual.
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
+	code := dispatch(ctx, os.Args[1:], env{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv})
+	cancel()
+	os.Exit(code)
+}
+
+// dispatch runs the command that args begins with, or has after flags that
+// name a cluster, and returns the exit code.
+func dispatch(ctx context.Context, args []string, e env) int {
+	c, args, bad := e.cluster(args)
+	if len(bad) > 0 {
+		return e.misused("", bad)
+	}
+	if len(args) == 0 {
+		io.WriteString(e.stderr, usage)
+		return exitUsage
+	}
+	name, rest := args[0], args[1:]
+	switch name {
+	case "levels":
+		return levelsCmd(ctx, rest, e, c)
+	case "status":
+		return statusCmd(ctx, rest, e, c)
+	case "top":
+		return topCmd(ctx, rest, e, c)
+	case "logs":
+		return logsCmd(ctx, rest, e, c)
+	case "version":
+		return versionCmd(rest, e)
+	case "help":
+		if len(rest) == 0 || rest[0] == "help" {
+			return e.print("help", usage)
+		}
+		return dispatch(ctx, []string{rest[0], "--help"}, e)
+	}
+	fmt.Fprintf(e.stderr, "kubectl ullage: unknown command %q\nrun 'kubectl ullage help' for what there is\n", name)
+	return exitUsage
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxPods bounds what kubectl prints of all pods: ten thousand are about 60 MiB.
+const maxPods = 128 << 20
+
+// pod is what counts here of a pod as `kubectl get -o json` prints it.
+type pod struct {
+	Metadata struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	} `json:"metadata"`
+	Spec struct {
+		InitContainers []container `json:"initContainers"`
+		Containers     []container `json:"containers"`
+	} `json:"spec"`
+	Status struct {
+		Phase                 string            `json:"phase"`
+		InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
+		ContainerStatuses     []containerStatus `json:"containerStatuses"`
+	} `json:"status"`
+}
+
+type container struct {
+	Name    string   `json:"name"`
+	Image   string   `json:"image"`
+	Command []string `json:"command"`
+	Args    []string `json:"args"`
+	Env     []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"` // empty where it comes from elsewhere
+	} `json:"env"`
+}
+
+type containerStatus struct {
+	Name  string `json:"name"`
+	State struct {
+		Running    *struct{} `json:"running"`
+		Waiting    *stopped  `json:"waiting"`
+		Terminated *stopped  `json:"terminated"`
+	} `json:"state"`
+}
+
+type stopped struct {
+	Reason string `json:"reason"`
+}
+
+// pods returns the named pods as far as they exist, or without names all that
+// the flags select.
+func (c cluster) pods(ctx context.Context, names []string) ([]pod, error) {
+	args := []string{"get", "--output=json", "--ignore-not-found"}
+	if len(names) == 0 {
+		args = append(args, "pods")
+	}
+	if c.all {
+		args = append(args, "--all-namespaces")
+	}
+	if c.selector != "" {
+		args = append(args, "--selector="+c.selector)
+	}
+	for _, name := range names {
+		args = append(args, "pod/"+name)
+	}
+	out, err := c.run(ctx, maxPods, args...)
+	if err != nil {
+		return nil, fmt.Errorf("get pods: %w", err)
+	}
+	return parsePods(out)
+}
+
+// parsePods reads one pod, a list of them, or nothing.
+func parsePods(text []byte) ([]pod, error) {
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return nil, nil
+	}
+	var got struct {
+		Kind  string `json:"kind"`
+		Items []pod  `json:"items"`
+		pod
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		return nil, fmt.Errorf("get pods: understand what kubectl printed: %w", err)
+	}
+	if got.Kind == "Pod" {
+		return []pod{got.pod}, nil
+	}
+	return got.Items, nil
+}
+
+// sidecarName is how the injector names its sidecars.
+var sidecarName = regexp.MustCompile(`^ullage(-[0-9]+)?$`)
+
+// isSidecar tells a sidecar from another container of that name.
+func isSidecar(c container) bool {
+	image, _, _ := strings.Cut(path.Base(c.Image), "@")
+	image, _, _ = strings.Cut(image, ":")
+	return sidecarName.MatchString(c.Name) && (image == "ullage" || slices.Contains(c.Args, "run") || slices.Contains(c.Command, "run"))
+}
+
+// sidecars returns the sidecars of a pod, in their order.
+func (c cluster) sidecars(p pod) []sidecar {
+	var found []sidecar
+	for _, one := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if isSidecar(one) {
+			s := sidecar{cluster: c.in(p.Metadata.Namespace), pod: p.Metadata.Name, container: one}
+			s.down = whyDown(p, one.Name)
+			s.ended = p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed"
+			found = append(found, s)
+		}
+	}
+	for i := range found {
+		found[i].several = len(found) > 1
+	}
+	return found
+}
+
+// whyDown says why the container does not run; empty: it does.
+func whyDown(p pod, name string) string {
+	for _, st := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		switch {
+		case st.Name != name:
+		case st.State.Running != nil:
+			return ""
+		case st.State.Terminated != nil:
+			return "the sidecar has ended: " + st.State.Terminated.Reason
+		case st.State.Waiting != nil:
+			return "the sidecar does not run: " + st.State.Waiting.Reason
+		}
+	}
+	return "the sidecar does not run: the pod is " + p.Status.Phase
+}
+
+// errNoSidecar is what is said of a pod that was named and has no sidecar.
+var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and have the pod made anew`)
+
+// the returns the sidecars of one pod, all of them running.
+func (c cluster) the(ctx context.Context, name string) ([]sidecar, error) {
+	pods, err := c.pods(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	if len(pods) == 0 {
+		return nil, fmt.Errorf("pod %s: %w", name, errNoPod)
+	}
+	found := c.sidecars(pods[0])
+	if len(found) == 0 {
+		return nil, fmt.Errorf("pod %s: %w", name, errNoSidecar)
+	}
+	for _, s := range found {
+		if s.down != "" {
+			return nil, fmt.Errorf("pod %s: %s", s, s.down)
+		}
+	}
+	return found, nil
+}
+
+// errNoPod is what is said of a name that no pod has.
+var errNoPod = errors.New("there is none of that name in the namespace: see 'kubectl get pods'")
+
+var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+
+// podName reads a pod's name as kubectl takes it: web-0 or pod/web-0.
+func podName(arg string) (string, error) {
+	kind, name, ok := strings.Cut(arg, "/")
+	if !ok {
+		kind, name = "pod", arg
+	}
+	if !slices.Contains([]string{"pod", "pods", "po"}, kind) || !dnsName.MatchString(name) {
+		return "", fmt.Errorf("%q is not the name of a pod: take one that 'kubectl get pods' shows", arg)
+	}
+	return name, nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+const statusAbout = `kubectl ullage status asks many sidecars how they are doing.
+
+Usage:
+  kubectl ullage status [POD...] [--json]
+  kubectl ullage status -l SELECTOR | -A [--json]
+
+Without names it asks every pod of the namespace that has an ullage sidecar. A
+pod with several JVM containers has a sidecar, and a row, for each.
+
+  READY     whether it persists what it reads
+  BACKLOG   bytes that the JVM has written and that are not yet durable
+  HEADROOM  free bytes of the tmpfs that the JVM writes to
+  LAG       age of the oldest line that is not yet durable
+  LEVEL     "own", or what the level was raised to, and for how long yet; "off":
+            the sidecar leaves the levels alone
+  ERRORS    what is wrong, or why the sidecar cannot be asked
+
+A pod's own state in full: kubectl exec POD -c ullage -- ullage status
+
+It exits with 1 if a sidecar cannot be asked that should run. With --json it
+prints an array of objects with pod, namespace, container, and error or status.
+`
+
+func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
+	s := survey{cluster: c}
+	fs := flag.NewFlagSet("status", flag.ContinueOnError)
+	s.flags(fs)
+	asJSON := fs.Bool("json", false, "print JSON")
+	if code, ok := e.parse(fs, statusAbout, args, s.validate); !ok {
+		return code
+	}
+	answers, err := s.run(ctx)
+	if err != nil {
+		return e.fail("status", err)
+	}
+	text := statusTable(answers, s.cluster.all)
+	if *asJSON {
+		if text, err = statusJSON(answers); err != nil {
+			return e.fail("status", err)
+		}
+	}
+	if code := e.print("status", text); code != exitOK {
+		return code
+	}
+	return s.outcome("status", e, answers)
+}
+
+// statusTable has a row for each answer. No cell but the last has a space.
+func statusTable(answers []answer, namespaces bool) string {
+	header := "POD\tREADY\tBACKLOG\tHEADROOM\tLAG\tLEVEL\tERRORS"
+	return table(answers, namespaces, header, func(a answer) string {
+		if a.err != nil {
+			return "?\t-\t-\t-\t-\t" + problems(a)
+		}
+		st := a.status
+		return strings.Join([]string{yesNo(st.Ready), bytesText(st.BacklogBytes), bytesText(st.HeadroomBytes),
+			seconds(st.LagSeconds), level(st), problems(a)}, "\t")
+	})
+}
+
+// table puts the pod's name before each row of cells. It is empty where there
+// are no answers.
+func table(answers []answer, namespaces bool, header string, cells func(answer) string) string {
+	if len(answers) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if namespaces {
+		header = "NAMESPACE\t" + header
+	}
+	fmt.Fprintln(t, header)
+	for _, a := range answers {
+		if namespaces {
+			fmt.Fprintf(t, "%s\t", dash(word(a.of.cluster.namespace)))
+		}
+		fmt.Fprintf(t, "%s\t%s\n", word(a.of.String()), cells(a))
+	}
+	_ = t.Flush() // a Builder takes everything
+	return b.String()
+}
+
+// answerJSON is one answer, for programs.
+type answerJSON struct {
+	Namespace string          `json:"namespace,omitempty"` // empty where it is kubectl's default
+	Pod       string          `json:"pod"`
+	Container string          `json:"container,omitempty"` // the sidecar's
+	Error     string          `json:"error,omitempty"`
+	Status    json.RawMessage `json:"status,omitempty"` // as the sidecar gave it
+}
+
+// statusJSON prints the answers as they came, so that what a newer sidecar
+// says beyond our own version is not lost.
+func statusJSON(answers []answer) (string, error) {
+	all := []answerJSON{}
+	for _, a := range answers {
+		one := answerJSON{Namespace: a.of.cluster.namespace, Pod: a.of.pod, Container: a.of.container.Name}
+		if a.err != nil {
+			one.Error = line(a.err.Error())
+		} else {
+			one.Status = a.raw
+		}
+		all = append(all, one)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return "", fmt.Errorf("print JSON: %w", err)
+	}
+	return escapeJSON(b.String()), nil
+}
+
+// escapeJSON writes the control characters as escapes that JSON lets stand in
+// a string. The rest of them it does not let stand anywhere.
+func escapeJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r >= 0x7f && r < 0xa0 {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r) // what is not UTF-8 becomes U+FFFD
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/admin"
+)
+
+// atOnce is how many sidecars are asked at the same time.
+const atOnce = 8
+
+// answer is what one sidecar says, or why nothing is known of it.
+type answer struct {
+	of     sidecar // a pod without one has none in it but the pod's name
+	raw    json.RawMessage
+	status admin.Status
+	err    error // not nil: there is no status
+}
+
+// survey is a question to many sidecars: status and top.
+type survey struct {
+	cluster cluster
+	names   []string // of pods; none: all that the flags select
+}
+
+func (s *survey) flags(fs *flag.FlagSet) {
+	s.cluster.flags(fs)
+	s.cluster.manyFlags(fs)
+}
+
+func (s *survey) validate(args []string) []error {
+	var bad []error
+	for _, arg := range args {
+		name, err := podName(arg)
+		if err != nil {
+			bad = append(bad, err)
+		} else if !slices.Contains(s.names, name) {
+			s.names = append(s.names, name)
+		}
+	}
+	if len(args) > 0 && (s.cluster.all || s.cluster.selector != "") {
+		bad = append(bad, errors.New("name pods, or select them with -l or -A: not both"))
+	}
+	return bad
+}
+
+// run asks all sidecars. A pod that was named has an answer whatever is wrong
+// with it, and one that was selected if it has a sidecar.
+func (s *survey) run(ctx context.Context) ([]answer, error) {
+	pods, err := s.cluster.pods(ctx, s.names)
+	if err != nil {
+		return nil, err
+	}
+	var answers []answer
+	seen := map[string]bool{}
+	for _, p := range pods {
+		seen[p.Metadata.Name] = true
+		found := s.cluster.sidecars(p)
+		if len(found) == 0 && len(s.names) > 0 {
+			answers = append(answers, answer{of: sidecar{cluster: s.cluster.in(p.Metadata.Namespace), pod: p.Metadata.Name}, err: errNoSidecar})
+		}
+		for _, one := range found {
+			answers = append(answers, answer{of: one})
+		}
+	}
+	for _, name := range s.names {
+		if !seen[name] {
+			answers = append(answers, answer{of: sidecar{cluster: s.cluster, pod: name}, err: errNoPod})
+		}
+	}
+	askAll(ctx, answers)
+	return answers, ctx.Err()
+}
+
+// askAll asks every sidecar of which nothing is known yet.
+func askAll(ctx context.Context, answers []answer) {
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i := range answers {
+		a := &answers[i]
+		if a.err == nil {
+			g.Go(func() error {
+				a.raw, a.status, a.err = a.of.ask(ctx)
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // the errors are in the answers
+}
+
+// outcome is the exit code: a sidecar that should have answered and did not is
+// a failure, and no sidecar at all is told.
+func (s *survey) outcome(name string, e env, answers []answer) int {
+	if len(answers) == 0 {
+		where := "in the namespace"
+		if s.cluster.all {
+			where = "in any namespace"
+		}
+		fmt.Fprintf(e.stderr, "kubectl ullage %s: no pod %s that was asked for has an ullage sidecar (label ullage.dev/inject: \"true\")\n", name, where)
+	}
+	for _, a := range answers {
+		if a.err != nil && !a.of.ended {
+			return exitFailure
+		}
+	}
+	return exitOK
+}
