@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -189,6 +191,35 @@ func (c *Client) Alive(j JVM) bool {
 	var st unix.Statx_t
 	err := statx(unix.AT_FDCWD, filepath.Join(c.cfg.Tmp, socketName(j.PID)), unix.AT_SYMLINK_NOFOLLOW, &st)
 	return err == nil && inodeOf(&st) == j.socket
+}
+
+// Ended reports whether it is certain that the run with this ID has ended. Of a
+// JVM that was known by its socket alone that is never certain: somebody may
+// have removed the socket.
+func Ended(id string) bool {
+	parts := strings.Split(id, "/")
+	if len(parts) != 3 {
+		return false
+	}
+	pid, err := parsePID(parts[1])
+	if err != nil {
+		return false
+	}
+	boot, err := bootID()
+	if err != nil || boot != parts[0] {
+		return err == nil
+	}
+	start, err := startTime(pid)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+	}
+	return strconv.FormatUint(start, 10) != parts[2]
+}
+
+// bootID changes with every boot.
+func bootID() (string, error) {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(text)), err
 }
 
 // Ships reports whether an output of the JVM writes into the source. For a JVM

@@ -39,15 +39,22 @@ func (f *finding) problem(e *Error) {
 // what stood in the way of further ones, each an [*Error]. It looks at files
 // only: a JVM that was killed may be among those of which there is a socket
 // alone. In mode auto, a socket of a process that is seen is not a JVM of its
-// own.
-func (c *Client) Find(ctx context.Context) (jvms []JVM, problems []error) {
+// own, and a socket with two names is one.
+//
+// Those whose IDs are known to the caller are never among those left out.
+func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problems []error) {
 	f := finding{seen: map[inode]bool{}}
+	first := map[string]bool{}
+	for _, id := range known {
+		first[id] = true
+	}
 	if c.cfg.Mode == Auto || c.cfg.Mode == ProcessNamespace {
-		c.findProcesses(ctx, &f)
+		c.findProcesses(ctx, &f, first)
 	}
 	if c.cfg.Mode == Auto || c.cfg.Mode == SharedTmp {
 		c.findSockets(&f)
 	}
+	slices.SortStableFunc(f.jvms, func(a, b JVM) int { return order(first[b.ID]) - order(first[a.ID]) })
 	if len(f.jvms) > maxFound {
 		f.problem(&Error{Kind: OtherError, JVM: f.jvms[maxFound].String(),
 			Text: fmt.Sprintf("there are more than %d JVMs: leaving %d alone", maxFound, len(f.jvms)-maxFound)})
@@ -66,6 +73,14 @@ func (c *Client) Find(ctx context.Context) (jvms []JVM, problems []error) {
 		return strings.Compare(a.ID, b.ID)
 	})
 	return f.jvms, f.problems
+}
+
+// order sorts true behind false.
+func order(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // findSockets looks for sockets in the shared directory. The newest come
@@ -93,6 +108,7 @@ func (c *Client) findSockets(f *finding) {
 		s.close()
 		j.ID, j.socket, j.uid, j.gid = s.id.String(), s.id, s.uid, s.gid
 		if !f.seen[s.id] {
+			f.seen[s.id] = true
 			found = append(found, j)
 		}
 	}

@@ -235,3 +235,27 @@ func TestKinds(t *testing.T) {
 		t.Errorf("%d kinds", len(seen))
 	}
 }
+
+// The application can give one socket many names.
+func TestASocketWithTwoNamesIsOneJVM(t *testing.T) {
+	tmp := t.TempDir()
+	deadSockets(t, tmp, ".java_pid1")
+	must(t, os.Link(filepath.Join(tmp, ".java_pid1"), filepath.Join(tmp, ".java_pid2")))
+	if jvms, problems := New(testConfig(tmp), tmp).Find(t.Context()); len(jvms) != 1 || len(problems) > 0 {
+		t.Errorf("found %v, %v", jvms, problems)
+	}
+}
+
+// Sockets that are piled up do not hide a JVM that was found before.
+func TestAKnownJVMIsNotLeftOut(t *testing.T) {
+	tmp := t.TempDir()
+	deadSockets(t, tmp, ".java_pid1")
+	c := New(testConfig(tmp), tmp)
+	jvms, _ := c.Find(t.Context())
+	for n := range 2 * maxFound {
+		deadSockets(t, tmp, fmt.Sprintf(".java_pid%d", n+100))
+	}
+	if again, _ := c.Find(t.Context(), jvms[0].ID); len(again) != maxFound || again[0] != jvms[0] {
+		t.Errorf("found %v", again)
+	}
+}

@@ -113,7 +113,8 @@ func parseStatus(text string) (status, error) {
 	return s, bad
 }
 
-// mapsJVM reports whether a process has libjvm.so mapped.
+// mapsJVM reports whether a process can execute code of libjvm.so: profilers
+// map it too, to read it.
 func mapsJVM(pid int) (bool, error) {
 	f, err := os.Open(procPath(pid, "maps"))
 	if err != nil {
@@ -124,7 +125,9 @@ func mapsJVM(pid int) (bool, error) {
 	for {
 		line, err := lines.ReadSlice('\n')
 		line = bytes.TrimSuffix(bytes.TrimSpace(line), []byte(" (deleted)"))
-		if bytes.HasSuffix(line, []byte("/libjvm.so")) {
+		// address, permissions such as "r-xp", offset, device, inode, path
+		fields := bytes.Fields(line)
+		if bytes.HasSuffix(line, []byte("/libjvm.so")) && len(fields) > 1 && bytes.IndexByte(fields[1], 'x') >= 0 {
 			return true, nil
 		}
 		if err == io.EOF {
@@ -134,6 +137,18 @@ func mapsJVM(pid int) (bool, error) {
 			return false, err
 		}
 	}
+}
+
+// runsVM reports whether a process has the thread that every HotSpot has, and
+// that nothing has which only looks like one.
+func runsVM(pid int) bool {
+	tasks, _ := list(procPath(pid, "task"))
+	for _, tid := range tasks {
+		if comm, err := readProc(pid, "task/"+tid+"/comm"); err == nil && strings.TrimSpace(comm) == "VM Thread" {
+			return true
+		}
+	}
+	return false
 }
 
 // attachDisabled reports whether a JVM was started with attaching disabled, by

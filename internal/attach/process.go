@@ -19,6 +19,7 @@ type scan struct {
 	client *Client
 	boot   string          // changes with every boot
 	names  map[string]bool // in the source
+	known  map[string]bool // IDs of JVMs that matter whatever they have open
 	owners map[uint32]bool // of what is in the source; nil until somebody asks
 	found  *finding
 }
@@ -26,7 +27,7 @@ type scan struct {
 // findProcesses looks for JVMs among the processes that we see. Those that
 // have no file of the source open are none of our business, unless one is
 // named.
-func (c *Client) findProcesses(ctx context.Context, f *finding) {
+func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string]bool) {
 	c.scan.Lock()
 	defer c.scan.Unlock()
 	pids := []int{c.cfg.PID}
@@ -42,8 +43,8 @@ func (c *Client) findProcesses(ctx context.Context, f *finding) {
 			}
 		}
 	}
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	s := scan{client: c, boot: strings.TrimSpace(string(boot)), names: map[string]bool{}, found: f}
+	boot, _ := bootID() // one that cannot be read is the same at each look
+	s := scan{client: c, boot: boot, names: map[string]bool{}, known: known, found: f}
 	files, _ := list(c.source) // a missing source has no files
 	for _, name := range files {
 		s.names[name] = true
@@ -93,7 +94,7 @@ func (s *scan) look(pid int, was verdict) error {
 		j.socket = socket.id
 		s.found.seen[j.socket] = true
 	}
-	if !s.isNamed(pid) {
+	if !s.isNamed(pid) && !s.known[j.ID] {
 		if holds, err := s.holds(pid); err != nil || !holds {
 			return err
 		}

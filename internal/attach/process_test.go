@@ -108,6 +108,7 @@ func TestProcessThatIsAskedInVainIsLeftAlone(t *testing.T) {
 func TestNoSignalWhereItWouldDoHarm(t *testing.T) {
 	for name, env := range map[string]string{
 		"not caught":        "QUIT=ignore",
+		"no VM thread":      "VM=none",
 		"attach disabled":   "JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism",
 		"and in the others": "_JAVA_OPTIONS=-XX:+DisableAttachMechanism",
 	} {
@@ -122,6 +123,43 @@ func TestNoSignalWhereItWouldDoHarm(t *testing.T) {
 				t.Errorf("it got SIGQUIT %d times", n)
 			}
 		})
+	}
+}
+
+// A profiler maps the library to read it, and a shipper has the log open.
+func TestProcessThatOnlyReadsTheLibraryIsNoJVM(t *testing.T) {
+	source := t.TempDir()
+	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "MAP=read", "VM=none")
+	if jvms, problems := inProcesses(source).Find(t.Context()); len(jvms)+len(problems) != 0 {
+		t.Errorf("found %v, %v", jvms, problems)
+	}
+	if n := p.end(t); n != 0 {
+		t.Errorf("it got SIGQUIT %d times", n)
+	}
+}
+
+// A JVM whose log was removed, or that closed it, still matters to whoever has
+// raised it.
+func TestProcessThatIsKnownIsFoundWithoutALog(t *testing.T) {
+	source := t.TempDir()
+	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
+	c := inProcesses(source)
+	j := one(t, c)
+	if err := os.Remove(filepath.Join(source, "gc.log")); err != nil {
+		t.Fatal(err)
+	}
+	if jvms, _ := c.Find(t.Context()); len(jvms) != 0 {
+		t.Errorf("found %v", jvms)
+	}
+	if jvms, _ := c.Find(t.Context(), j.ID); len(jvms) != 1 || jvms[0].ID != j.ID {
+		t.Errorf("found %v, want the known one", jvms)
+	}
+	if Ended(j.ID) {
+		t.Error("it is said to have ended")
+	}
+	p.end(t)
+	if !Ended(j.ID) {
+		t.Error("it is not said to have ended")
 	}
 }
 

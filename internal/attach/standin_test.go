@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +34,9 @@ func standIn() error {
 	if err != nil {
 		return err
 	}
+	if os.Getenv("VM") != "none" {
+		beVMThread()
+	}
 	if root := os.Getenv("ROOT"); root != "" {
 		if err := syscall.Chroot(root); err != nil {
 			return err
@@ -41,8 +45,12 @@ func standIn() error {
 			return err
 		}
 	}
+	prot := unix.PROT_READ | unix.PROT_EXEC
+	if os.Getenv("MAP") == "read" {
+		prot = unix.PROT_READ
+	}
 	mapLib := func() error {
-		_, err := unix.Mmap(int(lib.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_PRIVATE)
+		_, err := unix.Mmap(int(lib.Fd()), 0, 4096, prot, unix.MAP_PRIVATE)
 		return err
 	}
 	if os.Getenv("LATE") == "" {
@@ -73,6 +81,19 @@ func standIn() error {
 			return nil
 		}
 	}
+}
+
+// beVMThread gives a thread the name that HotSpot gives to the one that a JVM
+// is known by.
+func beVMThread() {
+	named := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		_ = os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", unix.Gettid()), []byte("VM Thread"), 0o644)
+		close(named)
+		select {}
+	}()
+	<-named
 }
 
 func answerTrigger() error {

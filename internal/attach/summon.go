@@ -33,7 +33,7 @@ func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !st.catchesQuit {
+	if !st.catchesQuit || !runsVM(j.host) {
 		// The signal would kill it.
 		return nil, &Error{Kind: Disabled, JVM: j.String(),
 			Text: "it does not listen, and SIGQUIT would kill it (it has just started, or was started with -Xrs and lost its socket): start it with -XX:+StartAttachListener"}
