@@ -26,7 +26,7 @@ stage = @printf '\n=== %s\n' '$(1)'
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build bin/ullage
@@ -105,3 +105,23 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin
+
+.PHONY: image
+image: ## the images, by docker, podman or buildah
+	$(call stage,images)
+	@VERSION=$(VERSION) deploy/image/build.sh docker
+
+.PHONY: image-tar
+image-tar: ## the images as archives in bin, without a daemon
+	$(call stage,image archives)
+	@VERSION=$(VERSION) deploy/image/build.sh tar
+
+.PHONY: cluster-up
+cluster-up: ## a Kubernetes for the tests: CLUSTER=local, kind or existing
+	$(call stage,cluster)
+	@test/cluster/cluster.sh up
+
+.PHONY: cluster-down
+cluster-down: ## remove it
+	$(call stage,cluster)
+	@test/cluster/cluster.sh down

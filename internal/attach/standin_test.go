@@ -89,7 +89,7 @@ func beVMThread() {
 	named := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
-		_ = os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", unix.Gettid()), []byte("VM Thread"), 0o644)
+		_ = os.WriteFile("/proc/thread-self/comm", []byte("VM Thread"), 0o644)
 		close(named)
 		select {}
 	}()
