@@ -49,7 +49,7 @@ func (a *annotations) poll(now time.Time) bool {
 	a.missing = 0
 	if at := stampOf(info); at != a.seen {
 		a.seen = at
-		if now.Sub(info.ModTime()) < 2*pollInterval {
+		if age := now.Sub(info.ModTime()); age >= 0 && age < 2*pollInterval {
 			a.seen = stamp{} // it may change again within the same tick of the file system's clock
 		}
 		return a.read()

@@ -49,16 +49,22 @@ func (m *Manager) attempted(t *task) error {
 	a.wait = min(max(2*a.wait, firstWait), mostWait)
 	a.next = time.Now().Add(a.wait)
 	m.attempts[id] = a
-	switch {
-	case a.noOurs() && t.base == nil:
+	m.metrics.attach.WithLabelValues(string(attach.KindOf(t.err))).Inc()
+	if a.noOurs() && t.outputs == nil {
 		return nil
+	}
+	op := opRaise
+	if t.want.IsZero() {
+		op = opRestore
+	}
+	m.metrics.errors.WithLabelValues(op).Inc()
+	switch {
 	case a.noOurs():
 		m.forget(id)
 	case errors.Is(t.err, errRemade):
 		delete(m.state.JVMs, id) // no further attempt can mend that
 		delete(m.attempts, id)
 	}
-	m.count(t)
 	return a.err
 }
 
@@ -75,15 +81,4 @@ func named(j attach.JVM, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", j, err)
-}
-
-func (m *Manager) count(t *task) {
-	op := opRaise
-	if t.want.IsZero() {
-		op = opRestore
-	}
-	m.metrics.errors.WithLabelValues(op).Inc()
-	if kind := attach.KindOf(t.err); kind != "" {
-		m.metrics.attach.WithLabelValues(string(kind)).Inc()
-	}
 }

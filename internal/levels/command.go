@@ -52,22 +52,19 @@ func (m *Manager) reachable(ctx context.Context) ([]attach.JVM, error) {
 func (m *Manager) List(ctx context.Context) ([]Listed, error) {
 	m.command()
 	jvms, err := m.reachable(ctx)
-	tasks, all := make([]*task, len(jvms)), make([]Listed, len(jvms))
+	all, errs := make([]Listed, len(jvms)), make([]error, len(jvms))
 	for i, j := range jvms {
-		tasks[i] = &task{jvm: j}
-		all[i].JVM = j
+		m.crew.Go(func() {
+			outputs, listErr := m.list(ctx, j)
+			all[i], errs[i] = Listed{JVM: j, Outputs: m.describe(j, outputs)}, listErr
+		})
 	}
-	each(tasks, func(t *task) {
-		outputs, listErr := m.list(ctx, t.jvm)
-		if t.err = listErr; t.err == nil {
-			all[slices.Index(tasks, t)].Outputs = m.describe(t.jvm, outputs)
-		}
-	})
+	m.crew.Wait()
 	all = slices.DeleteFunc(all, func(l Listed) bool { return l.Outputs == nil })
-	for _, t := range tasks {
+	for i, listErr := range errs {
 		// A socket that a JVM left behind is of interest where there is no other.
-		if t.err != nil && (len(all) == 0 || attach.KindOf(t.err) != attach.NoJVM) {
-			err = errors.Join(err, named(t.jvm, t.err))
+		if listErr != nil && (len(all) == 0 || attach.KindOf(listErr) != attach.NoJVM) {
+			err = errors.Join(err, named(jvms[i], listErr))
 		}
 	}
 	return all, err
@@ -96,7 +93,7 @@ func (m *Manager) Set(ctx context.Context, sel attach.Selection, lasts time.Dura
 	var until time.Time
 	changes, err := m.update(ctx, func(now time.Time) {
 		r := newRaise(sel, lasts, string(FromCommand), "ullage log set", now)
-		m.state.Raises[FromCommand], until = r, r.Until
+		m.state.Raises[FromCommand], until, m.holds = r, r.Until, r.Since
 	})
 	if err == nil {
 		err = m.nobody()

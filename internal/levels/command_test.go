@@ -185,7 +185,8 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	p.kill()
 	p2 := r.process()
 	p2.step()
-	if st := p2.Status(); j.count() != n || st.Cause != "" {
+	// The one that runs looks for itself whether the JVM has its own level.
+	if st := p2.Status(); j.count() > n+1 || len(j.sent(n)) > 0 && j.sent(n)[0] != "VM.log list" || st.Cause != "" {
 		t.Errorf("%+v, told %q", st, j.sent(n))
 	}
 	p.log.says(t, 1, "log level restored")

@@ -59,7 +59,6 @@ func TestHoldRestoresWhenItIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- c.Hold(ctx) }()
-	within(t, patience, "it holds", func() bool { return r.command().Owned() })
 	logs(t, j, atop("gc*=debug"))
 	cancel()
 	if err := <-done; err != nil {

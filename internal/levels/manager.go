@@ -50,19 +50,25 @@ type Manager struct {
 	seen     map[string]time.Time // by JVM ID: when it was last found
 	ended    map[string]bool      // JVMs found to have ended while raised, during an update
 	told     map[string]bool      // errors that are in the log already and still hold
-	alarm    *alarm               // that has not become a raise yet
-	loaded   bool                 // the saved state was looked at
-	unsound  string               // what is wrong with what is saved
-	unsaved  bool                 // what is saved is not what is in memory
-	oneTime  bool                 // a command acts, which leaves off where a Manager that runs goes on
-	unlocked bool                 // the lock could not be had the last time
+	noted    []Problem            // bad annotations that are in the log already
+	warned   time.Time            // when warns was last 0
+	warns    int                  // errors that were logged since
+
+	flying   map[string]*task // by JVM ID: those under way
+	landing  chan struct{}    // one of them has landed
+	crew     sync.WaitGroup   // of them
+	alarm    *alarm           // that has not become a raise yet
+	loaded   bool             // the saved state was looked at
+	unsound  string           // what is wrong with what is saved
+	unsaved  bool             // what is saved is not what is in memory
+	oneTime  bool             // a command acts, which leaves off where a Manager that runs goes on
+	unlocked time.Time        // since when the lock cannot be had
 	draining bool
 	holding  bool      // end Run once nothing is raised
+	holds    time.Time // since when there is the raise that a command holds
 	next     time.Time // when an update is due without any cause
 	caughtUp bool      // the reader has read all that was written in a raise
 	asked    bool      // ... and was asked whether
-
-	learning sync.Mutex // of baselines, by several tasks
 
 	mu    sync.Mutex
 	shown Status
@@ -73,7 +79,8 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Manager {
 	return &Manager{
 		cfg: cfg, log: log, metrics: newMetrics(reg), client: attach.New(cfg.Attach, cfg.Source),
 		store: &store{source: cfg.Source}, watch: newWatch(), notes: newAnnotations(cfg.Annotations, cfg.Known),
-		state: newState(), attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{}, told: map[string]bool{},
+		state: newState(), attempts: map[string]attempt{}, seen: map[string]time.Time{},
+		flying: map[string]*task{}, landing: make(chan struct{}, 1), ended: map[string]bool{}, told: map[string]bool{},
 	}
 }
 
@@ -92,7 +99,6 @@ func (m *Manager) Run(ctx context.Context) error {
 		return nil
 	}
 	defer m.store.disown()
-	m.caughtUp = true // until something is raised
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	m.tick(ctx)
@@ -102,6 +108,8 @@ func (m *Manager) Run(ctx context.Context) error {
 			return m.drain(context.WithoutCancel(ctx))
 		case a := <-m.watch.fired:
 			m.alarm = &a
+			m.update(ctx, nil)
+		case <-m.landing:
 			m.update(ctx, nil)
 		case <-tick.C:
 			m.tick(ctx)
@@ -122,7 +130,9 @@ func (m *Manager) tick(ctx context.Context) {
 	if changed || m.store.moved() || now.After(m.next) {
 		m.update(ctx, nil)
 	}
-	m.store.own()
+	if !m.holding {
+		m.store.own()
+	}
 	m.arm(now)
 }
 
@@ -132,7 +142,7 @@ func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Cha
 	now := time.Now()
 	m.next = now.Add(findInterval)
 	unlock, err := m.lock(ctx)
-	if err != nil && (m.oneTime || errors.Is(err, errNoSource) && len(m.state.JVMs) == 0) {
+	if err != nil && (m.oneTime || errors.Is(err, errBusy) || errors.Is(err, errNoSource) && len(m.state.JVMs) == 0) {
 		return nil, err
 	}
 	defer unlock()
@@ -155,19 +165,31 @@ func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Cha
 	return m.finish(before, err), err
 }
 
-// lock keeps commands away. What the application does to the lock must keep
-// nobody from restoring: the error is for information, where a Manager runs.
+// lock keeps commands away. A Manager that runs has little patience, and soon
+// tries again. What the application does to the lock must keep nobody from
+// restoring: after lockPatience the Manager goes on without it.
 func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
-	patience := lockPatience
-	if m.unlocked || m.draining {
-		patience = 0
+	patience := 8 * pollInterval / 10
+	if m.oneTime {
+		patience = lockPatience
 	}
 	unlock, err = m.store.lock(ctx, patience)
-	if m.unlocked = err != nil; m.unlocked {
-		return func() {}, err
+	switch {
+	case err == nil:
+		m.unlocked = time.Time{}
+		return unlock, nil
+	case m.unlocked.IsZero():
+		m.unlocked = time.Now()
 	}
-	return unlock, nil
+	if errors.Is(err, errHeld) && !m.draining && time.Since(m.unlocked) < lockPatience {
+		m.next = time.Time{}
+		return nil, errBusy
+	}
+	return func() {}, err
 }
+
+// errBusy is that a command is at work.
+var errBusy = errors.New("a command is changing levels")
 
 // reload takes in what a command has changed. What is in memory holds where
 // nothing sound is saved: the application can write there.
@@ -230,9 +252,14 @@ func (m *Manager) ask(now time.Time) {
 		delete(m.state.Raises, FromTrigger)
 	}
 	for cause, r := range m.state.Raises {
+		// The clock may have been set back since.
+		if latest := now.Add(r.For); r.Until.After(latest) {
+			r.Until = latest
+			m.state.Raises[cause] = r
+		}
 		// An annotation that is over and still there has to be remembered, and
 		// why a raise has ended until everybody has seen it.
-		if cause != FromAnnotation && now.After(r.Until.Add(graceGone)) {
+		if cause != FromAnnotation && now.After(r.Until.Add(time.Minute)) {
 			delete(m.state.Raises, cause)
 		}
 	}
@@ -253,6 +280,8 @@ func (m *Manager) finish(before *state, err error) []Change {
 		m.next = earlier(m.next, r.Until)
 	case len(m.state.JVMs) == 0:
 		m.next = now.Add(time.Hour) // nothing but a change can matter
+	case m.ours() == 0:
+		m.next = now.Add(10 * findInterval) // most likely it has ended
 	}
 	m.show(now)
 	return changes
@@ -267,9 +296,9 @@ func (m *Manager) arm(now time.Time) {
 	switch {
 	case t.IsZero():
 		m.watch.armed.Store(nil)
-	case on, len(m.state.JVMs) > 0, now.Before(m.state.Quiet):
+	case on, m.ours() > 0, now.Before(m.state.Quiet):
 		m.watch.armed.Store(nil)
-		m.caughtUp, m.asked = m.state.Quiet.IsZero() && !on, false
+		m.caughtUp, m.asked = false, false
 	case !m.caughtUp:
 		if !m.asked {
 			m.asked = true
@@ -284,8 +313,13 @@ func (m *Manager) arm(now time.Time) {
 }
 
 // drain restores every JVM. The raise of an annotation goes on after a restart
-// of the sidecar, until its time; the others end here.
+// of the sidecar, until its time; the others end here. A command that holds a
+// raise ends its own, and leaves everything to others if that was replaced.
 func (m *Manager) drain(ctx context.Context) error {
+	m.crew.Wait() // the tasks end with Run's context
+	if m.holding && !m.state.Raises[FromCommand].Since.Equal(m.holds) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	m.draining = true
@@ -297,6 +331,7 @@ func (m *Manager) drain(ctx context.Context) error {
 			}
 		}
 	})
+	m.crew.Wait()
 	if left := m.ours(); left > 0 {
 		return fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores: %w", left, err)
 	}

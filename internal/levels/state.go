@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
@@ -47,6 +48,7 @@ func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.
 
 // newRaise returns a raise that begins now.
 func newRaise(sel attach.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
+	now = now.Round(0) // by the wall clock alone, as it is when it is read back
 	return raise{Selection: sel.String(), For: lasts, Since: now, Until: now.Add(lasts), Reason: reason, Why: why}
 }
 
@@ -62,6 +64,8 @@ type baseline struct {
 	// Unsure is set before the JVM is told anything, and cleared when it has
 	// taken it: in between it may have Applied, or what it was told.
 	Unsure bool `json:"unsure"`
+
+	kept bool // it is saved
 }
 
 // state is what has to outlive a process: what is wanted, and what was.
@@ -87,8 +91,10 @@ func (s *state) wanted(now time.Time) (Cause, raise, bool) {
 
 // Bounds on a state that is read back: the application can write there.
 const (
-	maxState = 256 << 10 // bytes
-	maxJVMs  = 32
+	maxState   = 256 << 10 // bytes
+	maxJVMs    = 32
+	maxOutputs = 16  // of one JVM
+	maxWhy     = 300 // bytes
 )
 
 // parseState reads what was saved and keeps what is sound of it; the error says
@@ -105,12 +111,12 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	var bad error
 	for cause, r := range s.Raises {
 		sel, err := attach.ParseSelection(r.Selection)
-		if err != nil || r.For <= 0 || r.For > MaxRaise {
+		if err != nil || r.For <= 0 || r.For > MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) {
 			bad = errors.New("a saved raise is not sound")
 			delete(s.Raises, cause)
 			continue
 		}
-		r.Selection = sel.String()
+		r.Selection, r.Why, r.Ended = sel.String(), printable(r.Why, maxWhy), printable(r.Ended, maxWhy)
 		r.Until = earlier(r.Until, now.Add(r.For))
 		s.Raises[cause] = r
 	}
@@ -118,25 +124,38 @@ func parseState(text []byte, now time.Time) (*state, error) {
 		if b == nil || len(s.JVMs) > maxJVMs || !sound(b) {
 			bad = errors.New("a saved baseline is not sound")
 			delete(s.JVMs, id)
+			continue
 		}
+		b.kept = true
 	}
 	s.Quiet = earlier(s.Quiet, now.Add(2*MaxRaise))
 	return s, bad
 }
 
-// take takes in what another process has saved. What it says of a baseline
-// that is known counts, but not the baseline: that never changes.
+// take takes in what another process has saved. A baseline that is known does
+// not change, and does not go: if the other process has restored it, a look at
+// the JVM will show that.
 func (s *state) take(saved *state) {
-	for id, b := range saved.JVMs {
-		if known := s.JVMs[id]; known != nil {
-			b.PID, b.Outputs = known.PID, known.Outputs
+	s.Raises, s.Quiet = saved.Raises, saved.Quiet
+	for id, b := range s.JVMs {
+		if theirs := saved.JVMs[id]; theirs != nil {
+			b.Applied, b.Cause, b.Unsure = theirs.Applied, theirs.Cause, theirs.Unsure
+		} else {
+			b.Unsure = true
 		}
 	}
-	*s = *saved
+	for id, theirs := range saved.JVMs {
+		if s.JVMs[id] == nil {
+			s.JVMs[id] = theirs
+		}
+	}
 }
 
 // sound reports whether every output of b reads as one that a JVM has listed.
 func sound(b *baseline) bool {
+	if len(b.Outputs) > maxOutputs {
+		return false
+	}
 	for _, o := range b.Outputs {
 		listed := fmt.Sprintf("Log output configuration:\n #0: %s %s %s", o.Name, o.Selection, o.Decorators)
 		if o.Options != "" {

@@ -86,6 +86,8 @@ func open(root *os.Root, name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+var errHeld = errors.New("another process holds")
+
 // lockPatience is how long a lock is waited for. An attach command that hangs
 // holds it for some seconds.
 const lockPatience = 8 * time.Second
@@ -117,7 +119,7 @@ func (s *store) lock(ctx context.Context, patience time.Duration) (unlock func()
 		}
 		f.Close()
 		if err == unix.EWOULDBLOCK {
-			return nil, fmt.Errorf("lock the levels: another process holds %s", s.path(lockName))
+			return nil, fmt.Errorf("lock the levels: %w %s", errHeld, s.path(lockName))
 		}
 		return nil, fmt.Errorf("lock the levels: %w", err)
 	}
@@ -242,7 +244,7 @@ func (s *store) save(st *state) error {
 	}
 	defer root.Close()
 	const fresh = stateName + ".new"
-	_ = root.RemoveAll(filepath.Join(tail.StateDir, fresh)) // whatever it is
+	_ = root.Remove(filepath.Join(tail.StateDir, fresh)) // of one that was killed; what cannot be removed is in the way
 	f, err := open(root, fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return fmt.Errorf("save the levels: %w", err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,7 +73,7 @@ func (m *Manager) show(now time.Time) {
 			}
 		}
 		if a, failed := m.attempts[j.ID]; failed && a.err != nil {
-			js.Error, js.Kind = a.err.Error(), attach.KindOf(a.err)
+			js.Error, js.Kind = printable(a.err.Error(), maxSaid), attach.KindOf(a.err)
 		}
 		if js.Applied != "" {
 			raised++
@@ -81,7 +82,7 @@ func (m *Manager) show(now time.Time) {
 	}
 	m.metrics.raised.Set(float64(raised))
 	for text := range m.told {
-		st.Errors = append(st.Errors, text)
+		st.Errors = append(st.Errors, printable(text, maxSaid))
 	}
 	if m.notes.err != nil {
 		st.Errors = append(st.Errors, m.notes.err.Error())
@@ -172,8 +173,12 @@ func (m *Manager) tellChange(c Change) {
 func (m *Manager) tellAnnotations() {
 	n := len(m.notes.problems)
 	for _, p := range m.notes.problems {
+		if slices.Contains(m.noted, p) {
+			continue
+		}
 		m.log.Warn("an annotation is bad, nothing is changed by it", "annotation", p.Key, "value", p.Value, "problem", p.Text)
 	}
+	m.noted = m.notes.problems
 	if m.notes.err != nil {
 		n++
 		m.log.Warn("the annotations cannot be read, what they asked for before stays", "error", m.notes.err)
@@ -204,17 +209,43 @@ func (m *Manager) tellErrors(err error) {
 			told[e.Error()] = true
 		}
 	}
+	maps.DeleteFunc(told, func(string, bool) bool { return len(told) > maxTold })
 	for text := range told {
 		if !m.told[text] {
-			m.log.Warn("log levels: " + text)
+			m.warn(text)
 		}
 	}
 	m.told = told
 }
 
+// Bounds on what is said of JVMs: what they answer is theirs to choose, and
+// they may come and go as fast as they like.
+const (
+	maxTold    = 32 // errors that hold at a time
+	maxWarns   = 30 // lines of the log
+	warnPeriod = time.Minute
+)
+
+// warn logs an error, but not more than maxWarns in a minute.
+func (m *Manager) warn(text string) {
+	now := time.Now()
+	if now.Sub(m.warned) > warnPeriod {
+		m.warned, m.warns = now, 0
+	}
+	switch m.warns++; {
+	case m.warns < maxWarns:
+		m.log.Warn("log levels: " + printable(text, maxSaid))
+	case m.warns == maxWarns:
+		m.log.Warn("log levels: there are many errors, further ones of this minute are only in /status")
+	}
+}
+
+// maxSaid bounds one error. A refusal has HotSpot's suggestions in it.
+const maxSaid = 2048
+
 // nobody says why there is no JVM to raise, or returns nil if there is one.
 func (m *Manager) nobody() error {
-	if m.ours() > 0 {
+	if m.ours()+len(m.flying) > 0 {
 		return nil
 	}
 	var why []error

@@ -95,7 +95,7 @@ func (s *Source) nameless(was map[string]*File) {
 
 // see looks at one entry and follows it, unless there is a reason not to.
 func (s *Source) see(name string) (reason string) {
-	if !validName(name) {
+	if !ValidName(name) {
 		return ignoreName
 	}
 	var st unix.Statx_t
@@ -215,9 +215,9 @@ func identity(st *unix.Statx_t) Identity {
 	return id
 }
 
-// validName reports whether a name can be that of a stream's directory, a
+// ValidName reports whether a name can be that of a stream's directory, a
 // label value and a line in a table.
-func validName(name string) bool {
+func ValidName(name string) bool {
 	return len(name) <= 200 && !strings.HasPrefix(name, ".") && utf8.ValidString(name) &&
 		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
