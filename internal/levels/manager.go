@@ -317,8 +317,10 @@ func (m *Manager) arm(now time.Time) {
 // raise ends its own, and leaves everything to others if that was replaced.
 func (m *Manager) drain(ctx context.Context) error {
 	m.crew.Wait() // the tasks end with Run's context
-	if m.holding && !m.state.Raises[FromCommand].Since.Equal(m.holds) {
-		return nil
+	if m.holding {
+		if m.reload(time.Now()); !m.state.Raises[FromCommand].Since.Equal(m.holds) {
+			return nil
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()

@@ -1,0 +1,218 @@
+package levels
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The application gives a socket two names, and the JVM is killed.
+func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	must(t, os.Link(j.socket(), filepath.Join(r.cfg.Attach.Tmp, ".java_pid2")))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	if n := j.count(); n != 2 {
+		t.Errorf("%d commands: %q", n, j.sent(0))
+	}
+	j.kill()
+	r.annotate()
+	p.step()
+	p.step()
+	if saved := p.savedJVMs(r); len(saved) > 0 {
+		t.Errorf("it is still remembered: %+v", saved)
+	}
+}
+
+// A cleaner of /tmp removes the socket of a raised JVM, which makes it anew
+// when somebody attaches. It is no other JVM.
+func TestASocketThatIsMadeAnewIsThatOfTheSameJVM(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	outputs := j.outputs
+	must(t, os.Remove(j.socket()))
+	p.step()
+	p.step()
+	j.kill()
+	j.start()
+	j.mu.Lock()
+	j.outputs = outputs
+	j.mu.Unlock()
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	r.annotate()
+	p.step()
+	logs(t, j, ownSelection)
+	if saved := p.savedJVMs(r); len(saved) > 0 {
+		t.Errorf("remembered: %+v", saved)
+	}
+}
+
+// A JVM that is started anew under the same number has its own level.
+func TestAJVMThatIsStartedAnewIsAnother(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	j.kill()
+	must(t, os.Remove(j.socket()))
+	j.began[2].selection = "all=off,safepoint=info"
+	j.start()
+	p.step()
+	logs(t, j, "all=off,safepoint=info,gc*=debug")
+	r.annotate()
+	p.step()
+	logs(t, j, "all=off,safepoint=info")
+}
+
+// The application empties the saved state of a raised JVM.
+func TestABaselineThatIsKnownIsNotDropped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	must(t, os.WriteFile(r.state(stateName), []byte(`{"raises":{},"jvms":{}}`), 0o600))
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	r.annotate()
+	p.step()
+	logs(t, j, ownSelection)
+}
+
+// The application writes a baseline of outputs that are not shipped.
+func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	p := r.process()
+	r.annotate("log", "gc*=debug")
+	p.step()
+	text, err := os.ReadFile(r.state(stateName))
+	must(t, err)
+	for _, name := range []string{"stdout", "file=/dev/shm/ullage-outside.log", "file=" + r.cfg.Source + "/not-there.log"} {
+		forged := strings.ReplaceAll(string(text), "file="+r.cfg.Source+"/gc.log", name)
+		must(t, os.WriteFile(r.state(stateName), []byte(strings.ReplaceAll(forged, `"unsure":false`, `"unsure":true`)), 0o600))
+		p2 := r.process()
+		n := j.count()
+		p2.step()
+		for _, cmd := range j.sent(n) {
+			if strings.Contains(cmd, name) {
+				t.Errorf("%s: the JVM was told %q", name, cmd)
+			}
+		}
+		p2.kill()
+	}
+	if _, err := os.Stat("/dev/shm/ullage-outside.log"); err == nil {
+		t.Error("a file was made outside of the source")
+	}
+}
+
+// What is in the place of the file that the state is saved by is not taken
+// apart, however deep it is.
+func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	p := r.process()
+	p.step()
+	must(t, os.MkdirAll(r.state(stateName+".new")+"/deep/er", 0o700))
+	r.annotate("log", "gc*=debug")
+	p.step()
+	logs(t, j, ownSelection)
+	hasError(t, p.Status(), "its baseline cannot be kept")
+	if _, err := os.Stat(r.state(stateName+".new") + "/deep/er"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A stopped JVM holds up no other, however often what is wanted changes.
+func TestASlowJVMHoldsUpNoChange(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = 5 * time.Second
+	slow, j := r.jvm(1), startJVM(t, r.cfg.Attach.Tmp, 2, filepath.Join(r.cfg.Source, "b.log"))
+	slow.when(always(hang))
+	p := r.process()
+	stop := p.run()
+	for i := range 4 {
+		sel := fmt.Sprintf("gc*=%s", []string{"debug", "trace"}[i%2])
+		r.annotate("log", sel)
+		asked := time.Now()
+		within(t, 3*time.Second, "the change", func() bool { return strings.HasSuffix(j.selection(), sel) })
+		t.Logf("after %s", time.Since(asked))
+	}
+	slow.when(nil)
+	r.annotate()
+	soon(t, patience, j, ownSelection)
+	must(t, stop())
+}
+
+// What a hostile JVM lists is quoted, but not at any length.
+func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := startJVM(t, r.cfg.Attach.Tmp, 1)
+	j.mu.Lock()
+	for i := range 200 {
+		j.outputs = append(j.outputs, fakeOutput{fmt.Sprintf("file=/x/%d%s", i, strings.Repeat("\u202eA", 1000)), ownSelection, "none", "filecount=0", ""})
+	}
+	j.mu.Unlock()
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	size := 0
+	for _, e := range p.Status().Errors {
+		size += len(e)
+	}
+	if logged := p.log.String(); size == 0 || size > 2*maxSaid || len(logged) > 3*maxSaid || strings.Contains(logged, "\u202e") {
+		t.Errorf("%d bytes in the status, %d in the log", size, len(logged))
+	}
+}
+
+// A name that is no text could not be found again after it was saved.
+func TestAnOutputWhoseNameIsNoTextIsNotRaised(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := startJVM(t, r.cfg.Attach.Tmp, 1, r.cfg.Source+"/gc-\xe9.log")
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(t, j, ownSelection)
+	hasError(t, p.Status(), "none of its outputs is shipped")
+}
+
+// A second command that holds takes over from the first.
+func TestACommandThatHoldsLeavesTheRaiseOfAnotherAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	first, second := r.command(), r.command()
+	_, _, err := first.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	must(t, err)
+	_, _, err = second.Set(t.Context(), selected(t, "gc*=trace"), time.Hour)
+	must(t, err)
+	if second.Owned() {
+		t.Error("a command is taken for a Manager that runs")
+	}
+	first.holding, first.oneTime = true, false
+	must(t, first.drain(t.Context()))
+	logs(t, j, atop("gc*=trace"))
+	second.holding, second.oneTime = true, false
+	must(t, second.drain(t.Context()))
+	logs(t, j, ownSelection)
+}
