@@ -35,7 +35,7 @@
 // VM.log has succeeded when it also says nothing.
 //
 // The server has one thread and a backlog of five: a connection is made for
-// one command, never only to look, and a full backlog (EAGAIN) is waited for.
+// one command, and only to look where one was not answered; a full backlog (EAGAIN) is waited for.
 //
 // # Untrusted input
 //

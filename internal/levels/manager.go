@@ -17,7 +17,7 @@ const (
 	// pollInterval is how often the annotations file and the saved state are
 	// looked at. A poll needs no inotify instance, of which a user has few, and
 	// does not miss the swap of a directory.
-	pollInterval = 250 * time.Millisecond
+	pollInterval = 500 * time.Millisecond
 
 	// findInterval is how often JVMs are looked for while something is raised.
 	findInterval = time.Second
@@ -169,7 +169,7 @@ func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Cha
 // tries again. What the application does to the lock must keep nobody from
 // restoring: after lockPatience the Manager goes on without it.
 func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
-	patience := 8 * pollInterval / 10
+	patience := pollInterval / 2
 	if m.oneTime {
 		patience = lockPatience
 	}
