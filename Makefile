@@ -20,7 +20,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 # Tests of one package each; ./test/... has those that need more than one.
-UNIT := ./cmd/... ./internal/...
+UNIT := ./cmd/... ./internal/... ./deploy/...
 
 stage = @printf '\n=== %s\n' '$(1)'
 
@@ -29,9 +29,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
-build: ## build bin/ullage
+build: ## build the programs into bin
 	$(call stage,build)
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ullage ./cmd/ullage
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: test
 test: setup build lint vuln race fuzz jvm crash fault demo ## everything: what CI runs
@@ -56,7 +56,7 @@ race: ## unit tests, with the race detector (needs a C compiler)
 lint: vet ## all linters
 	$(call stage,lint)
 	@# gofmt: one form of code, and no talk about it.
-	@unformatted=$$(gofmt -l cmd internal test); \
+	@unformatted=$$(gofmt -l cmd internal test deploy); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w mends it):"; echo "$$unformatted"; exit 1; fi
 	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
 	go run $(STATICCHECK) ./...
@@ -101,6 +101,12 @@ demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is
 .PHONY: bench
 bench: build ## what it costs, against the limits it has to keep (about ten minutes)
 	@go run ./test/bench
+
+.PHONY: chart
+chart: ## the Helm chart: linted, rendered, held against the API types (builds helm where there is none, minutes)
+	$(call stage,chart)
+	@test/cluster/build.sh
+	go test -count=1 ./test/chart/...
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,0 +1,101 @@
+{{/*
+The name that begins those of all objects: the release's, with "ullage" in it.
+With "-injector" it is that of a Service, which has 63 characters at most.
+*/}}
+{{- define "ullage.name" -}}
+{{- $name := .Release.Name -}}
+{{- if not (contains "ullage" $name) -}}
+{{- $name = printf "%s-ullage" $name -}}
+{{- end -}}
+{{- $name | trunc 45 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* The name of the injector: of its Deployment, Service, and so on. */}}
+{{- define "ullage.injector" -}}
+{{ include "ullage.name" . }}-injector
+{{- end }}
+
+{{/*
+The Secret with the webhook's certificate. That of cert-manager is another one
+than the self-made, which is of another type and goes when it is not used.
+*/}}
+{{- define "ullage.certificateSecret" -}}
+{{- if .Values.certificates.certManager.enabled -}}
+{{ include "ullage.injector" . }}-tls
+{{- else -}}
+{{ .Values.certificates.secretName | default (printf "%s-certificate" (include "ullage.injector" .)) }}
+{{- end -}}
+{{- end }}
+
+{{/* "true" if the injector makes its own certificate; else empty. */}}
+{{- define "ullage.selfMade" -}}
+{{- if not (or .Values.certificates.certManager.enabled .Values.certificates.secretName) }}true{{ end -}}
+{{- end }}
+
+{{/* What selects the injector's pods. It can't be changed by an upgrade. */}}
+{{- define "ullage.selectorLabels" -}}
+app.kubernetes.io/name: ullage-injector
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* The labels of all objects. */}}
+{{- define "ullage.labels" -}}
+{{ include "ullage.selectorLabels" . }}
+app.kubernetes.io/part-of: ullage
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+{{- end }}
+
+{{/* A reference to an image: (dict "image" .Values.image "chart" .Chart). */}}
+{{- define "ullage.image" -}}
+{{- if .image.digest -}}
+{{ .image.repository }}@{{ .image.digest }}
+{{- else -}}
+{{ .image.repository }}:{{ .image.tag | default .chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* What the `restricted` Pod Security Standard wants of a container, and more. */}}
+{{- define "ullage.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* ... and of a pod. The images name a user that is not root. */}}
+{{- define "ullage.podSecurityContext" -}}
+runAsNonRoot: true
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{/*
+Namespaces of which no pod is injected: kube-system, and the injector's own.
+Many install into "default" without a thought, with their pods beside it, so
+that one stays in; the injector's own pods are told by their labels.
+*/}}
+{{- define "ullage.excludedNamespaces" -}}
+- kube-system
+{{- if not (has .Release.Namespace (list "default" "kube-system")) }}
+- {{ .Release.Namespace }}
+{{- end }}
+{{- end }}
+
+{{/* The injector's configuration file. */}}
+{{- define "ullage.config" -}}
+image: {{ include "ullage.image" (dict "image" .Values.sidecar.image "chart" .Chart) | quote }}
+{{- with .Values.sidecar.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+onError: {{ .Values.onError }}
+{{- with .Values.sidecar.resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.sidecar.defaults }}
+defaults:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

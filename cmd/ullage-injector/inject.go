@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/inject"
+)
+
+const injectAbout = `ullage-injector inject does to the pods in a YAML file what the webhook does to
+pods in a cluster, for clusters without it.
+
+Usage:
+  ullage-injector inject --image IMAGE -f FILE|- [flags]
+
+It injects pods, and the pod templates of workloads, that are labelled
+ullage.dev/inject: "true", and prints the whole file. Other documents are
+printed as they are. What was done, and warnings, are on stderr. If an object
+cannot be injected, nothing is printed.
+
+Example:
+  ullage-injector inject --image ullage:v1 --default buffer=128Mi -f app.yaml | kubectl apply -f -
+`
+
+// maxManifest bounds what is read.
+const maxManifest = 64 << 20
+
+// pairs is a flag that may be given several times, each time as NAME=VALUE. In
+// the environment there may be one on each line.
+type pairs map[string]string
+
+func (p pairs) String() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		lines = append(lines, name+"="+p[name])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (p pairs) Set(text string) error {
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok || name == "" {
+			return errors.New("write it like buffer=128Mi")
+		}
+		p[name] = value
+	}
+	return nil
+}
+
+// injectConfig is what `ullage-injector inject` can be told.
+type injectConfig struct {
+	file, config, image string
+	defaults            pairs
+}
+
+func (c *injectConfig) flags(fs *flag.FlagSet) {
+	c.defaults = pairs{}
+	fs.StringVar(&c.file, "f", "", "YAML `FILE` with pods or workloads; - is standard input")
+	fs.StringVar(&c.config, "config", "", "YAML `FILE` with the injector's configuration, as 'serve' takes it")
+	fs.StringVar(&c.image, "image", "", "`IMAGE` of the sidecar; wins over that of --config")
+	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`, named as its annotation without ullage.dev/;\nwins over that of --config, and may be given several times")
+}
+
+// load returns the configuration of the injector, and what is wrong with it.
+func (c *injectConfig) load() (inject.Config, []error) {
+	cfg := inject.DefaultConfig()
+	if c.config != "" {
+		f, err := os.Open(c.config)
+		if err != nil {
+			return cfg, []error{fmt.Errorf("--config: %w", err)}
+		}
+		defer f.Close()
+		if cfg, err = inject.LoadConfig(f); err != nil {
+			return cfg, []error{fmt.Errorf("--config %s: %w", c.config, err)}
+		}
+	}
+	cfg.Image = cmp.Or(c.image, cfg.Image)
+	if cfg.Defaults == nil {
+		cfg.Defaults = map[string]string{}
+	}
+	maps.Copy(cfg.Defaults, c.defaults)
+	return cfg, cfg.Validate()
+}
+
+func injectCmd(_ context.Context, args []string, e env) int {
+	var c injectConfig
+	var cfg inject.Config
+	fs := flag.NewFlagSet("inject", flag.ContinueOnError)
+	c.flags(fs)
+	code, ok := e.parse(fs, injectAbout, args, func() []error {
+		bad := noArgs(fs)
+		if c.file == "" {
+			bad = append(bad, errors.New("which file? Write -f FILE, or -f - for standard input"))
+		}
+		var wrong []error
+		cfg, wrong = c.load()
+		return append(bad, wrong...)
+	})
+	if !ok {
+		return code
+	}
+	text, err := c.read(e.stdin)
+	if err != nil {
+		return e.fail("inject", err)
+	}
+	out, notes, err := inject.Manifest(text, cfg)
+	if err != nil {
+		return e.fail("inject", err)
+	}
+	printNotes(e.stderr, notes)
+	if _, err := e.stdout.Write(out); err != nil {
+		return e.fail("inject", fmt.Errorf("write the manifest: %w", err))
+	}
+	return exitOK
+}
+
+func (c *injectConfig) read(stdin io.Reader) ([]byte, error) {
+	r := stdin
+	if c.file != "-" {
+		f, err := os.Open(c.file)
+		if err != nil {
+			return nil, fmt.Errorf("read the manifest: %w", err)
+		}
+		defer f.Close()
+		r = f
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the manifest: %w", err)
+	}
+	if len(text) > maxManifest {
+		return nil, fmt.Errorf("read the manifest: it is longer than %d MiB", maxManifest>>20)
+	}
+	return text, nil
+}
+
+func printNotes(w io.Writer, notes []inject.Note) {
+	injected := 0
+	for _, n := range notes {
+		if n.Injected {
+			injected++
+			fmt.Fprintf(w, "%s: injected\n", line(n.Object))
+		} else if n.Text != "" {
+			fmt.Fprintf(w, "%s: skipped: %s\n", line(n.Object), line(n.Text))
+		}
+		for _, text := range n.Warnings {
+			fmt.Fprintf(w, "%s: %s\n", line(n.Object), line(text))
+		}
+	}
+	fmt.Fprintf(w, "%d of %d injected\n", injected, len(notes))
+}

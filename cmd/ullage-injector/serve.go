@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/webhook"
+)
+
+const serveAbout = `ullage-injector serve is the mutating admission webhook: API servers ask it about
+new pods, and it answers with the sidecar.
+
+Usage:
+  ullage-injector serve --config FILE --tls-cert FILE --tls-key FILE [flags]
+  ullage-injector serve --config FILE --certificate-secret NAME --service NAME
+      --webhook-configuration NAME [flags]
+
+With --tls-cert and --tls-key it serves with a certificate that somebody else
+looks after, such as cert-manager, and takes it again when it changes. Without
+them it makes and renews its own, in a Secret that all replicas share, and keeps
+the caBundle of the webhook configuration current. For that the pod's service
+account must be allowed to get and update the Secret, and to get and patch the
+MutatingWebhookConfiguration, each by its name.
+
+On SIGTERM it answers for --shutdown-delay more, lets reviews under way finish,
+and exits with 0.
+`
+
+// serveGCPercent is as in 'ullage run': resident memory counts for more than
+// the collector's CPU time.
+const serveGCPercent = 50
+
+// serveConfig is everything that `ullage-injector serve` can be told.
+type serveConfig struct {
+	file    string // with what is injected
+	inject  inject.Config
+	webhook webhook.Config
+	admin   admin.Config
+
+	logFormat string // "text" or "json"
+	logLevel  string // from which on it logs
+}
+
+// flags declares every setting on fs. The namespace is that of the pod, in one.
+func (c *serveConfig) flags(fs *flag.FlagSet) {
+	c.webhook, c.admin = webhook.DefaultConfig(), admin.DefaultConfig()
+	c.webhook.Namespace = webhook.PodNamespace()
+	c.webhook.Flags(fs)
+	c.admin.Flags(fs)
+	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that says what is injected; required")
+	fs.StringVar(&c.logFormat, "log-format", "text", "`FORMAT` of the log on stderr: text or json")
+	fs.StringVar(&c.logLevel, "log-level", "info", "`LEVEL` from which on it logs: debug, info, warn, error")
+}
+
+// load reads the file and returns one error for each setting that cannot work,
+// in it and among the flags.
+func (c *serveConfig) load() []error {
+	bad := slices.Concat(c.webhook.Validate(), c.admin.Validate())
+	if c.logFormat != "text" && c.logFormat != "json" {
+		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.logFormat))
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
+		bad = append(bad, fmt.Errorf("--log-level %q is none of debug, info, warn, error", c.logLevel))
+	}
+	if c.file == "" {
+		return append(bad, errors.New("--config is missing: name the file that says what is injected"))
+	}
+	file, err := os.Open(c.file)
+	if err != nil {
+		return append(bad, fmt.Errorf("read --config: %w", err))
+	}
+	defer file.Close()
+	if c.inject, err = inject.LoadConfig(file); err != nil {
+		return append(bad, fmt.Errorf("--config %s: %w", c.file, err))
+	}
+	for _, err := range c.inject.Validate() {
+		bad = append(bad, fmt.Errorf("--config %s: %w", c.file, err))
+	}
+	return bad
+}
+
+// logger returns the log of a valid c.
+func (c *serveConfig) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.logLevel))
+	opts := &slog.HandlerOptions{Level: level}
+	if c.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+// mutate is a [webhook.Mutate].
+func (c *serveConfig) mutate(pod []byte, namespace string) (patch []byte, warnings []string, denied string, err error) {
+	result, err := inject.Mutate(pod, namespace, c.inject)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if len(result.Patch) > 0 {
+		if patch, err = json.Marshal(result.Patch); err != nil {
+			return nil, nil, "", fmt.Errorf("encode the patch: %w", err)
+		}
+	}
+	return patch, result.Warnings, result.Denied, nil
+}
+
+func serveCmd(ctx context.Context, args []string, e env) int {
+	var cfg serveConfig
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	cfg.flags(fs)
+	cfg.webhook.Cluster = webhook.InCluster(e.lookupEnv)
+	code, ok := e.parse(fs, serveAbout, args, func() []error { return append(noArgs(fs), cfg.load()...) })
+	if !ok {
+		return code
+	}
+	debug.SetGCPercent(serveGCPercent)
+	if err := serve(ctx, cfg, build.Read(version), cfg.logger(e.stderr)); err != nil {
+		return e.fail("serve", err)
+	}
+	return exitOK
+}
+
+// serve answers reviews until ctx ends and a little longer. The admin HTTP goes
+// on until all of it is over.
+func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
+	cfg.webhook.DenyOnError = cfg.inject.OnError == "deny"
+	hook, err := webhook.New(cfg.webhook, cfg.mutate, reg, log)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	server, err := admin.New(cfg.admin, reg, hook.Ready, func() any { return serveStatusOf(of, hook, started) }, log)
+	if err != nil {
+		return errors.Join(err, hook.Close())
+	}
+	listen := cfg.admin.Listen
+	if addr := server.Addr(); addr != nil {
+		listen = addr.String() // with the real port
+	}
+	log.Info("serving", "webhook", hook.Addr().String(), "listen", listen, "config", cfg.file, "version", of.Version)
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	var work errgroup.Group
+	work.Go(func() error { return server.Run(serving) })
+	err = hook.Run(ctx)
+	stopServing()
+	return errors.Join(err, work.Wait())
+}
+
+// serveStatus is what /status answers.
+type serveStatus struct {
+	Version       string    `json:"version"`
+	Started       time.Time `json:"started"`
+	UptimeSeconds float64   `json:"uptimeSeconds"`
+
+	// Ready and Reason are what /readyz says. Reason is empty when ready.
+	Ready  bool   `json:"ready"`
+	Reason string `json:"reason,omitempty"`
+
+	// CertificateExpiry is absent while there is no certificate.
+	CertificateExpiry time.Time `json:"certificateExpiry,omitzero"`
+}
+
+func serveStatusOf(of build.Info, hook *webhook.Server, started time.Time) serveStatus {
+	s := serveStatus{Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(), CertificateExpiry: hook.CertificateExpiry()}
+	err := hook.Ready()
+	s.Ready = err == nil
+	if err != nil {
+		s.Reason = err.Error()
+	}
+	return s
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// output is what a command that runs has written so far.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// wait returns the first part of the output that the pattern has in brackets.
+func (o *output) wait(t testing.TB, pattern string) string {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if m := regexp.MustCompile(pattern).FindStringSubmatch(o.String()); m != nil {
+			return m[1]
+		}
+	}
+	t.Fatalf("no %s in:\n%s", pattern, o)
+	return ""
+}
+
+// serveArgs returns arguments with a certificate and a configuration.
+func serveArgs(t testing.TB) []string {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"injector.example.svc"}}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		"tls.crt":     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
+		"tls.key":     pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+		"config.yaml": []byte(`{"image": "example.com/ullage:v1"}`),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"--config", filepath.Join(dir, "config.yaml"), "--tls-cert", filepath.Join(dir, "tls.crt"), "--tls-key", filepath.Join(dir, "tls.key"),
+		"--webhook-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0", "--shutdown-delay", "0s"}
+}
+
+const serveReview = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"group":"","version":"v1","kind":"Pod"},` +
+	`"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"shop","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod",` +
+	`"metadata":{"generateName":"web-","labels":{"ullage.dev/inject":"true"}},"spec":{"securityContext":{"runAsUser":1000,"runAsGroup":1000},"containers":[{"name":"app","image":"app:1","env":[%s]}]}}}}`
+
+// envVars makes a review as large as those of real pods.
+func envVars() string {
+	var fields []string
+	for i := range 100 {
+		fields = append(fields, fmt.Sprintf(`{"name":"VARIABLE_%d","value":"some value that a container is given, number %d"}`, i, i))
+	}
+	return strings.Join(fields, ",")
+}
+
+// postReview returns the JSON patch of the answer.
+func postReview(c *http.Client, url, review string) ([]byte, error) {
+	resp, err := c.Post(url, "application/json", strings.NewReader(review))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var a struct {
+		Response struct {
+			Allowed bool   `json:"allowed"`
+			Patch   []byte `json:"patch"`
+		} `json:"response"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || !a.Response.Allowed {
+		return nil, fmt.Errorf("%s: %+v, %w", resp.Status, a, err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return a.Response.Patch, nil
+}
+
+func TestServeInjectsUntilItIsTold(t *testing.T) {
+	var log output
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	args := serveArgs(t)
+	go func() { done <- serveCmd(ctx, args, env{stdout: io.Discard, stderr: &log, lookupEnv: os.LookupEnv}) }()
+	url := "https://" + log.wait(t, ` webhook=(\S+)`) + "/mutate?timeout=5s"
+	admin := "http://" + log.wait(t, ` listen=(\S+)`)
+	log.wait(t, `(certificate taken)`)
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer c.CloseIdleConnections()
+	patch, err := postReview(c, url, fmt.Sprintf(serveReview, ""))
+	if err != nil || !bytes.HasPrefix(patch, []byte("[")) {
+		t.Errorf("%s, %v", patch, err)
+	}
+	for path, want := range map[string]string{
+		"/readyz":  "ready\n",
+		"/healthz": "ok\n",
+		"/status":  `"certificateExpiry": `,
+		"/metrics": "ullage_injector_reviews_total{result=\"injected\"} 1\n",
+	} {
+		resp, err := c.Get(admin + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 200 || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+	cancel()
+	if code := <-done; code != exitOK {
+		t.Errorf("exit %d: %s", code, &log)
+	}
+}
+
+func TestServeTellsAllThatIsWrongAtOnce(t *testing.T) {
+	var log output
+	missing := filepath.Join(t.TempDir(), "missing.yaml")
+	code := serveCmd(t.Context(), []string{"--config", missing, "--tls-cert", "x", "--webhook-listen", "9443", "--listen", "x", "--log-format", "xml", "--log-level", "loud", "--shutdown-delay", "soon", "more"},
+		env{stdout: io.Discard, stderr: &log, lookupEnv: func(string) (string, bool) { return "", false }})
+	if code != exitUsage {
+		t.Errorf("exit %d", code)
+	}
+	for _, want := range []string{"--config: open " + missing, "go together", "--webhook-listen", "--listen", "--log-format", "--log-level", "for --shutdown-delay", `"more"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in:\n%s", want, &log)
+		}
+	}
+}
+
+func TestServeFailsWhereItCannotStart(t *testing.T) {
+	for _, c := range []struct {
+		args, says string
+	}{
+		{"--listen", "admin listener"},
+		{"--webhook-listen", "webhook's listener"},
+	} {
+		var log output
+		args := append(serveArgs(t), c.args, "192.0.2.1:1") // nobody's address
+		code := serveCmd(t.Context(), args, env{stdout: io.Discard, stderr: &log, lookupEnv: os.LookupEnv})
+		if code != exitFailure || !strings.Contains(log.String(), c.says) {
+			t.Errorf("exit %d: %s", code, &log)
+		}
+	}
+}
+
+// BenchmarkServe sends 100 reviews a second to the program, over TLS, at set
+// times whether or not earlier ones were answered, and prints what they took
+// and how much memory the program holds. -benchtime 1000x is ten seconds.
+func BenchmarkServe(b *testing.B) {
+	program := filepath.Join(b.TempDir(), "ullage-injector")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	var log output
+	cmd := exec.Command(program, append([]string{"serve"}, serveArgs(b)...)...)
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			b.Error(err)
+		}
+	}()
+	url := "https://" + log.wait(b, ` webhook=(\S+)`) + "/mutate?timeout=5s"
+	log.wait(b, `(certificate taken)`)
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 25}}
+	defer c.CloseIdleConnections()
+	review := fmt.Sprintf(serveReview, envVars())
+	took := make([]time.Duration, b.N)
+	var work sync.WaitGroup
+	first := time.Now()
+	b.ResetTimer()
+	for i := range took {
+		due := first.Add(time.Duration(i) * 10 * time.Millisecond)
+		time.Sleep(time.Until(due))
+		work.Go(func() {
+			if patch, err := postReview(c, url, review); err != nil || len(patch) == 0 {
+				b.Errorf("%s, %v", patch, err)
+			}
+			took[i] = time.Since(due)
+		})
+	}
+	work.Wait()
+	b.StopTimer()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(residentMiB(b, cmd.Process.Pid), "resident-MiB")
+}
+
+// residentMiB is the most that a process has held in memory.
+func residentMiB(b *testing.B, pid int) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kib float64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		b.Fatal(err)
+	}
+	return kib / 1024
+}

@@ -1,0 +1,152 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/levels"
+)
+
+// Values of Config.OnError.
+const (
+	Allow = "allow"
+	Deny  = "deny"
+)
+
+// Config is what is the same for all pods. Take it from [DefaultConfig] or
+// [LoadConfig]. As YAML or JSON its keys are those of the tags.
+type Config struct {
+	// Image is the sidecar's, with its tag or digest. Never empty.
+	Image string `json:"image"`
+
+	// ImagePullPolicy is Always, IfNotPresent or Never. Empty: as the cluster
+	// does by default.
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
+
+	// OnError says what becomes of a pod that can't be injected: it starts as
+	// it is, with a warning ([Allow]), or is refused ([Deny]).
+	OnError string `json:"onError,omitempty"`
+
+	// Resources are those of each sidecar. The limit of memory grows with
+	// ullage.dev/queue.
+	Resources Resources `json:"resources,omitempty"`
+
+	// Defaults are settings of all sidecars, by the name of their annotation
+	// without [levels.Prefix]. A pod's own annotation wins.
+	Defaults map[string]string `json:"defaults,omitempty"`
+}
+
+// Resources are what a container asks for, and what it may take: of cpu, memory
+// and ephemeral-storage.
+type Resources struct {
+	Requests corev1.ResourceList `json:"requests,omitempty"`
+	Limits   corev1.ResourceList `json:"limits,omitempty"`
+}
+
+// DefaultConfig returns the documented defaults. It lacks an image. It has no
+// limit of CPU time: a sidecar that is throttled falls behind.
+func DefaultConfig() Config {
+	return Config{
+		OnError: Allow,
+		Resources: Resources{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+		},
+	}
+}
+
+// maxConfig bounds a configuration file.
+const maxConfig = 1 << 20
+
+// LoadConfig reads a Config as YAML or JSON. What is not in it has its default,
+// each resource by itself. An unknown key is an error. The result is not yet
+// validated.
+func LoadConfig(r io.Reader) (Config, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
+	if err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(text) > maxConfig {
+		return Config{}, fmt.Errorf("read the configuration: it is longer than %d MiB", maxConfig>>20)
+	}
+	cfg := DefaultConfig()
+	if err := yaml.UnmarshalStrict(text, &cfg); err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	return cfg, nil
+}
+
+// What an API server takes as the name of most objects. An image is what is not
+// empty and has no space; only a registry knows more.
+var (
+	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	image     = regexp.MustCompile(`^[!-~]+$`)
+)
+
+func isName(s string) bool { return len(s) <= 253 && subdomain.MatchString(s) }
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if !image.MatchString(c.Image) {
+		bad = append(bad, fmt.Errorf("image %.80q: name the sidecar's image, as registry.example/ullage:v1", c.Image))
+	}
+	if !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, c.ImagePullPolicy) {
+		bad = append(bad, fmt.Errorf("imagePullPolicy %.80q: take Always, IfNotPresent or Never", c.ImagePullPolicy))
+	}
+	if c.OnError != Allow && c.OnError != Deny {
+		bad = append(bad, fmt.Errorf("onError %.80q: take %s or %s", c.OnError, Allow, Deny))
+	}
+	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults())
+}
+
+// validate refuses what makes an API server refuse the whole pod.
+func (r Resources) validate() []error {
+	var bad []error
+	for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if !slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}, name) {
+				bad = append(bad, fmt.Errorf("resources: %.80q: take cpu, memory and ephemeral-storage", name))
+			}
+			if q := list[name]; q.Sign() < 0 {
+				bad = append(bad, fmt.Errorf("resources: %s is negative", name))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request := r.Requests[name]
+		if limit, ok := r.Limits[name]; ok && request.Cmp(limit) > 0 {
+			bad = append(bad, fmt.Errorf("resources: the request of %s, %s, is over its limit, %s", name, request.String(), limit.String()))
+		}
+	}
+	return bad
+}
+
+// ofPods are annotations that make no sense for all pods.
+var ofPods = append(levels.Live(), "inject", "injected", "container")
+
+func (c Config) validateDefaults() []error {
+	var bad []error
+	settings := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.Defaults)) {
+		if slices.Contains(ofPods, name) {
+			bad = append(bad, fmt.Errorf("defaults: %s is for single pods: leave it out", name))
+			continue
+		}
+		settings[levels.Prefix+name] = c.Defaults[name]
+	}
+	_, problems := readWishes(settings, nil)
+	for _, p := range problems {
+		bad = append(bad, errors.New("defaults: "+strings.ReplaceAll(p, levels.Prefix, "")))
+	}
+	return bad
+}

@@ -1,0 +1,52 @@
+package inject
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestLoadConfigKeepsDefaultsOfWhatIsNotThere(t *testing.T) {
+	cfg, err := LoadConfig(strings.NewReader("image: ullage:v1\nresources: {limits: {memory: 96Mi}}\n"))
+	if err != nil || len(cfg.Validate()) > 0 {
+		t.Fatal(err, cfg.Validate())
+	}
+	memory, cpu := cfg.Resources.Limits["memory"], cfg.Resources.Requests["cpu"]
+	if cfg.OnError != Allow || memory.String() != "96Mi" || cpu.String() != "20m" {
+		t.Errorf("%+v", cfg)
+	}
+}
+
+func TestLoadConfigRefuses(t *testing.T) {
+	for _, text := range []string{"imagge: x", "image: [1]", "image: a\nimage: b", "resources: {claims: []}", "resources: {limits: {memory: lots}}", "{", strings.Repeat("#", maxConfig+1)} {
+		if cfg, err := LoadConfig(strings.NewReader(text)); err == nil {
+			t.Errorf("%.40q: %+v", text, cfg)
+		}
+	}
+}
+
+func TestEveryBadSettingIsReportedAtOnce(t *testing.T) {
+	cfg, err := LoadConfig(strings.NewReader(`
+imagePullPolicy: Sometimes
+onError: panic
+resources: {requests: {memory: 96Mi, cpu: -1}, limits: {gpu: 1}}
+defaults: {sync-interval: often, log: gc, container: app, source: /x, bufer: 1Mi, dest: here}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := cfg.Validate()
+	text := errors.Join(bad...).Error()
+	for _, want := range []string{
+		"name the sidecar's image", "take Always", "take allow or deny", "gpu", "cpu is negative", "96Mi, is over its limit, 64Mi",
+		`defaults: invalid value "often" for sync-interval`, "defaults: log is for single pods", "defaults: container is for", "source: the injector chooses it",
+		`did you mean "buffer"`, `defaults: dest "here"`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if len(bad) != 12 {
+		t.Errorf("%d errors, want 12:\n%s", len(bad), text)
+	}
+}

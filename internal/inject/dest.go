@@ -1,0 +1,91 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// destination is a parsed ullage.dev/dest. The zero value is an emptyDir.
+type destination struct {
+	claim string        // pvc:NAME
+	size  settings.Size // ephemeral:SIZE[:CLASS]
+	class string
+}
+
+func parseDestination(text string) (destination, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	switch kind {
+	case "emptyDir":
+		if text == kind {
+			return destination{}, nil
+		}
+	case "pvc":
+		if isName(rest) {
+			return destination{claim: rest}, nil
+		}
+	case "ephemeral":
+		size, class, hasClass := strings.Cut(rest, ":")
+		if n, err := settings.ParseSize(size); err == nil && n > 0 && (!hasClass || isName(class)) {
+			return destination{size: n, class: class}, nil
+		}
+	}
+	return destination{}, errors.New("write it like pvc:CLAIM, ephemeral:10Gi, ephemeral:10Gi:STORAGECLASS or emptyDir")
+}
+
+func (d destination) String() string {
+	switch {
+	case d.claim != "":
+		return "pvc:" + d.claim
+	case d.class != "":
+		return fmt.Sprintf("ephemeral:%s:%s", d.size, d.class)
+	case d.size != 0:
+		return "ephemeral:" + d.size.String()
+	}
+	return "emptyDir"
+}
+
+// onNode says that what is written counts as ephemeral storage of the pod.
+func (d destination) onNode() bool { return d.claim == "" && d.size == 0 }
+
+func (d destination) source() corev1.VolumeSource {
+	switch {
+	case d.claim != "":
+		return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: d.claim}}
+	case d.size != 0:
+		spec := corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(d.size.String())},
+			},
+		}
+		if d.class != "" {
+			spec.StorageClassName = &d.class
+		}
+		return corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: spec}}}
+	}
+	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+}
+
+// mount returns where the sidecar finds its directory of the volume. In a claim
+// that may be the pod's namespace and name, so that no two pods ever have one
+// directory; of several sidecars each has one of its own, named as its JVM's
+// container.
+func (d destination) mount(container string, several bool) corev1.VolumeMount {
+	m := corev1.VolumeMount{Name: destVolume, MountPath: destDir}
+	if d.claim != "" {
+		m.SubPathExpr = "$(POD_NAMESPACE)/$(POD_NAME)"
+	}
+	switch {
+	case several && d.claim != "":
+		m.SubPathExpr += "/" + container
+	case several:
+		m.SubPath = container
+	}
+	return m
+}

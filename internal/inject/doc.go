@@ -1,0 +1,56 @@
+// Package inject decides what a pod needs so that the JVMs in it log to a
+// tmpfs with a sidecar beside each, and says so as a JSON patch (RFC 6902).
+// [Mutate] does it for one pod, as an admission webhook has it; [Manifest] does
+// it for the pods and pod templates of a YAML file. Both are pure: no clock, no
+// network, no environment.
+//
+// # What is added
+//
+//	volumes         ullage-logs     tmpfs of the size ullage.dev/buffer
+//	                ullage-tmp      the JVM's /tmp, unless it has a volume there that will do
+//	                ullage-podinfo  the pod's annotations, by the downward API
+//	                ullage-dest     the durable copy, ullage.dev/dest
+//	initContainers  ullage          the native sidecar (restartPolicy Always)
+//	the JVM's       volumeMounts    /var/log/jvm, and /tmp
+//	container       env             JAVA_TOOL_OPTIONS, appended to its value
+//	annotations     ullage.dev/injected, prometheus.io/{scrape,port,path}
+//
+// Of several JVM containers ("ullage.dev/container: a,b") each has a sidecar of
+// its own: `ullage run` ships one directory and speaks to the JVMs behind one
+// /tmp. What belongs to the second one ends in -2: ullage-2, ullage-logs-2. Its
+// port is the next one, called ullage-metrics2 (a name of 15 characters, as many
+// as there may be); prometheus.io/port has room for the first alone. Its durable
+// files are in a directory named as its JVM's container.
+//
+// The settings are in the sidecar's environment and not in its arguments, so
+// that `kubectl exec POD -c ullage -- ullage log …` has them as well.
+//
+// # What is left as it is
+//
+// The patch appends to lists, and adds members and lists that are not there.
+// It has one kind of replace, of the value of JAVA_TOOL_OPTIONS, which a test
+// operation of the old value precedes: a second variable of the same name would
+// work, but server-side apply may drop either of the two. Nothing is written
+// back that was read, so that fields which are newer than our API types stay.
+//
+// A sidecar is appended to the init containers. Those of the pod itself are
+// done before it starts, and a JVM among them is not looked after.
+//
+// A pod that has our annotation and our container is left alone, so that a
+// webhook may be asked twice, and an injected manifest be applied where there
+// is a webhook.
+//
+// # All or nothing
+//
+// A bad annotation, a volume or a container with one of our names, or something
+// mounted where the log directory must be: then the pod is not changed at all,
+// and Config.OnError says whether it may start. What merely takes something away
+// (no known user: no level control) is a warning that says how to get it.
+//
+// # No startup or readiness probe
+//
+// A startup probe would delay the JVM by its period, a second at least, and the
+// JVM need not wait: what it writes to the tmpfs is still there when the sidecar
+// starts. A readiness probe of a sidecar counts for the pod: a failing disk
+// would take the application out of service. Only the liveness probe is there.
+package inject

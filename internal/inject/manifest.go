@@ -1,0 +1,218 @@
+package inject
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Note is what was done about one object of a manifest that is a pod, or has a
+// pod template.
+type Note struct {
+	Object   string // such as "Deployment shop/web"
+	Injected bool
+	Text     string   // why not, where it was not
+	Warnings []string // as of [Result]
+}
+
+// templates are where a pod is in an object, by apiVersion without the version
+// and kind.
+var templates = map[string]string{
+	"/Pod":                   "",
+	"/PodTemplate":           "template",
+	"/ReplicationController": "spec.template",
+	"apps/Deployment":        "spec.template",
+	"apps/StatefulSet":       "spec.template",
+	"apps/DaemonSet":         "spec.template",
+	"apps/ReplicaSet":        "spec.template",
+	"batch/Job":              "spec.template",
+	"batch/CronJob":          "spec.jobTemplate.spec.template",
+}
+
+// separator is a line that begins a document of a YAML file.
+var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
+
+// Manifest injects every pod and pod template in a YAML file, which may have
+// several documents and lists, if it is labelled ullage.dev/inject: "true". A
+// document in which nothing is injected is returned byte for byte. One that is
+// changed keeps its comments and the order of its keys; its blank lines and the
+// width of its indentation are not kept. Cfg is valid, and OnError is not asked:
+// an object that can't be injected is an error, and so is what is no YAML.
+func Manifest(text []byte, cfg Config) ([]byte, []Note, error) {
+	cfg.OnError = Deny
+	m := manifest{cfg: cfg}
+	var out []byte
+	for i, document := range split(text) {
+		changed, err := m.document(document)
+		if err != nil {
+			return nil, nil, fmt.Errorf("document %d: %w", i+1, err)
+		}
+		out = append(out, changed...)
+	}
+	return out, m.notes, nil
+}
+
+// directive is a line that comes before the separator of its document.
+var directive = regexp.MustCompile(`(?m)^%`)
+
+// split cuts a file before every separator, but one that is at its beginning or
+// that directives precede.
+func split(text []byte) [][]byte {
+	var documents [][]byte
+	begin := 0
+	for _, at := range separator.FindAllIndex(text, -1) {
+		before := text[begin:at[0]]
+		if len(before) > 0 && (separator.Match(before) || !directive.Match(before)) {
+			documents = append(documents, before)
+			begin = at[0]
+		}
+	}
+	return append(documents, text[begin:])
+}
+
+type manifest struct {
+	cfg    Config
+	notes  []Note
+	isJSON bool // the document
+}
+
+// document returns a document as it is to be.
+func (m *manifest) document(text []byte) ([]byte, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var root yaml.Node
+	switch err := d.Decode(&root); {
+	case err == io.EOF:
+		return text, nil
+	case err != nil:
+		return nil, fmt.Errorf("read it: %w", err)
+	}
+	if len(root.Content) == 0 {
+		return text, nil
+	}
+	if err := d.Decode(new(yaml.Node)); err != io.EOF {
+		return nil, errors.New(`read it: there is more behind its end, "...": write --- between documents`)
+	}
+	m.isJSON = root.Content[0].Style&yaml.FlowStyle != 0
+	changed, err := m.object(root.Content[0])
+	if err != nil || !changed {
+		return text, err
+	}
+	var out bytes.Buffer
+	if separator.Match(text) {
+		out.WriteString("---\n")
+	}
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if isCompact(&root) {
+		e.CompactSeqIndent()
+	}
+	if err := errors.Join(e.Encode(&root), e.Close()); err != nil {
+		return nil, fmt.Errorf("write it: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// isCompact says whether the items of lists stand as far left as the list's
+// key, as kubectl writes them. The first list tells.
+func isCompact(n *yaml.Node) bool {
+	column, found := 0, false
+	var look func(n *yaml.Node)
+	look = func(n *yaml.Node) {
+		for i, c := range n.Content {
+			if found {
+				return
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 && c.Kind == yaml.SequenceNode && c.Style&yaml.FlowStyle == 0 && len(c.Content) > 0 {
+				column, found = c.Column-n.Content[i-1].Column, true
+			}
+			look(c)
+		}
+	}
+	look(n)
+	return column == 0
+}
+
+// object injects one object, or each of a list.
+func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
+	kind := scalar(n, "kind")
+	group, _, ok := strings.Cut(scalar(n, "apiVersion"), "/")
+	if !ok {
+		group = ""
+	}
+	if group == "" && kind == "List" {
+		items := member(n, "items")
+		if items == nil || items.Kind != yaml.SequenceNode {
+			return false, nil
+		}
+		for i, item := range items.Content {
+			one, err := m.object(item)
+			if err != nil {
+				return false, fmt.Errorf("item %d: %w", i+1, err)
+			}
+			changed = changed || one
+		}
+		return changed, nil
+	}
+	path, ok := templates[group+"/"+kind]
+	if !ok {
+		return false, nil
+	}
+	metadata := member(n, "metadata")
+	namespace := scalar(metadata, "namespace")
+	name := kind + " " + strings.TrimPrefix(namespace+"/"+scalar(metadata, "name"), "/")
+	note, err := m.inject(n, path, namespace)
+	if err != nil {
+		return false, fmt.Errorf("%s (line %d): %w", shorten(name, maxText), n.Line, err)
+	}
+	note.Object = shorten(name, maxText)
+	m.notes = append(m.notes, note)
+	return note.Injected, nil
+}
+
+// inject does with the pod at the path, names with dots between them, what is to
+// be done.
+func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
+		if n.Anchor != "" {
+			return Note{}, errAnchor(n)
+		}
+		if n = member(n, name); n == nil {
+			return Note{Text: "it has no " + path}, nil
+		}
+	}
+	if label := scalar(member(member(n, "metadata"), "labels"), injectLabel); label != "true" {
+		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", injectLabel)}, nil
+	}
+	text, err := yaml.Marshal(n)
+	if err != nil {
+		return Note{}, fmt.Errorf("read its pod: %w", err)
+	}
+	// By the library that kubectl reads with, so that both see the same.
+	pod, err := sigsyaml.YAMLToJSON(text)
+	if err != nil {
+		return Note{}, fmt.Errorf("read its pod (aliases of anchors elsewhere must be written out): %w", err)
+	}
+	res, err := Mutate(pod, namespace, m.cfg)
+	if err != nil {
+		return Note{}, err
+	}
+	if res.Denied != "" {
+		return Note{}, errors.New(res.Denied)
+	}
+	for _, op := range res.Patch {
+		if err := apply(n, op, m.isJSON); err != nil {
+			return Note{}, fmt.Errorf("change its pod at %s: %w", op.Path, err)
+		}
+	}
+	note := Note{Injected: res.Injected, Warnings: res.Warnings}
+	if !res.Injected && len(res.Warnings) == 0 {
+		note.Text = "it is injected already, or opts out"
+	}
+	return note, nil
+}

@@ -1,0 +1,232 @@
+package inject
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/levels"
+)
+
+// Names of what is added to a pod. Those of a second JVM container end in -2.
+const (
+	sidecarName   = "ullage"
+	logVolume     = "ullage-logs"
+	tmpVolume     = "ullage-tmp"
+	podInfoVolume = "ullage-podinfo"
+	destVolume    = "ullage-dest"
+)
+
+// Result is what is to be done about a pod.
+type Result struct {
+	// Patch changes the pod. Empty: it stays as it is.
+	Patch []Op
+
+	// Warnings are for the person who creates the pod, one line each.
+	Warnings []string
+
+	// Injected says that Patch adds the sidecar. It is false for a pod that has
+	// it already.
+	Injected bool
+
+	// Denied, if not empty, is why the pod must not start.
+	Denied string
+}
+
+// mutation is the work on one pod.
+type mutation struct {
+	cfg      Config
+	pod      *pod
+	wishes   wishes
+	jvms     []*jvm
+	warnings []string
+	patch    patch
+}
+
+func (m *mutation) warn(format string, args ...any) {
+	m.warnings = append(m.warnings, shorten("ullage: "+fmt.Sprintf(format, args...), maxText))
+}
+
+// Mutate decides about a pod that is about to be created in the namespace, as
+// JSON in the form of the API server. It injects any but one that opts out by
+// its label ullage.dev/inject: "false": whoever calls has seen to it that it, or
+// its namespace, opts in. Cfg is valid. The error is that text is no pod.
+func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
+	p, err := readPod(text)
+	if err != nil {
+		return Result{}, err
+	}
+	if p.optsOut() {
+		return Result{}, nil
+	}
+	m := &mutation{cfg: cfg, pod: p}
+	if why := p.unsuitable(namespace); why != "" {
+		m.warn("not injected: %s", why)
+		return Result{Warnings: m.warnings}, nil
+	}
+	var problems []string
+	m.wishes, problems = readWishes(p.Annotations, cfg.Defaults)
+	problems = append(problems, m.clashes()...)
+	if len(problems) == 0 { // what follows goes by the wishes
+		problems = m.planAll()
+	}
+	if len(problems) > 0 {
+		return m.refuse(problems), nil
+	}
+	m.inject()
+	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}, nil
+}
+
+// refuse answers for a pod that can't be injected.
+func (m *mutation) refuse(problems []string) Result {
+	if m.cfg.OnError == Deny {
+		return Result{Denied: shorten("ullage: "+strings.Join(problems, "; "), maxDenied)}
+	}
+	m.warnings = nil // they are about what is not done
+	for _, text := range problems {
+		m.warn("not injected: %s", text)
+	}
+	return Result{Warnings: m.warnings}
+}
+
+// clashes finds what has one of our names and is not ours.
+func (m *mutation) clashes() []string {
+	var problems []string
+	for _, name := range m.pod.containerNames() {
+		if isOurs(name, sidecarName) {
+			problems = append(problems, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, injectLabel))
+		}
+	}
+	for _, v := range m.pod.Spec.Volumes {
+		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume} {
+			if isOurs(v.Name, name) {
+				problems = append(problems, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", v.Name))
+			}
+		}
+	}
+	return problems
+}
+
+// isOurs says whether name is what is ours, or that of a further JVM.
+func isOurs(name, ours string) bool {
+	number, ok := strings.CutPrefix(name, ours)
+	return ok && (number == "" || len(number) == 2 && number[0] == '-' && number[1] >= '2' && number[1] <= '0'+maxJVMs)
+}
+
+// planAll decides about every container with a JVM, and returns the reasons for
+// leaving the pod alone.
+func (m *mutation) planAll() []string {
+	for _, text := range m.wishes.warnings {
+		m.warn("%s", text)
+	}
+	indexes, warning, err := m.pod.jvmContainers(m.wishes.containers)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if warning != "" {
+		m.warn("%s", warning)
+	}
+	var problems []string
+	for i, index := range indexes {
+		j, problem := m.plan(index, i+1)
+		if problem != "" {
+			problems = append(problems, problem)
+			continue
+		}
+		m.jvms = append(m.jvms, j)
+	}
+	m.separateTmp()
+	if m.wishes.attach == attach.ProcessNamespace {
+		problems = append(problems, m.planNamespace()...)
+	}
+	problems = append(problems, m.planPorts()...)
+	m.warnDest()
+	return problems
+}
+
+// planNamespace says why the containers of the pod can't see each other's
+// processes.
+func (m *mutation) planNamespace() []string {
+	share := m.pod.Spec.ShareProcessNamespace
+	switch {
+	case m.pod.Spec.HostPID:
+		return []string{levels.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
+	case share != nil && !*share:
+		return []string{levels.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
+	}
+	return nil
+}
+
+// planPorts gives each sidecar an address: the wanted port, or the next one
+// that no container declares.
+func (m *mutation) planPorts() []string {
+	if m.wishes.listen == admin.Off {
+		return nil
+	}
+	if m.pod.Spec.HostNetwork && m.wishes.listen == "" {
+		m.warn("metrics and status are off, since with hostNetwork the pods of a node would have one port: set %s%s to one that is free on all nodes, like :9919",
+			levels.Prefix, listenName)
+		return nil
+	}
+	host, port := m.wishes.address()
+	taken := m.pod.ports()
+	for _, j := range m.jvms {
+		for taken[port] {
+			port++
+		}
+		if port > 65535 {
+			return []string{levels.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
+		}
+		j.host, j.port = host, port
+		taken[port] = true
+	}
+	return nil
+}
+
+// warnDest says what may become of the durable copy.
+func (m *mutation) warnDest() {
+	if m.wishes.dest.onNode() {
+		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", levels.Prefix, destName)
+		return
+	}
+	if s := m.pod.Spec.SecurityContext; s == nil || s.FSGroup == nil {
+		for _, j := range m.jvms {
+			if j.uid == nil || *j.uid != 0 {
+				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", levels.Prefix, destName)
+				return
+			}
+		}
+	}
+}
+
+// inject makes the patch.
+func (m *mutation) inject() {
+	spec := m.pod.spec()
+	if m.wishes.attach == attach.ProcessNamespace && m.pod.Spec.ShareProcessNamespace == nil {
+		m.patch.add("/spec/shareProcessNamespace", true)
+	}
+	for _, v := range m.volumes() {
+		m.patch.push(spec, "/spec", "volumes", v)
+	}
+	for _, j := range m.jvms {
+		m.patch.push(spec, "/spec", "initContainers", m.sidecar(j))
+	}
+	for _, j := range m.jvms {
+		m.changeJVM(j)
+	}
+	m.annotate()
+}
+
+// changeJVM adds to the container of a JVM what it needs.
+func (m *mutation) changeJVM(j *jvm) {
+	at := item("/spec/containers", j.index)
+	tree := m.pod.spec()["containers"].([]any)[j.index].(map[string]any)
+	m.patch.push(tree, at, "volumeMounts", corev1.VolumeMount{Name: j.logVolume(), MountPath: logDir})
+	if j.ownTmp && j.tmp != nil {
+		m.patch.push(tree, at, "volumeMounts", *j.tmp)
+	}
+	m.addOptions(j, tree, at)
+}

@@ -1,0 +1,190 @@
+package inject
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/ullage/ullage/internal/levels"
+)
+
+// Labels and annotations, besides those of wishes.
+const (
+	injectLabel    = levels.Prefix + "inject"   // "true" opts in, "false" opts out
+	injectedStatus = levels.Prefix + "injected" // what was done
+	mirrorMark     = "kubernetes.io/config.mirror"
+	defaultMark    = "kubectl.kubernetes.io/default-container"
+	osLabel        = "kubernetes.io/os"
+)
+
+// pod is a pod as our API types have it, and all of it.
+type pod struct {
+	corev1.Pod
+	tree map[string]any
+}
+
+// readPod reads a pod of JSON. Its two forms are of one text in which every
+// member of an object is there once, and they agree about upper and lower case.
+func readPod(text []byte) (*pod, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var p pod
+	if err := d.Decode(&p.tree); err != nil {
+		return nil, fmt.Errorf("read the pod: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF || p.tree == nil {
+		return nil, errors.New("read the pod: it is no single JSON object")
+	}
+	once, err := json.Marshal(p.tree)
+	if err != nil {
+		return nil, fmt.Errorf("read the pod: %w", err)
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(once, &p.Pod); err != nil {
+		return nil, fmt.Errorf("read the pod: %w", err)
+	}
+	return &p, nil
+}
+
+// spec is the pod's in the tree. There is one where there are containers.
+func (p *pod) spec() map[string]any { return p.tree["spec"].(map[string]any) }
+
+// optsOut says that nothing is to be done, and nothing to be said.
+func (p *pod) optsOut() bool {
+	if p.Labels[injectLabel] == "false" || p.Annotations[injectLabel] == "false" || p.Annotations[mirrorMark] != "" {
+		return true
+	}
+	return p.Annotations[injectedStatus] != "" && slices.Contains(p.containerNames(), sidecarName)
+}
+
+// unsuitable says why a pod is none that is ever injected. Empty: it may be.
+func (p *pod) unsuitable(namespace string) string {
+	switch {
+	case namespace == "kube-system":
+		return "namespace kube-system is left alone"
+	case p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows, p.Spec.NodeSelector[osLabel] == string(corev1.Windows):
+		return "it is for Windows nodes, which have no tmpfs"
+	case len(p.Spec.Containers) == 0:
+		return "it has no containers"
+	case slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == "" }):
+		return "it has a container without a name" // or one that is null
+	}
+	return ""
+}
+
+// containerNames are those of all kinds of containers.
+func (p *pod) containerNames() []string {
+	var names []string
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// jvmContainers returns the indexes of the containers with a JVM: those that
+// are named, else the one that kubectl takes by default, else the first.
+func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err error) {
+	find := func(name string) int {
+		return slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+	}
+	for _, name := range names {
+		i := find(name)
+		if i < 0 {
+			return nil, "", fmt.Errorf("%s%s %.80q: the pod has no such container", levels.Prefix, containerName, name)
+		}
+		indexes = append(indexes, i)
+	}
+	if len(names) > 0 {
+		return indexes, "", nil
+	}
+	if len(p.Spec.Containers) == 1 {
+		return []int{0}, "", nil
+	}
+	i := max(0, find(p.Annotations[defaultMark]))
+	return []int{i}, fmt.Sprintf("of %d containers, %.80q is taken for the one with the JVM: say so, or name another, with %s%s",
+		len(p.Spec.Containers), p.Spec.Containers[i].Name, levels.Prefix, containerName), nil
+}
+
+// user returns the uid and gid that the processes of c begin with, nil where
+// only the image knows.
+func (p *pod) user(c *corev1.Container) (uid, gid *int64) {
+	if s := p.Spec.SecurityContext; s != nil {
+		uid, gid = s.RunAsUser, s.RunAsGroup
+	}
+	if s := c.SecurityContext; s != nil {
+		if s.RunAsUser != nil {
+			uid = s.RunAsUser
+		}
+		if s.RunAsGroup != nil {
+			gid = s.RunAsGroup
+		}
+	}
+	return uid, gid
+}
+
+// volume returns the named volume of the pod, or nil.
+func (p *pod) volume(name string) *corev1.Volume {
+	for i := range p.Spec.Volumes {
+		if p.Spec.Volumes[i].Name == name {
+			return &p.Spec.Volumes[i]
+		}
+	}
+	return nil
+}
+
+// mountAt returns what is mounted at exactly dir in c, or nil.
+func mountAt(c *corev1.Container, dir string) *corev1.VolumeMount {
+	for i := range c.VolumeMounts {
+		if path.Clean(c.VolumeMounts[i].MountPath) == dir {
+			return &c.VolumeMounts[i]
+		}
+	}
+	return nil
+}
+
+// sealedAbove returns where in c something is mounted above dir that nothing can
+// be created in, so that the container would not start with a mount at dir.
+// Empty: nothing.
+func (p *pod) sealedAbove(c *corev1.Container, dir string) string {
+	for _, m := range c.VolumeMounts {
+		at := path.Clean(m.MountPath)
+		if !strings.HasPrefix(dir, strings.TrimSuffix(at, "/")+"/") {
+			continue
+		}
+		v := p.volume(m.Name)
+		if m.ReadOnly || v != nil && (v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil) {
+			return at
+		}
+	}
+	return ""
+}
+
+// ports are those that some container of the pod declares.
+func (p *pod) ports() map[int]bool {
+	taken := map[int]bool{}
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		for _, port := range c.Ports {
+			taken[int(port.ContainerPort)] = true
+		}
+	}
+	return taken
+}
+
+// says reports whether c tells its JVM the option, as far as the pod shows, in
+// any way but by the named variable.
+func says(c *corev1.Container, option, but string) bool {
+	texts := slices.Concat(c.Command, c.Args)
+	for _, e := range c.Env {
+		if e.Name != but {
+			texts = append(texts, e.Value)
+		}
+	}
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, option) })
+}

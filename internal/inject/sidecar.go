@@ -1,0 +1,238 @@
+package inject
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// nobody is the uid and gid of a sidecar whose JVM's are not known: those of
+// the image.
+const nobody = 65532
+
+// The liveness probe is gentle: a sidecar that is slow is better than one that
+// begins anew, and a crash needs no probe.
+const (
+	livenessPeriod   = 30 // s
+	livenessTimeout  = 5  // s
+	livenessFailures = 5
+)
+
+// volumes are those to add to the pod.
+func (m *mutation) volumes() []corev1.Volume {
+	var volumes []corev1.Volume
+	for _, j := range m.jvms {
+		size := resource.MustParse(m.wishes.buffer.String())
+		memory := &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}
+		volumes = append(volumes, corev1.Volume{Name: j.logVolume(), VolumeSource: corev1.VolumeSource{EmptyDir: memory}})
+		if j.ownTmp && j.tmp != nil {
+			volumes = append(volumes, corev1.Volume{Name: j.tmp.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		}
+	}
+	annotations := []corev1.DownwardAPIVolumeFile{{Path: "annotations", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"}}}
+	return append(volumes,
+		corev1.Volume{Name: podInfoVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}}},
+		corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source()})
+}
+
+// sidecar is the container for one JVM's container.
+func (m *mutation) sidecar(j *jvm) corev1.Container {
+	always := corev1.ContainerRestartPolicyAlways
+	resources := m.resources()
+	c := corev1.Container{
+		Name:            j.sidecar(),
+		Image:           m.cfg.Image,
+		ImagePullPolicy: corev1.PullPolicy(m.cfg.ImagePullPolicy),
+		Args:            []string{"run"},
+		Env:             m.environment(j, resources.Limits),
+		Resources:       resources,
+		// The annotations' volume is mounted whole: a subPath never changes.
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: j.logVolume(), MountPath: logDir},
+			m.wishes.dest.mount(j.Name, len(m.jvms) > 1),
+			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
+		},
+		RestartPolicy:            &always,
+		SecurityContext:          securityContext(j),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if j.tmp != nil {
+		c.VolumeMounts = append(c.VolumeMounts, *j.tmp)
+	}
+	if j.public() {
+		c.Ports = []corev1.ContainerPort{{Name: "ullage-metrics" + strings.TrimPrefix(j.suffix, "-"), ContainerPort: int32(j.port)}}
+		c.LivenessProbe = &corev1.Probe{
+			ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(int32(j.port))}},
+			PeriodSeconds:  livenessPeriod,
+			TimeoutSeconds: livenessTimeout, FailureThreshold: livenessFailures,
+		}
+	}
+	return c
+}
+
+// securityContext is what the restricted Pod Security Standard asks for, and
+// the user of the JVM.
+func securityContext(j *jvm) *corev1.SecurityContext {
+	yes, no, own := true, false, int64(nobody)
+	s := &corev1.SecurityContext{
+		RunAsUser: j.uid, RunAsGroup: j.gid, RunAsNonRoot: &yes,
+		AllowPrivilegeEscalation: &no,
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		ReadOnlyRootFilesystem:   &yes,
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if j.SecurityContext != nil {
+		s.SELinuxOptions = j.SecurityContext.SELinuxOptions // else it would be kept from the JVM's files
+	}
+	switch {
+	case j.uid == nil:
+		s.RunAsUser = &own
+		if j.gid == nil {
+			s.RunAsGroup = &own
+		}
+	case *j.uid == 0:
+		s.RunAsNonRoot = &no
+	}
+	return s
+}
+
+// environment has the settings of the sidecar, where they are not the default.
+func (m *mutation) environment(j *jvm, limits corev1.ResourceList) []corev1.EnvVar {
+	var env []corev1.EnvVar
+	if m.wishes.dest.claim != "" {
+		env = append(env, fromField("POD_NAMESPACE", "metadata.namespace"), fromField("POD_NAME", "metadata.name"))
+	}
+	if memory, ok := limits[corev1.ResourceMemory]; ok && memory.Value() > 0 {
+		env = append(env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(memory.Value()/10*9, 10)})
+	}
+	more := map[string]string{
+		"source":      logDir,
+		"dest":        destDir,
+		"annotations": podInfoDir + "/annotations",
+		"attach":      string(j.attach),
+		"listen":      j.listen(),
+	}
+	if j.tmp != nil {
+		more["jvm-tmp"] = tmpDir
+	}
+	if j.port != 0 && j.listen() != admin.DefaultConfig().Listen {
+		host := j.host
+		if j.public() {
+			host = "127.0.0.1"
+		}
+		more["addr"] = net.JoinHostPort(host, strconv.Itoa(j.port)) // for ullage status
+	}
+	return append(env, m.wishes.environment(more)...)
+}
+
+func fromField(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+}
+
+// What a sidecar may take where the pod's other containers have such limits, and
+// the configuration does not.
+var (
+	cpuLimit    = resource.MustParse("250m")
+	memoryLimit = resource.MustParse("64Mi")
+)
+
+// resources are those of each sidecar of the pod. They keep what its own ones
+// have brought about: that a ResourceQuota for CPU limits admits it, that it is
+// of QoS class Guaranteed, that it may fill its limit of ephemeral storage. Where
+// the pod has resources as a whole, a container more must have none: the sum
+// of all requests may not be over the pod's.
+func (m *mutation) resources() corev1.ResourceRequirements {
+	if whole := m.pod.Spec.Resources; whole != nil && len(whole.Requests)+len(whole.Limits) > 0 {
+		return corev1.ResourceRequirements{}
+	}
+	r := corev1.ResourceRequirements{Requests: maps.Clone(m.cfg.Resources.Requests), Limits: maps.Clone(m.cfg.Resources.Limits)}
+	if r.Limits == nil {
+		r.Limits = corev1.ResourceList{}
+	}
+	if r.Requests == nil {
+		r.Requests = corev1.ResourceList{}
+	}
+	spec := &m.pod.Spec
+	guaranteed := isGuaranteed(spec)
+	lacks := func(name corev1.ResourceName) bool { limit := r.Limits[name]; return limit.Sign() == 0 }
+	if lacks(corev1.ResourceCPU) && (guaranteed || allLimited(spec, corev1.ResourceCPU)) {
+		r.Limits[corev1.ResourceCPU] = larger(cpuLimit, r.Requests[corev1.ResourceCPU])
+	}
+	if lacks(corev1.ResourceMemory) && guaranteed {
+		r.Limits[corev1.ResourceMemory] = larger(memoryLimit, r.Requests[corev1.ResourceMemory])
+	}
+	if queue := m.wishes.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue; queue > 0 && !lacks(corev1.ResourceMemory) {
+		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], queue)
+	}
+	if guaranteed {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			r.Requests[name] = r.Limits[name]
+		}
+	}
+	if m.wishes.dest.onNode() && lacks(corev1.ResourceEphemeralStorage) && anyLimited(spec, corev1.ResourceEphemeralStorage) {
+		m.limitStorage(&r)
+	}
+	return r
+}
+
+// limitStorage adds what the durable copy may take to what the pod may take:
+// the kubelet compares the sum of all containers' limits with what is in all
+// emptyDirs, and evicts a pod that is over it.
+func (m *mutation) limitStorage(r *corev1.ResourceRequirements) {
+	cfg := m.wishes.sidecar.Ship.Segment
+	const most = 1 << 50 // as good as no bound, and far from an overflow
+	if cfg.RetainBytes == 0 || cfg.RetainBytes > most {
+		return // whoever wants no bound gets none
+	}
+	r.Limits[corev1.ResourceEphemeralStorage] = plus(resource.Quantity{}, cfg.RetainBytes+2*cfg.SegmentBytes)
+	if _, ok := r.Requests[corev1.ResourceEphemeralStorage]; !ok {
+		r.Requests[corev1.ResourceEphemeralStorage] = resource.Quantity{} // else it would be the limit
+	}
+}
+
+func plus(q resource.Quantity, more settings.Size) resource.Quantity {
+	return resource.MustParse((settings.Size(q.Value()) + more).String())
+}
+
+func larger(a, b resource.Quantity) resource.Quantity {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
+}
+
+func anyLimited(spec *corev1.PodSpec, name corev1.ResourceName) bool {
+	return slices.ContainsFunc(spec.Containers, func(c corev1.Container) bool { return limited(c, name) })
+}
+
+func allLimited(spec *corev1.PodSpec, name corev1.ResourceName) bool {
+	return !slices.ContainsFunc(spec.Containers, func(c corev1.Container) bool { return !limited(c, name) })
+}
+
+func limited(c corev1.Container, name corev1.ResourceName) bool {
+	limit := c.Resources.Limits[name]
+	return limit.Sign() > 0
+}
+
+// isGuaranteed says whether the pod is of that QoS class: each container has
+// limits of CPU and memory, and requests as much, or does not say.
+func isGuaranteed(spec *corev1.PodSpec) bool {
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			if request, ok := c.Resources.Requests[name]; !limited(c, name) || ok && request.Cmp(c.Resources.Limits[name]) != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

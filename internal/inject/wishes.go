@@ -1,0 +1,236 @@
+package inject
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// Bounds.
+const (
+	minBuffer = settings.Mi // as of --budget
+	maxJVMs   = 8           // containers of a pod
+	maxValue  = 256         // bytes of what is set for a flag
+	maxText   = 400         // bytes of a warning or a problem, which may quote an annotation
+	maxDenied = 1000        // bytes of all problems together
+)
+
+// wishes are what a pod's annotations and the defaults ask for.
+type wishes struct {
+	containers []string // empty: not said
+	xlog       string
+	buffer     settings.Size
+	dest       destination
+	attach     attach.Mode // never Auto
+	listen     string      // empty: not said
+	sidecar    sidecar.Config
+
+	// set are the flags that were asked for, by name, without those that the
+	// fields above are for.
+	set map[string]string
+
+	warnings []string
+}
+
+// Names of annotations that say how to inject. Some are flags as well, of which
+// the value is the injector's to choose.
+const (
+	containerName = "container"
+	xlogName      = "xlog"
+	bufferName    = "buffer"
+	destName      = "dest"
+	attachName    = "attach"
+	listenName    = "listen"
+)
+
+// owned are flags that the injector alone sets.
+var owned = []string{"source", "annotations", "jvm-tmp"}
+
+// readWishes reads annotations, which have our prefix or are none of ours, and
+// the defaults, which come without it. Each problem is a sentence that names
+// the annotation and says how to write it. An empty value is the same as none.
+func readWishes(annotations, defaults map[string]string) (wishes, []string) {
+	w := wishes{sidecar: sidecar.DefaultConfig(), set: map[string]string{}}
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	w.sidecar.Flags(fs)
+
+	known := []string{"inject", "injected", containerName, xlogName, bufferName}
+	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	_, found := levels.ParseRequest(annotations, known)
+	var problems []string
+	for _, p := range found {
+		problems = append(problems, fmt.Sprintf("%s %q: %s", p.Key, p.Value, p.Text))
+	}
+	value := func(name string) string {
+		return cmp.Or(strings.TrimSpace(annotations[levels.Prefix+name]), strings.TrimSpace(defaults[name]))
+	}
+	problems = append(problems, w.readFlags(fs, value)...)
+	problems = append(problems, w.readOwn(value)...)
+	for i := range problems {
+		problems[i] = shorten(problems[i], maxText)
+	}
+	return w, problems
+}
+
+// readFlags has every annotation that is named as a flag checked by the code
+// that checks the flag.
+func (w *wishes) readFlags(fs *flag.FlagSet, value func(string) string) []string {
+	var args, problems []string
+	fs.VisitAll(func(f *flag.Flag) {
+		v := value(f.Name)
+		switch {
+		case v == "" || f.Name == destName: // dest names a volume here, not a directory
+		case slices.Contains(owned, f.Name):
+			problems = append(problems, fmt.Sprintf("%s%s: the injector chooses it: leave it out", levels.Prefix, f.Name))
+		case len(v) > maxValue:
+			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are taken", levels.Prefix, f.Name, v, len(v), maxValue))
+		default:
+			args = append(args, "--"+f.Name+"="+v)
+			w.set[f.Name] = v
+		}
+	})
+	for _, err := range append(settings.Parse(fs, args, func(string) (string, bool) { return "", false }), w.sidecar.Validate()...) {
+		problems = append(problems, asAnnotation(fs, err))
+	}
+	delete(w.set, attachName)
+	delete(w.set, listenName)
+	return problems
+}
+
+var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)
+
+// asAnnotation makes an error about flags one about annotations.
+func asAnnotation(fs *flag.FlagSet, err error) string {
+	return flagName.ReplaceAllStringFunc(err.Error(), func(text string) string {
+		if name := text[2:]; fs.Lookup(name) != nil {
+			return levels.Prefix + name
+		}
+		return text
+	})
+}
+
+// readOwn reads the annotations that are no flags, and those that mean more
+// than their flag.
+func (w *wishes) readOwn(value func(string) string) []string {
+	var problems []string
+	check := func(name string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s%s %.80q: %s", levels.Prefix, name, value(name), err))
+		}
+	}
+	var err error
+	w.containers, err = parseContainers(value(containerName))
+	check(containerName, err)
+
+	var warnings []string
+	w.xlog, warnings, err = parseXlog(cmp.Or(value(xlogName), defaultXlog))
+	check(xlogName, err)
+	for _, text := range warnings {
+		w.warnings = append(w.warnings, levels.Prefix+xlogName+": "+text)
+	}
+
+	w.buffer, err = settings.ParseSize(cmp.Or(value(bufferName), "64Mi"))
+	if err != nil || w.buffer < minBuffer {
+		err = fmt.Errorf("it is no size of at least %s: write it like 64Mi", minBuffer)
+	}
+	check(bufferName, err)
+	if budget := w.sidecar.Ship.Budget; err == nil && budget > w.buffer {
+		check("budget", fmt.Errorf("it is over the size of the tmpfs, %s%s, which is %s", levels.Prefix, bufferName, w.buffer))
+	}
+
+	w.dest, err = parseDestination(cmp.Or(value(destName), "emptyDir"))
+	check(destName, err)
+
+	// What matters to a JVM is how it can be reached, and auto is the default of
+	// the flag: shared-tmp then needs nothing of the pod.
+	if w.attach = w.sidecar.Levels.Attach.Mode; w.attach == attach.Auto {
+		w.attach = attach.SharedTmp
+	}
+	if match := w.sidecar.Ship.Tail.Match; !matches(match, "gc-1.log") || !matches(match, "gc-1.log.0") {
+		check("match", errors.New("it leaves out the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
+	}
+	w.listen = value(listenName)
+	if _, digits, err := net.SplitHostPort(w.listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
+		check(listenName, errors.New("nobody could find it: write it like :9919, 127.0.0.1:9919 or off"))
+	}
+	return problems
+}
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil // which is a problem already
+}
+
+// parseContainers reads a list of names with commas between them. An empty text
+// is an empty list.
+func parseContainers(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	names := strings.Split(text, ",")
+	if len(names) > maxJVMs {
+		return nil, fmt.Errorf("it names %d containers, at most %d are taken", len(names), maxJVMs)
+	}
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+		if names[i] == "" {
+			return nil, errors.New("a name is empty: write it like app,worker")
+		}
+		if slices.Contains(names[:i], names[i]) {
+			return nil, fmt.Errorf("it has %.80q twice: write it once", names[i])
+		}
+	}
+	return names, nil
+}
+
+// address splits what to listen at, which is valid.
+func (w wishes) address() (host string, port int) {
+	host, digits, err := net.SplitHostPort(cmp.Or(w.listen, w.sidecar.Admin.Listen))
+	if err != nil {
+		return "", 0 // it was a problem
+	}
+	port, _ = strconv.Atoi(digits)
+	return host, port
+}
+
+// environment returns the settings of the sidecar as variables, sorted.
+func (w wishes) environment(more map[string]string) []corev1.EnvVar {
+	all := maps.Clone(w.set)
+	maps.Copy(all, more)
+	var env []corev1.EnvVar
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		// The kubelet expands $(NAME), and reads $$ as $.
+		env = append(env, corev1.EnvVar{Name: settings.EnvName(name), Value: strings.ReplaceAll(all[name], "$", "$$")})
+	}
+	return env
+}
+
+// shorten makes a text fit for one line of an answer, of some limit in bytes.
+func shorten(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return text
+}

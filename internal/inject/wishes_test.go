@@ -1,0 +1,149 @@
+package inject
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/levels"
+)
+
+// podWith returns a pod with one container and these annotations, of names
+// without their prefix.
+func podWith(t *testing.T, annotations map[string]string) []byte {
+	t.Helper()
+	all := map[string]string{}
+	for name, value := range annotations {
+		all[levels.Prefix+name] = value
+	}
+	text, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"name": "app", "annotations": all},
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": "app", "image": "app:v1"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestBadAnnotation has a row for each way in which an annotation can be wrong:
+// the warning names it and says how to write it, and the pod is left alone.
+func TestBadAnnotation(t *testing.T) {
+	long := strings.Repeat("x", 200<<10)
+	for _, c := range []struct{ name, value, want string }{
+		{"attach", "yes", "take auto, shared-tmp, process-namespace or off"},
+		{"budget", "512Ki", "at least 1Mi"},
+		{"budget", "65Mi", "over the size of the tmpfs"},
+		{"buffer", "64MB", "write it like 64Mi"},
+		{"buffer", "512Ki", "at least 1Mi"},
+		{"buffer", "-1", "write it like 64Mi"},
+		{"compress", "brotli", "take zstd, gzip or none"},
+		{"container", "web", "no such container"},
+		{"container", "app,,", "write it like app,worker"},
+		{"container", "app, app", "write it once"},
+		{"container", "a,b,c,d,e,f,g,h,i", "at most 8"},
+		{"dest", "/data", "write it like pvc:CLAIM"},
+		{"dest", "pvc:", "write it like pvc:CLAIM"},
+		{"dest", "pvc:../other", "write it like pvc:CLAIM"},
+		{"dest", "pvc:a/b", "write it like pvc:CLAIM"},
+		{"dest", "ephemeral:", "write it like pvc:CLAIM"},
+		{"dest", "ephemeral:0", "write it like pvc:CLAIM"},
+		{"dest", "ephemeral:10Gi:", "write it like pvc:CLAIM"},
+		{"dest", "ephemeral:10Gi:Fast Disk", "write it like pvc:CLAIM"},
+		{"dest", "emptyDir:10Gi", "write it like pvc:CLAIM"},
+		{"drain-timeout", "0s", "not positive"},
+		{"listen", "9919", "write it like :9919"},
+		{"listen", ":0", "write it like :9919"},
+		{"listen", ":65536", "write it like :9919"},
+		{"log-format", "xml", "neither text nor json"},
+		{"log-level", "loud", "debug, info, warn, error"},
+		{"match", "app-*", "leaves out the JVM's files"},
+		{"match", "[", "write it like *.log*"},
+		{"queue", "2Gi", "256Ki to 1Gi"},
+		{"reclaim", "maybe", "take auto, punch, unlink or none"},
+		{"retain-bytes", "1Mi", "at least one segment"},
+		{"segment-age", "-1h", "must not be negative"},
+		{"sync-interval", "1 second", "write it like 500ms, 10s or 24h"},
+		{"source", "/logs", "leave it out"},
+		{"annotations", "/etc/passwd", "leave it out"},
+		{"jvm-tmp", "/", "leave it out"},
+		{"log", "gc*=off", "level off is not taken"},
+		{"log-for", "25h", "from 1s to 24h"},
+		{"trigger", "boredom", "boredom"},
+		{"xlog", "gcc=info", "no log tag"},
+		{"xlog", "gc=loud", "not a level"},
+		{"xlog", "gc=off", "selects nothing"},
+		{"xlog", "gc=info=off,gc=info", "not a level"},
+		{"xlog", "gc:file=/etc/passwd", "not a tag"},
+		{"xlog", "gc=info -XX:OnError=x", "not a level"},
+		{"xlog", "gc=info,\n-Xmx1k", "control character"},
+		{"xlog", `"gc"`, "without"},
+		{"xlog", "gc,,gc", "an item is empty"},
+		{"segment-byte", "32Mi", `did you mean "ullage.dev/segment-bytes"?`},
+		{"sync-interval", long, "at most 256 are taken"},
+		{"container", long, "no such container"},
+		{"buffer", long, "write it like 64Mi"},
+		{"dest", long, "write it like pvc:CLAIM"},
+		{"log", long, "at most 512 are taken"},
+		{"xlog", long, "at most 512 are taken"},
+		{"match", "\x1b[2J", "write it like *.log*"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podWith(t, map[string]string{c.name: c.value})
+			cfg := testConfig()
+			res := mutate(t, pod, cfg)
+			checkInvariants(t, pod, res, cfg)
+			text := strings.Join(res.Warnings, "\n")
+			if res.Injected || res.Denied != "" || len(res.Warnings) == 0 {
+				t.Fatalf("%+v", res)
+			}
+			if !strings.Contains(text, levels.Prefix+c.name) || !strings.Contains(text, c.want) {
+				t.Errorf("no %q about %s in:\n%s", c.want, c.name, text)
+			}
+
+			cfg.OnError = Deny
+			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, levels.Prefix+c.name) {
+				t.Errorf("with deny: %+v", res)
+			}
+		})
+	}
+}
+
+// TestXlogIsWhatHotSpotTakes has the selections that are taken, and what a JVM
+// is told.
+func TestXlogIsWhatHotSpotTakes(t *testing.T) {
+	for _, c := range []struct{ text, want, warning string }{
+		{"gc", "gc=info", ""},
+		{"gc*=debug,safepoint", "gc*=debug,safepoint=info", ""},
+		{" GC+Heap*=Trace , all=warning", "gc+heap*=trace,all=warning", ""},
+		{"gc*,gc+phases=off", "gc*=info,gc+phases=off", ""},
+		{"all=off,gc=info", "all=off,gc=info", ""},
+		{"gc,native=debug", "gc=info,native=debug", "JDK 17 has no"},
+		{"gc,workgang=debug", "gc=info,workgang=debug", "JDK 25 has no"},
+	} {
+		got, warnings, err := parseXlog(c.text)
+		if err != nil || got != c.want || !strings.Contains(strings.Join(warnings, ""), c.warning) || (c.warning == "") != (len(warnings) == 0) {
+			t.Errorf("%q: %q, %q, %v; want %q, %q", c.text, got, warnings, err, c.want, c.warning)
+		}
+	}
+}
+
+// TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
+func TestDollarIsNotExpanded(t *testing.T) {
+	w, problems := readWishes(map[string]string{levels.Prefix + "match": "*$(HOME)"}, nil)
+	if len(problems) != 1 { // since it does not match
+		t.Fatal(problems)
+	}
+	if env := w.environment(nil); len(env) != 1 || env[0].Name != "ULLAGE_MATCH" || env[0].Value != "*$$(HOME)" {
+		t.Errorf("%+v", env)
+	}
+}
+
+func TestDestinationsRoundTrip(t *testing.T) {
+	for _, text := range []string{"emptyDir", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
+		d, err := parseDestination(text)
+		if err != nil || d.String() != text {
+			t.Errorf("%q: %q, %v", text, d, err)
+		}
+	}
+}

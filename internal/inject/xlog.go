@@ -1,0 +1,75 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+// defaultXlog is what a JVM logs if nothing else is asked for.
+const defaultXlog = "gc*=info,safepoint=info"
+
+// decorators are those of the injected output. Every JDK from 17 on takes them,
+// and they are what the sidecar and `ullage cat` read times and levels from.
+const decorators = "time,uptime,level,tags"
+
+// parseXlog reads the selection that a JVM begins with. It is held to the rules
+// of one that a running JVM is told, with two differences. Level off is taken,
+// since nothing is closed or deleted by it at a start; and tags must exist, since
+// a JVM exits at once if one does not.
+func parseXlog(text string) (selection string, warnings []string, err error) {
+	given := strings.Split(strings.ToLower(text), ",")
+	off := make([]bool, len(given))
+	for i := range given {
+		given[i] = strings.Trim(given[i], " ")
+		if tags, ok := strings.CutSuffix(given[i], "=off"); ok && !strings.Contains(tags, "=") {
+			given[i], off[i] = tags, true
+		}
+	}
+	if !slices.Contains(off, false) {
+		return "", nil, errors.New("it selects nothing: write it like gc*=info,safepoint=info")
+	}
+	s, err := attach.ParseSelection(strings.Join(given, ","))
+	if err != nil {
+		return "", nil, err
+	}
+	items := strings.Split(s.String(), ",")
+	for i, item := range items {
+		tags, _, _ := strings.Cut(item, "=")
+		if off[i] {
+			items[i] = tags + "=off"
+		}
+		for tag := range strings.SplitSeq(strings.TrimSuffix(tags, "*"), "+") {
+			if tag == "all" {
+				continue
+			}
+			warning, err := checkTag(tag)
+			if err != nil {
+				return "", nil, err
+			}
+			if warning != "" {
+				warnings = append(warnings, warning)
+			}
+		}
+	}
+	return strings.Join(items, ","), warnings, nil
+}
+
+// javaOptions are the options that a JVM is given. RotateAt, in bytes, is for a
+// sidecar that can't give back the memory of a file that is written: the JVM
+// then has six files of that size, and overwrites the oldest. Zero: the file
+// grows for ever, and what is durable of it is given back.
+func javaOptions(xlog string, rotateAt int64, attachable bool) string {
+	size := "0"
+	if rotateAt > 0 {
+		size = fmt.Sprintf("%dK", rotateAt>>10)
+	}
+	options := "-Xlog:" + xlog + ":file=" + logDir + "/gc-%p.log:" + decorators + ":filecount=5,filesize=" + size
+	if attachable {
+		options += " -XX:+StartAttachListener"
+	}
+	return options
+}

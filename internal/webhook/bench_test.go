@@ -1,0 +1,107 @@
+package webhook
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// BenchmarkReview is one review of a usual size, decided about by a function
+// that reads the pod and answers with a patch of 4 KiB.
+func BenchmarkReview(b *testing.B) {
+	h, _, _ := testHandler(false)
+	h.mutate = mutateBench
+	text := benchBody()
+	b.ReportAllocs()
+	for b.Loop() {
+		if w := post(h, text); w.Code != 200 {
+			b.Fatal(w.Code)
+		}
+	}
+}
+
+// BenchmarkServer sends 100 reviews a second over TLS, at set times whether or
+// not earlier ones were answered, and prints what they took and how much memory
+// the process holds, with the clients that are in it. -benchtime 1000x is
+// ten seconds.
+func BenchmarkServer(b *testing.B) {
+	dir := b.TempDir()
+	cfg := DefaultConfig()
+	cfg.Listen, cfg.ShutdownDelay, cfg.TLSCert, cfg.TLSKey = "127.0.0.1:0", 0, dir+"/tls.crt", dir+"/tls.key"
+	url := "https://" + startWithFiles(b, cfg, mutateBench).Addr().String() + "/mutate?timeout=5s"
+	text := benchBody()
+	took := make([]time.Duration, b.N)
+	var work sync.WaitGroup
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 25}}
+	defer client.CloseIdleConnections()
+	first := time.Now()
+	b.ResetTimer()
+	for i := range took {
+		due := first.Add(time.Duration(i) * 10 * time.Millisecond)
+		time.Sleep(time.Until(due))
+		work.Go(func() {
+			resp, err := client.Post(url, "application/json", strings.NewReader(text))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			var a answer
+			if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || len(a.Response.Patch) == 0 {
+				b.Errorf("%v %+v", err, a)
+			}
+			resp.Body.Close()
+			took[i] = time.Since(due)
+		})
+	}
+	work.Wait()
+	b.StopTimer()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
+	b.ReportMetric(residentMiB(b), "resident-MiB")
+}
+
+// benchBody is a review of 10 KiB.
+func benchBody() string {
+	var fields []string
+	for i := range 120 {
+		fields = append(fields, fmt.Sprintf(`{"name":"VARIABLE_%d","value":"some value that a container is given, number %d"}`, i, i))
+	}
+	return body("web", `"new":{"field":1}`, `"containers":[{"name":"app","env":[`+strings.Join(fields, ",")+`]}]`)
+}
+
+func mutateBench(pod []byte, _ string) ([]byte, []string, string, error) {
+	var v map[string]any
+	if err := json.Unmarshal(pod, &v); err != nil {
+		return nil, nil, "", err
+	}
+	ops := []patchOp{}
+	for range 16 {
+		ops = append(ops, patchOp{"add", "/spec/initContainers/-", strings.Repeat("x", 200)})
+	}
+	patch, err := json.Marshal(ops)
+	return patch, []string{"a warning"}, "", err
+}
+
+// residentMiB is what the process holds in memory.
+func residentMiB(b *testing.B) float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Skip("no /proc")
+	}
+	_, rest, _ := bytes.Cut(text, []byte("VmRSS:"))
+	var kib float64
+	if _, err := fmt.Sscan(string(rest), &kib); err != nil {
+		b.Fatal(err)
+	}
+	return kib / 1024
+}

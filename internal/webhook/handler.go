@@ -1,0 +1,260 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// Mutate decides about one pod, as JSON in the form that the API server sent,
+// that is about to be created in the namespace. It returns a JSON patch (RFC
+// 6902), which may be empty, and warnings for the person who creates the pod.
+// If denied is not empty the pod must not start, for that reason. An error
+// means that the pod could not be decided about.
+//
+// It must be pure and safe for concurrent use. It may panic.
+type Mutate func(pod []byte, namespace string) (patch []byte, warnings []string, denied string, err error)
+
+// Bounds on what is under way. A review is a pod and a little more: some 10 KiB.
+const (
+	// maxBody is as much as an API server takes as a request itself.
+	maxBody = 3 << 20
+	// maxDrained is how much of a larger body is read and thrown away, so that
+	// its sender gets to the answer.
+	maxDrained = 16 << 20
+	// A large review is one of more than smallBody bytes. Only maxLarge of them
+	// are in memory at a time.
+	smallBody = 64 << 10
+	maxLarge  = 2
+	// maxDecisions is how many pods are decided about at a time.
+	maxDecisions = 8
+	// maxStack is as much of a stack trace as is logged.
+	maxStack = 4 << 10
+)
+
+// How long a review may wait for others: less than the API server waits for
+// the answer, so that it gets one. It says how long that is in ?timeout=5s.
+const (
+	defaultPatience = 4 * time.Second
+	maxPatience     = 10 * time.Second
+)
+
+// Errors of a review that was not decided about.
+var (
+	errTooLarge = fmt.Errorf("the review is larger than %d MiB", maxBody>>20)
+	errBusy     = errors.New("the injector is busy with other pods")
+)
+
+// handler answers reviews.
+type handler struct {
+	mutate  Mutate
+	deny    bool // on errors
+	log     *slog.Logger
+	quiet   *quiet // for what strangers can cause
+	metrics metrics
+
+	slots chan struct{} // a token each decision under way
+	large chan struct{} // a token each large review in memory
+
+	// leaving says that connections are to end with their next answer.
+	leaving atomic.Bool
+}
+
+func newHandler(cfg Config, mutate Mutate, m metrics, log *slog.Logger) *handler {
+	return &handler{
+		mutate: mutate, deny: cfg.DenyOnError, log: log, quiet: newQuiet(log), metrics: m,
+		slots: make(chan struct{}, maxDecisions), large: make(chan struct{}, maxLarge),
+	}
+}
+
+// reply is what goes back: an answer, or for an API server that can't be given
+// one, a text.
+type reply struct {
+	result string // the label of the metric
+	code   int    // of HTTP
+	answer *answer
+	text   string
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	if h.leaving.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
+	defer cancel()
+	rep := h.take(ctx, r)
+	h.metrics.observe(rep.result, time.Since(began))
+	send(w, rep)
+}
+
+// take reads a review and returns what to reply.
+func (h *handler) take(ctx context.Context, r *http.Request) reply {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return reply{result: failed, code: http.StatusUnsupportedMediaType, text: "send the review as application/json"}
+	}
+	// A body of unknown length counts as large; of one that is too large, only
+	// the head is read.
+	if n := r.ContentLength; n < 0 || n > smallBody && n <= maxBody {
+		if !enter(ctx, h.large) {
+			return reply{result: failed, code: http.StatusServiceUnavailable, text: errBusy.Error()}
+		}
+		defer leave(h.large)
+	}
+	body, err := read(r)
+	if err != nil {
+		return h.fail(body, err)
+	}
+	if !enter(ctx, h.slots) {
+		return h.fail(body, errBusy)
+	}
+	defer leave(h.slots)
+	rep, err := h.decide(body)
+	if err != nil {
+		return h.fail(body, err)
+	}
+	return rep
+}
+
+// read returns the body, or its beginning and why there is no more of it.
+func read(r *http.Request) ([]byte, error) {
+	limit, size := int64(maxBody), max(r.ContentLength, 0)
+	if size > maxBody {
+		limit, size = headBytes, headBytes
+	}
+	body := make([]byte, 0, size+1) // one more, so that the end is seen without growing
+	for int64(len(body)) <= limit {
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := r.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return body, fmt.Errorf("receive the review: %w", err)
+		}
+	}
+	// If this fails, the sender may miss the answer; it has done its worst.
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+	return body, errTooLarge
+}
+
+// decide answers a review. An error, which may be a panic of Mutate, means that
+// it could not.
+func (h *handler) decide(body []byte) (rep reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.metrics.panics.Inc()
+			stack := debug.Stack()
+			h.log.Error("decide about a pod: this is a bug, please report it", "panic", oneLine(fmt.Sprint(p), maxText), "stack", string(stack[:min(len(stack), maxStack)]))
+			rep, err = reply{}, errors.New("the injector has a bug; its log has more")
+		}
+	}()
+	req, err := decode(body)
+	if err != nil {
+		return reply{}, err
+	}
+	res := response{UID: req.UID, Allowed: true}
+	if !req.createsPod() {
+		return answered(skipped, res), nil
+	}
+	if len(req.Object) == 0 || req.Object[0] != '{' {
+		return reply{}, errors.New("the review has no pod in it")
+	}
+	patch, warnings, refusal, err := h.mutate(req.Object, req.Namespace)
+	if err != nil {
+		return reply{}, fmt.Errorf("inject the pod: %w", err)
+	}
+	res.Warnings = bounded(warnings)
+	log := h.log.With("namespace", oneLine(req.Namespace, maxName), "pod", req.podName(), "dry_run", req.DryRun, "warnings", len(warnings))
+	if refusal != "" {
+		res.Allowed, res.Status = false, &status{Code: http.StatusForbidden, Message: oneLine(refusal, maxText)}
+		log.Info("denied", "reason", res.Status.Message)
+		return answered(denied, res), nil
+	}
+	if len(patch) > 0 {
+		n, err := usablePatch(patch)
+		if err != nil {
+			return reply{}, err
+		}
+		if n > 0 {
+			res.Patch, res.PatchType = patch, jsonPatch
+			log.Info("injected", "operations", n)
+			return answered(injected, res), nil
+		}
+	}
+	log.Debug("left as it is")
+	return answered(unchanged, res), nil
+}
+
+// fail replies to a review that was not decided about. body is as much of it as
+// there is.
+func (h *handler) fail(body []byte, err error) reply {
+	why := oneLine(err.Error(), maxText)
+	h.quiet.warn("answer a review", "err", why)
+	known := readHead(body)
+	if !known.answerable() {
+		code := http.StatusBadRequest
+		if errors.Is(err, errTooLarge) {
+			code = http.StatusRequestEntityTooLarge
+		}
+		return reply{result: failed, code: code, text: why}
+	}
+	res := response{UID: known.uid, Allowed: !h.deny}
+	if h.deny {
+		res.Status = &status{Code: http.StatusInternalServerError, Message: "the pod could not be given a log sidecar: " + why}
+	} else {
+		res.Warnings = []string{"ullage: the pod starts without a log sidecar: " + why}
+	}
+	rep := answered(failed, res)
+	rep.answer.APIVersion = known.apiVersion
+	return rep
+}
+
+func answered(result string, res response) reply {
+	return reply{result: result, code: http.StatusOK, answer: &answer{APIVersion: reviewVersion, Kind: reviewKind, Response: res}}
+}
+
+// send writes the reply. An error in writing is the API server's: it has gone.
+func send(w http.ResponseWriter, rep reply) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if rep.answer == nil {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(rep.code)
+		_, _ = io.WriteString(w, rep.text+"\n")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(rep.answer)
+}
+
+// patience is how long the review may wait for others.
+func patience(r *http.Request) time.Duration {
+	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || d <= 0 {
+		return defaultPatience
+	}
+	return min(d/5*4, maxPatience)
+}
+
+// enter takes a token, or returns false once ctx ends.
+func enter(ctx context.Context, tokens chan struct{}) bool {
+	select {
+	case tokens <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func leave(tokens chan struct{}) { <-tokens }

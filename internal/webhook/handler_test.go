@@ -1,0 +1,208 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+const testPatch = `[{"op":"add","path":"/spec/x","value":1}]`
+
+// mutateTest does what the pod's name says.
+func mutateTest(pod []byte, namespace string) ([]byte, []string, string, error) {
+	var p struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal(pod, &p)
+	switch p.Metadata.Name {
+	case "unchanged":
+		return nil, nil, "", nil
+	case "no-operations":
+		return []byte("[]"), []string{"bad annotation"}, "", nil
+	case "denied":
+		return nil, []string{"w"}, "annotation ullage.dev/buffer is bad", nil
+	case "error":
+		return []byte(testPatch), nil, "", errors.New("cannot\ndecide")
+	case "panic":
+		panic("bug\nin mutate")
+	case "bad-patch":
+		return []byte(`{"op":"add"}`), nil, "", nil
+	case "verbose":
+		return []byte(testPatch), append(make([]string, 100), strings.Repeat("ü\n", 5000)), "", nil
+	}
+	return []byte(testPatch), []string{"dest is emptyDir in " + namespace}, "", nil
+}
+
+func testHandler(deny bool) (*handler, *journal, *prometheus.Registry) {
+	log, reg := &journal{}, prometheus.NewRegistry()
+	return newHandler(Config{DenyOnError: deny}, mutateTest, newMetrics(reg), log.logger()), log, reg
+}
+
+// body returns a review of a pod's creation. Pairs of strings are replaced in it.
+func body(pod string, replace ...string) string {
+	text := fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"group":"","version":"v1","kind":"Pod"},`+
+		`"resource":{"group":"","version":"v1","resource":"pods"},"name":"x","namespace":"shop","operation":"CREATE","userInfo":{"username":"u"},`+
+		`"object":{"metadata":{"name":%q},"spec":{"new":{"field":1}}},"oldObject":null,"dryRun":false,"options":null}}`, pod)
+	return strings.NewReplacer(replace...).Replace(text)
+}
+
+func post(h http.Handler, text string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", "/mutate?timeout=5s", strings.NewReader(text))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// parsed returns the answer as an API server reads it.
+func parsed(t *testing.T, w *httptest.ResponseRecorder) answer {
+	t.Helper()
+	var a answer
+	d := json.NewDecoder(w.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil {
+		t.Fatalf("%d %v", w.Code, err)
+	}
+	if a.Kind != "AdmissionReview" || a.Response.UID == "" || (len(a.Response.Patch) > 0) != (a.Response.PatchType == "JSONPatch") {
+		t.Fatalf("not a valid answer: %+v", a)
+	}
+	return a
+}
+
+func TestWhatBecomesOfAReview(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		result     string
+		allowed    bool
+		patched    bool
+		says       string // in a warning, or in the message of a denial
+	}{
+		{"a pod", body("web"), injected, true, true, "dest is emptyDir in shop"},
+		{"a dry run", body("web", `"dryRun":false`, `"dryRun":true`), injected, true, true, "emptyDir"},
+		{"a pod that stays as it is", body("unchanged"), unchanged, true, false, ""},
+		{"a patch without operations", body("no-operations"), unchanged, true, false, "bad annotation"},
+		{"a pod that must not start", body("denied"), denied, false, false, "ullage.dev/buffer is bad"},
+		{"an error", body("error"), failed, true, false, "without a log sidecar: inject the pod: cannot decide"},
+		{"a panic", body("panic"), failed, true, false, "the injector has a bug"},
+		{"a patch that an API server cannot read", body("bad-patch"), failed, true, false, "no list of operations"},
+		{"an update", body("web", "CREATE", "UPDATE"), skipped, true, false, ""},
+		{"a deletion", body("web", "CREATE", "DELETE"), skipped, true, false, ""},
+		{"a binding", body("web", `"name":"x"`, `"subResource":"binding"`), skipped, true, false, ""},
+		{"another resource", body("web", `"resource":"pods"`, `"resource":"secrets"`), skipped, true, false, ""},
+		{"a resource of another group", body("web", `"resource":{"group":""`, `"resource":{"group":"example.com"`), skipped, true, false, ""},
+		{"another kind of object", body("web", `"kind":"Pod"`, `"kind":"PodTemplate"`), skipped, true, false, ""},
+		{"no object", body("web", `"object":{"metadata":{"name":"web"},"spec":{"new":{"field":1}}}`, `"object":null`), failed, true, false, "no pod in it"},
+		{"an object that is a list", body("web", `"object":{"metadata":{"name":"web"},"spec":{"new":{"field":1}}}`, `"object":[]`), failed, true, false, "no pod in it"},
+		{"an object that is a text", body("web", `"object":{"metadata":{"name":"web"},"spec":{"new":{"field":1}}}`, `"object":"x"`), failed, true, false, "no pod in it"},
+		{"truncated", body("web")[:300], failed, true, false, "read the admission review"},
+		{"truncated behind the uid", body("web")[:100], failed, true, false, "read the admission review"},
+		{"garbage behind it", body("web") + "x", failed, true, false, "read the admission review"},
+		{"another version", body("web", "admission.k8s.io/v1", "admission.k8s.io/v1beta1"), failed, true, false, "admissionReviewVersions must be [v1]"},
+		{"a wrong type", body("web", `"operation":"CREATE"`, `"operation":7`), failed, true, false, "read the admission review"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, _, _ := testHandler(false)
+			w := post(h, c.text)
+			if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
+				t.Fatalf("%d %s %s", w.Code, w.Header().Get("Content-Type"), w.Body)
+			}
+			a := parsed(t, w)
+			says := strings.Join(a.Response.Warnings, "\n")
+			if s := a.Response.Status; s != nil {
+				says = s.Message
+			}
+			if a.Response.UID != "u-1" || a.Response.Allowed != c.allowed || (len(a.Response.Patch) > 0) != c.patched || !strings.Contains(says, c.says) || c.says == "" && says != "" {
+				t.Errorf("%+v, status %+v", a.Response, a.Response.Status)
+			}
+			if n := testutil.ToFloat64(h.metrics.reviews.WithLabelValues(c.result)); n != 1 {
+				t.Errorf("%v reviews counted as %s", n, c.result)
+			}
+		})
+	}
+}
+
+func TestErrorsDenyWhereThatIsAskedFor(t *testing.T) {
+	h, _, _ := testHandler(true)
+	for _, text := range []string{body("error"), body("panic"), body("web")[:200], body("bad-patch"), body("web", "io/v1", "io/v1beta1")} {
+		a := parsed(t, post(h, text))
+		if a.Response.Allowed || a.Response.Status == nil || a.Response.Status.Code != 500 || !strings.Contains(a.Response.Status.Message, "log sidecar: ") {
+			t.Errorf("%+v, status %+v", a.Response, a.Response.Status)
+		}
+	}
+	if a := parsed(t, post(h, body("unchanged"))); !a.Response.Allowed {
+		t.Error("a pod without errors is denied")
+	}
+	if a := parsed(t, post(h, body("web", "CREATE", "UPDATE"))); !a.Response.Allowed {
+		t.Error("what is not ours is denied")
+	}
+}
+
+func TestAnAnswerHasTheVersionOfItsReview(t *testing.T) {
+	h, _, _ := testHandler(false)
+	if a := parsed(t, post(h, body("web", "io/v1", "io/v1beta1"))); a.APIVersion != "admission.k8s.io/v1beta1" {
+		t.Errorf("%q", a.APIVersion)
+	}
+	if a := parsed(t, post(h, body("web"))); a.APIVersion != "admission.k8s.io/v1" {
+		t.Errorf("%q", a.APIVersion)
+	}
+}
+
+func TestWhatHasNoUidGetsAText(t *testing.T) {
+	h, _, _ := testHandler(false)
+	for _, c := range []struct {
+		name, text string
+		code       int
+		says       string
+	}{
+		{"nothing", "", 400, "unexpected end"},
+		{"no JSON", "<html>", 400, "invalid character"},
+		{"null", "null", 400, "expected"},
+		{"a list", "[]", 400, "cannot unmarshal"},
+		{"another kind", body("web", `"kind":"AdmissionReview"`, `"kind":"ConversionReview"`), 400, `"ConversionReview"`},
+		{"another group", body("web", "admission.k8s.io", "apiextensions.k8s.io"), 400, `"apiextensions.k8s.io/v1"`},
+		{"no kind", body("web", `"kind":"AdmissionReview",`, ``), 400, "expected"},
+		{"no uid", body("web", `"uid":"u-1",`, ``), 400, "no request with a uid"},
+		{"a uid that is a number", body("web", `"u-1"`, `7`), 400, "cannot unmarshal"},
+		{"no request", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, 400, "no request with a uid"},
+		{"truncated before the uid", body("web")[:70], 400, "unexpected end"},
+		{"deeply nested", strings.Repeat(`{"request":`, 20000), 400, "exceeded max depth"},
+		{"too large, without a uid", strings.Repeat(" ", maxBody+1), 413, "larger than 3 MiB"},
+	} {
+		if w := post(h, c.text); w.Code != c.code || !strings.Contains(w.Body.String(), c.says) || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+			t.Errorf("%s: %d %q %q", c.name, w.Code, w.Header().Get("Content-Type"), w.Body)
+		}
+	}
+	r := httptest.NewRequest("POST", "/mutate", strings.NewReader(body("web")))
+	for _, kind := range []string{"", "text/plain", "application/json; =", "application/vnd.kubernetes.protobuf"} {
+		r.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != 415 {
+			t.Errorf("content type %q: %d", kind, w.Code)
+		}
+	}
+}
+
+func TestAPanicLeavesNothingBehind(t *testing.T) {
+	h, log, _ := testHandler(false)
+	for range maxDecisions + 1 {
+		post(h, body("panic"))
+	}
+	if a := parsed(t, post(h, body("web"))); len(a.Response.Patch) == 0 {
+		t.Errorf("%+v", a.Response)
+	}
+	if n := testutil.ToFloat64(h.metrics.panics); n != maxDecisions+1 {
+		t.Errorf("%v panics counted", n)
+	}
+	if !strings.Contains(log.String(), "panic=\"bug in mutate\"") || !strings.Contains(log.String(), "mutateTest") {
+		t.Errorf("the log does not say where the panic was: %s", log)
+	}
+}

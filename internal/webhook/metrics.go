@@ -1,0 +1,57 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What became of a review.
+const (
+	injected  = "injected"
+	unchanged = "unchanged" // a pod that is to stay as it is
+	skipped   = "skipped"   // not a pod's creation
+	denied    = "denied"
+	failed    = "error"
+)
+
+type metrics struct {
+	reviews   *prometheus.CounterVec
+	duration  prometheus.Histogram
+	panics    prometheus.Counter
+	expiry    prometheus.Gauge
+	renewals  prometheus.Counter
+	apiErrors *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	m := metrics{
+		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_injector_reviews_total", Help: "Admission reviews by what became of them: injected, unchanged, skipped (not a pod's creation), denied, error."}, []string{"result"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "ullage_injector_review_duration_seconds", Help: "Time from a review's header to its answer.",
+			Buckets: []float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ullage_injector_panics_total", Help: "Reviews that ran into a bug; they are among the errors."}),
+		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_injector_certificate_expiry_timestamp_seconds", Help: "When the serving certificate expires, Unix time; 0 while there is none."}),
+		renewals: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ullage_injector_certificate_renewals_total", Help: "Serving certificates that took the place of an earlier one."}),
+		apiErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_injector_api_errors_total", Help: "Failed requests to the Kubernetes API by operation. A write that another replica got ahead of has not failed."}, []string{"operation"}),
+	}
+	// A counter that is there from the beginning shows its first step.
+	for _, result := range []string{injected, unchanged, skipped, denied, failed} {
+		m.reviews.WithLabelValues(result)
+	}
+	for _, op := range operations {
+		m.apiErrors.WithLabelValues(op)
+	}
+	reg.MustRegister(m.reviews, m.duration, m.panics, m.expiry, m.renewals, m.apiErrors)
+	return m
+}
+
+func (m metrics) observe(result string, took time.Duration) {
+	m.reviews.WithLabelValues(result).Inc()
+	m.duration.Observe(took.Seconds())
+}

@@ -1,0 +1,43 @@
+package webhook
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// quietInterval is the time between two lines about what strangers do.
+const quietInterval = time.Minute
+
+// quiet logs what anybody who reaches the port can cause: at most one line a
+// minute, so that no stranger can fill the log. A line says how many others
+// there were since the last one.
+type quiet struct {
+	log *slog.Logger
+
+	mu     sync.Mutex
+	next   time.Time
+	silent int
+}
+
+func newQuiet(log *slog.Logger) *quiet { return &quiet{log: log} }
+
+func (q *quiet) warn(msg string, args ...any) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	if now.Before(q.next) {
+		q.silent++
+		return
+	}
+	q.log.Warn(msg, append(args, "not_logged", q.silent)...)
+	q.next, q.silent = now.Add(quietInterval), 0
+}
+
+// Write takes a line of the HTTP server's error log. Most are about TLS
+// handshakes: a port scan, or an API server that does not trust our CA.
+func (q *quiet) Write(line []byte) (int, error) {
+	q.warn("serve the webhook", "err", oneLine(strings.TrimSpace(string(line)), maxText))
+	return len(line), nil
+}

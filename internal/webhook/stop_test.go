@@ -1,0 +1,132 @@
+package webhook
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
+	entered, release := make(chan struct{}, 1), make(chan struct{})
+	r := start(t, func(pod []byte, ns string) ([]byte, []string, string, error) {
+		if strings.Contains(string(pod), "slow") {
+			entered <- struct{}{}
+			<-release
+		}
+		return mutateTest(pod, ns)
+	}, 500*time.Millisecond)
+	c := r.client(t)
+	if _, resp, err := r.review(c, body("web")); err != nil || resp.Close {
+		t.Fatalf("%v", err)
+	}
+	r.end()
+	eventually(t, "not ready", func() bool { return r.Ready() != nil && strings.Contains(r.Ready().Error(), "stopping") })
+	// On the connection that is open, and on a new one.
+	for range 2 {
+		if _, resp, err := r.review(c, body("web")); err != nil || !resp.Close {
+			t.Errorf("after the signal: %v", err)
+		}
+	}
+	slow := make(chan error, 1)
+	go func() { _, _, err := r.review(c, body("slow")); slow <- err }()
+	<-entered
+	eventually(t, "no new connections", func() bool {
+		conn, err := net.Dial("tcp", r.Addr().String())
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
+	close(release)
+	if err := <-slow; err != nil {
+		t.Errorf("a review under way: %v", err)
+	}
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	if err := r.Ready(); err == nil || err.Error() != "the webhook is not served" {
+		t.Errorf("ready after the end: %v", err)
+	}
+}
+
+func TestSlowClientsAreCutOff(t *testing.T) {
+	dir := t.TempDir()
+	cfg := Config{Listen: "127.0.0.1:0", TLSCert: filepath.Join(dir, "tls.crt"), TLSKey: filepath.Join(dir, "tls.key")}
+	addr := startWithFiles(t, cfg, mutateTest).Addr().String()
+	var work sync.WaitGroup
+	for name, text := range map[string]string{
+		"no handshake":  "",
+		"half a header": "POST /mutate HTTP/1.1\r\nHost: x\r\n",
+		"half a body":   "POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{",
+	} {
+		var conn net.Conn
+		var err error
+		if text == "" {
+			conn, err = net.Dial("tcp", addr)
+		} else {
+			conn, err = tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		work.Go(func() {
+			defer conn.Close()
+			_, _ = io.WriteString(conn, text)
+			_ = conn.SetReadDeadline(time.Now().Add(readTimeout + 10*time.Second))
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s: still connected", name)
+			}
+		})
+	}
+	work.Wait()
+}
+
+func TestFurtherConnectionsWaitForRoom(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lim := newLimited(l, 1)
+	accepted := make(chan net.Conn)
+	done := make(chan error, 1)
+	go func() {
+		for {
+			c, err := lim.Accept()
+			if err != nil {
+				done <- err
+				return
+			}
+			accepted <- c
+		}
+	}()
+	for range 2 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	one := <-accepted
+	select {
+	case <-accepted:
+		t.Error("two at a time")
+	case <-time.After(50 * time.Millisecond):
+	}
+	one.Close()
+	one.Close() // releases once
+	two := <-accepted
+	defer two.Close()
+	if err := lim.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept: %v", err)
+	}
+}

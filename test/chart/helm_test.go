@@ -1,0 +1,159 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write goldens, the chart's README and the list of settings in its schema anew instead of comparing them")
+
+const (
+	chartDir = "../../charts/ullage"
+	// kubeVersion is what the chart is rendered for: its oldest.
+	kubeVersion = "1.29.0"
+)
+
+// helm returns the path of helm 3: the one that test/cluster built, of which
+// the version is known, else the one on PATH.
+var helm = sync.OnceValues(func() (string, error) {
+	if path, err := builtHelm(); err == nil {
+		return path, nil
+	}
+	path, err := exec.LookPath("helm")
+	if err != nil {
+		return "", errors.New("helm is missing: run test/cluster/build.sh, which builds it, or install helm 3")
+	}
+	return path, nil
+})
+
+var kubernetesModule = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v\S+)`)
+
+// builtHelm returns the helm in the cache of test/cluster.
+func builtHelm() (string, error) {
+	cache := os.Getenv("ULLAGE_CACHE")
+	if cache == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", err
+		}
+		cache = filepath.Join(dir, "ullage")
+	}
+	mod, err := os.ReadFile("../cluster/kubernetes/go.mod")
+	if err != nil {
+		return "", err
+	}
+	m := kubernetesModule.FindSubmatch(mod)
+	if m == nil {
+		return "", errors.New("test/cluster/kubernetes/go.mod names no version of Kubernetes")
+	}
+	path := filepath.Join(cache, "kubernetes-"+string(m[1]), "helm")
+	_, err = os.Stat(path)
+	return path, err
+}
+
+// runHelm returns what helm prints. Its own files are in a directory of the
+// test's, and no cluster is in its reach.
+func runHelm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	path, err := helm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	cmd := exec.Command(path, args...)
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + filepath.Join(home, "none")}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("helm %s: %w\n%s", args[0], err, stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+// A rendering is one that the tests look at: testdata/values/NAME.yaml as a
+// release in a namespace, and what comes of it as testdata/golden/NAME.yaml.
+type rendering struct {
+	name, release, namespace string
+}
+
+var renderings = []rendering{
+	{"default", "ullage", "ullage-system"},
+	{"certmanager", "ullage", "ullage-system"},
+	{"issuer", "logs", "observability"},
+	{"secret", "ullage", "ullage-system"},
+	{"monitors", "ullage", "ullage-system"},
+	{"everything", "everything-that-has-a-name-of-its-own", "logging"},
+	{"bare", "ullage", "default"},
+}
+
+var rendered sync.Map // rendering → func() (string, error)
+
+// render returns all objects of a rendering, as YAML documents.
+func (r rendering) render(t *testing.T) string {
+	t.Helper()
+	once, _ := rendered.LoadOrStore(r, sync.OnceValues(func() (string, error) {
+		return runHelm(t, "template", r.release, chartDir, "--namespace", r.namespace,
+			"--kube-version", kubeVersion, "--values", filepath.Join("testdata/values", r.name+".yaml"))
+	}))
+	text, err := once.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// each runs a test on every rendering.
+func each(t *testing.T, test func(t *testing.T, r rendering, objects []object)) {
+	for _, r := range renderings {
+		t.Run(r.name, func(t *testing.T) { test(t, r, decode(t, r.render(t))) })
+	}
+}
+
+// template renders the chart with values, which are YAML, as the release
+// "ullage" in the namespace "ullage-system".
+func template(t *testing.T, values string) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--values", file)
+}
+
+// checkFile holds a file against what it should be, or writes it with -update.
+func checkFile(t *testing.T, path, want string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil && string(text) == want {
+		return
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s is not what it should be; look at the change after: go test ./test/chart -update\n%s", path, firstDifference(string(text), want))
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d is\n\t%s\nand should be\n\t%s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("it has %d lines and should have %d", len(g), len(w))
+}

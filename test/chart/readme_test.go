@@ -1,0 +1,101 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TestReadmeTable holds the README's table of values against the comments in
+// values.yaml. `go test ./test/chart -run ReadmeTable -update` writes it.
+func TestReadmeTable(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	table := "| value | default | |\n|---|---|---|\n" + rows(t, "", doc.Content[0])
+	path := filepath.Join(chartDir, "README.md")
+	readme, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := regexp.MustCompile(`(?s)(<!-- values: .*? -->\n).*?(<!-- end of values -->)`)
+	if !section.Match(readme) {
+		t.Fatal("the chart's README has no section for its values")
+	}
+	checkFile(t, path, section.ReplaceAllString(string(readme), "${1}"+strings.ReplaceAll(table, "$", "$$")+"${2}"))
+}
+
+// rows describes the values of a mapping: one row each, or for those with
+// commented values in them, theirs.
+func rows(t *testing.T, prefix string, mapping *yaml.Node) string {
+	t.Helper()
+	var b strings.Builder
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		name, comment := prefix+key.Value, about(key)
+		group := value.Kind == yaml.MappingNode && commented(value)
+		if comment == "" && !group {
+			t.Errorf("%s has no comment in values.yaml", name)
+		}
+		if !group {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, compact(t, value), comment)
+			continue
+		}
+		if comment != "" {
+			fmt.Fprintf(&b, "| **`%s`** | | **%s** |\n", name, comment)
+		}
+		b.WriteString(rows(t, name+".", value))
+	}
+	return b.String()
+}
+
+// commented says that a mapping has values with comments.
+func commented(mapping *yaml.Node) bool {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		if about(key) != "" || value.Kind == yaml.MappingNode && commented(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// about returns the comment above a key, in one line.
+func about(key *yaml.Node) string {
+	var words []string
+	for line := range strings.Lines(key.HeadComment) {
+		words = append(words, strings.Fields(strings.TrimPrefix(line, "#"))...)
+	}
+	return strings.ReplaceAll(strings.Join(words, " "), "|", `\|`)
+}
+
+// compact writes a value on one line, and nothing for an empty text.
+func compact(t *testing.T, node *yaml.Node) string {
+	t.Helper()
+	if node.Kind == yaml.ScalarNode {
+		if node.Value == "" {
+			return ""
+		}
+		return "`" + node.Value + "`"
+	}
+	var value any
+	if err := node.Decode(&value); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "`" + string(text) + "`"
+}

@@ -1,0 +1,164 @@
+package chart
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestBadValuesAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, values, want string }{
+		{"unknown key", "replica: 3", "replica"},
+		{"unknown key below", "sidecar: {image: {name: x}}", "name"},
+		{"unknown setting", "sidecar: {defaults: {segment-byte: 32Mi}}", "segment-byte"},
+		{"setting that the injector owns", "sidecar: {defaults: {source: /tmp}}", "source"},
+		{"setting that is no text", "sidecar: {defaults: {retain-age: 0}}", "string"},
+		{"number as text", "replicas: two", "replicas"},
+		{"part of a replica", "replicas: 1.5", "replicas"},
+		{"switch as text", "podMonitor: {enabled: 'yes'}", "boolean"},
+		{"policy that there is not", "onError: ignore", "onError"},
+		{"log level that there is not", "logLevel: trace", "logLevel"},
+		{"list for a map", "nodeSelector: [linux]", "nodeSelector"},
+		{"quantity that is none", "resources: {limits: {memory: 64MB}}", "memory"},
+		{"negative quantity", "resources: {limits: {memory: -1}}", "memory"},
+		{"quantity of nothing", "resources: {limits: {memory: .}}", "memory"},
+		{"resource that no sidecar takes", "sidecar: {resources: {limits: {nvidia.com/gpu: 1}}}", "nvidia.com/gpu"},
+		{"setting of single pods", "sidecar: {defaults: {container: app}}", "container"},
+		{"tag with a space", "image: {tag: 'v1 '}", "tag"},
+		{"digest that is none", "image: {digest: latest}", "digest"},
+		{"repository with a command", "image: {repository: 'a b'}", "repository"},
+		{"port that is none", "networkPolicy: {apiServerPorts: [0]}", "apiServerPorts"},
+		{"no port", "networkPolicy: {apiServerPorts: []}", "apiServerPorts"},
+		{"lifetime without a unit", "certificates: {lifetime: '90'}", "lifetime"},
+		{"lifetime in days", "certificates: {lifetime: 90d}", "lifetime"},
+		{"Secret without its CA", "certificates: {secretName: mine}", "caBundle is missing"},
+		{"CA that is no PEM", "certificates: {secretName: mine, caBundle: TUlJ}", "caBundle"},
+		{"CA without a Secret", "certificates: {caBundle: '-----BEGIN CERTIFICATE-----'}", "name its Secret"},
+		{"two kinds of certificates", "certificates: {secretName: mine, certManager: {enabled: true}}", "choose one"},
+		{"issuer without cert-manager", "certificates: {certManager: {issuerRef: {name: ca}}}", "no effect"},
+		{"issuer without a name", "certificates: {certManager: {enabled: true, issuerRef: {kind: ClusterIssuer}}}", "has no name"},
+		{"test in kube-system", "test: {namespace: kube-system}", "no pod in kube-system"},
+		{"test beside the injector", "test: {namespace: ullage-system}", "no pod in ullage-system"},
+		{"section taken away", "certificates: null", "certificates"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := template(t, c.values)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("values %s: error %v, want one with %q", c.values, err, c.want)
+			}
+		})
+	}
+}
+
+func TestValuesOfAParentChartAreTaken(t *testing.T) {
+	if _, err := template(t, "global: {registry: example}"); err != nil {
+		t.Error(err)
+	}
+}
+
+// schema is as much of JSON schema as the chart's has.
+type schema struct {
+	Ref           string            `json:"$ref"`
+	Type          any               `json:"type"`
+	Properties    map[string]schema `json:"properties"`
+	Additional    json.RawMessage   `json:"additionalProperties"`
+	PropertyNames *schema           `json:"propertyNames"`
+	Items         *schema           `json:"items"`
+	Definitions   map[string]schema `json:"definitions"`
+	Enum          []string          `json:"enum"`
+}
+
+func readSchema(t *testing.T) schema {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(chartDir, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// resolve follows a reference to a definition.
+func (s schema) resolve(root schema) schema {
+	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
+		return root.Definitions[name]
+	}
+	return s
+}
+
+// freeForm are the objects of which the user chooses the keys.
+var freeForm = []string{
+	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels",
+	"resources.requests", "resources.limits",
+	"networkPolicy.metricsFrom[].podSelector", "networkPolicy.metricsFrom[].namespaceSelector", "networkPolicy.metricsFrom[].ipBlock",
+}
+
+func TestTheSchemaRefusesUnknownKeysEverywhere(t *testing.T) {
+	root := readSchema(t)
+	var seen []string
+	var walk func(path string, s schema)
+	walk = func(path string, s schema) {
+		s = s.resolve(root)
+		if s.Items != nil {
+			walk(path+"[]", *s.Items)
+		}
+		for name, p := range s.Properties {
+			walk(strings.TrimPrefix(path+"."+name, "."), p)
+		}
+		if s.Type != "object" {
+			return
+		}
+		if slices.Contains(freeForm, path) {
+			seen = append(seen, path)
+		} else if string(s.Additional) != "false" {
+			t.Errorf("%q takes unknown keys", path)
+		}
+	}
+	walk("", root)
+	if len(seen) != len(freeForm) {
+		t.Errorf("of the objects that are free in form there are only %q", seen)
+	}
+}
+
+// TestTheSchemaHasTheValuesAndNoOthers compares the keys of values.yaml with
+// those that the schema allows.
+func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := yaml.UnmarshalStrict(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	root := readSchema(t)
+	var compare func(path string, s schema, values map[string]any)
+	compare = func(path string, s schema, values map[string]any) {
+		s = s.resolve(root)
+		for name, p := range s.Properties {
+			at := strings.TrimPrefix(path+"."+name, ".")
+			v, ok := values[name]
+			if !ok && at != "global" && !strings.Contains(at, "issuerRef.") && !strings.Contains(at, "resources.") {
+				t.Errorf("the schema allows %s, and values.yaml does not have it", at)
+			}
+			if m, ok := v.(map[string]any); ok && !slices.Contains(freeForm, at) {
+				compare(at, p, m)
+			}
+		}
+		for name := range values {
+			if _, ok := s.Properties[name]; !ok {
+				t.Errorf("values.yaml has %s.%s, and the schema does not know it", path, name)
+			}
+		}
+	}
+	compare("", root, values)
+}

@@ -1,0 +1,138 @@
+package chart
+
+import (
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// someValue has a value for settings of which the injector does not take the
+// default of the flag.
+var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x"}
+
+// settingsOfAll returns the names that the injector takes as defaults for all
+// pods.
+func settingsOfAll() []string {
+	values := map[string]string{}
+	cfg := sidecar.DefaultConfig()
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	cfg.Flags(fs)
+	fs.VisitAll(func(f *flag.Flag) { values[f.Name] = f.DefValue })
+	maps.Copy(values, someValue)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		c := inject.DefaultConfig()
+		c.Image, c.Defaults = "image", map[string]string{name: values[name]}
+		if len(c.Validate()) == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestTheSchemaKnowsEverySetting holds the names that the schema takes in
+// sidecar.defaults against those that the injector takes. -update writes them.
+func TestTheSchemaKnowsEverySetting(t *testing.T) {
+	path := filepath.Join(chartDir, "values.schema.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := regexp.MustCompile(`(?s)("setting": \{\n      "enum": \[\n).*?(\n      \]\n)`)
+	if !section.Match(text) {
+		t.Fatal("the schema has no list of settings")
+	}
+	list := "        \"" + strings.Join(settingsOfAll(), "\",\n        \"") + "\""
+	checkFile(t, path, section.ReplaceAllString(string(text), "${1}"+list+"${2}"))
+}
+
+// config returns what the injector makes of its configuration file.
+func config(t *testing.T, objects []object) inject.Config {
+	t.Helper()
+	cfg, err := inject.LoadConfig(strings.NewReader(sole[corev1.ConfigMap](t, objects).Data["config.yaml"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range cfg.Validate() {
+		t.Error(err)
+	}
+	return cfg
+}
+
+func TestTheInjectorsConfiguration(t *testing.T) {
+	byDefault := inject.DefaultConfig()
+	byDefault.Image = "ullage/ullage:0.1.0"
+	with := func(change func(c *inject.Config)) inject.Config {
+		c := byDefault
+		change(&c)
+		return c
+	}
+	for _, c := range []struct {
+		values string
+		want   inject.Config
+	}{
+		{"{}", byDefault},
+		{"sidecar: {resources: null}", byDefault},
+		{"{onError: deny, sidecar: {image: {repository: r/u, tag: v1, pullPolicy: Never}}}", with(func(c *inject.Config) {
+			c.Image, c.ImagePullPolicy, c.OnError = "r/u:v1", "Never", inject.Deny
+		})},
+		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "pvc:logs"}}}`, with(func(c *inject.Config) {
+			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "pvc:logs"}
+		})},
+	} {
+		text, err := template(t, c.values)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, config(t, decode(t, text))); diff != "" {
+			t.Errorf("values %s (-want +got):\n%s", c.values, diff)
+		}
+	}
+}
+
+// TestThePodOfHelmTestIsInjected has the injector decide about it, with the
+// configuration of each rendering, and of defaults that don't suit it.
+func TestThePodOfHelmTestIsInjected(t *testing.T) {
+	each(t, func(t *testing.T, r rendering, objects []object) { checkTestPod(t, objects, 0) })
+	text, err := template(t, `sidecar: {defaults: {dest: "pvc:logs", listen: "off", attach: process-namespace, buffer: 1Gi, budget: 512Mi}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTestPod(t, decode(t, text), 1) // of a large buffer
+}
+
+func checkTestPod(t *testing.T, objects []object, warnings int) {
+	t.Helper()
+	job := sole[batchv1.Job](t, objects)
+	pod, err := json.Marshal(corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := inject.Mutate(pod, job.Namespace, config(t, objects))
+	if err != nil || !result.Injected {
+		t.Fatalf("not injected: %+v, %v", result, err)
+	}
+	texts := slices.DeleteFunc(result.Warnings, func(text string) bool { return strings.Contains(text, "emptyDir") })
+	if len(texts) != warnings {
+		t.Errorf("warnings: %q", texts)
+	}
+	for _, op := range result.Patch {
+		if status, ok := op.Value.(string); ok && strings.HasSuffix(op.Path, "~1injected") && !strings.Contains(status, `"listen":":9919"`) {
+			t.Errorf("the sidecar does not listen where the test asks: %s", status)
+		}
+	}
+}

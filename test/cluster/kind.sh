@@ -1,0 +1,136 @@
+# CLUSTER=kind: a node in a container. To be sourced by cluster.sh.
+# shellcheck shell=bash
+#
+# It takes the node image that kind publishes, where that can be pulled, else
+# one made here (kind-node.sh). It takes the Docker that answers, else starts
+# one of its own, without systemd.
+
+kind_name=ullage
+kind_kubeconfig=$cache/kind.kubeconfig
+docker_dir=$cache/docker
+docker_socket=$docker_dir/docker.sock
+node_image=ullage-kind-node:$kubernetes_version
+
+docker_answers() { has docker && timeout 10 docker info >/dev/null 2>&1; }
+
+# use_docker makes every later docker and kind mean the daemon that is there.
+use_docker() {
+    if [ -S "$docker_socket" ]; then export DOCKER_HOST=unix://$docker_socket; fi
+}
+
+# published_image prints the node image that this release of kind was tested with.
+published_image() {
+    local dir
+    dir=$(cd "$here/kubernetes" && go mod download -json "sigs.k8s.io/kind@$kind_version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+    sed -n 's/^const Image = "\(.*\)"$/\1/p' "$dir/pkg/apis/config/defaults/image.go"
+}
+
+# pulled IMAGE: is it there, or can it be had?
+pulled() { docker image inspect "$1" >/dev/null 2>&1 || timeout 300 docker pull -q "$1" >/dev/null 2>&1; }
+
+# kind_feasible: without a daemon of our own, and without making an image.
+kind_feasible() { docker_answers && has go && pulled "$(published_image)"; }
+
+kind_alive() { has kind && docker_answers && kind get clusters 2>/dev/null | grep -qx "$kind_name" && kube get --raw=/readyz >/dev/null 2>&1; }
+
+kind_up() {
+    use_docker
+    if kind_alive; then
+        say "it is up already"
+        return
+    fi
+    "$here/build.sh" kind
+    docker_answers || start_docker
+    kind delete cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" >/dev/null 2>&1 || true
+    local image config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4}" begin
+    image=$(published_image)
+    if ! pulled "$image"; then
+        say "$image can't be pulled: taking a node image made here"
+        "$here/kind-node.sh" "$node_image"
+        image=$node_image
+        config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4, networking: {disableDefaultCNI: true}}"
+    fi
+    begin=$EPOCHREALTIME
+    kind create cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" --image "$image" --wait 180s --config - <<<"$config" >&2 ||
+        fail "kind makes no cluster, see above; 'cluster.sh down' cleans up"
+    if [ "$image" = "$node_image" ]; then kind_dns; fi
+    say "the node is ready after $(seconds_since "$begin")"
+}
+
+# kind_dns puts our own server in the place of CoreDNS, whose image can't be had.
+kind_dns() {
+    kube -n kube-system patch deployment coredns --type=json --patch "[
+        {op: replace, path: /spec/replicas, value: 1},
+        {op: replace, path: /spec/template/spec/containers/0/image, value: 'registry.k8s.io/kube-apiserver:$kubernetes_version'},
+        {op: add, path: /spec/template/spec/containers/0/command, value: [cluster-dns, '--listen=:53']},
+        {op: remove, path: /spec/template/spec/containers/0/args},
+        {op: remove, path: /spec/template/spec/containers/0/livenessProbe},
+        {op: remove, path: /spec/template/spec/containers/0/readinessProbe}]" >/dev/null
+}
+
+# start_docker starts Debian's daemon below the cache. Where root lacks
+# CAP_SYS_RESOURCE, as in many containers, runc can't grant it to the privileged
+# container that a node is: a wrapper takes it out.
+start_docker() {
+    [ "$(id -u)" -eq 0 ] || fail "no Docker answers: start one, set DOCKER_HOST, or run this as root"
+    need dockerd=docker.io docker=docker.io iptables=iptables jq=jq
+    mkdir -p "$docker_dir"
+    local config="{}"
+    if ! (($((16#$(awk '/^CapBnd/ { print $2 }' /proc/self/status))) >> 24 & 1)); then
+        config="{\"runtimes\": {\"limited\": {\"path\": \"$here/runc-limited\"}}, \"default-runtime\": \"limited\"}"
+    fi
+    echo "$config" >"$docker_dir/daemon.json"
+    # Docker sets it to DROP and leaves it so.
+    iptables -S FORWARD | sed -n 's/^-P FORWARD //p' >"$docker_dir/forward-policy"
+    export DOCKER_HOST=unix://$docker_socket
+    setsid dockerd --config-file "$docker_dir/daemon.json" --data-root "$docker_dir/data" --exec-root "$docker_dir/exec" \
+        --pidfile "$docker_dir/pid" --host "$DOCKER_HOST" >"$docker_dir/log" 2>&1 </dev/null 9>&- &
+    wait_for 60 docker_answers || {
+        tail -n 8 "$docker_dir/log" >&2
+        fail "dockerd does not start, see above"
+    }
+}
+
+docker_gone() { ! grep -qaF "$docker_dir" "/proc/$1/cmdline" 2>/dev/null; }
+
+kind_down() {
+    use_docker
+    if has kind && docker_answers; then
+        kind delete cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" >&2
+    fi
+    rm -f "$kind_kubeconfig"
+    [ ! -f "$docker_dir/daemon.json" ] || stop_docker
+}
+
+# stop_docker leaves no process, interface or rule; the images stay in the cache.
+stop_docker() {
+    local pid
+    docker network rm kind >/dev/null 2>&1 || true
+    pid=$(cat "$docker_dir/pid" 2>/dev/null || true)
+    if [ -n "$pid" ] && ! docker_gone "$pid"; then
+        kill "$pid"
+        wait_for 30 docker_gone "$pid" || fail "our dockerd (process $pid) does not stop"
+    fi
+    ip link del docker0 2>/dev/null || true
+    iptables-save | grep -viE 'docker' | iptables-restore
+    iptables -P FORWARD "$(cat "$docker_dir/forward-policy")"
+    find /sys/fs/cgroup -depth -type d -path '*/docker*' -exec rmdir {} + 2>/dev/null || true
+    rm -f "$docker_socket" "$docker_dir/pid" "$docker_dir/daemon.json"
+}
+
+kind_load() {
+    use_docker
+    kind_alive || fail "the cluster is down: cluster.sh up"
+    local archive begin
+    for archive in "$@"; do
+        begin=$EPOCHREALTIME
+        kind load image-archive --name "$kind_name" "$archive" || fail "$archive can't be loaded, see above"
+        say "loaded $archive in $(seconds_since "$begin")"
+    done
+}
+
+kind_status() {
+    use_docker
+    kind_alive || fail "the kind cluster is down: cluster.sh up"
+    kube get nodes
+}

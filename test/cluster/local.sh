@@ -1,0 +1,292 @@
+# CLUSTER=local: one node of real Kubernetes on this machine, as root, without
+# systemd, Docker or a registry. To be sourced by cluster.sh.
+# shellcheck shell=bash
+#
+# All of it lives in one directory that is a mount of its own, and on one
+# bridge. The bridge's address is the node's: it is there without any network,
+# and nobody outside reaches it.
+
+state=$cache/local
+socket=$state/containerd.sock
+bridge=ullage0
+node_ip=10.244.0.1 # also the gateway of the pods
+pod_cidr=10.244.0.0/24
+service_cidr=10.96.0.0/16
+service_ip=10.96.0.1 # of the API server
+etcd=http://127.0.0.1:12379
+
+# No listed program may hold the lock (descriptor 9) of the script.
+start() { # start NAME COMMAND...
+    local name=$1
+    shift
+    setsid "$@" >"$state/log/$name.log" 2>&1 </dev/null 9>&- &
+    echo $! >"$state/pids/$name"
+}
+
+# running NAME: is it alive, and what we started? Every command line of ours has
+# $state in it; that of a zombie is empty, and kill -0 would take it for alive.
+running() {
+    local pid
+    pid=$(cat "$state/pids/$1" 2>/dev/null) && [ -n "$pid" ] && grep -qaF "$state" "/proc/$pid/cmdline" 2>/dev/null
+}
+
+gone() { ! running "$1"; }
+
+stop() { # stop SIGNAL NAME...
+    local signal=$1 name
+    shift
+    for name in "$@"; do
+        if running "$name"; then kill "-$signal" "$(cat "$state/pids/$name")" || true; fi
+    done
+    for name in "$@"; do
+        wait_for 10 gone "$name" || say "$name does not stop"
+        rm -f "$state/pids/$name"
+    done
+}
+
+# up_failed WHAT: what a reader needs first, the last words of what has died.
+up_failed() {
+    local file name
+    for file in "$state"/pids/*; do
+        name=${file##*/}
+        if ! running "$name"; then
+            say "$name has ended; the end of $state/log/$name.log:"
+            tail -n 8 "$state/log/$name.log" >&2
+        fi
+    done
+    fail "$1; logs are in $state/log, 'cluster.sh down' cleans up"
+}
+
+local_need() {
+    [ "$(id -u)" -eq 0 ] || fail "CLUSTER=local needs root: it mounts and makes containers; CLUSTER=kind needs Docker only"
+    [ ${#socket} -le 100 ] || fail "the path $socket is too long for a socket: set ULLAGE_CACHE to a shorter directory"
+    need containerd=containerd ctr=containerd runc=runc /usr/lib/cni/bridge=containernetworking-plugins \
+        iptables=iptables ip=iproute2 conntrack=conntrack openssl=openssl flock=util-linux modprobe=kmod pgrep=procps
+}
+
+local_alive() { [ -f "$state/ready" ] && kube get --raw=/readyz >/dev/null 2>&1 && running kubelet && running containerd; }
+
+local_up() {
+    local_need
+    if local_alive; then
+        say "it is up already"
+        return
+    fi
+    "$here/build.sh"
+    local_down # what a crash or a restart of the machine has left
+    local begin=$EPOCHREALTIME
+    mkdir -p "$state"
+    # A shared mount, since a kubelet's directory has to allow propagation and /
+    # may not. It also makes one umount -R of all that is mounted below.
+    mount --bind "$state" "$state"
+    mount --make-rshared "$state"
+    mkdir -p "$state"/{pids,log,pki,cni,kubelet,etcd}
+    # A kubelet makes it wherever its own directory is.
+    [ -e /var/lib/kubelet ] || touch "$state/made-var-lib-kubelet"
+    local_network
+    local_pki
+    local_config
+    local_start
+    touch "$state/ready"
+    say "the node is ready after $(seconds_since "$begin")"
+}
+
+local_network() {
+    ! ip link show "$bridge" >/dev/null 2>&1 ||
+        fail "the bridge $bridge is there already, of a cluster with another cache: ULLAGE_CACHE=that/cache cluster.sh down"
+    ip link add "$bridge" type bridge || fail "the kernel makes no bridge, see above: modprobe bridge"
+    ip addr add "$node_ip/24" dev "$bridge"
+    ip link set "$bridge" up
+    # Services are reached from the host too, also where there is no default route.
+    ip route add "$service_cidr" dev "$bridge"
+    # Without it, what a pod sends to a service whose pod is on the same bridge
+    # is answered past the translation of addresses.
+    modprobe br_netfilter 2>/dev/null || true
+    sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1 ||
+        fail "the kernel lacks br_netfilter, that services need: modprobe br_netfilter"
+    local limit
+    for limit in max_user_instances=8192 max_user_watches=524288; do
+        [ "$(sysctl -n "fs.inotify.${limit%=*}")" -ge "${limit#*=}" ] || sysctl -qw "fs.inotify.$limit"
+    done
+    # Docker, if it ran, leaves the policy of FORWARD at DROP.
+    iptables -I FORWARD -i "$bridge" -j ACCEPT
+    iptables -I FORWARD -o "$bridge" -j ACCEPT
+}
+
+# local_pki makes one authority, the API server's certificate and an
+# administrator's, whom every component is.
+local_pki() (
+    cd "$state/pki"
+    sign() { # sign NAME SUBJECT EXTENSIONS
+        openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$1.key" -out "$1.csr" -subj "$2" 2>/dev/null
+        openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 3650 -extfile <(printf '%s\n' "$3") -out "$1.crt" 2>/dev/null
+    }
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.crt -subj /CN=ullage-test -days 3650 2>/dev/null
+    sign server /CN=kube-apiserver "extendedKeyUsage=serverAuth
+subjectAltName=IP:$node_ip,IP:$service_ip,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local"
+    sign admin /O=system:masters/CN=admin extendedKeyUsage=clientAuth
+    openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out accounts.key 2>/dev/null
+    openssl pkey -in accounts.key -pubout -out accounts.pub
+)
+
+local_config() {
+    cat >"$state/kubeconfig" <<EOF
+apiVersion: v1
+kind: Config
+clusters: [{name: local, cluster: {server: "https://$node_ip:6443", certificate-authority: "$state/pki/ca.crt"}}]
+users: [{name: admin, user: {client-certificate: "$state/pki/admin.crt", client-key: "$state/pki/admin.key"}}]
+contexts: [{name: local, context: {cluster: local, user: admin}}]
+current-context: local
+EOF
+    # isGateway and a route, not isDefaultGateway: the two together fail with
+    # "file exists".
+    cat >"$state/cni/10-bridge.conflist" <<EOF
+{"cniVersion": "0.4.0", "name": "ullage", "plugins": [
+  {"type": "bridge", "bridge": "$bridge", "isGateway": true, "ipMasq": true, "hairpinMode": true,
+   "ipam": {"type": "host-local", "dataDir": "$state/ipam", "ranges": [[{"subnet": "$pod_cidr", "gateway": "$node_ip"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}]}
+EOF
+    # restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE, and
+    # then can't lower a score below its own.
+    cat >"$state/containerd.toml" <<EOF
+version = 2
+root = "$state/containerd"
+state = "$state/containerd-state"
+[grpc]
+  address = "$socket"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "$pause_image"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "$state/cni"
+EOF
+    # Images come from archives alone: none may be collected, and a nearly full
+    # disk is nothing that the tests are about.
+    cat >"$state/kubelet.yaml" <<EOF
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: $node_ip
+healthzPort: 0
+containerRuntimeEndpoint: unix://$socket
+cgroupDriver: cgroupfs
+failCgroupV1: false
+failSwapOn: false
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: "$state/pki/ca.crt"}}
+authorization: {mode: Webhook}
+clusterDNS: [$node_ip]
+clusterDomain: cluster.local
+volumePluginDir: "$state/volumeplugins"
+podLogsDir: "$state/podlogs"
+imageGCHighThresholdPercent: 100
+evictionHard: {memory.available: 100Mi, nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
+EOF
+}
+
+local_start() {
+    local pki=$state/pki client=(--kubeconfig="$state/kubeconfig")
+    local leader=("${client[@]}" --leader-elect=false --bind-address="$node_ip")
+    start containerd containerd --config "$state/containerd.toml"
+    start etcd "$bin/etcd" --data-dir="$state/etcd" --unsafe-no-fsync --log-level=warn \
+        --listen-client-urls="$etcd" --advertise-client-urls="$etcd" \
+        --listen-peer-urls=http://127.0.0.1:12380 --initial-advertise-peer-urls=http://127.0.0.1:12380 --initial-cluster=default=http://127.0.0.1:12380
+    start kube-apiserver "$bin/kube-apiserver" --etcd-servers="$etcd" --bind-address="$node_ip" --advertise-address="$node_ip" --secure-port=6443 \
+        --service-cluster-ip-range="$service_cidr" --authorization-mode=Node,RBAC --allow-privileged=true \
+        --tls-cert-file="$pki/server.crt" --tls-private-key-file="$pki/server.key" --client-ca-file="$pki/ca.crt" \
+        --kubelet-client-certificate="$pki/admin.crt" --kubelet-client-key="$pki/admin.key" --kubelet-preferred-address-types=InternalIP \
+        --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$pki/accounts.pub" --service-account-signing-key-file="$pki/accounts.key"
+    wait_for 60 ctr -a "$socket" version || up_failed "containerd does not answer"
+    local_import "$bin/pause.tar"
+    wait_for 120 kube get --raw=/readyz || up_failed "the API server does not answer"
+    start kube-controller-manager "$bin/kube-controller-manager" "${leader[@]}" --root-ca-file="$pki/ca.crt" \
+        --service-account-private-key-file="$pki/accounts.key" --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key"
+    start kube-scheduler "$bin/kube-scheduler" "${leader[@]}"
+    start kubelet "$bin/kubelet" "${client[@]}" --config="$state/kubelet.yaml" --root-dir="$state/kubelet" --cert-dir="$state/kubelet-pki" \
+        --hostname-override=local --node-ip="$node_ip"
+    start kube-proxy "$bin/kube-proxy" "${client[@]}" --hostname-override=local --proxy-mode=iptables --cluster-cidr="$pod_cidr" \
+        --conntrack-max-per-core=0 --bind-address="$node_ip" --metrics-bind-address="$node_ip" --healthz-bind-address="$node_ip"
+    start cluster-dns "$bin/cluster-dns" "${client[@]}" --listen="$node_ip:53"
+    wait_for 180 kube wait --for=condition=Ready node/local --timeout=1s || up_failed "the node does not get ready"
+    wait_for 60 kube get serviceaccount default || up_failed "the controllers do not work"
+    local name
+    for name in cluster-dns kube-proxy kube-scheduler; do
+        running "$name" || up_failed "$name does not run"
+    done
+}
+
+local_import() { ctr -a "$socket" -n k8s.io images import "$1" >/dev/null; }
+
+local_load() {
+    running containerd || fail "the cluster is down: cluster.sh up"
+    local archive
+    for archive in "$@"; do
+        local begin=$EPOCHREALTIME
+        local_import "$archive" || fail "$archive can't be imported, see above"
+        say "loaded $archive in $(seconds_since "$begin")"
+    done
+}
+
+# local_down leaves nothing behind: no process, mount, interface, rule or file.
+# It works from any state, also after a crash or a restart of the machine.
+local_down() {
+    [ -d "$state" ] || return 0
+    mkdir -p "$state"/{pids,log}
+    stop KILL kubelet kube-controller-manager kube-scheduler kube-proxy cluster-dns kube-apiserver etcd
+    local_sweep
+    stop TERM containerd
+    local pid
+    for pid in $(pgrep -f "containerd-shim.*$socket"); do kill -KILL "$pid" 2>/dev/null || true; done
+    local_unlink
+    if [ -f "$state/made-var-lib-kubelet" ]; then rm -rf --one-file-system /var/lib/kubelet; fi
+    local_unmount
+    rm -rf --one-file-system "$state"
+    find /var/log/containers -xtype l -lname "$state/*" -delete 2>/dev/null || true
+    rmdir /var/log/containers 2>/dev/null || true
+    find /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} + 2>/dev/null || true
+}
+
+# local_sweep has the container runtime itself remove the pods. Where that has
+# died it is started again for it.
+local_sweep() {
+    [ -d "$state/containerd" ] || return 0
+    if ! running containerd; then
+        start containerd containerd --config "$state/containerd.toml"
+    fi
+    if ! { wait_for 20 ctr -a "$socket" version && "$bin/cluster-sweep" --socket "$socket" --timeout 30s; }; then
+        say "some pods could not be removed in order, their remains are removed by force"
+    fi
+}
+
+local_unlink() {
+    local direction
+    "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
+    for direction in -i -o; do
+        while iptables -D FORWARD "$direction" "$bridge" -j ACCEPT 2>/dev/null; do :; done
+    done
+    kubelet_chains iptables
+    kubelet_chains ip6tables
+    ip link del "$bridge" 2>/dev/null || true
+}
+
+# kubelet_chains COMMAND removes what a kubelet leaves, which kube-proxy does not.
+kubelet_chains() {
+    local table chain
+    "$1" -w -D INPUT -j KUBE-FIREWALL 2>/dev/null || true
+    "$1" -w -D OUTPUT -j KUBE-FIREWALL 2>/dev/null || true
+    for table in filter nat mangle; do
+        for chain in KUBE-FIREWALL KUBE-KUBELET-CANARY KUBE-IPTABLES-HINT; do
+            if "$1" -w -t "$table" -F "$chain" 2>/dev/null; then "$1" -w -t "$table" -X "$chain" || true; fi
+        done
+    done
+}
+
+local_unmount() {
+    mountpoint -q "$state" || return 0
+    umount -R "$state" 2>/dev/null || umount -Rl "$state" || true
+    ! mountpoint -q "$state" || fail "$state can't be unmounted; see who uses it: fuser -vm $state"
+}
+
+local_status() {
+    local_alive || fail "the local cluster is down: cluster.sh up"
+    kube get nodes
+}

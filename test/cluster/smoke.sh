@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Says whether the cluster can do what the tests need of it: a native sidecar, a
+# tmpfs with a limit, the downward API, services and their names, volumes, Java.
+# Wants the cluster up; leaves nothing in it.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+eval "$("$here/cluster.sh" env)"
+
+namespace=smoke-$$
+trap 'kubectl delete namespace "$namespace" --wait=false >/dev/null 2>&1 || true' EXIT
+kube() { kubectl -n "$namespace" "$@"; }
+checked=$EPOCHREALTIME
+ok() {
+    say "ok  $* ($(seconds_since "$checked"))"
+    checked=$EPOCHREALTIME
+}
+
+mapfile -t archives < <("$here/images.sh")
+"$here/cluster.sh" load "${archives[@]}"
+checked=$EPOCHREALTIME
+kubectl create namespace "$namespace" >/dev/null
+# Pods are refused until the namespace has its account.
+wait_for 30 kube get serviceaccount default || fail "the namespace gets no service account: is the controller manager alive?"
+
+kube apply -f - >/dev/null <<'EOF'
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}, annotations: {live: before}}
+spec:
+  terminationGracePeriodSeconds: 1
+  securityContext: {runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+  initContainers:
+  - name: sidecar
+    image: localhost/tools:e2e
+    imagePullPolicy: Never
+    restartPolicy: Always
+    command: [sh, -c, "echo from the sidecar > /shared/index.html; exec sleep 1000000"]
+    startupProbe: {exec: {command: [test, -f, /shared/index.html]}, periodSeconds: 1}
+    volumeMounts: [{name: shared, mountPath: /shared}, {name: info, mountPath: /info}]
+  containers:
+  - name: app
+    image: localhost/tools:e2e
+    imagePullPolicy: Never
+    command: [httpd, -f, -p, "8080", -h, /shared]
+    readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
+    volumeMounts: [{name: shared, mountPath: /shared}]
+  volumes:
+  - {name: shared, emptyDir: {medium: Memory, sizeLimit: 16Mi}}
+  - {name: info, downwardAPI: {items: [{path: annotations, fieldRef: {fieldPath: metadata.annotations}}]}}
+EOF
+kube wait --for=condition=Ready pod/web --timeout=120s >/dev/null || fail "a pod does not start: $(kube describe pod web | tail -n 5)"
+ok "a pod with a native sidecar is ready"
+
+in_web() { kube exec web -c sidecar -- "$@"; }
+in_web sh -c 'grep -q "^tmpfs /shared tmpfs" /proc/mounts && ! dd if=/dev/zero of=/shared/big bs=1M count=20 2>/dev/null && rm /shared/big' ||
+    fail "a memory emptyDir is no tmpfs with a limit"
+ok "a memory emptyDir is a tmpfs, and full when it is full"
+
+kube annotate pod web --overwrite live=after >/dev/null
+wait_for 90 in_web grep -q '^live="after"' /info/annotations || fail "an annotation does not reach the downward API"
+ok "an annotation reaches the downward API"
+
+wait_for 20 in_web timeout 3 wget -q -O /dev/null "http://web.$namespace.svc.cluster.local/" || fail "a service's name does not lead a pod to it"
+wait_for 20 in_web sh -c 'nc -w 3 kubernetes.default.svc.cluster.local 443 </dev/null' || fail "pods don't reach the API server"
+ok "services are reached by name"
+
+for version in 17 25; do
+    kube run "java$version" --image="localhost/jdk:$version" --image-pull-policy=Never --restart=Never --command -- java Churn 500 10 >/dev/null
+done
+for version in 17 25; do
+    kube wait --for=jsonpath='{.status.phase}'=Succeeded "pod/java$version" --timeout=120s >/dev/null || fail "Java $version does not run: $(kube logs "java$version")"
+done
+ok "Java 17 and 25 run"
