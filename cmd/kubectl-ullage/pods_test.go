@@ -24,13 +24,13 @@ func parseContainer(t *testing.T, text string) container {
 
 func TestASidecarIsKnownByItsNameAndWhatItRuns(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{"name":"ullage","image":"ullage/ullage:v1"}`:                           true,
-		`{"name":"ullage-2","image":"ullage@sha256:0123"}`:                               true,
-		`{"name":"ullage","image":"mirror:5000/ullage-mirror:v1","args":["run"]}`:        true,
-		`{"name":"ullage","image":"mirror/x","command":["/ullage","run"]}`:               true,
-		`{"name":"ullage","image":"ullage/ullage-injector:v1","args":["serve"]}`: false,
-		`{"name":"ullage-tools","image":"ullage"}`:                                       false,
-		`{"name":"app","image":"ullage","args":["run"]}`:                                 false,
+		`{"name":"ullage","image":"ullage/ullage:v1"}`:                            true,
+		`{"name":"ullage-2","image":"ullage@sha256:0123"}`:                        true,
+		`{"name":"ullage","image":"mirror:5000/ullage-mirror:v1","args":["run"]}`: true,
+		`{"name":"ullage","image":"mirror/x","command":["/ullage","run"]}`:        true,
+		`{"name":"ullage","image":"ullage/ullage-injector:v1","args":["serve"]}`:  false,
+		`{"name":"ullage-tools","image":"ullage"}`:                                false,
+		`{"name":"app","image":"ullage","args":["run"]}`:                          false,
 		`{"name":"ullage"}`: false,
 	} {
 		if got := isSidecar(parseContainer(t, text)); got != want {
