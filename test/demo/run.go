@@ -23,7 +23,7 @@ const (
 
 	// commitEvery is shorter than by default, so that a raise is seen in what
 	// is durable within a second.
-	commitEvery = 500 * time.Millisecond
+	commitEvery = 250 * time.Millisecond
 	drain       = time.Minute
 )
 
