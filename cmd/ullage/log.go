@@ -165,10 +165,14 @@ func (c *logConfig) set(ctx context.Context, m *levels.Manager, e env) error {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "until %s; no 'ullage run' ships %s, so this command waits and restores it (Ctrl-C: now)\n", clock(until), c.tail.Source)
-	if holdErr := m.Hold(ctx); holdErr != nil {
+	switch holdErr := m.Hold(ctx); {
+	case errors.Is(holdErr, levels.ErrReplaced):
+		fmt.Fprintln(e.stdout, holdErr)
+	case holdErr != nil:
 		return errors.Join(err, holdErr)
+	default:
+		fmt.Fprintln(e.stdout, "restored")
 	}
-	fmt.Fprintln(e.stdout, "restored")
 	return err
 }
 

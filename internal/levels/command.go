@@ -116,7 +116,11 @@ func (m *Manager) Set(ctx context.Context, sel attach.Selection, lasts time.Dura
 // process.
 func (m *Manager) Owned() bool { return m.store.owned() }
 
+// ErrReplaced is that another command has raised the level since.
+var ErrReplaced = errors.New("another command has raised the level since, and sees to its end")
+
 // Hold keeps what Set began until it is over, or until ctx ends, and restores.
+// It leaves a raise that has taken the place of its own, with ErrReplaced.
 func (m *Manager) Hold(ctx context.Context) error {
 	m.holding, m.oneTime = true, false
 	return m.Run(ctx)

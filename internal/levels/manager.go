@@ -319,7 +319,7 @@ func (m *Manager) drain(ctx context.Context) error {
 	m.crew.Wait() // the tasks end with Run's context
 	if m.holding {
 		if m.reload(time.Now()); !m.state.Raises[FromCommand].Since.Equal(m.holds) {
-			return nil
+			return ErrReplaced
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
