@@ -24,13 +24,18 @@ type ListedOutput struct {
 
 // command prepares for a one-time use: what annotations ask for is the
 // business of the Manager that runs.
-func (m *Manager) command() {
+func (m *Manager) command(ctx context.Context) {
 	m.notes.unknown, m.oneTime = true, true
 	// A Manager that runs always has its state saved. If there is none, it was
 	// taken away, and is soon there again: without it, a raised level would be
 	// taken for the JVM's own.
-	for deadline := time.Now().Add(4 * pollInterval); !m.loaded && m.store.lost() && time.Now().Before(deadline); {
-		time.Sleep(pollInterval / 10)
+	wait, cancel := context.WithTimeout(ctx, 4*pollInterval)
+	defer cancel()
+	for !m.loaded && m.store.lost() && wait.Err() == nil {
+		select {
+		case <-wait.Done():
+		case <-time.After(pollInterval / 10):
+		}
 	}
 	if !m.loaded {
 		m.reload(time.Now())
@@ -50,7 +55,7 @@ func (m *Manager) reachable(ctx context.Context) ([]attach.JVM, error) {
 // List asks every JVM for its outputs. It returns what it got and an error for
 // the rest.
 func (m *Manager) List(ctx context.Context) ([]Listed, error) {
-	m.command()
+	m.command(ctx)
 	jvms, err := m.reachable(ctx)
 	all, errs := make([]Listed, len(jvms)), make([]error, len(jvms))
 	for i, j := range jvms {
@@ -88,7 +93,7 @@ func (m *Manager) describe(j attach.JVM, outputs []attach.Output) []ListedOutput
 // the error says why. What Set began, the Manager that runs ends ([Manager.Owned]);
 // where none does, the caller has to [Manager.Hold].
 func (m *Manager) Set(ctx context.Context, sel attach.Selection, lasts time.Duration) ([]Change, time.Time, error) {
-	m.command()
+	m.command(ctx)
 	was, had := m.state.Raises[FromCommand]
 	var until time.Time
 	changes, err := m.update(ctx, func(now time.Time) {
@@ -129,7 +134,7 @@ func (m *Manager) Hold(ctx context.Context) error {
 // Reset ends every raise, whatever it came from, and restores. An annotation
 // that is still there stays without effect until it changes.
 func (m *Manager) Reset(ctx context.Context) ([]Change, error) {
-	m.command()
+	m.command(ctx)
 	return m.update(ctx, func(time.Time) {
 		for cause := range m.state.Raises {
 			m.end(cause, "ullage log reset")
