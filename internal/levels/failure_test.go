@@ -250,3 +250,31 @@ func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 		t.Errorf("the drain: %v", err)
 	}
 }
+
+func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
+	t.Parallel()
+	const at = "ullage_level_reconcile_timestamp_seconds"
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	begun := float64(time.Now().UnixMilli()) / 1000
+	p.step()
+	good := p.metric(at)
+	if good < begun || p.Status().Reconciled.IsZero() {
+		t.Errorf("raised at %f, the last reconcile was at %f, %s", begun, good, p.Status().Reconciled)
+	}
+	j.when(always(garble))
+	r.annotate("log", "gc*=trace")
+	p.step()
+	p.step()
+	if is := p.metric(at); is != good {
+		t.Errorf("while it fails it went from %f to %f", good, is)
+	}
+	j.when(nil)
+	p.due(0)
+	p.step()
+	if is := p.metric(at); is <= good {
+		t.Errorf("it stands still at %f when all is well again", is)
+	}
+}

@@ -43,16 +43,17 @@ type Manager struct {
 	notes   *annotations
 
 	// Used by the goroutine of Run, or of the command.
-	state    *state
-	jvms     []attach.JVM
-	problems []error              // of finding JVMs
-	attempts map[string]attempt   // by JVM ID: those that failed last
-	seen     map[string]time.Time // by JVM ID: when it was last found
-	ended    map[string]bool      // JVMs found to have ended while raised, during an update
-	told     map[string]bool      // errors that are in the log already and still hold
-	noted    []Problem            // bad annotations that are in the log already
-	warned   time.Time            // when warns was last 0
-	warns    int                  // errors that were logged since
+	state      *state
+	jvms       []attach.JVM
+	problems   []error              // of finding JVMs
+	attempts   map[string]attempt   // by JVM ID: those that failed last
+	seen       map[string]time.Time // by JVM ID: when it was last found
+	ended      map[string]bool      // JVMs found to have ended while raised, during an update
+	told       map[string]bool      // errors that are in the log already and still hold
+	reconciled time.Time            // when all JVMs last had what is wanted
+	noted      []Problem            // bad annotations that are in the log already
+	warned     time.Time            // when warns was last 0
+	warns      int                  // errors that were logged since
 
 	flying   map[string]*task // by JVM ID: those under way
 	landing  chan struct{}    // one of them has landed
@@ -274,6 +275,10 @@ func (m *Manager) finish(before *state, err error) []Change {
 	}
 	clear(m.ended)
 	m.tellErrors(err)
+	if len(m.told)+len(m.flying) == 0 {
+		m.reconciled = now
+		m.metrics.setReconciled(now)
+	}
 	_, r, on := m.state.wanted(now)
 	switch {
 	case on:

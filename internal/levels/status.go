@@ -94,10 +94,7 @@ func (m *Manager) show(now time.Time) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if st.Reconciled = m.shown.Reconciled; len(m.told) == 0 {
-		st.Reconciled = now
-		m.metrics.setReconciled(now)
-	}
+	st.Reconciled = m.reconciled
 	m.shown = st
 }
 
