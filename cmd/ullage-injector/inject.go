@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
 )
 
@@ -91,13 +92,13 @@ func (c *injectConfig) load() (inject.Config, []error) {
 	return cfg, cfg.Validate()
 }
 
-func injectCmd(_ context.Context, args []string, e env) int {
+func injectCmd(_ context.Context, args []string, e cli.Env) int {
 	var c injectConfig
 	var cfg inject.Config
 	fs := flag.NewFlagSet("inject", flag.ContinueOnError)
 	c.flags(fs)
-	code, ok := e.parse(fs, injectAbout, args, func() []error {
-		bad := noArgs(fs)
+	code, ok := e.Parse(fs, injectAbout, args, func() []error {
+		bad := cli.NoArgs(fs)
 		if c.file == "" {
 			bad = append(bad, errors.New("which file? Write -f FILE, or -f - for standard input"))
 		}
@@ -108,19 +109,19 @@ func injectCmd(_ context.Context, args []string, e env) int {
 	if !ok {
 		return code
 	}
-	text, err := c.read(e.stdin)
+	text, err := c.read(e.Stdin)
 	if err != nil {
-		return e.fail("inject", err)
+		return e.Fail("inject", err)
 	}
 	out, notes, err := inject.Manifest(text, cfg)
 	if err != nil {
-		return e.fail("inject", err)
+		return e.Fail("inject", err)
 	}
-	printNotes(e.stderr, notes)
-	if _, err := e.stdout.Write(out); err != nil {
-		return e.fail("inject", fmt.Errorf("write the manifest: %w", err))
+	printNotes(e.Stderr, notes)
+	if _, err := e.Stdout.Write(out); err != nil {
+		return e.Fail("inject", fmt.Errorf("write the manifest: %w", err))
 	}
-	return exitOK
+	return cli.OK
 }
 
 func (c *injectConfig) read(stdin io.Reader) ([]byte, error) {
@@ -148,12 +149,12 @@ func printNotes(w io.Writer, notes []inject.Note) {
 	for _, n := range notes {
 		if n.Injected {
 			injected++
-			fmt.Fprintf(w, "%s: injected\n", line(n.Object))
+			fmt.Fprintf(w, "%s: injected\n", cli.Line(n.Object))
 		} else if n.Text != "" {
-			fmt.Fprintf(w, "%s: skipped: %s\n", line(n.Object), line(n.Text))
+			fmt.Fprintf(w, "%s: skipped: %s\n", cli.Line(n.Object), cli.Line(n.Text))
 		}
 		for _, text := range n.Warnings {
-			fmt.Fprintf(w, "%s: %s\n", line(n.Object), line(text))
+			fmt.Fprintf(w, "%s: %s\n", cli.Line(n.Object), cli.Line(text))
 		}
 	}
 	fmt.Fprintf(w, "%d of %d injected\n", injected, len(notes))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
 	"github.com/ullage/ullage/internal/webhook"
 )
@@ -121,20 +122,20 @@ func (c *serveConfig) mutate(pod []byte, namespace string) (patch []byte, warnin
 	return patch, result.Warnings, result.Denied, nil
 }
 
-func serveCmd(ctx context.Context, args []string, e env) int {
+func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg serveConfig
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	cfg.flags(fs)
-	cfg.webhook.Cluster = webhook.InCluster(e.lookupEnv)
-	code, ok := e.parse(fs, serveAbout, args, func() []error { return append(noArgs(fs), cfg.load()...) })
+	cfg.webhook.Cluster = webhook.InCluster(e.LookupEnv)
+	code, ok := e.Parse(fs, serveAbout, args, func() []error { return append(cli.NoArgs(fs), cfg.load()...) })
 	if !ok {
 		return code
 	}
 	debug.SetGCPercent(serveGCPercent)
-	if err := serve(ctx, cfg, build.Read(version), cfg.logger(e.stderr)); err != nil {
-		return e.fail("serve", err)
+	if err := serve(ctx, cfg, build.Read(version), cfg.logger(e.Stderr)); err != nil {
+		return e.Fail("serve", err)
 	}
-	return exitOK
+	return cli.OK
 }
 
 // serve answers reviews until ctx ends and a little longer. The admin HTTP goes

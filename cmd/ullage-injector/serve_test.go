@@ -23,6 +23,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // output is what a command that runs has written so far.
@@ -123,7 +125,9 @@ func TestServeInjectsUntilItIsTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int, 1)
 	args := serveArgs(t)
-	go func() { done <- serveCmd(ctx, args, env{stdout: io.Discard, stderr: &log, lookupEnv: os.LookupEnv}) }()
+	go func() {
+		done <- serveCmd(ctx, args, cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: os.LookupEnv})
+	}()
 	url := "https://" + log.wait(t, ` webhook=(\S+)`) + "/mutate?timeout=5s"
 	admin := "http://" + log.wait(t, ` listen=(\S+)`)
 	log.wait(t, `(certificate taken)`)
@@ -150,7 +154,7 @@ func TestServeInjectsUntilItIsTold(t *testing.T) {
 		}
 	}
 	cancel()
-	if code := <-done; code != exitOK {
+	if code := <-done; code != cli.OK {
 		t.Errorf("exit %d: %s", code, &log)
 	}
 }
@@ -159,8 +163,8 @@ func TestServeTellsAllThatIsWrongAtOnce(t *testing.T) {
 	var log output
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
 	code := serveCmd(t.Context(), []string{"--config", missing, "--tls-cert", "x", "--webhook-listen", "9443", "--listen", "x", "--log-format", "xml", "--log-level", "loud", "--shutdown-delay", "soon", "more"},
-		env{stdout: io.Discard, stderr: &log, lookupEnv: func(string) (string, bool) { return "", false }})
-	if code != exitUsage {
+		cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: func(string) (string, bool) { return "", false }})
+	if code != cli.Usage {
 		t.Errorf("exit %d", code)
 	}
 	for _, want := range []string{"--config: open " + missing, "go together", "--webhook-listen", "--listen", "--log-format", "--log-level", "for --shutdown-delay", `"more"`} {
@@ -179,8 +183,8 @@ func TestServeFailsWhereItCannotStart(t *testing.T) {
 	} {
 		var log output
 		args := append(serveArgs(t), c.args, "192.0.2.1:1") // nobody's address
-		code := serveCmd(t.Context(), args, env{stdout: io.Discard, stderr: &log, lookupEnv: os.LookupEnv})
-		if code != exitFailure || !strings.Contains(log.String(), c.says) {
+		code := serveCmd(t.Context(), args, cli.Env{Program: "ullage-injector", Stdout: io.Discard, Stderr: &log, LookupEnv: os.LookupEnv})
+		if code != cli.Failure || !strings.Contains(log.String(), c.says) {
 			t.Errorf("exit %d: %s", code, &log)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -90,11 +91,11 @@ func (c *catConfig) matches(stream string) bool {
 	return c.stream == "" || ok
 }
 
-func catCmd(ctx context.Context, args []string, e env) int {
+func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg catConfig
 	fs := flag.NewFlagSet("cat", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
-	if code, ok := e.parse(fs, catAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+	if code, ok := e.Parse(fs, catAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
 		return code
 	}
 	// There is nothing to drain here, so a second signal may always kill, also
@@ -103,24 +104,24 @@ func catCmd(ctx context.Context, args []string, e env) int {
 	c := newCat(cfg, e)
 	for _, err := range c.find(fs.Args()) {
 		c.failed = true
-		e.fail("cat", err)
+		e.Fail("cat", err)
 	}
 	if len(c.items) == 0 {
-		return exitFailure
+		return cli.Failure
 	}
 	err := c.run(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):
 		if !cfg.follow {
-			return exitFailure // not all of it was printed
+			return cli.Failure // not all of it was printed
 		}
 	case isClosedPipe(err):
-		return exitOK // the reader has what it wanted
+		return cli.OK // the reader has what it wanted
 	case err != nil:
-		return e.fail("cat", fmt.Errorf("print: %w", err))
+		return e.Fail("cat", fmt.Errorf("print: %w", err))
 	}
 	if c.failed {
-		return exitFailure
+		return cli.Failure
 	}
-	return exitOK
+	return cli.OK
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -45,11 +46,11 @@ func startFollower(t *testing.T, args ...string) *follower {
 	f := &follower{t: t}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
-	e := env{stdout: &f.stdout, stderr: &f.stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+	e := cli.Env{Program: "ullage", Stdout: &f.stdout, Stderr: &f.stderr, LookupEnv: func(string) (string, bool) { return "", false }}
 	go func() { done <- catCmd(ctx, append([]string{"-f"}, args...), e) }()
 	t.Cleanup(func() {
 		cancel()
-		if code := <-done; code != exitOK {
+		if code := <-done; code != cli.OK {
 			t.Errorf("exit %d, stderr %q", code, f.stderr.String())
 		}
 		if got := f.stdout.String(); got != f.want.String() {
@@ -291,12 +292,12 @@ func TestCatOfAnEndlessLineIsBounded(t *testing.T) {
 	d.append(s, "\n[0.002s][info][gc] end\n")
 	for level, want := range map[string]int{"warning": 64<<20 + 21, "info": 64<<20 + 44} {
 		var n countingWriter
-		e := env{stdout: &n, stderr: os.Stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+		e := cli.Env{Program: "ullage", Stdout: &n, Stderr: os.Stderr, LookupEnv: func(string) (string, bool) { return "", false }}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		code := catCmd(context.Background(), []string{"--level", level, d.dir}, e)
 		runtime.ReadMemStats(&after)
-		if code != exitOK || int(n) != want {
+		if code != cli.OK || int(n) != want {
 			t.Errorf("%s: exit %d, %d bytes, want %d", level, code, n, want)
 		}
 		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {

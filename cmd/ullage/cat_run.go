@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/cli"
 )
 
 const (
@@ -40,8 +42,8 @@ type catItem struct {
 	series []*catSeries // by name
 }
 
-func newCat(cfg catConfig, e env) *cat {
-	return &cat{cfg: cfg, stdout: e.stdout, out: bufio.NewWriterSize(e.stdout, catBuffer), stderr: e.stderr}
+func newCat(cfg catConfig, e cli.Env) *cat {
+	return &cat{cfg: cfg, stdout: e.Stdout, out: bufio.NewWriterSize(e.Stdout, catBuffer), stderr: e.Stderr}
 }
 
 // run prints everything that find found and then, if asked to, follows it
@@ -109,7 +111,7 @@ func (c *cat) end() error {
 // note tells something on stderr, behind all that was printed before it.
 func (c *cat) note(format string, args ...any) {
 	_ = c.out.Flush() // an error comes again with the next write
-	fmt.Fprintf(c.stderr, "ullage cat: %s\n", line(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(c.stderr, "ullage cat: %s\n", cli.Line(fmt.Sprintf(format, args...)))
 }
 
 // complain notes that something cannot be read.

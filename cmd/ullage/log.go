@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -86,7 +87,7 @@ func (c *logConfig) validate(args []string) []error {
 	return bad
 }
 
-func logCmd(ctx context.Context, args []string, e env) int {
+func logCmd(ctx context.Context, args []string, e cli.Env) int {
 	var c logConfig
 	if len(args) > 0 {
 		c.verb, args = args[0], args[1:]
@@ -97,14 +98,14 @@ func logCmd(ctx context.Context, args []string, e env) int {
 		fs := flag.NewFlagSet("log", flag.ContinueOnError)
 		c.flags(fs)
 		if c.verb != "" {
-			e.help(fs, logAbout)
-			return exitOK
+			e.Help(fs, logAbout)
+			return cli.OK
 		}
-		fmt.Fprintln(e.stderr, "ullage log: what? list, set, reset or rotate\nrun 'ullage log --help' for what they do")
-		return exitUsage
+		fmt.Fprintln(e.Stderr, "ullage log: what? list, set, reset or rotate\nrun 'ullage log --help' for what they do")
+		return cli.Usage
 	default:
-		fmt.Fprintf(e.stderr, "ullage log: unknown verb %q: take list, set, reset or rotate\nrun 'ullage log --help' for what they do\n", c.verb)
-		return exitUsage
+		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: take list, set, reset or rotate\nrun 'ullage log --help' for what they do\n", c.verb)
+		return cli.Usage
 	}
 	// The selection may stand before the flags, as one writes it.
 	var first []string
@@ -113,7 +114,7 @@ func logCmd(ctx context.Context, args []string, e env) int {
 	}
 	fs := flag.NewFlagSet("log "+c.verb, flag.ContinueOnError)
 	c.flags(fs)
-	code, ok := e.parse(fs, logAbout, args, func() []error { return c.validate(append(first, fs.Args()...)) })
+	code, ok := e.Parse(fs, logAbout, args, func() []error { return c.validate(append(first, fs.Args()...)) })
 	if !ok {
 		return code
 	}
@@ -121,14 +122,14 @@ func logCmd(ctx context.Context, args []string, e env) int {
 	m := levels.New(c.levels, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	if err := c.run(ctx, m, e); err != nil {
 		for _, text := range strings.Split(err.Error(), "\n") {
-			fmt.Fprintf(e.stderr, "ullage log %s: %s\n", c.verb, line(text))
+			fmt.Fprintf(e.Stderr, "ullage log %s: %s\n", c.verb, cli.Line(text))
 		}
-		return exitFailure
+		return cli.Failure
 	}
-	return exitOK
+	return cli.OK
 }
 
-func (c *logConfig) run(ctx context.Context, m *levels.Manager, e env) error {
+func (c *logConfig) run(ctx context.Context, m *levels.Manager, e cli.Env) error {
 	switch c.verb {
 	case "set":
 		return c.set(ctx, m, e)
@@ -142,55 +143,55 @@ func (c *logConfig) run(ctx context.Context, m *levels.Manager, e env) error {
 		return err
 	}
 	if err != nil { // some answered
-		fmt.Fprintf(e.stderr, "ullage log list: %s\n", line(err.Error()))
+		fmt.Fprintf(e.Stderr, "ullage log list: %s\n", cli.Line(err.Error()))
 	}
 	if c.json {
-		return printListJSON(e.stdout, listed)
+		return printListJSON(e.Stdout, listed)
 	}
-	return printList(e.stdout, listed)
+	return printList(e.Stdout, listed)
 }
 
 // set raises, and stays to the end of it where nobody else sees to that.
-func (c *logConfig) set(ctx context.Context, m *levels.Manager, e env) error {
+func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error {
 	changes, until, err := m.Set(ctx, c.selection, c.lasts)
-	printChanges(e.stdout, changes)
+	printChanges(e.Stdout, changes)
 	if err != nil && len(changes) == 0 {
 		return err
 	}
 	if err == nil && len(changes) == 0 {
-		fmt.Fprintf(e.stdout, "the level is that already\n")
+		fmt.Fprintf(e.Stdout, "the level is that already\n")
 	}
 	if m.Owned() {
-		fmt.Fprintf(e.stdout, "until %s; 'ullage run' restores it\n", clock(until))
+		fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", clock(until))
 		return err
 	}
-	fmt.Fprintf(e.stdout, "until %s; no 'ullage run' ships %s, so this command waits and restores it (Ctrl-C: now)\n", clock(until), c.tail.Source)
+	fmt.Fprintf(e.Stdout, "until %s; no 'ullage run' ships %s, so this command waits and restores it (Ctrl-C: now)\n", clock(until), c.tail.Source)
 	switch holdErr := m.Hold(ctx); {
 	case errors.Is(holdErr, levels.ErrReplaced):
-		fmt.Fprintln(e.stdout, holdErr)
+		fmt.Fprintln(e.Stdout, holdErr)
 	case holdErr != nil:
 		return errors.Join(err, holdErr)
 	default:
-		fmt.Fprintln(e.stdout, "restored")
+		fmt.Fprintln(e.Stdout, "restored")
 	}
 	return err
 }
 
-func reset(ctx context.Context, m *levels.Manager, e env) error {
+func reset(ctx context.Context, m *levels.Manager, e cli.Env) error {
 	changes, err := m.Reset(ctx)
-	printChanges(e.stdout, changes)
+	printChanges(e.Stdout, changes)
 	if err == nil && len(changes) == 0 {
-		fmt.Fprintln(e.stdout, "nothing was raised")
+		fmt.Fprintln(e.Stdout, "nothing was raised")
 	}
 	return err
 }
 
-func rotate(ctx context.Context, m *levels.Manager, e env) error {
+func rotate(ctx context.Context, m *levels.Manager, e cli.Env) error {
 	rotated, err := m.Rotate(ctx)
 	for _, l := range rotated {
 		for _, o := range l.Outputs {
 			if o.File() != "" && !strings.Contains(","+o.Options, ",filecount=0") {
-				fmt.Fprintf(e.stdout, "pid %d: rotated %s\n", l.JVM.PID, line(o.File()))
+				fmt.Fprintf(e.Stdout, "pid %d: rotated %s\n", l.JVM.PID, cli.Line(o.File()))
 			}
 		}
 	}
@@ -199,6 +200,6 @@ func rotate(ctx context.Context, m *levels.Manager, e env) error {
 
 func printChanges(w io.Writer, changes []levels.Change) {
 	for _, c := range changes {
-		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, line(c.Output), c.From, c.To)
+		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, cli.Line(c.Output), c.From, c.To)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
 )
 
@@ -25,7 +26,7 @@ func printList(w io.Writer, listed []levels.Listed) error {
 			case o.Shipped:
 				shipped = "yes"
 			}
-			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.JVM.PID, line(o.Name), line(o.Selection), line(o.Decorators), dash(line(o.Options)), line(shipped))
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.JVM.PID, cli.Line(o.Name), cli.Line(o.Selection), cli.Line(o.Decorators), dash(cli.Line(o.Options)), cli.Line(shipped))
 		}
 	}
 	return t.Flush()

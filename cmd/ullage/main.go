@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // usage is the whole of `ullage help`. What a subcommand takes is told by
@@ -47,16 +49,16 @@ func main() {
 	// it, and it must not cost what is being drained.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
-	code := dispatch(ctx, os.Args[1:], env{stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv})
+	code := dispatch(ctx, os.Args[1:], cli.Env{Program: "ullage", Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
 	cancel()
 	os.Exit(code)
 }
 
 // dispatch runs the subcommand that args begins with and returns the exit code.
-func dispatch(ctx context.Context, args []string, e env) int {
+func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	if len(args) == 0 {
-		io.WriteString(e.stderr, usage)
-		return exitUsage
+		io.WriteString(e.Stderr, usage)
+		return cli.Usage
 	}
 	name, rest := args[0], args[1:]
 	switch name {
@@ -69,18 +71,18 @@ func dispatch(ctx context.Context, args []string, e env) int {
 	case "status":
 		return statusCmd(ctx, rest, e)
 	case "version", "--version":
-		return versionCmd(ctx, rest, e)
+		return e.Version(rest, version)
 	case "help", "-h", "-help", "--help":
 		if len(rest) == 0 || isHelp(rest[0]) {
-			if _, err := io.WriteString(e.stdout, usage); err != nil {
-				return e.fail("help", err)
+			if _, err := io.WriteString(e.Stdout, usage); err != nil {
+				return e.Fail("help", err)
 			}
-			return exitOK
+			return cli.OK
 		}
 		return dispatch(ctx, []string{rest[0], "--help"}, e)
 	}
-	fmt.Fprintf(e.stderr, "ullage: unknown command %q\nrun 'ullage help' for what there is\n", name)
-	return exitUsage
+	fmt.Fprintf(e.Stderr, "ullage: unknown command %q\nrun 'ullage help' for what there is\n", name)
+	return cli.Usage
 }
 
 // isHelp stops `ullage help help` and the like from going round in circles.

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
@@ -28,17 +29,17 @@ Example:
 // resident memory counts for more than its CPU time here.
 const gcPercent = 50
 
-func runCmd(ctx context.Context, args []string, e env) int {
+func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	cfg := sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
-	code, ok := e.parse(fs, runAbout, args, func() []error { return append(noArgs(fs), cfg.Validate()...) })
+	code, ok := e.Parse(fs, runAbout, args, func() []error { return append(cli.NoArgs(fs), cfg.Validate()...) })
 	if !ok {
 		return code
 	}
 	debug.SetGCPercent(gcPercent)
-	if err := sidecar.Run(ctx, cfg, build.Read(version), cfg.Logger(e.stderr)); err != nil {
-		return e.fail("run", err)
+	if err := sidecar.Run(ctx, cfg, build.Read(version), cfg.Logger(e.Stderr)); err != nil {
+		return e.Fail("run", err)
 	}
-	return exitOK
+	return cli.OK
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 )
 
 const statusAbout = `ullage status asks a running 'ullage run' how it is doing.
@@ -53,26 +54,26 @@ func (c *statusConfig) validate() []error {
 	return bad
 }
 
-func statusCmd(ctx context.Context, args []string, e env) int {
+func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 	var c statusConfig
 	fs := flag.NewFlagSet("status", flag.ContinueOnError)
 	c.flags(fs)
-	if code, ok := e.parse(fs, statusAbout, args, func() []error { return append(c.validate(), noArgs(fs)...) }); !ok {
+	if code, ok := e.Parse(fs, statusAbout, args, func() []error { return append(c.validate(), cli.NoArgs(fs)...) }); !ok {
 		return code
 	}
 	body, st, err := fetchStatus(ctx, c)
 	if err != nil {
-		return e.fail("status", err)
+		return e.Fail("status", err)
 	}
 	if c.json {
-		_, err = e.stdout.Write(body)
+		_, err = e.Stdout.Write(body)
 	} else {
-		err = renderStatus(e.stdout, st)
+		err = renderStatus(e.Stdout, st)
 	}
 	if err != nil {
-		return e.fail("status", fmt.Errorf("write the answer: %w", err))
+		return e.Fail("status", fmt.Errorf("write the answer: %w", err))
 	}
-	return exitOK
+	return cli.OK
 }
 
 // fetchStatus asks once, and returns the answer raw and decoded.

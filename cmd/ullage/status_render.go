@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // maxName is the width of a stream's name, chosen so that a row of the table
@@ -27,7 +28,7 @@ const (
 func renderStatus(w io.Writer, st admin.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range headRows(st) {
-		fmt.Fprintf(t, "%s:\t%s\n", row[0], line(row[1]))
+		fmt.Fprintf(t, "%s:\t%s\n", row[0], cli.Line(row[1]))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -43,9 +44,9 @@ func renderStatus(w io.Writer, st admin.Status) error {
 		segment, size := "-", "-"
 		if s.Segment != "" {
 			name, _, _ := strings.Cut(s.Segment, ".log")
-			segment, size = clip(line(name), maxSegment), bytesText(s.SegmentBytes)
+			segment, size = clip(cli.Line(name), maxSegment), bytesText(s.SegmentBytes)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", clip(line(s.Name), maxName), s.Files,
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", clip(cli.Line(s.Name), maxName), s.Files,
 			bytesText(s.PersistedBytes), countText(s.PersistedLines), bytesText(s.BacklogBytes), segment, size)
 	}
 	if err := t.Flush(); err != nil {

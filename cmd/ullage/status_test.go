@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 	"go.uber.org/goleak"
 )
 
@@ -104,7 +105,7 @@ func TestStatusRendersTheWorst(t *testing.T) {
 // status runs the subcommand and returns its code and outputs.
 func status(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	e := env{stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }}
+	e := cli.Env{Program: "ullage", Stdout: &out, Stderr: &errs, LookupEnv: func(string) (string, bool) { return "", false }}
 	code = dispatch(context.Background(), append([]string{"status"}, args...), e)
 	return code, out.String(), errs.String()
 }
@@ -125,12 +126,12 @@ func TestStatusAsksARealServer(t *testing.T) {
 		}
 	}()
 	code, out, errs := status("--addr", s.Addr().String())
-	if code != exitOK || out != fullText || errs != "" {
+	if code != cli.OK || out != fullText || errs != "" {
 		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s", code, out, errs)
 	}
 	code, out, _ = status("--json", "--addr="+s.Addr().String())
 	var st admin.Status
-	if err := json.Unmarshal([]byte(out), &st); err != nil || code != exitOK {
+	if err := json.Unmarshal([]byte(out), &st); err != nil || code != cli.OK {
 		t.Fatalf("exit %d, %v", code, err)
 	}
 	if d := cmp.Diff(full(), st); d != "" {
@@ -152,7 +153,7 @@ func TestStatusDistrustsWhatListensThere(t *testing.T) {
 			s := httptest.NewServer(c.answer)
 			defer s.Close()
 			code, out, errs := status("--timeout=500ms", "--addr", strings.TrimPrefix(s.URL, "http://"))
-			if code != exitFailure || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			if code != cli.Failure || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 				t.Errorf("exit %d, stdout %q, stderr %q; want %q", code, out, errs, c.want)
 			}
 		})

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ullage/ullage/internal/build"
+)
+
+const versionAbout = `PROGRAM version prints what this program was built from.
+
+Usage:
+  PROGRAM version [--json]
+`
+
+// Version is the subcommand that prints what the program was built from. Linked
+// is what the linker was told of the version.
+func (e Env) Version(args []string, linked string) int {
+	about := strings.ReplaceAll(versionAbout, "PROGRAM", e.Program)
+	fs := flag.NewFlagSet("version", flag.ContinueOnError)
+	asJSON := fs.Bool("json", false, "print JSON")
+	if code, ok := e.Parse(fs, about, args, func() []error { return NoArgs(fs) }); !ok {
+		return code
+	}
+	b := build.Read(linked)
+	if *asJSON {
+		out := json.NewEncoder(e.Stdout)
+		out.SetIndent("", "  ")
+		if err := out.Encode(b); err != nil {
+			return e.Fail("version", fmt.Errorf("write the answer: %w", err))
+		}
+		return OK
+	}
+	w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range [][2]string{
+		{"version:", b.Version}, {"revision:", b.Revision}, {"date:", b.Date}, {"go:", b.Go}, {"platform:", b.Platform},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return e.Fail("version", fmt.Errorf("write the answer: %w", err))
+	}
+	return OK
+}
