@@ -108,6 +108,13 @@ chart: ## the Helm chart: linted, rendered, held against the API types (builds h
 	@test/cluster/build.sh
 	go test -count=1 ./test/chart/...
 
+.PHONY: e2e
+e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts one where there is none; see test/cluster)
+	$(call stage,end to end)
+	@test/cluster/cluster.sh up >/dev/null
+	@test/cluster/cluster.sh load bin/ullage.tar bin/ullage-injector.tar $$(test/cluster/images.sh)
+	@eval "$$(test/cluster/cluster.sh env)"; ULLAGE_E2E=1 ULLAGE_E2E_VERSION=$(subst +,-,$(VERSION)) go test -count=1 -timeout 30m ./test/e2e
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What `make e2e` says in the environment.
+var (
+	enabled      = os.Getenv("ULLAGE_E2E") != ""
+	imageVersion = os.Getenv("ULLAGE_E2E_VERSION") // tag of both images
+	// For work on the suite: leave everything behind, and take an installed
+	// chart as it is.
+	keep      = os.Getenv("ULLAGE_E2E_KEEP") != ""
+	installed = os.Getenv("ULLAGE_E2E_INSTALLED") != ""
+)
+
+const (
+	release   = "ullage"
+	chart     = "../../charts/ullage"
+	system    = "ullage-system" // the release's namespace
+	injector  = "deployment/ullage-injector"
+	installIn = 2 * time.Minute
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !enabled {
+		fmt.Println("test/e2e: skipped: it needs a cluster of its own; `make e2e` starts one and runs it")
+		return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if imageVersion == "" {
+		fmt.Fprintln(os.Stderr, "test/e2e: ULLAGE_E2E_VERSION, the tag of the images, is not set: use `make e2e`")
+		return 1
+	}
+	began := time.Now()
+	if !installed {
+		if err := install(); err != nil {
+			fmt.Fprintf(os.Stderr, "test/e2e: cannot install the chart: %v\n", err)
+			return 1
+		}
+	}
+	code := m.Run()
+	if !keep && !installed {
+		if out, err := helm("uninstall", release, "-n", system, "--wait", "--ignore-not-found"); err != nil {
+			fmt.Fprintf(os.Stderr, "test/e2e: uninstall: %v\n%s", err, out)
+		}
+	}
+	figures.print(os.Stdout)
+	fmt.Printf("the suite took %s\n", time.Since(began).Round(time.Second))
+	return code
+}
+
+// chartValues are those that every installation of the suite has. Images are
+// loaded into the nodes, so that nothing is pulled.
+func chartValues() []string {
+	return []string{
+		"--set", "image.repository=ullage-injector,image.pullPolicy=Never",
+		"--set-string", "image.tag=" + imageVersion,
+		"--set", "sidecar.image.repository=ullage,sidecar.image.pullPolicy=Never",
+		"--set-string", "sidecar.image.tag=" + imageVersion,
+	}
+}
+
+// install installs the chart, or brings it back to what the suite expects. The
+// first webhook call after it can come before the Service's rules are in
+// place, so that it ends with an injected pod.
+func install(more ...string) error {
+	args := append([]string{"upgrade", "--install", release, chart, "-n", system, "--create-namespace", "--reset-values", "--wait", "--timeout", installIn.String()}, chartValues()...)
+	if out, err := helm(append(args, more...)...); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return injects(30 * time.Second)
+}
+
+// injects waits until the API server has its pods injected.
+func injects(within time.Duration) error {
+	pod := jvmPod{Name: "probe", JDK: 25}.manifest()
+	end := time.Now().Add(within)
+	for {
+		out, err := kubectl(pod, "-n", "default", "create", "-f", "-", "--dry-run=server", "-o", "jsonpath={.metadata.annotations.ullage\\.dev/injected}")
+		if err == nil && strings.Contains(out, `"sidecar":"ullage"`) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("a pod with the label is not injected after %s: %v\n%s", within, err, out)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/jvm"
+)
+
+// A pod with the label is injected, and what its JVM logs is persisted exactly
+// once, whatever the destination and the JDK.
+func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
+	for _, jdk := range []int{17, 25} {
+		for _, kind := range []string{"emptyDir", "pvc", "ephemeral"} {
+			t.Run(fmt.Sprintf("jdk%d/%s", jdk, kind), func(t *testing.T) {
+				t.Parallel()
+				s := newSpace(t)
+				dest := kind
+				switch kind {
+				case "pvc":
+					s.claim("logs")
+					dest = "pvc:logs"
+				case "ephemeral":
+					dest = "ephemeral:64Mi:" + s.class("logs")
+				}
+				s.apply(jvmPod{
+					Name: "app", JDK: jdk, Java: []string{"Churn", "6000", "60"}, After: "sleep 600",
+					Annotations: map[string]string{"dest": dest},
+				}.manifest())
+				s.ready("app")
+				s.sameAsReference("app")
+			})
+		}
+	}
+}
+
+// sameAsReference waits until the JVM of a pod, which is not process 1 of its
+// container, has ended, and compares what it wrote with what was persisted.
+func (s *space) sameAsReference(pod string) {
+	s.Helper()
+	s.eventually(time.Minute, "the JVM's end", func() bool {
+		_, err := s.tryExec(pod, "app", "pidof", "java")
+		return err != nil
+	})
+	written := s.exec(pod, "app", "sh", "-c", "cat /ref/gc.log")
+	var got string
+	s.eventually(20*time.Second, "the last line in the durable copy", func() bool {
+		got = s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
+		return len(got) >= len(written)
+	})
+	s.same(written, got)
+}
+
+// same compares what a JVM wrote with what was persisted.
+func (s *space) same(written, persisted string) {
+	s.Helper()
+	c := jvm.Compare([]byte(written), []byte(persisted))
+	if c.Written < 10 || !strings.Contains(written, "Pause") {
+		s.Errorf("the JVM logged %d lines: too few to tell anything", c.Written)
+	}
+	if !c.Same() {
+		s.Errorf("%v", c)
+	}
+}
