@@ -3,6 +3,7 @@
 #   tools.tar             localhost/tools:e2e  busybox
 #   jdk17.tar, jdk25.tar  localhost/jdk:17, :25  the same, a Java runtime with
 #                         jcmd, and the programs of test/jvm as class path
+#   prometheus.tar        localhost/prometheus:e2e  busybox and a Prometheus
 # Each is made again only where what goes into it has changed. Prints the
 # archives' paths, for `cluster.sh load $(images.sh)`.
 set -euo pipefail
@@ -120,8 +121,42 @@ jdk_image() {
     done_with "jdk$version"
 }
 
+# prometheus_binary prints the path of one: that of the machine, else of Debian's
+# package, which is only unpacked. An installed one would start as a service.
+prometheus_binary() {
+    command -v prometheus && return
+    has apt-get && has dpkg-deb ||
+        fail "there is no Prometheus, and no apt-get to download Debian's package with: put its binary, prometheus, on PATH"
+    say "taking Prometheus from its Debian package"
+    (
+        cd "$work"
+        # Without lists nothing is found, and with old ones perhaps no file.
+        apt_get download prometheus || { apt_get update && apt_get download prometheus; } ||
+            fail "the package prometheus can't be downloaded, see above: put its binary, prometheus, on PATH"
+        dpkg-deb -x prometheus_*.deb unpacked
+    ) >&2 || exit
+    echo "$work/unpacked/usr/bin/prometheus"
+}
+
+# As the user that apt takes for it, it could not write here.
+apt_get() { apt-get -qq -o APT::Sandbox::User=root "$@" </dev/null; }
+
+prometheus_image() {
+    fresh prometheus "$images/tools.stamp" && return
+    local binary
+    binary=$(prometheus_binary)
+    [ -d "$work/tools" ] || tools_tree "$work/tools"
+    install -D "$binary" "$work/prometheus/bin/prometheus"
+    mkdir "$work/prometheus-libs"
+    libraries "$work/prometheus" "$work/prometheus-libs"
+    image prometheus localhost/prometheus:e2e --user 1000:1000 --env PATH=/bin \
+        "$work/tools=/" "$work/prometheus-libs=/" "$work/prometheus=/"
+    done_with prometheus
+}
+
 need_jdk 17 || fail "there is no JDK 17 to compile with: install one below /usr/lib/jvm, or set JAVA_HOME"
 tools_image
 jdk_image 17
 jdk_image 25
-printf '%s\n' "$images"/{tools,jdk17,jdk25}.tar
+prometheus_image
+printf '%s\n' "$images"/{tools,jdk17,jdk25,prometheus}.tar

@@ -1,0 +1,292 @@
+package e2e
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// While no injector runs pods start without a sidecar, as fast as ever, and
+// when one is back they get theirs again.
+func TestInjectorIsDownAndBack(t *testing.T) {
+	s := newSpace(t)
+	t.Cleanup(func() { s.must("", scale(2)) })
+	s.must("", scale(0))
+	s.eventually(time.Minute, "the end of the injectors", func() bool { return s.injectors() == "" })
+
+	began := time.Now()
+	warnings := s.apply(jvmPod{Name: "app", JDK: 25}.manifest())
+	admitted := time.Since(began)
+	s.ready("app")
+	figures.add("injector down: kubectl apply of a pod with the label", fmt.Sprintf("%.2f s", admitted.Seconds()), "timeoutSeconds, 5 s")
+	figures.add("injector down: from there until that pod is ready", fmt.Sprintf("%.2f s", (time.Since(began)-admitted).Seconds()), "")
+	if warnings != "" {
+		t.Errorf("an injector that is down has warned: %s", warnings)
+	}
+	if got := s.containers("app"); got != "app" {
+		t.Errorf("the pod has the containers %q, want app alone", got)
+	}
+
+	s.must("", scale(2))
+	s.must("", injects(30*time.Second))
+	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())
+	if got := s.containers("later"); got != "app ullage" {
+		t.Errorf("with the injector back a pod has the containers %q, want app and ullage", got)
+	}
+}
+
+// A new version, or new settings, replace the injectors one after the other,
+// and no pod that is created meanwhile goes without a sidecar. A bad annotation
+// is refused from then on, as the new settings have it.
+func TestInjectorUpgradeMissesNoPod(t *testing.T) {
+	s := newSpace(t)
+	t.Cleanup(func() {
+		s.must("", install())
+		s.eventually(time.Minute, "the end of the injectors that refuse", func() bool { return len(strings.Fields(s.injectors())) == 2 })
+	})
+	before := s.injectors()
+	pods := s.createPods(50, 0)
+	s.must("", install("--set", "onError=deny"))
+	s.eventually(time.Minute, "the end of the old injectors", func() bool {
+		now := strings.Fields(s.injectors())
+		return len(now) == 2 && !strings.Contains(before, now[0]) && !strings.Contains(before, now[1])
+	})
+	created := pods.stop()
+	figures.add("injector replaced: pods created meanwhile, all injected", fmt.Sprint(created), "at least 50")
+
+	bad := jvmPod{Name: "bad", JDK: 25, Annotations: map[string]string{"buffer": "plenty"}}.manifest()
+	_, err := kubectl(bad, "-n", s.name, "create", "-f", "-")
+	if err == nil || !strings.Contains(err.Error(), "denied the request") || !strings.Contains(err.Error(), `ullage.dev/buffer "plenty"`) {
+		t.Errorf("with onError=deny a pod with a bad annotation was not refused with its name: %v", err)
+	}
+	if _, err := s.try("get", "pod", "bad"); err == nil {
+		t.Errorf("the refused pod is there")
+	}
+}
+
+// The certificates' Secret is emptied. The injectors make a new CA, are trusted
+// with both, and a minute later serve with a certificate of the new one; no pod
+// that is created meanwhile goes without a sidecar.
+func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
+	t.Parallel() // nobody else should notice
+	s := newSpace(t)
+	served, first := map[string]func() *x509.Certificate{}, map[string]*x509.Certificate{}
+	for _, pod := range strings.Fields(s.injectors()) {
+		served[pod] = s.certificateOf(pod)
+		first[pod] = s.otherThan(nil, served[pod], 30*time.Second)
+	}
+	old := s.caBundle()[0]
+	pods := s.createPods(50, time.Second)
+
+	began := time.Now()
+	s.must(kubectl("", "-n", system, "patch", "secret", "ullage-injector-certificate", "--type=json", "--patch", `[{"op": "remove", "path": "/data"}]`))
+	s.eventually(time.Minute, "a new CA before the old one", func() bool {
+		now := s.caBundle()
+		return !now[0].Equal(old) && slices.ContainsFunc(now, old.Equal)
+	})
+	trusted := time.Since(began)
+	roots := x509.NewCertPool()
+	roots.AddCert(s.caBundle()[0])
+	for pod, certificate := range served {
+		now := s.otherThan(first[pod], certificate, 3*time.Minute)
+		if _, err := now.Verify(x509.VerifyOptions{DNSName: "ullage-injector." + system + ".svc", Roots: roots}); err != nil {
+			t.Errorf("the certificate of %s is not the new CA's: %v", pod, err)
+		}
+		if now.SerialNumber.Cmp(first[pod].SerialNumber) == 0 {
+			t.Errorf("two certificates of %s have the serial number %s", pod, now.SerialNumber)
+		}
+	}
+	renewed := time.Since(began)
+	created := pods.stop()
+	figures.add("certificates emptied: new CA trusted, new certificate served by all", fmt.Sprintf("%.0f s, %.0f s", trusted.Seconds(), renewed.Seconds()), "30 s, 150 s")
+	figures.add("certificates emptied: pods created meanwhile, all injected", fmt.Sprint(created), "at least 50")
+}
+
+// caBundle returns the CAs that API servers trust the injector with.
+func (s *space) caBundle() []*x509.Certificate {
+	s.Helper()
+	encoded := s.must(kubectl("", "get", "mutatingwebhookconfiguration", "ullage-injector", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"))
+	text, err := base64.StdEncoding.DecodeString(encoded)
+	var cas []*x509.Certificate
+	for block, rest := pem.Decode(text); block != nil && err == nil; block, rest = pem.Decode(rest) {
+		var ca *x509.Certificate
+		ca, err = x509.ParseCertificate(block.Bytes)
+		cas = append(cas, ca)
+	}
+	if err != nil || len(cas) == 0 {
+		s.Fatalf("read the caBundle %q: %v", encoded, err)
+	}
+	return cas
+}
+
+// otherThan waits for a certificate other than the earlier one.
+func (s *space) otherThan(earlier *x509.Certificate, certificate func() *x509.Certificate, within time.Duration) *x509.Certificate {
+	s.Helper()
+	var now *x509.Certificate
+	s.eventually(within, "a new certificate of an injector", func() bool {
+		now = certificate()
+		return now != nil && !now.Equal(earlier)
+	})
+	return now
+}
+
+// certificateOf returns what asks an injector for the certificate that it
+// serves with at the moment. Nil: it could not be asked.
+func (s *space) certificateOf(pod string) func() *x509.Certificate {
+	s.Helper()
+	address := s.forward(system, "pod/"+pod, 9443)
+	return func() *x509.Certificate {
+		dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: 10 * time.Second}, Config: &tls.Config{InsecureSkipVerify: true}}
+		conn, err := dialer.DialContext(s.Context(), "tcp", address)
+		if err != nil {
+			return nil
+		}
+		defer conn.Close()
+		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
+	}
+}
+
+// forward returns a local address at which a port of an object is reached, until
+// the test's end.
+func (s *space) forward(namespace, object string, port int) string {
+	s.Helper()
+	cmd := exec.Command("kubectl", "-n", namespace, "port-forward", object, fmt.Sprintf(":%d", port))
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		s.Fatalf("forward a port of %s: %v", object, err)
+	}
+	s.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	// Forwarding from 127.0.0.1:41523 -> 9443
+	_, rest, _ := strings.Cut(line, " from ")
+	address, _, ok := strings.Cut(rest, " -> ")
+	if !ok {
+		s.Fatalf("forward a port of %s: kubectl says %q: %v", object, line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with kubectl
+	return address
+}
+
+// scale sets how many injectors there are, and waits for those.
+func scale(replicas int) error {
+	if _, err := kubectl("", "-n", system, "scale", injector, fmt.Sprintf("--replicas=%d", replicas)); err != nil {
+		return err
+	}
+	_, err := kubectl("", "-n", system, "rollout", "status", injector, "--timeout", installIn.String())
+	return err
+}
+
+// injectors returns the names of the injectors' pods, also of those that end.
+func (s *space) injectors() string {
+	s.Helper()
+	return s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "jsonpath={.items[*].metadata.name}"))
+}
+
+// containers returns the names of a pod's containers, then of its native
+// sidecars, as the API server has them.
+func (s *space) containers(pod string) string {
+	s.Helper()
+	return strings.TrimSpace(s.field("pod/"+pod, ".spec.containers[*].name") + " " + s.field("pod/"+pod, ".spec.initContainers[*].name"))
+}
+
+// creations creates pods with the label, one after the other. They are dry runs
+// on the API server: all of admission, and no pod.
+type creations struct {
+	*space
+	least int
+	every time.Duration
+	end   chan struct{}
+	over  chan struct{}
+
+	created atomic.Int64
+	missed  []string // what was said about those without a sidecar; read after over
+}
+
+// batch is how many pods one kubectl creates: starting it is most of the work.
+const batch = 5
+
+// createPods begins: a batch each interval, or if that is 0 all the time, until
+// told to stop, and in any case at least so many pods.
+func (s *space) createPods(least int, every time.Duration) *creations {
+	c := &creations{space: s, least: least, every: every, end: make(chan struct{}), over: make(chan struct{})}
+	go c.run()
+	s.Cleanup(func() { c.finish() })
+	s.eventually(time.Minute, "the first pods", func() bool { return c.created.Load() > 0 })
+	return c
+}
+
+func (c *creations) run() {
+	defer close(c.over)
+	for number := 0; ; number++ {
+		began := time.Now()
+		c.create(number)
+		select {
+		case <-c.end:
+			if int(c.created.Load()) >= c.least {
+				return
+			}
+		case <-time.After(c.every - time.Since(began)):
+		}
+	}
+}
+
+// create creates a batch.
+func (c *creations) create(number int) {
+	var items []any
+	for i := range batch {
+		items = append(items, jvmPod{Name: fmt.Sprintf("created-%d-%d", number, i), JDK: 25}.object())
+	}
+	began := time.Now()
+	out, warnings, err := command(manifest(object{"apiVersion": "v1", "kind": "List", "items": items}), "kubectl", "-n", c.name, "create", "-f", "-", "--dry-run=server",
+		"-o", `jsonpath={.metadata.name} {.metadata.annotations.ullage\.dev/injected}{"\n"}`)
+	injected := 0
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, `"sidecar":"ullage"`) {
+			injected++
+		}
+	}
+	if injected != batch {
+		c.missed = append(c.missed, fmt.Sprintf("%s to %s: %d of %d: %s%s%v", began.Format("15:04:05.000"), time.Now().Format("05.000"), batch-injected, batch, out, warnings, errorText(err)))
+	}
+	c.created.Add(batch)
+}
+
+func (c *creations) finish() {
+	select {
+	case <-c.end:
+	default:
+		close(c.end)
+	}
+	<-c.over
+}
+
+// stop returns how many pods were created. It fails the test if one was not
+// injected.
+func (c *creations) stop() int {
+	c.Helper()
+	c.finish()
+	created := int(c.created.Load())
+	for _, text := range c.missed {
+		c.Errorf("not injected: %s", text)
+	}
+	if created < c.least {
+		c.Errorf("%d pods were created, want at least %d", created, c.least)
+	}
+	c.Logf("%d pods were created", created)
+	return created
+}

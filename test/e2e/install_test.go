@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// helm test, upgrade, rollback and uninstall do what they say to pods that are
+// created from then on, and nothing to those that run: these go on shipping, and
+// in the end each line is persisted once.
+func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
+	s := newSpace(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.must("", install())
+		}
+	})
+	s.apply(jvmPod{Name: "app", JDK: 25, After: "sleep 600"}.manifest())
+	s.ready("app")
+	before := s.identity("app")
+	step := func(what string, change func()) {
+		t.Helper()
+		began := time.Now()
+		change()
+		figures.add("helm "+what, fmt.Sprintf("%.1f s", time.Since(began).Seconds()), "")
+		if now := s.identity("app"); now != before {
+			t.Fatalf("after helm %s the running pod is not what it was:\n%s\nbefore:\n%s", what, now, before)
+		}
+		s.ships("app")
+	}
+	// An injector that was told to stop answers for some seconds more.
+	newPods := func(buffer string) {
+		t.Helper()
+		s.eventually(30*time.Second, "new pods with a tmpfs of "+buffer, func() bool {
+			return s.dryRun(jvmPod{Name: "new", JDK: 25}, `.spec.volumes[?(@.name=="ullage-logs")].emptyDir.sizeLimit`) == buffer
+		})
+	}
+
+	step("test", func() { s.must(helm("test", release, "-n", system, "--timeout", installIn.String())) })
+	step("upgrade", func() { s.must("", install("--set", "sidecar.defaults.buffer=48Mi")) })
+	newPods("48Mi")
+	step("rollback", func() { s.must(helm("rollback", release, "-n", system, "--wait", "--timeout", installIn.String())) })
+	newPods("64Mi")
+
+	step("uninstall", func() { s.must(helm("uninstall", release, "-n", system, "--wait", "--timeout", installIn.String())) })
+	s.nothingLeft()
+	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())
+	s.ready("later")
+	if got := s.containers("later"); got != "app" {
+		t.Errorf("after the uninstallation a pod has the containers %q, want app alone", got)
+	}
+	s.kubectl("delete", "pod", "later", "--wait=false")
+
+	step("install", func() { s.must("", install()) })
+	s.exec("app", "app", "sh", "-c", "kill $(pidof java)")
+	s.sameAsReference("app")
+}
+
+// identity is what changes if a pod is touched: by a new one, a new container,
+// or a new specification.
+func (s *space) identity(pod string) string {
+	s.Helper()
+	return s.field("pod/"+pod, ".metadata.uid} {.metadata.annotations} {.spec} {.status.initContainerStatuses[*].containerID} {.status.containerStatuses[*].containerID")
+}
+
+// ships waits until a sidecar has persisted more than it had.
+func (s *space) ships(pod string) {
+	s.Helper()
+	persisted := func() int { return len(s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")) }
+	first := persisted()
+	s.eventually(30*time.Second, "more persisted lines of "+pod, func() bool { return persisted() > first })
+}
+
+// dryRun returns a field of a pod as the API server would create it.
+func (s *space) dryRun(p jvmPod, path string) string {
+	s.Helper()
+	return s.must(kubectl(p.manifest(), "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", "jsonpath={"+path+"}"))
+}
+
+// nothingLeft fails the test if objects of the release stay, of whatever kind
+// and wherever.
+func (s *space) nothingLeft() {
+	s.Helper()
+	// What can be listed, but the copies and measurements that others serve.
+	kinds := strings.Fields(s.must(kubectl("", "api-resources", "--verbs=list,delete", "-o", "name")))
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, "events") })
+	if len(kinds) < 30 {
+		s.Fatalf("the cluster has %d kinds of objects: too few to believe", len(kinds))
+	}
+	left := func() string {
+		labelled := s.must(kubectl("", "get", strings.Join(kinds, ","), "-A", "-o", "name", "--ignore-not-found", "-l", "app.kubernetes.io/part-of=ullage"))
+		own := s.must(kubectl("", "-n", system, "get", "pods,secrets,configmaps,leases", "-o", "name"))
+		return labelled + strings.ReplaceAll(own, "configmap/kube-root-ca.crt\n", "")
+	}
+	// Slices of endpoints and pods are collected a moment later.
+	var last string
+	if err := wait(time.Minute, func() bool { last = left(); return last == "" }); err != nil {
+		s.Errorf("after the uninstallation this is left:\n%s", last)
+	}
+}

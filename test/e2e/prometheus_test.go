@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// scraping is what everybody has who goes by the annotations of pods, but for
+// where the pods come from: see discover.
+const scraping = `
+global:
+  scrape_interval: 1s
+scrape_configs:
+  - job_name: pods
+    file_sd_configs:
+      - files: [/etc/prometheus/pods.json]
+    relabel_configs:
+      - source_labels: [__meta_kubernetes_pod_annotation_prometheus_io_scrape]
+        regex: "true"
+        action: keep
+      - source_labels: [__meta_kubernetes_pod_annotation_prometheus_io_path]
+        regex: (.+)
+        target_label: __metrics_path__
+      - source_labels: [__address__, __meta_kubernetes_pod_annotation_prometheus_io_port]
+        regex: ([^:]+)(?::\d+)?;(\d+)
+        replacement: $1:$2
+        target_label: __address__
+      - source_labels: [__meta_kubernetes_pod_name]
+        target_label: pod
+`
+
+// A Prometheus that knows nothing of ullage finds a sidecar, once, by what the
+// injector has written to the pod.
+func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.apply(jvmPod{Name: "app", JDK: 25, Java: []string{"Churn", "600000", "60"}}.manifest())
+	s.apply(jvmPod{Name: "other", JDK: 25, NotInjected: true}.manifest())
+	s.ready("app")
+	s.ready("other")
+	s.prometheus(s.discover())
+
+	const lines = `sum(ullage_persisted_lines_total{pod="app"})`
+	var first, now float64
+	s.eventually(30*time.Second, "persisted lines in Prometheus", func() bool {
+		first = s.query(lines)
+		return first > 0
+	})
+	s.eventually(30*time.Second, "more persisted lines in Prometheus", func() bool {
+		now = s.query(lines)
+		return now > first
+	})
+	t.Logf("Prometheus has seen %v persisted lines, and then %v", first, now)
+	if up := s.query(`min(up{pod="app"})`); up != 1 {
+		t.Errorf("up is %v, want 1", up)
+	}
+	if n := s.query(`count(up)`); n != 1 {
+		t.Errorf("%v addresses are scraped, want 1", n)
+	}
+}
+
+var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
+
+// discover returns the pods of the namespace as Prometheus' kubernetes_sd does,
+// which Debian's is built without: a target for each port of each container,
+// or for the container if it has none.
+func (s *space) discover() string {
+	s.Helper()
+	type containers []struct {
+		Ports []struct{ ContainerPort int }
+	}
+	var pods struct {
+		Items []struct {
+			Metadata struct {
+				Name        string
+				Annotations map[string]string
+			}
+			Spec   struct{ Containers, InitContainers containers }
+			Status struct{ PodIP string }
+		}
+	}
+	if err := json.Unmarshal([]byte(s.kubectl("get", "pods", "-o", "json")), &pods); err != nil {
+		s.Fatalf("read pods: %v", err)
+	}
+	groups := []any{}
+	for _, pod := range pods.Items {
+		labels := object{"__meta_kubernetes_pod_name": pod.Metadata.Name}
+		for name, value := range pod.Metadata.Annotations {
+			labels["__meta_kubernetes_pod_annotation_"+notInLabels.ReplaceAllString(name, "_")] = value
+		}
+		for _, c := range append(pod.Spec.Containers, pod.Spec.InitContainers...) {
+			if len(c.Ports) == 0 {
+				groups = append(groups, object{"targets": []any{pod.Status.PodIP}, "labels": labels})
+			}
+			for _, port := range c.Ports {
+				at := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port.ContainerPort))
+				groups = append(groups, object{"targets": []any{at}, "labels": labels})
+			}
+		}
+	}
+	text, err := json.Marshal(groups)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(text)
+}
+
+// prometheus starts one with these targets.
+func (s *space) prometheus(targets string) {
+	s.Helper()
+	s.apply(manifest(object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "prometheus"},
+		"data": object{"prometheus.yml": scraping, "pods.json": targets},
+	}))
+	s.apply(manifest(object{
+		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "prometheus", "labels": object{"e2e": "pod"}},
+		"spec": object{
+			"automountServiceAccountToken":  false,
+			"terminationGracePeriodSeconds": 1,
+			"containers": []any{object{
+				"name": "prometheus", "image": "localhost/prometheus:e2e", "imagePullPolicy": "Never",
+				"command":        []any{"prometheus", "--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/data", "--log.level=warn"},
+				"readinessProbe": object{"httpGet": object{"path": "/-/ready", "port": 9090}, "periodSeconds": 1},
+				"resources":      object{"requests": object{"cpu": "20m", "memory": "64Mi"}, "limits": object{"memory": "256Mi"}},
+				"volumeMounts":   []any{object{"name": "config", "mountPath": "/etc/prometheus"}, object{"name": "data", "mountPath": "/data"}},
+			}},
+			"volumes": []any{
+				object{"name": "config", "configMap": object{"name": "prometheus"}},
+				object{"name": "data", "emptyDir": object{}},
+			},
+		},
+	}))
+	s.ready("prometheus")
+}
+
+// query asks the Prometheus of the namespace, through the API server. What it
+// has not is 0.
+func (s *space) query(expression string) float64 {
+	s.Helper()
+	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/prometheus:9090/proxy/api/v1/query?query=%s", s.name, url.QueryEscape(expression))
+	text := s.must(kubectl("", "get", "--raw", path))
+	var answer struct {
+		Data struct{ Result []struct{ Value [2]any } }
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		s.Fatalf("query Prometheus: %v: %s", err, text)
+	}
+	if len(answer.Data.Result) == 0 {
+		return 0
+	}
+	value, err := strconv.ParseFloat(fmt.Sprint(answer.Data.Result[0].Value[1]), 64)
+	if err != nil {
+		s.Fatalf("query Prometheus: %v: %s", err, text)
+	}
+	return value
+}

@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shortJVM is a JVM that ends soon, in a container that goes on.
+func shortJVM(name string) jvmPod {
+	return jvmPod{Name: name, JDK: 25, Java: []string{"Churn", "3000", "60"}, After: "sleep 600"}
+}
+
+// Whatever makes a pod, the pod gets its sidecar, and each line is persisted
+// once. (A Job that ends is in death_test.go, a bare pod in most of the others.)
+func TestEveryWorkloadIsInjected(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			jvm, class := shortJVM("app"), ""
+			if kind == "StatefulSet" {
+				s.claim("logs")
+				jvm.Annotations = map[string]string{"dest": "pvc:logs"}
+				class = s.class("data")
+			}
+			s.apply(manifest(workload(kind, jvm, class)))
+			if kind == "CronJob" { // nobody waits for its time
+				s.kubectl("create", "job", "--from=cronjob/app", "app-now")
+			}
+			s.sameAsReference(s.injectedPod("app"))
+		})
+	}
+}
+
+// workload returns one of the kind, with one pod. A StatefulSet has a volume of
+// the class for each pod.
+func workload(kind string, jvm jvmPod, class string) object {
+	if kind != "CronJob" {
+		jvm.Restart = "Always"
+	}
+	template := jvm.template()
+	selector := object{"matchLabels": object{"app": jvm.Name}}
+	o := object{"apiVersion": "apps/v1", "kind": kind, "metadata": object{"name": jvm.Name}}
+	switch kind {
+	case "StatefulSet":
+		app := template["spec"].(object)["containers"].([]any)[0].(object)
+		app["volumeMounts"] = append(app["volumeMounts"].([]any), object{"name": "data", "mountPath": "/data"})
+		o["spec"] = object{
+			"serviceName": jvm.Name, "replicas": 1, "selector": selector, "template": template,
+			"volumeClaimTemplates": []any{object{
+				"metadata": object{"name": "data"},
+				"spec": object{
+					"storageClassName": class, "accessModes": []any{"ReadWriteOnce"},
+					"resources": object{"requests": object{"storage": "64Mi"}},
+				},
+			}},
+		}
+	case "CronJob":
+		o["apiVersion"] = "batch/v1"
+		o["spec"] = object{
+			"schedule": "0 0 29 2 *", "suspend": true,
+			"jobTemplate": object{"spec": object{"backoffLimit": 0, "template": template}},
+		}
+	default:
+		o["spec"] = object{"selector": selector, "template": template}
+	}
+	return o
+}
+
+// injectedPod waits for a pod of an app's workload, and returns its name.
+func (s *space) injectedPod(app string) string {
+	s.Helper()
+	var pod string
+	s.eventually(time.Minute, "a pod", func() bool {
+		pod, _, _ = strings.Cut(s.kubectl("get", "pods", "-l", "app="+app, "-o", "jsonpath={.items[*].metadata.name}"), " ")
+		return pod != ""
+	})
+	s.ready(pod)
+	if got := s.containers(pod); got != "app ullage" {
+		s.Errorf("the pod has the containers %q, want app and ullage", got)
+	}
+	return pod
+}
+
+// injectManifest runs `ullage-injector inject`, as who has no webhook does.
+func (s *space) injectManifest(binary, text string) string {
+	s.Helper()
+	config := filepath.Join(s.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("imagePullPolicy: Never\n"), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	out, notes, err := command(text, binary, "inject", "--image", "ullage:"+imageVersion, "--config", config, "-f", "-")
+	s.must("", err)
+	if !strings.Contains(notes, "1 of 1 injected") {
+		s.Fatalf("ullage-injector inject says %s", notes)
+	}
+	return out
+}
+
+// What `ullage-injector inject` makes of a manifest does the same as the webhook,
+// without it, and where there is one as well, only once.
+func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
+	t.Parallel()
+	binary := filepath.Join(t.TempDir(), "ullage-injector")
+	if _, _, err := command("", "go", "build", "-o", binary, "../../cmd/ullage-injector"); err != nil {
+		t.Fatal(err)
+	}
+	const optsIn, optsOut = `ullage.dev/inject: "true"`, `ullage.dev/inject: "false"`
+	for name, labels := range map[string][]string{"without": nil, "with": {"ullage.dev/injection=enabled"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t, labels...)
+			jvm := shortJVM("app")
+			injected := s.injectManifest(binary, s.yaml(workload("Deployment", jvm, "")))
+			if !strings.Contains(injected, optsIn) {
+				t.Fatalf("the label is not in the output:\n%s", injected)
+			}
+			if name == "without" { // a webhook is not even asked about such a pod
+				injected = strings.ReplaceAll(injected, optsIn, optsOut)
+			}
+			s.apply(injected)
+			pod := s.injectedPod("app")
+			if options := s.field("pod/"+pod, `.spec.containers[0].env[?(@.name=="JAVA_TOOL_OPTIONS")].value`); strings.Count(options, "-Xlog:") != 1 {
+				t.Errorf("JAVA_TOOL_OPTIONS is %q, want one -Xlog", options)
+			}
+			s.sameAsReference(pod)
+		})
+	}
+}
+
+// yaml returns an object as people write it.
+func (s *space) yaml(o object) string {
+	s.Helper()
+	return s.must(kubectl(manifest(o), "-n", s.name, "create", "-f", "-", "--dry-run=client", "-o", "yaml"))
+}
+
+// A newcomer who applies one of the examples sees no warning.
+func TestExamplesApply(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	files, err := filepath.Glob("../../deploy/examples/*.yaml")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("the examples are %v, %v", files, err)
+	}
+	for _, file := range files {
+		out, warnings, err := command("", "kubectl", "-n", s.name, "apply", "--dry-run=server", "-f", file)
+		if err != nil || warnings != "" {
+			t.Errorf("kubectl apply -f %s: %v\n%s%s", file, err, warnings, out)
+		}
+	}
+}
