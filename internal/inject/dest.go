@@ -76,8 +76,8 @@ func (d destination) source() corev1.VolumeSource {
 // that may be the pod's namespace and name, so that no two pods ever have one
 // directory; of several sidecars each has one of its own, named as its JVM's
 // container.
-func (d destination) mount(container string, several bool) corev1.VolumeMount {
-	m := corev1.VolumeMount{Name: destVolume, MountPath: destDir}
+func (d destination) mount(volume, container string, several bool) corev1.VolumeMount {
+	m := corev1.VolumeMount{Name: volume, MountPath: destDir}
 	if d.claim != "" {
 		m.SubPathExpr = "$(POD_NAMESPACE)/$(POD_NAME)"
 	}

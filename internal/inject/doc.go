@@ -9,7 +9,7 @@
 //	volumes         ullage-logs     tmpfs of the size ullage.dev/buffer
 //	                ullage-tmp      the JVM's /tmp, unless it has a volume there that will do
 //	                ullage-podinfo  the pod's annotations, by the downward API
-//	                ullage-dest     the durable copy, ullage.dev/dest
+//	                ullage-dest     the durable copy, ullage.dev/dest, unless the pod has that claim
 //	initContainers  ullage          the native sidecar (restartPolicy Always)
 //	the JVM's       volumeMounts    /var/log/jvm, and /tmp
 //	container       env             JAVA_TOOL_OPTIONS, appended to its value

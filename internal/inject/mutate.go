@@ -38,12 +38,13 @@ type Result struct {
 
 // mutation is the work on one pod.
 type mutation struct {
-	cfg      Config
-	pod      *pod
-	wishes   wishes
-	jvms     []*jvm
-	warnings []string
-	patch    patch
+	cfg        Config
+	pod        *pod
+	wishes     wishes
+	jvms       []*jvm
+	warnings   []string
+	destVolume string // name of the volume of the durable copy
+	patch      patch
 }
 
 func (m *mutation) warn(format string, args ...any) {
@@ -143,8 +144,28 @@ func (m *mutation) planAll() []string {
 		problems = append(problems, m.planNamespace()...)
 	}
 	problems = append(problems, m.planPorts()...)
+	problems = append(problems, m.planDest()...)
 	m.warnDest()
 	return problems
+}
+
+// planDest finds the volume of the durable copy. A claim that the pod has
+// already is taken as it is: a pod with two volumes of one claim never starts,
+// as the kubelet waits for the second one for ever.
+func (m *mutation) planDest() []string {
+	m.destVolume = destVolume
+	for _, v := range m.pod.Spec.Volumes {
+		claim := v.PersistentVolumeClaim
+		if claim == nil || m.wishes.dest.claim == "" || claim.ClaimName != m.wishes.dest.claim {
+			continue
+		}
+		if claim.ReadOnly {
+			return []string{fmt.Sprintf("%s%s: the pod has the claim %s as volume %.80q, which is read-only: take that off, or take another claim",
+				levels.Prefix, destName, claim.ClaimName, v.Name)}
+		}
+		m.destVolume = v.Name
+	}
+	return nil
 }
 
 // planNamespace says why the containers of the pod can't see each other's

@@ -40,9 +40,12 @@ func (m *mutation) volumes() []corev1.Volume {
 		}
 	}
 	annotations := []corev1.DownwardAPIVolumeFile{{Path: "annotations", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"}}}
-	return append(volumes,
-		corev1.Volume{Name: podInfoVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}}},
-		corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source()})
+	volumes = append(volumes,
+		corev1.Volume{Name: podInfoVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}}})
+	if m.destVolume == destVolume {
+		volumes = append(volumes, corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source()})
+	}
+	return volumes
 }
 
 // sidecar is the container for one JVM's container.
@@ -59,7 +62,7 @@ func (m *mutation) sidecar(j *jvm) corev1.Container {
 		// The annotations' volume is mounted whole: a subPath never changes.
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: j.logVolume(), MountPath: logDir},
-			m.wishes.dest.mount(j.Name, len(m.jvms) > 1),
+			m.wishes.dest.mount(m.destVolume, j.Name, len(m.jvms) > 1),
 			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
 		},
 		RestartPolicy:            &always,
