@@ -11,15 +11,19 @@ COPY . .
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
+ARG REVISION
+ARG SOURCE_DATE_EPOCH
 ENV CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH
+# What git would tell: a build context has no .git.
+ENV STAMPS="-X main.version=$VERSION -X github.com/ullage/ullage/internal/build.revision=$REVISION -X github.com/ullage/ullage/internal/build.committed=$SOURCE_DATE_EPOCH"
 
 FROM source AS build-ullage
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/ ./cmd/ullage
+    go build -trimpath -buildvcs=false -ldflags "-s -w $STAMPS" -o /out/ ./cmd/ullage
 
 FROM source AS build-ullage-injector
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/ ./cmd/ullage-injector
+    go build -trimpath -buildvcs=false -ldflags "-s -w $STAMPS" -o /out/ ./cmd/ullage-injector
 
 # A user in digits, as Kubernetes can tell only of those that they are not root.
 # Nothing is written to the root file system. A builder that knows

@@ -34,7 +34,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash fault demo ## everything: what CI runs
+test: setup build lint vuln race fuzz jvm crash fault demo chart e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -113,7 +113,7 @@ e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts on
 	$(call stage,end to end)
 	@test/cluster/cluster.sh up >/dev/null
 	@test/cluster/cluster.sh load bin/ullage.tar bin/ullage-injector.tar $$(test/cluster/images.sh)
-	@eval "$$(test/cluster/cluster.sh env)"; ULLAGE_E2E=1 ULLAGE_E2E_VERSION=$(subst +,-,$(VERSION)) go test -count=1 -timeout 30m ./test/e2e
+	@eval "$$(test/cluster/cluster.sh env)"; ULLAGE_E2E=1 ULLAGE_E2E_VERSION=$(subst +,-,$(VERSION)) go test -count=1 -parallel 4 -timeout 30m ./test/e2e
 
 .PHONY: clean
 clean: ## remove what was built

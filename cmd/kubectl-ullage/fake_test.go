@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,7 +24,7 @@ func fakeKubectl() {
 	args := os.Args[1:]
 	f.append("calls", strings.Join(args, " ")+"\n")
 	args = slices.DeleteFunc(args, func(a string) bool {
-		return strings.HasPrefix(a, "--namespace=") || strings.HasPrefix(a, "--context=") || strings.HasPrefix(a, "--kubeconfig=")
+		return strings.HasPrefix(a, "--namespace=") || strings.HasPrefix(a, "--context=") || strings.HasPrefix(a, "--kubeconfig=") || a == "--stdin"
 	})
 	switch args[0] {
 	case "get":
@@ -75,8 +76,8 @@ func (f fake) play(name string) {
 	}
 }
 
-// cat plays what is persisted, and goes on until it is interrupted if that is
-// what was asked for. If $FAKE/endless is there, it never ends.
+// cat plays what is persisted, and goes on until it is interrupted or its stdin
+// ends if that is what was asked for. If $FAKE/endless is there, it never ends.
 func (f fake) cat(args []string) {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)
@@ -86,8 +87,17 @@ func (f fake) cat(args []string) {
 	}
 	if slices.Contains(args, "--follow") {
 		f.append("following", "")
-		<-end
-		f.append("interrupted", "")
+		eof := make(chan struct{})
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			close(eof)
+		}()
+		select {
+		case <-end:
+			f.append("interrupted", "")
+		case <-eof:
+			f.append("eof", "")
+		}
 		os.Exit(1)
 	}
 	if text, ok := f.read("cat.code"); ok {

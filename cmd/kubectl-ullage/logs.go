@@ -103,8 +103,15 @@ func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if err != nil {
 		return e.fail("logs", err)
 	}
-	cmd := s.cluster.command(ctx, s.exec(cfg.catArgs(dest)...)...)
+	cmd := s.cluster.command(ctx, s.execWithStdin(cfg.catArgs(dest)...)...)
 	cmd.Stdout, cmd.Stderr = e.stdout, e.stderr
+	// Nothing is written to it. It ends with this process, however that ends,
+	// and then so does the sidecar's.
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return e.fail("logs", fmt.Errorf("make a pipe for kubectl: %w", err))
+	}
+	defer stdin.Close()
 	return cfg.outcome(ctx, e, cmd.Run())
 }
 
@@ -145,7 +152,7 @@ func destination(ctx context.Context, s sidecar) (string, error) {
 
 // catArgs are the arguments of the sidecar's program.
 func (c *logsConfig) catArgs(dest string) []string {
-	args := []string{"cat"}
+	args := []string{"cat", "--until-eof"}
 	if c.follow {
 		args = append(args, "--follow")
 	}

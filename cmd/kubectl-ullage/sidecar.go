@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,11 @@ func (s sidecar) exec(args ...string) []string {
 		binary = cmd[0]
 	}
 	return append([]string{"exec", "pod/" + s.pod, "--container=" + s.container.Name, "--", binary}, args...)
+}
+
+// execWithStdin is exec with a stdin.
+func (s sidecar) execWithStdin(args ...string) []string {
+	return slices.Insert(s.exec(args...), 1, "--stdin")
 }
 
 // setting returns what the sidecar was told for a flag: by the flag, or by its

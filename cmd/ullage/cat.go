@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path"
@@ -19,7 +20,7 @@ import (
 const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
 
 Usage:
-  ullage cat [-f] [--since T] [--level L] [--stream S] DIR|FILE...
+  ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] DIR|FILE...
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
@@ -36,12 +37,16 @@ last segment that began before T.
 other programs write them, count as info; the further lines of a message have
 the level and the time of its first line.
 
+A container runtime need not tell a program that the 'kubectl exec' which ran it
+is gone: it stays, with its memory. With --until-eof, and exec's -i, it ends.
+
 Examples:
   ullage cat /var/lib/ullage
   ullage cat --level warning --since 10m /var/lib/ullage
   ullage cat -f --stream 'gc*.log' /var/lib/ullage | grep Pause
   ullage cat --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
+  kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
 
 What cannot be read is told on stderr, by file and bytes, and skipped. Exit
 status: 0 all of it was printed, 1 some of it could not be read or printed, 2
@@ -50,10 +55,11 @@ asked for in a wrong way.
 
 // catConfig is what `ullage cat` can be told.
 type catConfig struct {
-	follow bool
-	since  time.Time // zero: from the beginning
-	level  ul.Level  // Unknown: all levels
-	stream string    // a glob; empty: all streams
+	follow   bool
+	untilEOF bool
+	since    time.Time // zero: from the beginning
+	level    ul.Level  // Unknown: all levels
+	stream   string    // a glob; empty: all streams
 }
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
@@ -61,6 +67,7 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	const follow = "print what is there, then what is added, until interrupted"
 	fs.BoolVar(&c.follow, "follow", false, follow)
 	fs.BoolVar(&c.follow, "f", false, "short for --follow")
+	fs.BoolVar(&c.untilEOF, "until-eof", false, "end at once when stdin does: whoever reads the output is gone")
 	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
 		c.since, err = parseSince(text, now)
 		return err
@@ -101,6 +108,9 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	// There is nothing to drain here, so a second signal may always kill, also
 	// while a write waits for a pager.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	if cfg.untilEOF {
+		go exitAtEOF(e.Stdin)
+	}
 	c := newCat(cfg, e)
 	for _, err := range c.find(fs.Args()) {
 		c.failed = true
@@ -124,4 +134,12 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 		return cli.Failure
 	}
 	return cli.OK
+}
+
+// exitAtEOF ends the process when stdin ends. It does not wait for the output:
+// a runtime that lost its client leaves a full pipe behind, and a write to that
+// returns never.
+func exitAtEOF(stdin io.Reader) {
+	_, _ = io.Copy(io.Discard, stdin)
+	os.Exit(cli.OK)
 }

@@ -49,7 +49,7 @@ func main() {
 	// it, and it must not cost what is being drained.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
-	code := dispatch(ctx, os.Args[1:], cli.Env{Program: "ullage", Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
+	code := dispatch(ctx, os.Args[1:], cli.Env{Program: "ullage", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
 	cancel()
 	os.Exit(code)
 }

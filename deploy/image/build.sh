@@ -4,7 +4,8 @@
 #   build.sh docker  the same into docker, podman or buildah, by the Dockerfile
 # From the environment:
 #   VERSION            tag of the images (default: git describe)
-#   REVISION           commit, for a label
+#   REVISION           commit (default: that of the checkout, with -dirty where
+#                      files differ from it)
 #   SOURCE_DATE_EPOCH  time of the files (default: of the commit)
 #   ARCH               architectures of the archives, with commas between
 #                      (default: the machine's)
@@ -13,10 +14,15 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 version=${VERSION:-$(git describe --always --dirty 2>/dev/null || echo dev)}
-revision=${REVISION:-$(git rev-parse HEAD 2>/dev/null || true)}
+revision=${REVISION:-$(git describe --always --abbrev=40 --exclude '*' --dirty 2>/dev/null || true)}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 arch=${ARCH:-$(go env GOARCH)}
 tag=${version//+/-} # a version may have a plus, a tag may not
+
+# The binaries have the same in them: a build context has no .git.
+stamps="-X main.version=$version
+    -X github.com/ullage/ullage/internal/build.revision=$revision
+    -X github.com/ullage/ullage/internal/build.committed=$SOURCE_DATE_EPOCH"
 
 declare -A about=(
     [ullage]="Sidecar that keeps a JVM's log away from its pauses"
@@ -26,7 +32,7 @@ declare -A about=(
 tar_image() {
     local name=$1 a
     for a in ${arch//,/ }; do
-        CGO_ENABLED=0 GOOS=linux GOARCH=$a go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "bin/linux-$a/$name" "./cmd/$name"
+        CGO_ENABLED=0 GOOS=linux GOARCH=$a go build -trimpath -buildvcs=false -ldflags "-s -w $stamps" -o "bin/linux-$a/$name" "./cmd/$name"
     done
     go run ./deploy/image --out "bin/$name.tar" --tag "${IMAGE_PREFIX:-}$name:$tag" --arch "$arch" \
         --user 65532:65532 --entrypoint "/usr/local/bin/$name" \

@@ -4,13 +4,22 @@ package build
 import (
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// What the linker is told where the go command can't see the git checkout, as
+// in the build of an image: -X github.com/ullage/ullage/internal/build.revision=…
+var (
+	revision  string // of the commit, with "-dirty" where files differed from it
+	committed string // time of the commit, in seconds since 1970
+)
+
 // Info says what a binary was built from. Revision and Date are empty where
-// it was not built in a git checkout.
+// it was not built in a git checkout and the linker was told of none.
 type Info struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"` // of the commit, with "-dirty" where files differed from it
@@ -30,7 +39,20 @@ func Read(version string) Info {
 	if b.Version == "" {
 		b.Version = "(devel)"
 	}
+	if b.Revision == "" {
+		b.Revision, b.Date = revision, date(committed)
+	}
 	return b
+}
+
+// date renders a number of seconds since 1970 as the go command does. Of what
+// is no such number, or no time of a commit, nothing remains.
+func date(seconds string) string {
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || n <= 0 {
+		return ""
+	}
+	return time.Unix(n, 0).UTC().Format(time.RFC3339)
 }
 
 func (b *Info) read(info *debug.BuildInfo) {

@@ -91,7 +91,7 @@ func TestWhoIsInjected(t *testing.T) {
 			t.Errorf("%s: the warnings are %q", test.what, warnings)
 		}
 	}
-	s.apply(jvmPod{Name: "app", JDK: 17, NotInjected: true, Java: []string{"Churn", "3000", "60"}, After: "sleep 600"}.manifest())
+	s.apply(jvmPod{Name: "app", JDK: 17, NotInjected: true, Java: []string{"Churn", "3000", "60"}, After: linger}.manifest())
 	s.ready("app")
 	s.sameAsReference("app")
 }

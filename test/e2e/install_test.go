@@ -18,7 +18,7 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 			s.must("", install())
 		}
 	})
-	s.apply(jvmPod{Name: "app", JDK: 25, After: "sleep 600"}.manifest())
+	s.apply(jvmPod{Name: "app", JDK: 25, After: linger}.manifest())
 	s.ready("app")
 	before := s.identity("app")
 	step := func(what string, change func()) {

@@ -12,6 +12,7 @@ import (
 // A pod with the label is injected, and what its JVM logs is persisted exactly
 // once, whatever the destination and the JDK.
 func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range []int{17, 25} {
 		for _, kind := range []string{"emptyDir", "pvc", "ephemeral"} {
 			t.Run(fmt.Sprintf("jdk%d/%s", jdk, kind), func(t *testing.T) {
@@ -26,7 +27,7 @@ func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 					dest = "ephemeral:64Mi:" + s.class("logs")
 				}
 				s.apply(jvmPod{
-					Name: "app", JDK: jdk, Java: []string{"Churn", "6000", "60"}, After: "sleep 600",
+					Name: "app", JDK: jdk, Java: []string{"Churn", "6000", "60"}, After: linger,
 					Annotations: map[string]string{"dest": dest},
 				}.manifest())
 				s.ready("app")
@@ -40,11 +41,7 @@ func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 // container, has ended, and compares what it wrote with what was persisted.
 func (s *space) sameAsReference(pod string) {
 	s.Helper()
-	s.eventually(time.Minute, "the JVM's end", func() bool {
-		_, err := s.tryExec(pod, "app", "pidof", "java")
-		return err != nil
-	})
-	written := s.exec(pod, "app", "sh", "-c", "cat /ref/gc.log")
+	written := s.ended(pod, "app")
 	var got string
 	s.eventually(20*time.Second, "the last line in the durable copy", func() bool {
 		got = s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")

@@ -14,43 +14,57 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// claim makes a volume on the node, which any user may write to and which any
-// number of pods may share, and a claim that is bound to it. The local cluster
-// has nothing that makes volumes.
-func (s *space) claim(name string) {
+// claim makes volumes on the node, which any user may write to and which any
+// number of pods may share, and claims that are bound to them. The local
+// cluster has nothing that makes volumes.
+func (s *space) claim(names ...string) {
 	s.Helper()
-	class := s.class(name)
-	s.apply(manifest(object{
-		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": name},
-		"spec": object{
-			"storageClassName": class, "accessModes": []any{"ReadWriteMany"},
-			"resources": object{"requests": object{"storage": "64Mi"}},
-		},
-	}))
-	s.waitFor("pvc/"+name, "jsonpath={.status.phase}=Bound", time.Minute)
+	for i, class := range s.classes(names) {
+		s.apply(manifest(object{
+			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": names[i]},
+			"spec": object{
+				"storageClassName": class, "accessModes": []any{"ReadWriteMany"},
+				"resources": object{"requests": object{"storage": "64Mi"}},
+			},
+		}))
+	}
+	for _, name := range names {
+		s.waitFor("pvc/"+name, "jsonpath={.status.phase}=Bound", time.Minute)
+	}
 }
 
 // class makes a volume that any claim of the returned storage class gets.
 func (s *space) class(name string) string {
 	s.Helper()
-	class := s.name + "-" + name
-	path := "/var/tmp/ullage-e2e/" + class
-	s.must(kubectl(manifest(object{
-		"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": class},
-		"spec": object{
-			"storageClassName": class, "accessModes": []any{"ReadWriteMany", "ReadWriteOnce"},
-			"capacity": object{"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain",
-			"hostPath": object{"path": path, "type": "DirectoryOrCreate"},
-		},
-	}), "create", "-f", "-"))
-	s.Cleanup(func() {
-		if !keep {
-			_, _ = kubectl("", "delete", "pv", class, "--wait=false")
-		}
-	})
+	return s.classes([]string{name})[0]
+}
+
+func (s *space) classes(names []string) []string {
+	s.Helper()
+	const parent = "/var/tmp/ullage-e2e/"
+	var classes []string
+	open := "cd /node"
+	for _, name := range names {
+		class := s.name + "-" + name
+		s.must(kubectl(manifest(object{
+			"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": class},
+			"spec": object{
+				"storageClassName": class, "accessModes": []any{"ReadWriteMany", "ReadWriteOnce"},
+				"capacity": object{"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain",
+				"hostPath": object{"path": parent + class, "type": "DirectoryOrCreate"},
+			},
+		}), "create", "-f", "-"))
+		s.Cleanup(func() {
+			if !keep {
+				_, _ = kubectl("", "delete", "pv", class, "--wait=false")
+			}
+		})
+		classes = append(classes, class)
+		open += " && mkdir " + class + " && chmod 1777 " + class
+	}
 	// The kubelet gives no group to a hostPath: somebody has to let users in.
-	s.onNode("open-"+name, path, "chmod", "1777", "/node")
-	return class
+	s.onNode("open-"+names[0], parent, "sh", "-c", open)
+	return classes
 }
 
 // onNode runs a command of busybox as root in a pod that has a directory of the

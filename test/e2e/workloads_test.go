@@ -10,7 +10,7 @@ import (
 
 // shortJVM is a JVM that ends soon, in a container that goes on.
 func shortJVM(name string) jvmPod {
-	return jvmPod{Name: name, JDK: 25, Java: []string{"Churn", "3000", "60"}, After: "sleep 600"}
+	return jvmPod{Name: name, JDK: 25, Java: []string{"Churn", "3000", "60"}, After: linger}
 }
 
 // Whatever makes a pod, the pod gets its sidecar, and each line is persisted

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Who reads a log and goes away leaves no program behind in the sidecar, where
+// each would take 10 MiB of a limit of 64 MiB for good: a container runtime need
+// not tell the program, nor read what it writes. Processes of the sidecar are
+// seen in a pod that shares its pid namespace.
+func TestReadersLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	pod := jvmPod{
+		Name: "app", JDK: 25, Java: []string{"-XX:TieredStopAtLevel=1", "Throw", "12000", "3000", "12000"}, After: linger,
+		Annotations: map[string]string{"xlog": "exceptions=info"}, Grace: 1,
+	}.object()
+	pod["spec"].(object)["shareProcessNamespace"] = true
+	s.apply(manifest(pod))
+	s.ready("app")
+	s.eventually(time.Minute, "much in the durable copy", func() bool {
+		read, err := s.metric("app", "ullage_persisted_bytes_total")
+		return err == nil && read > 32<<20
+	})
+	plugin := s.goBuild("../../cmd/kubectl-ullage")
+	// More is there than what fits between the program and us, so that it waits.
+	for name, end := range map[string]func(*exec.Cmd) error{
+		"interrupted":    func(c *exec.Cmd) error { return c.Process.Signal(syscall.SIGINT) },
+		"killed":         func(c *exec.Cmd) error { return c.Process.Kill() },
+		"pipe is closed": func(*exec.Cmd) error { return nil },
+	} {
+		for _, follow := range []string{"--follow=false", "--follow"} {
+			s.readAndEnd(exec.Command(plugin, "logs", "-n", s.name, follow, "app"), end)
+			s.eventually(20*time.Second, name+" with "+follow+": no program that reads the log", func() bool { return !s.readersIn("app") })
+		}
+	}
+}
+
+// readAndEnd starts a command, reads a line that it prints, lets its end come
+// about and closes its output.
+func (s *space) readAndEnd(cmd *exec.Cmd, end func(*exec.Cmd) error) {
+	s.Helper()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.Errorf("%v: read %q: %v", cmd.Args, line, err)
+	}
+	if !s.readersIn("app") {
+		s.Errorf("%v: its program is not seen in the pod", cmd.Args)
+	}
+	if err := end(cmd); err != nil {
+		s.Error(err)
+	}
+	out.Close()
+	_ = cmd.Wait() // of a signal, or of the pipe
+}
+
+// readersIn says whether a program reads the log in a sidecar of a pod.
+func (s *space) readersIn(pod string) bool {
+	s.Helper()
+	return strings.Contains(s.exec(pod, "app", "ps", "-o", "args"), "ullage cat ")
+}
+
+// Both images say of which commit they are, as far as git knew it.
+func TestImagesSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.apply(jvmPod{Name: "app", JDK: 25, Grace: 1}.manifest())
+	s.ready("app")
+	commit := regexp.MustCompile(`^[0-9a-f]{40}(-dirty)?$`)
+	_, _, err := command("", "git", "rev-parse", "HEAD")
+	for program, text := range map[string]string{
+		"ullage":          s.exec("app", "ullage", "ullage", "version", "--json"),
+		"ullage-injector": s.must(kubectl("", "-n", system, "exec", injector, "--", "ullage-injector", "version", "--json")),
+	} {
+		var is struct{ Version, Revision string }
+		if err := json.Unmarshal([]byte(text), &is); err != nil {
+			t.Fatalf("%s: %v in %q", program, err, text)
+		}
+		if tag := strings.ReplaceAll(is.Version, "+", "-"); tag != imageVersion {
+			t.Errorf("%s is of version %q, not %q", program, tag, imageVersion)
+		}
+		if err == nil && !commit.MatchString(is.Revision) {
+			t.Errorf("%s is of revision %q", program, is.Revision)
+		}
+	}
+}
+
+// Of two sidecars in a pod each answers a status that does not say where it
+// listens.
+func TestEachSidecarOfAPodTellsItsStatus(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	pod := jvmPod{Name: "two", JDK: 25, Grace: 1, Annotations: map[string]string{"container": "app,other"}}
+	o := pod.object()
+	other := pod.container("other")
+	other["command"] = []any{"java", "-XX:+UseSerialGC", "-Xmx48m", "-Xlog:disable", "Churn", "600000", "1"} // logs nothing
+	spec := o["spec"].(object)
+	spec["containers"] = append(spec["containers"].([]any), other)
+	s.apply(manifest(o))
+	s.ready("two")
+	s.eventually(time.Minute, "lines of the first JVM", func() bool {
+		read, err := s.metric("two", "ullage_read_lines_total")
+		return err == nil && read > 0
+	})
+	for sidecar, reads := range map[string]bool{"ullage": true, "ullage-2": false} {
+		text := s.exec("two", sidecar, "ullage", "status", "--json")
+		var st struct {
+			Read struct{ Lines int64 }
+		}
+		if err := json.Unmarshal([]byte(text), &st); err != nil {
+			t.Fatalf("%s: %v in %q", sidecar, err, text)
+		}
+		if (st.Read.Lines > 0) != reads {
+			t.Errorf("%s has read %d lines", sidecar, st.Read.Lines)
+		}
+	}
+}

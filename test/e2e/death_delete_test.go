@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A pod is deleted while its JVM logs much: all of that is persisted within the
+// grace period. A pod of the same name, as of a StatefulSet, goes on behind it.
+func TestPodDeleted(t *testing.T) {
+	for _, end := range []struct {
+		name  string
+		jdk   int
+		grace int
+		after string // not empty: a shell is process 1, and tells nobody of SIGTERM
+	}{
+		{"jdk17", 17, 30, ""},
+		{"jdk25", 25, 30, ""},
+		// Killed when the grace period is over, in the moment in which the
+		// sidecar is told to end.
+		{"deaf", 25, 5, linger},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			s.claim("logs", "ref")
+			pod := jvmPod{
+				Name: "app", JDK: end.jdk, Grace: end.grace, After: end.after,
+				Java: much("600000"), Ref: "ref", Annotations: map[string]string{"dest": "pvc:logs", "xlog": muchLog},
+			}
+			s.apply(pod.manifest())
+			s.ready("app")
+			s.logging("app")
+			began := time.Now()
+			s.kubectl("delete", "pod", "app", "--timeout=2m")
+			took := time.Since(began)
+			figures.add(fmt.Sprintf("pod deleted while its JVM logs (%s)", end.name), took.Round(100*time.Millisecond).String(), fmt.Sprintf("%d s", end.grace))
+
+			pod.Java, pod.After = much("1500"), ""
+			s.apply(pod.manifest())
+			s.waitFor("pod/app", "jsonpath={.status.phase}=Succeeded", 2*time.Minute)
+			refs, dest := s.readClaims("app")
+			if end.after == "" {
+				s.bothLives(refs, dest, s.sameBytes)
+			} else {
+				s.bothLives(refs, dest, s.cutOff) // killed while it wrote
+			}
+			s.Logf("deleted in %s", took)
+		})
+	}
+}
+
+const muchLog = "gc*=debug,safepoint=info"
+
+// much are the arguments of a JVM that logs some megabytes a second, to the
+// reference output as well.
+func much(milliseconds string) []string {
+	return []string{"-Xmn1m", "-Xlog:" + muchLog + ":file=/ref/gc.log:" + decorations, "Churn", milliseconds, "100"}
+}
+
+func (s *space) sameBytes(written, persisted []byte) {
+	s.Helper()
+	s.same(string(written), string(persisted))
+}

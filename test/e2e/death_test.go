@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var jdks = []int{17, 25}
+
+// A Job completes in spite of its sidecar, and then its last line is persisted.
+func TestJobCompletes(t *testing.T) {
+	eachJDK(t, func(s *space, jdk int) {
+		s.claim("logs", "ref")
+		template := jvmPod{Name: "report", JDK: jdk, Java: []string{"Churn", "3000", "60"}, Ref: "ref", Annotations: onClaim}.template()
+		s.apply(manifest(object{
+			"apiVersion": "batch/v1", "kind": "Job", "metadata": object{"name": "report"},
+			"spec": object{"backoffLimit": 0, "template": template},
+		}))
+		s.waitFor("job/report", "condition=Complete", 2*time.Minute)
+		pod := s.field("pods", ".items[0].metadata.name")
+		s.hasEnded(pod, "initContainerStatuses", "0 Completed")
+		refs, dest := s.readClaims(pod)
+		s.same(string(s.referenceIn(refs)), string(s.stream(dest, "gc-1.log")))
+	})
+}
+
+// A JVM, process 1 as mostly, is killed by kill -9 while it logs, and its
+// container starts again: all lines of both lives are persisted.
+func TestJVMKilled(t *testing.T) {
+	eachJDK(t, func(s *space, jdk int) {
+		s.claim("logs", "ref")
+		s.apply(jvmPod{
+			Name: "app", JDK: jdk, Java: []string{"Churn", "600000", "60"},
+			Ref: "ref", Annotations: onClaim, Restart: "Always",
+		}.manifest())
+		s.ready("app")
+		kill := s.killer("app")
+		s.logging("app")
+		kill("java *")
+		s.waitFor("pod/app", "jsonpath={.status.containerStatuses[0].restartCount}=1", time.Minute)
+		if code := s.field("pod/app", ".status.containerStatuses[0].lastState.terminated.exitCode"); code != "137" {
+			s.Errorf("the exit code of the JVM is %s, not 137", code)
+		}
+		s.eventually(time.Minute, "a second JVM", func() bool {
+			_, err := s.tryExec("app", "app", "test", "-e", "/ref/gc.log.0")
+			return err == nil
+		})
+		s.logging("app")
+		s.kubectl("delete", "pod", "app")
+		refs, dest := s.readClaims("app")
+		s.bothLives(refs, dest, s.cutOff)
+	})
+}
+
+// A JVM grows beyond the limit of its container, to which the tmpfs is charged
+// as well, and the kernel kills it: all that it logged is persisted.
+func TestJVMOutOfMemory(t *testing.T) {
+	eachJDK(t, func(s *space, jdk int) {
+		s.claim("logs", "ref")
+		s.apply(jvmPod{
+			// What survives a collection is promoted at once. It fills the old
+			// generation, which is far larger than the limit.
+			Name: "app", JDK: jdk, Java: []string{"-Xms1g", "-Xmx1g", "-Xmn8m", "-XX:MaxTenuringThreshold=0", "Churn", "60000", "400"},
+			Memory: "128Mi", Ref: "ref", Annotations: onClaim,
+		}.manifest())
+		s.waitFor("pod/app", "jsonpath={.status.phase}=Failed", 2*time.Minute)
+		s.hasEnded("app", "containerStatuses", "137 OOMKilled")
+		s.hasEnded("app", "initContainerStatuses", "0 Completed")
+		refs, dest := s.readClaims("app")
+		s.cutOff(s.referenceIn(refs), s.stream(dest, "gc-1.log"))
+	})
+}
+
+// onClaim are the annotations of a pod whose durable copy is on the claim
+// "logs". Its reference output is on another one: the kubelet never starts a
+// pod that has two volumes of one claim.
+var onClaim = map[string]string{"dest": "pvc:logs"}
+
+// readClaims returns a directory with the reference outputs, and one with what
+// was persisted of a pod.
+func (s *space) readClaims(pod string) (refs, dest string) {
+	s.Helper()
+	return s.readClaim("ref"), filepath.Join(s.readClaim("logs"), s.name, pod)
+}
+
+// eachJDK runs a test with each JDK, in a namespace of its own.
+func eachJDK(t *testing.T, test func(s *space, jdk int)) {
+	for _, jdk := range jdks {
+		t.Run(fmt.Sprintf("jdk%d", jdk), func(t *testing.T) {
+			t.Parallel()
+			test(newSpace(t), jdk)
+		})
+	}
+}
+
+// hasEnded requires of the first container of a list in the pod's status that
+// it has ended so: exit code and reason.
+func (s *space) hasEnded(pod, list, want string) {
+	s.Helper()
+	ended := ".status." + list + "[0].state.terminated"
+	if got := s.field("pod/"+pod, ended+".exitCode} {"+ended+".reason"); got != want {
+		s.Errorf("the first of %s has ended with %q, not with %q", list, got, want)
+	}
+}
+
+// logging waits until the JVM has logged a hundred collections.
+func (s *space) logging(pod string) {
+	s.Helper()
+	s.eventually(time.Minute, "a hundred collections", func() bool {
+		out, err := s.tryExec(pod, "app", "grep", "-c", "Pause", "/ref/gc.log")
+		return err == nil && len(strings.TrimSpace(out)) >= 3
+	})
+}
+
+// linger keeps a container, in which the JVM is not process 1, when that has
+// ended, and says so: see written.
+const linger = "touch /ref/ended; sleep 600"
+
+// ended asks the JVM in a container that lingers to end, and returns all that it
+// wrote.
+func (s *space) ended(pod, container string) string {
+	s.Helper()
+	s.exec(pod, container, "sh", "-c", "kill $(pidof java)")
+	return s.written(pod, container)
+}
+
+// written waits for the end of the JVM in a container that lingers, and returns
+// what it wrote.
+func (s *space) written(pod, container string) string {
+	s.Helper()
+	s.eventually(time.Minute, "the end of the JVM in "+container, func() bool {
+		_, err := s.tryExec(pod, container, "test", "-e", "/ref/ended")
+		return err == nil
+	})
+	return s.exec(pod, container, "cat", "/ref/gc.log")
+}
+
+// bothLives compares the reference outputs of two JVMs, in refs, with what was
+// persisted in dest. How the first has ended, its comparison knows.
+func (s *space) bothLives(refs, dest string, first func(written, persisted []byte)) {
+	s.Helper()
+	written := [2][]byte{s.read(refs, "gc.log.0"), s.read(refs, "gc.log")}
+	persisted := s.persisted(dest)
+	before, ok := bytes.CutSuffix(persisted, written[1])
+	if !ok {
+		s.same(string(bytes.Join(written[:], nil)), string(persisted)) // says what differs
+		s.Fatal("the second life does not stand behind the first")
+	}
+	s.same(string(written[1]), string(persisted[len(before):]))
+	first(written[0], before)
+}
+
+func (s *space) read(dir, name string) []byte {
+	s.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return data
+}
+
+// persisted returns all streams of JVMs in dest, which begin with a time, in
+// their order.
+func (s *space) persisted(dest string) []byte {
+	s.Helper()
+	dirs, err := filepath.Glob(filepath.Join(dest, "gc-*.log"))
+	if err != nil || len(dirs) == 0 {
+		s.Fatalf("no stream in %s: %v", dest, err)
+	}
+	var streams [][]byte
+	for _, dir := range dirs {
+		streams = append(streams, s.stream(dest, filepath.Base(dir)))
+	}
+	slices.SortFunc(streams, bytes.Compare)
+	return bytes.Join(streams, nil)
+}
+
+// cutOff requires that what was persisted of a JVM that was killed is what it
+// wrote. To the first output, ours, it may have written one message more than
+// to the second.
+func (s *space) cutOff(written, persisted []byte) {
+	s.Helper()
+	more, ok := bytes.CutPrefix(persisted, written)
+	if !ok {
+		s.same(string(written), string(persisted)) // says what differs
+		s.Fatal("what was persisted does not begin with what was written")
+	}
+	s.same(string(written), string(persisted[:len(written)]))
+	if headers := bytes.Count(more, []byte("\n[")); headers > 0 {
+		s.Errorf("more than one message more: %.2000q", more)
+	}
+	s.Logf("%d lines, byte-identical, and %d bytes more in the output that is written first", bytes.Count(written, []byte("\n")), len(more))
+}

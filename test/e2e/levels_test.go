@@ -1,0 +1,296 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const raise = "gc*=debug"
+
+// An annotation of a running pod raises what its JVM logs, and its removal
+// restores that. The time that counts is the user's: from kubectl's return to
+// the first raised line among those that are persisted.
+func TestAnnotationRaisesAndRestores(t *testing.T) {
+	const trials = 5 // with each JDK
+	var mu sync.Mutex
+	var up, down []time.Duration
+	t.Run("with", func(t *testing.T) {
+		for _, jdk := range []int{17, 25} {
+			t.Run(fmt.Sprintf("jdk%d", jdk), func(t *testing.T) {
+				t.Parallel()
+				r := newRaised(t, jdk)
+				for range trials {
+					raised, restored := r.trial()
+					mu.Lock()
+					up, down = append(up, raised), append(down, restored)
+					mu.Unlock()
+				}
+				r.asBefore()
+			})
+		}
+	})
+	if len(up) != 2*trials || len(down) != 2*trials {
+		t.Fatalf("%d raises and %d restores were seen, not %d", len(up), len(down), 2*trials)
+	}
+	addTimes("annotated to the first raised line persisted", up, "1.5 s", "5 s")
+	addTimes("annotation removed to the last raised line", down, "-", "-")
+	t.Logf("raised after %v, restored after %v", up, down)
+}
+
+// addTimes adds the median and the maximum of times, which it sorts.
+func addTimes(what string, times []time.Duration, median, most string) {
+	slices.Sort(times)
+	figures.add(fmt.Sprintf("%s, median of %d", what, len(times)), times[len(times)/2].Round(time.Millisecond).String(), median)
+	figures.add(fmt.Sprintf("%s, maximum", what), times[len(times)-1].Round(time.Millisecond).String(), most)
+}
+
+// raised is a pod whose persisted lines are followed.
+type raised struct {
+	*space
+	lines    *followed
+	own, jvm string // the configuration as the sidecar and as the JVM show it
+}
+
+func newRaised(t *testing.T, jdk int) *raised {
+	r := &raised{space: newSpace(t)}
+	r.apply(jvmPod{Name: "app", JDK: jdk, Java: []string{"Churn", "600000", "60"}}.manifest())
+	r.ready("app")
+	r.eventually(20*time.Second, "the JVM's log configuration", func() bool {
+		var err error
+		r.own, err = r.tryExec("app", "ullage", "ullage", "log", "list")
+		return err == nil && strings.Contains(r.own, "gc-%p.log")
+	})
+	r.jvm = r.jcmd()
+	r.lines = r.follow("app", "ullage")
+	r.lines.await(0, "a persisted line", func([]string) bool { return true })
+	return r
+}
+
+// jcmd asks the JVM with none of our code in between. A jcmd is a Java program
+// itself: with the options from the environment it would log, too.
+func (r *raised) jcmd() string {
+	r.Helper()
+	list := r.exec("app", "app", "env", "-u", "JAVA_TOOL_OPTIONS", "jcmd", "1", "VM.log", "list")
+	return strings.ReplaceAll(list, " (reconfigured)", "")
+}
+
+// trial raises and restores once. The times are from kubectl's return to the
+// first raised line, and to the last.
+func (r *raised) trial() (up, down time.Duration) {
+	r.Helper()
+	from := r.lines.count()
+	r.kubectl("annotate", "pod", "app", "ullage.dev/log="+raise)
+	annotated := time.Now()
+	first := r.lines.await(from, "a raised line", func(lines []string) bool { return isRaised(lines[len(lines)-1]) })
+
+	r.kubectl("annotate", "pod", "app", "ullage.dev/log-")
+	removed := time.Now()
+	r.lines.await(first, "ten collections without a raised line", func(lines []string) bool {
+		pauses := 0
+		for _, line := range slices.Backward(lines) {
+			if isRaised(line) || pauses == 10 {
+				break
+			}
+			if strings.Contains(line, "Pause Young") {
+				pauses++
+			}
+		}
+		return pauses == 10
+	})
+	if now := r.exec("app", "ullage", "ullage", "log", "list"); now != r.own {
+		r.Errorf("the configuration was\n%sand is, after a raise,\n%s", r.own, now)
+	}
+	last := r.lines.last(isRaised)
+	return r.lines.at(first).Sub(annotated), r.lines.at(last).Sub(removed)
+}
+
+func (r *raised) asBefore() {
+	r.Helper()
+	if now := r.jcmd(); now != r.jvm {
+		r.Errorf("the JVM's configuration was\n%sand is, after all raises,\n%s", r.jvm, now)
+	}
+}
+
+// isRaised reports whether only a raise makes a JVM write the line.
+func isRaised(line string) bool { return strings.Contains(line, "][debug][") }
+
+// unraised returns text without the lines that are due to a raise.
+func unraised(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !isRaised(line) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// followed is what one `ullage cat -f` prints, each line with its arrival.
+type followed struct {
+	*space
+	mu    sync.Mutex
+	text  []string
+	times []time.Time
+	end   error
+}
+
+func (s *space) follow(pod, sidecar string) *followed {
+	s.Helper()
+	f := &followed{space: s}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, "kubectl", "-n", s.name, "exec", pod, "-c", sidecar, "--", "ullage", "cat", "-f", "/var/lib/ullage")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		s.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			f.add(lines.Text())
+		}
+		err := cmd.Wait()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.end = fmt.Errorf("kubectl exec has ended: %w", err)
+	}()
+	s.Cleanup(func() { cancel(); <-done })
+	return f
+}
+
+func (f *followed) add(line string) {
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.text, f.times = append(f.text, line), append(f.times, now)
+}
+
+func (f *followed) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.text)
+}
+
+// await returns the index of the first line for which the lines from index on
+// until it, and with it, are what is waited for.
+func (f *followed) await(index int, what string, are func(lines []string) bool) int {
+	f.Helper()
+	found := -1
+	next := index
+	f.eventually(30*time.Second, what, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for ; next < len(f.text) && found < 0; next++ {
+			if are(f.text[index : next+1]) {
+				found = next
+			}
+		}
+		if found < 0 && f.end != nil {
+			f.Errorf("while waiting for %s: %v", what, f.end)
+			return true
+		}
+		return found >= 0
+	})
+	if found < 0 {
+		f.FailNow()
+	}
+	return found
+}
+
+func (f *followed) at(index int) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.times[index]
+}
+
+// last returns the index of the last line that is as asked for.
+func (f *followed) last(is func(line string) bool) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, line := range slices.Backward(f.text) {
+		if is(line) {
+			return i
+		}
+	}
+	return -1
+}
+
+// The plugin raises, shows and restores, and a raise leaves all other lines as
+// they are: without those that are due to it, they are the JVM's own.
+func TestPlugin(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	ullage := s.plugin()
+	for _, pod := range []string{"app", "quiet"} {
+		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
+	}
+	s.ready("app")
+	s.ready("quiet")
+
+	got := ullage("levels", "app", raise, "--for", "10m")
+	s.matches("levels POD SELECTION", got, `(?m)^pid \d+: gc\*=debug on top of its own, on file=/var/log/jvm/gc-%p\.log$`, `(?m)^until \d\d:\d\d:\d\d, in 10m0s$`)
+	if note := s.field("pod/app", `.metadata.annotations.ullage\.dev/log`); note != raise {
+		s.Errorf("ullage.dev/log is %q, not %q", note, raise)
+	}
+	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +gc\*=debug until`, `(?m)^JVM: +pid \d+ has gc\*=debug`)
+	s.matches("status", ullage("status"), `^POD +READY +BACKLOG +HEADROOM +LAG +LEVEL +ERRORS\n`,
+		`(?m)^app +yes +\S+ +\S+ +\S+ +gc\*=debug\((10m0|9m5\d)s\) +-$`, `(?m)^quiet +yes +\S+ +\S+ +\S+ +own +-$`)
+	s.matches("status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
+	s.matches("top", ullage("top"), `^POD +HEADROOM +FREE +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\S+ +\d+% +\S+ +\S+ +-$`, `(?m)^quiet +\S+ +\d+% `)
+	s.eventually(20*time.Second, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
+
+	s.matches("levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+: its own level again, without gc\*=debug$`)
+	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
+	if notes := s.field("pod/app", ".metadata.annotations"); strings.Contains(notes, "ullage.dev/log") {
+		s.Errorf("annotations are left after a reset: %s", notes)
+	}
+	written := s.ended("app", "app")
+	var persisted string
+	s.eventually(20*time.Second, "the last line by 'logs'", func() bool {
+		persisted = unraised(ullage("logs", "app"))
+		return strings.Count(persisted, "\n") >= strings.Count(written, "\n")
+	})
+	s.same(written, persisted)
+	if quiet := ullage("logs", "quiet"); strings.Contains(quiet, "][debug][") {
+		s.Error("the other pod was raised as well")
+	}
+}
+
+// plugin builds kubectl-ullage and returns what runs `kubectl ullage` in the
+// namespace: kubectl finds its plugins on the PATH.
+func (s *space) plugin() func(args ...string) string {
+	s.Helper()
+	dir := s.TempDir()
+	_, _, err := command("", "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "kubectl-ullage"), "../../cmd/kubectl-ullage")
+	s.must("", err)
+	path := "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
+	return func(args ...string) string {
+		s.Helper()
+		out, _, err := command("", "env", append([]string{path, "kubectl", "ullage", "-n", s.name}, args...)...)
+		return s.must(out, err)
+	}
+}
+
+// matches requires that every expression matches the text.
+func (s *space) matches(what, text string, expressions ...string) {
+	s.Helper()
+	for _, expression := range expressions {
+		if !regexp.MustCompile(expression).MatchString(text) {
+			s.Errorf("%s: nothing matches %s in\n%s", what, expression, text)
+		}
+	}
+}

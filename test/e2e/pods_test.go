@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Two JVMs in one pod, of different versions: each has a sidecar of its own,
+// and what each writes is persisted. The level of one can be raised alone, and
+// the annotation of the pod raises both.
+func TestTwoJVMsInAPod(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	first := jvmPod{Name: "app", JDK: 17, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1, Annotations: map[string]string{"container": "a,b"}}
+	second := first
+	second.JDK = 25
+	pod := first.object()
+	pod["spec"].(object)["containers"] = []any{inItsOwn(first.container("a")), inItsOwn(second.container("b"))}
+	s.apply(manifest(pod))
+	s.ready("app")
+	both := map[string]string{"a": "ullage", "b": "ullage-2"}
+	isRaised := func(sidecar string) bool {
+		return strings.Contains(s.exec("app", sidecar, "ullage", "log", "list"), "yes, raised")
+	}
+	for container, sidecar := range both {
+		s.eventually(20*time.Second, "the JVM in "+container+", and it alone", func() bool {
+			out, err := s.tryExec("app", sidecar, "ullage", "log", "list")
+			return err == nil && strings.Count(out, "/var/log/jvm/") == 1
+		})
+	}
+	s.exec("app", "ullage-2", "ullage", "log", "set", raise, "--for", "10m")
+	if !isRaised("ullage-2") || isRaised("ullage") {
+		t.Error("one JVM was to be raised, that in b")
+	}
+	s.debugLine("app", "ullage-2")
+	s.exec("app", "ullage-2", "ullage", "log", "reset")
+	if isRaised("ullage-2") {
+		t.Error("the JVM in b is still raised")
+	}
+	if strings.Contains(s.exec("app", "ullage", "ullage", "cat", "/var/lib/ullage"), "][debug][") {
+		t.Error("the JVM in a was raised with the one in b")
+	}
+	s.kubectl("annotate", "pod", "app", "ullage.dev/log="+raise)
+	s.debugLine("app", "ullage")
+	for container, sidecar := range both {
+		s.eventually(20*time.Second, "the raise in "+container, func() bool { return isRaised(sidecar) })
+	}
+	for container, sidecar := range both {
+		s.persistedAll("app", container, sidecar, s.ended("app", container))
+	}
+}
+
+// inItsOwn gives a container a directory of its own for the reference output.
+func inItsOwn(container object) object {
+	mount := container["volumeMounts"].([]any)[0].(object)
+	mount["subPath"] = container["name"]
+	return container
+}
+
+func (s *space) debugLine(pod, sidecar string) {
+	s.Helper()
+	s.eventually(20*time.Second, "a raised line by "+sidecar, func() bool {
+		return strings.Contains(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"), "][debug][")
+	})
+}
+
+// persistedAll waits until a sidecar has persisted as many lines as its JVM has
+// written, without those that are due to a raise, and compares them.
+func (s *space) persistedAll(pod, container, sidecar, written string) {
+	s.Helper()
+	var persisted string
+	s.eventually(20*time.Second, "the last line of "+container+" in the durable copy", func() bool {
+		persisted = unraised(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
+		return strings.Count(persisted, "\n") >= strings.Count(written, "\n")
+	})
+	s.same(written, persisted)
+}
+
+// Two pods on one claim at the same time: each has a directory of its own, in
+// which there is what its JVM has written.
+func TestTwoPodsOnAClaim(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.claim("logs")
+	jdk := map[string]int{"one": 17, "two": 25}
+	for name := range jdk {
+		s.apply(jvmPod{Name: name, JDK: jdk[name], Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1, Annotations: onClaim}.manifest())
+	}
+	for name := range jdk {
+		s.ready(name)
+	}
+	for name := range jdk { // both at work
+		s.morePersisted(name)
+	}
+	written := map[string]string{}
+	for name := range jdk {
+		written[name] = s.ended(name, "app")
+	}
+	for name := range jdk {
+		s.persistedAll(name, "app", "ullage", written[name])
+	}
+	claim := s.readClaim("logs")
+	for name := range jdk {
+		s.same(written[name], string(s.persisted(filepath.Join(claim, s.name, name))))
+	}
+	dirs, err := filepath.Glob(filepath.Join(claim, "*", "*"))
+	if err != nil || len(dirs) != len(jdk) {
+		t.Errorf("directories on the claim: %q, not one for each pod", dirs)
+	}
+}
+
+// A pod that has an init container, a sidecar of its own, and read-only roots.
+// Its own come first; the JVM starts with all of them there.
+func TestPodWithAnotherSidecar(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	jvm := jvmPod{Name: "app", JDK: 25, Java: []string{"Churn", "3000", "60"}, After: "cp /work/* /ref; " + linger, Grace: 1}
+	pod := jvm.object()
+	spec := pod["spec"].(object)
+	spec["volumes"] = append(spec["volumes"].([]any), object{"name": "work", "emptyDir": object{}})
+	work := object{"name": "work", "mountPath": "/work"}
+	app := spec["containers"].([]any)[0].(object)
+	app["volumeMounts"] = append(app["volumeMounts"].([]any), work)
+	app["securityContext"].(object)["readOnlyRootFilesystem"] = true
+	tool := func(name, command string) object {
+		return object{
+			"name": name, "image": "localhost/tools:e2e", "imagePullPolicy": "Never", "command": []any{"sh", "-c", command},
+			"volumeMounts": []any{work}, "securityContext": app["securityContext"],
+		}
+	}
+	proxy := tool("proxy", "cp /work/seed /work/proxied; sleep 600")
+	proxy["restartPolicy"] = "Always"
+	spec["initContainers"] = []any{tool("seed", "echo sown >/work/seed"), proxy}
+	s.apply(manifest(pod))
+	s.ready("app")
+	s.persistedAll("app", "app", "ullage", s.written("app", "app"))
+	if got := s.exec("app", "app", "cat", "/ref/seed", "/ref/proxied"); got != "sown\nsown\n" {
+		t.Errorf("the pod's own init containers have left %q", got)
+	}
+	if _, err := s.tryExec("app", "app", "touch", "/here"); err == nil {
+		t.Error("the root is writable, although the pod says that it is not")
+	}
+	if got := s.field("pod/app", ".status.initContainerStatuses[*].name} {.status.initContainerStatuses[*].ready"); got != "seed proxy ullage true true true" {
+		t.Errorf("the init containers are %q", got)
+	}
+}
