@@ -21,6 +21,7 @@ const catAbout = `ullage cat prints what was persisted, in order, whatever its c
 
 Usage:
   ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] DIR|FILE...
+  ullage cat --gaps [-f] [--since T] [--stream S] DIR|FILE...
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
@@ -37,6 +38,12 @@ last segment that began before T.
 other programs write them, count as info; the further lines of a message have
 the level and the time of its first line.
 
+Where 'ullage run' dropped lines on purpose, one line at that place says so, at
+level warning with the tag ullage. --gaps lists these places alone, as a table:
+a header, then one gap a row, its columns separated by spaces. Lines by level are
+written like info=1200,debug=34: those discarded below --keep-level, and those
+dropped whatever their level. The sum, or that there are none, is told on stderr.
+
 A container runtime need not tell a program that the 'kubectl exec' which ran it
 is gone: it stays, with its memory. With --until-eof, and exec's -i, it ends.
 
@@ -45,6 +52,7 @@ Examples:
   ullage cat --level warning --since 10m /var/lib/ullage
   ullage cat -f --stream 'gc*.log' /var/lib/ullage | grep Pause
   ullage cat --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
+  ullage cat --gaps --since 24h /var/lib/ullage
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
   kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
 
@@ -60,6 +68,7 @@ type catConfig struct {
 	since    time.Time // zero: from the beginning
 	level    ul.Level  // Unknown: all levels
 	stream   string    // a glob; empty: all streams
+	gaps     bool      // list the gaps, and print no lines
 }
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
@@ -74,12 +83,16 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	})
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
+	fs.BoolVar(&c.gaps, "gaps", false, "list where lines were dropped on purpose, instead of printing lines")
 }
 
 func (c *catConfig) validate(args []string) []error {
 	var bad []error
 	if _, err := path.Match(c.stream, ""); err != nil {
 		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.stream))
+	}
+	if c.gaps && c.level != ul.Unknown {
+		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list tells how many of each; leave --level out"))
 	}
 	if len(args) == 0 {
 		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run', a stream's directory in it, or files"))
@@ -120,6 +133,9 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 		return cli.Failure
 	}
 	err := c.run(ctx)
+	if cfg.gaps && (err == nil || cfg.follow && errors.Is(err, context.Canceled)) {
+		c.tellGaps()
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		if !cfg.follow {

@@ -18,8 +18,9 @@ const catHead = 64 << 10
 // a whole.
 type catFilter struct {
 	out   io.Writer
-	level ul.Level  // Unknown: all levels
-	since time.Time // zero: all times
+	level ul.Level     // Unknown: all levels
+	since time.Time    // zero: all times
+	gap   func(ul.Gap) // told of each gap instead of passing any line; nil: lines pass
 
 	class  ul.Classifier
 	parsed ul.Record
@@ -150,12 +151,20 @@ func (f *catFilter) end() error {
 }
 
 // selects says whether there is anything that does not pass.
-func (f *catFilter) selects() bool { return f.level != ul.Unknown || !f.since.IsZero() }
+func (f *catFilter) selects() bool {
+	return f.gap != nil || f.level != ul.Unknown || !f.since.IsZero()
+}
 
 // decide says whether the line with this beginning passes.
 func (f *catFilter) decide(head []byte) bool {
 	if !f.selects() {
 		return true
+	}
+	if g, ok := ul.ParseMarker(head); ok {
+		return f.decideGap(g)
+	}
+	if f.gap != nil {
+		return false
 	}
 	class := f.class.Classify(head)
 	if class.Kind == ul.Continuation && f.began {
@@ -174,6 +183,17 @@ func (f *catFilter) decide(head []byte) bool {
 	pass := level >= f.level && f.late
 	if class.Kind != ul.Drop { // which may stand before a continuation
 		f.began, f.record = true, pass
+	}
+	return pass
+}
+
+// decideGap says whether the marker of a gap passes. It is not the JVM's: lines
+// that have no level or date of their own do not have those of a marker.
+func (f *catFilter) decideGap(g ul.Gap) bool {
+	pass := ul.Warning >= f.level && !g.First.Before(f.since)
+	if pass && f.gap != nil {
+		f.gap(g)
+		return false
 	}
 	return pass
 }

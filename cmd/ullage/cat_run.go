@@ -32,7 +32,8 @@ type cat struct {
 	out    *bufio.Writer // into stdout
 	stderr io.Writer
 	items  []catItem
-	failed bool // not everything could be read
+	gaps   catGaps // listed so far
+	failed bool    // not everything could be read
 }
 
 // catItem is what arguments stand for: a destination, whose streams come and
@@ -56,6 +57,9 @@ func (c *cat) run(ctx context.Context) (err error) {
 	}()
 	if err := c.pass(ctx); err != nil || !c.cfg.follow {
 		return err
+	}
+	if c.cfg.gaps && c.gaps.n == 0 {
+		c.note("no gaps yet; waiting for one")
 	}
 	tick := time.NewTicker(catPoll)
 	defer tick.Stop()

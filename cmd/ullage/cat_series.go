@@ -94,8 +94,11 @@ func newCatSeries(c *cat, name, dir string) *catSeries {
 	s := &catSeries{cat: c, name: name, dir: dir}
 	// Series that are followed together take turns. None of them may end its
 	// turn within a line then.
-	if c.cfg.follow || c.cfg.level != ul.Unknown || !c.cfg.since.IsZero() {
+	if c.cfg.follow || c.cfg.gaps || c.cfg.level != ul.Unknown || !c.cfg.since.IsZero() {
 		s.lines = newCatFilter(c.out, c.cfg.level, c.cfg.since)
+	}
+	if c.cfg.gaps {
+		s.lines.gap = func(g ul.Gap) { c.listGap(name, g) }
 	}
 	return s
 }

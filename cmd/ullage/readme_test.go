@@ -111,10 +111,7 @@ func shipper(t *testing.T, reg *prometheus.Registry) (*ship.Shipper, string) {
 	source := t.TempDir()
 	cfg := ship.DefaultConfig()
 	cfg.Tail.Source, cfg.Dest, cfg.SyncInterval = source, t.TempDir(), 10*time.Millisecond
-	s, err := ship.New(cfg, reg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := ship.New(cfg, reg, slog.New(slog.DiscardHandler))
 	levels.New(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source

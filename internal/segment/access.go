@@ -21,7 +21,7 @@ const (
 	keyBytes = 32
 )
 
-// prepare creates the directories, takes the lock, probes and loads the key.
+// prepare creates the directories, takes the lock and loads the key.
 func (s *Store) prepare() error {
 	own := filepath.Join(s.dir, ownDir)
 	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
@@ -39,24 +39,42 @@ func (s *Store) prepare() error {
 	if err := s.takeLock(own); err != nil {
 		return err
 	}
-	err := probe(own)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		s.log.Warn("destination is full: nothing is persisted until there is space",
-			"dir", s.dir, "error", err, "hint", "let --retain-bytes be less than the volume holds")
-	} else if err != nil {
-		return s.explain("write to", err)
-	}
+	var err error
 	if s.key, err = s.loadKey(own); err != nil {
 		return s.explain("keep a key in", err)
 	}
 	return nil
 }
 
+// Probe writes and syncs a file, so that a destination that cannot work is
+// found at once. A full one is only logged, since retention may mend it.
+func (s *Store) Probe() error {
+	// For the error text of takeLock alone, so it may fail.
+	host, _ := os.Hostname()
+	if s.lock.Truncate(0) == nil {
+		_, _ = fmt.Fprintf(s.lock, "host %q, pid %d\n", host, os.Getpid())
+	}
+	err := probe(filepath.Join(s.dir, ownDir))
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		s.log.Warn("destination is full: nothing is persisted until there is space",
+			"dir", s.dir, "error", err, "hint", "let --retain-bytes be less than the volume holds")
+		return nil
+	}
+	if err != nil {
+		return s.explain("write to", err)
+	}
+	return nil
+}
+
 // takeLock holds DEST/.ullage/lock until unlock; the kernel gives it up when
-// the process dies. The file says who has it.
+// the process dies. The file says who has it. One that is there is opened
+// without leave to create it, which would wait on a frozen file system.
 func (s *Store) takeLock(own string) error {
 	path := filepath.Join(own, lockName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
+	file, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, fileMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
+	}
 	if err != nil {
 		return s.explain("lock", err)
 	}
@@ -74,11 +92,6 @@ func (s *Store) takeLock(own string) error {
 		return s.explain("lock", err)
 	}
 	s.lock = file
-	// For the error text above alone, so it may fail.
-	host, _ := os.Hostname()
-	if file.Truncate(0) == nil {
-		_, _ = fmt.Fprintf(file, "host %q, pid %d\n", host, os.Getpid())
-	}
 	return nil
 }
 

@@ -31,10 +31,10 @@ type Store struct {
 	ledger  ledger
 }
 
-// Open makes dir the destination. It creates dir if it is missing, locks it
-// against a second process, and writes and syncs a probe file there, so that a
-// destination that cannot work is found at once. A full one is only logged,
-// since retention may mend it.
+// Open makes dir the destination. It creates dir if it is missing and locks it
+// against a second process. To a destination that was used before it writes
+// nothing, so that it returns also while writing there stands still; whether a
+// destination can work is what [Store.Probe] finds out.
 //
 // The error says what to do, and wraps that of the system call. A nil reg
 // leaves the metrics unregistered, a nil log discards.

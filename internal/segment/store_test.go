@@ -15,6 +15,7 @@ import (
 func TestSecondProcessOnTheSameDestinationIsRefused(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, DefaultConfig())
+	must(t, s.Probe()) // which writes down who it is
 	_, err := Open(dest, DefaultConfig(), nil, nil)
 	if err == nil || !strings.Contains(err.Error(), dest) || !strings.Contains(err.Error(), "pid") {
 		t.Fatal(err)

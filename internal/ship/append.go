@@ -9,6 +9,9 @@ import (
 // appendBatch takes about a frame of bytes from the queue and appends them,
 // one frame for each stream in it.
 func (w *writer) appendBatch(ctx context.Context) error {
+	if err := w.cpu.wait(ctx); err != nil {
+		return err
+	}
 	w.batch = w.link.queue.Peek(w.batch[:0], w.frame)
 	w.order = w.order[:0]
 	for i, c := range w.batch {
@@ -34,6 +37,9 @@ func (w *writer) appendBatch(ctx context.Context) error {
 			w.last[c.Meta.File] = c.Meta
 			w.pending += len(c.Data)
 			st.bytes += uint64(len(c.Data))
+			if c.Meta.Marker {
+				st.markers += uint64(len(c.Data))
+			}
 			for level, n := range c.Meta.Lines {
 				st.lines[level] += uint64(n)
 			}

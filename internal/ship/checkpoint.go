@@ -54,6 +54,7 @@ type fileState struct {
 	tail.Identity
 	Stream string `json:"stream"`
 	tail.Position
+	Gaps string `json:"gaps,omitempty"`
 }
 
 // checkpoint is the pair of slots. Its methods may be called concurrently.
@@ -64,11 +65,19 @@ type checkpoint struct {
 	dir   *os.File // the state directory; nil while there is none
 	slots [2]*os.File
 	size  [2]int64 // reserved
+	least int64    // to be reserved for each
 	seq   uint64
 	buf   bytes.Buffer
 }
 
-func newCheckpoint(key []byte) *checkpoint { return &checkpoint{key: key} }
+func newCheckpoint() *checkpoint { return &checkpoint{} }
+
+// setKey sets what authenticates the slots. It comes before load and save.
+func (c *checkpoint) setKey(key []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.key = key
+}
 
 // attach uses the state directory from now on, or none.
 func (c *checkpoint) attach(dir *os.File) {
@@ -188,19 +197,30 @@ func (c *checkpoint) open(name string, flags int) (*os.File, error) {
 // errNoRoom says that the source has no room for a checkpoint.
 var errNoRoom = errors.New("the source has no room for the checkpoint")
 
-// save writes st into the older slot. When it returns nil, a restart finds
-// this state; when it fails, a restart finds this one or the one before.
+// reserveGaps makes the slots large enough for so many gaps, so that what is
+// dropped can be recorded on a full tmpfs as well.
+func (c *checkpoint) reserveGaps(gaps int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.least = int64(gaps) * tail.GapBytes
+}
+
+// save writes what current returns into the older slot. When it returns nil, a
+// restart finds this state; when it fails, a restart finds this one or the one
+// before. Both loops may save, so the state is taken once it is this one's
+// turn: a slot never goes back behind the one before.
 //
 // errNoRoom is the exception: a restart then finds none at all, and lets the
 // segments decide. That is what allows to reclaim nevertheless, where nothing
 // else could make room: a stale checkpoint would be a wrong one.
-func (c *checkpoint) save(st state) error {
+func (c *checkpoint) save(current func() state) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.removed() {
 		// No stale slot is left either: a restart lets the segments decide.
 		return nil
 	}
+	st := current()
 	st.Seq = c.seq + 1
 	var encoded bytes.Buffer
 	enc := json.NewEncoder(&encoded)
@@ -264,12 +284,13 @@ func (c *checkpoint) reserve(slot int, n int64) error {
 	}
 	if want := (n + slotReserve) / slotReserve * slotReserve; want > c.size[slot] {
 		// Twice what is needed now, so that growing is rare.
-		if err := unix.Fallocate(int(c.slots[slot].Fd()), 0, 0, 2*want); err != nil {
+		want = max(2*want, 2*slotReserve+c.least)
+		if err := unix.Fallocate(int(c.slots[slot].Fd()), 0, 0, want); err != nil {
 			if err != unix.EOPNOTSUPP {
-				return fmt.Errorf("reserve %d bytes: %w", 2*want, err)
+				return fmt.Errorf("reserve %d bytes: %w", want, err)
 			}
 		}
-		c.size[slot] = 2 * want
+		c.size[slot] = want
 	}
 	return nil
 }

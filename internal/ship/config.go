@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Config is what a [Shipper] can be told.
@@ -20,6 +22,10 @@ type Config struct {
 	Dest         string        // durable directory
 	Queue        settings.Size // memory between reader and writer
 	Budget       settings.Size // what the backlog may take of the tmpfs; 0 means its size
+	DiscardAt    int           // per cent of the budget from which on lines below KeepLevel are dropped
+	DropAt       int           // ... and from which on all are
+	KeepLevel    KeepLevel
+	CPU          settings.CPU  // most of the processor; 0 means what the container has
 	SyncInterval time.Duration // longest time from reading a line to its commit
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
 	DrainTimeout time.Duration // from the end of Run's context to its return
@@ -36,6 +42,9 @@ func DefaultConfig() Config {
 		Segment:      segment.DefaultConfig(),
 		Dest:         "/var/lib/ullage",
 		Queue:        4 * settings.Mi,
+		DiscardAt:    60,
+		DropAt:       85,
+		KeepLevel:    KeepLevel(ul.Warning),
 		SyncInterval: time.Second,
 		SyncBytes:    8 * settings.Mi,
 		DrainTimeout: 20 * time.Second,
@@ -49,6 +58,10 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream gets a directory in it")
 	fs.Var(&c.Queue, "queue", "memory of `SIZE` between reader and writer; when it is full, the backlog stays on the tmpfs")
 	fs.Var(&c.Budget, "budget", "what the backlog may take of the tmpfs, a `SIZE`; 0 means the size of the tmpfs")
+	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "while the destination stalls, `PERCENT` of the budget from which on lines below --keep-level are dropped")
+	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "`PERCENT` of the budget from which on all lines are dropped, the oldest first")
+	fs.Var(&c.KeepLevel, "keep-level", "`LEVEL` from which on lines are kept past --discard-at: trace, debug, info, warning, error, or off (none)")
+	fs.Var(&c.CPU, "cpu", "most that the sidecar takes of the processors, an `AMOUNT` like 500m; 0 means what its container has")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
 	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`; never more than an eighth of the budget")
 	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "`DURATION` from SIGTERM to exit, in which everything written is committed")
@@ -75,10 +88,38 @@ func (c Config) Validate() []error {
 	if c.Budget != 0 && c.Budget < settings.Mi {
 		bad = append(bad, fmt.Errorf("--budget %s is too small: at least 1Mi, or 0 for the size of the tmpfs", c.Budget))
 	}
+	if c.DiscardAt < 10 || c.DropAt > 95 || c.DiscardAt >= c.DropAt {
+		bad = append(bad, fmt.Errorf("--discard-at %d and --drop-at %d do not go together: take 10 to 95 per cent, and the first one less", c.DiscardAt, c.DropAt))
+	}
 	if c.DrainTimeout <= 0 {
 		bad = append(bad, fmt.Errorf("--drain-timeout %s is not positive", c.DrainTimeout))
 	}
 	return bad
+}
+
+// KeepLevel is the level from which on lines are kept under pressure, or
+// "off": none are.
+type KeepLevel ul.Level
+
+// Set implements [flag.Value].
+func (k *KeepLevel) Set(text string) error {
+	if text == "off" {
+		*k = ul.NumLevels
+		return nil
+	}
+	level, err := ul.ParseLevel(text)
+	if err != nil {
+		return errors.New("take trace, debug, info, warning, error or off")
+	}
+	*k = KeepLevel(level)
+	return nil
+}
+
+func (k *KeepLevel) String() string {
+	if *k >= ul.NumLevels {
+		return "off"
+	}
+	return ul.Level(*k).String()
 }
 
 // inside reports whether dir is root or below it, as far as the names tell.

@@ -28,7 +28,7 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, forged []byte) {
 		dir := t.TempDir()
 		c := attached(t, key, dir)
-		if err := c.save(good); err != nil { // the first one goes to slot 1
+		if err := c.save(func() state { return good }); err != nil { // the first one goes to slot 1
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, slotNames[0]), forged, 0o600); err != nil {
@@ -56,7 +56,8 @@ func attached(t testing.TB, key []byte, path string) *checkpoint {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	c := newCheckpoint(key)
+	c := newCheckpoint()
+	c.setKey(key)
 	c.attach(dir)
 	t.Cleanup(func() { c.attach(nil) })
 	return c
@@ -66,7 +67,7 @@ func attached(t testing.TB, key []byte, path string) *checkpoint {
 func slotOf(t testing.TB, key []byte, st state) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	if err := attached(t, key, dir).save(st); err != nil {
+	if err := attached(t, key, dir).save(func() state { return st }); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, slotNames[1]))

@@ -10,8 +10,9 @@ import (
 )
 
 // ledger is what is committed: up to which position of each source file, and
-// up to which mark in each stream's segments. The writer moves it forward; the
-// reader takes out the files that it let go of.
+// up to which mark in each stream's segments; and which lines behind it were
+// dropped. The writer moves it forward; the reader notes the gaps, and takes
+// out the files that it let go of.
 type ledger struct {
 	mu      sync.Mutex
 	streams map[string]segment.Mark
@@ -45,8 +46,22 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 	defer l.mu.Unlock()
 	maps.Copy(l.streams, marks)
 	for f, c := range last {
-		l.files[f.Identity()] = tail.Saved{Stream: f.Stream().Name(), Position: c.End}
+		saved := l.files[f.Identity()]
+		saved.Stream, saved.Position = f.Stream().Name(), c.End
+		l.files[f.Identity()] = saved
 	}
+}
+
+// setGaps notes the gaps of a file, behind what is committed of it.
+func (l *ledger) setGaps(id tail.Identity, stream, gaps string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	saved, known := l.files[id]
+	if !known && gaps == "" {
+		return
+	}
+	saved.Stream, saved.Gaps = stream, gaps
+	l.files[id] = saved
 }
 
 // forget takes out files that are gone.
@@ -100,7 +115,7 @@ func (l *ledger) state() state {
 		st.Streams = append(st.Streams, streamState{Name: name, Mark: m})
 	}
 	for id, f := range l.files {
-		st.Files = append(st.Files, fileState{Identity: id, Stream: f.Stream, Position: f.Position})
+		st.Files = append(st.Files, fileState{Identity: id, Stream: f.Stream, Position: f.Position, Gaps: f.Gaps})
 	}
 	return st
 }
@@ -113,7 +128,7 @@ func (l *ledger) load(st state) {
 		l.streams[s.Name] = s.Mark
 	}
 	for _, f := range st.Files {
-		l.files[f.Identity] = tail.Saved{Stream: f.Stream, Position: f.Position}
+		l.files[f.Identity] = tail.Saved{Stream: f.Stream, Position: f.Position, Gaps: f.Gaps}
 	}
 }
 

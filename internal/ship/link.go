@@ -15,10 +15,10 @@ import (
 type link struct {
 	queue *queue.Queue[tail.Chunk]
 
-	flush   chan struct{}      // reader to writer: commit everything that is queued
-	flushed chan struct{}      // the answer
-	rewind  chan chan struct{} // writer to reader: read again from the last commit; closed as the answer
-	wake    chan struct{}      // writer to reader: something was published
+	flush   chan struct{} // reader to writer: commit everything that is queued
+	flushed chan struct{} // the answer
+	rewind  chan rewind   // writer to reader: read again from the last commit
+	wake    chan struct{} // writer to reader: something was published
 
 	syncBytes atomic.Int64 // set by the reader once it knows the budget
 	oldest    atomic.Int64 // when the oldest appended, not committed line was read; ns, 0 for none
@@ -34,13 +34,20 @@ type link struct {
 	maintenance string // last error of maintaining the segments
 }
 
+// rewind asks the reader to read again from the last commit; of the streams in
+// ends, from where their segments end. It is answered by closing done.
+type rewind struct {
+	ends map[string][]byte
+	done chan struct{}
+}
+
 func newLink(cfg Config) *link {
 	const chunks = 4096 // descriptions; more small chunks than this wait on the source
 	l := &link{
 		queue:     queue.New[tail.Chunk](int(cfg.Queue), chunks, cfg.wakeBytes()),
 		flush:     make(chan struct{}, 1),
 		flushed:   make(chan struct{}, 1),
-		rewind:    make(chan chan struct{}),
+		rewind:    make(chan rewind),
 		wake:      make(chan struct{}, 1),
 		published: map[*tail.File]tail.Chunk{},
 	}
@@ -77,10 +84,10 @@ func (l *link) takePublished(each func(tail.Chunk)) (any bool) {
 
 // requestRewind makes the reader forget what is not committed, and waits until
 // it has.
-func (l *link) requestRewind(ctx context.Context) error {
+func (l *link) requestRewind(ctx context.Context, ends map[string][]byte) error {
 	done := make(chan struct{})
 	select {
-	case l.rewind <- done:
+	case l.rewind <- rewind{ends, done}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
@@ -54,6 +55,12 @@ type reader struct {
 	waiting  bool // for the source, and said so
 	draining bool
 	asked    bool // the writer to flush
+
+	press      pressure
+	queueBytes int                      // most that may be queued
+	maxGaps    int                      // before all lines are dropped
+	nextRelief time.Duration            // from one look at the pressure to the next
+	told       [ul.NumReasons]time.Time // when it was last logged that lines are dropped
 }
 
 // waitForSource opens the source directory, for as long as it takes.
@@ -63,7 +70,7 @@ func (r *reader) waitForSource(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return r.checkBudget(r.src.Usage())
 }
 
 // open tries to open the source directory and says so the first time that it
@@ -93,19 +100,8 @@ func (r *reader) opened() {
 		r.log.Info("the source directory is there", "source", r.cfg.Tail.Source)
 	}
 	r.check.attach(r.src.State())
-	u := r.src.Usage()
-	if !u.Tmpfs {
-		r.log.Warn("the source is not on a tmpfs: a JVM that writes to it can wait for a disk", "source", r.cfg.Tail.Source)
-	}
-	r.view.setBudget(r.budget(u))
-	r.link.syncBytes.Store(min(int64(r.cfg.SyncBytes), max(64<<10, r.budget(u)/8)))
-}
-
-func (r *reader) budget(u tail.Usage) int64 {
-	if r.cfg.Budget != 0 {
-		return int64(r.cfg.Budget)
-	}
-	return u.Total
+	r.adapt(r.budget(r.src.Usage()))
+	r.check.reserveGaps(r.maxGaps)
 }
 
 // run reads until ctx ends, and then until everything is committed or stop
@@ -118,6 +114,9 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer r.view.update(r.src)
 	for {
 		r.round()
+		if r.full {
+			r.relieve()
+		}
 		r.show()
 		if r.draining && !r.more && !r.full && !r.asked {
 			r.asked = true
@@ -141,6 +140,10 @@ func (r *reader) round() {
 	}
 	r.read, r.more, r.full = 0, false, false
 	for r.read < roundBytes {
+		if r.link.queue.Bytes() >= r.queueBytes {
+			r.full = true
+			return
+		}
 		area := r.link.queue.Reserve(r.cfg.Tail.LineLimit + 1)
 		if area == nil {
 			r.full = true
@@ -171,6 +174,8 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	switch {
 	case r.full:
 		space = r.link.queue.Space()
+		events, pace = nil, r.pace.C
+		r.pace.Reset(r.nextRelief)
 	case r.more:
 		more = always
 	case r.read > 0, r.src.Stale():
@@ -194,9 +199,9 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.tick()
 	case <-r.link.wake:
 		r.settle()
-	case done := <-r.link.rewind:
-		r.rewind()
-		close(done)
+	case request := <-r.link.rewind:
+		r.rewind(request.ends)
+		close(request.done)
 	case <-r.link.flushed:
 		r.settle()
 		r.settle() // files whose names went just now are let go of
@@ -204,6 +209,9 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-space:
 	case <-more:
 	case <-pace:
+		if r.full {
+			r.takeWaiting()
+		}
 	}
 	return false, nil
 }
@@ -221,6 +229,11 @@ func (r *reader) paceNow() time.Duration {
 // take takes in an event and those that wait behind it.
 func (r *reader) take(ev fsnotify.Event) {
 	r.src.Handle(ev)
+	r.takeWaiting()
+}
+
+// takeWaiting takes in the events that are there.
+func (r *reader) takeWaiting() {
 	for range maxEvents {
 		select {
 		case ev := <-r.src.Events():
@@ -234,6 +247,7 @@ func (r *reader) take(ev fsnotify.Event) {
 // settle reclaims what has been committed.
 func (r *reader) settle() {
 	r.link.takePublished(r.src.Committed)
+	r.src.ChangedGaps(r.ledger.setGaps)
 	r.ledger.forget(r.src.Reclaim())
 }
 
@@ -258,11 +272,16 @@ func (r *reader) tick() {
 	r.settle()
 }
 
-// rewind forgets what is not committed. The writer waits meanwhile.
-func (r *reader) rewind() {
+// rewind forgets what is not committed. The writer waits meanwhile. Of the
+// streams that it names nothing is known but how their segments end, and the
+// source is searched for that.
+func (r *reader) rewind(ends map[string][]byte) {
 	r.link.takePublished(r.src.Committed)
 	r.link.queue.Reset()
 	r.src.Rewind()
+	if len(ends) > 0 {
+		r.align(ends, true)
+	}
 	if r.draining {
 		r.asked = false
 		select {
@@ -270,4 +289,25 @@ func (r *reader) rewind() {
 		default:
 		}
 	}
+}
+
+// align finds in the source where the streams end that have no mark, and lets
+// reading begin there. News says that there should have been a checkpoint.
+func (r *reader) align(ends map[string][]byte, news bool) {
+	found := 0
+	for name, end := range ends {
+		aligned, err := r.src.Align(name, end)
+		if err != nil {
+			r.log.Warn("cannot search the source for where a stream ended", "stream", name, "error", err)
+		}
+		if aligned {
+			found++
+		}
+	}
+	level := slog.LevelDebug
+	if news {
+		level = slog.LevelWarn
+	}
+	r.log.Log(context.Background(), level, "no usable checkpoint, the segments decided where reading begins", "streams", len(ends), "found", found)
+	r.ledger.replaceFiles(r.src.Positions())
 }

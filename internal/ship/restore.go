@@ -9,8 +9,13 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// restore brings source and segments to where the last process ended. It runs
-// before the loops, so it uses what belongs to both.
+// restore brings the source to where the last process ended, and says to the
+// writer what it has to do about the segments. It runs before the loops, so it
+// uses what belongs to both.
+//
+// With a checkpoint the reader can begin at once: nothing has to be asked of
+// the destination, which may stand still. Without one, the segments decide
+// where reading begins, and have to be looked at first.
 func (s *Shipper) restore(ctx context.Context) error {
 	st, ok, invalid := s.check.load()
 	for _, err := range invalid {
@@ -25,77 +30,96 @@ func (s *Shipper) restore(ctx context.Context) error {
 		return fmt.Errorf("find where the last run ended: %w", err)
 	}
 	s.view.update(s.src)
-	ends, err := s.placeStreams(ctx, ok)
-	if err != nil {
-		return err
-	}
-	found := 0
-	for name, end := range ends {
-		aligned, err := s.src.Align(name, end)
-		if err != nil {
-			s.log.Warn("cannot search the source for where a stream ended", "stream", name, "error", err)
-		}
-		if aligned {
-			found++
-		}
-	}
-	if len(ends) > 0 && (ok || len(invalid) > 0) {
-		s.log.Warn("no usable checkpoint, the segments decided where reading begins", "streams", len(ends), "found", found)
-	}
 	s.ledger.replaceFiles(s.src.Positions())
-	if len(ends) == 0 {
+	if ok {
+		for _, name := range s.ledger.streamNames() {
+			// What cannot be read again must not be cut off.
+			s.writer.places = append(s.writer.places, place{name, !s.src.Unheld(name)})
+		}
 		return nil
 	}
+	for _, name := range s.src.StreamNames() {
+		s.writer.places = append(s.writer.places, place{name, false})
+	}
+	ends, err := s.writer.placeStreams(ctx)
+	if err != nil || len(ends) == 0 {
+		return err
+	}
+	s.reader.align(ends, len(invalid) > 0)
 	return s.writer.saveCheckpoint(ctx)
 }
 
-// placeStreams places the segments of every stream behind what is committed:
-// where the checkpoint says, or else behind all that is sound. For the latter
-// it returns how they end. Errors of the destination are retried.
-func (s *Shipper) placeStreams(ctx context.Context, checkpointed bool) (map[string][]byte, error) {
-	ends := map[string][]byte{}
-	names := s.ledger.streamNames()
-	if !checkpointed {
-		names = s.src.StreamNames()
+// place is a stream whose segments have to be placed at a start: at the mark
+// of the checkpoint, or else behind all of them that is sound.
+type place struct {
+	name   string
+	marked bool
+}
+
+// begin finds out whether the destination can work, and places what restore
+// has left to place.
+func (w *writer) begin(ctx context.Context) error {
+	if err := w.store.Probe(); err != nil {
+		return fmt.Errorf("open destination: %w", err)
 	}
-	backoff := firstBackoff
-	for i := 0; i < len(names); {
-		end, recovered, err := s.placeStream(names[i])
+	ends, err := w.placeStreams(ctx)
+	if err != nil {
+		return err
+	}
+	if len(ends) > 0 {
+		if err := w.link.requestRewind(ctx, ends); err != nil {
+			return err
+		}
+		if err := w.saveCheckpoint(ctx); err != nil {
+			return err
+		}
+	}
+	// Not before: retention takes every stream that is not placed for ended.
+	w.tolerate(w.store.Maintain(time.Now()))
+	w.view.setRestored()
+	return nil
+}
+
+// placeStreams places the segments of streams behind what is committed. For
+// those without a mark it returns how they end. Errors of the destination are
+// retried.
+func (w *writer) placeStreams(ctx context.Context) (map[string][]byte, error) {
+	ends := map[string][]byte{}
+	for backoff := firstBackoff; len(w.places) > 0; {
+		p := w.places[0]
+		end, recovered, err := w.placeStream(p)
 		if err == nil {
 			if recovered {
-				ends[names[i]] = end
+				ends[p.name] = end
 			}
-			i++
+			w.places = w.places[1:]
 			continue
 		}
-		s.writer.destinationFailed(err, backoff)
+		w.destinationFailed(err, backoff)
 		if err := sleep(ctx, backoff); err != nil {
 			return nil, err
 		}
 		backoff = min(2*backoff, maxBackoff)
 	}
-	s.link.setFailure(nil, time.Time{})
-	// Not before: retention takes every stream that is not placed for ended.
-	s.writer.tolerate(s.store.Maintain(time.Now()))
+	w.link.setFailure(nil, time.Time{})
 	return ends, nil
 }
 
-func (s *Shipper) placeStream(name string) (end []byte, recovered bool, err error) {
-	seg := s.store.Stream(name)
-	// What cannot be read again must not be cut off.
-	if mark, ok := s.ledger.markOf(name); ok && !s.src.Unheld(name) {
-		err := seg.Resume(mark, cutBound(s.cfg, int64(s.cfg.SyncBytes)))
+func (w *writer) placeStream(p place) (end []byte, recovered bool, err error) {
+	seg := w.store.Stream(p.name)
+	if mark, ok := w.ledger.markOf(p.name); ok && p.marked {
+		err := seg.Resume(mark, cutBound(w.cfg, int64(w.cfg.SyncBytes)))
 		if !errors.Is(err, segment.ErrMark) {
 			return nil, false, err
 		}
-		s.log.Warn("the checkpoint does not fit the segments", "stream", name, "error", err)
-		s.metrics.checkpointInvalid.WithLabelValues("stale").Inc()
+		w.log.Warn("the checkpoint does not fit the segments", "stream", p.name, "error", err)
+		w.m.checkpointInvalid.WithLabelValues("stale").Inc()
 	}
 	end, _, err = seg.Recover()
 	if err != nil {
 		seg.Abandon()
 		return nil, false, err
 	}
-	s.ledger.mark(name, seg.Mark())
+	w.ledger.mark(p.name, seg.Mark())
 	return end, true, nil
 }

@@ -83,7 +83,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		st.bytes, st.lines, st.parts = 0, [len(st.lines)]uint64{}, st.parts[:0]
+		st.bytes, st.markers, st.lines, st.parts = 0, 0, [len(st.lines)]uint64{}, st.parts[:0]
 	}
 	w.forgetPending()
 	if lost {
@@ -91,7 +91,7 @@ func (w *writer) reopen(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.link.requestRewind(ctx)
+	return w.link.requestRewind(ctx, nil)
 }
 
 // maxCut bounds what may be cut off behind a mark: there is never more than

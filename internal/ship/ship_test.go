@@ -50,12 +50,8 @@ func (b *bench) start() *bench {
 	if bad := b.cfg.Validate(); bad != nil {
 		b.t.Fatal(bad)
 	}
-	var err error
 	b.reg = prometheus.NewRegistry()
-	b.ship, err = New(b.cfg, b.reg, slog.New(slog.NewTextHandler(testWriter{b.t}, &slog.HandlerOptions{Level: slog.LevelInfo})))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	b.ship = New(b.cfg, b.reg, slog.New(slog.NewTextHandler(testWriter{b.t}, &slog.HandlerOptions{Level: slog.LevelInfo})))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- b.ship.Run(ctx) }()

@@ -21,6 +21,7 @@ import (
 type Shipper struct {
 	cfg     Config
 	log     *slog.Logger
+	reg     prometheus.Registerer
 	metrics *metrics
 	view    *view
 
@@ -35,36 +36,36 @@ type Shipper struct {
 	drained atomic.Bool // everything was committed
 }
 
-// New opens the destination of a valid cfg and returns a Shipper for it. It
-// fails if the destination cannot be written to. The source may be missing.
-func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Shipper, error) {
-	store, err := segment.Open(cfg.Dest, cfg.Segment, reg, log)
-	if err != nil {
-		return nil, fmt.Errorf("open destination: %w", err)
-	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
-		log.Warn("the destination is on a tmpfs: what is persisted there is gone with the node", "dest", cfg.Dest)
-	}
+// New returns a Shipper for a valid cfg. It touches neither the source nor the
+// destination: [Shipper.Run] does.
+func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
-	s := &Shipper{cfg: cfg, log: log, store: store, view: &view{}}
+	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{}}
 	s.link = newLink(cfg)
 	s.metrics = newMetrics(reg, s.link, s.view)
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.ledger = newLedger()
-	s.check = newCheckpoint(store.Key())
-	s.writer = newWriter(cfg, s.link, store, s.ledger, s.check, s.metrics, log)
-	s.reader = &reader{cfg: cfg, log: log, link: s.link, src: s.src, ledger: s.ledger, check: s.check, view: s.view}
-	return s, nil
+	s.check = newCheckpoint()
+	s.reader = &reader{cfg: cfg, log: log, link: s.link, src: s.src, ledger: s.ledger, check: s.check, view: s.view,
+		press: pressure{discardAt: float64(cfg.DiscardAt) / 100, dropAt: float64(cfg.DropAt) / 100}}
+	return s
 }
 
 // Run ships until ctx ends, then drains: it reads every file to its end,
-// commits, and returns nil. If that takes longer than DrainTimeout it returns
-// an error that says what is left; a call into the destination that does not
-// return is then left behind, and the process should exit.
+// commits, and returns nil. The source may be missing at first. It fails if the
+// destination cannot be written to at the start, and if the budget is more than
+// the source has.
+//
+// If draining takes longer than DrainTimeout it returns an error that says what
+// is left; a call into the destination that does not return is then left
+// behind, and the process should exit.
 func (s *Shipper) Run(ctx context.Context) error {
 	if err := s.reader.waitForSource(ctx); err != nil {
-		return errors.Join(s.view.unreadable(), s.store.Close())
+		s.src.Close()
+		if ctx.Err() != nil {
+			return s.view.unreadable()
+		}
+		return err
 	}
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -73,7 +74,7 @@ func (s *Shipper) Run(ctx context.Context) error {
 		time.AfterFunc(s.cfg.DrainTimeout, cancel)
 	})
 	done := make(chan error, 1)
-	go func() { done <- s.loops(ctx, stop, cancel) }()
+	go func() { done <- s.work(ctx, stop, cancel) }()
 	select {
 	case err := <-done:
 		return s.end(err)
@@ -91,12 +92,32 @@ func (s *Shipper) Run(ctx context.Context) error {
 	return s.undrained("a call into the destination has not returned")
 }
 
-// loops restores, then runs both loops until the reader is done.
-func (s *Shipper) loops(ctx, stop context.Context, cancel func()) error {
+// open opens the destination. It may never return.
+func (s *Shipper) open() error {
+	store, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
+	if err != nil {
+		return fmt.Errorf("open destination: %w", err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
+		s.log.Warn("the destination is on a tmpfs: what is persisted there is gone with the node", "dest", s.cfg.Dest)
+	}
+	s.store = store
+	s.check.setKey(store.Key())
+	s.writer = newWriter(s.cfg, s.link, store, s.ledger, s.check, s.view, s.metrics, s.log)
+	s.writer.cpu = newGovernor(float64(s.cfg.CPU))
+	return nil
+}
+
+// work opens the destination and restores, then runs both loops until the
+// reader is done.
+func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
+	if err := s.open(); err != nil {
+		return err
+	}
 	if err := s.restore(stop); err != nil {
 		return err
 	}
-	s.view.setRestored()
 	var g errgroup.Group
 	g.Go(func() error {
 		defer cancel()
@@ -125,7 +146,10 @@ func (s *Shipper) end(err error) error {
 	}
 	s.src.Close()
 	s.check.attach(nil)
-	return errors.Join(err, s.store.Close())
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
+	return err
 }
 
 // undrained says what is left of the source.

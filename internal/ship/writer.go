@@ -26,9 +26,12 @@ type writer struct {
 	store  *segment.Store
 	ledger *ledger
 	check  *checkpoint
+	view   *view
 	m      *metrics
+	cpu    *governor
 
-	frame   int // most bytes of one frame
+	places  []place // to be placed at the start
+	frame   int     // most bytes of one frame
 	streams map[string]*writerStream
 	batch   []queue.Chunk[tail.Chunk]
 	order   []*writerStream // of the batch
@@ -47,11 +50,12 @@ type writerStream struct {
 	parts       []int // indexes into the batch
 	lines       [ul.NumLevels]uint64
 	bytes       uint64
+	markers     uint64 // those of bytes that are markers of gaps, and not the JVM's
 }
 
-func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *checkpoint, m *metrics, log *slog.Logger) *writer {
+func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	return &writer{
-		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, m: m,
+		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, view: v, m: m,
 		frame:   cfg.frameBytes(),
 		streams: map[string]*writerStream{},
 		last:    map[*tail.File]tail.Chunk{},
@@ -70,6 +74,9 @@ func (c Config) wakeBytes() int { return min(1<<20, int(c.Queue)/4, int(c.SyncBy
 // run ships what is queued until ctx ends. No error of the destination ends
 // it: it goes back to the last commit and tries again.
 func (w *writer) run(ctx context.Context) error {
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
 	backoff := firstBackoff
 	for {
 		commits := w.link.commits.Load()
@@ -227,7 +234,7 @@ func (w *writer) committed() {
 			continue
 		}
 		w.m.persisted(st)
-		st.bytes, st.lines = 0, [ul.NumLevels]uint64{}
+		st.bytes, st.markers, st.lines = 0, 0, [ul.NumLevels]uint64{}
 	}
 	w.forgetPending()
 	if w.link.setFailure(nil, time.Time{}) {
@@ -246,7 +253,7 @@ func (w *writer) forgetPending() {
 // if saving it has failed.
 func (w *writer) saveCheckpoint(ctx context.Context) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
-		err := w.check.save(w.ledger.state())
+		err := w.check.save(w.ledger.state)
 		if err == nil {
 			return nil
 		}

@@ -24,10 +24,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	manager := cfg.manager(reg, log)
-	shipper, err := ship.New(cfg.Ship, reg, log)
-	if err != nil {
-		return err
-	}
+	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, manager, reg, started) }, log)
 	if err != nil {

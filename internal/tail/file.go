@@ -38,6 +38,8 @@ type Position struct {
 	CheckLen int    `json:"check_len"`
 	// Open says that a line longer than the limit has been consumed in part.
 	Open bool `json:"open,omitempty"`
+	// Level is that of the record before, which a continuation inherits.
+	Level ul.Level `json:"level,omitempty"`
 }
 
 // A File is one source file that is held open. Its fields belong to its
@@ -69,7 +71,17 @@ type File struct {
 	ended     bool     // the rest was handed on, up to read.Offset
 
 	endCounted bool  // ... and is in the read metrics
+	relevel    bool  // read was moved: the classifier has to be told its level
 	solid      int64 // no hole between a place that was looked at and here
+
+	gaps        []gap  // in order, those whose markers are not durable
+	gapBytes    int64  // their lengths
+	gapsChanged bool   // since they were last recorded
+	ahead       cursor // lines before it were decided about, by level
+	swept       cursor // ... and none were kept before it
+	shown       int64  // dropped lines before it were shown
+	uncut       int64  // lines before it were looked at for countCut
+	stuck       bool   // has nothing to decide about now
 
 	dirty bool  // may have more to read
 	size  int64 // as last seen
@@ -130,6 +142,20 @@ func (f *File) setCheck() {
 	f.read.CheckLen = f.seenLen
 }
 
+// positionAt returns the position at offset, which nothing was read up to.
+func (f *File) positionAt(offset int64) (Position, error) {
+	k := checkSpan(offset)
+	var buf [checkBytes]byte
+	n, err := unix.Pread(f.fd, buf[:k], offset-int64(k))
+	if err != nil {
+		return Position{}, fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, err)
+	}
+	if n != k {
+		return Position{}, fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, errRewritten)
+	}
+	return Position{Offset: offset, Check: crc32.Checksum(buf[:k], castagnoli), CheckLen: k}, nil
+}
+
 // jump moves the read position without having read what is before it.
 func (f *File) jump(offset int64) {
 	f.read.Offset = offset
@@ -163,6 +189,7 @@ func (f *File) moveTo(p Position) error {
 	}
 	f.seenLen, f.solid = n, 0
 	f.read, f.queued, f.committed, f.counted = p, p, p, p.Offset
+	f.openLevel, f.relevel = p.Level, true
 	f.ended = p.Offset > 0 && !p.Open && n > 0 && f.seen[n-1] != '\n'
 	return nil
 }
@@ -186,6 +213,8 @@ func (f *File) restart() {
 	f.read, f.queued, f.committed = Position{}, Position{}, Position{}
 	f.reclaimed, f.counted, f.solid, f.seenLen = 0, 0, 0, 0
 	f.ended, f.endCounted = false, false
+	f.ahead, f.swept, f.shown, f.uncut = cursor{}, cursor{}, 0, 0
+	f.setGaps(nil)
 	f.epoch++
 }
 

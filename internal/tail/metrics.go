@@ -6,6 +6,8 @@ type metrics struct {
 	readLines   *prometheus.CounterVec
 	readBytes   *prometheus.CounterVec
 	jvmDropped  *prometheus.CounterVec
+	jvmCut      *prometheus.CounterVec
+	dropped     *prometheus.CounterVec
 	files       prometheus.Gauge
 	ignored     *prometheus.GaugeVec
 	truncations prometheus.Counter
@@ -41,6 +43,8 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		readLines:   counters("ullage_read_lines_total", "Complete lines read from the source, by the line's level.", "stream", "level"),
 		readBytes:   counters("ullage_read_bytes_total", "Bytes read from the source.", "stream"),
 		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM says it dropped itself (-Xlog:async).", "stream"),
+		jvmCut:      counters("ullage_jvm_cut_lines_total", "Lines that the JVM could not end on a full tmpfs; others may have been lost whole at the same place.", "stream"),
+		dropped:     counters("ullage_dropped_lines_total", "Lines dropped to keep headroom, by level and by reason: discard (below --keep-level, past --discard-at), drop (past --drop-at).", "stream", "level", "reason"),
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,
 		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; what was unread in them is gone."),

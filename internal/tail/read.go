@@ -14,7 +14,10 @@ type Chunk struct {
 	End   Position             // behind the chunk in the source file
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
 	Read  time.Time            // when
-	epoch int                  // of the file
+
+	Marker bool // it tells of a gap, and is not the JVM's
+
+	epoch int // of the file
 }
 
 // Next reads the next chunk of any file that has one into area, which must be
@@ -57,6 +60,9 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 
 // nextChunk reads one chunk of f. No bytes means that there is none for now.
 func (s *Source) nextChunk(f *File, area []byte) (int, Chunk, error) {
+	if g := f.nextGap(); g != nil && g.start == f.read.Offset {
+		return s.passGap(f, g, area)
+	}
 	n, atEnd, err := s.fill(f, area)
 	if err != nil {
 		return 0, Chunk{}, err
@@ -76,6 +82,8 @@ func (s *Source) nextChunk(f *File, area []byte) (int, Chunk, error) {
 		return s.take(f, area[:n])
 	case n > s.cfg.LineLimit:
 		return s.take(f, area[:s.cfg.LineLimit])
+	case n > 0 && f.endsAtGap(n):
+		return s.take(f, area[:n])
 	case atEnd && (n > 0 || f.read.Open) && !f.ended && s.mayEnd(f):
 		return s.takeRest(f, area, n)
 	}
@@ -91,19 +99,14 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 		// line is counted as read twice.
 		most = int(min(int64(most), again))
 	}
+	most = f.untilGap(most)
 	first := min(blockBytes, most)
 	n, rewritten, err := f.pread(area[:first])
 	if err != nil {
 		return 0, false, err
 	}
 	if rewritten {
-		s.metrics.truncations.Inc()
-		if now := s.now(); now.Sub(s.truncationTold) > time.Minute {
-			s.truncationTold = now
-			s.log.Warn("a source file was truncated in place, reading it from its beginning; what was unread is gone (others within a minute are only counted)",
-				"file", f.name, "stream", f.stream.name, "position", f.read.Offset)
-		}
-		f.restart()
+		s.truncated(f)
 		return s.fill(f, area)
 	}
 	if n < first || n == most || bytes.IndexByte(area[:n], '\n') >= 0 {
@@ -111,6 +114,17 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 	}
 	more, err := f.preadBehind(area[n:most], n)
 	return n + more, n+more < most, err
+}
+
+// truncated begins again with a file that was truncated in place.
+func (s *Source) truncated(f *File) {
+	s.metrics.truncations.Inc()
+	if now := s.now(); now.Sub(s.truncationTold) > time.Minute {
+		s.truncationTold = now
+		s.log.Warn("a source file was truncated in place, reading it from its beginning; what was unread is gone (others within a minute are only counted)",
+			"file", f.name, "stream", f.stream.name, "position", f.read.Offset)
+	}
+	f.restart()
 }
 
 // take hands on data, which lies at the read position.
@@ -128,24 +142,50 @@ func (s *Source) take(f *File, data []byte) (int, Chunk, error) {
 
 // chunk describes what was just handed on, and counts it if it is new.
 func (s *Source) chunk(f *File, lines [ul.NumLevels]uint32, dropped uint64, sourceBytes int, first bool) Chunk {
+	if f.read.Level = f.stream.class.Level(); f.read.Open {
+		f.read.Level = f.openLevel
+	}
 	f.queued = f.read
 	if first {
 		f.counted = f.read.Offset
-		st := f.stream
-		for level, n := range lines {
-			if n > 0 {
-				s.metrics.readLines.WithLabelValues(st.label, ul.Level(level).String()).Add(float64(n))
-			}
-		}
-		s.metrics.readBytes.WithLabelValues(st.label).Add(float64(sourceBytes))
-		if dropped > 0 {
-			s.metrics.jvmDropped.WithLabelValues(st.label).Add(float64(dropped))
-		}
+		s.countRead(f.stream, volume{lines, sourceBytes, dropped})
 	}
 	if f.read.Offset > f.size {
 		s.grow(f, f.read.Offset)
 	}
 	return Chunk{File: f, End: f.read, Lines: lines, Read: s.now(), epoch: f.epoch}
+}
+
+// countRead counts what is read for the first time.
+func (s *Source) countRead(st *Stream, v volume) {
+	for level, n := range v.lines {
+		if n > 0 {
+			s.metrics.readLines.WithLabelValues(st.label, ul.Level(level).String()).Add(float64(n))
+		}
+	}
+	s.metrics.readBytes.WithLabelValues(st.label).Add(float64(v.bytes))
+	if v.dropped > 0 {
+		s.metrics.jvmDropped.WithLabelValues(st.label).Add(float64(v.dropped))
+	}
+}
+
+// countCut counts the lines in data, which lies at offset, that HotSpot began
+// on a full tmpfs and could not end. It fills the page, gives up what did not
+// fit, and writes its next message, once there is room, right behind. So these
+// lines show at the beginnings of pages, each of which is looked at once.
+func (s *Source) countCut(f *File, data []byte, offset int64) {
+	for page := (offset + pageSize - 1) &^ (pageSize - 1); page < offset+int64(len(data)); page += pageSize {
+		i := int(page - offset)
+		if page < f.uncut || i == 0 || data[i] != '[' || data[i-1] == '\n' {
+			continue
+		}
+		line, _, _ := bytes.Cut(data[i:], newline)
+		var r ul.Record
+		if r.Parse(line); r.Kind == ul.Header && r.Level != ul.Unknown {
+			s.metrics.jvmCut.WithLabelValues(f.stream.label).Inc()
+		}
+	}
+	f.uncut = max(f.uncut, offset+int64(len(data)))
 }
 
 // classify counts the lines that end in data by level, and shows them, if this
@@ -156,6 +196,11 @@ func (s *Source) classify(f *File, data []byte, first bool) (lines [ul.NumLevels
 	if !first {
 		show = nil
 	}
+	if f.relevel {
+		f.relevel = false
+		f.stream.class.Resume(f.read.Level)
+	}
+	s.countCut(f, data, f.read.Offset)
 	open := f.read.Open
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n')

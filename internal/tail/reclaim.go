@@ -57,6 +57,7 @@ func (s *Source) mayEnd(f *File) bool {
 func (s *Source) Committed(c Chunk) {
 	if f := c.File; f.fd >= 0 && c.epoch == f.epoch {
 		f.committed = c.End
+		f.passed(c.End.Offset)
 	}
 }
 
@@ -119,21 +120,27 @@ func (s *Source) punch(f *File) {
 	if !f.punchable || end <= f.reclaimed || !f.holds(f.committed) {
 		return
 	}
+	f.reclaimed = s.punchPages(f, f.reclaimed, end)
+}
+
+// punchPages gives back the pages from one offset to another and returns how
+// far it came.
+func (s *Source) punchPages(f *File, at, end int64) int64 {
 	fd, err := unix.Open(procFD(f.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err == nil {
 		defer unix.Close(fd)
-		for err == nil && f.reclaimed < end {
+		for err == nil && at < end {
 			// In batches, since a punch and the JVM's write wait for each other.
 			// What is a hole already, of whatever size, costs one call.
 			var data int64
-			if data, err = f.nextData(f.reclaimed); err != nil || data >= end {
-				f.reclaimed = end
+			if data, err = f.nextData(at); err != nil || data >= end {
+				at = end
 				break
 			}
-			f.reclaimed = data &^ (pageSize - 1)
-			n := min(end-f.reclaimed, blockBytes)
-			if err = unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, f.reclaimed, n); err == nil {
-				f.reclaimed += n
+			at = data &^ (pageSize - 1)
+			n := min(end-at, blockBytes)
+			if err = unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, n); err == nil {
+				at += n
 				s.metrics.reclaimed.WithLabelValues(string(ReclaimPunch)).Add(float64(n))
 			}
 		}
@@ -143,6 +150,7 @@ func (s *Source) punch(f *File) {
 		s.warnOnce("punch", "cannot punch a hole into a source file, its memory stays in use", "file", f.name, "error", err)
 		f.punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
 	}
+	return at
 }
 
 // finish lets go of a file of which everything is committed, if nobody writes

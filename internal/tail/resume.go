@@ -11,6 +11,7 @@ import (
 type Saved struct {
 	Stream   string
 	Position Position
+	Gaps     string // those behind the position, encoded. Empty: none
 }
 
 // Restore gives the positions of a checkpoint, before the first Scan. A file
@@ -33,6 +34,7 @@ func (s *Source) restore(f *File) {
 	delete(s.saved, f.id)
 	if f.holds(saved.Position) {
 		if err := f.moveTo(saved.Position); err == nil {
+			s.restoreGaps(f, saved)
 			return
 		}
 	}
@@ -42,13 +44,22 @@ func (s *Source) restore(f *File) {
 	f.restart()
 }
 
+// restoreGaps takes in the gaps that were recorded behind the saved position.
+func (s *Source) restoreGaps(f *File, saved Saved) {
+	gaps, err := decodeGaps(saved.Gaps, saved.Position.Offset)
+	if err != nil {
+		s.log.Error("the gaps of a source file cannot be read from the checkpoint, its dropped lines are not told of", "file", f.name, "error", err)
+	}
+	f.setGaps(gaps)
+}
+
 // Positions returns the read position of every file that is not at its
-// beginning.
+// beginning, or that has gaps.
 func (s *Source) Positions() map[Identity]Saved {
 	saved := map[Identity]Saved{}
 	for id, f := range s.files {
-		if f.read.Offset > 0 {
-			saved[id] = Saved{Stream: f.stream.name, Position: f.read}
+		if f.read.Offset > 0 || len(f.gaps) > 0 {
+			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps)}
 		}
 	}
 	return saved

@@ -44,6 +44,7 @@ type Source struct {
 	streams map[string]*Stream
 	labels  map[string]bool
 	active  []*Stream // have a dirty file, in the order of their turns
+	scratch []byte    // what is read ahead to be dropped; nil until the first time
 	renamed []*Stream // have a file with a new name, during a scan
 
 	saved          map[Identity]Saved // positions of files that are not held, from a checkpoint or from before

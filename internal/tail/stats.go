@@ -33,7 +33,19 @@ func (s *Source) Usage() Usage {
 	return u
 }
 
-func (f *File) backlog() int64 { return max(0, f.size-f.committed.Offset) }
+// backlog leaves out what was dropped: it is not there any more.
+func (f *File) backlog() int64 { return max(0, f.size-f.committed.Offset-f.gapBytes) }
+
+// Resident asks the kernel how much memory the files take, in bytes.
+func (s *Source) Resident() (bytes int64) {
+	var st unix.Stat_t
+	for _, f := range s.files {
+		if unix.Fstat(f.fd, &st) == nil {
+			bytes += st.Blocks * 512
+		}
+	}
+	return bytes
+}
 
 // StreamStats is one stream as it stands.
 type StreamStats struct {

@@ -34,6 +34,7 @@ func (s *Source) join(f *File, name string) {
 		s.streams[name] = st
 		s.metrics.readBytes.WithLabelValues(st.label)
 		s.metrics.jvmDropped.WithLabelValues(st.label)
+		s.metrics.jvmCut.WithLabelValues(st.label)
 	}
 	f.stream = st
 	at, _ := slices.BinarySearchFunc(st.files, f, func(a, b *File) int {

@@ -33,6 +33,15 @@ func (c *Classifier) Classify(line []byte) Class {
 	return c.parse(line)
 }
 
+// Level returns the level that a continuation inherits now.
+func (c *Classifier) Level() Level { return c.level }
+
+// Resume makes c ready for a place in a stream where a continuation inherits
+// level; Unknown where that is not known.
+func (c *Classifier) Resume(level Level) {
+	c.level, c.started = level, c.started || level != Unknown
+}
+
 // parse classifies the line in full, and learns the layout of a header.
 func (c *Classifier) parse(line []byte) Class {
 	var r Record

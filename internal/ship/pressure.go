@@ -1,0 +1,181 @@
+package ship
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const (
+	// pressurePace is how often the source is looked at while the queue has no
+	// room. A JVM that writes 50 MB/s fills 1 MiB of it in twice that.
+	pressurePace = 10 * time.Millisecond
+
+	// reliefBytes is about how much is dropped before it is recorded and given
+	// back; the other things that a reader has to do wait meanwhile.
+	reliefBytes = 4 << 20
+
+	// gapBudget is how much of the budget there is for each gap that may be
+	// kept, within bounds.
+	gapBudget        = 8 << 10
+	minGaps, maxGaps = 64, 16 << 10
+
+	// defaultBudget is taken where nothing else bounds the source.
+	defaultBudget = 64 << 20
+)
+
+// pressure is how full the source is, and what follows from it. The zero value
+// has no pressure, and needs its marks.
+type pressure struct {
+	discardAt, dropAt float64 // shares of the budget
+	discarding        bool    // lines below the level to keep go
+	dropping          bool    // all lines go
+}
+
+// take takes in which share of the budget is in use. Both marks have
+// hysteresis: dropping all ends below the first mark, and discarding once a
+// sixth below it.
+func (p *pressure) take(used float64) {
+	p.dropping = used > p.dropAt || p.dropping && used > p.discardAt
+	p.discarding = used > p.discardAt || (p.discarding || p.dropping) && used > p.low()
+}
+
+// low is the share that is aimed at.
+func (p *pressure) low() float64 { return p.discardAt * 5 / 6 }
+
+// on reports whether anything is to be dropped.
+func (p *pressure) on() bool { return p.discarding || p.dropping }
+
+// usage is what the source has in use, for the marks.
+type usage struct {
+	own    int64   // memory of the source files
+	used   float64 // share of the budget
+	budget int64
+}
+
+// measure asks the kernel. What others put on the tmpfs takes the JVM's
+// headroom as well, so that the fuller of both counts: ours in the budget, or
+// all in the tmpfs.
+func (r *reader) measure() usage {
+	u := r.src.Usage()
+	m := usage{own: r.src.Resident(), budget: r.budget(u)}
+	m.used = float64(m.own) / float64(m.budget)
+	if u.Tmpfs && u.Total > 0 {
+		m.used = max(m.used, float64(u.Total-u.Headroom)/float64(u.Total))
+	}
+	return m
+}
+
+// budget is what the backlog may take.
+func (r *reader) budget(u tail.Usage) int64 {
+	switch {
+	case r.cfg.Budget != 0 && (u.Total == 0 || int64(r.cfg.Budget) < u.Total):
+		return int64(r.cfg.Budget)
+	case unlimited(u):
+		return defaultBudget
+	}
+	return u.Total
+}
+
+// unlimited reports whether a file system has no size that anybody chose: none,
+// or half of the machine's memory, which is what a tmpfs gets by default.
+func unlimited(u tail.Usage) bool {
+	var info unix.Sysinfo_t
+	if !u.Tmpfs || unix.Sysinfo(&info) != nil {
+		return u.Total == 0
+	}
+	return u.Total == 0 || uint64(u.Total) >= info.Totalram*uint64(info.Unit)/2-1<<20
+}
+
+// checkBudget holds --budget to the tmpfs, and warns where nothing bounds it.
+func (r *reader) checkBudget(u tail.Usage) error {
+	switch {
+	case !u.Tmpfs:
+		r.log.Warn("the source is not on a tmpfs: a JVM that writes to it can wait for a disk", "source", r.cfg.Tail.Source)
+	case unlimited(u) && r.cfg.Budget == 0:
+		r.log.Warn("the source is a tmpfs without a size limit: what is written to it counts as memory of the JVM, which can be killed for it; give the tmpfs a limit, or set --budget",
+			"source", r.cfg.Tail.Source, "budget", settings.Size(defaultBudget).String())
+	case int64(r.cfg.Budget) > u.Total && u.Total > 0:
+		return fmt.Errorf("--budget %s is more than the tmpfs %q has, %s: take a smaller budget, or 0 for the size of the tmpfs",
+			r.cfg.Budget, r.cfg.Tail.Source, settings.Size(u.Total))
+	}
+	return nil
+}
+
+// adapt brings what depends on the budget up to date: a tmpfs can get another
+// size at any time. What is under way to the destination stays on the source
+// until it is durable, so that it must be a small part of the budget.
+func (r *reader) adapt(budget int64) {
+	r.view.setBudget(budget)
+	r.link.syncBytes.Store(min(int64(r.cfg.SyncBytes), max(64<<10, budget/8)))
+	r.queueBytes = int(min(int64(r.cfg.Queue), max(256<<10, budget/4)))
+	r.maxGaps = int(min(maxGaps, max(minGaps, budget/gapBudget)))
+}
+
+// relieve drops lines as long as the source is too full. It is called while
+// the queue has no room: otherwise reading, and not dropping, is what makes
+// room.
+func (r *reader) relieve() {
+	started := time.Now()
+	m := r.measure()
+	r.adapt(m.budget)
+	for dropped := int64(0); dropped < reliefBytes; {
+		r.press.take(m.used)
+		if !r.press.on() {
+			break
+		}
+		want := int64((m.used - r.press.low()) * float64(m.budget))
+		freed := r.drop(min(max(want, 256<<10), reliefBytes), m)
+		if freed == 0 {
+			break
+		}
+		dropped += freed
+		m = r.measure()
+	}
+	// Looking after very many files takes longer, and must not be all we do.
+	r.nextRelief = max(pressurePace, 10*time.Since(started))
+}
+
+// drop drops lines of about so many bytes, records that, and gives their
+// memory back. Recorded comes first: a crash in between finds lines that are
+// still there, and are counted once.
+func (r *reader) drop(want int64, m usage) (freed int64) {
+	reason := ul.Discard
+	// Without a bound on gaps, lines that are kept would cost memory for ever.
+	if r.press.dropping || r.src.Gaps() >= r.maxGaps {
+		reason = ul.DropAll
+	}
+	freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want)
+	if freed == 0 {
+		return 0
+	}
+	r.tellDrop(reason, m)
+	r.src.ChangedGaps(r.ledger.setGaps)
+	if err := r.check.save(r.ledger.state); err != nil && !errors.Is(err, errNoRoom) {
+		r.log.Error("cannot record what is dropped, so that its memory is not given back; trying again", "error", err)
+		return 0
+	}
+	r.src.PunchGaps()
+	return freed
+}
+
+// tellDrop logs that lines are dropped, at most once a minute for each reason.
+func (r *reader) tellDrop(reason ul.Reason, m usage) {
+	now := time.Now()
+	if now.Sub(r.told[reason]) < time.Minute {
+		return
+	}
+	r.told[reason] = now
+	what := "lines below " + r.cfg.KeepLevel.String()
+	if reason == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
+		what = "all lines, the oldest first"
+	}
+	r.log.Warn("the source fills up since the destination takes no lines: dropping "+what+" (counted, and marked in the stream)",
+		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "source_files_bytes", m.own)
+}

@@ -1,0 +1,256 @@
+package tail
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// dropSteps are what a dropModel can do.
+const dropSteps = "wWmnsdDarctkR"
+
+// FuzzDrop drives a JVM that writes records of all levels, a reader that reads,
+// commits, rewinds and restarts, and pressure. At the end every line was
+// persisted once and in its place, or is counted by the marker in its place.
+func FuzzDrop(f *testing.F) {
+	for _, story := range []string{"WdWdscWDWc", "WWnWdsWdrWdcWDkWdc", "WdkWdkcWDRWdctWDt", "mWndWDaWsWdRrWDkmc", "WsWsdcdWdDWdDcRk"} {
+		var ops []byte
+		for _, op := range story {
+			ops = append(ops, byte(strings.IndexRune(dropSteps, op)))
+		}
+		f.Add(ops, uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, ops []byte, seed uint64) {
+		if len(ops) > 100 {
+			t.Skip("longer inputs find nothing else")
+		}
+		m := newDropModel(t, seed)
+		for _, op := range ops {
+			m.step(dropSteps[int(op)%len(dropSteps)])
+		}
+		m.finish()
+	})
+}
+
+// TestDropAtRandom is FuzzDrop with long stories.
+func TestDropAtRandom(t *testing.T) {
+	for seed := range uint64(25) {
+		m := newDropModel(t, seed)
+		for range 300 {
+			m.step(dropSteps[m.rand.IntN(len(dropSteps))])
+		}
+		m.finish()
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+		os.RemoveAll(m.dir)
+	}
+}
+
+type writtenLine struct {
+	text  string
+	level ul.Level
+}
+
+// dropModel is a rig, what was written to it, and what was persisted of that.
+type dropModel struct {
+	*rig
+	rand      *rand.Rand
+	w         *os.File
+	archives  int
+	lines     []writtenLine
+	persisted strings.Builder
+	committed int // bytes of it that a rewind keeps
+	dropped   float64
+}
+
+func newDropModel(t testing.TB, seed uint64) *dropModel {
+	m := &dropModel{rig: newRig(t, func(c *Config) { c.LineLimit = 5000 }), rand: rand.New(rand.NewPCG(seed, 0))}
+	m.w = m.writer("gc.log")
+	return m
+}
+
+func (m *dropModel) step(op byte) {
+	switch op {
+	case 'w':
+		m.record(m.level(), 1)
+	case 'm':
+		m.record(m.level(), 1+m.rand.IntN(5))
+	case 'n': // none that could go
+		for range 40 {
+			m.record(ul.Warning, 1)
+		}
+	case 'W':
+		for range 300 {
+			m.record(m.level(), 1+m.rand.IntN(8)/7)
+		}
+	case 's': // some is read
+		m.scan()
+		for range m.rand.IntN(4) {
+			m.next()
+		}
+	case 'a':
+		m.readAll()
+	case 'd':
+		m.drop(ul.Discard)
+	case 'D':
+		m.drop(ul.DropAll)
+	case 'c':
+		m.commit()
+	case 'r':
+		m.src.Rewind()
+		m.rewound()
+	case 't':
+		m.now = m.now.Add(time.Second)
+		m.src.Tick()
+	case 'k':
+		m.restart()
+	case 'R':
+		m.archives++
+		m.w = m.rotate(m.w, "gc.log", fmt.Sprintf("gc.log.%d", m.archives))
+	}
+}
+
+// level is mostly one that goes, so that there are pages to give back.
+func (m *dropModel) level() ul.Level {
+	if m.rand.IntN(100) == 0 {
+		return ul.Warning + ul.Level(m.rand.IntN(2))
+	}
+	return ul.Trace + ul.Level(m.rand.IntN(3))
+}
+
+// record writes a message of some lines, as JDK 17 does.
+func (m *dropModel) record(level ul.Level, lines int) {
+	for i := range lines {
+		text := fmt.Sprintf("[%d.%03ds][%-7s][gc] ", len(m.lines)/1000, len(m.lines)%1000, level)
+		if i > 0 {
+			text = "  "
+		}
+		text += fmt.Sprintf("line %d %s\n", len(m.lines), strings.Repeat("x", m.rand.IntN(100)))
+		m.write(m.w, text)
+		m.lines = append(m.lines, writtenLine{text, level})
+	}
+}
+
+func (m *dropModel) scan() {
+	m.src.lookAgain()
+	if _, err := m.src.Scan(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *dropModel) next() bool {
+	n, c, ok := m.src.Next(m.area)
+	if ok {
+		m.persisted.Write(m.area[:n])
+		m.last[c.File] = c
+	}
+	return ok
+}
+
+func (m *dropModel) readAll() {
+	m.scan()
+	for m.next() {
+	}
+}
+
+func (m *dropModel) drop(reason ul.Reason) {
+	m.scan()
+	m.src.Drop(reason, ul.Warning, int64(m.rand.IntN(200<<10)))
+	m.now = m.now.Add(time.Millisecond)
+	if m.rand.IntN(4) > 0 {
+		m.src.PunchGaps()
+	}
+}
+
+func (m *dropModel) commit() {
+	m.rig.commit()
+	m.committed = m.persisted.Len()
+}
+
+func (m *dropModel) rewound() {
+	text := m.persisted.String()[:m.committed]
+	m.persisted.Reset()
+	m.persisted.WriteString(text)
+	clear(m.last)
+}
+
+// restart forgets what is not committed, and begins from a checkpoint.
+func (m *dropModel) restart() {
+	m.src.Rewind()
+	m.rewound()
+	saved := maps.Clone(m.src.Positions())
+	m.countDropped()
+	m.src.Close()
+	m.open()
+	m.src.Restore(saved)
+	m.scan()
+}
+
+func (m *dropModel) countDropped() {
+	for _, reason := range []ul.Reason{ul.Discard, ul.DropAll} {
+		for level := range ul.Level(ul.NumLevels) {
+			m.dropped += testutil.ToFloat64(m.src.metrics.dropped.WithLabelValues("gc.log", level.String(), reason.String()))
+		}
+	}
+}
+
+// finish reads the rest and holds all of it to what was written.
+func (m *dropModel) finish() {
+	m.readAll()
+	m.commit()
+	m.countDropped()
+	at, gone := 0, uint64(0)
+	for line := range strings.Lines(m.persisted.String()) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			gone += g.Total()
+			at = m.skip(at, g)
+			continue
+		}
+		if at >= len(m.lines) || m.lines[at].text != line {
+			m.t.Fatalf("after %d of %d lines: %q", at, len(m.lines), line)
+		}
+		at++
+	}
+	if at != len(m.lines) {
+		m.t.Fatalf("it ends after %d of %d lines", at, len(m.lines))
+	}
+	if float64(gone) != m.dropped {
+		m.t.Errorf("markers tell of %d lines, the metric of %v", gone, m.dropped)
+	}
+	if n := m.src.Gaps(); n > 0 {
+		m.t.Errorf("%d gaps are left", n)
+	}
+}
+
+// skip takes the lines of a gap for dropped, and looks whether it can be so.
+func (m *dropModel) skip(at int, g ul.Gap) int {
+	var bytes uint64
+	var levels [ul.NumLevels]uint64
+	for range g.Total() {
+		if at >= len(m.lines) {
+			m.t.Fatalf("a marker tells of more lines than were written: %+v", g)
+		}
+		bytes += uint64(len(m.lines[at].text))
+		levels[m.lines[at].level]++
+		at++
+	}
+	for level, n := range levels {
+		told := g.Lines[ul.Discard][level] + g.Lines[ul.DropAll][level]
+		if n != told || ul.Level(level) >= ul.Warning && g.Lines[ul.Discard][level] > 0 {
+			m.t.Fatalf("before line %d: of level %s %d lines are missing, the marker says %+v", at, ul.Level(level), n, g)
+		}
+	}
+	if bytes != g.Bytes {
+		m.t.Fatalf("before line %d: %d bytes are missing, the marker says %d", at, bytes, g.Bytes)
+	}
+	return at
+}

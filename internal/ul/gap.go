@@ -1,0 +1,241 @@
+package ul
+
+import (
+	"bytes"
+	"math/bits"
+	"strconv"
+	"time"
+)
+
+// Reason says why lines were dropped. The zero value is Discard.
+type Reason uint8
+
+// The reasons.
+const (
+	Discard Reason = iota // below --keep-level, past --discard-at
+	DropAll               // whatever their level, past --drop-at
+)
+
+// NumReasons is the number of reasons: the length of an array that is indexed
+// by reason.
+const NumReasons = 2
+
+var reasonNames = [NumReasons]string{"discard", "drop"}
+
+// String returns the reason as markers and metrics spell it.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// A Gap is what was dropped on purpose at one place of a stream. The zero
+// value is no gap: nothing was dropped. Counts are exact, and wrap where a
+// uint64 does, which takes a JVM some centuries.
+type Gap struct {
+	Lines       [NumReasons][NumLevels]uint64
+	Bytes       uint64    // of these lines, newlines included
+	First, Last time.Time // when the first and the last of them were dropped
+}
+
+// Add merges another gap into g: counts add up, and the times reach from the
+// earlier First to the later Last. A zero time is none.
+func (g *Gap) Add(o Gap) {
+	for r := range o.Lines {
+		for l, n := range o.Lines[r] {
+			g.Lines[r][l] += n
+		}
+	}
+	g.Bytes += o.Bytes
+	if g.First.IsZero() || !o.First.IsZero() && o.First.Before(g.First) {
+		g.First = o.First
+	}
+	if o.Last.After(g.Last) {
+		g.Last = o.Last
+	}
+}
+
+// Total returns the number of lines, of all reasons and levels.
+func (g *Gap) Total() uint64 {
+	n := uint64(0)
+	for r := range g.Lines {
+		n += g.of(Reason(r))
+	}
+	return n
+}
+
+// of returns the number of lines of one reason.
+func (g *Gap) of(r Reason) uint64 {
+	n := uint64(0)
+	for _, lines := range g.Lines[r] {
+		n += lines
+	}
+	return n
+}
+
+// MaxMarkerBytes is the length of the longest marker, its newline included.
+const MaxMarkerBytes = 480
+
+const (
+	markerTime  = "2006-01-02T15:04:05.000-0700" // UL's own, see timeForm
+	markerIntro = "][warning][ullage] gap: "
+	markerHead  = 1 + len(timeForm) + len(markerIntro)
+)
+
+// AppendMarker appends the one line that stands for the gap in the persisted
+// stream, with its newline, and returns the extended slice. It has UL's form,
+// a [Header] at level [Warning] with the tag ullage:
+//
+//	[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1290 lines, 123456 bytes dropped in 12.345s: discard info=1200 debug=34; drop warning=6 info=50
+//
+// The time is First in UTC, and "in" is from First to Last, both cut to the
+// millisecond; a clock that went back gives 0.000s. Reasons and levels without
+// lines are left out. A gap without lines has no marker: dst is returned as it
+// is. Nothing is allocated if dst has room for [MaxMarkerBytes].
+func (g *Gap) AppendMarker(dst []byte) []byte {
+	total := g.Total()
+	if total == 0 {
+		return dst
+	}
+	dst = append(dst, '[')
+	dst = writable(g.First).AppendFormat(dst, markerTime)
+	dst = append(dst, markerIntro...)
+	dst = strconv.AppendUint(dst, total, 10)
+	dst = append(dst, " lines, "...)
+	dst = strconv.AppendUint(dst, g.Bytes, 10)
+	dst = append(dst, " bytes dropped in "...)
+	ms := uint64(max(g.Last.Sub(g.First), 0) / time.Millisecond)
+	dst = strconv.AppendUint(dst, ms/1000, 10)
+	dst = append(dst, '.', byte('0'+ms/100%10), byte('0'+ms/10%10), byte('0'+ms%10), 's')
+	separator := ": "
+	for r := range Reason(NumReasons) {
+		if g.of(r) == 0 {
+			continue
+		}
+		dst = append(dst, separator...)
+		dst = g.appendReason(dst, r)
+		separator = "; "
+	}
+	return append(dst, '\n')
+}
+
+// appendReason appends the counts of one reason, from error down to unknown.
+func (g *Gap) appendReason(dst []byte, r Reason) []byte {
+	dst = append(dst, r.String()...)
+	for l := NumLevels - 1; l >= 0; l-- {
+		if n := g.Lines[r][l]; n > 0 {
+			dst = append(dst, ' ')
+			dst = append(dst, levelNames[l]...)
+			dst = append(dst, '=')
+			dst = strconv.AppendUint(dst, n, 10)
+		}
+	}
+	return dst
+}
+
+// writable returns t in UTC, and in a year of four digits: any other would
+// make the marker a line that is not UL.
+func writable(t time.Time) time.Time {
+	t = t.UTC()
+	switch {
+	case t.Year() < 0:
+		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	case t.Year() > 9999:
+		return time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
+	}
+	return t
+}
+
+// ParseMarker reads what [Gap.AppendMarker] wrote, with or without its
+// newline, and nothing else: appending the gap that it returns gives the line
+// again. Times come back in UTC and whole milliseconds. As with all lines, the
+// text says nothing about who wrote it.
+func ParseMarker(line []byte) (Gap, bool) {
+	line = bytes.TrimSuffix(line, []byte{'\n'})
+	if len(line) <= markerHead || len(line) >= MaxMarkerBytes ||
+		string(line[markerHead-len(markerIntro):markerHead]) != markerIntro || !isTime(line[1:1+len(timeForm)]) {
+		return Gap{}, false
+	}
+	g, ok := readMarker(line)
+	if !ok {
+		return Gap{}, false
+	}
+	// What the reading below lets pass, such as counts in another order, is
+	// no marker of ours.
+	var own [MaxMarkerBytes]byte
+	if !bytes.Equal(bytes.TrimSuffix(g.AppendMarker(own[:0]), []byte{'\n'}), line) {
+		return Gap{}, false
+	}
+	return g, true
+}
+
+// readMarker takes what looks like a marker for one.
+func readMarker(line []byte) (g Gap, ok bool) {
+	if g.First, ok = parseTime(line[1 : 1+len(timeForm)]); !ok {
+		return g, false
+	}
+	s := markerText{rest: line[markerHead:]}
+	s.count(" lines, ") // which the counts by level are held to
+	g.Bytes = s.count(" bytes dropped in ")
+	seconds, ms := s.count("."), s.count("s: ")
+	const maxMillis = uint64(1<<63-1) / uint64(time.Millisecond)
+	if ms > 999 || seconds > (maxMillis-ms)/1000 {
+		return g, false
+	}
+	g.Last = g.First.Add(time.Duration(seconds*1000+ms) * time.Millisecond)
+	total, carry := uint64(0), uint64(0)
+	for r := range g.Lines {
+		if !s.skip(reasonNames[r]) {
+			continue
+		}
+		for s.skip(" ") {
+			level := levelOf(s.until('='))
+			n := s.count("")
+			if total, carry = bits.Add64(total, n, 0); carry > 0 {
+				return g, false
+			}
+			g.Lines[r][level] = n
+		}
+		s.skip("; ")
+	}
+	return g, !s.bad
+}
+
+// markerText is what is left to read of a marker.
+type markerText struct {
+	rest []byte
+	bad  bool // a number was none
+}
+
+// skip steps over text, if that comes next.
+func (s *markerText) skip(text string) bool {
+	if len(s.rest) < len(text) || string(s.rest[:len(text)]) != text {
+		return false
+	}
+	s.rest = s.rest[len(text):]
+	return true
+}
+
+// until steps behind the next end, and returns what is before it.
+func (s *markerText) until(end byte) []byte {
+	text, rest, _ := bytes.Cut(s.rest, []byte{end})
+	s.rest = rest
+	return text
+}
+
+// count reads a number and the text behind it.
+func (s *markerText) count(behind string) uint64 {
+	n, i := uint64(0), 0
+	for ; i < len(s.rest) && isDigit(s.rest[i]); i++ {
+		d := uint64(s.rest[i] - '0')
+		if n > (1<<64-1-d)/10 {
+			s.bad = true
+			return 0
+		}
+		n = n*10 + d
+	}
+	s.rest = s.rest[i:]
+	s.bad = s.bad || i == 0 || !s.skip(behind)
+	return n
+}
