@@ -124,22 +124,26 @@ func (r *reader) adapt(budget int64) {
 func (r *reader) relieve() {
 	started := time.Now()
 	m := r.measure()
+	// Looking after very many files takes longer, and must not be all we do.
+	r.nextRelief = max(pressurePace, 10*time.Since(started))
 	r.adapt(m.budget)
-	for dropped := int64(0); dropped < reliefBytes; {
+	for dropped := int64(0); ; {
+		if dropped >= reliefBytes {
+			r.nextRelief = 0
+			return
+		}
 		r.press.take(m.used)
 		if !r.press.on() {
-			break
+			return
 		}
 		want := int64((m.used - r.press.low()) * float64(m.budget))
 		freed := r.drop(min(max(want, 256<<10), reliefBytes), m)
 		if freed == 0 {
-			break
+			return
 		}
 		dropped += freed
 		m = r.measure()
 	}
-	// Looking after very many files takes longer, and must not be all we do.
-	r.nextRelief = max(pressurePace, 10*time.Since(started))
 }
 
 // drop drops lines of about so many bytes, records that, and gives their
