@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +23,7 @@ const (
 	keyBytes = 32
 )
 
-// prepare creates the directories, takes the lock and loads the key.
+// prepare creates the directories, opens the lock and loads the key.
 func (s *Store) prepare() error {
 	own := filepath.Join(s.dir, ownDir)
 	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +38,7 @@ func (s *Store) prepare() error {
 			return s.explain("sync", err)
 		}
 	}
-	if err := s.takeLock(own); err != nil {
+	if err := s.openLock(own); err != nil {
 		return err
 	}
 	var err error
@@ -46,13 +48,17 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// Probe writes and syncs a file, so that a destination that cannot work is
-// found at once. A full one is only logged, since retention may mend it.
-func (s *Store) Probe() error {
+// Acquire locks the destination against a second process, and writes and syncs
+// a probe file there, so that a destination that cannot work is found at once.
+// A full one is only logged, since retention may mend it.
+func (s *Store) Acquire(ctx context.Context) error {
+	if err := s.takeLock(ctx); err != nil {
+		return err
+	}
 	// For the error text of takeLock alone, so it may fail.
 	host, _ := os.Hostname()
 	if s.lock.Truncate(0) == nil {
-		_, _ = fmt.Fprintf(s.lock, "host %q, pid %d\n", host, os.Getpid())
+		_, _ = s.lock.WriteAt(fmt.Appendf(nil, "host %q, pid %d\n", host, os.Getpid()), 0)
 	}
 	err := probe(filepath.Join(s.dir, ownDir))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
@@ -66,33 +72,69 @@ func (s *Store) Probe() error {
 	return nil
 }
 
-// takeLock holds DEST/.ullage/lock until unlock; the kernel gives it up when
-// the process dies. The file says who has it. One that is there is opened
-// without leave to create it, which would wait on a frozen file system.
-func (s *Store) takeLock(own string) error {
+// openLock opens DEST/.ullage/lock. One that is there is opened without leave to
+// create it, which would wait on a frozen file system.
+func (s *Store) openLock(own string) (err error) {
 	path := filepath.Join(own, lockName)
-	file, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, fileMode)
+	s.lock, err = os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, fileMode)
 	if errors.Is(err, fs.ErrNotExist) {
-		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
+		s.lock, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
 	}
 	if err != nil {
+		s.lock = nil
 		return s.explain("lock", err)
 	}
-	err = retry(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
-	switch {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		holder, _ := io.ReadAll(io.LimitReader(file, 256))
-		file.Close()
-		return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own",
-			s.dir, strings.TrimSpace(string(holder)))
-	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-		s.log.Warn("destination has no file locks: nothing keeps a second sidecar out of it", "dir", s.dir, "error", err)
-	case err != nil:
-		file.Close()
-		return s.explain("lock", err)
-	}
-	s.lock = file
 	return nil
+}
+
+// lockPoll is how often a lock is tried again whose holder is being killed.
+const lockPoll = 100 * time.Millisecond
+
+// takeLock holds the lock until unlock; the kernel gives it up when the process
+// dies. The file says who has it. A process that was killed inside a call into
+// a disk that stands still keeps it until the disk is back, and is waited for:
+// that call may yet write.
+func (s *Store) takeLock(ctx context.Context) error {
+	for told := false; ; told = true {
+		err := retry(func() error { return unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
+			s.log.Warn("destination has no file locks: nothing keeps a second sidecar out of it", "dir", s.dir, "error", err)
+			return nil
+		case !errors.Is(err, unix.EWOULDBLOCK):
+			return s.explain("lock", err)
+		}
+		holder := make([]byte, 256)
+		n, _ := s.lock.ReadAt(holder, 0)
+		who := strings.TrimSpace(string(holder[:n]))
+		if !dying(who) {
+			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", s.dir, who)
+		}
+		if !told {
+			s.log.Warn("waiting for the end of a killed ullage that the destination holds", "dir", s.dir, "holder", who)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// dying reports whether the holder of a lock is a process of this machine that
+// was killed and has not ended: its first thread has.
+func dying(holder string) bool {
+	var host string
+	var pid int
+	if _, err := fmt.Sscanf(holder, "host %q, pid %d", &host, &pid); err != nil {
+		return false
+	}
+	own, _ := os.Hostname()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, ok := strings.Cut(string(stat), ") ")
+	return own == host && pid != os.Getpid() && err == nil && ok && strings.HasPrefix(state, "Z")
 }
 
 func (s *Store) unlock() error {

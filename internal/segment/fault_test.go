@@ -81,7 +81,7 @@ func TestFullDiskAtStartIsLoggedAndRetentionMendsIt(t *testing.T) {
 	fillUp(t, filepath.Join(dest, "ballast"))
 	cfg.RetainBytes = 256 * settings.Ki
 	s = openStore(t, dest, cfg)
-	must(t, s.Probe())
+	must(t, s.Acquire(t.Context()))
 	if s.log.Len() == 0 {
 		t.Error("a full destination was not logged")
 	}

@@ -31,10 +31,9 @@ type Store struct {
 	ledger  ledger
 }
 
-// Open makes dir the destination. It creates dir if it is missing and locks it
-// against a second process. To a destination that was used before it writes
-// nothing, so that it returns also while writing there stands still; whether a
-// destination can work is what [Store.Probe] finds out.
+// Open makes dir the destination and creates it if it is missing. To one that
+// was used before it writes nothing, so that it returns also while writing
+// there stands still. Before anything but Key is used, [Store.Acquire] comes.
 //
 // The error says what to do, and wraps that of the system call. A nil reg
 // leaves the metrics unregistered, a nil log discards.

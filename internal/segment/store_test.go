@@ -15,13 +15,14 @@ import (
 func TestSecondProcessOnTheSameDestinationIsRefused(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, DefaultConfig())
-	must(t, s.Probe()) // which writes down who it is
-	_, err := Open(dest, DefaultConfig(), nil, nil)
+	must(t, s.Acquire(t.Context())) // which writes down who it is
+	second := openStore(t, dest, DefaultConfig())
+	err := second.Acquire(t.Context())
 	if err == nil || !strings.Contains(err.Error(), dest) || !strings.Contains(err.Error(), "pid") {
 		t.Fatal(err)
 	}
 	must(t, s.Close())
-	openStore(t, dest, DefaultConfig())
+	must(t, second.Acquire(t.Context()))
 }
 
 func TestKeyIsMadeOnce(t *testing.T) {

@@ -41,6 +41,9 @@ func (s *Shipper) restore(ctx context.Context) error {
 	for _, name := range s.src.StreamNames() {
 		s.writer.places = append(s.writer.places, place{name, false})
 	}
+	if err := s.writer.acquire(ctx); err != nil {
+		return err
+	}
 	ends, err := s.writer.placeStreams(ctx)
 	if err != nil || len(ends) == 0 {
 		return err
@@ -56,11 +59,23 @@ type place struct {
 	marked bool
 }
 
-// begin finds out whether the destination can work, and places what restore
-// has left to place.
-func (w *writer) begin(ctx context.Context) error {
-	if err := w.store.Probe(); err != nil {
+// acquire makes the destination ours, unless it is already, and finds out
+// whether it can work.
+func (w *writer) acquire(ctx context.Context) error {
+	if w.acquired {
+		return nil
+	}
+	if err := w.store.Acquire(ctx); err != nil {
 		return fmt.Errorf("open destination: %w", err)
+	}
+	w.acquired = true
+	return nil
+}
+
+// begin places what restore has left to place.
+func (w *writer) begin(ctx context.Context) error {
+	if err := w.acquire(ctx); err != nil {
+		return err
 	}
 	ends, err := w.placeStreams(ctx)
 	if err != nil {

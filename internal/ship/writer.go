@@ -30,12 +30,13 @@ type writer struct {
 	m      *metrics
 	cpu    *governor
 
-	places  []place // to be placed at the start
-	frame   int     // most bytes of one frame
-	streams map[string]*writerStream
-	batch   []queue.Chunk[tail.Chunk]
-	order   []*writerStream // of the batch
-	staging []byte          // a frame put together from places in the queue
+	acquired bool    // the destination is ours
+	places   []place // to be placed at the start
+	frame    int     // most bytes of one frame
+	streams  map[string]*writerStream
+	batch    []queue.Chunk[tail.Chunk]
+	order    []*writerStream // of the batch
+	staging  []byte          // a frame put together from places in the queue
 
 	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
 	marks   map[string]segment.Mark   // of the commit that is under way
