@@ -9,6 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // FuzzCheckpoint writes whatever the input is into a slot beside a good one.
@@ -18,7 +19,7 @@ func FuzzCheckpoint(f *testing.F) {
 	key := bytes.Repeat([]byte{7}, 32)
 	good := state{
 		Streams: []streamState{{Name: "gc.log", Mark: segment.Mark{Segment: "20261120T100000.000Z-000001.log.zst", Offset: 512}}},
-		Files:   []fileState{{Identity: tail.Identity{Dev: 1, Ino: 2, Born: 3}, Stream: "gc.log", Position: tail.Position{Offset: 99, Check: 5, CheckLen: 64}}},
+		Files:   []fileState{{Identity: tail.Identity{Dev: 1, Ino: 2, Born: 3}, Stream: "gc.log", Position: tail.Position{Offset: 99, Check: 5, CheckLen: 64, Level: ul.Debug}, Gaps: "AAAA"}},
 	}
 	sample := slotOf(f, bytes.Repeat([]byte{8}, 32), good) // of another key
 	for _, seed := range [][]byte{nil, sample, sample[:len(sample)/2], {0, 0, 0}, []byte("ullage-checkpoint 1 -1 \n"),

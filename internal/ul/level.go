@@ -53,6 +53,16 @@ func (l *Level) Set(text string) error {
 // MarshalText implements [encoding.TextMarshaler] with [Level.String].
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
+// UnmarshalText implements [encoding.TextUnmarshaler]: it reads what MarshalText
+// writes, "unknown" included.
+func (l *Level) UnmarshalText(text []byte) error {
+	if string(text) == levelNames[Unknown] {
+		*l = Unknown
+		return nil
+	}
+	return l.Set(string(text))
+}
+
 // levelOf returns the level that word spells, or Unknown.
 func levelOf(word []byte) Level {
 	switch string(word) {
