@@ -84,6 +84,7 @@ func headRows(st admin.Status) [][2]string {
 		{"persisted", volume(st.Persisted)},
 		{"errors", destErrors(st.DestinationErrors)},
 	}
+	rows = append(rows, lossRows(st)...)
 	if st.Levels != nil {
 		rows = append(rows, levelRows(*st.Levels)...)
 	}
@@ -93,6 +94,18 @@ func headRows(st admin.Status) [][2]string {
 			parts = append(parts, fmt.Sprintf("%d %s", st.Ignored[reason], reason))
 		}
 		rows = append(rows, [2]string{"ignored", strings.Join(parts, ", ")})
+	}
+	return rows
+}
+
+// lossRows tell of lines that are not in the durable copy, if there are any.
+func lossRows(st admin.Status) (rows [][2]string) {
+	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
+	if st.Dropped.Lines > 0 || now != "" {
+		rows = append(rows, [2]string{"dropped", volume(st.Dropped) + now})
+	}
+	if st.JVMLost != (admin.JVMLost{}) {
+		rows = append(rows, [2]string{"jvm lost", fmt.Sprintf("%s lines by -Xlog:async, %s cut by a full tmpfs", countText(st.JVMLost.Async), countText(st.JVMLost.Cut))})
 	}
 	return rows
 }

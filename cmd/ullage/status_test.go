@@ -29,6 +29,7 @@ func full() admin.Status {
 		BacklogBytes: 1258291, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20,
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
 		Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
+		Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard", JVMLost: admin.JVMLost{Async: 7, Cut: 1},
 		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
 		Levels: &admin.Levels{
 			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Since: started,
@@ -60,6 +61,8 @@ lag:          400ms, last commit 1.2s ago
 read:         1234567 lines, 5.00 GiB
 persisted:    1234000 lines, 5.00 GiB
 errors:       none
+dropped:      500 lines, 58.6 KiB; dropping lines below --keep-level now
+jvm lost:     7 lines by -Xlog:async, 1 cut by a full tmpfs
 log level:    gc*=debug until 10:15:00, raised: annotation ullage.dev/log
 JVM:          pid 1 has gc*=debug on 1 of its outputs
 trigger:      pause>500ms, not armed

@@ -36,6 +36,14 @@ type Status struct {
 	Read      Volume `json:"read"`
 	Persisted Volume `json:"persisted"`
 
+	// Dropped is what was dropped to keep headroom, and Dropping the reason for
+	// which lines are dropped now, "discard" or "drop". Empty: none are.
+	Dropped  Volume `json:"dropped"`
+	Dropping string `json:"dropping,omitempty"`
+
+	// JVMLost counts lines that JVMs did not write, as far as they show it.
+	JVMLost JVMLost `json:"jvmLost"`
+
 	DestinationErrors Errors `json:"destinationErrors"`
 
 	// Streams lists at most MaxStreams; the rest are only counted.
@@ -117,6 +125,12 @@ type Volume struct {
 	Bytes int64 `json:"bytes"`
 }
 
+// JVMLost counts lines that never reached the source.
+type JVMLost struct {
+	Async int64 `json:"async"` // lines that -Xlog:async says that it dropped
+	Cut   int64 `json:"cut"`   // lines that a full tmpfs cut; others may be lost whole
+}
+
 // Errors counts failures since the process started.
 type Errors struct {
 	Count int64  `json:"count"`
@@ -131,6 +145,7 @@ type Stream struct {
 	ReadBytes      int64  `json:"readBytes"`
 	PersistedLines int64  `json:"persistedLines"`
 	PersistedBytes int64  `json:"persistedBytes"`
+	DroppedLines   int64  `json:"droppedLines,omitempty"`
 	BacklogBytes   int64  `json:"backlogBytes"`
 
 	// Segment is the active segment's file name; empty where none is open.

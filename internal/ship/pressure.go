@@ -52,6 +52,17 @@ func (p *pressure) low() float64 { return p.discardAt * 5 / 6 }
 // on reports whether anything is to be dropped.
 func (p *pressure) on() bool { return p.discarding || p.dropping }
 
+// reason is the one for which lines are dropped now, as text, or nothing.
+func (p *pressure) reason() string {
+	switch {
+	case p.dropping:
+		return ul.DropAll.String()
+	case p.discarding:
+		return ul.Discard.String()
+	}
+	return ""
+}
+
 // usage is what the source has in use, for the marks.
 type usage struct {
 	own    int64   // memory of the source files

@@ -116,6 +116,8 @@ func (r *reader) run(ctx, stop context.Context) error {
 		r.round()
 		if r.full {
 			r.relieve()
+		} else {
+			r.press.discarding, r.press.dropping = false, false
 		}
 		r.show()
 		if r.draining && !r.more && !r.full && !r.asked {
@@ -256,6 +258,7 @@ func (r *reader) show() {
 	if now := time.Now(); now.Sub(r.shown) >= showInterval {
 		r.shown = now
 		r.view.update(r.src)
+		r.view.setDropping(r.press.reason())
 	}
 }
 

@@ -162,6 +162,10 @@ func (s *Shipper) undrained(why string) error {
 		s.cfg.DrainTimeout, st.Usage.Backlog, s.cfg.Tail.Source, why)
 }
 
+// stallLag is for how long, beyond what the settings ask for, lines may wait
+// before that is a stall.
+const stallLag = 5 * time.Second
+
 // Ready returns why lines do not become durable now, or nil when they do.
 func (s *Shipper) Ready() error {
 	s.link.mu.Lock()
@@ -170,5 +174,11 @@ func (s *Shipper) Ready() error {
 	if failure != nil {
 		return failure
 	}
-	return s.view.notReady()
+	if err := s.view.notReady(); err != nil {
+		return err
+	}
+	if lag := s.link.lag(time.Now()); lag > stallLag+2*s.cfg.SyncInterval {
+		return fmt.Errorf("the destination stalls: a line has been waiting for it for %s", lag.Round(time.Second))
+	}
+	return nil
 }

@@ -18,6 +18,7 @@ type view struct {
 	opened    bool
 	restored  bool
 	budget    int64
+	dropping  string
 	usage     tail.Usage
 	reclaim   string
 	ignored   map[string]int
@@ -35,6 +36,12 @@ func (v *view) setBudget(bytes int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.budget = bytes
+}
+
+func (v *view) setDropping(reason string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.dropping = reason
 }
 
 func (v *view) setRestored() {
@@ -93,6 +100,7 @@ type Stats struct {
 	Failures       int64  // of the destination
 	LastFailure    string // the last one ever
 	Failure        string // what keeps lines from becoming durable now
+	Dropping       string // the reason for which lines are dropped now. Empty: none are
 	Ignored        map[string]int
 	Streams        []Stream
 	StreamsOmitted int // beyond the bound on Streams
@@ -117,6 +125,7 @@ func (s *Shipper) Stats() Stats {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
 	st.Usage, st.Budget, st.Reclaim, st.Ignored = s.view.usage, s.view.budget, s.view.reclaim, s.view.ignored
+	st.Dropping = s.view.dropping
 	st.StreamsOmitted = s.view.omitted
 	for _, stream := range s.view.streams {
 		mark, _ := s.ledger.markOf(stream.Name)

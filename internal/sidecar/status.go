@@ -25,6 +25,9 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Manager, reg
 		LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
 		Read:              admin.Volume{Lines: counts.sum("ullage_read_lines_total"), Bytes: counts.sum("ullage_read_bytes_total")},
 		Persisted:         admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
+		Dropped:           admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
+		Dropping:          st.Dropping,
+		JVMLost:           admin.JVMLost{Async: counts.sum("ullage_jvm_dropped_lines_total"), Cut: counts.sum("ullage_jvm_cut_lines_total")},
 		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure},
 		Ignored:           map[string]int64{},
 	}
@@ -40,6 +43,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Manager, reg
 			ReadBytes:      counts["ullage_read_bytes_total"][stream.Name],
 			PersistedLines: counts["ullage_persisted_lines_total"][stream.Name],
 			PersistedBytes: counts["ullage_persisted_bytes_total"][stream.Name],
+			DroppedLines:   counts["ullage_dropped_lines_total"][stream.Name],
 			Segment:        stream.Segment, SegmentBytes: stream.SegmentBytes,
 		})
 	}

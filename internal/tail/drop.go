@@ -286,6 +286,7 @@ func (s *Source) closeRun(f *File, r *run, offset int64, open bool, reason ul.Re
 			s.metrics.dropped.WithLabelValues(f.stream.label, ul.Level(level).String(), reason.String()).Add(float64(n))
 		}
 	}
+	s.metrics.droppedSize.WithLabelValues(f.stream.label, reason.String()).Add(float64(r.bytes))
 	f.addGap(g)
 	return max(1, to-from)
 }

@@ -8,6 +8,7 @@ type metrics struct {
 	jvmDropped  *prometheus.CounterVec
 	jvmCut      *prometheus.CounterVec
 	dropped     *prometheus.CounterVec
+	droppedSize *prometheus.CounterVec
 	files       prometheus.Gauge
 	ignored     *prometheus.GaugeVec
 	truncations prometheus.Counter
@@ -45,6 +46,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM says it dropped itself (-Xlog:async).", "stream"),
 		jvmCut:      counters("ullage_jvm_cut_lines_total", "Lines that the JVM could not end on a full tmpfs; others may have been lost whole at the same place.", "stream"),
 		dropped:     counters("ullage_dropped_lines_total", "Lines dropped to keep headroom, by level and by reason: discard (below --keep-level, past --discard-at), drop (past --drop-at).", "stream", "level", "reason"),
+		droppedSize: counters("ullage_dropped_bytes_total", "Bytes of lines dropped to keep headroom, by reason.", "stream", "reason"),
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,
 		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; what was unread in them is gone."),
