@@ -52,9 +52,11 @@ type reader struct {
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
-	waiting  bool // for the source, and said so
-	draining bool
-	asked    bool // the writer to flush
+	waiting    bool // for the source, and said so
+	draining   bool
+	drainSince time.Time
+	silent     bool // nobody writes any more, or it takes too long
+	asked      bool // the writer to flush
 
 	press      pressure
 	queueBytes int                      // most that may be queued
@@ -120,7 +122,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 			r.press.discarding, r.press.dropping = false, false
 		}
 		r.show()
-		if r.draining && !r.more && !r.full && !r.asked {
+		if r.draining && !r.more && !r.full && !r.asked && r.finished() {
 			r.asked = true
 			r.link.flush <- struct{}{}
 		}
@@ -180,6 +182,9 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.pace.Reset(r.nextRelief)
 	case r.more:
 		more = always
+	case r.draining && !r.asked:
+		pace = r.pace.C
+		r.pace.Reset(calmPace)
 	case r.read > 0, r.src.Stale():
 		events, pace = nil, r.pace.C
 		r.pace.Reset(r.paceNow())
@@ -191,7 +196,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-stop.Done():
 		return false, stop.Err()
 	case <-end:
-		r.draining = true
+		r.draining, r.drainSince = true, time.Now()
 		r.src.Drain()
 	case ev := <-events:
 		r.take(ev)
@@ -216,6 +221,23 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// lastWords is for how long draining waits for writers that end. At the end of
+// a pod's grace period its JVM is killed in the moment in which we are told to
+// end, and may write a little longer than that.
+const lastWords = 500 * time.Millisecond
+
+// finished reports whether what was read is all that draining waits for. Once
+// nobody writes any more there is another round, for what was written just
+// before.
+func (r *reader) finished() bool {
+	if r.silent {
+		return true
+	}
+	r.silent = time.Since(r.drainSince) >= lastWords || !r.src.Written()
+	r.src.Drain()
+	return false
 }
 
 // always is a channel that is always ready.

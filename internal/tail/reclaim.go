@@ -46,6 +46,17 @@ func (s *Source) writerless(f *File) bool {
 	return rotatedAway && s.now().Sub(f.grew) > unknownGrace
 }
 
+// Written reports whether anybody has a file open for writing, as far as the
+// kernel tells.
+func (s *Source) Written() bool {
+	for _, f := range s.files {
+		if f.writers() == writersSome {
+			return true
+		}
+	}
+	return false
+}
+
 // mayEnd reports whether what stands behind the last line end of f is all
 // that will ever come.
 func (s *Source) mayEnd(f *File) bool {

@@ -1,0 +1,56 @@
+package ship
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// At the end of its grace period a pod's JVM is killed in the moment in which
+// the sidecar is told to end.
+func TestDrainWaitsForAWriterThatEnds(t *testing.T) {
+	b := newBench(t).start()
+	f, err := os.OpenFile(b.path("gc.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	write := func(text string) {
+		if _, err := f.WriteString(text); err != nil {
+			t.Error(err)
+		}
+	}
+	write("before\n")
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		for begun := time.Now(); time.Since(begun) < lastWords/4; time.Sleep(time.Millisecond) {
+			write("after\n")
+		}
+		write("the last one\n")
+		f.Close()
+	}()
+	b.drain()
+	<-wrote
+	if got := b.persisted("gc.log"); !strings.HasPrefix(got, "before\nafter\n") || !strings.HasSuffix(got, "after\nthe last one\n") {
+		t.Errorf("persisted: %q", got)
+	}
+}
+
+// Whoever goes on writing does not keep the sidecar from ending.
+func TestDrainDoesNotWaitForAWriterThatStays(t *testing.T) {
+	b := newBench(t).start()
+	f, err := os.OpenFile(b.path("gc.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("a line\n"); err != nil {
+		t.Fatal(err)
+	}
+	b.drain()
+	if got := b.persisted("gc.log"); got != "a line\n" {
+		t.Errorf("persisted: %q", got)
+	}
+}
