@@ -70,7 +70,7 @@ func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
 
 // wakeBytes is how much gathers in the queue before the writer is woken
 // between commits.
-func (c Config) wakeBytes() int { return min(1<<20, int(c.Queue)/4, int(c.SyncBytes)) }
+func (c Config) wakeBytes() int { return min(512<<10, int(c.Queue)/4, int(c.SyncBytes)) }
 
 // run ships what is queued until ctx ends. No error of the destination ends
 // it: it goes back to the last commit and tries again.
@@ -149,13 +149,13 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
-		} else if w.pending == 0 || !late {
+		} else if w.pending == 0 || !late && !w.worth() {
 			if due.IsZero() {
 				return time.Hour, nil
 			}
 			return due.Sub(now), nil
 		}
-		if w.full() || w.pending > 0 && late && w.link.queue.Bytes() < w.frame {
+		if w.full() || w.pending > 0 && (late || w.worth()) && w.link.queue.Bytes() < w.frame {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
@@ -167,6 +167,11 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 func (w *writer) full() bool {
 	return w.pending > 0 && int64(w.pending+w.frame) > w.link.syncBytes.Load()
 }
+
+// worth reports whether so much is pending that it is committed although there
+// is still time, if nothing else is to be done: the source keeps it until then,
+// in memory. While there is a backlog, commits are larger and fewer.
+func (w *writer) worth() bool { return int64(w.pending) >= w.link.syncBytes.Load()/4 }
 
 // deadline returns when the oldest line that is not committed has to be, or
 // the zero time if there is none.
