@@ -41,7 +41,7 @@ func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 // container, has ended, and compares what it wrote with what was persisted.
 func (s *space) sameAsReference(pod string) {
 	s.Helper()
-	written := s.ended(pod, "app")
+	written := s.written(pod, "app")
 	var got string
 	s.eventually(20*time.Second, "the last line in the durable copy", func() bool {
 		got = s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
