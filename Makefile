@@ -34,7 +34,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash fault demo chart e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz jvm crash fault-quick demo chart e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -88,10 +88,29 @@ crash: ## kill -9 at any moment: nothing lost, nothing twice
 	$(call stage,crash)
 	go test -count=1 ./test/crash/...
 
+.PHONY: fault-quick
+fault-quick: ## what breaks around a sidecar, briefly (needs root; three minutes)
+	$(call stage,faults (the quick ones))
+	go test -count=1 -p 1 ./test/lab ./test/fault
+
+# The tables are printed last, and whether or not everything passes.
 .PHONY: fault
-fault: ## destinations that fill up, fail, freeze and lose their tails (needs root)
-	$(call stage,fault)
-	go test -count=1 ./test/fault/...
+fault: ## every fault in full length, and the tables of what it cost (needs root; about 45 minutes)
+	$(call stage,faults)
+	@mkdir -p bin && rm -f bin/faults.md
+	@passed=true; \
+	  ULLAGE_FAULT_LONG=1 ULLAGE_FAULT_TABLES=$(CURDIR)/bin/faults.md \
+	    go test -count=1 -p 1 -timeout 3h ./test/lab ./test/fault ./test/crash || passed=false; \
+	  cat bin/faults.md; $$passed
+
+.PHONY: headline
+headline: ## the table that the README begins with: a frozen disk under a JVM (needs root; about 12 minutes)
+	$(call stage,headline)
+	@mkdir -p bin && rm -f bin/headline.md
+	@passed=true; \
+	  ULLAGE_FAULT_LONG=1 ULLAGE_FAULT_TABLES=$(CURDIR)/bin/headline.md \
+	    go test -count=1 -timeout 1h -run '^TestHeadline$$' ./test/fault || passed=false; \
+	  cat bin/headline.md; $$passed
 
 .PHONY: demo
 demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is every line there once?

@@ -5,7 +5,8 @@
 //
 // It needs root, loop devices and mkfs.ext4: each test mounts an ext4 of its
 // own from an image, and a tmpfs as the source. Without them the tests are
-// skipped and say why. It takes about 40 seconds.
+// skipped and say why. It takes about three minutes, and three quarters of an
+// hour in full length, with ULLAGE_FAULT_LONG=1.
 //
 // # How the faults are made
 //
@@ -19,5 +20,24 @@
 //     an error (errors=remount-ro), and that is only mended by mounting it
 //     anew.
 //   - Stalls: fsfreeze. A process that is held in a call into a frozen file
-//     system cannot be ended by anybody before the thaw, not by kill -9 either.
+//     system cannot be ended by anybody before the thaw, not by kill -9 either:
+//     it keeps its locks. So there are two kinds of kill -9 in a freeze: of a
+//     sidecar none of whose threads is in such a call, which was stopped before
+//     the freeze to make sure of that, and of one that is held.
+//
+// # Floods
+//
+// What happens under pressure is shown with floods (see test/lab): up to 200
+// MB/s of lines at all levels from a process of its own, whose every write is
+// timed. Each ends with an account to the line: persisted, or dropped at a
+// place where a marker has the very count, by level; and the JVM itself has
+// never met a full tmpfs. Times are printed, counts are asked for. A slow write
+// in which the writer's thread was not asleep was preempted: others had the
+// CPU.
+//
+// TestHeadline lets real JVMs log to a frozen disk, and through ullage. How
+// long a safepoint was is told by a second output on a tmpfs, and by the JVM's
+// own counters, which have no part in its log. Which lines a JVM has lost is
+// told by the second output; with -Xlog:async, where both outputs lose the
+// same, by the JVM's own count in the log.
 package fault

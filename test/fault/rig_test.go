@@ -34,6 +34,12 @@ type volume struct {
 // newVolume makes and mounts a volume of 24 MiB that any user may write to.
 func newVolume(t *testing.T, mkfs ...string) *volume {
 	t.Helper()
+	return newVolumeOf(t, "24M", mkfs...)
+}
+
+// newVolumeOf is newVolume with another size.
+func newVolumeOf(t *testing.T, size string, mkfs ...string) *volume {
+	t.Helper()
 	needRoot(t)
 	tmp := t.TempDir()
 	if err := os.Chmod(filepath.Dir(tmp), 0o755); err != nil {
@@ -43,7 +49,7 @@ func newVolume(t *testing.T, mkfs ...string) *volume {
 	if err := os.Mkdir(v.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "truncate", "-s", "24M", v.image)
+	must(t, "truncate", "-s", size, v.image)
 	must(t, "mkfs.ext4", append([]string{"-q", "-F", "-m", "0", v.image}, mkfs...)...)
 	out, err := command("losetup", "-f", "--show", v.image)
 	if err != nil {

@@ -9,6 +9,18 @@
 //	side.Kill()
 //	balance, err := lab.Check(dst, "gc.log", w)
 //
+// A flood is a writer for what happens under pressure: lines at all levels, up
+// to 200 MB/s from a process of its own, each write timed, with HotSpot's own
+// losses at a full tmpfs. Its account has also what was dropped on purpose: a
+// line is persisted once and in order, or lies in a gap whose marker stands at
+// that very place and has its count:
+//
+//	flood, err := lab.StartFlood(lab.Flood{Path: src + "/gc.log", Rate: 50e6})
+//	flood.Phase(1) // the fault begins
+//	report, err := flood.Stop()
+//	account, err := lab.Settle(dst, "gc.log", report)
+//	fmt.Println(account, account.Exact(), account.Dropped.Total().From(lab.Warning), flood.Latency(1))
+//
 // Reading back is independent of the code under test: it takes the segments in
 // the order of their numbers and decodes them with a standard reader.
 //

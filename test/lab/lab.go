@@ -15,8 +15,10 @@ import (
 var binary string
 
 // Main builds ullage once and runs the tests of a package: call it from
-// TestMain. Binary then returns the program's path.
+// TestMain. Binary then returns the program's path. In a process that
+// StartFlood has started it is the writer.
 func Main(m *testing.M) {
+	BeFlood()
 	os.Exit(main(m))
 }
 

@@ -1,0 +1,185 @@
+package crash
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	pressedTmpfs = "8m"
+	pressedRate  = 12_000_000 // bytes a second, past both marks in half a second
+	pressedRSS   = 32 << 20
+)
+
+// TestKilledUnderPressure kills the sidecar again and again, half of the times
+// while its destination is frozen and lines are dropped, or right after that,
+// in the middle of catching up. Every line is persisted once, or lies in a gap
+// whose marker counts it.
+func TestKilledUnderPressure(t *testing.T) {
+	kills := 30
+	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
+		kills = 200
+	}
+	random := *seed
+	if random == 0 {
+		random = rand.Uint64()
+	}
+	rng := rand.New(rand.NewPCG(random, 2))
+	disk := newDisk(t)
+	p := &pressed{T: t, disk: disk, source: lab.Tmpfs(t, pressedTmpfs), dest: filepath.Join(disk, "dest"), rng: rng}
+	p.watch.source = p.source
+	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(p.source, stream(0)), Seed: random, Rate: pressedRate})
+	for n := range kills {
+		if n%2 == 0 {
+			p.life()
+		} else {
+			p.frozenLife()
+		}
+	}
+	report, err := flood.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain(t, p.start())
+	account, err := lab.Settle(p.dest, stream(0), report)
+	if err != nil || !account.Exact() {
+		t.Errorf("seed %d, error: %v", random, err)
+	}
+	t.Logf("seed %d, %d kills, %d of them when lines had just been dropped: %v", random, kills, p.dropping, account)
+	t.Logf("at most %.1f MiB of memory; %v", float64(p.memory)/(1<<20), flood.Latency(0))
+	if p.memory > pressedRSS {
+		t.Errorf("a sidecar took %d bytes of memory", p.memory)
+	}
+	if p.dropping == 0 {
+		t.Error("no sidecar had dropped anything: there was no pressure")
+	}
+	if account.Cut > 0 {
+		t.Logf("while no sidecar was there, the JVM found the tmpfs full %d times", len(report.Losses))
+	}
+	if p.invalid > 0 {
+		t.Errorf("%d starts found no checkpoint that they could use, although nobody touches it", p.invalid)
+	}
+}
+
+// pressed is a row of sidecars under a flood.
+type pressed struct {
+	*testing.T
+	watch
+	disk, source, dest string
+	rng                *rand.Rand
+	dropping           int // lives that had dropped lines
+	invalid            int // starts without a checkpoint, but for the first
+}
+
+func (p *pressed) start() *lab.Sidecar {
+	p.Helper()
+	side := start(p.T, p.source, p.dest, []string{"--sync-interval", "100ms", "--segment-bytes", "1Mi", "--drain-timeout", "60s"})
+	if _, err := side.Addr(20 * time.Second); err != nil {
+		p.Fatal(err)
+	}
+	return side
+}
+
+// ended takes in what a sidecar has said that was killed.
+func (p *pressed) ended(side *lab.Sidecar) {
+	if strings.Contains(side.Stderr(), "dropping") {
+		p.dropping++
+	}
+	if strings.Contains(side.Stderr(), "no usable checkpoint") {
+		if p.invalid == 0 {
+			p.Logf("it said:\n%s", side.Stderr())
+		}
+		p.invalid++
+	}
+	if rss := p.watch.memory; rss > pressedRSS {
+		p.Logf("%d bytes of memory", rss)
+	}
+}
+
+// life is one without a fault.
+func (p *pressed) life() {
+	side := p.start()
+	p.live(side, time.Duration(p.rng.IntN(300))*time.Millisecond)
+	side.Kill()
+	p.ended(side)
+	if p.err != nil {
+		p.Fatal(p.err)
+	}
+}
+
+// frozenLife is one that ends in a freeze, or right after it. The kernel lets
+// go of a process that it holds in a frozen call at the thaw.
+func (p *pressed) frozenLife() {
+	p.Helper()
+	side := p.start()
+	p.live(side, time.Duration(50+p.rng.IntN(200))*time.Millisecond)
+	p.freeze("-f")
+	frozen := true
+	defer func() {
+		if frozen {
+			p.freeze("-u")
+		}
+	}()
+	p.live(side, time.Duration(300+p.rng.IntN(500))*time.Millisecond)
+	if p.rng.IntN(2) == 0 {
+		p.freeze("-u")
+		frozen = false
+		p.live(side, time.Duration(p.rng.IntN(150))*time.Millisecond)
+	}
+	if err := side.Signal(syscall.SIGKILL); err != nil {
+		p.Fatal(err)
+	}
+	if frozen {
+		p.freeze("-u")
+		frozen = false
+	}
+	if _, err := side.Wait(20 * time.Second); err != nil {
+		p.Fatal(err)
+	}
+	p.ended(side)
+	if p.err != nil {
+		p.Fatal(p.err)
+	}
+}
+
+func (p *pressed) freeze(how string) {
+	p.Helper()
+	if out, err := exec.Command("fsfreeze", how, p.disk).CombinedOutput(); err != nil {
+		p.Errorf("fsfreeze %s: %v\n%s", how, err, out)
+	}
+}
+
+// newDisk mounts an ext4 of its own, which can be frozen, or skips the test.
+func newDisk(t *testing.T) (dir string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it mounts and freezes a file system")
+	}
+	tmp := t.TempDir()
+	image := filepath.Join(tmp, "image")
+	dir = filepath.Join(tmp, "disk")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"truncate", "-s", "2G", image},
+		{"mkfs.ext4", "-q", "-F", "-m", "0", image},
+		{"mount", "-o", "loop", image, dir},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("needs ext4 and loop devices: %s: %v\n%s", args[0], err, out)
+		}
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}

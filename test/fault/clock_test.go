@@ -1,0 +1,146 @@
+package fault
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// steppedClock is a file for package time: some time after the start of the
+// program, the wall clock is another one, and the monotonic clock goes on, as
+// after settimeofday. A step of the machine's own clock would be one for
+// everything else on it.
+const steppedClock = `package time
+
+import "syscall"
+
+var clockStep, clockAfter int64
+
+func init() {
+	text, _ := syscall.Getenv("ULLAGE_LAB_CLOCK_STEP")
+	step, _ := atoi(text)
+	text, _ = syscall.Getenv("ULLAGE_LAB_CLOCK_AFTER")
+	after, _ := atoi(text)
+	clockStep, clockAfter = int64(step), int64(after)*int64(Millisecond)
+}
+
+func stepped(sec int64, nsec int32, mono int64) (int64, int32, int64) {
+	if mono-startNano >= clockAfter {
+		sec += clockStep
+	}
+	return sec, nsec, mono
+}
+`
+
+// buildStepped builds ullage, as it is, with a clock that can be stepped. The
+// first time it compiles all of the standard library, for about a minute.
+func buildStepped(t *testing.T) (bin string) {
+	t.Helper()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, dir := filepath.Join(strings.TrimSpace(string(root)), "src", "time"), t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(pkg, "time.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const was, is = "sec, nsec, mono := runtimeNow()", "sec, nsec, mono := stepped(runtimeNow())"
+	if !strings.Contains(string(text), was) {
+		t.Skip("this Go reads its clock in another way")
+	}
+	overlay := `{"Replace": {"` + pkg + `/time.go": "` + dir + `/time.go", "` + pkg + `/stepped.go": "` + dir + `/stepped.go"}}`
+	for name, text := range map[string]string{
+		"time.go": strings.ReplaceAll(string(text), was, is), "stepped.go": steppedClock, "overlay.json": overlay,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin = filepath.Join(dir, "ullage")
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"), "-o", bin, "github.com/ullage/ullage/cmd/ullage").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// The clock steps by an hour in the middle of the work: nothing is lost,
+// repeated or deleted before its time, also when the next start knows nothing
+// of it, and what is measured stays in reason.
+func TestClockStepsByAnHour(t *testing.T) {
+	if !long(true, false) {
+		t.Skip("compiles the standard library: ULLAGE_FAULT_LONG=1")
+	}
+	bin := buildStepped(t)
+	for name, seconds := range map[string]string{"forward": "3600", "back": "-3600"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, filepath.Join(t.TempDir(), "dest"), "--segment-age", "2h", "--retain-age", "2h")
+			for _, after := range []string{"1500", "0", "1500"} {
+				r.side.Kill()
+				r.side = r.stepping(bin, seconds, after)
+				r.writes(3 * perSecond)
+				r.persists(perSecond)
+				r.lagIsReasonable()
+			}
+			r.turnsGreen()
+			r.side.Kill()
+			r.side = lab.Run(t, r.source, r.dest, r.flags...) // the clock is right again
+			r.persists(perSecond)
+			r.lagIsReasonable()
+			r.balances()
+		})
+	}
+}
+
+func (r *rig) stepping(bin, seconds, after string) *lab.Sidecar {
+	r.Helper()
+	cmd := exec.Command(bin, append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)...)
+	cmd.Env = append(os.Environ(), "ULLAGE_LAB_CLOCK_STEP="+seconds, "ULLAGE_LAB_CLOCK_AFTER="+after)
+	side, err := lab.StartCommand(cmd)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(side.Kill)
+	return side
+}
+
+func (r *rig) lagIsReasonable() {
+	r.Helper()
+	if lag := r.metric("ullage_lag_seconds"); lag < 0 || lag > 60 {
+		r.Errorf("ullage_lag_seconds is %v", lag)
+	}
+}
+
+// Files that are an hour older or younger than the clock says, as after a step
+// that nobody has seen, are files like others.
+func TestFilesAnHourOff(t *testing.T) {
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	path := filepath.Join(r.source, stream)
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		r.side.Kill()
+		r.writes(perSecond / 2)
+		at := time.Now().Add(off)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		r.side = lab.Run(t, r.source, r.dest, r.flags...)
+		r.persists(perSecond)
+		for range 10 {
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+			r.persists(1)
+		}
+		r.lagIsReasonable()
+	}
+	r.balances()
+}

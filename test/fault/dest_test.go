@@ -1,0 +1,217 @@
+package fault
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// useInodes makes empty files until no inode is left. free removes them.
+func (v *volume) useInodes() (free func()) {
+	v.t.Helper()
+	dir := filepath.Join(v.dir, "inodes")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		v.t.Fatal(err)
+	}
+	n := 0
+	for ; n < 10_000; n++ {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint(n)))
+		if err != nil {
+			break
+		}
+		f.Close()
+	}
+	if n == 10_000 {
+		v.t.Fatal("the file system has no end of inodes")
+	}
+	return func() {
+		if err := os.RemoveAll(dir); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+}
+
+// There is space, but no inode for the next segment.
+func TestNoInodeIsLeft(t *testing.T) {
+	v := newVolume(t, "-N", "64")
+	r := newRig(t, v.dir+"/dest")
+	free := v.useInodes()
+	r.turnsRed("full", "no space left on device")
+	r.writes(perSecond)
+	free()
+	r.turnsGreen()
+	r.persists(1000)
+	r.balances()
+}
+
+func TestNoInodeIsLeftAtTheStart(t *testing.T) {
+	v := newVolume(t, "-N", "64")
+	r := newRig(t, v.dir+"/dest")
+	r.side.Kill()
+	free := v.useInodes()
+	// A destination that was never used needs inodes before the first line.
+	refuses(t, lab.Run(t, lab.Tmpfs(t, "8m"), v.dir+"/another"), "no space left on device", "make space on the volume")
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	r.turnsRed("full", "no space left on device")
+	free()
+	r.turnsGreen()
+	r.balances()
+}
+
+// Each write to the device takes 200 ms: a commit takes many of them, and the
+// JVM takes no notice.
+func TestDeviceTakes200MillisecondsAWrite(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	limit := deviceGroup(t, v)
+	limit.writes(5)
+	limit.add(r.side)
+	begun, before := time.Now(), r.metric("ullage_commit_duration_seconds_count")
+	for range long(15, 2) {
+		r.writes(perSecond)
+	}
+	r.persists(perSecond)
+	commits := r.metric("ullage_commit_duration_seconds_count") - before
+	if spent := time.Since(begun); commits > 10*spent.Seconds() {
+		t.Errorf("%v commits in %s, as if the device were not slow", commits, spent)
+	} else {
+		t.Logf("%v commits in %s", commits, spent.Round(time.Millisecond))
+	}
+	if status, _, err := r.side.Get("/readyz"); err != nil || status != 200 {
+		t.Errorf("/readyz on a slow device: %d, error: %v", status, err)
+	}
+	limit.writes(0)
+	r.balances()
+}
+
+// The same under a flood that is too much for such a device: what the device
+// does not take is dropped by level, and the JVM always finds room.
+func TestSlowDeviceUnderAFlood(t *testing.T) {
+	v := newVolumeOf(t, "2G")
+	p := newPressed(t, "32m", v.dir+"/dest", "--compress", "none")
+	limit := deviceGroup(t, v)
+	limit.writes(5)
+	limit.add(p.side)
+	p.pour(20e6)
+	p.lasts(long(30*time.Second, 4*time.Second))
+	dropped, lost := p.counted(), p.flood.Lost()
+	limit.writes(0)
+	p.persists()
+	account := p.settles()
+	if lost > 0 {
+		t.Errorf("the writer found no room for %d records", lost)
+	}
+	if dropped == 0 {
+		t.Log("nothing had to be dropped")
+	}
+	if severe := account.Dropped.Total().From(lab.Warning); severe > 0 {
+		t.Errorf("%d lines at warning or above were dropped", severe)
+	}
+}
+
+// replaced moves the destination away, puts what it likes in its place, and in
+// the end has what is in both.
+func replaced(t *testing.T, replace func(dest string)) *rig {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	moved := filepath.Join(v.dir, "moved")
+	if err := os.Rename(r.dest, moved); err != nil {
+		t.Fatal(err)
+	}
+	replace(r.dest)
+	r.writes(perSecond)
+	return r
+}
+
+// What somebody moves away goes on where it is until the next segment is due,
+// and everything goes on where it was when it is back.
+func TestDestinationIsMovedAwayAndBack(t *testing.T) {
+	for name, replace := range map[string]func(string){
+		"nothing is there": func(string) {},
+		"a file is there": func(dest string) {
+			if err := os.WriteFile(dest, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := replaced(t, replace)
+			r.turnsRed("missing", "destination")
+			lab.Eventually(t, patience, "the destination is tried again and again", func() bool {
+				return r.metric(`ullage_destination_errors_total{kind="missing"}`) >= 4
+			})
+			if err := os.Remove(r.dest); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(filepath.Dir(r.dest), "moved"), r.dest); err != nil {
+				t.Fatal(err)
+			}
+			r.turnsGreen()
+			r.persists(1000)
+			r.balances()
+		})
+	}
+}
+
+// Another directory takes its place: what comes later is in that one, and both
+// together are everything, once.
+func TestDestinationIsReplaced(t *testing.T) {
+	r := replaced(t, func(dest string) {
+		if err := os.Mkdir(dest, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	})
+	lab.Eventually(t, patience, "segments are in the new directory", func() bool {
+		paths, err := lab.Segments(r.dest, stream)
+		return err == nil && len(paths) >= 2
+	})
+	r.persists(1000)
+	r.stop()
+	if err := r.side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+	moved := filepath.Join(filepath.Dir(r.dest), "moved", stream)
+	entries, err := os.ReadDir(moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := os.Rename(filepath.Join(moved, e.Name()), filepath.Join(r.dest, stream, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.compare()
+}
+
+// Whoever deletes the whole destination has deleted what was in it. The rest is
+// persisted as soon as there is a directory again, and a restart goes on.
+func TestDestinationIsDeleted(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	if err := os.RemoveAll(r.dest); err != nil {
+		t.Fatal(err)
+	}
+	r.turnsRed("missing", "no such file or directory")
+	if err := os.Mkdir(r.dest, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.turnsGreen()
+	before := r.writer.Written() // at most this was deleted
+	r.persists(1000)
+	r.side.Kill()
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	r.persists(1000)
+	r.stop()
+	if err := r.side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+	balance, err := lab.Check(r.dest, stream, r.writer)
+	if err != nil || balance.Twice > 0 || balance.Lost > before || balance.Lost+balance.Persisted != balance.Written {
+		t.Errorf("%d lines had been written when the directory was back: %v, error: %v", before, balance, err)
+	}
+	t.Log(balance)
+}

@@ -1,0 +1,138 @@
+package fault
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// comesBack sees that after the thaw the sidecar, killed or ended once more if
+// that is what happens to it, turns green and that its lag falls by itself. It
+// returns how long after the thaw it was green.
+func (r *stall) comesBack(fault string) time.Duration {
+	r.Helper()
+	thawed := time.Now()
+	switch fault {
+	case killed:
+		time.Sleep(300 * time.Millisecond) // in the middle of catching up
+		if err := r.side.Signal(unix.SIGKILL); err != nil {
+			r.Fatal(err)
+		}
+		if _, err := r.side.Wait(patience); err != nil {
+			r.Fatal(err)
+		}
+		r.again(time.Now().Add(patience))
+	case terminated:
+		if code, err := r.side.Wait(patience); err != nil || code != 1 {
+			r.Errorf("exit code %d, want 1; error: %v", code, err)
+		}
+		r.again(time.Now().Add(patience))
+	}
+	lab.Eventually(r, patience, "/readyz is green", func() bool {
+		status, _, err := r.side.Get("/readyz")
+		return err == nil && status == 200
+	})
+	green := time.Since(thawed)
+	if !r.lagFalls(patience) {
+		// A machine that has no time to spare for a flood and a sidecar.
+		r.Logf("the lag does not fall while the flood goes on")
+		if _, err := r.flood.Stop(); err != nil {
+			r.Error(err)
+		}
+		if !r.lagFalls(patience) {
+			r.Errorf("the lag does not fall")
+		}
+	}
+	return green
+}
+
+func (r *stall) lagFalls(within time.Duration) bool {
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		lag, err := r.side.Metric("ullage_lag_seconds")
+		if err != nil {
+			r.Error(err)
+			return false
+		}
+		if backlog, err := r.side.Metric("ullage_backlog_bytes"); err == nil && lag < 2 && backlog < 16<<20 {
+			return true
+		}
+	}
+	return false
+}
+
+// account ends everything in an orderly way and draws up the account.
+func (r *stall) account(f freezing, green time.Duration) (row []any) {
+	r.Helper()
+	report, err := r.flood.Stop()
+	if err != nil {
+		r.Fatal(err)
+	}
+	took := time.Since(r.begun)
+	lab.Eventually(r, 3*patience, "everything is durable", func() bool {
+		backlog, err := r.side.Metric("ullage_backlog_bytes")
+		return err == nil && backlog == 0
+	})
+	counted := droppedBy(r)
+	r.remember()
+	if err := r.side.Stop(2 * patience); err != nil {
+		r.Error(err)
+	}
+	a, err := lab.Settle(r.dest, stream, report)
+	r.Logf("%.0f MB/s: %s", float64(report.Bytes)/1e6/took.Seconds(), a)
+	for phase, name := range []string{"before", "in the freeze", "after"} {
+		r.Logf("%s: %s", name, r.flood.Latency(phase))
+	}
+	if err != nil || !a.Exact() {
+		r.Errorf("the account is not exact, error: %v", err)
+	}
+	severe := a.Dropped.Total().From(lab.Warning)
+	if severe > 0 {
+		r.Errorf("%d lines at warning or above were dropped", severe)
+	}
+	if len(report.Losses) > 0 || a.Cut > 0 {
+		r.Errorf("the tmpfs was full %d times, and the JVM lost %d lines", len(report.Losses), a.Cut)
+	}
+	// A counter begins anew with a process.
+	if f.fault == nothing && fmt.Sprint(counted) != fmt.Sprint(a.Dropped) {
+		r.Errorf("ullage_dropped_lines_total says %v, the markers say %v", counted, a.Dropped)
+	}
+	if r.peak > mostMemory {
+		r.Errorf("the sidecar took %d bytes of memory", r.peak)
+	}
+	l := func(phase int) lab.Latency { return r.flood.Latency(phase) }
+	return []any{f.rate / 1e6, f.frozen, f.fault, l(before).Slowest, l(within).Slowest, l(after).Slowest, l(before).P999, l(within).P999,
+		a.Written.Total(), a.Cut, a.Dropped.Total().Total(), severe, a.Gaps, green.Round(time.Millisecond), fmt.Sprintf("%.1f", float64(r.peak)/(1<<20))}
+}
+
+var droppedSeries = regexp.MustCompile(`(?m)^ullage_dropped_lines_total\{level="(\w+)",reason="(\w+)",stream="` + regexp.QuoteMeta(stream) + `"\} (\S+)$`)
+
+// droppedBy returns what the metrics say was dropped.
+func droppedBy(r *stall) lab.Drops {
+	r.Helper()
+	_, text, err := r.side.Get("/metrics")
+	if err != nil {
+		r.Fatal(err)
+	}
+	drops := lab.Drops{}
+	for _, found := range droppedSeries.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(found[3], 64)
+		if err != nil {
+			r.Fatal(err)
+		}
+		counts := drops[found[2]]
+		for level := range counts {
+			if lab.Level(level).String() == found[1] {
+				counts[level] += int(n)
+			}
+		}
+		if n > 0 {
+			drops[found[2]] = counts
+		}
+	}
+	return drops
+}

@@ -1,0 +1,255 @@
+package fault
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// What is done to the sidecar in a freeze.
+const (
+	nothing    = "nothing"
+	killed     = "kill -9 inside, and after"
+	held       = "kill -9 in a held call"
+	terminated = "SIGTERM inside"
+)
+
+// freezing is one freeze of the destination under a flood.
+type freezing struct {
+	rate   int64 // bytes a second
+	frozen time.Duration
+	fault  string
+}
+
+func (f freezing) String() string {
+	return fmt.Sprintf("%dMBs/%s/%s", f.rate/1e6, f.frozen, f.fault)
+}
+
+// freezings are all combinations, and for a quick run those that say the most.
+func freezings() (all []freezing) {
+	const short, most = 1500 * time.Millisecond, 60 * time.Second
+	for _, frozen := range []time.Duration{short, most} {
+		for _, rate := range []int64{2e6, 50e6} {
+			for _, fault := range []string{nothing, killed, held, terminated} {
+				all = append(all, freezing{rate, frozen, fault})
+			}
+		}
+	}
+	return long(all, []freezing{
+		{2e6, short, nothing},
+		{50e6, short, held},
+		{50e6, 6 * time.Second, nothing},
+		{50e6, 6 * time.Second, killed},
+		{50e6, 6 * time.Second, terminated},
+	})
+}
+
+// The disk is frozen under a JVM that logs through a tmpfs of 64 MiB: it does
+// not notice, whatever happens to the sidecar, every line is accounted for, and
+// none at warning or above is dropped.
+func TestFrozenUnderAFlood(t *testing.T) {
+	rows := newTable("Freezes of the destination under a flood through a tmpfs of 64 MiB",
+		"MB/s", "frozen", "sidecar", "slowest write before", "in it", "after", "p99.9 before", "in it",
+		"lines", "lost by the JVM", "dropped", "at warning or above", "gaps", "green after", "peak MiB")
+	defer rows.print(t)
+	for _, f := range freezings() {
+		t.Run(f.String(), func(t *testing.T) { rows.add(freezeUnder(t, f)...) })
+	}
+}
+
+// Phases of a flood.
+const (
+	before = iota
+	within
+	after
+)
+
+// drainIn is the sidecar's --drain-timeout where SIGTERM comes in a freeze.
+func drainIn(f freezing) time.Duration { return max(time.Second, f.frozen/3) }
+
+func freezeUnder(t *testing.T, f freezing) (row []any) {
+	r := newStall(t, f.rate, "--drain-timeout", drainIn(f).String())
+	time.Sleep(long(min(f.frozen, 10*time.Second), f.frozen/2))
+	if f.fault == killed {
+		r.halt()
+	}
+	thaw := r.v.freeze()
+	r.flood.Phase(within)
+	thawAt := time.Now().Add(f.frozen)
+	switch f.fault {
+	case killed:
+		r.kill(true)
+		r.again(thawAt)
+	case held:
+		r.answersUntil(thawAt.Add(-f.frozen * 2 / 3))
+		r.kill(false)
+		r.again(thawAt)
+	case terminated:
+		r.answersUntil(thawAt.Add(-f.frozen * 2 / 3))
+		r.terminate(drainIn(f))
+	}
+	if f.fault != terminated {
+		r.answersUntil(thawAt)
+	}
+	time.Sleep(time.Until(thawAt))
+	thaw()
+	r.flood.Phase(after)
+	green := r.comesBack(f.fault)
+	return r.account(f, green)
+}
+
+// stall is a flood, a sidecar and a destination that is to be frozen.
+type stall struct {
+	*testing.T
+	v            *volume
+	source, dest string
+	flags        []string
+	side         *lab.Sidecar
+	flood        *lab.Flooding
+	begun        time.Time
+	peak         int64 // resident memory of any sidecar
+}
+
+func newStall(t *testing.T, rate int64, flags ...string) *stall {
+	t.Helper()
+	r := &stall{T: t, v: newVolumeOf(t, "2G"), source: lab.Tmpfs(t, "64m"), flags: flags}
+	r.dest = filepath.Join(r.v.dir, "dest")
+	r.start()
+	if _, err := r.side.Addr(patience); err != nil {
+		t.Fatal(err)
+	}
+	r.begun = time.Now()
+	r.flood = lab.RunFlood(t, lab.Flood{Path: filepath.Join(r.source, stream), Seed: uint64(rate), Rate: rate})
+	lab.Eventually(t, patience, "lines are persisted", func() bool {
+		n, err := r.side.Metric(`ullage_persisted_bytes_total{stream="` + stream + `"}`)
+		return err == nil && n > 0
+	})
+	return r
+}
+
+// start starts a sidecar. At the end of the test it is killed, and not waited
+// for: the kernel may hold it until the thaw, which then is still to come.
+func (r *stall) start() {
+	r.Helper()
+	args := append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)
+	side, err := lab.Start(lab.Binary(), args...)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.side = side
+	r.Cleanup(func() {
+		if !side.Exited() {
+			_ = side.Signal(unix.SIGKILL)
+		}
+		if r.Failed() {
+			r.Logf("a sidecar said:\n%s", side.Stderr())
+		}
+	})
+}
+
+// answersUntil asks the sidecar all the time: each answer has to come within a
+// second.
+func (r *stall) answersUntil(end time.Time) {
+	r.Helper()
+	slowest, asked := time.Duration(0), 0
+	for time.Now().Before(end) {
+		for _, path := range []string{"/metrics", "/healthz", "/status"} {
+			begun := time.Now()
+			status, _, err := r.side.Get(path)
+			took := time.Since(begun)
+			if asked++; err != nil || status != 200 || took > time.Second {
+				r.Errorf("%s in a freeze: status %d after %s, error: %v", path, status, took, err)
+			}
+			slowest = max(slowest, took)
+		}
+		r.remember()
+		time.Sleep(min(100*time.Millisecond, max(0, time.Until(end))))
+	}
+	r.Logf("%d answers in the freeze, the slowest after %s", asked, slowest)
+}
+
+func (r *stall) remember() {
+	if rss, err := r.side.PeakRSS(); err == nil {
+		r.peak = max(r.peak, rss)
+	}
+}
+
+// halt stops the sidecar, and waits until each of its threads is stopped: then
+// none of them is in a call into the destination.
+func (r *stall) halt() {
+	r.Helper()
+	r.remember()
+	if err := r.side.Signal(syscall.SIGSTOP); err != nil {
+		r.Fatal(err)
+	}
+	lab.Eventually(r, patience, "all threads are stopped", func() bool {
+		stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", r.side.PID()))
+		for _, stat := range stats {
+			text, _ := os.ReadFile(stat)
+			if _, state, _ := strings.Cut(string(text), ") "); !strings.HasPrefix(state, "T") {
+				return false
+			}
+		}
+		return err == nil && len(stats) > 0
+	})
+}
+
+// kill ends the sidecar: at once, or, if one of its threads is held in the
+// frozen file system, at the thaw; until then it keeps its locks.
+func (r *stall) kill(atOnce bool) {
+	r.Helper()
+	r.remember()
+	if err := r.side.Signal(unix.SIGKILL); err != nil {
+		r.Fatal(err)
+	}
+	// Short, since nobody makes room on the tmpfs meanwhile.
+	if _, err := r.side.Wait(50 * time.Millisecond); (err == nil) != atOnce {
+		r.Fatalf("a killed sidecar ended at once: %t, want %t", err == nil, atOnce)
+	}
+}
+
+// again starts a sidecar, as the kubelet does: again if it ends. It has to
+// answer before the end.
+func (r *stall) again(end time.Time) {
+	r.Helper()
+	begun := time.Now()
+	for starts := 1; ; starts++ {
+		r.start()
+		_, err := r.side.Addr(time.Until(end))
+		if err == nil {
+			r.Logf("a new sidecar is up after %s and %d starts", time.Since(begun).Round(time.Millisecond), starts)
+			return
+		}
+		if !time.Now().Before(end) {
+			r.Fatalf("no new sidecar is up inside the freeze, after %d starts: %v", starts, err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// terminate sends SIGTERM, and expects that the sidecar gives up in time. The
+// JVM writes nearly to the end of that, as one does that is slow to stop.
+func (r *stall) terminate(within time.Duration) {
+	r.Helper()
+	r.remember()
+	begun := time.Now()
+	if err := r.side.Signal(syscall.SIGTERM); err != nil {
+		r.Fatal(err)
+	}
+	time.Sleep(within * 3 / 4)
+	if _, err := r.flood.Stop(); err != nil {
+		r.Error(err)
+	}
+	lab.Eventually(r, within+3*time.Second, "the sidecar says what is left", func() bool {
+		return strings.Contains(r.side.Stderr(), "not drained within") || r.side.Exited()
+	})
+	r.Logf("gave up after %s: %s", time.Since(begun).Round(10*time.Millisecond), lastLine(r.side.Stderr()))
+}

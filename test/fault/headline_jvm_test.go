@@ -1,0 +1,207 @@
+package fault
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// figures are what one JVM, and a writer beside it, went through. Lines that
+// were lost are -1 where nobody counted.
+type figures struct {
+	write, safepoint                      time.Duration // the longest in the freeze
+	away                                  time.Duration // of a Java thread: a log can stop it outside of a safepoint too
+	quietWrite, quietSafepoint, quietAway time.Duration // before the freeze
+	lost, severe                          int
+	quiet, frozen, over                   time.Time // when it was warm, frozen, and past the thaw
+}
+
+// javaRun is a JVM that logs as a contender says, about 2 MB/s.
+type javaRun struct {
+	*testing.T
+	jdk   lab.JDK
+	dir   string // on tmpfs, of what ullage never sees
+	truth string // the second output
+	watch string // what the program tells about safepoints
+	p     *jvm.Process
+}
+
+const (
+	selection = "gc*=debug,safepoint*=debug"
+	coolDown  = 2 * time.Second // the JVM goes on after the thaw
+)
+
+// warmUp is how long a JVM runs before it is measured.
+var warmUp = long(3*time.Second, time.Second)
+
+// startJava starts the JVM, which ends by itself after the time.
+func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, flags ...string) *javaRun {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ullage-headline-")
+	if err != nil {
+		t.Skip("needs /dev/shm: ", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	r := &javaRun{T: t, jdk: jdk, dir: dir, truth: filepath.Join(dir, "truth.log"), watch: filepath.Join(dir, "safepoints")}
+	args := append([]string{
+		// The counters of safepoints need them, and no file, which might stall.
+		"-XX:+UsePerfData", "-XX:+PerfDisableSharedMem", "--add-exports=java.management/sun.management=ALL-UNNAMED",
+		"-Xmx64m", "-Xmn4m", "-XX:+UseG1GC",
+		jvm.Output{Selection: selection, File: log, Options: "filecount=1,filesize=0"}.Flag(),
+		jvm.Output{Selection: selection, File: r.truth}.Flag(),
+	}, flags...)
+	args = append(args, "-cp", classes, "Headline", strconv.FormatInt(d.Milliseconds(), 10), "250", r.watch)
+	if r.p, err = jvm.Start(jdk, args...); err != nil {
+		t.Fatal(err)
+	}
+	// Not waited for: one that is held in a frozen file system ends at the thaw.
+	t.Cleanup(func() {
+		select {
+		case <-r.p.Done():
+		default:
+			must(t, "kill", "-9", strconv.Itoa(r.p.PID()))
+		}
+	})
+	return r
+}
+
+var safepointTotal = regexp.MustCompile(`^\[([^]]+)\].* Total: +(\d+) ns`)
+
+// longest returns the longest safepoint between two moments, and for how long a
+// Java thread that sleeps for 1 ms at a time was away. There are two clocks for
+// safepoints: the total in the log, of which the JVM may have dropped lines,
+// and the counters, which leave out how long the collector's own threads took
+// to stop, in a write to their log for instance. The longer one counts. Where
+// the thread saw more than one safepoint at once, it is their sum.
+func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
+	r.Helper()
+	safepoint, away = r.watched(from, to)
+	logged := time.Duration(0)
+	for line := range bytes.Lines(r.read(r.truth)) {
+		found := safepointTotal.FindSubmatch(line)
+		if found == nil {
+			continue
+		}
+		ns, _ := strconv.ParseInt(string(found[2]), 10, 64)
+		// Stamped when it is over, at the thaw or behind it.
+		if when, err := time.Parse("2006-01-02T15:04:05.000-0700", string(found[1])); err == nil && when.After(from) && when.Before(to) {
+			logged = max(logged, time.Duration(ns))
+		}
+	}
+	r.Logf("longest safepoint by the log %s, by the counters %s", logged, safepoint)
+	return max(safepoint, logged), away
+}
+
+// watched reads what the program has told.
+func (r *javaRun) watched(from, to time.Time) (safepoint, away time.Duration) {
+	r.Helper()
+	text, err := os.ReadFile(r.watch)
+	if err != nil {
+		r.Fatal(err)
+	}
+	seen := 0
+	for line := range bytes.Lines(text) {
+		var at, count, took, gone int64
+		if n, _ := fmt.Sscan(string(line), &at, &count, &took, &gone); n != 4 {
+			continue // the last one, of a JVM that has ended
+		}
+		if when := time.UnixMilli(at); when.Before(from) || when.After(to) {
+			continue
+		}
+		seen++
+		safepoint = max(safepoint, time.Duration(took)*time.Millisecond)
+		away = max(away, time.Duration(gone)*time.Millisecond)
+	}
+	if seen < 5 {
+		r.Errorf("the JVM had %d safepoints only between %s and %s", seen, from, to)
+	}
+	return safepoint, away
+}
+
+var asyncDrop = regexp.MustCompile(`(?m)\] +(\d+) messages dropped due to async logging$`)
+
+// lostAsync sums up what the JVM says in an output that it dropped of it.
+func lostAsync(text []byte) (lost int) {
+	for _, found := range asyncDrop.FindAllSubmatch(text, -1) {
+		n, _ := strconv.Atoi(string(found[1]))
+		lost += n
+	}
+	return lost
+}
+
+func (r *javaRun) read(path string) []byte {
+	r.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return text
+}
+
+// compare returns how many lines of the second output are not in the first.
+func (r *javaRun) compare(persisted []byte) (lost int) {
+	r.Helper()
+	c := jvm.Compare(r.read(r.truth), persisted)
+	if c.Twice > 0 || c.Foreign > 0 {
+		r.Errorf("what is in the log is not what the JVM wrote: %s", c)
+	}
+	return c.Missing
+}
+
+// account compares, by level, the second output with what was persisted and
+// what the markers in it say.
+func (r *javaRun) account(dest string) (lost, severe int) {
+	r.Helper()
+	var text bytes.Buffer
+	if err := lab.ReadStream(&text, dest, stream); err != nil {
+		r.Fatal(err)
+	}
+	var persisted bytes.Buffer
+	dropped := lab.Counts{}
+	for line := range bytes.Lines(text.Bytes()) {
+		m, ok := lab.ParseMarker(line)
+		if !ok {
+			persisted.Write(line)
+			continue
+		}
+		for level, n := range m.Dropped.Total() {
+			dropped[level] += n
+		}
+	}
+	lost = r.compare(persisted.Bytes())
+	missing := levelsOf(r.read(r.truth))
+	for level, n := range levelsOf(persisted.Bytes()) {
+		missing[level] -= n
+	}
+	if missing != dropped || lost != dropped.Total() {
+		r.Errorf("%d lines are missing (%s), the markers say %d (%s)", lost, missing, dropped.Total(), dropped)
+	}
+	r.Logf("%s: %d lines persisted, dropped: %s", r.jdk, bytes.Count(persisted.Bytes(), []byte("\n")), dropped)
+	return lost, dropped.From(lab.Warning)
+}
+
+// levelsOf counts the lines of a JVM's log by their level; further lines of a
+// record have that of its header.
+func levelsOf(text []byte) (counts lab.Counts) {
+	level := lab.Unknown
+	for line := range bytes.Lines(text) {
+		if fields := bytes.SplitN(line, []byte("]"), 5); len(fields) == 5 && bytes.HasPrefix(line, []byte("[2")) {
+			name := bytes.TrimSpace(bytes.TrimPrefix(fields[3], []byte("[")))
+			for l := lab.Trace; l <= lab.Error; l++ {
+				if l.String() == string(name) {
+					level = l
+				}
+			}
+		}
+		counts[level]++
+	}
+	return counts
+}

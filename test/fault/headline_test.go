@@ -1,0 +1,247 @@
+package fault
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// contender is a way to keep a log.
+type contender struct {
+	name  string
+	flags []string // of the JVM
+	from  int      // the first JDK that has it
+}
+
+var direct = []contender{
+	{"frozen disk", nil, 17},
+	{"frozen disk, -Xlog:async", []string{"-Xlog:async"}, 17},
+	{"frozen disk, -Xlog:async:stall", []string{"-Xlog:async:stall"}, 24},
+}
+
+// What ullage may cost: a pause in a freeze against one without. Maxima of a
+// machine with other work scatter, so this is printed and not asked for; what
+// is asked for is that nothing waited for the disk.
+const (
+	mostRatio = 1.5
+	waited    = time.Second
+)
+
+// besides is how fast a writer writes beside each JVM.
+const besides = 2e6
+
+// TestHeadline prints the table that the README begins with: what a frozen disk
+// does to a JVM that logs to it, and to one that logs through ullage.
+func TestHeadline(t *testing.T) {
+	needRoot(t)
+	freeze := long(60*time.Second, 1500*time.Millisecond)
+	jdks, err := lab.JDKs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := t.TempDir()
+	if err := jdks[0].Compile(classes, filepath.Join("testdata", "Headline.java")); err != nil {
+		t.Fatal(err)
+	}
+	columns := []string{"log goes to", "longest write"}
+	for _, jdk := range jdks {
+		columns = append(columns, fmt.Sprintf("longest safepoint, %d", jdk.Version))
+	}
+	for _, jdk := range jdks {
+		columns = append(columns, fmt.Sprintf("application stopped, %d", jdk.Version))
+	}
+	for _, jdk := range jdks {
+		columns = append(columns, fmt.Sprintf("lines lost, %d", jdk.Version))
+	}
+	rows := newTable(fmt.Sprintf("The disk is frozen for %s under a JVM that logs %s", freeze, selection), append(columns, "at warning or above")...)
+	defer rows.print(t)
+	for _, c := range direct {
+		if c.flags != nil && long(false, true) {
+			continue // a quick run has the two ends
+		}
+		runs := make(map[lab.JDK]figures)
+		for _, jdk := range of(jdks, c) {
+			t.Run(c.name+"/"+jdk.String(), func(t *testing.T) { runs[jdk] = onDisk(t, c, jdk, classes, freeze) })
+		}
+		rows.add(rowOf(c.name, jdks, runs, false)...)
+	}
+	runs := make(map[lab.JDK]figures)
+	for _, jdk := range of(jdks, contender{from: 17}) {
+		t.Run("tmpfs and ullage/"+jdk.String(), func(t *testing.T) { runs[jdk] = throughUllage(t, jdk, classes, freeze) })
+	}
+	rows.add(rowOf("tmpfs + ullage", jdks, runs, false)...)
+	rows.add(rowOf("tmpfs + ullage, without a freeze", jdks, runs, true)...)
+	rows.add(ratios(jdks, runs)...)
+}
+
+// of returns the JDKs that a contender runs on: the newest is enough for a
+// quick run.
+func of(jdks []lab.JDK, c contender) (fit []lab.JDK) {
+	for _, jdk := range long(jdks, jdks[len(jdks)-1:]) {
+		if jdk.Version >= c.from {
+			fit = append(fit, jdk)
+		}
+	}
+	return fit
+}
+
+// onDisk lets a JVM log to a disk that is frozen, and a writer beside it.
+func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
+	v := newVolumeOf(t, "2G")
+	log := filepath.Join(v.dir, stream)
+	java := startJava(t, jdk, classes, log, warmUp+freeze+coolDown, c.flags...)
+	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(v.dir, "writer.log"), Rate: besides})
+	f.lasts(t, v, flood, warmUp, freeze)
+	if err := java.p.Wait(patience); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := flood.Stop(); err != nil {
+		t.Error(err)
+	}
+	f.safepoint, f.away = java.longest(f.frozen, f.over)
+	if len(c.flags) == 0 {
+		f.write = flood.Latency(within).Slowest
+	}
+	text := java.read(log)
+	if f.lost = lostAsync(text); f.lost == 0 {
+		f.lost = java.compare(text)
+	}
+	// What the JVM drops it drops blindly; of which level it was nobody knows.
+	f.severe = -1
+	if f.lost == 0 {
+		f.severe = 0
+	}
+	t.Logf("longest safepoint %s, application stopped for %s; %d lines lost; the writer beside it: %s", f.safepoint, f.away, f.lost, flood.Latency(within))
+	return f
+}
+
+// lasts waits for the quiet time, freezes, waits, and thaws.
+func (f *figures) lasts(t *testing.T, v *volume, flood *lab.Flooding, quiet, freeze time.Duration) {
+	t.Helper()
+	time.Sleep(quiet)
+	thaw := v.freeze()
+	f.frozen = time.Now()
+	flood.Phase(within)
+	time.Sleep(freeze)
+	thaw()
+	// What waited for the thaw ends behind it.
+	f.over = time.Now().Add(coolDown / 2)
+	time.Sleep(time.Until(f.over))
+	flood.Phase(after)
+}
+
+// throughUllage lets a JVM and a writer log to a tmpfs of 64 MiB, for a while
+// without a freeze and for as long with one.
+func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
+	const beside = "writer.log"
+	v := newVolumeOf(t, "2G")
+	source, dest := lab.Tmpfs(t, "64m"), filepath.Join(v.dir, "dest")
+	side := lab.Run(t, source, dest)
+	if _, err := side.Addr(patience); err != nil {
+		t.Fatal(err)
+	}
+	java := startJava(t, jdk, classes, filepath.Join(source, stream), warmUp+freeze+freeze+coolDown)
+	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(source, beside), Rate: besides})
+	time.Sleep(warmUp)
+	f.quiet = time.Now()
+	flood.Phase(quietPhase)
+	f.lasts(t, v, flood, freeze, freeze)
+	if err := java.p.Wait(patience); err != nil {
+		t.Fatal(err)
+	}
+	report, err := flood.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := side.Stop(2 * patience); err != nil {
+		t.Error(err)
+	}
+	f.quietSafepoint, f.quietAway = java.longest(f.quiet, f.frozen)
+	f.safepoint, f.away = java.longest(f.frozen, f.over)
+	f.quietWrite, f.write = flood.Latency(quietPhase).Slowest, flood.Latency(within).Slowest
+	f.lost, f.severe = java.account(dest)
+	a, err := lab.Settle(dest, beside, report)
+	if err != nil || !a.Exact() {
+		t.Errorf("the writer's account is not exact, error: %v", err)
+	}
+	severe := a.Dropped.Total().From(lab.Warning)
+	t.Logf("longest safepoint %s, before the freeze %s, application stopped for %s; the writer: %s; before: %s; %s",
+		f.safepoint, f.quietSafepoint, f.away, flood.Latency(within), flood.Latency(quietPhase), a)
+	if f.severe += severe; f.severe > 0 {
+		t.Errorf("%d lines at warning or above were dropped", f.severe)
+	}
+	if f.safepoint > waited || f.write > waited || f.away > waited {
+		t.Errorf("a safepoint took %s, a write %s, and the application stopped for %s, as if they had waited for the disk", f.safepoint, f.write, f.away)
+	}
+	if len(report.Losses) > 0 {
+		t.Errorf("the tmpfs was full %d times", len(report.Losses))
+	}
+	return f
+}
+
+// quietPhase is that of a writer before the freeze, when all is warm.
+const quietPhase = after + 1
+
+// rowOf makes a row of the figures of each JDK; the writer's are those of the
+// run where they were worst.
+func rowOf(name string, jdks []lab.JDK, runs map[lab.JDK]figures, quiet bool) []any {
+	var write time.Duration
+	severe := 0
+	var safepoints, stops, lost []any
+	for _, jdk := range jdks {
+		f, ok := runs[jdk]
+		switch {
+		case !ok:
+			safepoints, stops, lost = append(safepoints, "-"), append(stops, "-"), append(lost, "-")
+			continue
+		case quiet:
+			f.safepoint, f.away, f.write, f.lost, f.severe = f.quietSafepoint, f.quietAway, f.quietWrite, 0, 0
+		}
+		write = max(write, f.write)
+		safepoints, stops, lost = append(safepoints, f.safepoint), append(stops, f.away), append(lost, f.lost)
+		if severe += f.severe; f.severe < 0 {
+			severe = -1
+		}
+	}
+	row := append([]any{name, orDash(write > 0, write)}, safepoints...)
+	return append(append(append(row, stops...), lost...), orDash(severe >= 0, severe))
+}
+
+func orDash(ok bool, v any) any {
+	if ok {
+		return v
+	}
+	return "-"
+}
+
+// ratios is the row that holds a freeze against none.
+func ratios(jdks []lab.JDK, runs map[lab.JDK]figures) []any {
+	var write, quiet time.Duration
+	row := []any{fmt.Sprintf("ratio of the two (limit %.1f)", mostRatio), "-"}
+	var stops []any
+	for _, jdk := range jdks {
+		f := runs[jdk]
+		write, quiet = max(write, f.write), max(quiet, f.quietWrite)
+		row, stops = append(row, ratio(f.safepoint, f.quietSafepoint)), append(stops, ratio(f.away, f.quietAway))
+	}
+	row[1] = ratio(write, quiet)
+	row = append(row, stops...)
+	for range jdks {
+		row = append(row, "")
+	}
+	return append(row, "")
+}
+
+func ratio(a, b time.Duration) string {
+	if b == 0 {
+		return "-"
+	}
+	verdict := "reached"
+	if r := float64(a) / float64(b); r > mostRatio {
+		verdict = "MISSED"
+	}
+	return fmt.Sprintf("%.2f %s", float64(a)/float64(b), verdict)
+}

@@ -1,0 +1,206 @@
+package fault
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const tenantID = 65534 // of the application, and so of the sidecar
+
+// A process of the application makes trouble in the source beside an honest
+// JVM: the honest stream is exact, also over a restart, nothing outside the two
+// directories is touched, and memory is bounded.
+func TestHostileTenant(t *testing.T) {
+	needRoot(t)
+	mount := lab.Tmpfs(t, "64m")
+	outside := newCanary(t, filepath.Join(mount, "outside"))
+	r := &rig{T: t, source: filepath.Join(mount, "source"), dest: filepath.Join(t.TempDir(), "dest"), flags: []string{"--sync-interval", "100ms"}}
+	for _, dir := range []string{r.source, r.dest} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		must(t, "chown", fmt.Sprint(tenantID), dir)
+		if err := os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func() *lab.Sidecar {
+		return runAs(t, tenantID, append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)...)
+	}
+	r.side = start()
+	// The JVM has the same user, so that its file can be punched.
+	honest := filepath.Join(r.source, stream)
+	if err := os.WriteFile(honest, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "chown", fmt.Sprint(tenantID), honest)
+	r.write(1)
+	r.persists(1000)
+	stopTenant := startTenant(t, r, outside)
+	half := long(30*time.Second, 4*time.Second)
+	peak := r.endures(half)
+	r.side.Kill()
+	said := r.side.Stderr()
+	defer func() {
+		if t.Failed() {
+			t.Logf("the killed sidecar said:\n%s", said)
+		}
+	}()
+	r.side = start()
+	peak = max(peak, r.endures(half))
+	stopTenant()
+	outside.check(t)
+	t.Logf("at most %.1f MiB of memory; ignored: %s", float64(peak)/(1<<20), ignored(r))
+	if peak > mostMemory {
+		t.Errorf("the sidecar took %d bytes of memory", peak)
+	}
+	r.balances()
+	outside.check(t)
+	strangers(t, r.dest)
+}
+
+// endures lets time pass and sees that the sidecar goes on. It returns its
+// peak of memory.
+func (r *rig) endures(d time.Duration) (peak int64) {
+	r.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		r.persists(1)
+		if rss, err := r.side.PeakRSS(); err == nil {
+			peak = max(peak, rss)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if r.side.Exited() {
+		r.Fatalf("the sidecar has ended; it said:\n%s", r.side.Stderr())
+	}
+	return peak
+}
+
+// startTenant starts the tenant as a process.
+func startTenant(t *testing.T, r *rig, c *canary) (stop func()) {
+	t.Helper()
+	victims := []string{
+		c.file, "/proc/self/mem", "/proc/1/environ", "/proc/kmsg", "/dev/zero", "/etc/passwd",
+		fmt.Sprintf("/proc/%d/fd/1", r.side.PID()), filepath.Join(r.dest, ".ullage/key"), filepath.Join(r.dest, ".ullage/lock"),
+		filepath.Join(r.source, ".ullage/checkpoint-0"), filepath.Join(r.dest, stream),
+	}
+	segments, err := lab.Segments(r.dest, stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), tenantEnv+"="+r.source, tenantEnv+"_VICTIMS="+strings.Join(slices.Concat(victims, segments), ":"))
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: tenantID, Gid: tenantID}, Pdeathsig: syscall.SIGKILL}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			_ = cmd.Process.Kill()
+			if _ = cmd.Wait(); said.Len() > 0 {
+				t.Errorf("the tenant said: %s", said.String())
+			}
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// ignored returns what the sidecar leaves alone, and counts.
+func ignored(r *rig) string {
+	_, text, err := r.side.Get("/metrics")
+	if err != nil {
+		r.Fatal(err)
+	}
+	var found []string
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, "ullage_source_ignored_files"); ok {
+			found = append(found, strings.TrimSpace(rest))
+		}
+	}
+	return strings.Join(found, " ")
+}
+
+// strangers fails the test if there is anything in the destination that is
+// neither the sidecar's own nor a stream.
+func strangers(t *testing.T, dest string) {
+	t.Helper()
+	entries, err := os.ReadDir(dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		known := name == ".ullage" || name == stream || name == "endless.log" || strings.HasPrefix(name, "evil-") && strings.HasSuffix(name, ".log")
+		if !known || !e.IsDir() {
+			t.Errorf("%s is in the destination: %s", name, e.Type())
+		}
+	}
+}
+
+// canary is a file that is nobody's business, on the same file system as the
+// source, so that it can be linked, and of the same owner. Whoever reads it is
+// seen.
+type canary struct {
+	file   string
+	was    unix.Stat_t
+	notify int
+}
+
+func newCanary(t *testing.T, dir string) *canary {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := &canary{file: filepath.Join(dir, "canary.log")}
+	if err := os.WriteFile(c.file, bytes.Repeat([]byte("[0.001s][info][gc] canary\n"), 10_000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "chown", "-R", fmt.Sprint(tenantID), dir)
+	if err := unix.Stat(c.file, &c.was); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if c.notify, err = unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(c.notify) })
+	for _, path := range []string{dir, c.file} {
+		if _, err := unix.InotifyAddWatch(c.notify, path, unix.IN_ACCESS|unix.IN_MODIFY|unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// check fails the test if anybody has read or changed it.
+func (c *canary) check(t *testing.T) {
+	t.Helper()
+	if n, err := unix.Read(c.notify, make([]byte, 64<<10)); err != unix.EAGAIN {
+		t.Errorf("somebody has read or changed a file outside of both directories: %d bytes of events, error: %v", n, err)
+	}
+	var is unix.Stat_t
+	if err := unix.Stat(c.file, &is); err != nil || is.Size != c.was.Size || is.Blocks != c.was.Blocks || is.Mtim != c.was.Mtim || is.Mode != c.was.Mode {
+		t.Errorf("a file outside of both directories has changed: %+v, was %+v, error: %v", is, c.was, err)
+	}
+}

@@ -1,0 +1,117 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const groups = "/sys/fs/cgroup"
+
+// group is a control group with one limit.
+type group struct {
+	*testing.T
+	dir, file string
+	v2        bool   // of the interface
+	device    string // major:minor, empty for a limit that is not of a device
+}
+
+// cpuGroup limits what its processes may take of one processor, in per cent.
+func cpuGroup(t *testing.T) *group {
+	t.Helper()
+	return newGroup(t, "cpu", "cpu.cfs_quota_us", "cpu.max")
+}
+
+// deviceGroup limits the writes in a second of its processes to the volume's
+// device. Those of the kernel's own threads, the journal's for instance, are
+// not theirs.
+func deviceGroup(t *testing.T, v *volume) *group {
+	t.Helper()
+	g := newGroup(t, "blkio", "blkio.throttle.write_iops_device", "io.max")
+	device, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(v.loop), "dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.device = strings.TrimSpace(string(device))
+	return g
+}
+
+// newGroup makes a control group, of the first version of the interface or of
+// the second, or skips the test. It is gone after the test.
+func newGroup(t *testing.T, controller, v1, v2 string) *group {
+	t.Helper()
+	needRoot(t)
+	name := fmt.Sprintf("ullage-%d-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))
+	g := &group{T: t, dir: filepath.Join(groups, controller, name), file: v1}
+	if _, err := os.Stat(filepath.Join(groups, "cgroup.controllers")); err == nil {
+		g.dir, g.file, g.v2 = filepath.Join(groups, name), v2, true
+		controller, _, _ = strings.Cut(v2, ".")
+		_ = os.WriteFile(filepath.Join(groups, "cgroup.subtree_control"), []byte("+"+controller), 0)
+	}
+	if err := os.Mkdir(g.dir, 0o755); err != nil {
+		t.Skip("needs control groups: ", err)
+	}
+	t.Cleanup(g.remove)
+	if _, err := os.Stat(filepath.Join(g.dir, g.file)); err != nil {
+		t.Skip("this kernel has no such limit: ", err)
+	}
+	return g
+}
+
+// writes sets how many writes a second there may be; 0 is no limit.
+func (g *group) writes(n int) {
+	g.Helper()
+	value := strconv.Itoa(n)
+	if g.v2 && n == 0 {
+		value = "max"
+	}
+	if g.v2 {
+		value = "wiops=" + value
+	}
+	g.set(g.file, g.device+" "+value)
+}
+
+// percent sets the limit of processor time.
+func (g *group) percent(n int) {
+	g.Helper()
+	value := strconv.Itoa(n * 1000)
+	if g.v2 {
+		value += " 100000"
+	}
+	g.set(g.file, value)
+}
+
+// add puts a sidecar under the limit.
+func (g *group) add(side *lab.Sidecar) {
+	g.Helper()
+	g.set("cgroup.procs", strconv.Itoa(side.PID()))
+}
+
+func (g *group) set(file, value string) {
+	g.Helper()
+	if err := os.WriteFile(filepath.Join(g.dir, file), []byte(value), 0); err != nil {
+		g.Fatalf("set %q: %v", value, err)
+	}
+}
+
+// free takes a process out again.
+func (g *group) free(pid string) {
+	_ = os.WriteFile(filepath.Join(filepath.Dir(g.dir), "cgroup.procs"), []byte(pid), 0)
+}
+
+// remove gives the processes back to the group above.
+func (g *group) remove() {
+	procs, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
+	for _, pid := range strings.Fields(string(procs)) {
+		g.free(pid)
+	}
+	if err := os.Remove(g.dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		g.Errorf("remove the control group: %v", err)
+	}
+}

@@ -1,0 +1,105 @@
+package fault
+
+import (
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
+)
+
+const cutLines = `ullage_jvm_cut_lines_total{stream="` + stream + `"}`
+
+// cuts returns how many records of a flood were cut inside a line: at most so
+// many lines have the next one glued to them.
+func cuts(report lab.FloodReport) (n float64) {
+	for _, loss := range report.Losses {
+		if loss.Written > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// While the sidecar is stopped nobody gives room back. The tmpfs is full, the
+// JVM goes on without its log, and what it has lost is counted.
+func TestSidecarIsStopped(t *testing.T) {
+	p := newPressed(t, "32m", filepath.Join(t.TempDir(), "dest"))
+	p.pour(20e6)
+	p.persists()
+	if err := p.side.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	p.lasts(long(30*time.Second, 5*time.Second))
+	if p.flood.Lost() == 0 {
+		t.Error("the tmpfs was never full: the test shows nothing")
+	}
+	if err := p.side.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	p.persists()
+	lab.Eventually(t, patience, "what the JVM has lost is counted", func() bool { return p.metric(cutLines) > 0 })
+	counted := p.metric(cutLines)
+	account := p.settles()
+	t.Logf("%d lines lost by the writer in %d places, %v of them cut; %v cut lines counted",
+		account.Cut, len(p.report.Losses), cuts(p.report), counted)
+	if counted > cuts(p.report) {
+		t.Errorf("%v cut lines are counted, and there are at most %v", counted, cuts(p.report))
+	}
+}
+
+// The same with a real JVM, which has to end well.
+func TestSidecarIsStoppedBesideAJVM(t *testing.T) {
+	needRoot(t)
+	jdks, err := lab.JDKs()
+	if err != nil {
+		t.Skip(err)
+	}
+	classes, err := jvm.Compile(jdks[0], t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, jdk := range jdks {
+		t.Run(jdk.String(), func(t *testing.T) { stopBeside(t, jdk, classes) })
+	}
+}
+
+func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
+	source, dest := lab.Tmpfs(t, "2m"), filepath.Join(t.TempDir(), "dest")
+	side := lab.Run(t, source, dest, "--sync-interval", "100ms")
+	if _, err := side.Addr(patience); err != nil {
+		t.Fatal(err)
+	}
+	if err := side.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	output := jvm.Output{Selection: "all=debug,gc*=trace", File: filepath.Join(source, stream), Options: "filecount=1,filesize=0"}
+	stopped := long(30*time.Second, 1500*time.Millisecond)
+	p, err := jvm.Start(jdk, output.Flag(), "-cp", classes, "-Xmx64m", "Churn", milliseconds(stopped+time.Second), "200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	time.Sleep(stopped)
+	if used := lab.InUse(source); used < mib*2-64<<10 {
+		t.Errorf("%d bytes of the tmpfs are in use, it was never full: the test shows nothing", used)
+	}
+	if err := side.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(patience); err != nil {
+		t.Error(err)
+	}
+	lab.Eventually(t, patience, "what the JVM has lost is counted", func() bool {
+		n, err := side.Metric(cutLines)
+		return err == nil && n > 0
+	})
+	if err := side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

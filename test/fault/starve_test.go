@@ -1,0 +1,190 @@
+package fault
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// A hundredth of a processor is not enough to ship. What the JVM writes waits
+// on the tmpfs, the JVM itself notices nothing, and when there is time again
+// everything is shipped.
+func TestHundredthOfAProcessor(t *testing.T) {
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	limit := cpuGroup(t)
+	limit.percent(1)
+	limit.add(r.side)
+	before, used := r.writer.Written(), cpuTime(t, r.side)
+	begun := time.Now()
+	for range long(30, 3) {
+		r.writes(perSecond)
+	}
+	spent := time.Since(begun)
+	share := 100 * (cpuTime(t, r.side) - used).Seconds() / spent.Seconds()
+	t.Logf("%d lines in %s while the sidecar had %.1f%% of a processor", r.writer.Written()-before, spent.Round(time.Millisecond), share)
+	if share > 5 {
+		t.Error("it had more than it was to have: the test shows nothing")
+	}
+	limit.percent(100)
+	r.turnsGreen()
+	r.balances()
+}
+
+// cpuTime returns the processor time that a sidecar has used.
+func cpuTime(t *testing.T, side *lab.Sidecar) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", side.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The fields behind the name, which may hold spaces: utime is the 14th.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var user, system int64
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond // the unit is fixed, for programs, at 1/100 s
+}
+
+// runVia runs the sidecar by way of another program, which executes it.
+func runVia(t *testing.T, r *rig, program ...string) *lab.Sidecar {
+	t.Helper()
+	args := append(program, lab.Binary(), "run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0")
+	side, err := lab.StartCommand(exec.Command(args[0], append(args[1:], r.flags...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(side.Kill)
+	return side
+}
+
+// Without events, the sidecar only polls: later, not less.
+func TestInotifyInstancesAreExhausted(t *testing.T) {
+	needRoot(t)
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	r.side.Kill()
+	// The limit of a user namespace is its own: nobody else notices.
+	r.side = runVia(t, r, "unshare", "--user", "--map-root-user", "sh", "-c", `echo 0 >/proc/sys/user/max_inotify_instances && exec "$@"`, "sh")
+	if _, err := r.side.Addr(patience); err != nil {
+		t.Skip("needs user namespaces: ", err)
+	}
+	if watching := r.metric("ullage_source_watching"); watching != 0 {
+		t.Errorf("ullage_source_watching is %v", watching)
+	}
+	if !strings.Contains(r.side.Stderr(), "raise fs.inotify.max_user_instances") {
+		t.Errorf("it does not say what to do:\n%s", r.side.Stderr())
+	}
+	r.persists(2 * perSecond)
+	r.balances()
+}
+
+// crowd is many files in the source, each finished, and what is in them.
+type crowd struct {
+	streams, files int // the files of each stream; 1: no archives
+	text           map[string]*bytes.Buffer
+}
+
+// write makes the files, the archives of a stream in the order of their age.
+// Between two of one stream others are made, so that their times of birth,
+// which the kernel rounds to a tick of some milliseconds, differ.
+func (c *crowd) write(t *testing.T, source string) {
+	t.Helper()
+	c.text = map[string]*bytes.Buffer{}
+	var lines []*lab.Lines
+	for n := range c.streams {
+		lines = append(lines, lab.NewLines(uint64(n), 1000))
+		c.text[c.name(n)] = &bytes.Buffer{}
+	}
+	for i := range c.files {
+		for n, l := range lines {
+			path := filepath.Join(source, c.name(n))
+			if i < c.files-1 {
+				path += fmt.Sprintf(".%02d", i)
+			}
+			record := l.Next()
+			c.text[c.name(n)].Write(record)
+			if err := os.WriteFile(path, record, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (c *crowd) name(n int) string { return fmt.Sprintf("jvm-%d.log", n) }
+
+// gone waits until every file was persisted and unlinked.
+func (c *crowd) gone(t *testing.T, side *lab.Sidecar, source string) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("the sidecar said:\n%s", side.Stderr())
+		}
+	}()
+	lab.Eventually(t, patience, "every file is finished", func() bool {
+		left, err := filepath.Glob(filepath.Join(source, "jvm-*"))
+		return err == nil && len(left) == 0
+	})
+}
+
+// compare holds what was persisted against what was written. Of more files than
+// are held at once, those of one stream may come in another order.
+func (c *crowd) compare(t *testing.T, dest string) {
+	t.Helper()
+	disordered := 0
+	for name, want := range c.text {
+		var got bytes.Buffer
+		if err := lab.ReadStream(&got, dest, name); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
+			disordered++
+		}
+		if !slices.Equal(sorted(got.String()), sorted(want.String())) {
+			t.Fatalf("stream %s: %d bytes were persisted, %d written, or others", name, got.Len(), want.Len())
+		}
+	}
+	t.Logf("%d streams, the files of %d of them in another order", len(c.text), disordered)
+}
+
+func sorted(text string) []string { return slices.Sorted(strings.Lines(text)) }
+
+// With fewer descriptors than files, files take turns, and the destination
+// still gets its own.
+func TestOutOfFileDescriptors(t *testing.T) {
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	r.side.Kill()
+	c := crowd{streams: 300, files: 1}
+	c.write(t, r.source)
+	r.side = runVia(t, r, "prlimit", "--nofile=64:64")
+	used, begun := cpuTime(t, r.side), time.Now()
+	c.gone(t, r.side, r.source)
+	t.Logf("%d files, each of its own stream, through 64 descriptors in %s with %s of a processor",
+		c.streams, time.Since(begun).Round(time.Millisecond), cpuTime(t, r.side)-used)
+	r.turnsGreen()
+	c.compare(t, r.dest)
+	r.balances()
+}
+
+func TestTenThousandFiles(t *testing.T) {
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	r.side.Kill()
+	c := crowd{streams: 500, files: 20}
+	c.write(t, r.source)
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	begun := time.Now()
+	c.gone(t, r.side, r.source)
+	t.Logf("%d files in %s", c.streams*c.files, time.Since(begun).Round(time.Millisecond))
+	if rss, err := r.side.PeakRSS(); err != nil || rss > mostMemory {
+		t.Errorf("it took %.1f MiB of memory, error: %v", float64(rss)/(1<<20), err)
+	}
+	c.compare(t, r.dest)
+	r.balances()
+}

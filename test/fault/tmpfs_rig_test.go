@@ -1,0 +1,139 @@
+package fault
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// pressed is a flood, a sidecar with small segments and, mostly, a destination
+// that is in the way.
+type pressed struct {
+	*testing.T
+	source, dest string
+	flags        []string
+	side         *lab.Sidecar
+	flood        *lab.Flooding
+	report       lab.FloodReport
+}
+
+// newPressed starts a sidecar on a tmpfs of a size. The flood comes later.
+func newPressed(t *testing.T, size, dest string, flags ...string) *pressed {
+	t.Helper()
+	needRoot(t)
+	p := &pressed{T: t, source: lab.Tmpfs(t, size), dest: dest, flags: append([]string{"--sync-interval", "100ms"}, flags...)}
+	p.side = lab.Run(t, p.source, p.dest, p.flags...)
+	if _, err := p.side.Addr(patience); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// pour starts the flood, of so many bytes a second.
+func (p *pressed) pour(rate int64) {
+	p.Helper()
+	p.flood = lab.RunFlood(p.T, lab.Flood{Path: filepath.Join(p.source, stream), Seed: uint64(time.Now().UnixNano()), Rate: rate})
+	lab.Eventually(p, patience, "the flood has begun", func() bool { return p.flood.Lines() > 0 })
+}
+
+// lasts lets time pass, with the flood going on.
+func (p *pressed) lasts(d time.Duration) { time.Sleep(d) }
+
+// stop ends the flood.
+func (p *pressed) stop() {
+	p.Helper()
+	var err error
+	if p.report, err = p.flood.Stop(); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// persists waits until a line that is read now is durable.
+func (p *pressed) persists() {
+	p.Helper()
+	lab.Eventually(p, 2*patience, "lines are persisted", func() bool {
+		before, err := p.side.Metric(`ullage_persisted_bytes_total{stream="` + stream + `"}`)
+		if err != nil {
+			p.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		after, err := p.side.Metric(`ullage_persisted_bytes_total{stream="` + stream + `"}`)
+		return err == nil && after > before
+	})
+}
+
+// settles ends the flood and the sidecar in an orderly way and draws up the
+// account, which must be exact, and agree with the metrics.
+func (p *pressed) settles() lab.Account {
+	p.Helper()
+	p.stop()
+	if err := p.side.Stop(3 * patience); err != nil {
+		p.Error(err)
+	}
+	account, err := lab.Settle(p.dest, stream, p.report)
+	if err != nil || !account.Exact() {
+		p.Errorf("error: %v; the sidecar said:\n%s", err, p.side.Stderr())
+	}
+	p.Logf("%v\n%.1f MB written; writes: %v", account, float64(p.report.Bytes)/1e6, p.flood.Latency(0))
+	return account
+}
+
+// counted sums up the lines that the metrics call dropped.
+func (p *pressed) counted() int {
+	p.Helper()
+	sum := 0.0
+	for _, reason := range []string{"discard", "drop"} {
+		for _, level := range []string{"error", "warning", "info", "debug", "trace", "unknown"} {
+			n, err := p.side.Metric(`ullage_dropped_lines_total{level="` + level + `",reason="` + reason + `",stream="` + stream + `"}`)
+			if err != nil {
+				p.Fatal(err)
+			}
+			sum += n
+		}
+	}
+	return int(sum)
+}
+
+func (p *pressed) metric(series string) float64 {
+	p.Helper()
+	value, err := p.side.Metric(series)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return value
+}
+
+// takes makes a file of so many bytes that is none of the sidecar's business.
+func takes(t *testing.T, dir string, bytes int64) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "heap.hprof")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, bytes); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// saysOf waits until the sidecar has said all the words.
+func saysOf(t *testing.T, side *lab.Sidecar, words ...string) {
+	t.Helper()
+	defer func() { t.Logf("it said:\n%s", side.Stderr()) }()
+	lab.Eventually(t, patience/4, "it says so", func() bool {
+		for _, word := range words {
+			if !strings.Contains(side.Stderr(), word) {
+				return false
+			}
+		}
+		return true
+	})
+}

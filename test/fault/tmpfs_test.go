@@ -1,0 +1,161 @@
+package fault
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const mib = 1 << 20
+
+// The tmpfs is shared: somebody else takes most of it while the destination is
+// frozen. The backlog has to fit into what is left, or go.
+func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
+	v := newVolume(t)
+	p := newPressed(t, "64m", v.dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
+	p.pour(5e6)
+	p.persists()
+	thaw := v.freeze()
+	p.lasts(time.Second)
+	size := 64*mib*9/10 - lab.InUse(p.source)
+	foreign := takes(t, p.source, size)
+	p.lasts(long(20*time.Second, 2*time.Second))
+	if n := p.flood.Lost(); n > 0 {
+		t.Errorf("the writer found no room for %d records", n)
+	}
+	if headroom := p.metric("ullage_headroom_bytes"); headroom > float64(64*mib-size) {
+		t.Errorf("the headroom metric is %v, it does not know of the other one", headroom)
+	}
+	dropped := p.counted()
+	if dropped == 0 {
+		t.Error("nothing was dropped: the marks do not follow what is free")
+	}
+	if err := os.Remove(foreign); err != nil {
+		t.Fatal(err)
+	}
+	thaw()
+	p.persists()
+	t.Logf("%d lines were dropped with the other one there", dropped)
+	if account := p.settles(); account.Dropped.Total().Total() < dropped {
+		t.Errorf("the metrics counted %d dropped lines, the markers %d", dropped, account.Dropped.Total().Total())
+	}
+}
+
+// A tmpfs can be made smaller while it is in use, down to what is in it.
+func TestTmpfsIsMadeSmaller(t *testing.T) {
+	v := newVolume(t)
+	p := newPressed(t, "64m", v.dir+"/dest", "--retain-bytes", "16Mi", "--segment-bytes", "1Mi")
+	p.pour(5e6)
+	p.persists()
+	must(t, "mount", "-o", "remount,size=16m", p.source)
+	thaw := v.freeze()
+	p.lasts(long(20*time.Second, 4*time.Second))
+	if budget := p.metric("ullage_budget_bytes"); budget != 16*mib {
+		t.Errorf("the budget is %v, not that of the smaller tmpfs", budget)
+	}
+	if n := p.flood.Lost(); n > 0 {
+		t.Errorf("the writer found no room for %d records", n)
+	}
+	if p.counted() == 0 {
+		t.Error("nothing was dropped: the marks are those of the larger tmpfs")
+	}
+	thaw()
+	p.persists()
+	p.settles()
+}
+
+// No machine of ours persists so much; what is too much is dropped and marked,
+// or, where the writer is faster than the sidecar can look, cut by the writer.
+func TestTwoHundredMegabytesASecond(t *testing.T) {
+	p := newPressed(t, "64m", filepath.Join(t.TempDir(), "dest"))
+	p.pour(200e6)
+	begun := time.Now()
+	p.lasts(long(10*time.Second, 2*time.Second))
+	rate := float64(p.flood.Bytes()) / time.Since(begun).Seconds() / 1e6
+	p.persists()
+	if lost, cut := p.flood.Lost(), p.metric(cutLines); lost == 0 && cut > 0 {
+		t.Errorf("%v lines are counted as cut, and the tmpfs was never full", cut)
+	}
+	lost := p.flood.Lost()
+	account := p.settles()
+	t.Logf("%.0f MB/s were reached; the full tmpfs cost %d records, the sidecar dropped %d lines",
+		rate, lost, account.Dropped.Total().Total())
+}
+
+// A healthy disk takes all of it.
+func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
+	if !long(true, false) {
+		t.Skip("takes a minute: ULLAGE_FAULT_LONG=1")
+	}
+	p := newPressed(t, "64m", filepath.Join(t.TempDir(), "dest"), "--retain-bytes", "8Gi")
+	p.pour(50e6)
+	begun := time.Now()
+	p.lasts(time.Minute)
+	rate := float64(p.flood.Bytes()) / time.Since(begun).Seconds() / 1e6
+	dropped, lost := p.counted(), p.flood.Lost()
+	account := p.settles()
+	t.Logf("%.1f MB/s; %v", rate, account)
+	if dropped > 0 || lost > 0 || account.Dropped.Total().Total() > 0 {
+		t.Errorf("%d lines were dropped, the full tmpfs cost %d records", account.Dropped.Total().Total(), lost)
+	}
+}
+
+// Without a limit it is the JVM's memory limit that ends a backlog: the sidecar
+// says so, and keeps to a budget of its own.
+func TestTmpfsWithoutASize(t *testing.T) {
+	v := newVolume(t)
+	source := t.TempDir()
+	must(t, "mount", "-t", "tmpfs", "-o", "size=0,mode=1777", "ullage", source)
+	t.Cleanup(func() { _ = unix.Unmount(source, unix.MNT_DETACH) })
+	side := lab.Run(t, source, v.dir+"/dest")
+	saysOf(t, side, "without a size limit", "--budget", "memory")
+	side.Kill()
+
+	const budget = 8 * mib
+	p := &pressed{T: t, source: source, dest: v.dir + "/dest", side: lab.Run(t, source, v.dir+"/dest", "--budget", "8Mi", "--sync-interval", "100ms")}
+	p.pour(5e6)
+	p.persists()
+	thaw := v.freeze()
+	most := int64(0)
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var st unix.Stat_t // such a tmpfs does not tell what is in use
+		if err := unix.Stat(filepath.Join(source, stream), &st); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, st.Blocks*512)
+	}
+	thaw()
+	p.persists()
+	t.Logf("a budget of 8 MiB, at most %.1f MiB in use", float64(most)/mib)
+	if most > budget {
+		t.Error("the backlog grew beyond the budget")
+	}
+	if account := p.settles(); account.Dropped.Total().Total() == 0 {
+		t.Error("nothing was dropped: there was no pressure")
+	}
+}
+
+func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
+	needRoot(t)
+	side := lab.Run(t, lab.Tmpfs(t, "16m"), filepath.Join(t.TempDir(), "dest"), "--budget", "64Mi")
+	code, err := side.Wait(patience)
+	if err != nil || code == 0 {
+		t.Fatalf("exit code %d, error: %v", code, err)
+	}
+	saysOf(t, side, "--budget", "64Mi", "16Mi")
+}
+
+// Go runs the tests of a package in the order of its files' names, so that this
+// one comes last. It speaks of those that ran with it.
+func TestPeakMemoryOfAllSidecars(t *testing.T) {
+	peak, count := memory.most()
+	t.Logf("%d sidecars, at most %.1f MiB resident", count, float64(peak)/mib)
+	if peak > mostMemory {
+		t.Errorf("one of them took %d bytes, more than %d", peak, mostMemory)
+	}
+}

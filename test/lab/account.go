@@ -1,0 +1,242 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Account is what became of the lines of a [Flood]: each was lost by the
+// writer itself, at a full tmpfs, or persisted, or dropped at a place where a
+// marker says so.
+type Account struct {
+	Tried     int    // lines that the writer made
+	Cut       int    // of them, those whose newline a full tmpfs did not take: the JVM's own loss
+	Written   Counts // complete lines of the file, by level
+	Persisted Counts // of these, as they are or glued as they were written
+	Dropped   Drops  // by the markers, by reason and level
+	Gaps      int    // places with a marker
+	Split     int    // of them, those with more than one
+	Loose     int    // lines glued to a cut one, and the others of their record: their level is anybody's guess
+
+	Unmarked int // lines that are missing where no marker is, or not as many as are missing
+	Twice    int // persisted again, or later than they should be
+	Foreign  int // persisted and never written
+	Changed  int // persisted with other bytes
+
+	Wrong []string // the first things that are, for people
+}
+
+// mostWrong is how much of what is wrong is kept.
+const mostWrong = 10
+
+// Exact reports whether every line that was written was persisted once, in
+// order and byte for byte, or lies in a gap whose marker stands at that very
+// place and has its count, for each level, and the sum of the bytes of all.
+// Only where lines are loose may counts of levels differ, by as many.
+func (a Account) Exact() bool { return len(a.Wrong) == 0 }
+
+func (a Account) String() string {
+	text := fmt.Sprintf("%d lines tried, %d cut or lost at a full tmpfs, %d written, %d persisted, %d dropped in %d gaps (%d of several markers)",
+		a.Tried, a.Cut, a.Written.Total(), a.Persisted.Total(), a.Dropped.Total().Total(), a.Gaps, a.Split)
+	for _, reason := range []string{"discard", "drop"} {
+		if counts, ok := a.Dropped[reason]; ok {
+			text += fmt.Sprintf("; %s %s", reason, counts)
+		}
+	}
+	if a.Exact() {
+		return text + "; exact"
+	}
+	text += fmt.Sprintf("; WRONG: %d missing without a marker, %d twice, %d foreign, %d changed", a.Unmarked, a.Twice, a.Foreign, a.Changed)
+	for _, wrong := range a.Wrong {
+		text += "\n  " + wrong
+	}
+	return text
+}
+
+// Settle draws up the account of a flood that has stopped, of all that was
+// persisted of its stream.
+func Settle(dest, stream string, report FloodReport) (Account, error) {
+	s := newSettlement(report)
+	r, pipe := io.Pipe()
+	go func() { pipe.CloseWithError(ReadStream(pipe, dest, stream)) }()
+	defer r.Close()
+	in := bufio.NewReaderSize(r, 1<<20)
+	for {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return s.account, fmt.Errorf("settle: a persisted line has more than %d bytes", in.Size())
+		}
+		if len(line) > 0 {
+			s.line(line)
+		}
+		if err == io.EOF {
+			return s.end(), nil
+		}
+		if err != nil {
+			return s.end(), err
+		}
+	}
+}
+
+// settlement walks through what was persisted and what was written, beside
+// each other.
+type settlement struct {
+	account Account
+	truth   *truth
+	next    physical // the next line that was written
+	more    bool     // there is one
+	read    int      // persisted lines, markers too
+	gap     gap
+	odd     []byte // a line that was never written, but for a cut one at the end
+}
+
+// gap is what is missing, and what markers say, before the next line.
+type gap struct {
+	missing Counts
+	bytes   int64
+	loose   int
+	markers []Marker
+}
+
+func newSettlement(report FloodReport) *settlement {
+	s := &settlement{truth: newTruth(report), account: Account{Tried: int(report.Lines), Dropped: Drops{}}}
+	s.advance()
+	return s
+}
+
+// advance goes on to the next line that was written.
+func (s *settlement) advance() {
+	if s.next, s.more = s.truth.read(); !s.more {
+		return
+	}
+	s.account.Written[s.next.level]++
+	if s.next.loose {
+		s.account.Loose++
+	}
+}
+
+func (s *settlement) wrong(format string, args ...any) {
+	if len(s.account.Wrong) < mostWrong {
+		s.account.Wrong = append(s.account.Wrong, fmt.Sprintf("persisted line %d: ", s.read)+fmt.Sprintf(format, args...))
+	}
+}
+
+// line takes the next line that was persisted.
+func (s *settlement) line(line []byte) {
+	s.foreign()
+	s.read++
+	if m, ok := ParseMarker(line); ok {
+		s.gap.markers = append(s.gap.markers, m)
+		return
+	}
+	number, ok := lastNumber(line)
+	if !ok || number >= s.account.Tried {
+		s.odd = bytes.Clone(line)
+		return
+	}
+	if s.more && number < int(s.next.number) {
+		s.account.Twice++
+		s.wrong("is there twice, or too late: %.200q", line)
+		return
+	}
+	s.skip(number)
+	if !s.more || number != int(s.next.number) {
+		s.odd = bytes.Clone(line)
+		return
+	}
+	s.settle()
+	if !bytes.Equal(line, s.next.text) {
+		s.account.Changed++
+		s.wrong("has other bytes:\n    got  %.200q\n    want %.200q", line, s.next.text)
+	}
+	s.account.Persisted[s.next.level]++
+	s.advance()
+}
+
+// foreign reports an odd line that is not the last one.
+func (s *settlement) foreign() {
+	if s.odd != nil {
+		s.account.Foreign++
+		s.wrong("was never written: %.200q", s.odd)
+		s.odd = nil
+	}
+}
+
+// skip takes the lines before the one with a number as missing.
+func (s *settlement) skip(number int) {
+	for s.more && int(s.next.number) < number {
+		s.gap.missing[s.next.level]++
+		s.gap.bytes += int64(len(s.next.text))
+		if s.next.loose {
+			s.gap.loose++
+		}
+		s.advance()
+	}
+}
+
+// settle compares a gap with its markers.
+func (s *settlement) settle() {
+	g := s.gap
+	s.gap = gap{}
+	if g.missing.Total() == 0 && len(g.markers) == 0 {
+		return
+	}
+	var said Counts
+	bytes := int64(0)
+	for _, m := range g.markers {
+		for reason, counts := range m.Dropped {
+			s.account.Dropped[reason] = s.account.Dropped[reason].plus(counts)
+		}
+		said = said.plus(m.Dropped.Total())
+		bytes += m.Bytes
+	}
+	if len(g.markers) > 0 {
+		s.account.Gaps++
+	}
+	if len(g.markers) > 1 {
+		s.account.Split++
+	}
+	if said.Total() == g.missing.Total() && bytes == g.bytes && distance(said, g.missing) <= 2*g.loose {
+		return
+	}
+	s.account.Unmarked += max(0, g.missing.Total()-said.Total())
+	s.wrong("before it, %d lines (%s), %d bytes are missing, and %d markers say %d lines (%s), %d bytes",
+		g.missing.Total(), g.missing, g.bytes, len(g.markers), said.Total(), said, bytes)
+}
+
+// distance is by how much counts differ.
+func distance(a, b Counts) (sum int) {
+	for i := range a {
+		sum += max(a[i]-b[i], b[i]-a[i])
+	}
+	return sum
+}
+
+// end closes the account. What the writer has left of a last line without a
+// newline may be there or not: a sidecar that drains ends such a line.
+func (s *settlement) end() Account {
+	s.skip(s.account.Tried)
+	if held := s.truth.held; len(held) > 0 && bytes.Equal(s.odd, append(held, '\n')) {
+		s.odd = nil
+	}
+	s.foreign()
+	s.read++
+	s.settle()
+	s.account.Cut = s.account.Tried - s.account.Written.Total()
+	return s.account
+}
+
+// lastNumber returns the last number in a line of [Records]: a line that was
+// glued to a cut one has two.
+func lastNumber(line []byte) (int, bool) {
+	at := bytes.LastIndexByte(line, '#') + 1
+	if at == 0 || len(line) < at+10 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(line[at : at+10]))
+	return n, err == nil && n >= 0
+}

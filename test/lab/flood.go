@@ -1,0 +1,153 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Flood is what a process writes that stands for a JVM: the [Records] of a
+// seed, appended to one file without rotation, as the injected -Xlog does.
+// Where the tmpfs is full it does as HotSpot does: it neither waits nor fails,
+// the record is cut where the last page ends, further ones are lost, and the
+// first one that fits again is glued to the cut one without a newline.
+type Flood struct {
+	Path string // of the file, "/source/gc.log"
+	Seed uint64 // of the records
+	Rate int64  // bytes a second; 0 means as fast as possible. One that was held up does not catch up.
+}
+
+// Loss is a row of records that a full tmpfs did not take.
+type Loss struct {
+	Record  uint64 // the index of the first one
+	Records uint64 // how many
+	Written int    // bytes of the first one that are in the file; 0 of the others
+}
+
+// FloodReport is what a flood has written. With it the written bytes can be
+// made anew.
+type FloodReport struct {
+	Seed    uint64
+	Records uint64 // tried
+	Lines   uint64 // in these
+	Bytes   int64  // in the file
+	Losses  []Loss // in their order
+}
+
+// MaxPhases is how many phases of a flood are told apart.
+const MaxPhases = 8
+
+// Flooding is the running process of a [Flood]: a process of its own, with one
+// thread that writes, so that neither the scheduler nor the garbage collector
+// of the test has a part in the measured times. Every Flooding has to be ended
+// by Stop. Its methods, but for Stop, may be called concurrently.
+type Flooding struct {
+	cmd   *exec.Cmd
+	input io.Closer
+	out   bytes.Buffer // read it only when done is closed
+	said  bytes.Buffer // likewise
+	done  chan struct{}
+	board *board
+	fd    *os.File
+}
+
+// StartFlood starts the process, this program once more: it must call
+// [BeFlood], as [Main] does.
+func StartFlood(f Flood) (*Flooding, error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.MemfdCreate("flood", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("start flood: %w", err)
+	}
+	p := &Flooding{fd: os.NewFile(uintptr(fd), "flood"), done: make(chan struct{})}
+	if err := p.fd.Truncate(int64(unsafe.Sizeof(board{}))); err != nil {
+		return nil, errors.Join(fmt.Errorf("start flood: %w", err), p.fd.Close())
+	}
+	if p.board, err = mapBoard(fd); err != nil {
+		return nil, errors.Join(err, p.fd.Close())
+	}
+	p.cmd = exec.Command("/proc/self/exe")
+	p.cmd.Env = append(os.Environ(), floodEnv+"="+string(text), "GODEBUG=asyncpreemptoff=1")
+	p.cmd.ExtraFiles = []*os.File{p.fd}
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.said
+	if p.input, err = p.cmd.StdinPipe(); err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start flood: %w", err), p.fd.Close())
+	}
+	go func() {
+		_ = p.cmd.Wait() // the exit code is in ProcessState
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// RunFlood starts a flood that the end of the test stops.
+func RunFlood(tb testing.TB, f Flood) *Flooding {
+	tb.Helper()
+	p, err := StartFlood(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _, _ = p.Stop() })
+	return p
+}
+
+// PID returns the process id.
+func (p *Flooding) PID() int { return p.cmd.Process.Pid }
+
+// Lines returns how many lines the flood has tried to write so far.
+func (p *Flooding) Lines() int64 { return p.board.lines.Load() }
+
+// Bytes returns how many bytes were written so far.
+func (p *Flooding) Bytes() int64 { return p.board.bytes.Load() }
+
+// Lost returns how many records the full tmpfs did not take so far, or not as
+// a whole: writes that saw ENOSPC.
+func (p *Flooding) Lost() int64 { return p.board.lost.Load() }
+
+// Phase makes all further writes count for another phase, from 0, where a
+// flood begins, to MaxPhases-1: before, in and after a fault, for instance. A
+// write that is under way counts for the phase in which it ends.
+func (p *Flooding) Phase(n int) { p.board.phase.Store(int32(n)) }
+
+// Latency returns how long the writes of a phase took so far.
+func (p *Flooding) Latency(phase int) Latency { return p.board.took[phase].read() }
+
+// mostStop is how long a flood may take to end: one that writes to a frozen
+// disk ends at the thaw.
+const mostStop = 90 * time.Second
+
+// Stop ends the writing and returns what was written. Further calls return the
+// same.
+func (p *Flooding) Stop() (FloodReport, error) {
+	_ = p.input.Close() // fails only if it was called before
+	select {
+	case <-p.done:
+	case <-time.After(mostStop):
+		_ = p.cmd.Process.Kill()
+		return FloodReport{}, fmt.Errorf("stop flood: it has not ended within %s", mostStop)
+	}
+	_ = p.fd.Close() // likewise; the memory stays mapped
+	var r FloodReport
+	if !p.cmd.ProcessState.Success() {
+		return r, fmt.Errorf("the flood failed: %s\n%s", p.cmd.ProcessState, p.said.String())
+	}
+	if err := json.Unmarshal(p.out.Bytes(), &r); err != nil {
+		return r, fmt.Errorf("read the report of the flood: %w", err)
+	}
+	return r, nil
+}

@@ -1,0 +1,185 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// floodEnv holds a flood, as JSON, in the environment of its process.
+const floodEnv = "ULLAGE_LAB_FLOOD"
+
+// board is the memory that the process of a flood shares with the one that
+// started it.
+type board struct {
+	phase atomic.Int32 // set by the one that looks on
+	lines atomic.Int64 // tried
+	bytes atomic.Int64 // written
+	lost  atomic.Int64 // records that are not written, or in part
+	took  [MaxPhases]latencies
+}
+
+// BeFlood becomes the writer that [StartFlood] has started, if this process is
+// one, and does not return then. [Main] calls it; a program that is no test
+// calls it first of all.
+func BeFlood() {
+	text := os.Getenv(floodEnv)
+	if text == "" {
+		return
+	}
+	if err := beFlood([]byte(text)); err != nil {
+		fmt.Fprintln(os.Stderr, "flood:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// beFlood writes until standard input ends, and tells on standard output what
+// was lost.
+func beFlood(text []byte) error {
+	var f Flood
+	if err := json.Unmarshal(text, &f); err != nil {
+		return err
+	}
+	// Nothing of Go's runtime may come between two readings of the clock.
+	debug.SetGCPercent(-1)
+	runtime.GOMAXPROCS(max(2, runtime.NumCPU()))
+	runtime.LockOSThread()
+	b, err := mapBoard(3)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.Open(f.Path, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC, 0o666)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", f.Path, err)
+	}
+	w := &flooder{board: b, fd: fd, rate: f.Rate, records: NewRecords(f.Seed)}
+	go func() {
+		_, _ = os.Stdin.Read(make([]byte, 1)) // returns at its end
+		w.over.Store(true)
+	}()
+	if err := w.run(); err != nil {
+		return err
+	}
+	if err := unix.Close(fd); err != nil {
+		return fmt.Errorf("close %s: %w", f.Path, err)
+	}
+	return json.NewEncoder(os.Stdout).Encode(FloodReport{
+		Seed: f.Seed, Records: w.records.Count(), Lines: w.records.Lines(), Bytes: b.bytes.Load(), Losses: w.losses,
+	})
+}
+
+func mapBoard(fd int) (*board, error) {
+	mem, err := unix.Mmap(fd, 0, int(unsafe.Sizeof(board{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map the shared memory: %w", err)
+	}
+	return (*board)(unsafe.Pointer(&mem[0])), nil
+}
+
+// flooder writes, on one thread.
+type flooder struct {
+	board   *board
+	fd      int
+	rate    int64
+	records *Records
+	losses  []Loss
+	over    atomic.Bool
+	naps    int64 // how often the thread went to sleep before the present write
+}
+
+const (
+	tick      = 500 * time.Microsecond
+	slowWrite = time.Millisecond
+	// mostBehind is how far a writer that was held up goes after its rate. A JVM
+	// that was held up has done less, and does not log it later.
+	mostBehind = 100 * time.Millisecond
+)
+
+func (w *flooder) run() error {
+	begun := time.Now()
+	w.naps = naps()
+	for sent := int64(0); !w.over.Load(); {
+		elapsed := time.Since(begun)
+		due := sent + 64<<10
+		if w.rate > 0 {
+			due = int64(elapsed.Seconds() * float64(w.rate))
+			if behind := time.Duration(float64(due-sent) / float64(w.rate) * 1e9); behind > mostBehind {
+				begun, due, sent = time.Now(), 1, 0
+			}
+		}
+		for sent < due {
+			record, _ := w.records.Next()
+			if err := w.write(record); err != nil {
+				return err
+			}
+			sent += int64(len(record))
+		}
+		w.board.lines.Store(int64(w.records.Lines()))
+		if w.rate > 0 {
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: int64(tick)}, nil)
+		}
+		w.naps = naps()
+	}
+	return nil
+}
+
+// write writes one record as HotSpot's stdio does: 4096 bytes at a time, each
+// to its end or to the first error, at which the rest is forgotten.
+func (w *flooder) write(record []byte) error {
+	written := 0
+	for written < len(record) {
+		n, errno := w.timed(record[written:min(len(record), written-written%stdioBytes+stdioBytes)])
+		if errno == unix.ENOSPC {
+			w.lose(written)
+			break
+		}
+		if errno != 0 {
+			return fmt.Errorf("write line %d: %w", w.records.Lines(), errno)
+		}
+		written += n
+	}
+	w.board.bytes.Add(int64(written))
+	return nil
+}
+
+// timed is one write(2), timed. It is a raw one: the Go scheduler, which does
+// not learn of it, has no part in its time.
+func (w *flooder) timed(p []byte) (n int, errno syscall.Errno) {
+	begun := time.Now()
+	r, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(w.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
+	took := time.Since(begun)
+	slept := false
+	if took > slowWrite {
+		now := naps()
+		slept, w.naps = now != w.naps, now
+	}
+	w.board.took[w.board.phase.Load()].add(took, slept)
+	return int(r), errno
+}
+
+// lose notes that only so many bytes of the present record were written.
+func (w *flooder) lose(written int) {
+	w.board.lost.Add(1)
+	index := w.records.Count() - 1
+	if n := len(w.losses); n > 0 && written == 0 && w.losses[n-1].Record+w.losses[n-1].Records == index {
+		w.losses[n-1].Records++
+		return
+	}
+	w.losses = append(w.losses, Loss{Record: index, Records: 1, Written: written})
+}
+
+// naps returns how often this thread gave up the CPU to wait for something.
+func naps() int64 {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &u)
+	return u.Nvcsw
+}

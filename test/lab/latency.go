@@ -1,0 +1,87 @@
+package lab
+
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	subBits = 4 // a bucket is a sixteenth of its power of two wide
+	buckets = 40 << subBits
+)
+
+// latencies is a histogram in memory that two processes share. One of them
+// adds, the other reads.
+type latencies struct {
+	slowest atomic.Int64
+	slept   atomic.Int64 // slowest of those that waited for something
+	buckets [buckets]atomic.Int64
+}
+
+// add counts one write. slept says that the thread was asleep in it, as it is
+// when it waits for a disk or a lock; without that, a slow write was preempted.
+func (l *latencies) add(d time.Duration, slept bool) {
+	l.buckets[bucketOf(uint64(d))].Add(1)
+	if int64(d) > l.slowest.Load() {
+		l.slowest.Store(int64(d))
+	}
+	if slept && int64(d) > l.slept.Load() {
+		l.slept.Store(int64(d))
+	}
+}
+
+// bucketOf returns the index of a duration in ns: below 16 itself, then 16
+// buckets for each power of two.
+func bucketOf(ns uint64) int {
+	power := max(0, bits.Len64(ns)-subBits-1)
+	return min(buckets-1, power<<subBits+int(ns>>power))
+}
+
+// ceiling returns the greatest duration of a bucket.
+func ceiling(bucket int) time.Duration {
+	power := max(0, bucket>>subBits-1)
+	return time.Duration((uint64(bucket-power<<subBits)+1)<<power - 1)
+}
+
+// Latency is how long the writes of a while took.
+type Latency struct {
+	Writes  int64
+	Slowest time.Duration
+	// Slept is the slowest of those that took over 1 ms and in which the thread
+	// was asleep: it waited for a lock, for memory or for a disk. A write that
+	// was slow without that was preempted: other threads had the CPU.
+	Slept     time.Duration
+	P50, P999 time.Duration // upper bounds, exact to a sixteenth
+}
+
+func (l *latencies) read() Latency {
+	var counts [buckets]int64
+	total := int64(0)
+	for i := range counts {
+		counts[i] = l.buckets[i].Load()
+		total += counts[i]
+	}
+	quantile := func(q float64) time.Duration {
+		sum := int64(0)
+		for i, n := range counts {
+			if sum += n; n > 0 && float64(sum) >= q*float64(total) {
+				return min(ceiling(i), time.Duration(l.slowest.Load()))
+			}
+		}
+		return 0
+	}
+	return Latency{Writes: total, Slowest: time.Duration(l.slowest.Load()), Slept: time.Duration(l.slept.Load()), P50: quantile(.5), P999: quantile(.999)}
+}
+
+func (l Latency) String() string {
+	return fmt.Sprintf("%d writes, p50 %s, p99.9 %s, slowest %s, slowest asleep %s", l.Writes, l.P50, l.P999, round(l.Slowest), round(l.Slept))
+}
+
+func round(d time.Duration) time.Duration {
+	if d > time.Millisecond {
+		return d.Round(10 * time.Microsecond)
+	}
+	return d
+}

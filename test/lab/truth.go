@@ -1,0 +1,76 @@
+package lab
+
+import "bytes"
+
+// truth makes the lines of a file anew, from the records of its seed and what
+// the writer has lost.
+type truth struct {
+	records *Records
+	total   uint64 // records that were tried
+	losses  []Loss // not yet come to
+
+	rest  []byte // of the present record, what the file has of it
+	level Level
+	loose bool
+	next  uint64 // number of the line that rest begins with
+	held  []byte // a cut line, to which the next one is glued
+	line  []byte
+}
+
+// physical is one line of a file, as its reader sees it.
+type physical struct {
+	text   []byte // with its newline, valid until the next one is asked for
+	number uint64 // of the line whose newline it is
+	level  Level  // of that line
+	// loose is set for a line that begins with a cut one, and for the others of
+	// its record: its header is not where a reader looks for it, so that the
+	// reader may take another level for the true one.
+	loose bool
+}
+
+func newTruth(r FloodReport) *truth {
+	return &truth{records: NewRecords(r.Seed), total: r.Records, losses: r.Losses}
+}
+
+// read returns the next line, or false behind the last one; then what is held
+// is a last line without a newline.
+func (t *truth) read() (physical, bool) {
+	for {
+		end := bytes.IndexByte(t.rest, '\n') + 1
+		if end > 0 {
+			text := t.rest[:end]
+			if len(t.held) > 0 {
+				t.line = append(append(t.line[:0], t.held...), text...)
+				text, t.held, t.loose = t.line, t.held[:0], true
+			}
+			t.rest = t.rest[end:]
+			t.next++
+			return physical{text, t.next - 1, t.level, t.loose}, true
+		}
+		t.held = append(t.held, t.rest...)
+		if t.records.Count() >= t.total {
+			t.rest = nil
+			return physical{}, false
+		}
+		t.load()
+	}
+}
+
+// load takes the next record.
+func (t *truth) load() {
+	index := t.records.Count()
+	t.next, t.loose = t.records.Lines(), false
+	t.rest, t.level = t.records.Next()
+	if len(t.losses) == 0 || t.losses[0].Record != index {
+		return
+	}
+	loss := t.losses[0]
+	t.losses = t.losses[1:]
+	t.rest = t.rest[:loss.Written]
+	if loss.Records > 1 {
+		t.rest = bytes.Clone(t.rest) // the text is that of a template
+		for range loss.Records - 1 {
+			t.records.Next()
+		}
+	}
+}
