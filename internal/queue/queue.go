@@ -40,6 +40,13 @@ func New[M any](capacity, maxChunks, wake int) *Queue[M] {
 	}
 }
 
+// SetWake changes the number of bytes at which Ready is signalled.
+func (q *Queue[M]) SetWake(bytes int) {
+	q.mu.Lock()
+	q.wake = bytes
+	q.mu.Unlock()
+}
+
 // Reserve returns a contiguous area of n bytes for the producer to fill, or
 // nil when there is no room for it now. The area stays the producer's until
 // its next Reserve or Push; nothing needs to be undone if it is not used.

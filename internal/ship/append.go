@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"time"
 
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -12,7 +13,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.cpu.wait(ctx); err != nil {
 		return err
 	}
-	w.batch = w.link.queue.Peek(w.batch[:0], w.frame)
+	w.batch = w.link.queue.Peek(w.batch[:0], w.frame())
 	w.order = w.order[:0]
 	for i, c := range w.batch {
 		st, err := w.stream(ctx, c.Meta.File.Stream())
@@ -37,9 +38,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 			w.last[c.Meta.File] = c.Meta
 			w.pending += len(c.Data)
 			st.bytes += uint64(len(c.Data))
-			if c.Meta.Marker {
-				st.markers += uint64(len(c.Data))
-			}
+			st.made += uint64(c.Meta.Made)
 			for level, n := range c.Meta.Lines {
 				st.lines[level] += uint64(n)
 			}
@@ -47,6 +46,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 		st.parts = st.parts[:0]
 	}
 	w.link.queue.Release(len(w.batch))
+	w.link.progress.Store(time.Now().UnixNano())
 	return nil
 }
 

@@ -47,20 +47,28 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 	maps.Copy(l.streams, marks)
 	for f, c := range last {
 		saved := l.files[f.Identity()]
-		saved.Stream, saved.Position = f.Stream().Name(), c.End
+		if c.Epoch() < saved.Epoch {
+			continue // of what was in the file before it was truncated
+		}
+		saved.Stream, saved.Position, saved.Epoch = f.Stream().Name(), c.End, c.Epoch()
 		l.files[f.Identity()] = saved
 	}
 }
 
-// setGaps notes the gaps of a file, behind what is committed of it.
-func (l *ledger) setGaps(id tail.Identity, stream, gaps string) {
+// setGaps notes the gaps of a file, behind what is committed of it. The
+// position is news if the file is, or was truncated; else it may be older than
+// what the writer has committed meanwhile.
+func (l *ledger) setGaps(id tail.Identity, now tail.Saved) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	saved, known := l.files[id]
-	if !known && gaps == "" {
+	switch {
+	case !known && now.Gaps == "":
 		return
+	case !known || saved.Epoch < now.Epoch:
+		saved = now
 	}
-	saved.Stream, saved.Gaps = stream, gaps
+	saved.Gaps = now.Gaps
 	l.files[id] = saved
 }
 

@@ -20,9 +20,11 @@ type link struct {
 	rewind  chan rewind   // writer to reader: read again from the last commit
 	wake    chan struct{} // writer to reader: something was published
 
-	syncBytes atomic.Int64 // set by the reader once it knows the budget
-	oldest    atomic.Int64 // when the oldest appended, not committed line was read; ns, 0 for none
-	commits   atomic.Int64
+	syncBytes  atomic.Int64 // set by the reader once it knows the budget
+	frameBytes atomic.Int64 // ... and so is this: most bytes of one frame
+	progress   atomic.Int64 // when the destination last took something; ns
+	oldest     atomic.Int64 // when the oldest appended, not committed line was read; ns, 0 for none
+	commits    atomic.Int64
 
 	mu          sync.Mutex
 	published   map[*tail.File]tail.Chunk
@@ -52,6 +54,7 @@ func newLink(cfg Config) *link {
 		published: map[*tail.File]tail.Chunk{},
 	}
 	l.syncBytes.Store(int64(cfg.SyncBytes))
+	l.frameBytes.Store(int64(cfg.frameBytes()))
 	return l
 }
 
@@ -62,6 +65,7 @@ func (l *link) publish(last map[*tail.File]tail.Chunk) {
 		l.published[f] = c
 	}
 	l.lastCommit = time.Now()
+	l.progress.Store(l.lastCommit.UnixNano())
 	l.mu.Unlock()
 	l.commits.Add(1)
 	select {

@@ -67,5 +67,5 @@ func (m *metrics) persisted(st *writerStream) {
 			m.persistedLines.WithLabelValues(st.label, ul.Level(level).String()).Add(float64(n))
 		}
 	}
-	m.persistedBytes.WithLabelValues(st.label).Add(float64(st.bytes - st.markers))
+	m.persistedBytes.WithLabelValues(st.label).Add(float64(st.bytes - st.made))
 }

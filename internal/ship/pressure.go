@@ -22,12 +22,20 @@ const (
 	reliefBytes = 4 << 20
 
 	// gapBudget is how much of the budget there is for each gap that may be
-	// kept, within bounds.
-	gapBudget        = 8 << 10
-	minGaps, maxGaps = 64, 16 << 10
+	// kept, within bounds. Most gaps give way to text before.
+	gapBudget        = 32 << 10
+	minGaps, maxGaps = 256, 4 << 10
+
+	// A destination that has taken nothing for stallTime stands still, for now.
+	// rateTime is from one look at what is written to the next.
+	stallTime = 250 * time.Millisecond
+	rateTime  = 100 * time.Millisecond
 
 	// defaultBudget is taken where nothing else bounds the source.
 	defaultBudget = 64 << 20
+
+	// minBudget is what is left to the backlog when others fill the tmpfs.
+	minBudget = 1 << 20
 )
 
 // pressure is how full the source is, and what follows from it. The zero value
@@ -65,22 +73,56 @@ func (p *pressure) reason() string {
 
 // usage is what the source has in use, for the marks.
 type usage struct {
-	own    int64   // memory of the source files
-	used   float64 // share of the budget
-	budget int64
+	own     int64   // memory of the source files
+	used    float64 // share of the budget
+	budget  int64
+	written int64 // sizes of all source files
 }
 
 // measure asks the kernel. What others put on the tmpfs takes the JVM's
-// headroom as well, so that the fuller of both counts: ours in the budget, or
-// all in the tmpfs.
+// headroom as well, so that the budget is no more than they leave.
 func (r *reader) measure() usage {
 	u := r.src.Usage()
-	m := usage{own: r.src.Resident(), budget: r.budget(u)}
-	m.used = float64(m.own) / float64(m.budget)
+	m := usage{budget: r.budget(u)}
+	m.own, m.written = r.src.Resident()
 	if u.Tmpfs && u.Total > 0 {
-		m.used = max(m.used, float64(u.Total-u.Headroom)/float64(u.Total))
+		others := max(0, u.Total-u.Headroom-m.own)
+		m.budget = max(minBudget, min(m.budget, u.Total-others))
 	}
+	m.used = float64(m.own) / float64(m.budget)
 	return m
+}
+
+// rate is how source and destination keep up with each other.
+type rate struct {
+	looked  time.Time
+	written int64 // sizes of all source files, then
+	own     int64 // their memory
+	writing bool  // the JVMs wrote since the look before
+	growing int   // looks in a row that found more in use
+}
+
+func (t *rate) take(m usage, now time.Time) {
+	if now.Sub(t.looked) < rateTime {
+		return
+	}
+	t.writing = m.written > t.written && !t.looked.IsZero()
+	if m.own > t.own {
+		t.growing++
+	} else {
+		t.growing = 0
+	}
+	t.looked, t.written, t.own = now, m.written, m.own
+}
+
+// behind reports whether lines have to go: the JVMs write, and the destination
+// takes nothing, or less than they write. With a healthy one, a full queue and
+// a full source are no reason: they become empty.
+func (r *reader) behind(m usage) bool {
+	now := time.Now()
+	r.rate.take(m, now)
+	stalled := now.Sub(time.Unix(0, r.link.progress.Load())) > stallTime
+	return r.rate.writing && (stalled || r.rate.growing >= 2 || m.used > r.press.dropAt)
 }
 
 // budget is what the backlog may take.
@@ -124,9 +166,13 @@ func (r *reader) checkBudget(u tail.Usage) error {
 // until it is durable, so that it must be a small part of the budget.
 func (r *reader) adapt(budget int64) {
 	r.view.setBudget(budget)
-	r.link.syncBytes.Store(min(int64(r.cfg.SyncBytes), max(64<<10, budget/8)))
-	r.queueBytes = int(min(int64(r.cfg.Queue), max(256<<10, budget/4)))
+	sync := min(int64(r.cfg.SyncBytes), max(64<<10, budget/8))
+	r.queueBytes = int(min(int64(r.cfg.Queue), max(64<<10, budget/4)))
 	r.maxGaps = int(min(maxGaps, max(minGaps, budget/gapBudget)))
+	frame := min(r.cfg.frameBytes(), r.queueBytes/2, int(sync)/2)
+	r.link.syncBytes.Store(sync)
+	r.link.frameBytes.Store(int64(frame))
+	r.link.queue.SetWake(frame)
 }
 
 // relieve drops lines as long as the source is too full. It is called while
@@ -135,14 +181,22 @@ func (r *reader) adapt(budget int64) {
 func (r *reader) relieve() {
 	started := time.Now()
 	m := r.measure()
-	// Looking after very many files takes longer, and must not be all we do.
-	r.nextRelief = max(pressurePace, 10*time.Since(started))
 	r.adapt(m.budget)
-	for dropped := int64(0); ; {
-		if dropped >= reliefBytes {
-			r.nextRelief = 0
-			return
-		}
+	r.nextRelief = pressurePace
+	if r.behind(m) {
+		r.dropUntilRelieved(m)
+	} else {
+		r.press = pressure{discardAt: r.press.discardAt, dropAt: r.press.dropAt}
+	}
+	if !r.press.on() || r.relieved == 0 {
+		// Looking after very many files takes longer, and must not be all we do.
+		r.nextRelief = max(pressurePace, 10*time.Since(started))
+	}
+}
+
+// dropUntilRelieved drops lines while the marks say so, for a while.
+func (r *reader) dropUntilRelieved(m usage) {
+	for r.relieved = 0; r.relieved < reliefBytes; m = r.measure() {
 		r.press.take(m.used)
 		if !r.press.on() {
 			return
@@ -152,9 +206,9 @@ func (r *reader) relieve() {
 		if freed == 0 {
 			return
 		}
-		dropped += freed
-		m = r.measure()
+		r.relieved += freed
 	}
+	r.nextRelief = 0
 }
 
 // drop drops lines of about so many bytes, records that, and gives their
@@ -162,22 +216,28 @@ func (r *reader) relieve() {
 // still there, and are counted once.
 func (r *reader) drop(want int64, m usage) (freed int64) {
 	reason := ul.Discard
-	// Without a bound on gaps, lines that are kept would cost memory for ever.
+	// Gaps cost memory, here and in the checkpoint.
 	if r.press.dropping || r.src.Gaps() >= r.maxGaps {
 		reason = ul.DropAll
 	}
-	freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want)
-	if freed == 0 {
-		return 0
+	if !r.unrecorded {
+		if freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want); freed == 0 {
+			return 0
+		}
+		r.tellDrop(reason, m)
+		r.src.Compact()
 	}
-	r.tellDrop(reason, m)
 	r.src.ChangedGaps(r.ledger.setGaps)
 	if err := r.check.save(r.ledger.state); err != nil && !errors.Is(err, errNoRoom) {
-		r.log.Error("cannot record what is dropped, so that its memory is not given back; trying again", "error", err)
+		if !r.unrecorded {
+			r.log.Error("cannot record what is dropped, so that its memory is not given back; trying again", "error", err)
+		}
+		r.unrecorded = true
 		return 0
 	}
+	r.unrecorded = false
 	r.src.PunchGaps()
-	return freed
+	return max(1, freed)
 }
 
 // tellDrop logs that lines are dropped, at most once a minute for each reason.

@@ -59,9 +59,12 @@ type reader struct {
 	asked      bool // the writer to flush
 
 	press      pressure
-	queueBytes int                      // most that may be queued
-	maxGaps    int                      // before all lines are dropped
-	nextRelief time.Duration            // from one look at the pressure to the next
+	queueBytes int           // most that may be queued
+	maxGaps    int           // before all lines are dropped
+	nextRelief time.Duration // from one look at the pressure to the next
+	rate       rate
+	relieved   int64                    // bytes that the last look at the pressure gave back
+	unrecorded bool                     // what was dropped could not be recorded
 	told       [ul.NumReasons]time.Time // when it was last logged that lines are dropped
 }
 
@@ -118,8 +121,6 @@ func (r *reader) run(ctx, stop context.Context) error {
 		r.round()
 		if r.full {
 			r.relieve()
-		} else {
-			r.press.discarding, r.press.dropping = false, false
 		}
 		r.show()
 		if r.draining && !r.more && !r.full && !r.asked && r.finished() {
@@ -295,6 +296,10 @@ func (r *reader) tick() {
 	}
 	r.src.Tick()
 	r.settle()
+	if r.src.Opened() && !r.full {
+		r.adapt(r.measure().budget)
+		r.press = pressure{discardAt: r.press.discardAt, dropAt: r.press.dropAt}
+	}
 }
 
 // rewind forgets what is not committed. The writer waits meanwhile. Of the

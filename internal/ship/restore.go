@@ -29,6 +29,7 @@ func (s *Shipper) restore(ctx context.Context) error {
 	if _, err := s.src.Scan(); err != nil {
 		return fmt.Errorf("find where the last run ended: %w", err)
 	}
+	s.src.Tidy()
 	s.view.update(s.src)
 	s.ledger.replaceFiles(s.src.Positions())
 	if ok {

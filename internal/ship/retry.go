@@ -83,7 +83,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		st.bytes, st.markers, st.lines, st.parts = 0, 0, [len(st.lines)]uint64{}, st.parts[:0]
+		st.bytes, st.made, st.lines, st.parts = 0, 0, [len(st.lines)]uint64{}, st.parts[:0]
 	}
 	w.forgetPending()
 	if lost {

@@ -84,7 +84,7 @@ func (s *Shipper) Run(ctx context.Context) error {
 	select {
 	case err := <-done:
 		return s.end(err)
-	case <-time.After(time.Second):
+	case <-time.After(250 * time.Millisecond):
 	}
 	if s.drained.Load() {
 		return nil
@@ -103,6 +103,7 @@ func (s *Shipper) open() error {
 		s.log.Warn("the destination is on a tmpfs: what is persisted there is gone with the node", "dest", s.cfg.Dest)
 	}
 	s.store = store
+	s.link.progress.Store(time.Now().UnixNano())
 	s.check.setKey(store.Key())
 	s.writer = newWriter(s.cfg, s.link, store, s.ledger, s.check, s.view, s.metrics, s.log)
 	s.writer.cpu = newGovernor(float64(s.cfg.CPU))

@@ -32,7 +32,6 @@ type writer struct {
 
 	acquired bool    // the destination is ours
 	places   []place // to be placed at the start
-	frame    int     // most bytes of one frame
 	streams  map[string]*writerStream
 	batch    []queue.Chunk[tail.Chunk]
 	order    []*writerStream // of the batch
@@ -51,13 +50,12 @@ type writerStream struct {
 	parts       []int // indexes into the batch
 	lines       [ul.NumLevels]uint64
 	bytes       uint64
-	markers     uint64 // those of bytes that are markers of gaps, and not the JVM's
+	made        uint64 // those of bytes that are markers of gaps, and not the JVM's
 }
 
 func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	return &writer{
 		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, view: v, m: m,
-		frame:   cfg.frameBytes(),
 		streams: map[string]*writerStream{},
 		last:    map[*tail.File]tail.Chunk{},
 		marks:   map[string]segment.Mark{},
@@ -67,6 +65,9 @@ func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *ch
 // frameBytes is how much the writer puts into one compressed frame. More does
 // not compress better, and less keeps the bytes in the processor's cache.
 func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
+
+// frame is how many bytes make one now: less where the budget is small.
+func (w *writer) frame() int { return int(w.link.frameBytes.Load()) }
 
 // wakeBytes is how much gathers in the queue before the writer is woken
 // between commits.
@@ -145,7 +146,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 		queued := w.link.queue.Bytes()
 		due := w.deadline()
 		late := !due.IsZero() && !due.After(now)
-		if queued >= w.frame || late && queued > 0 {
+		if queued >= w.frame() || late && queued > 0 {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
@@ -155,7 +156,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			}
 			return due.Sub(now), nil
 		}
-		if w.full() || w.pending > 0 && (late || w.worth()) && w.link.queue.Bytes() < w.frame {
+		if w.full() || w.pending > 0 && (late || w.worth()) && w.link.queue.Bytes() < w.frame() {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
@@ -165,7 +166,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 
 // full reports whether another frame would be more than may be pending.
 func (w *writer) full() bool {
-	return w.pending > 0 && int64(w.pending+w.frame) > w.link.syncBytes.Load()
+	return w.pending > 0 && int64(w.pending+w.frame()) > w.link.syncBytes.Load()
 }
 
 // worth reports whether so much is pending that it is committed although there
@@ -240,7 +241,7 @@ func (w *writer) committed() {
 			continue
 		}
 		w.m.persisted(st)
-		st.bytes, st.markers, st.lines = 0, 0, [ul.NumLevels]uint64{}
+		st.bytes, st.made, st.lines = 0, 0, [ul.NumLevels]uint64{}
 	}
 	w.forgetPending()
 	if w.link.setFailure(nil, time.Time{}) {

@@ -2,6 +2,8 @@ package tail
 
 import (
 	"bytes"
+	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,29 +18,34 @@ type cursor struct {
 	// the first one.
 	open  bool
 	level ul.Level // of the last line
-	drop  bool
+	drop  bool     // ... which may go
+}
+
+// dropping is what a file has while lines of it are dropped.
+type dropping struct {
+	ahead cursor // lines before it were decided about, by level
+	swept cursor // ... and none were kept before it
+	shown int64  // dropped lines before it were shown
+	stuck bool   // nothing is to be decided about now
 }
 
 // Drop decides that lines are dropped that were not handed on yet, the oldest
 // first, until so many bytes can be given back that want is reached, or there
-// are no more lines that may go. With ul.Discard those below keep go, together
-// with the further lines of their records; with ul.DropAll all of them. It
-// returns how many bytes that gives back.
+// are no more lines that may go, or it takes too long. With ul.Discard those
+// below keep go, together with the further lines of their records; with
+// ul.DropAll all of them. It returns how many bytes that gives back.
 //
 // Nothing is given back yet: first the gaps have to be recorded, then
 // [Source.PunchGaps] does it. Lines that share their pages with ones that stay
 // are not dropped, since that would give back nothing.
 func (s *Source) Drop(reason ul.Reason, keep ul.Level, want int64) (freed int64) {
-	for _, f := range s.files {
-		f.stuck = !f.punchable
-		if size, _, err := f.sizeNow(); err == nil && size != f.size {
-			s.grow(f, size)
-		}
-	}
 	if s.scratch == nil {
-		s.scratch = make([]byte, s.cfg.LineLimit+1)
+		s.scratch = make([]byte, max(s.cfg.LineLimit+1, blockBytes))
 	}
-	for freed < want {
+	for _, f := range s.files {
+		s.prepareDrop(f)
+	}
+	for deadline := s.now().Add(dropTime); freed < want && s.now().Before(deadline); {
 		f := s.mostUndecided(reason)
 		if f == nil {
 			break
@@ -47,11 +54,40 @@ func (s *Source) Drop(reason ul.Reason, keep ul.Level, want int64) (freed int64)
 		if err != nil {
 			s.metrics.readErrors.Inc()
 			s.warnOnce("read", "cannot read a source file; trying again at each poll", "error", err)
-			f.stuck = true
+			f.drops.stuck = true
 		}
 		freed += n
 	}
 	return freed
+}
+
+// dropTime bounds one Drop: what it dropped has to be given back.
+const dropTime = 100 * time.Millisecond
+
+// prepareDrop looks at f before lines of it are dropped. While the queue has no
+// room nobody reads, and nobody else would see that it was truncated: what a
+// JVM writes over it must not be taken for what was there.
+func (s *Source) prepareDrop(f *File) {
+	if f.drops == nil {
+		if !f.punchable {
+			return
+		}
+		f.drops = &dropping{}
+	}
+	f.drops.stuck = !f.punchable
+	size, _, err := f.sizeNow()
+	if err == nil && size != f.size {
+		s.grow(f, size)
+	}
+	reached := max(f.read.Offset, f.drops.ahead.offset, f.drops.swept.offset)
+	sound := true
+	if n := len(f.gaps); n > 0 {
+		reached = max(reached, f.gaps[n-1].end.Offset)
+		sound = size >= reached && f.holds(f.gaps[n-1].end)
+	}
+	if err != nil || size < reached || !sound || !f.holds(f.read) {
+		s.truncated(f)
+	}
 }
 
 // mostUndecided returns the oldest file, with lines that may be dropped, of the
@@ -62,7 +98,7 @@ func (s *Source) mostUndecided(reason ul.Reason) (oldest *File) {
 		var first *File
 		bytes := int64(0)
 		for _, f := range st.files {
-			if f.stuck {
+			if f.drops == nil || f.drops.stuck {
 				continue
 			}
 			if left := f.undecided(reason); left > 0 {
@@ -81,13 +117,16 @@ func (s *Source) mostUndecided(reason ul.Reason) (oldest *File) {
 
 // undecided is how many bytes of f there are to decide about.
 func (f *File) undecided(reason ul.Reason) int64 {
-	at := max(f.ahead.offset, f.read.Offset)
+	if reason == ul.Discard {
+		return max(0, f.size-max(f.drops.ahead.offset, f.read.Offset))
+	}
+	// What was kept before, in its place and in texts.
+	at := max(f.drops.swept.offset, f.read.Offset)
 	left := max(0, f.size-at)
-	if reason == ul.DropAll {
-		// What was kept before.
-		left = max(0, f.size-max(f.swept.offset, f.read.Offset))
-		for i := f.gapAt(max(f.swept.offset, f.read.Offset)); i < len(f.gaps); i++ {
-			left -= f.gaps[i].end.Offset - f.gaps[i].start
+	for i := f.gapAt(at); i < len(f.gaps); i++ {
+		left -= f.gaps[i].end.Offset - f.gaps[i].start
+		if t := f.gaps[i].text; t != nil {
+			left += t.length
 		}
 	}
 	return left
@@ -95,9 +134,9 @@ func (f *File) undecided(reason ul.Reason) int64 {
 
 // dropFrom decides about one block of f.
 func (s *Source) dropFrom(f *File, reason ul.Reason, keep ul.Level) (freed int64, err error) {
-	c := &f.ahead
+	c := &f.drops.ahead
 	if reason == ul.DropAll {
-		c = &f.swept
+		c = &f.drops.swept
 		keep = ul.NumLevels
 	}
 	if c.offset < f.read.Offset {
@@ -108,6 +147,9 @@ func (s *Source) dropFrom(f *File, reason ul.Reason, keep ul.Level) (freed int64
 		}
 	}
 	for g := f.gapOver(c.offset); g != nil; g = f.gapOver(c.offset) {
+		if reason == ul.DropAll && g.text != nil && f.untold(g) {
+			freed += s.dropText(f, g)
+		}
 		c.jump(g.end)
 	}
 	limit := f.size
@@ -117,12 +159,12 @@ func (s *Source) dropFrom(f *File, reason ul.Reason, keep ul.Level) (freed int64
 	data, err := s.readAhead(f, c, limit)
 	s.countCut(f, data, c.offset)
 	if err != nil || len(data) == 0 {
-		f.stuck = true
-		return 0, err
+		f.drops.stuck = freed == 0
+		return freed, err
 	}
-	freed = s.decide(f, c, data, reason, keep)
-	if f.swept.offset > f.ahead.offset {
-		f.ahead = f.swept
+	freed += s.decide(f, c, data, limit, reason, keep)
+	if f.drops.swept.offset > f.drops.ahead.offset {
+		f.drops.ahead = f.drops.swept
 	}
 	return freed, nil
 }
@@ -137,19 +179,16 @@ func (c *cursor) jump(to Position) {
 // or as much more as it takes for a line end. It returns nothing where there is
 // no whole line yet.
 func (s *Source) readAhead(f *File, c *cursor, limit int64) ([]byte, error) {
-	for _, size := range []int{min(blockBytes, len(s.scratch)), len(s.scratch)} {
-		most := int(min(int64(size), limit-c.offset))
+	for _, size := range []int{blockBytes, len(s.scratch)} {
+		most := int(max(0, min(int64(size), limit-c.offset)))
 		n, err := unix.Pread(f.fd, s.scratch[:most], c.offset)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read %q: %w", f.name, err)
 		}
 		data := s.scratch[:n]
 		if n > 0 && data[0] == 0 {
 			if at, err := f.nextData(c.offset); err == nil && at > c.offset {
 				c.offset = min(at, limit)
-				if c.offset == limit {
-					return nil, nil
-				}
 				return s.readAhead(f, c, limit)
 			}
 		}
@@ -167,19 +206,24 @@ func (s *Source) readAhead(f *File, c *cursor, limit int64) ([]byte, error) {
 }
 
 // decide goes through data, whole lines or a piece of one, at the cursor, and
-// makes gaps of what may go. A run at its end that is too short to be one is
-// looked at again with what follows.
-func (s *Source) decide(f *File, c *cursor, data []byte, reason ul.Reason, keep ul.Level) (freed int64) {
-	r := run{from: *c}
-	for base := c.offset; len(data) > 0; {
+// makes gaps of what may go. The last record in it waits, unless a gap follows:
+// it may have further lines, which have to go with it.
+func (s *Source) decide(f *File, c *cursor, data []byte, limit int64, reason ul.Reason, keep ul.Level) (freed int64) {
+	r := run{from: *c, record: *c}
+	base := c.offset
+	for len(data) > 0 {
 		line, ended := data, false
 		if end := bytes.IndexByte(data, '\n'); end >= 0 {
 			line, ended = data[:end+1], true
 		}
 		begun, dropped := !c.open, uint64(0)
 		if begun {
+			before := *c
 			class := c.class.Classify(bytes.TrimSuffix(line, newline))
 			c.level, c.drop, dropped = class.Level, effective(class.Level) < keep, class.Dropped
+			if class.Kind != ul.Continuation {
+				r.endRecord(before)
+			}
 			if c.drop {
 				s.showDropped(f, c.offset, line, class)
 			} else {
@@ -189,17 +233,24 @@ func (s *Source) decide(f *File, c *cursor, data []byte, reason ul.Reason, keep 
 		c.offset += int64(len(line))
 		c.open = !ended
 		if data = data[len(line):]; c.drop {
-			r.take(line, c.level, begun, dropped, c.offset > f.counted)
+			r.last.take(line, c.level, begun, dropped, c.offset > f.counted)
 		} else {
-			r = run{from: *c}
+			r = run{from: *c, record: *c}
 		}
-		if len(data) == 0 && r.bytes > 0 {
-			n := s.closeRun(f, &r, c.offset, c.open, reason)
-			if freed += n; n == 0 {
-				*c = r.from
-				f.stuck = r.from.offset == base
-			}
-		}
+	}
+	if c.open || c.offset == limit && limit < f.size || r.record.offset == base {
+		r.endRecord(*c) // a piece of a line, all there is before a gap, or a very long record
+	}
+	at := r.record
+	n := s.closeRun(f, &r, at.offset, at.open, reason)
+	if freed += n; n == 0 && r.whole.bytes > 0 {
+		at = r.from
+	}
+	if at.offset == base {
+		f.drops.stuck = true // until there is more
+	}
+	if c.drop {
+		*c = at
 	}
 	return freed
 }
@@ -219,19 +270,26 @@ func effective(l ul.Level) ul.Level {
 // look for happens in a stall as well. It is shown once, also if it is looked
 // at twice.
 func (s *Source) showDropped(f *File, offset int64, line []byte, class ul.Class) {
-	if s.cfg.OnLine != nil && offset >= max(f.shown, f.counted) {
-		f.shown = offset + int64(len(line))
+	if s.cfg.OnLine != nil && offset >= max(f.drops.shown, f.counted) {
+		f.drops.shown = offset + int64(len(line))
 		s.cfg.OnLine(bytes.TrimSuffix(line, newline), class)
 	}
 }
 
-// A run is lines side by side that may go.
+// A run is records side by side that may go.
 type run struct {
-	from  cursor // before the first of them
-	lines [ul.NumLevels]uint32
-	level ul.Level // of the last one
-	bytes int
-	fresh volume // what of it was not handed on before
+	from   cursor // before the first of them
+	whole  lines
+	record cursor // before the last of them, which may not be whole
+	last   lines
+}
+
+// lines is what is counted of lines.
+type lines struct {
+	levels [ul.NumLevels]uint32
+	level  ul.Level // of the last one
+	bytes  int
+	fresh  volume // what of it was not handed on before
 }
 
 // volume is what the metrics of reading count.
@@ -241,65 +299,74 @@ type volume struct {
 	dropped uint64 // lines that the JVM says that it dropped itself
 }
 
-func (r *run) take(line []byte, level ul.Level, begun bool, dropped uint64, fresh bool) {
-	r.level = level
-	r.bytes += len(line)
+// endRecord takes in that the last record is whole, and ends at c.
+func (r *run) endRecord(c cursor) {
+	r.record = c
+	if r.last.bytes == 0 {
+		return
+	}
+	w, l := &r.whole, &r.last
+	for level := range l.levels {
+		w.levels[level] += l.levels[level]
+		w.fresh.lines[level] += l.fresh.lines[level]
+	}
+	w.level = l.level
+	w.bytes += l.bytes
+	w.fresh.bytes += l.fresh.bytes
+	w.fresh.dropped += l.fresh.dropped
+	r.last = lines{}
+}
+
+func (l *lines) take(line []byte, level ul.Level, begun bool, dropped uint64, fresh bool) {
+	l.level = level
+	l.bytes += len(line)
 	if begun {
-		r.lines[level]++
+		l.levels[level]++
 	}
 	if !fresh {
 		return
 	}
-	r.fresh.bytes += len(line)
-	r.fresh.dropped += dropped
+	l.fresh.bytes += len(line)
+	l.fresh.dropped += dropped
 	if begun {
-		r.fresh.lines[level]++
+		l.fresh.lines[level]++
 	}
 }
 
 // closeRun makes a gap of a run that ends at offset, if it has a whole page or
 // touches a gap that it can be a part of. It returns how many bytes that gives
-// back.
+// back, at least one.
 func (s *Source) closeRun(f *File, r *run, offset int64, open bool, reason ul.Reason) (freed int64) {
-	if r.bytes == 0 {
+	w := &r.whole
+	if w.bytes == 0 {
 		return 0
 	}
-	start := r.from.offset
-	from, to := pagesBetween(start, offset)
-	at := f.gapAt(start)
-	touches := at > 0 && f.gaps[at-1].end.Offset == start && f.gaps[at-1].start >= f.read.Offset ||
-		at < len(f.gaps) && f.gaps[at].start == offset
-	if to == from && !touches {
+	now := s.now()
+	g := gap{start: r.from.offset, end: Position{Offset: offset}, Gap: ul.Gap{Bytes: uint64(w.bytes), First: now, Last: now}}
+	before, behind := f.touches(g.start, offset)
+	if g.frees() == 0 && !before && !behind {
 		return 0
 	}
 	end, err := f.positionAt(offset)
 	if err != nil {
 		return 0 // truncated just now
 	}
-	end.Open, end.Level = open, r.level
-	now := s.now()
-	g := gap{start: start, end: end, Gap: ul.Gap{Bytes: uint64(r.bytes), First: now, Last: now}}
-	s.countRead(f.stream, r.fresh)
-	for level, n := range r.lines {
+	end.Open, end.Level = open, w.level
+	g.end = end
+	for level, n := range w.levels {
+		g.Lines[reason][level] = uint64(n)
+	}
+	s.countRead(f.stream, w.fresh)
+	s.countDropped(f, reason, g.Lines[reason], g.Bytes)
+	return max(1, f.addGap(g))
+}
+
+// countDropped counts what is dropped from now on.
+func (s *Source) countDropped(f *File, reason ul.Reason, lines [ul.NumLevels]uint64, bytes uint64) {
+	for level, n := range lines {
 		if n > 0 {
-			g.Lines[reason][level] = uint64(n)
 			s.metrics.dropped.WithLabelValues(f.stream.label, ul.Level(level).String(), reason.String()).Add(float64(n))
 		}
 	}
-	s.metrics.droppedSize.WithLabelValues(f.stream.label, reason.String()).Add(float64(r.bytes))
-	f.addGap(g)
-	return max(1, to-from)
-}
-
-// PunchGaps gives back the pages of the gaps. It is called when all of them are
-// recorded.
-func (s *Source) PunchGaps() {
-	for _, f := range s.files {
-		for i := range f.gaps {
-			if g := &f.gaps[i]; g.unpunched {
-				from, to := g.pages()
-				g.unpunched = f.holds(g.end) && s.punchPages(f, from, to) < to
-			}
-		}
-	}
+	s.metrics.droppedSize.WithLabelValues(f.stream.label, reason.String()).Add(float64(bytes))
 }

@@ -15,13 +15,13 @@ import (
 )
 
 // dropSteps are what a dropModel can do.
-const dropSteps = "wWmnsdDarctkR"
+const dropSteps = "wWmnsdDarctkRCp"
 
 // FuzzDrop drives a JVM that writes records of all levels, a reader that reads,
 // commits, rewinds and restarts, and pressure. At the end every line was
 // persisted once and in its place, or is counted by the marker in its place.
 func FuzzDrop(f *testing.F) {
-	for _, story := range []string{"WdWdscWDWc", "WWnWdsWdrWdcWDkWdc", "WdkWdkcWDRWdctWDt", "mWndWDaWsWdRrWDkmc", "WsWsdcdWdDWdDcRk"} {
+	for _, story := range []string{"WdWdscWDWc", "WWnWdsWdrWdcWDkWdc", "WdkWdkcWDRWdctWDt", "mWndWDaWsWdRrWDkmc", "WsWsdcdWdDWdDcRk", "pWdpWdCsskCWdCWdDsck"} {
 		var ops []byte
 		for _, op := range story {
 			ops = append(ops, byte(strings.IndexRune(dropSteps, op)))
@@ -42,7 +42,8 @@ func FuzzDrop(f *testing.F) {
 
 // TestDropAtRandom is FuzzDrop with long stories.
 func TestDropAtRandom(t *testing.T) {
-	for seed := range uint64(25) {
+	texts := 0
+	for seed := range uint64(15) {
 		m := newDropModel(t, seed)
 		for range 300 {
 			m.step(dropSteps[m.rand.IntN(len(dropSteps))])
@@ -51,7 +52,11 @@ func TestDropAtRandom(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
+		texts += m.texts
 		os.RemoveAll(m.dir)
+	}
+	if texts == 0 {
+		t.Error("kept lines were never moved together")
 	}
 }
 
@@ -70,6 +75,7 @@ type dropModel struct {
 	persisted strings.Builder
 	committed int // bytes of it that a rewind keeps
 	dropped   float64
+	texts     int // seen after Compact
 }
 
 func newDropModel(t testing.TB, seed uint64) *dropModel {
@@ -84,6 +90,13 @@ func (m *dropModel) step(op byte) {
 		m.record(m.level(), 1)
 	case 'm':
 		m.record(m.level(), 1+m.rand.IntN(5))
+	case 'p': // warnings far enough from one another for gaps between them
+		for range 110 {
+			m.record(ul.Warning, 1)
+			for range 90 {
+				m.record(ul.Debug, 1)
+			}
+		}
 	case 'n': // none that could go
 		for range 40 {
 			m.record(ul.Warning, 1)
@@ -113,6 +126,8 @@ func (m *dropModel) step(op byte) {
 		m.src.Tick()
 	case 'k':
 		m.restart()
+	case 'C':
+		m.compact()
 	case 'R':
 		m.archives++
 		m.w = m.rotate(m.w, "gc.log", fmt.Sprintf("gc.log.%d", m.archives))
@@ -164,10 +179,22 @@ func (m *dropModel) readAll() {
 
 func (m *dropModel) drop(reason ul.Reason) {
 	m.scan()
-	m.src.Drop(reason, ul.Warning, int64(m.rand.IntN(200<<10)))
+	m.src.Drop(reason, ul.Warning, int64(m.rand.IntN(3<<20)))
 	m.now = m.now.Add(time.Millisecond)
+	m.compact()
 	if m.rand.IntN(4) > 0 {
 		m.src.PunchGaps()
+	}
+}
+
+func (m *dropModel) compact() {
+	m.src.Compact()
+	for _, f := range m.src.files {
+		for _, g := range f.gaps {
+			if g.text != nil {
+				m.texts++
+			}
+		}
 	}
 }
 

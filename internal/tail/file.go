@@ -40,6 +40,9 @@ type Position struct {
 	Open bool `json:"open,omitempty"`
 	// Level is that of the record before, which a continuation inherits.
 	Level ul.Level `json:"level,omitempty"`
+	// Text is how much was consumed of what stands in the place of the gap
+	// that begins at Offset.
+	Text int64 `json:"text,omitempty"`
 }
 
 // A File is one source file that is held open. Its fields belong to its
@@ -74,14 +77,11 @@ type File struct {
 	relevel    bool  // read was moved: the classifier has to be told its level
 	solid      int64 // no hole between a place that was looked at and here
 
-	gaps        []gap  // in order, those whose markers are not durable
-	gapBytes    int64  // their lengths
-	gapsChanged bool   // since they were last recorded
-	ahead       cursor // lines before it were decided about, by level
-	swept       cursor // ... and none were kept before it
-	shown       int64  // dropped lines before it were shown
-	uncut       int64  // lines before it were looked at for countCut
-	stuck       bool   // has nothing to decide about now
+	gaps        []gap     // in order, those whose markers are not durable
+	gapBytes    int64     // that they take out of the backlog
+	gapsChanged bool      // since they were last recorded
+	drops       *dropping // nil: nothing was ever dropped
+	uncut       int64     // lines before it were looked at for countCut
 
 	dirty bool  // may have more to read
 	size  int64 // as last seen
@@ -213,7 +213,7 @@ func (f *File) restart() {
 	f.read, f.queued, f.committed = Position{}, Position{}, Position{}
 	f.reclaimed, f.counted, f.solid, f.seenLen = 0, 0, 0, 0
 	f.ended, f.endCounted = false, false
-	f.ahead, f.swept, f.shown, f.uncut = cursor{}, cursor{}, 0, 0
+	f.drops, f.uncut = nil, 0
 	f.setGaps(nil)
 	f.epoch++
 }

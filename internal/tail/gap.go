@@ -1,12 +1,7 @@
 package tail
 
 import (
-	"encoding/base64"
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,22 +13,26 @@ import (
 //
 // A gap has one whole page at least, or it would give back nothing; so between
 // two gaps there is one at least that stays, and there are never more gaps than
-// pages in use.
+// pages in use. Where they become many, text takes the place of some of them.
 type gap struct {
 	start int64
 	end   Position
 	ul.Gap
-	unpunched bool // has pages that were not given back
+	text      *text // what is handed on in place of the marker. Nil: the marker
+	unpunched bool  // has pages that were not given back
 }
 
-// pages returns the whole pages of the gap that may be given back. The one with
-// the last byte stays: it tells the position behind the gap from that of a
-// rewritten file.
-func (g *gap) pages() (from, to int64) { return pagesBetween(g.start, g.end.Offset) }
-
-func pagesBetween(start, end int64) (from, to int64) {
-	from, to = (start+pageSize-1)&^(pageSize-1), (end-1)&^(pageSize-1)
+// pages returns how many bytes of whole pages the gap has from which offset on.
+// The page with the last byte stays: it tells the position behind the gap from
+// that of a rewritten file.
+func (g *gap) pages() (from, to int64) {
+	from, to = (g.start+pageSize-1)&^(pageSize-1), (g.end.Offset-1)&^(pageSize-1)
 	return from, max(from, to)
+}
+
+func (g *gap) frees() int64 {
+	from, to := g.pages()
+	return to - from
 }
 
 // gapAt returns the index of the first gap that begins at or behind offset.
@@ -64,6 +63,11 @@ func (f *File) gapOver(offset int64) *gap {
 	return nil
 }
 
+// untold reports whether nothing of the gap was handed on.
+func (f *File) untold(g *gap) bool {
+	return g.start > f.read.Offset || g.start == f.read.Offset && f.read.Text == 0
+}
+
 // untilGap returns n, or less if a gap begins before the n-th byte to read.
 func (f *File) untilGap(n int) int {
 	if g := f.nextGap(); g != nil {
@@ -78,25 +82,36 @@ func (f *File) endsAtGap(n int) bool {
 	return g != nil && g.start == f.read.Offset+int64(n)
 }
 
-// addGap makes g a gap of f, or a part of the ones that it touches. One whose
-// marker was handed on already stays as it is.
-func (f *File) addGap(g gap) {
+// touches reports whether a gap from start to end would be a part of another
+// one, which has no text and was not told of.
+func (f *File) touches(start, end int64) (before, behind bool) {
+	at := f.gapAt(start)
+	before = at > 0 && f.gaps[at-1].end.Offset == start && f.gaps[at-1].text == nil && f.untold(&f.gaps[at-1])
+	behind = at < len(f.gaps) && f.gaps[at].start == end && f.gaps[at].text == nil
+	return before, behind
+}
+
+// addGap makes g a gap of f, or a part of the ones that it touches. It returns
+// how many bytes can be given back that could not before.
+func (f *File) addGap(g gap) (freed int64) {
 	g.unpunched = true
 	at := f.gapAt(g.start)
-	if at > 0 {
-		if before := &f.gaps[at-1]; before.end.Offset == g.start && before.start >= f.read.Offset {
-			before.Gap.Add(g.Gap)
-			g.start, g.Gap = before.start, before.Gap
-			at--
-			f.gaps = slices.Delete(f.gaps, at, at+1)
-		}
+	before, behind := f.touches(g.start, g.end.Offset)
+	from, to := at, at
+	if before {
+		from--
+		g.start = f.gaps[from].start
+		g.Gap.Add(f.gaps[from].Gap)
+		freed -= f.gaps[from].frees()
 	}
-	if at < len(f.gaps) && f.gaps[at].start == g.end.Offset {
-		g.Gap.Add(f.gaps[at].Gap)
-		g.end = f.gaps[at].end
-		f.gaps = slices.Delete(f.gaps, at, at+1)
+	if behind {
+		g.end = f.gaps[to].end
+		g.Gap.Add(f.gaps[to].Gap)
+		freed -= f.gaps[to].frees()
+		to++
 	}
-	f.setGaps(slices.Insert(f.gaps, at, g))
+	f.setGaps(slices.Replace(f.gaps, from, to, g))
+	return freed + g.frees()
 }
 
 // setGaps makes gaps those of f.
@@ -105,13 +120,19 @@ func (f *File) setGaps(gaps []gap) {
 	f.gaps, f.gapBytes = gaps, 0
 	for i := range gaps {
 		f.gapBytes += gaps[i].end.Offset - gaps[i].start
+		if t := gaps[i].text; t != nil {
+			f.gapBytes -= t.length
+		}
 	}
 }
 
 // passed forgets the gaps before offset: their markers are durable.
-func (f *File) passed(offset int64) {
+func (s *Source) passed(f *File, offset int64) {
 	n := 0
 	for n < len(f.gaps) && f.gaps[n].end.Offset <= offset {
+		if t := f.gaps[n].text; t != nil {
+			s.freeText(t)
+		}
 		n++
 	}
 	if n > 0 {
@@ -119,13 +140,13 @@ func (f *File) passed(offset int64) {
 	}
 }
 
-// ChangedGaps calls each with the gaps of the files where they are others than
-// at the last call, as a checkpoint keeps them.
-func (s *Source) ChangedGaps(each func(id Identity, stream, gaps string)) {
+// ChangedGaps calls each for the files whose gaps are others than at the last
+// call, with these as a checkpoint keeps them.
+func (s *Source) ChangedGaps(each func(id Identity, saved Saved)) {
 	for id, f := range s.files {
 		if f.gapsChanged {
 			f.gapsChanged = false
-			each(id, f.stream.name, encodeGaps(f.gaps))
+			each(id, Saved{Stream: f.stream.name, Position: f.committed, Gaps: encodeGaps(f.gaps), Epoch: f.epoch})
 		}
 	}
 }
@@ -138,169 +159,72 @@ func (s *Source) Gaps() (n int) {
 	return n
 }
 
-// GapBytes is about what a checkpoint needs for one gap.
-const GapBytes = 40
-
-// passGap hands on the marker of g, which lies at the read position, and moves
-// that behind it.
+// passGap hands on what stands in the place of g, which lies at the read
+// position: the marker, or a part of the text. Behind the last of it, the read
+// position is behind the gap.
 func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	if !f.holds(g.end) {
 		s.truncated(f)
 		return s.nextChunk(f, area)
 	}
-	n, err := unix.Pread(f.fd, f.seen[:g.end.CheckLen], g.end.Offset-int64(g.end.CheckLen))
-	if err != nil {
-		return 0, Chunk{}, fmt.Errorf("read behind a gap of %q: %w", f.name, err)
-	}
 	var lines [ul.NumLevels]uint32
-	text := area[:0]
+	out, made := area[:0], 0
 	if f.read.Open {
-		text = append(text, '\n')
+		out = append(out, '\n')
 		lines[f.openLevel]++
 	}
-	text = g.AppendMarker(text)
-	f.seenLen = n
-	f.read, f.openLevel = g.end, g.end.Level
-	f.ended, f.relevel = false, false
-	f.stream.class.Resume(g.end.Level)
-	first := f.counted < f.read.Offset
+	if g.text == nil {
+		out = g.AppendMarker(out)
+		made = len(out)
+	} else if n := s.readText(g, f.read.Text, area[len(out):]); n > 0 {
+		out = area[:len(out)+n]
+		made = s.countText(f, out, &lines)
+		f.read.Text += int64(n)
+	} else {
+		s.loseText(f, g)
+		return s.passGap(f, g, area)
+	}
+	f.read.Open = false
+	if g.text == nil || f.read.Text >= g.text.length {
+		if err := f.jumpTo(g.end); err != nil {
+			return 0, Chunk{}, err
+		}
+		f.stream.class.Resume(g.end.Level)
+	}
 	f.counted = max(f.counted, f.read.Offset)
-	if len(text) == 0 {
+	if len(out) == 0 {
 		return s.nextChunk(f, area) // no more than a piece of a line that was told of before
 	}
-	c := s.chunk(f, lines, 0, 0, first)
-	c.Marker = true
-	return len(text), c, nil
+	c := s.chunk(f, lines, 0, 0, false)
+	c.Made = made
+	return len(out), c, nil
 }
 
-// The gaps of a file in a checkpoint are base64 of, for each gap in their
-// order, unsigned varints: the distance from the end of the one before, the
-// length; the check of the position behind it in 4 bytes, its length; its level
-// and whether a line is open there; a bit set of the counts that are not zero,
-// and these; the bytes; when, in ms since the gap before (zigzag), and for how
-// many ms.
-func encodeGaps(gaps []gap) string {
-	if len(gaps) == 0 {
-		return ""
+// jumpTo moves the read position to p, over bytes that were not read.
+func (f *File) jumpTo(p Position) error {
+	n, err := unix.Pread(f.fd, f.seen[:p.CheckLen], p.Offset-int64(p.CheckLen))
+	if err != nil || n != p.CheckLen {
+		return errRewritten
 	}
-	var b []byte
-	end, first := int64(0), int64(0)
-	for i := range gaps {
-		g := &gaps[i]
-		b = binary.AppendUvarint(b, uint64(g.start-end))
-		b = binary.AppendUvarint(b, uint64(g.end.Offset-g.start))
-		b = binary.LittleEndian.AppendUint32(b, g.end.Check)
-		b = append(b, byte(g.end.CheckLen), byte(g.end.Level)<<1)
-		if g.end.Open {
-			b[len(b)-1] |= 1
-		}
-		b = appendCounts(b, &g.Gap)
-		b = binary.AppendUvarint(b, g.Bytes)
-		b = binary.AppendVarint(b, g.First.UnixMilli()-first)
-		b = binary.AppendUvarint(b, uint64(max(0, g.Last.Sub(g.First).Milliseconds())))
-		end, first = g.end.Offset, g.First.UnixMilli()
-	}
-	return base64.RawStdEncoding.EncodeToString(b)
+	f.seenLen = n
+	f.read, f.openLevel = p, p.Level
+	f.ended, f.relevel = false, false
+	return nil
 }
 
-func appendCounts(b []byte, g *ul.Gap) []byte {
-	var set uint64
-	for i := range ul.NumReasons * ul.NumLevels {
-		if g.Lines[i/ul.NumLevels][i%ul.NumLevels] > 0 {
-			set |= 1 << i
-		}
-	}
-	b = binary.AppendUvarint(b, set)
-	for i := range ul.NumReasons * ul.NumLevels {
-		if n := g.Lines[i/ul.NumLevels][i%ul.NumLevels]; n > 0 {
-			b = binary.AppendUvarint(b, n)
-		}
-	}
-	return b
-}
-
-var errGaps = errors.New("the gaps of a file cannot be read")
-
-// decodeGaps reads what encodeGaps wrote. Gaps before offset are left out:
-// their markers are durable.
-func decodeGaps(text string, offset int64) (gaps []gap, err error) {
-	b, err := base64.RawStdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errGaps, err)
-	}
-	d := &decoder{rest: b}
-	end, first := int64(0), int64(0)
-	for len(d.rest) > 0 && !d.bad {
-		g := gap{start: end + d.length(), unpunched: true}
-		g.end.Offset = g.start + d.length()
-		if check := d.bytes(6); check != nil {
-			g.end.Check, g.end.CheckLen = binary.LittleEndian.Uint32(check), int(check[4])
-			g.end.Level, g.end.Open = ul.Level(check[5]>>1), check[5]&1 != 0
-		}
-		set := d.uvarint()
-		for i := range ul.NumReasons * ul.NumLevels {
-			if set&(1<<i) != 0 {
-				g.Lines[i/ul.NumLevels][i%ul.NumLevels] = d.uvarint()
+// PunchGaps gives back the pages of the gaps, and text that is not needed any
+// more. It is called when the gaps as they are now are recorded.
+func (s *Source) PunchGaps() {
+	for _, f := range s.files {
+		for i := range f.gaps {
+			if g := &f.gaps[i]; g.unpunched && f.holds(g.end) {
+				from, to := g.pages()
+				g.unpunched = s.punchPages(f, from, to) < to
 			}
 		}
-		g.Bytes = d.uvarint()
-		at := first + d.varint()
-		g.First = time.UnixMilli(at)
-		g.Last = time.UnixMilli(at + d.length())
-		d.bad = d.bad || g.end.Offset <= g.start || g.end.Level >= ul.NumLevels
-		end, first = g.end.Offset, at
-		if g.start >= offset {
-			gaps = append(gaps, g)
-		}
 	}
-	if d.bad {
-		return nil, errGaps
+	for _, t := range s.droppedText {
+		s.freeText(t)
 	}
-	return gaps, nil
-}
-
-// decoder reads varints and remembers that one was bad.
-type decoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *decoder) bytes(n int) []byte {
-	if len(d.rest) < n {
-		d.bad = true
-		return nil
-	}
-	b := d.rest[:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) varint() int64 {
-	v, n := binary.Varint(d.rest)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-// length is a number that can be added to others of its kind without overflow.
-func (d *decoder) length() int64 {
-	v := d.uvarint()
-	if v > 1<<56 {
-		d.bad = true
-		return 0
-	}
-	return int64(v)
+	s.droppedText = nil
 }

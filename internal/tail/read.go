@@ -15,10 +15,14 @@ type Chunk struct {
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
 	Read  time.Time            // when
 
-	Marker bool // it tells of a gap, and is not the JVM's
+	Made int // bytes of it that are markers of gaps, and not the JVM's
 
 	epoch int // of the file
 }
+
+// Epoch tells the content of the file from others that it had, or has since,
+// because it was truncated.
+func (c Chunk) Epoch() int { return c.epoch }
 
 // Next reads the next chunk of any file that has one into area, which must be
 // longer than LineLimit, and returns its length. ok is false when there is
@@ -167,25 +171,6 @@ func (s *Source) countRead(st *Stream, v volume) {
 	if v.dropped > 0 {
 		s.metrics.jvmDropped.WithLabelValues(st.label).Add(float64(v.dropped))
 	}
-}
-
-// countCut counts the lines in data, which lies at offset, that HotSpot began
-// on a full tmpfs and could not end. It fills the page, gives up what did not
-// fit, and writes its next message, once there is room, right behind. So these
-// lines show at the beginnings of pages, each of which is looked at once.
-func (s *Source) countCut(f *File, data []byte, offset int64) {
-	for page := (offset + pageSize - 1) &^ (pageSize - 1); page < offset+int64(len(data)); page += pageSize {
-		i := int(page - offset)
-		if page < f.uncut || i == 0 || data[i] != '[' || data[i-1] == '\n' {
-			continue
-		}
-		line, _, _ := bytes.Cut(data[i:], newline)
-		var r ul.Record
-		if r.Parse(line); r.Kind == ul.Header && r.Level != ul.Unknown {
-			s.metrics.jvmCut.WithLabelValues(f.stream.label).Inc()
-		}
-	}
-	f.uncut = max(f.uncut, offset+int64(len(data)))
 }
 
 // classify counts the lines that end in data by level, and shows them, if this

@@ -68,7 +68,7 @@ func (s *Source) mayEnd(f *File) bool {
 func (s *Source) Committed(c Chunk) {
 	if f := c.File; f.fd >= 0 && c.epoch == f.epoch {
 		f.committed = c.End
-		f.passed(c.End.Offset)
+		s.passed(f, c.End.Offset)
 	}
 }
 

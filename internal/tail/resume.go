@@ -3,6 +3,7 @@ package tail
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,6 +13,7 @@ type Saved struct {
 	Stream   string
 	Position Position
 	Gaps     string // those behind the position, encoded. Empty: none
+	Epoch    int    // of this process, see [Chunk.Epoch]; not in a checkpoint
 }
 
 // Restore gives the positions of a checkpoint, before the first Scan. A file
@@ -47,10 +49,31 @@ func (s *Source) restore(f *File) {
 // restoreGaps takes in the gaps that were recorded behind the saved position.
 func (s *Source) restoreGaps(f *File, saved Saved) {
 	gaps, err := decodeGaps(saved.Gaps, saved.Position.Offset)
+	for _, g := range gaps {
+		if err == nil && !f.holds(g.end) {
+			err = errRewritten
+		}
+	}
 	if err != nil {
-		s.log.Error("the gaps of a source file cannot be read from the checkpoint, its dropped lines are not told of", "file", f.name, "error", err)
+		s.log.Error("the gaps of a source file do not fit it, its dropped lines are not told of", "file", f.name, "gaps", len(gaps), "error", err)
+		gaps = nil
 	}
 	f.setGaps(gaps)
+}
+
+// Tidy removes what is left of texts that no file has. It comes after the first
+// Scan.
+func (s *Source) Tidy() {
+	for _, f := range s.files {
+		for _, g := range f.gaps {
+			if g.text != nil {
+				return
+			}
+		}
+	}
+	if s.state != nil && s.text == nil {
+		_ = unix.Unlinkat(int(s.state.Fd()), textName, 0)
+	}
 }
 
 // Positions returns the read position of every file that is not at its
@@ -59,7 +82,7 @@ func (s *Source) Positions() map[Identity]Saved {
 	saved := map[Identity]Saved{}
 	for id, f := range s.files {
 		if f.read.Offset > 0 || len(f.gaps) > 0 {
-			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps)}
+			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps), Epoch: f.epoch}
 		}
 	}
 	return saved
@@ -104,9 +127,12 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 	return false, nil
 }
 
-// skipTo moves all positions of f to offset.
+// skipTo moves all positions of f to offset. Markers of gaps before it are
+// where the search has found what is before it.
 func (f *File) skipTo(offset int64) error {
+	gaps := slices.DeleteFunc(f.gaps, func(g gap) bool { return g.start < offset })
 	f.restart()
+	f.setGaps(gaps)
 	f.read.Offset = offset
 	k := checkSpan(offset)
 	n, err := unix.Pread(f.fd, f.seen[:k], offset-int64(k))

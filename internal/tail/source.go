@@ -44,8 +44,12 @@ type Source struct {
 	streams map[string]*Stream
 	labels  map[string]bool
 	active  []*Stream // have a dirty file, in the order of their turns
-	scratch []byte    // what is read ahead to be dropped; nil until the first time
-	renamed []*Stream // have a file with a new name, during a scan
+
+	scratch     []byte   // what is read ahead to be dropped; nil until the first time
+	text        *os.File // of kept lines; nil until there are any
+	textEnd     int64
+	droppedText []*text   // to be freed once that is recorded
+	renamed     []*Stream // have a file with a new name, during a scan
 
 	saved          map[Identity]Saved // positions of files that are not held, from a checkpoint or from before
 	truncationTold time.Time          // when a truncation was last logged
@@ -244,6 +248,10 @@ func (s *Source) Close() {
 	s.CloseDir()
 	for _, f := range s.files {
 		s.forget(f)
+	}
+	if s.text != nil {
+		s.text.Close()
+		s.text = nil
 	}
 }
 

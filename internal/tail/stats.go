@@ -36,15 +36,19 @@ func (s *Source) Usage() Usage {
 // backlog leaves out what was dropped: it is not there any more.
 func (f *File) backlog() int64 { return max(0, f.size-f.committed.Offset-f.gapBytes) }
 
-// Resident asks the kernel how much memory the files take, in bytes.
-func (s *Source) Resident() (bytes int64) {
+// Resident asks the kernel how much memory the files take, that of kept lines
+// included, and how long they are, all together, in bytes.
+func (s *Source) Resident() (memory, length int64) {
 	var st unix.Stat_t
 	for _, f := range s.files {
 		if unix.Fstat(f.fd, &st) == nil {
-			bytes += st.Blocks * 512
+			memory, length = memory+st.Blocks*512, length+st.Size
 		}
 	}
-	return bytes
+	if s.text != nil && unix.Fstat(int(s.text.Fd()), &st) == nil {
+		memory += st.Blocks * 512
+	}
+	return memory, length
 }
 
 // StreamStats is one stream as it stands.

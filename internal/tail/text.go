@@ -1,0 +1,211 @@
+package tail
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const (
+	// textName is the file, in StateDir, of lines that are kept while those
+	// around them are dropped. In its place each of them keeps a whole page of
+	// the source file in use; here they stand side by side.
+	textName = "kept"
+
+	// compactAbove is how many gaps a file has before text takes the place of
+	// all but compactLeaves, the newest, of which the last one still grows.
+	compactAbove  = 96
+	compactLeaves = 16
+
+	// compactRun bounds lines side by side that are moved. More of them make
+	// good use of their pages.
+	compactRun = 16 << 10
+)
+
+// A text stands in the place of a part of a source file: the markers of the
+// gaps in it, and between them the lines that were kept, just as they will be
+// handed on. It never changes. The application can write to it as it can to
+// the log; it is read as that is.
+type text struct {
+	at, length int64
+	kept       [ul.NumLevels]uint64 // lines in it that are the file's
+	bytes      uint64               // of these
+}
+
+// Compact lets text take the place of old gaps and of the lines between them,
+// where there are many. Nothing is given back yet, see [Source.PunchGaps].
+func (s *Source) Compact() {
+	for _, f := range s.files {
+		for at := s.firstUntold(f); len(f.gaps)-at > compactAbove; at++ {
+			if err := s.compact(f, at, len(f.gaps)-compactLeaves); err != nil {
+				s.warnOnce("compact", "cannot move kept lines together, each of them keeps a page in use", "error", err)
+				return
+			}
+		}
+	}
+}
+
+// firstUntold returns the index of the first gap that may be changed.
+func (s *Source) firstUntold(f *File) int {
+	at := f.gapAt(f.read.Offset)
+	if at < len(f.gaps) && !f.untold(&f.gaps[at]) {
+		at++
+	}
+	return at
+}
+
+// compact makes one gap with text of those from index first up to last, as far
+// as the lines between them are few.
+func (s *Source) compact(f *File, first, last int) error {
+	sum := gap{start: f.gaps[first].start, text: &text{}, unpunched: true}
+	var out []byte
+	var class ul.Classifier
+	next := first
+	for ; next < last; next++ {
+		g, behind := &f.gaps[next], f.gaps[next+1].start
+		length := behind - g.end.Offset
+		if g.end.Open || length > compactRun || g.text != nil {
+			break
+		}
+		out = g.AppendMarker(out)
+		n := len(out)
+		out = slices.Grow(out, int(length))[:n+int(length)]
+		if read, err := unix.Pread(f.fd, out[n:], g.end.Offset); err != nil || read != int(length) {
+			return fmt.Errorf("read kept lines of %q: %w", f.name, errRewritten)
+		}
+		class.Resume(g.end.Level)
+		for line := range bytes.Lines(out[n:]) {
+			sum.text.kept[class.Classify(bytes.TrimSuffix(line, newline)).Level]++
+		}
+		sum.text.bytes += uint64(length)
+		sum.Gap.Add(g.Gap)
+	}
+	if next-first < 2 {
+		return nil
+	}
+	end, err := f.positionAt(f.gaps[next].start)
+	if err != nil {
+		return err
+	}
+	end.Level = class.Level()
+	sum.end = end
+	if err := s.appendText(sum.text, out); err != nil {
+		return err
+	}
+	f.setGaps(slices.Replace(f.gaps, first, next, sum))
+	return nil
+}
+
+// appendText writes text behind all that is there.
+func (s *Source) appendText(t *text, out []byte) error {
+	if err := s.openText(unix.O_CREAT); err != nil {
+		return err
+	}
+	t.at, t.length = s.textEnd, int64(len(out))
+	if _, err := s.text.WriteAt(out, t.at); err != nil {
+		_ = s.text.Truncate(t.at) // a full tmpfs: the pages are needed
+		return err
+	}
+	s.textEnd += t.length
+	return nil
+}
+
+// openText opens the file of texts, which must be regular and have one name.
+func (s *Source) openText(create int) error {
+	if s.text != nil {
+		return nil
+	}
+	if s.state == nil {
+		return fmt.Errorf("open %s: the source is missing: %w", textName, os.ErrNotExist)
+	}
+	fd, err := unix.Openat(int(s.state.Fd()), textName, create|unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: textName, Err: err}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+		unix.Close(fd)
+		return fmt.Errorf("open %s: it is not a regular file with one name", textName)
+	}
+	s.text, s.textEnd = os.NewFile(uintptr(fd), textName), st.Size
+	return nil
+}
+
+// readText reads whole lines of the text of g, from an offset in it on.
+func (s *Source) readText(g *gap, offset int64, area []byte) int {
+	if err := s.openText(0); err != nil {
+		return 0
+	}
+	left := g.text.length - offset
+	n, err := unix.Pread(int(s.text.Fd()), area[:min(left, int64(len(area)))], g.text.at+offset)
+	if err != nil || n <= 0 {
+		return 0
+	}
+	if keep := bytes.LastIndexByte(area[:n], '\n') + 1; keep > 0 && int64(n) < left {
+		n = keep
+	}
+	return n
+}
+
+// countText counts the lines in text that are the file's, and returns the bytes
+// of the others.
+func (s *Source) countText(f *File, out []byte, lines *[ul.NumLevels]uint32) (made int) {
+	for line := range bytes.Lines(out) {
+		if g, ok := ul.ParseMarker(line); ok && g.Total() > 0 {
+			made += len(line)
+			continue
+		}
+		lines[f.stream.class.Classify(bytes.TrimSuffix(line, newline)).Level]++
+	}
+	return made
+}
+
+// loseText makes a plain gap of one whose text is gone: somebody deleted or cut
+// the file.
+func (s *Source) loseText(f *File, g *gap) {
+	s.log.Error("lines that were kept are gone: somebody changed the sidecar's own file; they are counted as dropped", "file", f.name, "bytes", g.text.bytes)
+	f.read.Text = 0
+	s.dropText(f, g)
+}
+
+// dropText drops the lines that were kept in the text of g.
+func (s *Source) dropText(f *File, g *gap) (freed int64) {
+	t := g.text
+	for level, n := range t.kept {
+		g.Lines[ul.DropAll][level] += n
+	}
+	g.Bytes += t.bytes
+	g.Last = s.now()
+	s.countDropped(f, ul.DropAll, t.kept, t.bytes)
+	s.droppedText = append(s.droppedText, t)
+	g.text = nil
+	f.setGaps(f.gaps)
+	return t.length
+}
+
+// freeText gives back the memory of a text that no gap has any more.
+func (s *Source) freeText(t *text) {
+	if s.openText(0) != nil {
+		return
+	}
+	for _, f := range s.files {
+		for i := range f.gaps {
+			if f.gaps[i].text != nil && f.gaps[i].text != t {
+				from, to := (t.at+pageSize-1)&^(pageSize-1), (t.at+t.length)&^(pageSize-1)
+				if to > from {
+					_ = unix.Fallocate(int(s.text.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
+				}
+				return
+			}
+		}
+	}
+	// It was the last one.
+	if s.text.Truncate(0) == nil {
+		s.textEnd = 0
+	}
+}
