@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -124,7 +125,7 @@ func (s *Store) takeLock(ctx context.Context) error {
 }
 
 // dying reports whether the holder of a lock is a process of this machine that
-// was killed and has not ended: its first thread has.
+// was killed and has not ended: its first thread has, or is about to.
 func dying(holder string) bool {
 	var host string
 	var pid int
@@ -132,9 +133,28 @@ func dying(holder string) bool {
 		return false
 	}
 	own, _ := os.Hostname()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, state, ok := strings.Cut(string(stat), ") ")
-	return own == host && pid != os.Getpid() && err == nil && ok && strings.HasPrefix(state, "Z")
+	if own != host || pid == os.Getpid() {
+		return false
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) // just now: the lock is next
+	}
+	for line := range strings.Lines(string(status)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+		switch key {
+		case "State":
+			if strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X") {
+				return true
+			}
+		case "SigPnd", "ShdPnd":
+			pending, err := strconv.ParseUint(value, 16, 64)
+			if err == nil && pending&(1<<(syscall.SIGKILL-1)) != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *Store) unlock() error {

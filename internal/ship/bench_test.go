@@ -44,7 +44,7 @@ func BenchmarkReader(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for done := 0; done < b.N; {
-		n, c, ok := src.Next(l.queue.Reserve(cfg.Tail.LineLimit + 1))
+		n, c, ok := src.Next(l.queue.Reserve(cfg.Tail.LineLimit + tail.AreaSlack))
 		if !ok {
 			src.Rewind() // nothing was committed: again from the beginning
 			continue

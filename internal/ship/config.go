@@ -131,4 +131,4 @@ func inside(dir, root string) bool {
 
 // lineLimit is how long a line may be before it is carried in pieces. The
 // queue has to hold some of them, so that reader and writer can both work.
-func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - 1 }
+func (c Config) lineLimit() int { return min(1<<20, int(c.Queue)/4) - tail.AreaSlack }

@@ -149,7 +149,7 @@ func (r *reader) round() {
 			r.full = true
 			return
 		}
-		area := r.link.queue.Reserve(r.cfg.Tail.LineLimit + 1)
+		area := r.link.queue.Reserve(r.cfg.Tail.LineLimit + tail.AreaSlack)
 		if area == nil {
 			r.full = true
 			return

@@ -40,8 +40,8 @@ type Config struct {
 	Reclaim Mode
 
 	// LineLimit is the length in bytes from which on a line is handed on in
-	// pieces. The area given to [Source.Next] must be larger by at least one
-	// byte. Not a flag.
+	// pieces. The area given to [Source.Next] must be larger by [AreaSlack].
+	// Not a flag.
 	LineLimit int
 
 	// OnLine is shown each new line, without its newline, as it is read; of

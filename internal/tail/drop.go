@@ -83,7 +83,7 @@ func (s *Source) prepareDrop(f *File) {
 	sound := true
 	if n := len(f.gaps); n > 0 {
 		reached = max(reached, f.gaps[n-1].end.Offset)
-		sound = size >= reached && f.holds(f.gaps[n-1].end)
+		sound = size >= reached && f.intact(&f.gaps[n-1])
 	}
 	if err != nil || size < reached || !sound || !f.holds(f.read) {
 		s.truncated(f)

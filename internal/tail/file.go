@@ -81,6 +81,7 @@ type File struct {
 	gapBytes    int64     // that they take out of the backlog
 	gapsChanged bool      // since they were last recorded
 	drops       *dropping // nil: nothing was ever dropped
+	orphan      ul.Gap    // of what was in the file before it was truncated, and has no marker yet
 	uncut       int64     // lines before it were looked at for countCut
 
 	dirty bool  // may have more to read
@@ -214,6 +215,9 @@ func (f *File) restart() {
 	f.reclaimed, f.counted, f.solid, f.seenLen = 0, 0, 0, 0
 	f.ended, f.endCounted = false, false
 	f.drops, f.uncut = nil, 0
+	for i := range f.gaps {
+		f.orphan.Add(f.gaps[i].Gap)
+	}
 	f.setGaps(nil)
 	f.epoch++
 }

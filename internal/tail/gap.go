@@ -35,6 +35,21 @@ func (g *gap) frees() int64 {
 	return to - from
 }
 
+// intact reports whether the gap is still one of what is in the file: the bytes
+// before its end are those that were dropped, and what was given back is not
+// written again. Two logs may well have the same bytes at the same place.
+func (f *File) intact(g *gap) bool {
+	if !f.holds(g.end) {
+		return false
+	}
+	from, to := g.pages()
+	if g.unpunched || from == to {
+		return true
+	}
+	data, err := f.nextData(from)
+	return err == nil && data >= to
+}
+
 // gapAt returns the index of the first gap that begins at or behind offset.
 func (f *File) gapAt(offset int64) int {
 	at, _ := slices.BinarySearchFunc(f.gaps, offset, func(g gap, offset int64) int {
@@ -163,10 +178,6 @@ func (s *Source) Gaps() (n int) {
 // position: the marker, or a part of the text. Behind the last of it, the read
 // position is behind the gap.
 func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
-	if !f.holds(g.end) {
-		s.truncated(f)
-		return s.nextChunk(f, area)
-	}
 	var lines [ul.NumLevels]uint32
 	out, made := area[:0], 0
 	if f.read.Open {
@@ -200,6 +211,21 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	return len(out), c, nil
 }
 
+// passOrphan hands on the marker of what was dropped in f before it was
+// truncated, in front of the first chunk of what is in it now.
+func (s *Source) passOrphan(f *File, area []byte) (int, Chunk, error) {
+	marker := f.orphan.AppendMarker(area[:0])
+	sum := f.orphan
+	f.orphan = ul.Gap{}
+	n, c, err := s.nextChunk(f, area[len(marker):])
+	f.orphan = sum
+	if n == 0 || err != nil {
+		return 0, Chunk{}, err
+	}
+	c.Made += len(marker)
+	return len(marker) + n, c, nil
+}
+
 // jumpTo moves the read position to p, over bytes that were not read.
 func (f *File) jumpTo(p Position) error {
 	n, err := unix.Pread(f.fd, f.seen[:p.CheckLen], p.Offset-int64(p.CheckLen))
@@ -217,7 +243,7 @@ func (f *File) jumpTo(p Position) error {
 func (s *Source) PunchGaps() {
 	for _, f := range s.files {
 		for i := range f.gaps {
-			if g := &f.gaps[i]; g.unpunched && f.holds(g.end) {
+			if g := &f.gaps[i]; g.unpunched && f.intact(g) {
 				from, to := g.pages()
 				g.unpunched = s.punchPages(f, from, to) < to
 			}

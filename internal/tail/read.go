@@ -24,8 +24,11 @@ type Chunk struct {
 // because it was truncated.
 func (c Chunk) Epoch() int { return c.epoch }
 
-// Next reads the next chunk of any file that has one into area, which must be
-// longer than LineLimit, and returns its length. ok is false when there is
+// AreaSlack is by how much more than LineLimit the area for Next has to have.
+const AreaSlack = ul.MaxMarkerBytes + 1
+
+// Next reads the next chunk of any file that has one into area, of LineLimit and
+// [AreaSlack] bytes, and returns its length. ok is false when there is
 // nothing to read for now. Streams take turns.
 func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) {
 	for len(s.active) > 0 {
@@ -64,9 +67,22 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 
 // nextChunk reads one chunk of f. No bytes means that there is none for now.
 func (s *Source) nextChunk(f *File, area []byte) (int, Chunk, error) {
-	if g := f.nextGap(); g != nil && g.start == f.read.Offset {
+	g := f.nextGap()
+	if g != nil && !f.intact(g) {
+		s.truncated(f)
+		return s.nextChunk(f, area)
+	}
+	if f.read.Offset == 0 && f.read.Text == 0 && f.orphan.Total() > 0 {
+		return s.passOrphan(f, area)
+	}
+	if g != nil && g.start == f.read.Offset {
 		return s.passGap(f, g, area)
 	}
+	return s.nextLines(f, area)
+}
+
+// nextLines reads one chunk of f up to the next gap.
+func (s *Source) nextLines(f *File, area []byte) (int, Chunk, error) {
 	n, atEnd, err := s.fill(f, area)
 	if err != nil {
 		return 0, Chunk{}, err

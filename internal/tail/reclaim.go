@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // unknownGrace is how long a file must have been quiet to count as finished
@@ -69,6 +71,9 @@ func (s *Source) Committed(c Chunk) {
 	if f := c.File; f.fd >= 0 && c.epoch == f.epoch {
 		f.committed = c.End
 		s.passed(f, c.End.Offset)
+		if c.End.Offset > 0 {
+			f.orphan = ul.Gap{}
+		}
 	}
 }
 

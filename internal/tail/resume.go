@@ -64,6 +64,11 @@ func (s *Source) restoreGaps(f *File, saved Saved) {
 // Tidy removes what is left of texts that no file has. It comes after the first
 // Scan.
 func (s *Source) Tidy() {
+	for _, saved := range s.saved {
+		if saved.Gaps != "" {
+			s.log.Error("a source file with dropped lines is gone: they are counted, and have no marker in the stream", "stream", saved.Stream)
+		}
+	}
 	for _, f := range s.files {
 		for _, g := range f.gaps {
 			if g.text != nil {
@@ -131,6 +136,7 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 // where the search has found what is before it.
 func (f *File) skipTo(offset int64) error {
 	gaps := slices.DeleteFunc(f.gaps, func(g gap) bool { return g.start < offset })
+	f.gaps = nil
 	f.restart()
 	f.setGaps(gaps)
 	f.read.Offset = offset

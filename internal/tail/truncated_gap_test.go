@@ -1,0 +1,267 @@
+package tail
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+func uls(tag string, level string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "[%d.%03ds][%-7s][gc] %s line %d %s\n", i/1000, i%1000, level, tag, i, strings.Repeat("x", 60))
+	}
+	return b.String()
+}
+
+func markers(text string) (total uint64, n int) {
+	for line := range strings.Lines(text) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			total += g.Total()
+			n++
+		}
+	}
+	return total, n
+}
+
+func (r *rig) droppedMetric() (sum float64) {
+	for _, reason := range []ul.Reason{ul.Discard, ul.DropAll} {
+		for level := range ul.Level(ul.NumLevels) {
+			sum += testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", level.String(), reason.String()))
+		}
+	}
+	return sum
+}
+
+func (r *rig) look() {
+	r.src.lookAgain()
+	if _, err := r.src.Scan(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) text() string {
+	if b := r.got["gc.log"]; b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+// A JVM with filecount=0 starts again in a stall: its file is truncated and grows
+// past the old gap, whose bytes are the same at its end.
+func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("old", "info", 2000))
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.PunchGaps()
+	told := r.droppedMetric()
+	if err := os.Truncate(r.path("gc.log"), 0); err != nil {
+		t.Fatal(err)
+	}
+	r.write(w, uls("new", "warning", 2000)) // must be kept
+	r.write(w, uls("new2", "info", 500))
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.PunchGaps()
+	dropped := r.droppedMetric()
+	r.read()
+	got := r.text()
+	total, n := markers(got)
+	kept := strings.Count(got, "][warning][gc] new line")
+	t.Logf("dropped by metric: %v then %v; markers: %d of %d lines; new warnings read: %d of 2000; NUL bytes read: %d", told, dropped, n, total, kept, strings.Count(got, "\x00"))
+	if kept != 2000 {
+		t.Errorf("%d of 2000 new warnings are left", kept)
+	}
+	if float64(total) != dropped {
+		t.Errorf("markers tell of %d lines, the metric of %v", total, dropped)
+	}
+}
+
+// Gaps of a checkpoint that reach behind the end of the file.
+func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("old", "info", 2000))
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	saved := r.src.Positions()
+	r.src.Close() // kill -9
+	if err := os.Truncate(r.path("gc.log"), 0); err != nil {
+		t.Fatal(err)
+	}
+	r.write(w, uls("new", "info", 500))
+	r.open()
+	r.src.Restore(saved)
+	r.look()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("panic: %v", p)
+		}
+	}()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+}
+
+// B2: the same without a restart.
+func TestTruncatedAheadOfReading(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("a", "warning", 100))
+	r.write(w, uls("old", "info", 2000))
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.PunchGaps()
+	os.Truncate(r.path("gc.log"), 0)
+	r.look()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("panic: %v", p)
+		}
+	}()
+	size := 0
+	for range 3000 {
+		line := uls("new", "info", 1)
+		r.write(w, line)
+		size += len(line)
+		if size%4096 < 100 {
+			r.look()
+			r.src.Drop(ul.DropAll, ul.Warning, 1<<30)
+			r.src.PunchGaps()
+		}
+	}
+}
+
+// Truncated before anything of it was read, with a gap further on.
+func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("w", "warning", 100))
+	r.write(w, uls("old", "info", 2000))
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.PunchGaps()
+	os.Truncate(r.path("gc.log"), 0)
+	want := uls("new", "info", 3000)
+	r.write(w, want)
+	r.read()
+	got := r.text()
+	var jvm strings.Builder
+	for line := range strings.Lines(got) {
+		if _, ok := ul.ParseMarker([]byte(line)); !ok {
+			jvm.WriteString(line)
+		}
+	}
+	if jvm.String() != want {
+		t.Errorf("handed on %d lines, want %d", strings.Count(jvm.String(), "\n"), strings.Count(want, "\n"))
+	}
+	if total, _ := markers(got); float64(total) != r.droppedMetric() {
+		t.Errorf("markers tell of %d lines, the metric of %v", total, r.droppedMetric())
+	}
+}
+
+// The segments decide where reading begins: gaps behind that place stay.
+func TestAlignKeepsGaps(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	head := uls("head", "warning", 100)
+	r.write(w, head)
+	r.write(w, uls("old", "info", 2000))
+	r.write(w, uls("tail", "warning", 10))
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.PunchGaps()
+	dropped := r.droppedMetric()
+	r.src.Rewind()
+	ok, err := r.src.Align("gc.log", []byte(head[len(head)-500:]))
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	r.read()
+	total, _ := markers(r.text())
+	if float64(total) != dropped {
+		t.Errorf("markers tell of %d lines, the metric of %v", total, dropped)
+	}
+	t.Log(abbreviate(r.text()))
+}
+
+// The further lines of a message may come with a second write.
+func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("old", "info", 100))
+	r.write(w, "[9.000s][info   ][gc] header of a record\n")
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 4096)
+	r.src.PunchGaps()
+	r.write(w, "  its second line\n  its third line\n") // the second write(2) of one message
+	r.read()
+	if strings.Contains(r.text(), "its second line") != strings.Contains(r.text(), "header of a record") {
+		t.Errorf("the header was dropped, its further lines were persisted: %s", abbreviate(r.text()))
+	}
+}
+
+// What was dropped before a truncation is told of in front of what is new.
+func TestTruncationKeepsCounts(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("w", "warning", 10))
+	r.look()
+	r.read()
+	r.write(w, uls("old", "info", 2000))
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.PunchGaps()
+	os.Truncate(r.path("gc.log"), 0)
+	r.write(w, uls("new", "info", 3))
+	r.read()
+	total, _ := markers(r.text())
+	if float64(total) != r.droppedMetric() {
+		t.Errorf("markers tell of %d lines, the metric of %v", total, r.droppedMetric())
+	}
+}
+
+// manyGaps makes a file with n gaps, each a kept warning apart.
+func manyGaps(r *rig, n int) {
+	w := r.writer("gc.log")
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(uls(fmt.Sprint("r", i), "info", 60))
+		b.WriteString(uls(fmt.Sprint("r", i), "debug", 20))
+		b.WriteString(uls(fmt.Sprint("r", i), "trace", 20))
+		b.WriteString(uls("keep", "warning", 1))
+		if b.Len() > 1<<20 {
+			r.write(w, b.String())
+			b.Reset()
+			r.look()
+			for r.src.Drop(ul.Discard, ul.Warning, 4<<20) > 0 {
+			}
+			r.src.PunchGaps()
+		}
+	}
+	r.write(w, b.String())
+	r.look()
+	for r.src.Drop(ul.Discard, ul.Warning, 4<<20) > 0 {
+	}
+	r.src.PunchGaps()
+}
+
+// Kept lines between gaps go one by one, until there is room enough.
+func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
+	r := newRig(t)
+	manyGaps(r, 3000)
+	before, _ := r.src.Resident()
+	r.src.Drop(ul.DropAll, ul.Warning, 256<<10)
+	r.src.PunchGaps()
+	after, _ := r.src.Resident()
+	gone := testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", "warning", "drop"))
+	t.Logf("asked for 256 KiB; %d KiB came back, %v of 3000 kept warnings are gone", (before-after)>>10, gone)
+	if before-after > 2<<20 {
+		t.Errorf("%d KiB", (before-after)>>10)
+	}
+}
