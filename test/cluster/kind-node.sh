@@ -95,7 +95,7 @@ control_plane_images() {
         ln -s xtables-nft-multi "$proxy/usr/sbin/$name"
     done
     (cd "$root" && cp -L --parents usr/lib/*/xtables/*.so "$proxy/")
-    chroot "$root" bash -c 'ldd /usr/sbin/xtables-nft-multi /usr/sbin/conntrack' | awk '$2 == "=>" { print $3 } $1 ~ "^/lib.*/ld-" { print $1 }' | sort -u |
+    chroot "$root" bash -c 'ldd /usr/sbin/xtables-nft-multi /usr/sbin/conntrack /usr/lib/*/xtables/*.so' | awk '$2 == "=>" { print $3 } $1 ~ "^/lib.*/ld-" { print $1 }' | sort -u |
         while read -r name; do install -D "$root$name" "$proxy$name"; done
     archive "$work/control-plane.tar" "registry.k8s.io/kube-apiserver:$kubernetes_version" "$tree=/"
     archive "$work/proxy.tar" "registry.k8s.io/kube-proxy:$kubernetes_version" "$tree=/" "$proxy=/"
