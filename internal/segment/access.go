@@ -24,7 +24,8 @@ const (
 	keyBytes = 32
 )
 
-// prepare creates the directories, opens the lock and loads the key.
+// prepare creates the directories, opens the root and the lock, and loads the
+// key.
 func (s *Store) prepare() error {
 	own := filepath.Join(s.dir, ownDir)
 	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
@@ -38,6 +39,9 @@ func (s *Store) prepare() error {
 		if err := syncDir(filepath.Dir(s.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return s.explain("sync", err)
 		}
+	}
+	if err := s.openRoot(); err != nil {
+		return err
 	}
 	if err := s.openLock(own); err != nil {
 		return err
@@ -195,28 +199,35 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
-// loadKey reads the key, or makes one. A crash leaves the old state or a whole
-// key. One of a wrong length is replaced: the worst of that is a checkpoint
-// that no longer counts.
-func (s *Store) loadKey(own string) ([]byte, error) {
-	path := filepath.Join(own, keyName)
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err == nil {
-		key, err := io.ReadAll(io.LimitReader(file, keyBytes+1))
-		file.Close()
-		if err != nil {
-			return nil, err
-		}
-		if len(key) == keyBytes {
-			return key, nil
-		}
-		s.log.Warn("replacing a damaged key: checkpoints made with it are not accepted", "path", path, "bytes", len(key))
-	} else if !errors.Is(err, fs.ErrNotExist) {
+// readKey reads what the key is, of whatever length.
+func readKey(own string) ([]byte, error) {
+	file, err := os.OpenFile(filepath.Join(own, keyName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
 		return nil, err
 	}
-	key := make([]byte, keyBytes)
-	if _, err := rand.Read(key); err != nil {
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, keyBytes+1))
+}
+
+// loadKey reads the key, or makes one; the one that we have, if we have one. A
+// crash leaves the old state or a whole key. One of a wrong length is replaced:
+// the worst of that is a checkpoint that no longer counts.
+func (s *Store) loadKey(own string) ([]byte, error) {
+	path := filepath.Join(own, keyName)
+	key, err := readKey(own)
+	switch {
+	case err == nil && len(key) == keyBytes:
+		return key, nil
+	case err == nil:
+		s.log.Warn("replacing a damaged key: checkpoints made with it are not accepted", "path", path, "bytes", len(key))
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
+	}
+	if key = s.key; key == nil {
+		key = make([]byte, keyBytes)
+		if _, err := rand.Read(key); err != nil {
+			return nil, err
+		}
 	}
 	next := path + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {

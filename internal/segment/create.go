@@ -17,7 +17,7 @@ func (t *Stream) open() error {
 	if t.seg.Name == "" || t.mark.Sealed {
 		return t.create()
 	}
-	file, err := openSegment(t.seg.Path, unix.O_WRONLY)
+	file, err := t.store.openSegment(t.seg, unix.O_WRONLY)
 	if err != nil {
 		return fmt.Errorf("open segment: %w", err)
 	}
@@ -37,16 +37,21 @@ func (t *Stream) open() error {
 // durable only after the next Sync. All of the segment before is synced, since
 // only Sync seals.
 func (t *Stream) create() error {
-	switch err := os.Mkdir(t.dir, dirMode); {
-	case err == nil:
+	if err := t.store.present(); err != nil {
+		return err
+	}
+	switch err := retry(func() error { return unix.Mkdirat(int(t.store.root.Fd()), t.name, dirMode) }); err {
+	case nil:
 		t.rooted = false
-	case !errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("create stream directory: %w", err)
+	case unix.EEXIST:
+	default:
+		return fmt.Errorf("create stream directory: %w", &fs.PathError{Op: "mkdir", Path: t.dir, Err: err})
 	}
 	start := time.Now().UTC().Truncate(time.Millisecond)
 	name := segmentName(start, t.last+1, t.store.cfg.Compress)
-	path := filepath.Join(t.dir, name)
-	file, err := openSegment(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	seg := Info{Stream: t.name, Path: filepath.Join(t.dir, name), Name: name, Seq: t.last + 1, Start: start,
+		Compress: t.store.cfg.Compress, ModTime: start}
+	file, err := t.store.openSegment(seg, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
 		return fmt.Errorf("create segment: %w", err)
 	}
@@ -56,15 +61,14 @@ func (t *Stream) create() error {
 	}
 	t.last++
 	t.file, t.begun, t.created, t.dirty = file, 0, true, true
-	t.seg = Info{Stream: t.name, Path: path, Name: name, Seq: t.last, Start: start,
-		Compress: t.store.cfg.Compress, ModTime: start}
+	t.seg = seg
 	return nil
 }
 
 // openSegment opens a regular file in the directory of a stream. Neither the
 // file nor the directory may be a link.
-func openSegment(path string, flags int) (*os.File, error) {
-	dir, err := openDir(filepath.Dir(path))
+func (s *Store) openSegment(seg Info, flags int) (*os.File, error) {
+	dir, err := s.openDir(seg.Stream)
 	if err != nil {
 		return nil, err
 	}
@@ -72,25 +76,25 @@ func openSegment(path string, flags int) (*os.File, error) {
 	var fd int
 	err = retry(func() error {
 		// O_NONBLOCK, so that a FIFO of that name does not block.
-		fd, err = unix.Openat(int(dir.Fd()), filepath.Base(path),
+		fd, err = unix.Openat(int(dir.Fd()), seg.Name,
 			flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, fileMode)
 		return err
 	})
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		return nil, &fs.PathError{Op: "open", Path: seg.Path, Err: err}
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		unix.Close(fd)
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.Join(err, errors.New("not a regular file"))}
+		return nil, &fs.PathError{Op: "open", Path: seg.Path, Err: errors.Join(err, errors.New("not a regular file"))}
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	return os.NewFile(uintptr(fd), seg.Path), nil
 }
 
 // removeSegment unlinks a segment. It does not sync the directory. That it is
 // gone already is no error.
-func removeSegment(info Info) error {
-	dir, err := openDir(filepath.Dir(info.Path))
+func (s *Store) removeSegment(seg Info) error {
+	dir, err := s.openDir(seg.Stream)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -98,17 +102,17 @@ func removeSegment(info Info) error {
 		return fmt.Errorf("delete segment: %w", err)
 	}
 	defer dir.Close()
-	err = retry(func() error { return unix.Unlinkat(int(dir.Fd()), info.Name, 0) })
+	err = retry(func() error { return unix.Unlinkat(int(dir.Fd()), seg.Name, 0) })
 	if err != nil && err != unix.ENOENT {
-		return fmt.Errorf("delete segment %s: %w", info.Path, err)
+		return fmt.Errorf("delete segment %s: %w", seg.Path, err)
 	}
 	return nil
 }
 
 // cutSegment makes a segment end at size and makes it durable. One that ends
 // there already keeps its time of modification.
-func cutSegment(path string, size int64) error {
-	file, err := openSegment(path, unix.O_WRONLY)
+func (s *Store) cutSegment(seg Info, size int64) error {
+	file, err := s.openSegment(seg, unix.O_WRONLY)
 	if err != nil {
 		return fmt.Errorf("cut segment: %w", err)
 	}

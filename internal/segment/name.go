@@ -22,7 +22,8 @@ const (
 	timeLayout   = "20060102T150405.000Z"
 	maxSeqDigits = 18 // so that a sequence number plus one never overflows
 	maxStream    = 200
-	batch        = 256 // directory entries read at a time
+	batch        = 256          // directory entries read at a time
+	lostFound    = "lost+found" // of ext4
 )
 
 // Info describes one segment by its name and its inode.
@@ -100,25 +101,27 @@ func openDir(path string) (*os.File, error) {
 }
 
 // each calls fn for every segment in dir, in no order, and holds only a batch
-// of names in memory. Links, directories and foreign names are left out.
+// of names in memory. Links, directories and foreign names are left out. What
+// the path of dir names meanwhile makes no difference.
 func each(dir *os.File, fn func(Info) error) error {
 	stream := filepath.Base(dir.Name())
 	for {
-		entries, err := dir.ReadDir(batch)
-		for _, entry := range entries {
-			info, ok := ParseName(entry.Name())
-			if !ok || !entry.Type().IsRegular() {
+		names, err := dir.Readdirnames(batch)
+		for _, name := range names {
+			info, ok := ParseName(name)
+			if !ok {
 				continue
 			}
-			stat, err := entry.Info()
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // deleted since
+			var st unix.Stat_t
+			info.Stream, info.Path = stream, filepath.Join(dir.Name(), name)
+			err := retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+			if err == unix.ENOENT || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+				continue // deleted since, or none of ours
 			}
 			if err != nil {
-				return err
+				return &fs.PathError{Op: "stat", Path: info.Path, Err: err}
 			}
-			info.Stream, info.Path = stream, filepath.Join(dir.Name(), info.Name)
-			info.Size, info.ModTime = stat.Size(), stat.ModTime()
+			info.Size, info.ModTime = st.Size, time.Unix(st.Mtim.Unix())
 			if err := fn(info); err != nil {
 				return err
 			}
@@ -133,12 +136,7 @@ func each(dir *os.File, fn func(Info) error) error {
 }
 
 // newest returns the last n segments of a stream's directory in their order.
-func newest(path string, n int) ([]Info, error) {
-	dir, err := openDir(path)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
+func newest(dir *os.File, n int) ([]Info, error) {
 	var found []Info
 	shrink := func() {
 		slices.SortFunc(found, compareInfo)
@@ -146,7 +144,7 @@ func newest(path string, n int) ([]Info, error) {
 			found = slices.Delete(found, 0, len(found)-n)
 		}
 	}
-	err = each(dir, func(info Info) error {
+	err := each(dir, func(info Info) error {
 		found = append(found, info)
 		if n < math.MaxInt/2 && len(found) >= 2*n {
 			shrink()
@@ -160,26 +158,26 @@ func newest(path string, n int) ([]Info, error) {
 // List returns the segments in the directory of one stream, in the order in
 // which they were written. Other files are ignored.
 func List(dir string) ([]Info, error) {
-	found, err := newest(dir, math.MaxInt)
+	open, err := openDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	defer open.Close()
+	found, err := newest(open, math.MaxInt)
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
 	return found, nil
 }
 
-// eachStream calls fn with the name of every directory in dest that may be
-// one of a stream.
-func eachStream(dest string, fn func(name string) error) error {
-	dir, err := os.Open(dest)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
+// eachStream calls fn with the name of every directory in dir, a destination,
+// that may be one of a stream.
+func eachStream(dir *os.File, fn func(name string) error) error {
 	for {
 		entries, err := dir.ReadDir(batch)
 		for _, entry := range entries {
 			// The root of a volume has a lost+found that only root may read.
-			if !entry.IsDir() || ValidStream(entry.Name()) != nil || entry.Name() == "lost+found" {
+			if !entry.IsDir() || ValidStream(entry.Name()) != nil || entry.Name() == lostFound {
 				continue
 			}
 			if err := fn(entry.Name()); err != nil {
@@ -198,8 +196,13 @@ func eachStream(dest string, fn func(name string) error) error {
 // Streams returns the names of the directories in dest that may be those of
 // streams, sorted. They need not hold segments, nor be readable.
 func Streams(dest string) ([]string, error) {
+	dir, err := os.Open(dest)
+	if err != nil {
+		return nil, fmt.Errorf("list streams: %w", err)
+	}
+	defer dir.Close()
 	var names []string
-	err := eachStream(dest, func(name string) error {
+	err = eachStream(dir, func(name string) error {
 		names = append(names, name)
 		return nil
 	})

@@ -76,7 +76,10 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	if want := []string{names[2], names[0], names[1]}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if two, err := newest(dir, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
+	open, err := openDir(dir)
+	must(t, err)
+	defer open.Close()
+	if two, err := newest(open, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
 		t.Errorf("newest 2: %v, %v", two, err)
 	}
 	streams, err := Streams(dest)

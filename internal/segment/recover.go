@@ -28,7 +28,8 @@ const (
 // half a frame, zeros, garbage. A segment with nothing sound in it is deleted
 // and the one before has its turn. What is kept is durable when it returns,
 // and sealed: new bytes go into a new segment, and [Stream.Mark] is the end of
-// what was kept, or zero.
+// what was kept, or zero. It never stands before a mark that Resume was given:
+// then it is that one, as one whose segment is gone.
 //
 // It returns the last raw bytes of the stream, up to [TailBytes], from as many
 // segments as that takes, and how many bytes on disk it cut. Where there is no
@@ -49,13 +50,13 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 	}
 	t.Abandon()
 	for {
-		found, err := newest(t.dir, lookBack)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0 {
-			t.place(Info{}, Mark{}, t.last)
-			return nil, cut, nil
-		}
+		found, err := t.list(lookBack)
 		if err != nil {
-			return nil, cut, fmt.Errorf("list segments: %w", err)
+			return nil, cut, err
+		}
+		if len(found) == 0 {
+			t.place(Info{}, t.notBefore(Mark{}, 0), t.last)
+			return nil, cut, nil
 		}
 		t.last = max(t.last, lastSeq(found))
 		seg := found[len(found)-1]
@@ -74,9 +75,39 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 			return nil, cut, err
 		}
 		seg.Size = sound
-		t.place(seg, Mark{Segment: seg.Name, Offset: sound, Sealed: true}, t.last)
+		t.place(seg, t.notBefore(Mark{Segment: seg.Name, Offset: sound, Sealed: true}, seg.Seq), t.last)
 		return tail, cut, nil
 	}
+}
+
+// list returns the last n segments of the stream, none if it has no directory,
+// and ErrAway if the destination is not there.
+func (t *Stream) list(n int) ([]Info, error) {
+	if err := t.store.present(); err != nil {
+		return nil, err
+	}
+	dir, err := t.store.openDir(t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	defer dir.Close()
+	found, err := newest(dir, n)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	return found, nil
+}
+
+// notBefore returns m, a mark in the segment with that number, or what was
+// committed before if that stands higher.
+func (t *Stream) notBefore(m Mark, seq uint64) Mark {
+	if t.top.seq() <= seq {
+		return m
+	}
+	return t.top.gone()
 }
 
 // keep cuts a segment to its sound part, or deletes it if there is none, and
@@ -89,23 +120,23 @@ func (t *Stream) keep(seg Info, sound int64, why error) error {
 	}
 	var err error
 	if sound == 0 {
-		err = removeSegment(seg)
+		err = t.store.removeSegment(seg)
 	} else {
-		err = cutSegment(seg.Path, sound)
+		err = t.store.cutSegment(seg, sound)
 	}
 	if err != nil {
 		return err
 	}
-	if err := syncDir(t.dir); err != nil {
+	if err := t.store.syncDir(t.name); err != nil {
 		return err
 	}
-	return syncDir(t.store.dir)
+	return t.store.syncDir(".")
 }
 
 // verify returns how many bytes of a segment are sound, the last raw bytes of
 // them, and what is wrong with the rest. The error is one of reading.
 func (s *Store) verify(seg Info) (sound int64, tail []byte, why, err error) {
-	file, err := openSegment(seg.Path, unix.O_RDONLY)
+	file, err := s.openSegment(seg, unix.O_RDONLY)
 	if err != nil {
 		return 0, nil, nil, fmt.Errorf("verify segment: %w", err)
 	}

@@ -3,7 +3,6 @@ package segment
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 )
@@ -18,11 +17,14 @@ const maxNewer = 1024
 
 // Resume places the stream right behind m, which was committed: newer segments
 // are deleted and the segment of m is cut to its offset, durably. The zero
-// mark stands before the first segment, so all of them go.
+// mark stands before the first segment, so all of them go. If the segment of m
+// is Gone, those with a lower number stay as they are.
 //
-// If more than maxCut bytes on disk would have to go in total, or the segment
-// of m is missing or shorter than m, the error wraps [ErrMark]. Every other
-// error is one of the destination: abandon, wait, and resume again.
+// If more than maxCut bytes on disk would have to go in total, or a segment
+// that is not newer than a mark of before, or the segment of m is shorter than
+// m or missing without being Gone, the error wraps [ErrMark]. Every other error
+// is one of the destination, or [ErrAway]: abandon, wait, [Store.Reopen], and
+// resume again.
 func (t *Stream) Resume(m Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
 		return fmt.Errorf("resume stream %s: %w", t.name, err)
@@ -39,15 +41,22 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 		m = t.mark
 	}
 	t.Abandon()
-	found, err := newest(t.dir, maxNewer)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list segments: %w", err)
-	}
-	at, cut, err := findMark(found, m, maxCut)
+	found, err := t.list(maxNewer)
 	if err != nil {
 		return err
 	}
-	if err := t.cutBehind(found, at, m.Offset); err != nil {
+	if m.seq() > t.top.seq() {
+		t.top = m
+	}
+	at, cut, err := t.findMark(found, m, maxCut)
+	if err != nil {
+		return err
+	}
+	offset := m.Offset
+	if at >= 0 && found[at].Name != m.Segment {
+		offset = found[at].Size
+	}
+	if err := t.cutBehind(found, at, offset); err != nil {
 		return err
 	}
 	if cut > 0 || len(found) > at+1 {
@@ -57,16 +66,20 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 	var seg Info
 	if at >= 0 {
 		seg = found[at]
-		seg.Size = m.Offset
+		seg.Size = offset
 		m.Sealed = m.Sealed || t.mustSeal(seg)
+	}
+	if m.Gone {
+		m = m.gone()
+		m.Gone = seg.Name != m.Segment
 	}
 	t.place(seg, m, lastSeq(found))
 	return nil
 }
 
-// findMark returns the index of the mark's segment, -1 for the zero mark, and
-// how many bytes there are behind it.
-func findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error) {
+// findMark returns the index of the mark's segment, of the last one before it if
+// that is Gone, or -1 if there is none, and how many bytes there are behind it.
+func (t *Stream) findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error) {
 	at = -1
 	switch {
 	case m == Mark{}:
@@ -77,6 +90,10 @@ func findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error)
 		return 0, 0, fmt.Errorf("offset %d is negative: %w", m.Offset, ErrMark)
 	default:
 		at = slices.IndexFunc(found, func(info Info) bool { return info.Name == m.Segment })
+		if at < 0 && m.Gone && m.seq() > 0 {
+			at = lastUpTo(found, m.seq())
+			break
+		}
 		if at < 0 {
 			return 0, 0, fmt.Errorf("segment %q is missing: %w", m.Segment, ErrMark)
 		}
@@ -85,7 +102,11 @@ func findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error)
 			return 0, 0, fmt.Errorf("segment %s has %d bytes, the mark says %d: %w", m.Segment, found[at].Size, m.Offset, ErrMark)
 		}
 	}
+	top := t.top.seq()
 	for _, info := range found[at+1:] {
+		if info.Seq <= top {
+			return 0, 0, fmt.Errorf("segment %s is behind the mark, but was committed: %w", info.Name, ErrMark)
+		}
 		cut += info.Size
 	}
 	if cut > maxCut {
@@ -98,19 +119,19 @@ func findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error)
 // so that a crash in between leaves no hole.
 func (t *Stream) cutBehind(found []Info, at int, offset int64) error {
 	for i := len(found) - 1; i > at; i-- {
-		if err := removeSegment(found[i]); err != nil {
+		if err := t.store.removeSegment(found[i]); err != nil {
 			return err
 		}
 	}
 	if len(found) > at+1 {
-		if err := syncDir(t.dir); err != nil {
+		if err := t.store.syncDir(t.name); err != nil {
 			return err
 		}
 	}
 	if at < 0 || found[at].Size == offset {
 		return nil
 	}
-	return cutSegment(found[at].Path, offset)
+	return t.store.cutSegment(found[at], offset)
 }
 
 // mustSeal says that nothing may be appended to a segment any more.
@@ -124,9 +145,31 @@ func (t *Stream) mustSeal(seg Info) bool {
 // place lets the stream go on at m in seg, its newest segment if it has one.
 func (t *Stream) place(seg Info, m Mark, last uint64) {
 	t.seg, t.mark, t.placed = seg, m, true
-	t.last = max(t.last, last)
+	t.last = max(t.last, last, m.seq())
 	// A mark is only ever made after both directories were synced.
 	t.rooted = seg.Name != ""
+}
+
+// seq returns the number of the mark's segment, zero for the zero mark.
+func (m Mark) seq() uint64 {
+	info, _ := ParseName(m.Segment)
+	return info.Seq
+}
+
+// gone returns m for the case that its segment is gone.
+func (m Mark) gone() Mark {
+	m.Sealed, m.Gone = true, true
+	return m
+}
+
+// lastUpTo returns the index of the last segment with a number up to seq, or -1.
+func lastUpTo(found []Info, seq uint64) int {
+	for i := len(found) - 1; i >= 0; i-- {
+		if found[i].Seq <= seq {
+			return i
+		}
+	}
+	return -1
 }
 
 func lastSeq(found []Info) uint64 {

@@ -177,7 +177,7 @@ func (s *Store) deleteDue(now time.Time, budget int, emptied map[string]bool) (d
 			break
 		}
 		path := filepath.Join(s.dir, e.stream, e.name())
-		if err = removeSegment(Info{Path: path, Name: e.name()}); err != nil {
+		if err = s.removeSegment(Info{Stream: e.stream, Path: path, Name: e.name()}); err != nil {
 			continue
 		}
 		deleted++
@@ -194,17 +194,16 @@ func (s *Store) deleteDue(now time.Time, budget int, emptied map[string]bool) (d
 // settle makes deletions durable, and removes the directory of a stream that
 // is not open if it is empty.
 func (s *Store) settle(stream string) error {
-	path := filepath.Join(s.dir, stream)
 	if _, open := s.streams[stream]; !open {
-		err := retry(func() error { return unix.Rmdir(path) })
+		err := retry(func() error { return unix.Unlinkat(int(s.root.Fd()), stream, unix.AT_REMOVEDIR) })
 		if err == nil {
-			return syncDir(s.dir)
+			return s.syncDir(".")
 		}
 		if err != unix.ENOTEMPTY && err != unix.EEXIST && err != unix.ENOENT {
-			return &fs.PathError{Op: "rmdir", Path: path, Err: err}
+			return &fs.PathError{Op: "rmdir", Path: filepath.Join(s.dir, stream), Err: err}
 		}
 	}
-	if err := syncDir(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := s.syncDir(stream); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -213,8 +212,13 @@ func (s *Store) settle(stream string) error {
 // scan builds the ledger from the disk.
 func (s *Store) scan() error {
 	l := ledger{fresh: true, all: true}
-	err := eachStream(s.dir, func(stream string) error {
-		dir, err := openDir(filepath.Join(s.dir, stream))
+	root, err := s.openDir(".")
+	if err != nil {
+		return fmt.Errorf("scan destination: %w", err)
+	}
+	defer root.Close()
+	err = eachStream(root, func(stream string) error {
+		dir, err := s.openDir(stream)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return nil // deleted since, or another user's
 		}

@@ -19,6 +19,7 @@ const (
 // uses it and all its streams; only Key may be called from others.
 type Store struct {
 	dir     string
+	root    *os.File // dir, open
 	cfg     Config
 	log     *slog.Logger
 	reg     prometheus.Registerer
@@ -43,19 +44,23 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 	}
 	s := &Store{dir: filepath.Clean(dir), cfg: cfg, log: log, reg: reg, metrics: newMetrics(), streams: map[string]*Stream{}}
 	if err := s.prepare(); err != nil {
+		s.closeRoot()
 		return nil, errors.Join(err, s.unlock())
 	}
 	var err error
 	if s.encoder, err = newEncoder(cfg.Compress); err != nil {
+		s.closeRoot()
 		return nil, errors.Join(err, s.unlock())
 	}
 	if err := s.metrics.register(reg); err != nil {
+		s.closeRoot()
 		return nil, errors.Join(err, s.unlock())
 	}
 	return s, nil
 }
 
-// Key returns 32 random bytes that were made once for this destination. They
+// Key returns 32 random bytes that were made once for this destination;
+// [Store.Reopen] may find another one. They
 // authenticate the checkpoint, which lives where the application can write,
 // by a secret that lives where it cannot. The caller must not change them.
 func (s *Store) Key() []byte { return s.key }
@@ -82,6 +87,7 @@ func (s *Store) Close() error {
 		errs = append(errs, t.Close())
 	}
 	s.metrics.unregister(s.reg)
+	s.closeRoot()
 	errs = append(errs, s.unlock())
 	return errors.Join(errs...)
 }
@@ -92,7 +98,11 @@ func syncDir(path string) error {
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}
-	err = dir.Sync()
+	return syncAndClose(dir)
+}
+
+func syncAndClose(dir *os.File) error {
+	err := dir.Sync()
 	if closeErr := dir.Close(); err == nil {
 		err = closeErr
 	}

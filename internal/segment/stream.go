@@ -17,6 +17,10 @@ type Mark struct {
 
 	// Sealed: the segment never grows again, what follows goes into a new one.
 	Sealed bool `json:"sealed,omitempty"`
+
+	// Gone: others took the segment away. The mark stands behind all segments
+	// whose sequence number is not higher, whichever of them are there.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // Stream appends to the segments of one stream. It is not safe for concurrent
@@ -30,6 +34,7 @@ type Stream struct {
 	failed error  // the first error since; only Abandon forgets it
 	mark   Mark   // of the last Sync
 	last   uint64 // the highest sequence number ever seen in the directory
+	top    Mark   // the highest that Resume was given
 	dirty  bool   // appended since the last Sync
 
 	seg     Info     // the newest segment; no Name: there is none
@@ -154,14 +159,14 @@ func (t *Stream) sync() error {
 	if !t.created {
 		return nil
 	}
-	if err := syncDir(t.dir); err != nil {
+	if err := t.store.syncDir(t.name); err != nil {
 		return err
 	}
 	t.created = false
 	if t.rooted {
 		return nil
 	}
-	if err := syncDir(t.store.dir); err != nil {
+	if err := t.store.syncDir("."); err != nil {
 		return err
 	}
 	t.rooted = true

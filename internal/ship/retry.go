@@ -40,6 +40,9 @@ func (w *writer) destinationFailed(err error, backoff time.Duration) {
 
 // errorKind is the class of an error of the destination, for a metric label.
 func errorKind(err error) string {
+	if errors.Is(err, segment.ErrAway) {
+		return missingError
+	}
 	for _, k := range errorKinds {
 		for _, errno := range k.errnos {
 			if errors.Is(err, errno) {
@@ -50,7 +53,10 @@ func errorKind(err error) string {
 	return otherError
 }
 
-const otherError = "other"
+const (
+	missingError = "missing"
+	otherError   = "other"
+)
 
 var errorKinds = []struct {
 	kind   string
@@ -60,38 +66,67 @@ var errorKinds = []struct {
 	{"read_only", []unix.Errno{unix.EROFS}},
 	{"io", []unix.Errno{unix.EIO, unix.ENXIO, unix.ENODEV, unix.ESTALE}},
 	{"permission", []unix.Errno{unix.EACCES, unix.EPERM}},
-	{"missing", []unix.Errno{unix.ENOENT, unix.ENOTDIR}},
+	{missingError, []unix.Errno{unix.ENOENT, unix.ENOTDIR}},
 }
 
 // reopen goes back to the last commit: it cuts every stream to its mark with
-// fresh descriptors and makes the reader read again from the positions.
+// fresh descriptors and makes the reader read again from the positions. While
+// the destination is away it leaves all marks as they are.
 func (w *writer) reopen(ctx context.Context) error {
+	replaced, err := w.store.Reopen(ctx)
+	if err != nil {
+		return err
+	}
+	if replaced {
+		w.check.setKey(w.store.Key())
+		w.unsaved = true
+	}
 	// A full disk may be full of our own old segments. Streams are not let go
 	// of here: what is behind their marks has to be cut off first.
 	w.tolerate(w.store.Maintain(time.Now()))
-	lost := false
 	for _, st := range w.streams {
-		mark, _ := w.ledger.markOf(st.name)
-		err := st.segments.Resume(mark, w.maxCut())
-		if errors.Is(err, segment.ErrMark) {
-			w.log.Error("committed segments are gone from the destination, going on behind what is left", "stream", st.name, "error", err)
-			if _, _, err = st.segments.Recover(); err == nil {
-				w.ledger.mark(st.name, st.segments.Mark())
-				lost = true
-			}
-		}
-		if err != nil {
+		if err := w.resume(st); err != nil {
 			return err
 		}
 		st.bytes, st.made, st.lines, st.parts = 0, 0, [len(st.lines)]uint64{}, st.parts[:0]
 	}
 	w.forgetPending()
-	if lost {
+	if err := w.link.requestRewind(ctx, w.ends); err != nil {
+		return err
+	}
+	clear(w.ends)
+	if w.unsaved {
 		if err := w.saveCheckpoint(ctx); err != nil {
 			return err
 		}
+		w.unsaved = false
 	}
-	return w.link.requestRewind(ctx, nil)
+	return nil
+}
+
+// resume places a stream behind what is committed. What others have changed of
+// that is lost, and the stream goes on behind what they have left; no segment
+// that was committed goes.
+func (w *writer) resume(st *writerStream) error {
+	mark, _ := w.ledger.markOf(st.name)
+	err := st.segments.Resume(mark, w.maxCut())
+	if !errors.Is(err, segment.ErrMark) {
+		return err
+	}
+	w.log.Error("committed segments are gone from the destination, or changed: going on behind what is left", "stream", st.name, "error", err)
+	mark.Gone = true
+	if err = st.segments.Resume(mark, w.maxCut()); errors.Is(err, segment.ErrMark) {
+		var end []byte
+		if end, _, err = st.segments.Recover(); err == nil {
+			w.ends[st.name] = end
+		}
+	}
+	if err != nil {
+		return err
+	}
+	w.ledger.mark(st.name, st.segments.Mark())
+	w.unsaved = true
+	return nil
 }
 
 // maxCut bounds what may be cut off behind a mark: there is never more than

@@ -37,6 +37,9 @@ type writer struct {
 	order    []*writerStream // of the batch
 	staging  []byte          // a frame put together from places in the queue
 
+	ends    map[string][]byte // how streams end whose marks were of no use, until the reader knows
+	unsaved bool              // marks, or the key, that a checkpoint has to have before the next append
+
 	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
 	marks   map[string]segment.Mark   // of the commit that is under way
 	pending int                       // bytes appended since the last commit
@@ -57,6 +60,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *ch
 	return &writer{
 		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, view: v, m: m,
 		streams: map[string]*writerStream{},
+		ends:    map[string][]byte{},
 		last:    map[*tail.File]tail.Chunk{},
 		marks:   map[string]segment.Mark{},
 	}

@@ -1,0 +1,47 @@
+package fault
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// The volume of the destination is unmounted, or another one is mounted over
+// it. Nothing is put where it does not belong, nothing that was committed goes,
+// and all is well when the volume is back.
+func TestVolumeOfTheDestinationIsAway(t *testing.T) {
+	for name, c := range map[string]struct{ take, back func(v *volume) error }{
+		"unmounted": {
+			func(v *volume) error { return unix.Unmount(v.dir, unix.MNT_DETACH) },
+			func(v *volume) error { v.mount(); return nil },
+		},
+		"another volume over it": {
+			func(v *volume) error { return unix.Mount("none", v.dir, "tmpfs", 0, "size=8m") },
+			func(v *volume) error { return unix.Unmount(v.dir, 0) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVolume(t)
+			r := newRig(t, v.dir)
+			if err := c.take(v); err != nil {
+				t.Fatal(err)
+			}
+			r.turnsRed("missing", "mount the volume again")
+			lab.Eventually(t, patience, "the destination is tried again and again", func() bool {
+				return r.metric(`ullage_destination_errors_total{kind="missing"}`) >= 4
+			})
+			if entries, err := os.ReadDir(v.dir); err != nil || len(entries) > 0 {
+				t.Errorf("it has made %v, error: %v", entries, err)
+			}
+			if err := c.back(v); err != nil {
+				t.Fatal(err)
+			}
+			r.turnsGreen()
+			r.persists(1000)
+			r.balances()
+		})
+	}
+}
