@@ -8,7 +8,8 @@ import (
 )
 
 // appendBatch takes about a frame of bytes from the queue and appends them,
-// one frame for each stream in it.
+// one frame for each stream in it. It takes less where that would be more
+// streams than can have a segment open before the next commit.
 func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.cpu.wait(ctx); err != nil {
 		return err
@@ -16,9 +17,16 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	w.batch = w.link.queue.Peek(w.batch[:0], w.frame())
 	w.order = w.order[:0]
 	for i, c := range w.batch {
-		st, err := w.stream(ctx, c.Meta.File.Stream())
+		st, err := w.stream(c.Meta.File.Stream())
 		if err != nil {
 			return err
+		}
+		if len(st.parts) == 0 && st.bytes == 0 {
+			if w.dirty == w.maxOpen {
+				w.batch = w.batch[:i]
+				break
+			}
+			w.dirty++
 		}
 		if len(st.parts) == 0 {
 			w.order = append(w.order, st)
@@ -28,6 +36,9 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	if w.oldest.IsZero() && len(w.batch) > 0 {
 		w.oldest = w.batch[0].Meta.Read
 		w.link.oldest.Store(w.oldest.UnixNano())
+	}
+	if err := w.saveMarks(ctx); err != nil {
+		return err
 	}
 	for _, st := range w.order {
 		if err := w.appendFrame(st); err != nil {
@@ -66,9 +77,9 @@ func (w *writer) appendFrame(st *writerStream) error {
 	return st.segments.Append(w.staging)
 }
 
-// stream returns the writer's side of a stream. The mark of a new one is saved
-// before anything is appended behind it.
-func (w *writer) stream(ctx context.Context, src *tail.Stream) (*writerStream, error) {
+// stream returns the writer's side of a stream. The mark of a new one has to be
+// saved before anything is appended behind it.
+func (w *writer) stream(src *tail.Stream) (*writerStream, error) {
 	if st := w.streams[src.Name()]; st != nil {
 		return st, nil
 	}
@@ -78,9 +89,7 @@ func (w *writer) stream(ctx context.Context, src *tail.Stream) (*writerStream, e
 			return nil, err
 		}
 		w.ledger.mark(st.name, st.segments.Mark())
-		if err := w.saveCheckpoint(ctx); err != nil {
-			return nil, err
-		}
+		w.unsaved = true
 	}
 	w.streams[st.name] = st
 	return st, nil

@@ -16,7 +16,7 @@ import (
 const maintainInterval = time.Minute
 
 const (
-	maxOpenSegments = 64  // descriptors of segments that stay open between commits
+	maxOpenSegments = 64  // descriptors of segments that stay open between commits, if as many may be
 	maxIdleStreams  = 128 // streams without files that can go on where they ended
 )
 
@@ -95,13 +95,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		return err
 	}
 	clear(w.ends)
-	if w.unsaved {
-		if err := w.saveCheckpoint(ctx); err != nil {
-			return err
-		}
-		w.unsaved = false
-	}
-	return nil
+	return w.saveMarks(ctx)
 }
 
 // resume places a stream behind what is committed. What others have changed of
@@ -149,7 +143,7 @@ func (w *writer) maintain() {
 				delete(w.streams, name)
 			}
 		}
-		if len(w.streams) > maxOpenSegments {
+		if len(w.streams) > min(maxOpenSegments, w.maxOpen) {
 			for _, st := range w.streams {
 				w.tolerate(st.segments.CloseIdle())
 			}

@@ -32,6 +32,7 @@ type writer struct {
 
 	acquired bool    // the destination is ours
 	places   []place // to be placed at the start
+	maxOpen  int     // most segments that are open at once
 	streams  map[string]*writerStream
 	batch    []queue.Chunk[tail.Chunk]
 	order    []*writerStream // of the batch
@@ -43,6 +44,7 @@ type writer struct {
 	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
 	marks   map[string]segment.Mark   // of the commit that is under way
 	pending int                       // bytes appended since the last commit
+	dirty   int                       // streams that they are of
 	oldest  time.Time                 // when the first of them was read; zero if there are none
 }
 
@@ -57,8 +59,10 @@ type writerStream struct {
 }
 
 func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
+	_, maxOpen := tail.Descriptors()
 	return &writer{
 		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, view: v, m: m,
+		maxOpen: maxOpen,
 		streams: map[string]*writerStream{},
 		ends:    map[string][]byte{},
 		last:    map[*tail.File]tail.Chunk{},
@@ -168,9 +172,10 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	}
 }
 
-// full reports whether another frame would be more than may be pending.
+// full reports whether another frame would be more than may be pending, or may
+// need more segments open than there can be.
 func (w *writer) full() bool {
-	return w.pending > 0 && int64(w.pending+w.frame()) > w.link.syncBytes.Load()
+	return w.pending > 0 && int64(w.pending+w.frame()) > w.link.syncBytes.Load() || w.dirty >= w.maxOpen
 }
 
 // worth reports whether so much is pending that it is committed although there
@@ -211,6 +216,7 @@ func (w *writer) drain(ctx context.Context) error {
 // publishes the positions.
 func (w *writer) commit(ctx context.Context) error {
 	if w.pending == 0 {
+		w.dirty = 0
 		return nil
 	}
 	started := time.Now()
@@ -231,6 +237,7 @@ func (w *writer) commit(ctx context.Context) error {
 	if err := w.saveCheckpoint(ctx); err != nil {
 		return err
 	}
+	w.unsaved = false
 	w.link.publish(w.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
@@ -255,7 +262,7 @@ func (w *writer) committed() {
 
 func (w *writer) forgetPending() {
 	clear(w.last)
-	w.pending, w.oldest = 0, time.Time{}
+	w.pending, w.dirty, w.oldest = 0, 0, time.Time{}
 	w.link.oldest.Store(0)
 }
 
@@ -281,6 +288,19 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// saveMarks saves the ledger if it has a mark that nothing may be appended
+// behind before.
+func (w *writer) saveMarks(ctx context.Context) error {
+	if !w.unsaved {
+		return nil
+	}
+	if err := w.saveCheckpoint(ctx); err != nil {
+		return err
+	}
+	w.unsaved = false
+	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -114,12 +114,14 @@ func (s *Source) Tick() {
 // written, and whole files that are finished. It returns the files that it
 // let go of; a checkpoint need not name them any more.
 func (s *Source) Reclaim() (gone []Identity) {
+	gone, s.gone = s.gone, nil
 	for _, f := range s.files {
 		if s.cfg.Reclaim != ReclaimNone {
 			s.punch(f)
 		}
-		// Who is most likely written to is asked about once in a tick only.
-		due := f.quiet || f.name == "" || f.stream.superseded(f) || s.draining
+		// Who is most likely written to is asked about once in a tick only, if
+		// nobody waits for it.
+		due := s.crowded() || f.quiet || f.name == "" || f.stream.superseded(f) || s.draining
 		f.quiet = false
 		if due && f.caughtUp() && s.finish(f) {
 			gone = append(gone, f.id)
@@ -230,6 +232,9 @@ func (s *Source) mayPunch(f *File, st *unix.Statx_t) bool {
 		return false
 	}
 	fd, err := unix.Open(procFD(f.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err == unix.EMFILE || err == unix.ENFILE {
+		return true // as far as one knows: the punch will tell
+	}
 	if err != nil {
 		s.warnOnce("no punch", "cannot give back memory of a file that is being written, only unlink its archives; run the sidecar as the JVM's user and group",
 			"file", f.name, "owner", ownerHint(st), "error", err)

@@ -79,7 +79,27 @@ func (s *Source) Scan() (found int, err error) {
 	}
 	s.renamed = s.renamed[:0]
 	s.metrics.files.Set(float64(len(s.files)))
-	return len(s.files) - held, nil
+	found = len(s.files) - held
+	s.makeRoom()
+	return found, nil
+}
+
+// crowded reports whether files wait until others are let go of.
+func (s *Source) crowded() bool { return s.ignored[IgnoredTooMany] > 0 }
+
+// makeRoom lets go of finished files of which the scan has found no other name,
+// if others wait for that, and makes the next scan due.
+func (s *Source) makeRoom() {
+	if !s.crowded() || s.stale {
+		return
+	}
+	held := len(s.files)
+	for _, f := range s.files {
+		if f.name == "" && f.caughtUp() && s.finish(f) {
+			s.gone = append(s.gone, f.id)
+		}
+	}
+	s.stale = s.stale || len(s.files) < held
 }
 
 // nameless takes the name from the files that have lost it since the last
@@ -107,7 +127,7 @@ func (s *Source) see(name string) (reason string) {
 		if reason := typeReason(&st); reason != "" {
 			return reason
 		}
-		if len(s.files) >= maxFiles {
+		if len(s.files) >= s.maxHeld {
 			return IgnoredTooMany
 		}
 		var err error

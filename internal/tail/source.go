@@ -19,7 +19,7 @@ const StateDir = ".ullage"
 
 const (
 	blockBytes = 256 << 10 // bytes of one read, and of one punch
-	maxFiles   = 4096      // held open at once; more wait on the tmpfs until others are finished
+	maxFiles   = 4096      // held open at once, if as many may be; more wait on the tmpfs until others are finished
 	scanRest   = 4         // times the duration of a scan is the least between two
 	maxLabels  = 256       // distinct stream labels in metrics; further streams share OtherLabel
 )
@@ -34,6 +34,7 @@ type Source struct {
 	log     *slog.Logger
 	metrics metrics
 	now     func() time.Time
+	maxHeld int // files open at once
 
 	dir     *os.File // nil while the directory is missing
 	state   *os.File // StateDir in it
@@ -43,13 +44,14 @@ type Source struct {
 	names   map[string]*File // as of the last scan and the events since
 	streams map[string]*Stream
 	labels  map[string]bool
-	active  []*Stream // have a dirty file, in the order of their turns
+	active  []*Stream  // have a dirty file, in the order of their turns
+	renamed []*Stream  // have a file with a new name, during a scan
+	gone    []Identity // let go of by scans since the last Reclaim
 
 	scratch     []byte   // what is read ahead to be dropped; nil until the first time
 	text        *os.File // of kept lines; nil until there are any
 	textEnd     int64
-	droppedText []*text   // to be freed once that is recorded
-	renamed     []*Stream // have a file with a new name, during a scan
+	droppedText []*text // to be freed once that is recorded
 
 	saved          map[Identity]Saved // positions of files that are not held, from a checkpoint or from before
 	truncationTold time.Time          // when a truncation was last logged
@@ -63,8 +65,10 @@ type Source struct {
 
 // New returns a Source for a valid cfg that has opened nothing yet.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
+	maxHeld, _ := Descriptors()
 	return &Source{
 		cfg:     cfg,
+		maxHeld: maxHeld,
 		log:     log,
 		metrics: newMetrics(reg),
 		now:     time.Now,
