@@ -29,6 +29,11 @@ Example:
 // resident memory counts for more than its CPU time here.
 const gcPercent = 50
 
+// memoryBesideQueue is what the Go runtime may take beside the queue before it
+// collects more often than gcPercent says, unless GOMEMLIMIT says otherwise.
+// Thousands of files in the source come near it; the live heap stays below it.
+const memoryBesideQueue = 18 << 20
+
 func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	cfg := sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
@@ -38,6 +43,9 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	debug.SetGCPercent(gcPercent)
+	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
+		debug.SetMemoryLimit(memoryBesideQueue + int64(cfg.Ship.Queue))
+	}
 	if err := sidecar.Run(ctx, cfg, build.Read(version), cfg.Logger(e.Stderr)); err != nil {
 		return e.Fail("run", err)
 	}

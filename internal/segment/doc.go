@@ -66,6 +66,12 @@
 // error of Append or Sync spoils the stream until [Stream.Abandon], and only
 // [Stream.Resume] with the last mark brings it back, on a new descriptor.
 //
+// The directory of the destination is held open, and everything is reached by
+// way of it. While its path names another one, or nothing, Resume, Recover and a
+// new segment fail with [ErrAway], and [Store.Reopen] says when to go on. Others
+// may also take segments away and bring them back: a [Mark] that is Gone tells
+// up to which number they were committed, so that they are never cut.
+//
 // # Memory
 //
 // One encoder and one frame buffer serve all streams. Nothing grows with the

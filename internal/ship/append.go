@@ -23,6 +23,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 		}
 		if len(st.parts) == 0 && st.bytes == 0 {
 			if w.dirty == w.maxOpen {
+				clear(w.batch[i:])
 				w.batch = w.batch[:i]
 				break
 			}
@@ -58,6 +59,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	}
 	w.link.queue.Release(len(w.batch))
 	w.link.progress.Store(time.Now().UnixNano())
+	clear(w.batch) // or it would keep files alive that are let go of
 	return nil
 }
 

@@ -222,21 +222,15 @@ func (c *checkpoint) save(current func() state) error {
 	}
 	st := current()
 	st.Seq = c.seq + 1
-	var encoded bytes.Buffer
-	enc := json.NewEncoder(&encoded)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(st); err != nil {
-		return fmt.Errorf("encode checkpoint: %w", err)
+	encoded, err := c.encode(st)
+	if err != nil {
+		return err
 	}
-	body := encoded.Bytes()
-	c.buf.Reset()
-	fmt.Fprintf(&c.buf, slotHeader, len(body), hex.EncodeToString(c.sum(body)))
-	c.buf.Write(body)
 	slot := int(st.Seq % 2)
-	err := c.reserve(slot, int64(c.buf.Len()))
+	err = c.reserve(slot, int64(len(encoded)))
 	if errors.Is(err, unix.ENOSPC) {
 		c.drop()
-		if err = c.reserve(slot, int64(c.buf.Len())); errors.Is(err, unix.ENOSPC) {
+		if err = c.reserve(slot, int64(len(encoded))); errors.Is(err, unix.ENOSPC) {
 			c.drop()
 			return fmt.Errorf("%w: %w", errNoRoom, err)
 		}
@@ -244,11 +238,32 @@ func (c *checkpoint) save(current func() state) error {
 	if err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
-	if _, err := c.slots[slot].WriteAt(c.buf.Bytes(), 0); err != nil {
+	if _, err := c.slots[slot].WriteAt(encoded, 0); err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
 	c.seq = st.Seq
 	return nil
+}
+
+// headerRoom is more than a header takes.
+const headerRoom = 128
+
+// encode returns what a slot holds for st. It is valid until the next call:
+// thousands of files take a megabyte, which is not taken anew for each save.
+func (c *checkpoint) encode(st state) ([]byte, error) {
+	var room [headerRoom]byte
+	c.buf.Reset()
+	c.buf.Write(room[:])
+	enc := json.NewEncoder(&c.buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(st); err != nil {
+		return nil, fmt.Errorf("encode checkpoint: %w", err)
+	}
+	body := c.buf.Bytes()[headerRoom:]
+	header := fmt.Appendf(room[:0], slotHeader, len(body), hex.EncodeToString(c.sum(body)))
+	all := c.buf.Bytes()[headerRoom-len(header):]
+	copy(all, header)
+	return all, nil
 }
 
 // drop removes both slots.

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,11 +60,14 @@ func newLink(cfg Config) *link {
 }
 
 // publish tells the reader that everything up to the given chunks is durable.
-func (l *link) publish(last map[*tail.File]tail.Chunk) {
+// It keeps the map, and returns another one to go on with.
+func (l *link) publish(last map[*tail.File]tail.Chunk) (next map[*tail.File]tail.Chunk) {
 	l.mu.Lock()
-	for f, c := range last {
-		l.published[f] = c
+	if len(l.published) == 0 {
+		last, l.published = l.published, last
 	}
+	maps.Copy(l.published, last)
+	clear(last)
 	l.lastCommit = time.Now()
 	l.progress.Store(l.lastCommit.UnixNano())
 	l.mu.Unlock()
@@ -72,6 +76,7 @@ func (l *link) publish(last map[*tail.File]tail.Chunk) {
 	case l.wake <- struct{}{}:
 	default:
 	}
+	return last
 }
 
 // takePublished calls each for what was published since the last call.

@@ -123,6 +123,19 @@ func (w *writer) resume(st *writerStream) error {
 	return nil
 }
 
+// saveMarks saves the ledger if it has a mark that nothing may be appended
+// behind before.
+func (w *writer) saveMarks(ctx context.Context) error {
+	if !w.unsaved {
+		return nil
+	}
+	if err := w.saveCheckpoint(ctx); err != nil {
+		return err
+	}
+	w.unsaved = false
+	return nil
+}
+
 // maxCut bounds what may be cut off behind a mark: there is never more than
 // this between two commits, so a mark that asks for more is not the last one.
 func (w *writer) maxCut() int64 { return cutBound(w.cfg, w.link.syncBytes.Load()) }

@@ -238,7 +238,7 @@ func (w *writer) commit(ctx context.Context) error {
 		return err
 	}
 	w.unsaved = false
-	w.link.publish(w.last)
+	w.last = w.link.publish(w.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
 	w.maintain()
@@ -288,19 +288,6 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// saveMarks saves the ledger if it has a mark that nothing may be appended
-// behind before.
-func (w *writer) saveMarks(ctx context.Context) error {
-	if !w.unsaved {
-		return nil
-	}
-	if err := w.saveCheckpoint(ctx); err != nil {
-		return err
-	}
-	w.unsaved = false
-	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

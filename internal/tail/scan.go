@@ -47,7 +47,8 @@ func (s *Source) Scan() (found int, err error) {
 	held := len(s.files)
 	clear(s.ignored)
 	was := s.names
-	s.names = make(map[string]*File, len(was))
+	clear(s.spare)
+	s.names, s.spare = s.spare, was
 	if _, err := s.dir.Seek(0, io.SeekStart); err != nil {
 		return 0, fmt.Errorf("rewind source directory: %w", err)
 	}
@@ -74,6 +75,7 @@ func (s *Source) Scan() (found int, err error) {
 		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.ignored[reason]))
 	}
 	s.nameless(was)
+	clear(was)
 	for _, st := range s.renamed {
 		s.countMissed(st)
 	}

@@ -42,6 +42,7 @@ type Source struct {
 
 	files   map[Identity]*File
 	names   map[string]*File // as of the last scan and the events since
+	spare   map[string]*File // the map for the names of the next scan
 	streams map[string]*Stream
 	labels  map[string]bool
 	active  []*Stream  // have a dirty file, in the order of their turns
@@ -74,6 +75,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		now:     time.Now,
 		files:   map[Identity]*File{},
 		names:   map[string]*File{},
+		spare:   map[string]*File{},
 		streams: map[string]*Stream{},
 		unheld:  map[string]bool{},
 		saved:   map[Identity]Saved{},
