@@ -14,6 +14,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.cpu.wait(ctx); err != nil {
 		return err
 	}
+	w.link.progress.Store(time.Now().UnixNano()) // that was our own limit, not the destination
 	w.batch = w.link.queue.Peek(w.batch[:0], w.frame())
 	w.order = w.order[:0]
 	for i, c := range w.batch {

@@ -59,7 +59,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.Queue, "queue", "memory of `SIZE` between reader and writer; when it is full, the backlog stays on the tmpfs")
 	fs.Var(&c.Budget, "budget", "what the backlog may take of the tmpfs, a `SIZE`; 0 means the size of the tmpfs")
 	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "while the destination stalls, `PERCENT` of the budget from which on lines below --keep-level are dropped")
-	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "`PERCENT` of the budget from which on all lines are dropped, the oldest first")
+	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "while the destination stalls, `PERCENT` of the budget from which on all lines are dropped, the oldest first")
 	fs.Var(&c.KeepLevel, "keep-level", "`LEVEL` from which on lines are kept past --discard-at: trace, debug, info, warning, error, or off (none)")
 	fs.Var(&c.CPU, "cpu", "most that the sidecar takes of the processors, an `AMOUNT` like 500m; 0 means what its container has")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")

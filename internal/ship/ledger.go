@@ -50,6 +50,9 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 		if c.Epoch() < saved.Epoch {
 			continue // of what was in the file before it was truncated
 		}
+		if c.Epoch() > saved.Epoch {
+			saved.Gaps = "" // the reader is about to say what they are now
+		}
 		saved.Stream, saved.Position, saved.Epoch = f.Stream().Name(), c.End, c.Epoch()
 		l.files[f.Identity()] = saved
 	}

@@ -57,6 +57,9 @@ func (p *pressure) take(used float64) {
 // low is the share that is aimed at.
 func (p *pressure) low() float64 { return p.discardAt * 5 / 6 }
 
+// reset forgets what was under pressure.
+func (p *pressure) reset() { p.discarding, p.dropping = false, false }
+
 // on reports whether anything is to be dropped.
 func (p *pressure) on() bool { return p.discarding || p.dropping }
 
@@ -186,7 +189,7 @@ func (r *reader) relieve() {
 	if r.behind(m) {
 		r.dropUntilRelieved(m)
 	} else {
-		r.press = pressure{discardAt: r.press.discardAt, dropAt: r.press.dropAt}
+		r.press.reset()
 	}
 	if !r.press.on() || r.relieved == 0 {
 		// Looking after very many files takes longer, and must not be all we do.
@@ -225,7 +228,7 @@ func (r *reader) drop(want int64, m usage) (freed int64) {
 			return 0
 		}
 		r.tellDrop(reason, m)
-		r.src.Compact()
+		r.src.Compact(r.maxGaps)
 	}
 	r.src.ChangedGaps(r.ledger.setGaps)
 	if err := r.check.save(r.ledger.state); err != nil && !errors.Is(err, errNoRoom) {
@@ -251,6 +254,6 @@ func (r *reader) tellDrop(reason ul.Reason, m usage) {
 	if reason == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
 		what = "all lines, the oldest first"
 	}
-	r.log.Warn("the source fills up since the destination takes no lines: dropping "+what+" (counted, and marked in the stream)",
+	r.log.Warn("the source fills up since the destination does not take lines as fast as they come: dropping "+what+" (counted, and marked in the stream)",
 		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "source_files_bytes", m.own)
 }

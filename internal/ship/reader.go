@@ -144,6 +144,9 @@ func (r *reader) round() {
 		r.rotated = time.Now()
 	}
 	r.read, r.more, r.full = 0, false, false
+	if r.link.queue.Bytes() == 0 && r.link.oldest.Load() == 0 {
+		r.link.progress.Store(time.Now().UnixNano()) // there is nothing to take
+	}
 	for r.read < roundBytes {
 		if r.link.queue.Bytes() >= r.queueBytes {
 			r.full = true
@@ -298,7 +301,7 @@ func (r *reader) tick() {
 	r.settle()
 	if r.src.Opened() && !r.full {
 		r.adapt(r.measure().budget)
-		r.press = pressure{discardAt: r.press.discardAt, dropAt: r.press.dropAt}
+		r.press.reset()
 	}
 }
 

@@ -243,8 +243,8 @@ func (s *Source) decide(f *File, c *cursor, data []byte, limit int64, reason ul.
 	}
 	at := r.record
 	n := s.closeRun(f, &r, at.offset, at.open, reason)
-	if freed += n; n == 0 && r.whole.bytes > 0 {
-		at = r.from
+	if freed += n; n == 0 && r.whole.bytes > 0 && (c.offset < limit || limit == f.size) {
+		at = r.from // it may grow; what is left before a gap cannot, and stays
 	}
 	if at.offset == base {
 		f.drops.stuck = true // until there is more

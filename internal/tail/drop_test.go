@@ -188,7 +188,7 @@ func (m *dropModel) drop(reason ul.Reason) {
 }
 
 func (m *dropModel) compact() {
-	m.src.Compact()
+	m.src.Compact(10000)
 	for _, f := range m.src.files {
 		for _, g := range f.gaps {
 			if g.text != nil {

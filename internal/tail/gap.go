@@ -143,15 +143,19 @@ func (f *File) setGaps(gaps []gap) {
 
 // passed forgets the gaps before offset: their markers are durable.
 func (s *Source) passed(f *File, offset int64) {
+	var texts []*text
 	n := 0
 	for n < len(f.gaps) && f.gaps[n].end.Offset <= offset {
 		if t := f.gaps[n].text; t != nil {
-			s.freeText(t)
+			texts = append(texts, t)
 		}
 		n++
 	}
 	if n > 0 {
 		f.setGaps(slices.Delete(f.gaps, 0, n))
+	}
+	for _, t := range texts {
+		s.freeText(t)
 	}
 }
 
@@ -218,6 +222,7 @@ func (s *Source) passOrphan(f *File, area []byte) (int, Chunk, error) {
 	sum := f.orphan
 	f.orphan = ul.Gap{}
 	n, c, err := s.nextChunk(f, area[len(marker):])
+	sum.Add(f.orphan)
 	f.orphan = sum
 	if n == 0 || err != nil {
 		return 0, Chunk{}, err
@@ -245,7 +250,10 @@ func (s *Source) PunchGaps() {
 		for i := range f.gaps {
 			if g := &f.gaps[i]; g.unpunched && f.intact(g) {
 				from, to := g.pages()
-				g.unpunched = s.punchPages(f, from, to) < to
+				done := s.punchPages(f, from, to) >= to
+				// With larger pages than ours some of it stays, as zeros.
+				data, err := f.nextData(from)
+				g.unpunched = !done || err != nil || data < to
 			}
 		}
 	}

@@ -3,9 +3,12 @@ package tail
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Saved is what a checkpoint knows of one file.
@@ -41,6 +44,7 @@ func (s *Source) restore(f *File) {
 		}
 	}
 	s.unheld[saved.Stream] = true
+	f.gaps, _ = decodeGaps(saved.Gaps, saved.Position.Offset) // told of in front of what is there now
 	s.metrics.truncations.Inc()
 	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
 	f.restart()
@@ -61,9 +65,12 @@ func (s *Source) restoreGaps(f *File, saved Saved) {
 	f.setGaps(gaps)
 }
 
-// Tidy removes what is left of texts that no file has. It comes after the first
-// Scan.
+// Tidy removes what is left of texts that no file has, and tells of gaps whose
+// files are gone. It comes after the first Scan.
 func (s *Source) Tidy() {
+	if s.crowded() {
+		return // files that wait may have them
+	}
 	for _, saved := range s.saved {
 		if saved.Gaps != "" {
 			s.log.Error("a source file with dropped lines is gone: they are counted, and have no marker in the stream", "stream", saved.Stream)
@@ -85,6 +92,9 @@ func (s *Source) Tidy() {
 // beginning, or that has gaps.
 func (s *Source) Positions() map[Identity]Saved {
 	saved := map[Identity]Saved{}
+	if s.crowded() {
+		maps.Copy(saved, s.saved) // files that wait
+	}
 	for id, f := range s.files {
 		if f.read.Offset > 0 || len(f.gaps) > 0 {
 			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps), Epoch: f.epoch}
@@ -108,7 +118,7 @@ func (s *Source) StreamNames() []string {
 // nowhere, everything that is in the files is read, and Align reports false.
 func (s *Source) Align(stream string, end []byte) (bool, error) {
 	st := s.streams[stream]
-	if st == nil || len(end) == 0 {
+	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
 	}
 	for i, f := range st.files {
@@ -130,6 +140,19 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// behindMarkers returns what of a persisted end is behind the last marker of a
+// gap: what is before that is not in the source any more.
+func behindMarkers(end []byte) []byte {
+	for at := len(end); at > 0; {
+		begin := bytes.LastIndexByte(end[:at-1], '\n') + 1
+		if _, ok := ul.ParseMarker(end[begin:at]); ok {
+			return end[at:]
+		}
+		at = begin
+	}
+	return end
 }
 
 // skipTo moves all positions of f to offset. Markers of gaps before it are

@@ -17,10 +17,11 @@ const (
 	// the source file in use; here they stand side by side.
 	textName = "kept"
 
-	// compactAbove is how many gaps a file has before text takes the place of
-	// all but compactLeaves, the newest, of which the last one still grows.
+	// compactAbove is how many gaps a file has at most before text takes the
+	// place of all but compactLeaves, the newest, of which the last one still
+	// grows.
 	compactAbove  = 96
-	compactLeaves = 16
+	compactLeaves = 8
 
 	// compactRun bounds lines side by side that are moved. More of them make
 	// good use of their pages.
@@ -38,10 +39,18 @@ type text struct {
 }
 
 // Compact lets text take the place of old gaps and of the lines between them,
-// where there are many. Nothing is given back yet, see [Source.PunchGaps].
-func (s *Source) Compact() {
+// where there are many, so that there are about half as many gaps as most, in
+// all files. Nothing is given back yet, see [Source.PunchGaps].
+func (s *Source) Compact(most int) {
+	with := 1
 	for _, f := range s.files {
-		for at := s.firstUntold(f); len(f.gaps)-at > compactAbove; at++ {
+		if len(f.gaps) > compactLeaves {
+			with++
+		}
+	}
+	above := min(compactAbove, max(compactLeaves+4, most/(2*with)))
+	for _, f := range s.files {
+		for at := s.firstUntold(f); len(f.gaps)-at > above; at++ {
 			if err := s.compact(f, at, len(f.gaps)-compactLeaves); err != nil {
 				s.warnOnce("compact", "cannot move kept lines together, each of them keeps a page in use", "error", err)
 				return
@@ -65,6 +74,7 @@ func (s *Source) compact(f *File, first, last int) error {
 	sum := gap{start: f.gaps[first].start, text: &text{}, unpunched: true}
 	var out []byte
 	var class ul.Classifier
+	var read volume // for the first time, and so shown
 	next := first
 	for ; next < last; next++ {
 		g, behind := &f.gaps[next], f.gaps[next+1].start
@@ -75,12 +85,25 @@ func (s *Source) compact(f *File, first, last int) error {
 		out = g.AppendMarker(out)
 		n := len(out)
 		out = slices.Grow(out, int(length))[:n+int(length)]
-		if read, err := unix.Pread(f.fd, out[n:], g.end.Offset); err != nil || read != int(length) {
+		if got, err := unix.Pread(f.fd, out[n:], g.end.Offset); err != nil || got != int(length) {
 			return fmt.Errorf("read kept lines of %q: %w", f.name, errRewritten)
 		}
 		class.Resume(g.end.Level)
+		fresh := g.end.Offset >= f.counted
 		for line := range bytes.Lines(out[n:]) {
-			sum.text.kept[class.Classify(bytes.TrimSuffix(line, newline)).Level]++
+			c := class.Classify(bytes.TrimSuffix(line, newline))
+			sum.text.kept[c.Level]++
+			if !fresh {
+				continue
+			}
+			read.lines[c.Level]++
+			read.dropped += c.Dropped
+			if s.cfg.OnLine != nil {
+				s.cfg.OnLine(bytes.TrimSuffix(line, newline), c)
+			}
+		}
+		if fresh {
+			read.bytes += int(length)
 		}
 		sum.text.bytes += uint64(length)
 		sum.Gap.Add(g.Gap)
@@ -97,6 +120,7 @@ func (s *Source) compact(f *File, first, last int) error {
 	if err := s.appendText(sum.text, out); err != nil {
 		return err
 	}
+	s.countRead(f.stream, read)
 	f.setGaps(slices.Replace(f.gaps, first, next, sum))
 	return nil
 }
@@ -155,6 +179,10 @@ func (s *Source) readText(g *gap, offset int64, area []byte) int {
 // countText counts the lines in text that are the file's, and returns the bytes
 // of the others.
 func (s *Source) countText(f *File, out []byte, lines *[ul.NumLevels]uint32) (made int) {
+	if f.relevel {
+		f.relevel = false
+		f.stream.class.Resume(f.read.Level)
+	}
 	for line := range bytes.Lines(out) {
 		if g, ok := ul.ParseMarker(line); ok && g.Total() > 0 {
 			made += len(line)
@@ -195,7 +223,7 @@ func (s *Source) freeText(t *text) {
 	}
 	for _, f := range s.files {
 		for i := range f.gaps {
-			if f.gaps[i].text != nil && f.gaps[i].text != t {
+			if f.gaps[i].text != nil {
 				from, to := (t.at+pageSize-1)&^(pageSize-1), (t.at+t.length)&^(pageSize-1)
 				if to > from {
 					_ = unix.Fallocate(int(s.text.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
