@@ -1,8 +1,8 @@
 // Package ship ties the source to the destination: it is the life of a line.
 //
 // A [Shipper] runs two loops. The reader owns the source directory: it reads
-// what JVMs write into the queue, waits when the queue is full, and gives back
-// the memory of what is committed. The writer owns the destination, and is the
+// what JVMs write into the queue, waits when the queue is full, gives back the
+// memory of what is committed, and under pressure drops lines. The writer owns the destination, and is the
 // only one that may ever wait for a disk: it appends batches to segments and
 // commits them.
 //
@@ -15,6 +15,20 @@
 //	            them again from the source, where they still are
 //	checkpoint  position and mark are one atomic step forward
 //	reclaim     only now is the source's memory given back
+//
+// # Pressure
+//
+// While the queue is full the reader looks at the source. If that fills up
+// because the destination takes nothing, or less than comes, it goes ahead of
+// the writer: past the first mark lines below a level are dropped, past the
+// second all of them, the oldest first. Here the order is
+//
+//	drop      decide, in memory; a crash finds lines that are still there
+//	record    the gaps are in the checkpoint
+//	punch     only now is their memory given back
+//
+// and a marker is handed on in the place of each gap, and committed with the
+// position behind it.
 //
 // # The checkpoint
 //

@@ -32,10 +32,19 @@
 // (a JVM with filecount=0 does, when it starts) and it is read from its
 // beginning. What had not been read by then is gone.
 //
+// # Dropping lines
+//
+// Drop reads ahead of what was handed on and makes gaps: runs of lines that
+// nobody will be handed. Reading jumps over a gap and hands on a marker line in
+// its place, that says how many lines of which levels are missing. What is kept
+// between gaps stays where it is, until gaps become many: then text takes their
+// place, markers and kept lines side by side in a file of our own, so that a
+// kept line does not hold a page of the source file.
+//
 // # Giving memory back
 //
 // Reclaim punches whole pages, or unlinks finished files, up to the committed
-// position and never further. The page with the byte before that position
+// position and never further; PunchGaps gives back the pages of gaps. The page with the byte before that position
 // stays, so that the check above works after a restart too. A file is
 // finished when all of it is committed and nobody has it open for writing,
 // which the kernel tells by granting a read lease. Its name is removed first;
