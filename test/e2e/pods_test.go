@@ -116,23 +116,23 @@ func TestTwoPodsOnAClaim(t *testing.T) {
 func TestPodWithAnotherSidecar(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	jvm := jvmPod{Name: "app", JDK: 25, Java: []string{"Churn", "3000", "60"}, After: "cp /work/* /ref; " + linger, Grace: 1}
+	jvm := jvmPod{Name: "app", JDK: 25, Java: []string{"Churn", "3000", "60"}, After: "cp /seeds/* /ref; " + linger, Grace: 1}
 	pod := jvm.object()
 	spec := pod["spec"].(object)
-	spec["volumes"] = append(spec["volumes"].([]any), object{"name": "work", "emptyDir": object{}})
-	work := object{"name": "work", "mountPath": "/work"}
+	spec["volumes"] = append(spec["volumes"].([]any), object{"name": "seeds", "emptyDir": object{}})
+	seeds := object{"name": "seeds", "mountPath": "/seeds"}
 	app := spec["containers"].([]any)[0].(object)
-	app["volumeMounts"] = append(app["volumeMounts"].([]any), work)
+	app["volumeMounts"] = append(app["volumeMounts"].([]any), seeds)
 	app["securityContext"].(object)["readOnlyRootFilesystem"] = true
 	tool := func(name, command string) object {
 		return object{
 			"name": name, "image": "localhost/tools:e2e", "imagePullPolicy": "Never", "command": []any{"sh", "-c", command},
-			"volumeMounts": []any{work}, "securityContext": app["securityContext"],
+			"volumeMounts": []any{seeds}, "securityContext": app["securityContext"],
 		}
 	}
-	proxy := tool("proxy", "cp /work/seed /work/proxied; sleep 600")
+	proxy := tool("proxy", "cp /seeds/seed /seeds/proxied; sleep 600")
 	proxy["restartPolicy"] = "Always"
-	spec["initContainers"] = []any{tool("seed", "echo sown >/work/seed"), proxy}
+	spec["initContainers"] = []any{tool("seed", "echo sown >/seeds/seed"), proxy}
 	s.apply(manifest(pod))
 	s.ready("app")
 	s.persistedAll("app", "app", "ullage", s.written("app", "app"))
