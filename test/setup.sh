@@ -29,6 +29,9 @@ fi
 
 # Namespaces and mounts, to make disks that stall and fill.
 { has unshare && has nsenter && has mount; } || missing+=(util-linux)
+has mkfs.ext4 || missing+=(e2fsprogs)
+# A file system whose server can be stopped.
+has bindfs || missing+=(bindfs)
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

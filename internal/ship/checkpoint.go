@@ -2,16 +2,12 @@ package ship
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,13 +20,16 @@ import (
 //	ullage-checkpoint 1 <length of the JSON> <HMAC-SHA-256 of it, hex>\n
 //
 // Whatever follows is what an earlier, longer state left.
-const (
-	slotHeader   = "ullage-checkpoint 1 %d %64s\n"
-	slotMaxBytes = 32 << 20 // more is no checkpoint of ours: 4,096 files take 1 to 4 MiB
-	slotReserve  = 32 << 10
-)
+const slotHeader = "ullage-checkpoint 1 %d %64s\n"
 
-var slotNames = [2]string{"checkpoint-0", "checkpoint-1"}
+// slotNames are those of the checkpoint. While the destination has not told the
+// key, what is dropped is recorded in provisional ones, whose code is made with
+// no key: anybody could write them. They can hold gaps of what is not
+// committed, and nothing else of them is used.
+var (
+	slotNames        = [2]string{"checkpoint-0", "checkpoint-1"}
+	provisionalNames = [2]string{"provisional-0", "provisional-1"}
+)
 
 // Reasons why a slot was not used; label values of ullage_checkpoint_invalid_total.
 var (
@@ -59,36 +58,51 @@ type fileState struct {
 
 // checkpoint is the pair of slots. Its methods may be called concurrently.
 type checkpoint struct {
-	key []byte
-
-	mu    sync.Mutex
-	dir   *os.File // the state directory; nil while there is none
-	slots [2]*os.File
-	size  [2]int64 // reserved
-	least int64    // to be reserved for each
-	seq   uint64
-	buf   bytes.Buffer
+	mu      sync.Mutex
+	key     []byte   // nil while the destination has not told it
+	claimed *slot    // what load took without the key
+	dir     *os.File // the state directory; nil while there is none
+	slots   [2]*os.File
+	size    [2]int64 // reserved
+	least   int64    // to be reserved for each
+	tidied  bool     // no provisional slot is left
+	seq     uint64
+	buf     bytes.Buffer
 }
 
 func newCheckpoint() *checkpoint { return &checkpoint{} }
 
-// setKey sets what authenticates the slots. It comes before load and save.
+// setKey sets what authenticates the slots.
 func (c *checkpoint) setKey(key []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.key = key
 }
 
-// attach uses the state directory from now on, or none.
-func (c *checkpoint) attach(dir *os.File) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// names returns the slots that are in use.
+func (c *checkpoint) names() [2]string {
+	if c.key == nil {
+		return provisionalNames
+	}
+	return slotNames
+}
+
+// closeSlots closes the slots that are open.
+func (c *checkpoint) closeSlots() {
 	for i, f := range c.slots {
 		if f != nil {
 			f.Close()
 		}
 		c.slots[i], c.size[i] = nil, 0
 	}
+}
+
+// attach uses the state directory from now on, or none.
+func (c *checkpoint) attach(dir *os.File) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeSlots()
+	c.tidied = false
 	if c.dir != nil {
 		c.dir.Close()
 		c.dir = nil
@@ -106,92 +120,6 @@ func (c *checkpoint) attach(dir *os.File) {
 func (c *checkpoint) removed() bool {
 	var st unix.Stat_t
 	return c.dir == nil || unix.Fstat(int(c.dir.Fd()), &st) == nil && st.Nlink == 0
-}
-
-// load returns the newest valid state. ok is false when there is none; invalid
-// has one error for each slot that is there and is not valid. It reserves
-// memory for both at once, while there is room.
-func (c *checkpoint) load() (st state, ok bool, invalid []error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, name := range slotNames {
-		got, err := c.read(name)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-		case err != nil:
-			invalid = append(invalid, fmt.Errorf("checkpoint slot %s: %w", name, err))
-		case !ok || got.Seq > st.Seq:
-			st, ok = got, true
-		}
-	}
-	c.seq = st.Seq
-	for slot := range c.slots {
-		_ = c.reserve(slot, 0) // save tries again, and has an answer
-	}
-	return st, ok, invalid
-}
-
-func (c *checkpoint) read(name string) (st state, err error) {
-	f, err := c.open(name, unix.O_RDONLY)
-	if err != nil {
-		return st, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return st, fmt.Errorf("%w: stat: %w", errSlotOther, err)
-	}
-	data := make([]byte, min(info.Size(), slotMaxBytes))
-	n, err := f.ReadAt(data, 0)
-	if err != nil && err != io.EOF {
-		return st, fmt.Errorf("%w: %w", errSlotOther, err)
-	}
-	if n > 0 && data[0] == 0 {
-		return st, os.ErrNotExist // reserved, and never written
-	}
-	line, body, _ := bytes.Cut(data[:n], []byte("\n"))
-	var length int
-	var sum string
-	if _, err := fmt.Sscanf(string(line[:min(len(line), 128)])+"\n", slotHeader, &length, &sum); err != nil || length < 0 || length > len(body) {
-		return st, fmt.Errorf("%w: no such header or length", errSlotTorn)
-	}
-	body = body[:length]
-	if want, err := hex.DecodeString(sum); err != nil || !hmac.Equal(want, c.sum(body)) {
-		return st, fmt.Errorf("%w: the code does not authenticate it; it was changed, or made for another destination", errSlotForged)
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&st); err != nil {
-		return st, fmt.Errorf("%w: %w", errSlotOther, err)
-	}
-	return st, nil
-}
-
-func (c *checkpoint) sum(body []byte) []byte {
-	m := hmac.New(sha256.New, c.key)
-	m.Write(body)
-	return m.Sum(nil)
-}
-
-// open opens a slot that is a regular file with one name, and nothing else.
-func (c *checkpoint) open(name string, flags int) (*os.File, error) {
-	if c.dir == nil {
-		return nil, fmt.Errorf("open %s: the source is missing: %w", name, os.ErrNotExist)
-	}
-	fd, err := unix.Openat(int(c.dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
-	if err == unix.ENOENT {
-		return nil, os.ErrNotExist
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: open: %w", errSlotOther, err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
-		f.Close()
-		return nil, fmt.Errorf("%w: not a regular file with one name", errSlotOther)
-	}
-	return f, nil
 }
 
 // errNoRoom says that the source has no room for a checkpoint.
@@ -226,11 +154,11 @@ func (c *checkpoint) save(current func() state) error {
 	if err != nil {
 		return err
 	}
-	slot := int(st.Seq % 2)
-	err = c.reserve(slot, int64(len(encoded)))
+	at := int(st.Seq % 2)
+	err = c.reserve(at, int64(len(encoded)))
 	if errors.Is(err, unix.ENOSPC) {
 		c.drop()
-		if err = c.reserve(slot, int64(len(encoded))); errors.Is(err, unix.ENOSPC) {
+		if err = c.reserve(at, int64(len(encoded))); errors.Is(err, unix.ENOSPC) {
 			c.drop()
 			return fmt.Errorf("%w: %w", errNoRoom, err)
 		}
@@ -238,15 +166,13 @@ func (c *checkpoint) save(current func() state) error {
 	if err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
-	if _, err := c.slots[slot].WriteAt(encoded, 0); err != nil {
+	if _, err := c.slots[at].WriteAt(encoded, 0); err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
 	c.seq = st.Seq
+	c.tidy()
 	return nil
 }
-
-// headerRoom is more than a header takes.
-const headerRoom = 128
 
 // encode returns what a slot holds for st. It is valid until the next call:
 // thousands of files take a megabyte, which is not taken anew for each save.
@@ -260,71 +186,8 @@ func (c *checkpoint) encode(st state) ([]byte, error) {
 		return nil, fmt.Errorf("encode checkpoint: %w", err)
 	}
 	body := c.buf.Bytes()[headerRoom:]
-	header := fmt.Appendf(room[:0], slotHeader, len(body), hex.EncodeToString(c.sum(body)))
+	header := fmt.Appendf(room[:0], slotHeader, len(body), hex.EncodeToString(sum(c.key, body)))
 	all := c.buf.Bytes()[headerRoom-len(header):]
 	copy(all, header)
 	return all, nil
-}
-
-// drop removes both slots.
-func (c *checkpoint) drop() {
-	for i, f := range c.slots {
-		if f != nil {
-			f.Close()
-		}
-		c.slots[i], c.size[i] = nil, 0
-		c.displace(slotNames[i])
-	}
-}
-
-// reserve makes sure that the slot is a file of ours that still has its name,
-// with memory for at least n bytes, so that writing them cannot fail on a full
-// tmpfs.
-func (c *checkpoint) reserve(slot int, n int64) error {
-	var st unix.Stat_t
-	if f := c.slots[slot]; f != nil && (unix.Fstat(int(f.Fd()), &st) != nil || st.Nlink != 1) {
-		f.Close()
-		c.slots[slot], c.size[slot] = nil, 0
-	}
-	if c.slots[slot] == nil {
-		f, err := c.open(slotNames[slot], unix.O_RDWR)
-		if err != nil {
-			c.displace(slotNames[slot])
-			f, err = c.open(slotNames[slot], unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
-		}
-		if err != nil {
-			return err
-		}
-		c.slots[slot] = f
-	}
-	if want := (n + slotReserve) / slotReserve * slotReserve; want > c.size[slot] {
-		// Twice what is needed now, so that growing is rare.
-		want = max(2*want, 2*slotReserve+c.least)
-		if err := unix.Fallocate(int(c.slots[slot].Fd()), 0, 0, want); err != nil {
-			if err != unix.EOPNOTSUPP {
-				return fmt.Errorf("reserve %d bytes: %w", want, err)
-			}
-		}
-		c.size[slot] = want
-	}
-	return nil
-}
-
-// displace makes room where something stands that is not a slot. A directory
-// that is not empty can only be moved.
-func (c *checkpoint) displace(name string) {
-	dir := int(c.dir.Fd())
-	if unix.Unlinkat(dir, name, 0) != nil && unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) != nil {
-		_ = unix.Renameat(dir, name, dir, fmt.Sprintf("displaced-%s-%d", name, time.Now().UnixNano()))
-	}
-}
-
-// slotReason names the class of an invalid slot for a metric.
-func slotReason(err error) string {
-	for _, reason := range []error{errSlotTorn, errSlotForged} {
-		if errors.Is(err, reason) {
-			return reason.Error()
-		}
-	}
-	return errSlotOther.Error()
 }

@@ -40,6 +40,12 @@
 // segments decide: the sound part is kept, and its end is looked up in the
 // source files.
 //
+// A start does not wait for the destination. While that has not told the key,
+// reading begins with what a slot claims; gaps are recorded in slots of their
+// own; and once the key is there, the marks of the slot count if it is
+// authentic, and else reading begins anew. A forged claim can only hurt the
+// forger's own log, which it could delete as well.
+//
 // # Errors of the destination
 //
 // There is one answer to all of them, and it is what a restart does: forget

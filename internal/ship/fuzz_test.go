@@ -16,12 +16,12 @@ import (
 // Without the key, no input is taken for a checkpoint: the good one counts, or
 // none.
 func FuzzCheckpoint(f *testing.F) {
-	key := bytes.Repeat([]byte{7}, 32)
+	key := testKey
 	good := state{
 		Streams: []streamState{{Name: "gc.log", Mark: segment.Mark{Segment: "20261120T100000.000Z-000001.log.zst", Offset: 512}}},
 		Files:   []fileState{{Identity: tail.Identity{Dev: 1, Ino: 2, Born: 3}, Stream: "gc.log", Position: tail.Position{Offset: 99, Check: 5, CheckLen: 64, Level: ul.Debug}, Gaps: "AAAA"}},
 	}
-	sample := slotOf(f, bytes.Repeat([]byte{8}, 32), good) // of another key
+	sample := slotOf(f, otherKey, good) // of another key
 	for _, seed := range [][]byte{nil, sample, sample[:len(sample)/2], {0, 0, 0}, []byte("ullage-checkpoint 1 -1 \n"),
 		[]byte("ullage-checkpoint 1 99999999999999999999 00\n{}"), []byte("ullage-checkpoint 2 2 00\n{}")} {
 		f.Add(seed)

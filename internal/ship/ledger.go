@@ -133,13 +133,19 @@ func (l *ledger) state() state {
 
 // load sets the ledger to a checkpoint's state.
 func (l *ledger) load(st state) {
+	l.loadMarks(st.Streams)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range st.Streams {
-		l.streams[s.Name] = s.Mark
-	}
 	for _, f := range st.Files {
 		l.files[f.Identity] = tail.Saved{Stream: f.Stream, Position: f.Position, Gaps: f.Gaps}
+	}
+}
+
+func (l *ledger) loadMarks(streams []streamState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range streams {
+		l.streams[s.Name] = s.Mark
 	}
 }
 

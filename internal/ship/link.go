@@ -41,6 +41,8 @@ type link struct {
 // ends, from where their segments end. It is answered by closing done.
 type rewind struct {
 	ends map[string][]byte
+	anew bool // there was no commit: what was taken for one is forgotten
+	news bool // there should have been a checkpoint
 	done chan struct{}
 }
 
@@ -93,15 +95,15 @@ func (l *link) takePublished(each func(tail.Chunk)) (any bool) {
 
 // requestRewind makes the reader forget what is not committed, and waits until
 // it has.
-func (l *link) requestRewind(ctx context.Context, ends map[string][]byte) error {
-	done := make(chan struct{})
+func (l *link) requestRewind(ctx context.Context, request rewind) error {
+	request.done = make(chan struct{})
 	select {
-	case l.rewind <- rewind{ends, done}:
+	case l.rewind <- request:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
-	case <-done:
+	case <-request.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

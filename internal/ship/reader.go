@@ -211,7 +211,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-r.link.wake:
 		r.settle()
 	case request := <-r.link.rewind:
-		r.rewind(request.ends)
+		r.rewind(request)
 		close(request.done)
 	case <-r.link.flushed:
 		r.settle()
@@ -308,12 +308,18 @@ func (r *reader) tick() {
 // rewind forgets what is not committed. The writer waits meanwhile. Of the
 // streams that it names nothing is known but how their segments end, and the
 // source is searched for that.
-func (r *reader) rewind(ends map[string][]byte) {
+func (r *reader) rewind(request rewind) {
 	r.link.takePublished(r.src.Committed)
 	r.link.queue.Reset()
+	if request.anew {
+		r.src.Anew()
+	}
 	r.src.Rewind()
-	if len(ends) > 0 {
-		r.align(ends, true)
+	if len(request.ends) > 0 {
+		r.align(request.ends, request.news)
+	}
+	if len(request.ends) > 0 || request.anew {
+		r.ledger.replaceFiles(r.src.Positions())
 	}
 	if r.draining {
 		r.asked = false
@@ -342,5 +348,4 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 		level = slog.LevelWarn
 	}
 	r.log.Log(context.Background(), level, "no usable checkpoint, the segments decided where reading begins", "streams", len(ends), "found", found)
-	r.ledger.replaceFiles(r.src.Positions())
 }

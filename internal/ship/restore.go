@@ -9,48 +9,46 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// restore brings the source to where the last process ended, and says to the
-// writer what it has to do about the segments. It runs before the loops, so it
-// uses what belongs to both.
-//
-// With a checkpoint the reader can begin at once: nothing has to be asked of
-// the destination, which may stand still. Without one, the segments decide
-// where reading begins, and have to be looked at first.
-func (s *Shipper) restore(ctx context.Context) error {
-	st, ok, invalid := s.check.load()
-	for _, err := range invalid {
-		s.metrics.checkpointInvalid.WithLabelValues(slotReason(err)).Inc()
-		s.log.Warn("ignoring an invalid checkpoint slot", "error", err)
-	}
-	if ok {
-		s.ledger.load(st)
-	}
+// start is what is known of streams when reading begins.
+type start struct {
+	keyed   bool                // the destination has told the key before
+	marked  bool                // there is a checkpoint
+	invalid bool                // there is one, or a part of it, that does not count
+	streams []string            // those that have files
+	unheld  map[string]struct{} // those that cannot supply again what the checkpoint takes for uncommitted
+}
+
+// restore brings the source to where the last process ended. It runs before
+// the loops, so it uses what belongs to both. Nothing is asked of the
+// destination, which may stand still: begin does that.
+func (s *Shipper) restore() (start, error) {
+	st, marked, invalid := s.check.load()
+	s.reportInvalid(invalid)
+	s.ledger.load(st)
 	s.src.Restore(s.ledger.saved())
 	if _, err := s.src.Scan(); err != nil {
-		return fmt.Errorf("find where the last run ended: %w", err)
+		return start{}, fmt.Errorf("find where the last run ended: %w", err)
 	}
 	s.src.Tidy()
 	s.view.update(s.src)
 	s.ledger.replaceFiles(s.src.Positions())
-	if ok {
-		for _, name := range s.ledger.streamNames() {
-			// What cannot be read again must not be cut off.
-			s.writer.places = append(s.writer.places, place{name, !s.src.Unheld(name)})
-		}
-		return nil
+	return start{marked: marked, invalid: len(invalid) > 0, streams: s.src.StreamNames(), unheld: s.src.Unheld()}, nil
+}
+
+func (s *Shipper) reportInvalid(invalid []error) {
+	for _, err := range invalid {
+		s.metrics.checkpointInvalid.WithLabelValues(slotReason(err)).Inc()
+		s.log.Warn("ignoring an invalid checkpoint slot", "error", err)
 	}
-	for _, name := range s.src.StreamNames() {
-		s.writer.places = append(s.writer.places, place{name, false})
-	}
-	if err := s.writer.acquire(ctx); err != nil {
-		return err
-	}
-	ends, err := s.writer.placeStreams(ctx)
-	if err != nil || len(ends) == 0 {
-		return err
-	}
-	s.reader.align(ends, len(invalid) > 0)
-	return s.writer.saveCheckpoint(ctx)
+}
+
+// unseal finds out whether the checkpoint that reading began with, while the
+// destination did not answer, is one of ours.
+func (s *Shipper) unseal(from start) start {
+	marked, invalid := s.check.unseal(s.store.Key(), s.ledger.loadMarks)
+	s.reportInvalid(invalid)
+	from.marked, from.invalid = marked, len(invalid) > 0
+	return from
 }
 
 // place is a stream whose segments have to be placed at a start: at the mark
@@ -60,30 +58,21 @@ type place struct {
 	marked bool
 }
 
-// acquire makes the destination ours, unless it is already, and finds out
-// whether it can work.
-func (w *writer) acquire(ctx context.Context) error {
-	if w.acquired {
-		return nil
-	}
+// begin makes the destination ours and places the segments of all streams. The
+// reader runs already, from where the checkpoint says. Without a valid one it
+// began with what is in the files, and begins again now that it is known how
+// the segments end.
+func (w *writer) begin(ctx context.Context, from start) error {
 	if err := w.store.Acquire(ctx); err != nil {
 		return fmt.Errorf("open destination: %w", err)
 	}
-	w.acquired = true
-	return nil
-}
-
-// begin places what restore has left to place.
-func (w *writer) begin(ctx context.Context) error {
-	if err := w.acquire(ctx); err != nil {
-		return err
-	}
-	ends, err := w.placeStreams(ctx)
+	ends, err := w.placeStreams(ctx, w.placesOf(from))
 	if err != nil {
 		return err
 	}
-	if len(ends) > 0 {
-		if err := w.link.requestRewind(ctx, ends); err != nil {
+	again := rewind{ends: ends, anew: from.invalid && !from.keyed, news: from.marked || from.invalid}
+	if len(ends) > 0 || again.anew {
+		if err := w.link.requestRewind(ctx, again); err != nil {
 			return err
 		}
 		if err := w.saveCheckpoint(ctx); err != nil {
@@ -96,19 +85,34 @@ func (w *writer) begin(ctx context.Context) error {
 	return nil
 }
 
+// placesOf returns the streams that have files, or a mark.
+func (w *writer) placesOf(from start) (places []place) {
+	for _, name := range w.ledger.streamNames() {
+		// What cannot be read again must not be cut off.
+		_, unheld := from.unheld[name]
+		places = append(places, place{name, !unheld})
+	}
+	for _, name := range from.streams {
+		if _, marked := w.ledger.markOf(name); !marked {
+			places = append(places, place{name, false})
+		}
+	}
+	return places
+}
+
 // placeStreams places the segments of streams behind what is committed. For
 // those without a mark it returns how they end. Errors of the destination are
 // retried.
-func (w *writer) placeStreams(ctx context.Context) (map[string][]byte, error) {
+func (w *writer) placeStreams(ctx context.Context, places []place) (map[string][]byte, error) {
 	ends := map[string][]byte{}
-	for backoff := firstBackoff; len(w.places) > 0; {
-		p := w.places[0]
+	for backoff := firstBackoff; len(places) > 0; {
+		p := places[0]
 		end, recovered, err := w.placeStream(p)
 		if err == nil {
 			if recovered {
 				ends[p.name] = end
 			}
-			w.places = w.places[1:]
+			places = places[1:]
 			continue
 		}
 		w.destinationFailed(err, backoff)

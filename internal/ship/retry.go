@@ -91,7 +91,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		st.bytes, st.made, st.lines, st.parts = 0, 0, [len(st.lines)]uint64{}, st.parts[:0]
 	}
 	w.forgetPending()
-	if err := w.link.requestRewind(ctx, w.ends); err != nil {
+	if err := w.link.requestRewind(ctx, rewind{ends: w.ends, news: true}); err != nil {
 		return err
 	}
 	clear(w.ends)

@@ -92,48 +92,130 @@ func (s *Shipper) Run(ctx context.Context) error {
 	return s.undrained("a call into the destination has not returned")
 }
 
+// answerTime is for how long a start waits for the destination. Then it reads,
+// and drops, without it; and says so after silentTime. A JVM goes on writing
+// meanwhile.
+const (
+	answerTime = 50 * time.Millisecond
+	silentTime = time.Second
+)
+
+// errNoAnswer is why nothing becomes durable after that.
+var errNoAnswer = errors.New("destination: it has not answered since the start")
+
+// opened is the destination's answer.
+type opened struct {
+	store *segment.Store
+	err   error
+}
+
 // open opens the destination. It may never return.
-func (s *Shipper) open() error {
+func (s *Shipper) open() opened {
 	store, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	if err != nil {
-		return fmt.Errorf("open destination: %w", err)
+		return opened{err: fmt.Errorf("open destination: %w", err)}
 	}
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
 		s.log.Warn("the destination is on a tmpfs: what is persisted there is gone with the node", "dest", s.cfg.Dest)
 	}
-	s.store = store
-	s.link.progress.Store(time.Now().UnixNano())
-	s.check.setKey(store.Key())
-	s.writer = newWriter(s.cfg, s.link, store, s.ledger, s.check, s.view, s.metrics, s.log)
-	s.writer.cpu = newGovernor(float64(s.cfg.CPU))
-	return nil
+	return opened{store: store}
 }
 
 // work opens the destination and restores, then runs both loops until the
 // reader is done.
 func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
-	if err := s.open(); err != nil {
+	answer, keyed, err := s.ask()
+	if err != nil {
 		return err
 	}
-	if err := s.restore(stop); err != nil {
+	from, err := s.restore()
+	if err != nil {
 		return err
 	}
-	var g errgroup.Group
-	g.Go(func() error {
+	from.keyed = keyed
+	var loops errgroup.Group
+	var failed error // the writer; what the reader says then follows from it
+	loops.Go(func() error {
 		defer cancel()
 		err := s.reader.run(ctx, stop)
 		s.drained.Store(err == nil)
 		return err
 	})
-	g.Go(func() error {
-		if err := s.writer.run(stop); !errors.Is(err, context.Canceled) {
+	loops.Go(func() error {
+		if err := s.write(stop, answer, from); !errors.Is(err, context.Canceled) {
+			failed = err
 			cancel()
-			return err
 		}
 		return nil
 	})
-	return g.Wait()
+	if err := loops.Wait(); failed == nil {
+		return err
+	}
+	return failed
+}
+
+// ask begins to open the destination and waits a moment for the answer. Keyed
+// says that it is there, and with it the key.
+func (s *Shipper) ask() (answer chan opened, keyed bool, err error) {
+	answer = make(chan opened, 1)
+	go func() { answer <- s.open() }()
+	select {
+	case a := <-answer:
+		if a.err != nil {
+			return nil, false, a.err
+		}
+		s.store = a.store
+		s.check.setKey(a.store.Key())
+		s.link.progress.Store(time.Now().UnixNano())
+		answer <- a
+		return answer, true, nil
+	case <-time.After(answerTime):
+		return answer, false, nil
+	}
+}
+
+// write waits for the destination, and runs the writer.
+func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
+	a := s.await(answer)
+	if a.err != nil {
+		return a.err
+	}
+	s.store = a.store
+	if !from.keyed {
+		s.link.progress.Store(time.Now().UnixNano())
+		from = s.unseal(from)
+	}
+	s.writer = newWriter(s.cfg, s.link, s.store, s.ledger, s.check, s.view, s.metrics, s.log)
+	s.writer.cpu = newGovernor(float64(s.cfg.CPU))
+	return s.writer.run(stop, from)
+}
+
+// await waits for the destination. A reader that drains meanwhile is done if
+// there was nothing to ship.
+func (s *Shipper) await(answer <-chan opened) opened {
+	silent := time.NewTimer(silentTime)
+	defer silent.Stop()
+	for told := false; ; {
+		select {
+		case a := <-answer:
+			if told && a.err == nil {
+				s.log.Info("the destination answers")
+			}
+			return a
+		case <-silent.C:
+			told = true
+			s.link.setFailure(errNoAnswer, time.Time{})
+			s.log.Warn("the destination does not answer: reading on without it, and dropping lines when the source fills up", "dest", s.cfg.Dest)
+		case <-s.link.flush:
+			if s.link.queue.Bytes() > 0 {
+				a := <-answer
+				s.link.flush <- struct{}{}
+				return a
+			}
+			s.link.flushed <- struct{}{}
+		}
+	}
 }
 
 // end closes everything once the loops are over.

@@ -30,13 +30,11 @@ type writer struct {
 	m      *metrics
 	cpu    *governor
 
-	acquired bool    // the destination is ours
-	places   []place // to be placed at the start
-	maxOpen  int     // most segments that are open at once
-	streams  map[string]*writerStream
-	batch    []queue.Chunk[tail.Chunk]
-	order    []*writerStream // of the batch
-	staging  []byte          // a frame put together from places in the queue
+	maxOpen int // most segments that are open at once
+	streams map[string]*writerStream
+	batch   []queue.Chunk[tail.Chunk]
+	order   []*writerStream // of the batch
+	staging []byte          // a frame put together from places in the queue
 
 	ends    map[string][]byte // how streams end whose marks were of no use, until the reader knows
 	unsaved bool              // marks, or the key, that a checkpoint has to have before the next append
@@ -81,10 +79,11 @@ func (w *writer) frame() int { return int(w.link.frameBytes.Load()) }
 // between commits.
 func (c Config) wakeBytes() int { return min(512<<10, int(c.Queue)/4, int(c.SyncBytes)) }
 
-// run ships what is queued until ctx ends. No error of the destination ends
-// it: it goes back to the last commit and tries again.
-func (w *writer) run(ctx context.Context) error {
-	if err := w.begin(ctx); err != nil {
+// run ships what is queued until ctx ends. It fails if the destination cannot
+// be written to at the start. No later error of it ends it: it goes back to the
+// last commit and tries again.
+func (w *writer) run(ctx context.Context, from start) error {
+	if err := w.begin(ctx, from); err != nil {
 		return err
 	}
 	backoff := firstBackoff

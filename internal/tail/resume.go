@@ -23,9 +23,19 @@ type Saved struct {
 // that does not hold its position is read from its beginning.
 func (s *Source) Restore(files map[Identity]Saved) { s.saved = files }
 
-// Unheld reports whether a file of the stream did not hold its position. Then
-// the source cannot supply again what a checkpoint takes for uncommitted.
-func (s *Source) Unheld(stream string) bool { return s.unheld[stream] }
+// Unheld returns the streams that have a file that did not hold its position.
+// Of these the source cannot supply again what a checkpoint takes for
+// uncommitted.
+func (s *Source) Unheld() map[string]struct{} { return maps.Clone(s.unheld) }
+
+// Anew takes nothing for committed any more: the positions of the checkpoint
+// were wrong. Gaps stay, and Rewind comes next.
+func (s *Source) Anew() {
+	clear(s.saved)
+	for _, f := range s.files {
+		f.committed = Position{}
+	}
+}
 
 // restore moves a file that was just opened to its saved position.
 func (s *Source) restore(f *File) {
@@ -43,7 +53,7 @@ func (s *Source) restore(f *File) {
 			return
 		}
 	}
-	s.unheld[saved.Stream] = true
+	s.unheld[saved.Stream] = struct{}{}
 	f.gaps, _ = decodeGaps(saved.Gaps, saved.Position.Offset) // told of in front of what is there now
 	s.metrics.truncations.Inc()
 	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
@@ -159,6 +169,7 @@ func behindMarkers(end []byte) []byte {
 // where the search has found what is before it.
 func (f *File) skipTo(offset int64) error {
 	gaps := slices.DeleteFunc(f.gaps, func(g gap) bool { return g.start < offset })
+	counted := f.counted
 	f.gaps = nil
 	f.restart()
 	f.setGaps(gaps)
@@ -173,7 +184,9 @@ func (f *File) skipTo(offset int64) error {
 	}
 	f.seenLen = k
 	f.setCheck()
-	return f.moveTo(f.read)
+	err = f.moveTo(f.read)
+	f.counted = max(f.counted, counted)
+	return err
 }
 
 // findEnd returns the offset in f behind the bytes of end. Only the last part

@@ -54,13 +54,13 @@ type Source struct {
 	textEnd     int64
 	droppedText []*text // to be freed once that is recorded
 
-	saved          map[Identity]Saved // positions of files that are not held, from a checkpoint or from before
-	truncationTold time.Time          // when a truncation was last logged
-	unheld         map[string]bool    // streams with a file that did not hold its position
-	ignored        map[string]int     // entries that the last scan left alone, by reason
-	warned         map[string]bool    // what was logged once
-	stale          bool               // a scan is due
-	scanAfter      time.Time          // but not before
+	saved          map[Identity]Saved  // positions of files that are not held, from a checkpoint or from before
+	truncationTold time.Time           // when a truncation was last logged
+	unheld         map[string]struct{} // streams with a file that did not hold its position
+	ignored        map[string]int      // entries that the last scan left alone, by reason
+	warned         map[string]bool     // what was logged once
+	stale          bool                // a scan is due
+	scanAfter      time.Time           // but not before
 	draining       bool
 }
 
@@ -77,7 +77,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		names:   map[string]*File{},
 		spare:   map[string]*File{},
 		streams: map[string]*Stream{},
-		unheld:  map[string]bool{},
+		unheld:  map[string]struct{}{},
 		saved:   map[Identity]Saved{},
 		labels:  map[string]bool{},
 		ignored: map[string]int{},

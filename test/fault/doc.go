@@ -3,8 +3,8 @@
 // is frozen, loses its permissions or its directories, or was torn by a power
 // cut. Each test ends with the balance: what was written is persisted, once.
 //
-// It needs root, loop devices and mkfs.ext4: each test mounts an ext4 of its
-// own from an image, and a tmpfs as the source. Without them the tests are
+// It needs root, loop devices, mkfs.ext4 and bindfs: each test mounts an ext4
+// of its own from an image, and a tmpfs as the source. Without them the tests are
 // skipped and say why. It takes about three minutes, and three quarters of an
 // hour in full length, with ULLAGE_FAULT_LONG=1.
 //
@@ -24,6 +24,9 @@
 //     it keeps its locks. So there are two kinds of kill -9 in a freeze: of a
 //     sidecar none of whose threads is in such a call, which was stopped before
 //     the freeze to make sure of that, and of one that is held.
+//   - Silence: the destination is served by a process, by way of FUSE, and that
+//     is stopped. Then nothing returns, not even a look, as with a server that
+//     is dead.
 //
 // # Floods
 //

@@ -1,0 +1,180 @@
+package ship
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+var (
+	testKey  = bytes.Repeat([]byte{7}, 32)
+	otherKey = bytes.Repeat([]byte{8}, 32)
+	file1    = tail.Identity{Dev: 1, Ino: 2, Born: 3}
+	file2    = tail.Identity{Dev: 1, Ino: 3, Born: 4}
+	at99     = tail.Position{Offset: 99, Check: 5, CheckLen: 64}
+	marks1   = []streamState{{Name: "gc.log", Mark: segment.Mark{Segment: "20261120T100000.000Z-000001.log.zst", Offset: 512}}}
+)
+
+// committed is a state of before the destination was silent.
+func committed() state {
+	return state{Streams: marks1, Files: []fileState{{Identity: file1, Stream: "gc.log", Position: at99}}}
+}
+
+func (c *checkpoint) mustSave(t *testing.T, st state) {
+	t.Helper()
+	if err := c.save(func() state { return st }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGapsThatWereRecordedWithoutTheDestinationAreFound(t *testing.T) {
+	dir := t.TempDir()
+	attached(t, testKey, dir).mustSave(t, committed())
+	silent := attached(t, nil, dir)
+	if st, marked, invalid := silent.load(); marked || invalid != nil || len(st.Streams) > 0 || len(st.Files) != 1 {
+		t.Fatalf("without the key: %+v, marked %v, invalid %v", st, marked, invalid)
+	}
+	dropped := committed()
+	dropped.Streams = nil
+	dropped.Files[0].Gaps = "AAAA"
+	dropped.Files = append(dropped.Files, fileState{Identity: file2, Stream: "gc.log", Gaps: "BBBB"})
+	silent.mustSave(t, dropped)
+	for name, key := range map[string][]byte{"without the key": nil, "with the key": testKey} {
+		st, marked, invalid := attached(t, key, dir).load()
+		if !reflect.DeepEqual(st.Files, dropped.Files) || invalid != nil {
+			t.Errorf("%s: %+v, invalid %v", name, st.Files, invalid)
+		}
+		if marked != (key != nil) || marked && !reflect.DeepEqual(st.Streams, marks1) {
+			t.Errorf("%s: marked %v, %+v", name, marked, st.Streams)
+		}
+	}
+	var marks []streamState
+	marked, invalid := silent.unseal(testKey, func(m []streamState) { marks = m })
+	if !marked || invalid != nil || !reflect.DeepEqual(marks, marks1) {
+		t.Fatalf("unsealed: %v, invalid %v, %+v", marked, invalid, marks)
+	}
+	silent.mustSave(t, committed())
+	st, _, _ := attached(t, testKey, dir).load()
+	if st.Files[0].Gaps != "" {
+		t.Error("gaps that were told of come back")
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "provisional-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// The application writes what it likes while nobody can tell.
+func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		spoil   func(t *testing.T, dir string)
+		invalid bool
+	}{
+		{"none", func(*testing.T, string) {}, false},
+		{"of another destination", func(t *testing.T, dir string) { attached(t, otherKey, dir).mustSave(t, committed()) }, true},
+		{"replaced meanwhile", nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if c.spoil != nil {
+				c.spoil(t, dir)
+			}
+			silent := attached(t, nil, dir)
+			silent.load()
+			if c.spoil == nil {
+				attached(t, testKey, dir).mustSave(t, committed())
+			}
+			marked, invalid := silent.unseal(testKey, func([]streamState) { t.Error("its marks are used") })
+			if marked || (invalid != nil) != c.invalid {
+				t.Errorf("marked %v, invalid %v", marked, invalid)
+			}
+		})
+	}
+}
+
+func TestProvisionalSlotMovesNoPosition(t *testing.T) {
+	dir := t.TempDir()
+	attached(t, testKey, dir).mustSave(t, committed())
+	silent := attached(t, nil, dir)
+	silent.load()
+	forged := state{Streams: []streamState{{Name: "other.log"}}, Files: []fileState{
+		{Identity: file1, Stream: "gc.log", Position: tail.Position{Offset: 1 << 40}, Gaps: "AAAA"},
+		{Identity: file2, Stream: "gc.log", Position: tail.Position{Offset: 1 << 40}, Gaps: "BBBB"},
+	}}
+	silent.mustSave(t, forged)
+	st, _, _ := attached(t, testKey, dir).load()
+	if want := committed(); !reflect.DeepEqual(st.Files, want.Files) || !reflect.DeepEqual(st.Streams, want.Streams) {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A long file costs nothing before its code is known to be right.
+func TestLongSlotIsNotTakenIntoMemory(t *testing.T) {
+	const length = slotMaxBytes - 1024
+	body := append([]byte(`{"files":[`), bytes.Repeat([]byte("{},"), claimMaxBytes/3-100)...)
+	for name, text := range map[string][]byte{
+		slotNames[0]:        fmt.Appendf(nil, slotHeader, length, hex.EncodeToString(make([]byte, 32))),
+		provisionalNames[0]: append(fmt.Appendf(nil, slotHeader, len(body), hex.EncodeToString(sum(nil, body))), body...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if name == slotNames[0] {
+				truncateFile(t, filepath.Join(dir, name), slotMaxBytes)
+			}
+			c := attached(t, testKey, dir)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			st, marked, _ := c.load()
+			runtime.ReadMemStats(&after)
+			if marked || len(st.Files) > 0 {
+				t.Errorf("it was taken: %d files", len(st.Files))
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > claimMaxBytes+1<<20 {
+				t.Errorf("it took %d bytes", took)
+			}
+		})
+	}
+}
+
+// FuzzProvisional gives any text the right code, which needs no key.
+func FuzzProvisional(f *testing.F) {
+	f.Add([]byte(`{"seq":9,"streams":[{"name":"gc.log"}],"files":[{"dev":1,"ino":2,"born":3,"offset":99,"check":5,"check_len":64,"gaps":"AAAA"}]}`))
+	f.Add([]byte(`{"seq":18446744073709551615,"files":[{},null]}`))
+	f.Add([]byte(`{"files":[]}trailing`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		dir := t.TempDir()
+		attached(t, testKey, dir).mustSave(t, committed())
+		text := append(fmt.Appendf(nil, slotHeader, len(body), hex.EncodeToString(sum(nil, body))), body...)
+		if err := os.WriteFile(filepath.Join(dir, provisionalNames[1]), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := attached(t, testKey, dir)
+		st, marked, invalid := c.load()
+		if !marked || invalid != nil || !reflect.DeepEqual(st.Streams, marks1) {
+			t.Fatalf("the checkpoint beside it: %+v, %v, %v", st.Streams, marked, invalid)
+		}
+		if len(st.Files) == 0 || st.Files[0].Position != at99 {
+			t.Fatalf("a position was moved: %+v", st.Files)
+		}
+		for _, file := range st.Files[1:] {
+			if file.Position != (tail.Position{}) {
+				t.Fatalf("a position came from nowhere: %+v", file)
+			}
+		}
+		c.mustSave(t, st)
+		if again, marked, _ := attached(t, testKey, dir).load(); !marked || again.Seq <= st.Seq {
+			t.Fatalf("what was saved behind it is not the newest: %d after %d", again.Seq, st.Seq)
+		}
+	})
+}
