@@ -82,15 +82,13 @@ func (l *link) publish(last map[*tail.File]tail.Chunk) (next map[*tail.File]tail
 }
 
 // takePublished calls each for what was published since the last call.
-func (l *link) takePublished(each func(tail.Chunk)) (any bool) {
+func (l *link) takePublished(each func(tail.Chunk)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	any = len(l.published) > 0
 	for _, c := range l.published {
 		each(c)
 	}
 	clear(l.published)
-	return any
 }
 
 // requestRewind makes the reader forget what is not committed, and waits until

@@ -57,9 +57,12 @@ func (c *checkpoint) newest(names [2]string, key []byte, check bool) (found *slo
 }
 
 func (c *checkpoint) read(name string, key []byte, check bool) (*slot, error) {
-	f, err := c.open(name, unix.O_RDONLY)
+	f, err := tail.OpenOwn(c.dir, name, unix.O_RDONLY)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, os.ErrNotExist
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
 	}
 	defer f.Close()
 	s := &slot{}
@@ -210,27 +213,6 @@ func (c *checkpoint) unseal(key []byte, marks func([]streamState)) (marked bool,
 	return marked, invalid
 }
 
-// open opens a slot that is a regular file with one name, and nothing else.
-func (c *checkpoint) open(name string, flags int) (*os.File, error) {
-	if c.dir == nil {
-		return nil, fmt.Errorf("open %s: the source is missing: %w", name, os.ErrNotExist)
-	}
-	fd, err := unix.Openat(int(c.dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
-	if err == unix.ENOENT {
-		return nil, os.ErrNotExist
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: open: %w", errSlotOther, err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
-		f.Close()
-		return nil, fmt.Errorf("%w: not a regular file with one name", errSlotOther)
-	}
-	return f, nil
-}
-
 // drop removes both slots that are in use, and whatever could be taken for
 // newer than none.
 func (c *checkpoint) drop() {
@@ -264,10 +246,10 @@ func (c *checkpoint) reserve(at int, n int64) error {
 	}
 	if c.slots[at] == nil {
 		name := c.names()[at]
-		f, err := c.open(name, unix.O_RDWR)
+		f, err := tail.OpenOwn(c.dir, name, unix.O_RDWR)
 		if err != nil {
 			c.displace(name)
-			f, err = c.open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+			f, err = tail.OpenOwn(c.dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 		}
 		if err != nil {
 			return err

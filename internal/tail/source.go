@@ -133,6 +133,26 @@ func openState(dir *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
+// OpenOwn opens a file of the sidecar's in its state directory, which is nil
+// while the source is missing. The application can put anything there: a link
+// is not followed, and what is no regular file with this one name is refused.
+// A missing one, without unix.O_CREAT, is [fs.ErrNotExist].
+func OpenOwn(state *os.File, name string, flags int) (*os.File, error) {
+	if state == nil {
+		return nil, fmt.Errorf("open %s: the source is missing: %w", name, fs.ErrNotExist)
+	}
+	fd, err := unix.Openat(int(state.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+		unix.Close(fd)
+		return nil, fmt.Errorf("open %s: it is not a regular file with one name", name)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
 // watch asks for events of the directory. Without them the slow poll goes on.
 func (s *Source) watch() {
 	w, err := fsnotify.NewWatcher()

@@ -3,7 +3,6 @@ package tail
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -139,24 +138,21 @@ func (s *Source) appendText(t *text, out []byte) error {
 	return nil
 }
 
-// openText opens the file of texts, which must be regular and have one name.
+// openText opens the file of texts.
 func (s *Source) openText(create int) error {
 	if s.text != nil {
 		return nil
 	}
-	if s.state == nil {
-		return fmt.Errorf("open %s: the source is missing: %w", textName, os.ErrNotExist)
-	}
-	fd, err := unix.Openat(int(s.state.Fd()), textName, create|unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
+	f, err := OpenOwn(s.state, textName, create|unix.O_RDWR)
 	if err != nil {
-		return &os.PathError{Op: "open", Path: textName, Err: err}
+		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
-		unix.Close(fd)
-		return fmt.Errorf("open %s: it is not a regular file with one name", textName)
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("stat %s: %w", textName, err)
 	}
-	s.text, s.textEnd = os.NewFile(uintptr(fd), textName), st.Size
+	s.text, s.textEnd = f, info.Size()
 	return nil
 }
 

@@ -26,10 +26,7 @@ func TestDropGoesOnBehindWhatCannotGo(t *testing.T) {
 	w := r.writer("gc.log")
 	r.write(w, uls("first", "warning", 10))
 	r.write(w, flood())
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.Compact(10000)
-	r.src.PunchGaps()
+	r.discardAndCompact()
 	for range 3 {
 		r.write(w, uls("keep", "warning", 20000))
 	}
@@ -43,10 +40,7 @@ func TestKeptLinesInATextAreCountedAsRead(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, flood())
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.Compact(10000)
-	r.src.PunchGaps()
+	r.discardAndCompact()
 	r.read()
 	r.commit()
 	read := testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", "warning"))
@@ -55,7 +49,7 @@ func TestKeptLinesInATextAreCountedAsRead(t *testing.T) {
 	}
 }
 
-// ... while the sidecar is down.
+// What was dropped of a file that is truncated while the sidecar is down.
 func TestTruncatedWhileDownKeepsCounts(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -70,7 +64,7 @@ func TestTruncatedWhileDownKeepsCounts(t *testing.T) {
 	d := r.droppedMetric()
 	saved := r.src.Positions()
 	r.src.Close()
-	os.Truncate(r.path("gc.log"), 0)
+	r.truncate()
 	r.write(w, uls("new", "info", 3))
 	r.open()
 	r.src.Restore(saved)
@@ -86,11 +80,8 @@ func TestTruncatedWithATextCountsItsLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, flood())
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.Compact(10000)
-	r.src.PunchGaps()
-	os.Truncate(r.path("gc.log"), 0)
+	r.discardAndCompact()
+	r.truncate()
 	r.write(w, uls("new", "info", 3))
 	r.read()
 	r.commit()
@@ -111,10 +102,7 @@ func TestTextHasItsLevelsAfterARestart(t *testing.T) {
 		}
 		r.write(w, uls("d", "debug", 90))
 	}
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.Compact(10000)
-	r.src.PunchGaps()
+	r.discardAndCompact()
 	var total [ul.NumLevels]uint32
 	for {
 		r.look()
@@ -141,10 +129,7 @@ func TestTextsOfFilesThatWaitAreKept(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, flood())
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.Compact(10000)
-	r.src.PunchGaps()
+	r.discardAndCompact()
 	saved := r.src.Positions()
 	r.src.Close()
 	r.write(r.writer("zz.log"), "[1.0s][info][gc] x\n")

@@ -45,6 +45,39 @@ func (r *rig) look() {
 	}
 }
 
+// discard drops what is below warning, and gives it back.
+func (r *rig) discard() {
+	r.t.Helper()
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.PunchGaps()
+}
+
+// discardAndCompact does so, with texts in the place of gaps.
+func (r *rig) discardAndCompact() {
+	r.t.Helper()
+	r.look()
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.src.Compact(10000)
+	r.src.PunchGaps()
+}
+
+// truncate is what a JVM with filecount=0 does at its start.
+func (r *rig) truncate() {
+	r.t.Helper()
+	if err := os.Truncate(r.path("gc.log"), 0); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// tells fails the test unless the markers tell of as many lines as the metric.
+func (r *rig) tells() {
+	r.t.Helper()
+	if total, _ := markers(r.text()); float64(total) != r.droppedMetric() {
+		r.t.Errorf("markers tell of %d lines, the metric of %v", total, r.droppedMetric())
+	}
+}
+
 func (r *rig) text() string {
 	if b := r.got["gc.log"]; b != nil {
 		return b.String()
@@ -58,30 +91,16 @@ func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, uls("old", "info", 2000))
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.PunchGaps()
-	told := r.droppedMetric()
-	if err := os.Truncate(r.path("gc.log"), 0); err != nil {
-		t.Fatal(err)
-	}
+	r.discard()
+	r.truncate()
 	r.write(w, uls("new", "warning", 2000)) // must be kept
 	r.write(w, uls("new2", "info", 500))
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.PunchGaps()
-	dropped := r.droppedMetric()
+	r.discard()
 	r.read()
-	got := r.text()
-	total, n := markers(got)
-	kept := strings.Count(got, "][warning][gc] new line")
-	t.Logf("dropped by metric: %v then %v; markers: %d of %d lines; new warnings read: %d of 2000; NUL bytes read: %d", told, dropped, n, total, kept, strings.Count(got, "\x00"))
-	if kept != 2000 {
+	if kept := strings.Count(r.text(), "][warning][gc] new line"); kept != 2000 {
 		t.Errorf("%d of 2000 new warnings are left", kept)
 	}
-	if float64(total) != dropped {
-		t.Errorf("markers tell of %d lines, the metric of %v", total, dropped)
-	}
+	r.tells()
 }
 
 // Gaps of a checkpoint that reach behind the end of the file.
@@ -93,37 +112,25 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
 	saved := r.src.Positions()
 	r.src.Close() // kill -9
-	if err := os.Truncate(r.path("gc.log"), 0); err != nil {
-		t.Fatal(err)
-	}
+	r.truncate()
 	r.write(w, uls("new", "info", 500))
 	r.open()
 	r.src.Restore(saved)
 	r.look()
-	defer func() {
-		if p := recover(); p != nil {
-			t.Errorf("panic: %v", p)
-		}
-	}()
 	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
+	r.read()
+	r.tells()
 }
 
-// B2: the same without a restart.
+// The same without a restart, and the file grows slowly up to the gap.
 func TestTruncatedAheadOfReading(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, uls("a", "warning", 100))
 	r.write(w, uls("old", "info", 2000))
+	r.discard()
+	r.truncate()
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.PunchGaps()
-	os.Truncate(r.path("gc.log"), 0)
-	r.look()
-	defer func() {
-		if p := recover(); p != nil {
-			t.Errorf("panic: %v", p)
-		}
-	}()
 	size := 0
 	for range 3000 {
 		line := uls("new", "info", 1)
@@ -135,6 +142,8 @@ func TestTruncatedAheadOfReading(t *testing.T) {
 			r.src.PunchGaps()
 		}
 	}
+	r.read()
+	r.tells()
 }
 
 // Truncated before anything of it was read, with a gap further on.
@@ -143,10 +152,8 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	w := r.writer("gc.log")
 	r.write(w, uls("w", "warning", 100))
 	r.write(w, uls("old", "info", 2000))
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.PunchGaps()
-	os.Truncate(r.path("gc.log"), 0)
+	r.discard()
+	r.truncate()
 	want := uls("new", "info", 3000)
 	r.write(w, want)
 	r.read()
@@ -160,9 +167,7 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	if jvm.String() != want {
 		t.Errorf("handed on %d lines, want %d", strings.Count(jvm.String(), "\n"), strings.Count(want, "\n"))
 	}
-	if total, _ := markers(got); float64(total) != r.droppedMetric() {
-		t.Errorf("markers tell of %d lines, the metric of %v", total, r.droppedMetric())
-	}
+	r.tells()
 }
 
 // The segments decide where reading begins: gaps behind that place stay.
@@ -173,21 +178,14 @@ func TestAlignKeepsGaps(t *testing.T) {
 	r.write(w, head)
 	r.write(w, uls("old", "info", 2000))
 	r.write(w, uls("tail", "warning", 10))
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.PunchGaps()
-	dropped := r.droppedMetric()
+	r.discard()
 	r.src.Rewind()
 	ok, err := r.src.Align("gc.log", []byte(head[len(head)-500:]))
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	r.read()
-	total, _ := markers(r.text())
-	if float64(total) != dropped {
-		t.Errorf("markers tell of %d lines, the metric of %v", total, dropped)
-	}
-	t.Log(abbreviate(r.text()))
+	r.tells()
 }
 
 // The further lines of a message may come with a second write.
@@ -214,16 +212,11 @@ func TestTruncationKeepsCounts(t *testing.T) {
 	r.look()
 	r.read()
 	r.write(w, uls("old", "info", 2000))
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	r.src.PunchGaps()
-	os.Truncate(r.path("gc.log"), 0)
+	r.discard()
+	r.truncate()
 	r.write(w, uls("new", "info", 3))
 	r.read()
-	total, _ := markers(r.text())
-	if float64(total) != r.droppedMetric() {
-		t.Errorf("markers tell of %d lines, the metric of %v", total, r.droppedMetric())
-	}
+	r.tells()
 }
 
 // manyGaps makes a file with n gaps, each a kept warning apart.
