@@ -82,7 +82,9 @@ type File struct {
 	gapsChanged bool      // since they were last recorded
 	drops       *dropping // nil: nothing was ever dropped
 	orphan      ul.Gap    // of what was in the file before it was truncated, and has no marker yet
-	uncut       int64     // lines before it were looked at for countCut
+	telling     ul.Gap    // ... whose marker was handed on, with a chunk of tellEpoch, and is not durable
+	tellEpoch   int
+	uncut       int64 // lines before it were looked at for countCut
 
 	dirty bool  // may have more to read
 	size  int64 // as last seen
@@ -207,6 +209,14 @@ func (f *File) rewind() error {
 	err := f.moveTo(f.committed)
 	f.counted = counted
 	return err
+}
+
+// untoldOrphan returns what has no durable marker of what was in the file
+// before it was truncated.
+func (f *File) untoldOrphan() ul.Gap {
+	sum := f.orphan
+	sum.Add(f.telling)
+	return sum
 }
 
 // restart begins again at the beginning of a file that was truncated.

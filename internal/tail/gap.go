@@ -165,7 +165,7 @@ func (s *Source) ChangedGaps(each func(id Identity, saved Saved)) {
 	for id, f := range s.files {
 		if f.gapsChanged {
 			f.gapsChanged = false
-			each(id, Saved{Stream: f.stream.name, Position: f.committed, Gaps: encodeGaps(f.gaps), Epoch: f.epoch})
+			each(id, Saved{Stream: f.stream.name, Position: f.committed, Gaps: encodeGaps(f.gaps, f.untoldOrphan()), Epoch: f.epoch})
 		}
 	}
 }
@@ -219,14 +219,15 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 // truncated, in front of the first chunk of what is in it now.
 func (s *Source) passOrphan(f *File, area []byte) (int, Chunk, error) {
 	marker := f.orphan.AppendMarker(area[:0])
-	sum := f.orphan
+	told := f.orphan
 	f.orphan = ul.Gap{}
 	n, c, err := s.nextChunk(f, area[len(marker):])
-	sum.Add(f.orphan)
-	f.orphan = sum
 	if n == 0 || err != nil {
+		f.orphan.Add(told)
 		return 0, Chunk{}, err
 	}
+	f.telling.Add(told)
+	f.tellEpoch = f.epoch
 	c.Made += len(marker)
 	return len(marker) + n, c, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/ul"
@@ -27,8 +28,12 @@ const (
 // counts of lines; the bytes of these; when, in ms since the gap before
 // (zigzag), and for how many ms; and of its text where it stands and its length,
 // the counts of its lines, and their bytes. Counts are a bit set of those that
-// are not zero, and these.
-func encodeGaps(gaps []gap) string {
+// are not zero, and these. A first gap of no length at the beginning is what
+// was dropped in the file before it was truncated.
+func encodeGaps(gaps []gap, orphan ul.Gap) string {
+	if orphan.Total() > 0 {
+		gaps = slices.Insert(slices.Clone(gaps), 0, gap{Gap: orphan})
+	}
 	if len(gaps) == 0 {
 		return ""
 	}
@@ -84,26 +89,33 @@ func appendCounts(b []byte, counts ...[ul.NumLevels]uint64) []byte {
 
 var errGaps = errors.New("the gaps of a file cannot be read")
 
-// decodeGaps reads what encodeGaps wrote. Gaps before offset are left out:
-// their markers are durable.
-func decodeGaps(code string, offset int64) (gaps []gap, err error) {
+// decodeGaps reads what encodeGaps wrote. What is before the position is left
+// out: its markers are durable.
+func decodeGaps(code string, p Position) (gaps []gap, orphan ul.Gap, err error) {
 	b, err := base64.RawStdEncoding.DecodeString(code)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errGaps, err)
+		return nil, orphan, fmt.Errorf("%w: %w", errGaps, err)
 	}
 	d := &decoder{rest: b}
 	end, first := int64(0), int64(0)
-	for len(d.rest) > 0 && !d.bad {
+	for begin := true; len(d.rest) > 0 && !d.bad; begin = false {
 		g := d.gap(end, first)
 		end, first = g.end.Offset, g.First.UnixMilli()
-		if g.start >= offset {
+		switch {
+		case begin && end == 0:
+			if p.Offset == 0 && p.Text == 0 {
+				orphan = g.Gap
+			}
+		case end <= g.start:
+			d.bad = true
+		case g.start >= p.Offset:
 			gaps = append(gaps, g)
 		}
 	}
 	if d.bad {
-		return nil, errGaps
+		return nil, ul.Gap{}, errGaps
 	}
-	return gaps, nil
+	return gaps, orphan, nil
 }
 
 // decoder reads varints and remembers that one was bad.
@@ -132,7 +144,7 @@ func (d *decoder) gap(end, first int64) gap {
 		g.text.bytes = d.uvarint()
 		d.bad = d.bad || g.text.length == 0
 	}
-	d.bad = d.bad || g.end.Offset <= g.start || g.end.Offset > maxLength || g.end.Level >= ul.NumLevels
+	d.bad = d.bad || g.end.Offset > maxLength || g.end.Level >= ul.NumLevels
 	return g
 }
 

@@ -68,12 +68,13 @@ func (s *Source) mayEnd(f *File) bool {
 
 // Committed takes in that everything up to the end of c is durable.
 func (s *Source) Committed(c Chunk) {
-	if f := c.File; f.fd >= 0 && c.epoch == f.epoch {
+	f := c.File
+	if f.telling.Total() > 0 && c.epoch >= f.tellEpoch {
+		f.telling, f.gapsChanged = ul.Gap{}, true
+	}
+	if f.fd >= 0 && c.epoch == f.epoch {
 		f.committed = c.End
 		s.passed(f, c.End.Offset)
-		if c.End.Offset > 0 {
-			f.orphan = ul.Gap{}
-		}
 	}
 }
 
@@ -81,6 +82,7 @@ func (s *Source) Committed(c Chunk) {
 // Next hands it on again.
 func (s *Source) Rewind() {
 	for _, f := range s.files {
+		f.orphan, f.telling = f.untoldOrphan(), ul.Gap{}
 		if err := f.rewind(); err != nil {
 			s.metrics.truncations.Inc()
 			s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)

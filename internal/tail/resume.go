@@ -54,7 +54,7 @@ func (s *Source) restore(f *File) {
 		}
 	}
 	s.unheld[saved.Stream] = struct{}{}
-	f.gaps, _ = decodeGaps(saved.Gaps, saved.Position.Offset) // told of in front of what is there now
+	f.gaps, f.orphan, _ = decodeGaps(saved.Gaps, saved.Position) // told of in front of what is there now
 	s.metrics.truncations.Inc()
 	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
 	f.restart()
@@ -62,7 +62,7 @@ func (s *Source) restore(f *File) {
 
 // restoreGaps takes in the gaps that were recorded behind the saved position.
 func (s *Source) restoreGaps(f *File, saved Saved) {
-	gaps, err := decodeGaps(saved.Gaps, saved.Position.Offset)
+	gaps, orphan, err := decodeGaps(saved.Gaps, saved.Position)
 	for _, g := range gaps {
 		if err == nil && !f.holds(g.end) {
 			err = errRewritten
@@ -72,6 +72,7 @@ func (s *Source) restoreGaps(f *File, saved Saved) {
 		s.log.Error("the gaps of a source file do not fit it, its dropped lines are not told of", "file", f.name, "gaps", len(gaps), "error", err)
 		gaps = nil
 	}
+	f.orphan = orphan
 	f.setGaps(gaps)
 }
 
@@ -106,8 +107,8 @@ func (s *Source) Positions() map[Identity]Saved {
 		maps.Copy(saved, s.saved) // files that wait
 	}
 	for id, f := range s.files {
-		if f.read.Offset > 0 || len(f.gaps) > 0 {
-			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps), Epoch: f.epoch}
+		if orphan := f.untoldOrphan(); f.read.Offset > 0 || len(f.gaps) > 0 || orphan.Total() > 0 {
+			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps, orphan), Epoch: f.epoch}
 		}
 	}
 	return saved

@@ -219,6 +219,60 @@ func TestTruncationKeepsCounts(t *testing.T) {
 	r.tells()
 }
 
+// Nothing of that is lost with a sidecar that is killed before the marker is
+// durable, nor told of twice where the file is truncated once more.
+func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
+	for _, commit := range []bool{false, true} {
+		r := newRig(t)
+		w := r.writer("gc.log")
+		saved := map[Identity]Saved{}
+		for round := range 3 {
+			r.write(w, uls("old", "info", 2000))
+			r.discard()
+			r.truncate()
+			r.write(w, uls("new", "info", 2000+round))
+			r.discard()
+			r.src.ChangedGaps(func(id Identity, s Saved) { saved[id] = s })
+		}
+		dropped := r.droppedMetric()
+		r.src.Close()
+		r.open()
+		r.src.Restore(saved)
+		r.look()
+		r.read()
+		if commit {
+			r.commit()
+		}
+		r.truncate()
+		r.write(w, uls("newest", "info", 3))
+		if !commit {
+			r.src.Rewind()
+			delete(r.got, "gc.log")
+		}
+		r.read()
+		if total, n := markers(r.text()); float64(total) != dropped {
+			t.Errorf("committed %t: %v lines were dropped, %d markers tell of %d", commit, dropped, n, total)
+		}
+	}
+}
+
+// The marker is on its way when the file is truncated again.
+func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	for range 3 {
+		r.write(w, uls("old", "info", 2000))
+		r.discard()
+		r.truncate()
+		r.write(w, uls("new", "info", 10))
+		r.read()
+	}
+	r.commit()
+	r.write(w, uls("end", "info", 1))
+	r.read()
+	r.tells()
+}
+
 // manyGaps makes a file with n gaps, each a kept warning apart.
 func manyGaps(r *rig, n int) {
 	w := r.writer("gc.log")
