@@ -60,7 +60,7 @@ type fileState struct {
 type checkpoint struct {
 	mu      sync.Mutex
 	key     []byte   // nil while the destination has not told it
-	claimed *slot    // what load took without the key
+	claimed string   // the code of the slot that load took without the key; empty: it took none
 	dir     *os.File // the state directory; nil while there is none
 	slots   [2]*os.File
 	size    [2]int64 // reserved

@@ -154,8 +154,8 @@ func (c *checkpoint) load() (st state, marked bool, invalid []error) {
 	if found != nil {
 		st, marked = found.state, true
 	}
-	if !keyed {
-		c.claimed, marked = found, false
+	if found != nil && !keyed {
+		c.claimed, marked = found.code, false
 		st.Streams = nil
 	}
 	since, _ := c.newest(provisionalNames, nil, true)
@@ -164,9 +164,6 @@ func (c *checkpoint) load() (st state, marked bool, invalid []error) {
 		st.Seq = since.Seq
 	}
 	c.seq = st.Seq
-	if c.claimed != nil {
-		c.claimed.state = state{}
-	}
 	for at := range c.slots {
 		_ = c.reserve(at, 0) // save tries again, and has an answer
 	}
@@ -201,15 +198,12 @@ func (c *checkpoint) unseal(key []byte, marks func([]streamState)) (marked bool,
 	c.closeSlots()
 	found, invalid := c.newest(slotNames, key, true)
 	switch {
-	case found != nil && c.claimed != nil && found.code == c.claimed.code:
+	case found != nil && found.code == c.claimed:
 		marks(found.Streams)
 		marked = true
-	case found != nil || c.claimed != nil:
-		if invalid == nil {
-			invalid = []error{fmt.Errorf("%w: reading began with another one", errSlotForged)}
-		}
+	case invalid == nil && (found != nil || c.claimed != ""):
+		invalid = []error{fmt.Errorf("%w: reading began with another one", errSlotForged)}
 	}
-	c.claimed = nil
 	return marked, invalid
 }
 
