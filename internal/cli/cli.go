@@ -1,6 +1,6 @@
-// Package cli is what the programs share as command lines: how a subcommand
-// reads its flags, tells what is wrong with all of them at once, helps, fails
-// and says what it was built from.
+// Package cli is what the programs share as command lines: how a program meets
+// signals and finds its subcommand, how that reads its flags, tells what is
+// wrong with all of them at once, helps, fails and says what it was built from.
 package cli
 
 import (
