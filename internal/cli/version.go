@@ -27,7 +27,7 @@ func (e Env) version(args []string, linked string) int {
 	about := strings.ReplaceAll(versionAbout, "PROGRAM", e.Program)
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
 	asJSON := fs.Bool("json", false, "print JSON")
-	if code, ok := e.Parse(fs, about, args, func() []error { return NoArgs(fs) }); !ok {
+	if code, ok := e.Parse(fs, about, args, func() []error { return Unexpected(fs.Args()) }); !ok {
 		return code
 	}
 	b := build.Read(linked)
