@@ -8,17 +8,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/settings"
 )
 
-// Exit codes.
-const (
-	exitOK      = 0
-	exitFailure = 1 // it failed while it ran
-	exitUsage   = 2 // it was asked for in a wrong way, and did nothing
-)
-
-// env is what a command has of the outside world.
+// env is what a command has of the outside world. It is no cli.Env: flags stand
+// here behind names as well, and in no environment, and those that name a
+// cluster stand before the command too.
 type env struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool) // os.LookupEnv
@@ -64,7 +60,7 @@ func (e env) parse(fs *flag.FlagSet, about string, args []string, validate func(
 		names, args = append(names, args[0]), args[1:]
 	}
 	if bad = append(bad, validate(names)...); len(bad) == 0 {
-		return exitOK, true
+		return cli.OK, true
 	}
 	return e.misused(fs.Name(), bad), false
 }
@@ -90,10 +86,10 @@ func (e env) help(fs *flag.FlagSet, about string) int {
 func (e env) misused(name string, bad []error) int {
 	command := strings.TrimSpace("kubectl ullage " + name)
 	for _, err := range bad {
-		fmt.Fprintf(e.stderr, "%s: %s\n", command, line(err.Error()))
+		fmt.Fprintf(e.stderr, "%s: %s\n", command, cli.Line(err.Error()))
 	}
 	fmt.Fprintf(e.stderr, "run '%s --help' for what it takes\n", command)
-	return exitUsage
+	return cli.Usage
 }
 
 // fail reports why the command failed while it ran, one line for each error
@@ -104,9 +100,9 @@ func (e env) fail(name string, err error) int {
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
 	}
 	for text := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(e.stderr, "kubectl ullage %s: %s\n", name, line(text))
+		fmt.Fprintf(e.stderr, "kubectl ullage %s: %s\n", name, cli.Line(text))
 	}
-	return exitFailure
+	return cli.Failure
 }
 
 // print prints what the command was asked for.
@@ -114,28 +110,5 @@ func (e env) print(name, text string) int {
 	if _, err := io.WriteString(e.stdout, text); err != nil {
 		return e.fail(name, fmt.Errorf("print: %w", err))
 	}
-	return exitOK
-}
-
-// unexpected is a complaint about each of args.
-func unexpected(args []string) []error {
-	var bad []error
-	for _, arg := range args {
-		bad = append(bad, fmt.Errorf("unexpected argument %q", arg))
-	}
-	return bad
-}
-
-// line keeps a message on one line, and its control characters from the
-// terminal: it may quote what a pod chose.
-func line(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0:
-			return '?'
-		}
-		return r
-	}, s)
+	return cli.OK
 }

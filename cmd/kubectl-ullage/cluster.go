@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/ullage/ullage/internal/cli"
 )
 
 const (
@@ -110,7 +112,7 @@ func (c cluster) explain(err error, complaint string) error {
 	if len(said) == 0 {
 		return fmt.Errorf("kubectl gave no reason (%w)", err)
 	}
-	return errors.New(line(strings.Join(said, " ")))
+	return errors.New(cli.Line(strings.Join(said, " ")))
 }
 
 // notRun says why there is no kubectl.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
 )
 
@@ -92,7 +93,7 @@ func (c *levelsConfig) validate(args []string) []error {
 		bad = append(bad, errors.New(text))
 	}
 	c.request = request
-	return append(bad, unexpected(args[2:])...)
+	return append(bad, cli.Unexpected(args[2:])...)
 }
 
 func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
@@ -138,7 +139,7 @@ func (c *levelsConfig) raise(ctx context.Context, e env, before []answer) int {
 		return e.fail("levels", err)
 	}
 	text, err := c.wait(ctx, before, w.judge)
-	if code := e.print("levels", text); code != exitOK || err == nil {
+	if code := e.print("levels", text); code != cli.OK || err == nil {
 		return code
 	}
 	return e.fail("levels", fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", err, c.pod))
@@ -151,7 +152,7 @@ func (c *levelsConfig) takeBack(ctx context.Context, e env, before []answer) int
 		return e.fail("levels", err)
 	}
 	text, err := c.wait(ctx, before, judgeReset)
-	if code := e.print("levels", text); code != exitOK || err == nil {
+	if code := e.print("levels", text); code != cli.OK || err == nil {
 		return code
 	}
 	return e.fail("levels", fmt.Errorf("%w\nthe annotations are gone; the sidecar goes on trying", err))
@@ -177,15 +178,15 @@ func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (
 		g.Go(func() error {
 			v := poll(limit, a, judge)
 			for _, text := range v.told {
-				told[i] += prefix(a.of) + line(text) + "\n"
+				told[i] += prefix(a.of) + cli.Line(text) + "\n"
 			}
 			switch {
 			case len(v.waiting) > 0 && ctx.Err() != nil:
-				errs[i] = fmt.Errorf("%s: %w while waiting: %s", a.of, ctx.Err(), line(strings.Join(v.waiting, "; ")))
+				errs[i] = fmt.Errorf("%s: %w while waiting: %s", a.of, ctx.Err(), cli.Line(strings.Join(v.waiting, "; ")))
 			case len(v.waiting) > 0:
-				errs[i] = fmt.Errorf("%s: not done within %s: %s", a.of, c.timeout, line(strings.Join(slices.Concat(v.failed, v.waiting), "; ")))
+				errs[i] = fmt.Errorf("%s: not done within %s: %s", a.of, c.timeout, cli.Line(strings.Join(slices.Concat(v.failed, v.waiting), "; ")))
 			case len(v.failed) > 0:
-				errs[i] = fmt.Errorf("%s: %s", a.of, line(strings.Join(v.failed, "; ")))
+				errs[i] = fmt.Errorf("%s: %s", a.of, cli.Line(strings.Join(v.failed, "; ")))
 			}
 			return nil
 		})

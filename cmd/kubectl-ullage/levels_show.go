@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // levelsText is how the levels of one pod are, of each sidecar a block.
@@ -16,10 +17,10 @@ func levelsText(answers []answer) string {
 		var b strings.Builder
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		if a.of.several {
-			fmt.Fprintf(t, "sidecar:\t%s\n", line(a.of.container.Name))
+			fmt.Fprintf(t, "sidecar:\t%s\n", cli.Line(a.of.container.Name))
 		}
 		for _, row := range levelRows(a.status) {
-			fmt.Fprintf(t, "%s:\t%s\n", row[0], line(row[1]))
+			fmt.Fprintf(t, "%s:\t%s\n", row[0], cli.Line(row[1]))
 		}
 		_ = t.Flush() // a Builder takes everything
 		blocks = append(blocks, b.String())

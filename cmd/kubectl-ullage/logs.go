@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -81,7 +82,7 @@ func (c *logsConfig) validate(args []string) []error {
 	if c.pod, err = podName(args[0]); err != nil {
 		bad = append(bad, err)
 	}
-	return append(bad, unexpected(args[1:])...)
+	return append(bad, cli.Unexpected(args[1:])...)
 }
 
 func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
@@ -173,19 +174,19 @@ func (c *logsConfig) outcome(ctx context.Context, e env, err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return exitOK
+		return cli.OK
 	case ctx.Err() != nil && c.follow:
-		return exitOK // that is how it ends
+		return cli.OK // that is how it ends
 	case ctx.Err() != nil:
-		return exitFailure // not all of it was printed
+		return cli.Failure // not all of it was printed
 	case !errors.As(err, &exit):
 		return e.fail("logs", c.cluster.notRun(err))
 	case brokenPipe(exit):
-		return exitOK // the reader has what it wanted
-	case exit.ExitCode() == exitUsage:
-		return exitUsage
+		return cli.OK // the reader has what it wanted
+	case exit.ExitCode() == cli.Usage:
+		return cli.Usage
 	}
-	return exitFailure
+	return cli.Failure
 }
 
 func brokenPipe(exit *exec.ExitError) bool {

@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // usage is the whole of `kubectl ullage help`.
@@ -59,7 +61,7 @@ func dispatch(ctx context.Context, args []string, e env) int {
 	}
 	if len(args) == 0 {
 		io.WriteString(e.stderr, usage)
-		return exitUsage
+		return cli.Usage
 	}
 	name, rest := args[0], args[1:]
 	switch name {
@@ -80,5 +82,5 @@ func dispatch(ctx context.Context, args []string, e env) int {
 		return dispatch(ctx, []string{rest[0], "--help"}, e)
 	}
 	fmt.Fprintf(e.stderr, "kubectl ullage: unknown command %q\nrun 'kubectl ullage help' for what there is\n", name)
-	return exitUsage
+	return cli.Usage
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // Widths of cells, in runes.
@@ -20,7 +21,7 @@ const (
 // problems says in one line what is wrong with a sidecar; "-" is nothing.
 func problems(a answer) string {
 	if a.err != nil {
-		return clip(line(a.err.Error()), maxProblems)
+		return clip(cli.Line(a.err.Error()), maxProblems)
 	}
 	var all []string
 	if !a.status.Ready {
@@ -35,7 +36,7 @@ func problems(a answer) string {
 		}
 		all = append(all, l.Errors...)
 	}
-	return dash(clip(line(strings.Join(all, "; ")), maxProblems))
+	return dash(clip(cli.Line(strings.Join(all, "; ")), maxProblems))
 }
 
 // level says in one word what the JVMs log: "own", or a raise and how long it
@@ -64,8 +65,8 @@ func sidecarNow(st admin.Status) time.Time {
 
 func clock(t time.Time) string { return t.Local().Format("15:04:05") }
 
-// word is line without spaces, for a cell that a program may take apart.
-func word(s string) string { return strings.ReplaceAll(line(s), " ", "?") }
+// word is cli.Line without spaces, for a cell that a program may take apart.
+func word(s string) string { return strings.ReplaceAll(cli.Line(s), " ", "?") }
 
 func dash(s string) string {
 	if s == "" {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/ullage/ullage/internal/cli"
 )
 
 const statusAbout = `kubectl ullage status asks many sidecars how they are doing.
@@ -51,7 +53,7 @@ func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
 			return e.fail("status", err)
 		}
 	}
-	if code := e.print("status", text); code != exitOK {
+	if code := e.print("status", text); code != cli.OK {
 		return code
 	}
 	return s.outcome("status", e, answers)
@@ -108,7 +110,7 @@ func statusJSON(answers []answer) (string, error) {
 	for _, a := range answers {
 		one := answerJSON{Namespace: a.of.cluster.namespace, Pod: a.of.pod, Container: a.of.container.Name}
 		if a.err != nil {
-			one.Error = line(a.err.Error())
+			one.Error = cli.Line(a.err.Error())
 		} else {
 			one.Status = a.raw
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // atOnce is how many sidecars are asked at the same time.
@@ -107,8 +108,8 @@ func (s *survey) outcome(name string, e env, answers []answer) int {
 	}
 	for _, a := range answers {
 		if a.err != nil && !a.of.ended {
-			return exitFailure
+			return cli.Failure
 		}
 	}
-	return exitOK
+	return cli.OK
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
 )
 
 const topAbout = `kubectl ullage top shows which sidecars are closest to losing lines, the worst first.
@@ -40,7 +41,7 @@ func topCmd(ctx context.Context, args []string, e env, c cluster) int {
 	}
 	answers = slices.DeleteFunc(answers, func(a answer) bool { return a.of.ended })
 	slices.SortStableFunc(answers, worse)
-	if code := e.print("top", topTable(answers, s.cluster.all)); code != exitOK {
+	if code := e.print("top", topTable(answers, s.cluster.all)); code != cli.OK {
 		return code
 	}
 	return s.outcome("top", e, answers)

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/cli"
 )
 
 // version is set by the linker (-X main.version=v1.2.3). Empty means that the
@@ -22,7 +23,7 @@ Usage:
 
 func versionCmd(args []string, e env) int {
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
-	if code, ok := e.parse(fs, versionAbout, args, unexpected); !ok {
+	if code, ok := e.parse(fs, versionAbout, args, cli.Unexpected); !ok {
 		return code
 	}
 	b := build.Read(version)

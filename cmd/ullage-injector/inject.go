@@ -98,7 +98,7 @@ func injectCmd(_ context.Context, args []string, e cli.Env) int {
 	fs := flag.NewFlagSet("inject", flag.ContinueOnError)
 	c.flags(fs)
 	code, ok := e.Parse(fs, injectAbout, args, func() []error {
-		bad := cli.NoArgs(fs)
+		bad := cli.Unexpected(fs.Args())
 		if c.file == "" {
 			bad = append(bad, errors.New("which file? Write -f FILE, or -f - for standard input"))
 		}

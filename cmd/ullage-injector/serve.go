@@ -127,7 +127,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	cfg.flags(fs)
 	cfg.webhook.Cluster = webhook.InCluster(e.LookupEnv)
-	code, ok := e.Parse(fs, serveAbout, args, func() []error { return append(cli.NoArgs(fs), cfg.load()...) })
+	code, ok := e.Parse(fs, serveAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.load()...) })
 	if !ok {
 		return code
 	}

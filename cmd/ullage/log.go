@@ -81,10 +81,7 @@ func (c *logConfig) validate(args []string) []error {
 		}
 		args = args[1:]
 	}
-	for _, arg := range args {
-		bad = append(bad, fmt.Errorf("unexpected argument %q", arg))
-	}
-	return bad
+	return append(bad, cli.Unexpected(args)...)
 }
 
 func logCmd(ctx context.Context, args []string, e cli.Env) int {

@@ -4,11 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/ullage/ullage/internal/cli"
 )
@@ -43,49 +38,15 @@ written like 500ms, 10s or 24h, sizes like 64Mi, 1Gi or 4096.
 Exit status: 0 done, 1 failed while it ran, 2 asked for in a wrong way.
 `
 
-func main() {
-	// The first signal ends the context: finish, drain, exit. A second Ctrl-C
-	// kills as usual. A second SIGTERM does not: an orchestrator may repeat
-	// it, and it must not cost what is being drained.
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
-	code := dispatch(ctx, os.Args[1:], cli.Env{Program: "ullage", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
-	cancel()
-	os.Exit(code)
-}
+func main() { cli.Main("ullage", dispatch) }
 
 // dispatch runs the subcommand that args begins with and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
-	if len(args) == 0 {
-		io.WriteString(e.Stderr, usage)
-		return cli.Usage
-	}
-	name, rest := args[0], args[1:]
-	switch name {
-	case "run":
-		return runCmd(ctx, rest, e)
-	case "cat":
-		return catCmd(ctx, rest, e)
-	case "log":
-		return logCmd(ctx, rest, e)
-	case "status":
-		return statusCmd(ctx, rest, e)
-	case "version", "--version":
-		return e.Version(rest, version)
-	case "help", "-h", "-help", "--help":
-		if len(rest) == 0 || isHelp(rest[0]) {
-			if _, err := io.WriteString(e.Stdout, usage); err != nil {
-				return e.Fail("help", err)
-			}
-			return cli.OK
-		}
-		return dispatch(ctx, []string{rest[0], "--help"}, e)
-	}
-	fmt.Fprintf(e.Stderr, "ullage: unknown command %q\nrun 'ullage help' for what there is\n", name)
-	return cli.Usage
-}
-
-// isHelp stops `ullage help help` and the like from going round in circles.
-func isHelp(name string) bool {
-	return name == "help" || name == "-h" || name == "-help" || name == "--help"
+	return e.Dispatch(ctx, args, usage, map[string]cli.Command{
+		"run":     runCmd,
+		"cat":     catCmd,
+		"log":     logCmd,
+		"status":  statusCmd,
+		"version": cli.Version(version),
+	})
 }

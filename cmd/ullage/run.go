@@ -38,7 +38,7 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	cfg := sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
-	code, ok := e.Parse(fs, runAbout, args, func() []error { return append(cli.NoArgs(fs), cfg.Validate()...) })
+	code, ok := e.Parse(fs, runAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.Validate()...) })
 	if !ok {
 		return code
 	}

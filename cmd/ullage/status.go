@@ -58,7 +58,7 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 	var c statusConfig
 	fs := flag.NewFlagSet("status", flag.ContinueOnError)
 	c.flags(fs)
-	if code, ok := e.Parse(fs, statusAbout, args, func() []error { return append(c.validate(), cli.NoArgs(fs)...) }); !ok {
+	if code, ok := e.Parse(fs, statusAbout, args, func() []error { return append(c.validate(), cli.Unexpected(fs.Args())...) }); !ok {
 		return code
 	}
 	body, st, err := fetchStatus(ctx, c)

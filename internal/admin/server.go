@@ -7,10 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/graceful"
 )
 
 // The deadlines of one connection. An answer is a few hundred KiB at most, so
@@ -32,7 +33,7 @@ type Check func() error
 type Server struct {
 	http     *http.Server
 	listener net.Listener // nil when it is off
-	conns    sync.WaitGroup
+	stopper  *graceful.Stopper
 }
 
 // New listens at cfg.Listen at once, so that a taken port is an error at the
@@ -51,8 +52,8 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		ConnState:         s.count,
 	}
+	s.stopper = graceful.New(s.http, shutdownTimeout)
 	if cfg.Listen == Off {
 		return s, nil
 	}
@@ -96,41 +97,18 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { served <- s.http.Serve(s.listener) }()
 	select {
 	case err := <-served:
-		return errors.Join(fmt.Errorf("serve admin HTTP: %w", err), s.stop(ctx))
+		return errors.Join(fmt.Errorf("serve admin HTTP: %w", err), s.stop())
 	case <-ctx.Done():
 	}
-	err := s.stop(ctx)
+	err := s.stop()
 	<-served // ErrServerClosed, at once
 	return err
 }
 
-// stop ends every connection. A client that holds one open delays it by no
-// more than shutdownTimeout.
-func (s *Server) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	if s.http.Shutdown(ctx) != nil {
-		// The deadline passed: some client is slow. It has had its chance.
-		s.http.Close()
-	}
-	gone := make(chan struct{})
-	go func() { s.conns.Wait(); close(gone) }()
-	select {
-	case <-gone:
-		return nil
-	case <-time.After(shutdownTimeout):
+func (s *Server) stop() error {
+	if err := s.stopper.Stop(); err != nil {
 		// Only a Check or a status function that blocks can lead here.
-		return errors.New("stop admin HTTP: a request handler does not return")
+		return fmt.Errorf("stop admin HTTP: %w", err)
 	}
-}
-
-// count follows the goroutines of the HTTP server, one a connection, so that
-// stop can wait for them: Shutdown and Close close connections and do not.
-func (s *Server) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		s.conns.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		s.conns.Done()
-	}
+	return nil
 }

@@ -101,7 +101,7 @@ func TestABlockedHandlerDoesNotBlockTheEnd(t *testing.T) {
 		t.Errorf("Run: %v, want an error that names the handler", err)
 	}
 	close(release)
-	s.conns.Wait()
+	s.stopper.Wait()
 }
 
 func TestRunEndsWhenTheListenerFails(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package cli is what the programs share as command lines: how a subcommand
-// reads its flags, tells what is wrong with all of them at once, helps, fails
-// and says what it was built from.
+// Package cli is what the programs share as command lines: how a program meets
+// signals and finds its subcommand, how that reads its flags, tells what is
+// wrong with all of them at once, helps, fails and says what it was built from.
 package cli
 
 import (
@@ -68,21 +68,23 @@ func (e Env) Fail(name string, err error) int {
 	return Failure
 }
 
-// NoArgs is a validation for subcommands that take only flags.
-func NoArgs(fs *flag.FlagSet) []error {
+// Unexpected is a complaint about each of args, those that the subcommand has no
+// use for.
+func Unexpected(args []string) []error {
 	var bad []error
-	for _, arg := range fs.Args() {
+	for _, arg := range args {
 		bad = append(bad, fmt.Errorf("unexpected argument %q", arg))
 	}
 	return bad
 }
 
 // Line keeps a message on one line, and its control characters from the
-// terminal: it may quote names that another program chose.
+// terminal: it may quote names that another program chose. A line end or a tab
+// becomes a space, any other a question mark.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n':
+		case r == '\n' || r == '\t':
 			return ' '
 		case r < ' ' || r >= 0x7f && r < 0xa0:
 			return '?'

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -16,13 +17,17 @@ Usage:
   PROGRAM version [--json]
 `
 
-// Version is the subcommand that prints what the program was built from. Linked
-// is what the linker was told of the version.
-func (e Env) Version(args []string, linked string) int {
+// Version returns the subcommand that prints what the program was built from.
+// Linked is what the linker was told of the version.
+func Version(linked string) Command {
+	return func(_ context.Context, args []string, e Env) int { return e.version(args, linked) }
+}
+
+func (e Env) version(args []string, linked string) int {
 	about := strings.ReplaceAll(versionAbout, "PROGRAM", e.Program)
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
 	asJSON := fs.Bool("json", false, "print JSON")
-	if code, ok := e.Parse(fs, about, args, func() []error { return NoArgs(fs) }); !ok {
+	if code, ok := e.Parse(fs, about, args, func() []error { return Unexpected(fs.Args()) }); !ok {
 		return code
 	}
 	b := build.Read(linked)

@@ -9,12 +9,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/graceful"
 )
 
 // The deadlines of one connection. An API server waits 30 s for an answer at
@@ -37,13 +38,13 @@ const (
 type Server struct {
 	cfg      Config
 	http     *http.Server
+	stopper  *graceful.Stopper
 	listener net.Listener
 	handler  *handler
 	shown    *shown
 	keep     func(context.Context) // looks after what is shown, until its context ends
 	trusted  func() error          // why API servers may not trust what is shown
 	serving  atomic.Bool
-	conns    sync.WaitGroup
 }
 
 // New listens at cfg.Listen at once, so that a taken port is an error at the
@@ -70,6 +71,7 @@ func New(cfg Config, mutate Mutate, reg prometheus.Registerer, log *slog.Logger)
 	}
 	s.listener = newLimited(l, maxConns)
 	s.http = s.newHTTP()
+	s.stopper = graceful.New(s.http, drainTimeout)
 	return s, nil
 }
 
@@ -87,7 +89,6 @@ func (s *Server) newHTTP() *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          stdlog.New(s.handler.quiet, "", 0),
-		ConnState:         s.count,
 		TLSConfig: &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: s.shown.get,
@@ -150,7 +151,7 @@ func (s *Server) serve(ctx context.Context) error {
 	defer s.serving.Store(false)
 	select {
 	case err := <-served:
-		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop(ctx))
+		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop())
 	case <-ctx.Done():
 	}
 	s.handler.leaving.Store(true)
@@ -158,38 +159,18 @@ func (s *Server) serve(ctx context.Context) error {
 	defer delay.Stop()
 	select {
 	case err := <-served:
-		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop(ctx))
+		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop())
 	case <-delay.C:
 	}
-	err := s.stop(ctx)
+	err := s.stop()
 	<-served // ErrServerClosed, at once
 	return err
 }
 
 // stop ends every connection, those under way after their answer.
-func (s *Server) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
-	if s.http.Shutdown(ctx) != nil {
-		s.http.Close() // the deadline passed
-	}
-	gone := make(chan struct{})
-	go func() { s.conns.Wait(); close(gone) }()
-	select {
-	case <-gone:
-		return nil
-	case <-time.After(drainTimeout):
+func (s *Server) stop() error {
+	if s.stopper.Stop() != nil { // a handler does not return
 		return errors.New("stop the webhook: a review is not decided about")
 	}
-}
-
-// count follows the goroutines of the HTTP server, one a connection, so that
-// stop can wait for them: Shutdown and Close close connections and do not.
-func (s *Server) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		s.conns.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		s.conns.Done()
-	}
+	return nil
 }

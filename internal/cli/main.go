@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Command is a subcommand, or a whole program: it runs with its arguments and
+// returns the exit code. When ctx ends it finishes what it must, and returns.
+type Command func(ctx context.Context, args []string, e Env) int
+
+// Main is the main function of the program with this name: it runs the command
+// with the arguments and the streams of the process, and exits with its code.
+// It does not return. SIGINT and SIGTERM end the command's context.
+func Main(name string, run Command) {
+	// The first signal ends the context: finish, drain, exit. A second Ctrl-C
+	// kills as usual. A second SIGTERM does not: an orchestrator may repeat
+	// it, and it must not cost what is being drained.
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
+	code := run(ctx, os.Args[1:], Env{Program: name, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
+	cancel()
+	os.Exit(code)
+}
+
+// Dispatch runs the one of commands that args begins with and returns the exit
+// code. It answers help itself, with usage, or, when a name stands behind it, by
+// that command's --help. --version is the command version. No command is asking
+// in a wrong way, and so is one that there is not.
+func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands map[string]Command) int {
+	if len(args) == 0 {
+		io.WriteString(e.Stderr, usage)
+		return Usage
+	}
+	name, rest := args[0], args[1:]
+	if isHelp(name) {
+		if len(rest) == 0 || isHelp(rest[0]) {
+			if _, err := io.WriteString(e.Stdout, usage); err != nil {
+				return e.Fail("help", err)
+			}
+			return OK
+		}
+		name, rest = rest[0], []string{"--help"}
+	}
+	if name == "--version" {
+		name = "version"
+	}
+	if run, ok := commands[name]; ok {
+		return run(ctx, rest, e)
+	}
+	fmt.Fprintf(e.Stderr, "%s: unknown command %q\nrun '%s help' for what there is\n", e.Program, name, e.Program)
+	return Usage
+}
+
+func isHelp(name string) bool {
+	return name == "help" || name == "-h" || name == "-help" || name == "--help"
+}

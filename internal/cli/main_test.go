@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const testUsage = "prog does something.\n"
+
+func dispatchTest(ctx context.Context, args []string, e Env) int {
+	show := func(name string, code int) Command {
+		return func(_ context.Context, args []string, e Env) int {
+			fmt.Fprintf(e.Stdout, "%s %q\n", name, args)
+			return code
+		}
+	}
+	return e.Dispatch(ctx, args, testUsage, map[string]Command{"run": show("run", OK), "fail": show("fail", Failure), "version": show("version", OK)})
+}
+
+func TestDispatch(t *testing.T) {
+	unknown := func(name string) string {
+		return fmt.Sprintf("prog: unknown command %q\nrun 'prog help' for what there is\n", name)
+	}
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{"", Usage, "", testUsage},
+		{"run", OK, "run []\n", ""},
+		{"run --fast help", OK, "run [\"--fast\" \"help\"]\n", ""},
+		{"run --help", OK, "run [\"--help\"]\n", ""},
+		{"fail", Failure, "fail []\n", ""},
+		{"version --json", OK, "version [\"--json\"]\n", ""},
+		{"--version --json", OK, "version [\"--json\"]\n", ""},
+		{"help", OK, testUsage, ""},
+		{"-h", OK, testUsage, ""},
+		{"-help", OK, testUsage, ""},
+		{"--help", OK, testUsage, ""},
+		{"help help", OK, testUsage, ""},
+		{"help --help help", OK, testUsage, ""},
+		{"--help run", OK, "run [\"--help\"]\n", ""},
+		{"help run", OK, "run [\"--help\"]\n", ""},
+		{"help run more", OK, "run [\"--help\"]\n", ""},
+		{"help --version", OK, "version [\"--help\"]\n", ""},
+		{"runs", Usage, "", unknown("runs")},
+		{"--run", Usage, "", unknown("--run")},
+		{"help runs", Usage, "", unknown("runs")},
+		{"\x1b[2J run", Usage, "", unknown("\x1b[2J")},
+	} {
+		var stdout, stderr bytes.Buffer
+		e := Env{Program: "prog", Stdout: &stdout, Stderr: &stderr}
+		code := dispatchTest(t.Context(), strings.Fields(c.args), e)
+		if code != c.code || stdout.String() != c.stdout || stderr.String() != c.stderr {
+			t.Errorf("%q: exit %d, stdout %q, stderr %q; want %d, %q, %q", c.args, code, &stdout, &stderr, c.code, c.stdout, c.stderr)
+		}
+	}
+}
+
+// full is a stdout with no room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestHelpThatCannotBePrintedFails(t *testing.T) {
+	var stderr bytes.Buffer
+	code := dispatchTest(t.Context(), []string{"--help"}, Env{Program: "prog", Stdout: full{}, Stderr: &stderr})
+	if code != Failure || stderr.String() != "prog help: no space left on device\n" {
+		t.Errorf("exit %d, stderr %q", code, &stderr)
+	}
+}
+
+// asMain makes the test's binary a program that drains, once it is told to end,
+// until its stdin ends.
+const asMain = "ULLAGE_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		Main("prog", func(ctx context.Context, args []string, e Env) int {
+			fmt.Fprintln(e.Stdout, e.Program, args)
+			<-ctx.Done()
+			fmt.Fprintln(e.Stdout, "draining")
+			_, _ = io.Copy(io.Discard, e.Stdin)
+			return 7
+		})
+	}
+	os.Exit(m.Run())
+}
+
+// draining starts the program and sends it a first signal.
+func draining(t *testing.T, first os.Signal) (p *exec.Cmd, stdin io.Closer) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	p = exec.CommandContext(ctx, os.Args[0], "a", "b")
+	t.Cleanup(func() { cancel(); _ = p.Wait() })
+	p.Env = append(os.Environ(), asMain+"=1", "GORACE=atexit_sleep_ms=0")
+	p.Stderr = os.Stderr
+	stdin, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(stdout)
+	for _, want := range []string{"prog [a b]", "draining"} {
+		if !said.Scan() || said.Text() != want {
+			t.Fatalf("said %q, want %q", said.Text(), want)
+		}
+		if want != "draining" {
+			if err := p.Process.Signal(first); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return p, stdin
+}
+
+func TestMoreSIGTERMsDoNotEndADrain(t *testing.T) {
+	t.Parallel()
+	for _, first := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		p, stdin := draining(t, first)
+		for range 20 {
+			if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := stdin.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _ = p.Wait(); p.ProcessState.ExitCode() != 7 {
+			t.Errorf("after %s: %s, want exit code 7", first, p.ProcessState)
+		}
+	}
+}
+
+func TestASecondCtrlCKills(t *testing.T) {
+	t.Parallel()
+	if signal.Ignored(os.Interrupt) {
+		t.Skip("in the background of this shell nothing is ended by Ctrl-C")
+	}
+	for _, first := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		p, _ := draining(t, first)
+		// It may say that it drains a moment before it can be killed.
+		ended, work := make(chan struct{}), sync.WaitGroup{}
+		work.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				case <-time.After(5 * time.Millisecond):
+					_ = p.Process.Signal(os.Interrupt) // fails once it has ended
+				}
+			}
+		})
+		_ = p.Wait()
+		close(ended)
+		work.Wait()
+		if s := p.ProcessState.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGINT {
+			t.Errorf("after %s: %s, want the end by SIGINT", first, p.ProcessState)
+		}
+	}
+}
