@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -55,7 +56,12 @@ func TestKilledUnderPressure(t *testing.T) {
 	if err != nil || !account.Exact() {
 		t.Errorf("seed %d, error: %v", random, err)
 	}
-	t.Logf("seed %d, %d kills, %d of them when lines had just been dropped: %v", random, kills, p.dropping, account)
+	rows := lab.NewTable("Killed with -9, half of the times in a freeze or right after it", "kills", "while lines were dropped", "lines", "persisted", "dropped", "gaps",
+		"missing without a marker", "twice", "foreign or changed", "most memory")
+	rows.Add(kills, p.dropping, account.Written.Total(), account.Persisted.Total(), account.Dropped.Total().Total(), account.Gaps,
+		account.Unmarked, account.Twice, account.Foreign+account.Changed, fmt.Sprintf("%.1f MiB", float64(p.memory)/(1<<20)))
+	rows.Print(t)
+	t.Logf("seed %d: %v", random, account)
 	t.Logf("at most %.1f MiB of memory; %v", float64(p.memory)/(1<<20), flood.Latency(0))
 	if p.memory > pressedRSS {
 		t.Errorf("a sidecar took %d bytes of memory", p.memory)

@@ -56,13 +56,18 @@ func freezings() (all []freezing) {
 // not notice, whatever happens to the sidecar, every line is accounted for, and
 // none at warning or above is dropped.
 func TestFrozenUnderAFlood(t *testing.T) {
-	rows := newTable("Freezes of the destination under a flood through a tmpfs of 64 MiB",
-		"MB/s", "frozen", "sidecar", "slowest write before", "in it", "after", "p99.9 before", "in it",
-		"lines", "lost by the JVM", "dropped", "at warning or above", "gaps", "green after", "peak MiB")
-	defer rows.print(t)
+	rows := newStallTable("Freezes of the destination")
+	defer rows.Print(t)
 	for _, f := range freezings() {
-		t.Run(f.String(), func(t *testing.T) { rows.add(freezeUnder(t, f)...) })
+		t.Run(f.String(), func(t *testing.T) { rows.Add(freezeUnder(t, f)...) })
 	}
+}
+
+// newStallTable returns a table for what account returns.
+func newStallTable(title string) *lab.Table {
+	return lab.NewTable(title+" under a flood through a tmpfs of 64 MiB",
+		"MB/s", "for", "sidecar", "slowest write before", "in it", "after", "p99.9 before", "in it",
+		"lines", "lost by the JVM", "dropped", "at warning or above", "gaps", "green after", "peak MiB")
 }
 
 // Phases of a flood.

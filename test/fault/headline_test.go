@@ -56,8 +56,8 @@ func TestHeadline(t *testing.T) {
 	for _, jdk := range jdks {
 		columns = append(columns, fmt.Sprintf("lines lost, %d", jdk.Version))
 	}
-	rows := newTable(fmt.Sprintf("The disk is frozen for %s under a JVM that logs %s", freeze, selection), append(columns, "at warning or above")...)
-	defer rows.print(t)
+	rows := lab.NewTable(fmt.Sprintf("The disk is frozen for %s under a JVM that logs %s", freeze, selection), append(columns, "at warning or above")...)
+	defer rows.Print(t)
 	for _, c := range direct {
 		if c.flags != nil && long(false, true) {
 			continue // a quick run has the two ends
@@ -66,15 +66,15 @@ func TestHeadline(t *testing.T) {
 		for _, jdk := range of(jdks, c) {
 			t.Run(c.name+"/"+jdk.String(), func(t *testing.T) { runs[jdk] = onDisk(t, c, jdk, classes, freeze) })
 		}
-		rows.add(rowOf(c.name, jdks, runs, false)...)
+		rows.Add(rowOf(c.name, jdks, runs, false)...)
 	}
 	runs := make(map[lab.JDK]figures)
 	for _, jdk := range of(jdks, contender{from: 17}) {
 		t.Run("tmpfs and ullage/"+jdk.String(), func(t *testing.T) { runs[jdk] = throughUllage(t, jdk, classes, freeze) })
 	}
-	rows.add(rowOf("tmpfs + ullage", jdks, runs, false)...)
-	rows.add(rowOf("tmpfs + ullage, without a freeze", jdks, runs, true)...)
-	rows.add(ratios(jdks, runs)...)
+	rows.Add(rowOf("tmpfs + ullage", jdks, runs, false)...)
+	rows.Add(rowOf("tmpfs + ullage, without a freeze", jdks, runs, true)...)
+	rows.Add(ratios(jdks, runs)...)
 }
 
 // of returns the JDKs that a contender runs on: the newest is enough for a

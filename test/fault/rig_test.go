@@ -280,5 +280,6 @@ func (r *rig) compare() {
 	if err != nil || !balance.Exact() {
 		r.Errorf("%v, error: %v; the sidecar said:\n%s", balance, err, r.side.Stderr())
 	}
+	balanced(r.T, balance, r.writer.Slowest())
 	r.Logf("%v; slowest write %s", balance, r.writer.Slowest())
 }

@@ -61,32 +61,30 @@ func (s *server) signal(sig os.Signal) {
 // or again, with a checkpoint. It reads and drops all the same, answers, and
 // after a kill -9 in the middle of that every line is accounted for.
 func TestDestinationIsSilentAtTheStart(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		first bool
-	}{
-		{"the first one", true},
-		{"a restart", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	rows := newStallTable("A destination that does not answer at the start")
+	defer rows.Print(t)
+	for _, first := range []bool{true, false} {
+		name := map[bool]string{true: "first start", false: "restart"}[first]
+		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
-			s.silent(t, c.first, func() { s.signal(syscall.SIGSTOP) }, func() { s.signal(syscall.SIGCONT) })
+			rows.Add(silent(t, s.dir, name, func() { s.signal(syscall.SIGSTOP) }, func() { s.signal(syscall.SIGCONT) })...)
 		})
 	}
+	// A disk that can be read, and not written to.
+	t.Run("frozen", func(t *testing.T) {
+		v := newVolumeOf(t, "2G")
+		var thaw func()
+		rows.Add(silent(t, v.dir, "first start", func() { thaw = v.freeze() }, func() { thaw() })...)
+	})
 }
 
-// The same with a disk that can be read, and not written to.
-func TestDestinationIsFrozenAtTheFirstStart(t *testing.T) {
-	v := newVolumeOf(t, "2G")
-	var thaw func()
-	s := &server{t: t, dir: v.dir}
-	s.silent(t, true, func() { thaw = v.freeze() }, func() { thaw() })
-}
-
-func (s *server) silent(t *testing.T, first bool, stop, resume func()) {
+// silent starts a sidecar while the destination is stopped, kills it in the
+// middle, and resumes.
+func silent(t *testing.T, dir, begin string, stop, resume func()) (row []any) {
 	duration := long(20*time.Second, 3*time.Second)
-	f := freezing{rate: 50e6, frozen: duration, fault: killed}
-	r := &stall{T: t, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(s.dir, "dest")}
+	f := freezing{rate: 50e6, frozen: duration, fault: begin + ", kill -9"}
+	r := &stall{T: t, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(dir, "dest")}
+	first := begin == "first start"
 	if first {
 		stop()
 	}
@@ -114,7 +112,7 @@ func (s *server) silent(t *testing.T, first bool, stop, resume func()) {
 	}
 	resume()
 	r.flood.Phase(after)
-	r.account(f, r.comesBack(nothing))
+	return r.account(f, r.comesBack(nothing))
 }
 
 // restart kills the sidecar and starts another one at once, as the kubelet

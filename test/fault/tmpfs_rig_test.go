@@ -80,6 +80,7 @@ func (p *pressed) settles() lab.Account {
 	if err != nil || !account.Exact() {
 		p.Errorf("error: %v; the sidecar said:\n%s", err, p.side.Stderr())
 	}
+	happened(p.T, account, p.flood.Latency(0).Slowest)
 	p.Logf("%v\n%.1f MB written; writes: %v", account, float64(p.report.Bytes)/1e6, p.flood.Latency(0))
 	return account
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -100,7 +101,9 @@ func TestFiftyMegabytesASecondForAMinute(t *testing.T) {
 	rate := float64(p.flood.Bytes()) / time.Since(begun).Seconds() / 1e6
 	dropped, lost := p.counted(), p.flood.Lost()
 	account := p.settles()
-	t.Logf("%.1f MB/s; %v", rate, account)
+	healthy := lab.NewTable("A healthy disk, through a tmpfs of 64 MiB", "for", "MB/s", "lines", "dropped", "lost by the JVM", "slowest write")
+	healthy.Add(time.Minute, fmt.Sprintf("%.1f", rate), account.Written.Total(), account.Dropped.Total().Total(), account.Cut, p.flood.Latency(0).Slowest)
+	healthy.Print(t)
 	if dropped > 0 || lost > 0 || account.Dropped.Total().Total() > 0 {
 		t.Errorf("%d lines were dropped, the full tmpfs cost %d records", account.Dropped.Total().Total(), lost)
 	}
@@ -152,10 +155,14 @@ func TestBudgetIsLargerThanTheTmpfs(t *testing.T) {
 }
 
 // Go runs the tests of a package in the order of its files' names, so that this
-// one comes last. It speaks of those that ran with it.
+// one comes last. It speaks of those that ran with it, and prints what became
+// of their lines.
 func TestPeakMemoryOfAllSidecars(t *testing.T) {
 	peak, count := memory.most()
-	t.Logf("%d sidecars, at most %.1f MiB resident", count, float64(peak)/mib)
+	scenarios.Print(t)
+	memory := lab.NewTable("Memory of all sidecars", "sidecars", "most of one, resident", "limit")
+	memory.Add(count, fmt.Sprintf("%.1f MiB", float64(peak)/mib), fmt.Sprintf("%d MiB", mostMemory/mib))
+	memory.Print(t)
 	if peak > mostMemory {
 		t.Errorf("one of them took %d bytes, more than %d", peak, mostMemory)
 	}

@@ -1,4 +1,4 @@
-package fault
+package lab
 
 import (
 	"fmt"
@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// table is printed at the end of a test, and appended to the file that
-// ULLAGE_FAULT_TABLES names, if it does.
-type table struct {
+// Table is what tests have measured, for people. Make one with [NewTable].
+type Table struct {
 	title string
 	rows  [][]string
 }
 
-func newTable(title string, columns ...string) *table {
-	return &table{title: title, rows: [][]string{columns}}
+// NewTable returns a table with no rows.
+func NewTable(title string, columns ...string) *Table {
+	return &Table{title: title, rows: [][]string{columns}}
 }
 
-func (t *table) add(cells ...any) {
+// Add adds a row of as many cells as there are columns.
+func (t *Table) Add(cells ...any) {
 	var row []string
 	for _, c := range cells {
 		row = append(row, cell(c))
@@ -42,7 +43,7 @@ func cell(v any) string {
 }
 
 // String renders the table in Markdown, aligned for those who read it as it is.
-func (t *table) String() string {
+func (t *Table) String() string {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -64,7 +65,9 @@ func (t *table) String() string {
 	return b.String()
 }
 
-func (t *table) print(tb testing.TB) {
+// Print logs the table, and appends it to the file that ULLAGE_FAULT_TABLES
+// names, if it does.
+func (t *Table) Print(tb testing.TB) {
 	tb.Helper()
 	text := fmt.Sprintf("\n%s:\n\n%s", t.title, t)
 	tb.Log(text)
