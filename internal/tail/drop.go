@@ -74,7 +74,7 @@ func (s *Source) prepareDrop(f *File) {
 		}
 		f.drops = &dropping{}
 	}
-	f.drops.stuck = !f.punchable
+	f.drops.stuck = !f.punchable || f.unaligned
 	size, _, err := f.sizeNow()
 	if err == nil && size != f.size {
 		s.grow(f, size)

@@ -218,7 +218,7 @@ func (m *dropModel) restart() {
 	m.countDropped()
 	m.src.Close()
 	m.open()
-	m.src.Restore(saved)
+	m.src.Restore(saved, false)
 	m.scan()
 }
 

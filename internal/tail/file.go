@@ -82,9 +82,9 @@ type File struct {
 	gapsChanged bool      // since they were last recorded
 	drops       *dropping // nil: nothing was ever dropped
 	orphan      ul.Gap    // of what was in the file before it was truncated, and has no marker yet
-	telling     ul.Gap    // ... whose marker was handed on, with a chunk of tellEpoch, and is not durable
-	tellEpoch   int
-	uncut       int64 // lines before it were looked at for countCut
+	telling     []told    // ... whose markers were handed on, and are not durable
+	unaligned   bool      // it may be persisted already
+	uncut       int64     // lines before it were looked at for countCut
 
 	dirty bool  // may have more to read
 	size  int64 // as last seen
@@ -211,24 +211,39 @@ func (f *File) rewind() error {
 	return err
 }
 
+// told is what was dropped in a file before it was truncated, and where its
+// marker ends in what was handed on.
+type told struct {
+	epoch  int
+	offset int64
+	ul.Gap
+}
+
 // untoldOrphan returns what has no durable marker of what was in the file
 // before it was truncated.
 func (f *File) untoldOrphan() ul.Gap {
 	sum := f.orphan
-	sum.Add(f.telling)
+	for _, t := range f.telling {
+		sum.Add(t.Gap)
+	}
 	return sum
 }
 
 // restart begins again at the beginning of a file that was truncated.
 func (f *File) restart() {
+	for i := range f.gaps {
+		if g := &f.gaps[i]; f.untold(g) {
+			f.orphan.Add(g.Gap)
+		} else {
+			f.telling = append(f.telling, told{f.epoch, g.end.Offset, g.Gap})
+		}
+	}
 	f.read, f.queued, f.committed = Position{}, Position{}, Position{}
 	f.reclaimed, f.counted, f.solid, f.seenLen = 0, 0, 0, 0
 	f.ended, f.endCounted = false, false
 	f.drops, f.uncut = nil, 0
-	for i := range f.gaps {
-		f.orphan.Add(f.gaps[i].Gap)
-	}
 	f.setGaps(nil)
+	f.unaligned = false
 	f.epoch++
 }
 

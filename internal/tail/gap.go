@@ -180,7 +180,7 @@ func (s *Source) Gaps() (n int) {
 
 // passGap hands on what stands in the place of g, which lies at the read
 // position: the marker, or a part of the text. Behind the last of it, the read
-// position is behind the gap.
+// position is behind the gap. No bytes mean that it is to be looked at again.
 func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	var lines [ul.NumLevels]uint32
 	out, made := area[:0], 0
@@ -197,7 +197,7 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 		f.read.Text += int64(n)
 	} else {
 		s.loseText(f, g)
-		return s.passGap(f, g, area)
+		return 0, Chunk{}, nil
 	}
 	f.read.Open = false
 	if g.text == nil || f.read.Text >= g.text.length {
@@ -208,7 +208,7 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	}
 	f.counted = max(f.counted, f.read.Offset)
 	if len(out) == 0 {
-		return s.nextChunk(f, area) // no more than a piece of a line that was told of before
+		return 0, Chunk{}, nil // no more than a piece of a line that was told of before
 	}
 	c := s.chunk(f, lines, 0, 0, false)
 	c.Made = made
@@ -219,15 +219,14 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 // truncated, in front of the first chunk of what is in it now.
 func (s *Source) passOrphan(f *File, area []byte) (int, Chunk, error) {
 	marker := f.orphan.AppendMarker(area[:0])
-	told := f.orphan
+	sum := f.orphan
 	f.orphan = ul.Gap{}
 	n, c, err := s.nextChunk(f, area[len(marker):])
 	if n == 0 || err != nil {
-		f.orphan.Add(told)
+		f.orphan.Add(sum)
 		return 0, Chunk{}, err
 	}
-	f.telling.Add(told)
-	f.tellEpoch = f.epoch
+	f.telling = append(f.telling, told{f.epoch, c.End.Offset, sum})
 	c.Made += len(marker)
 	return len(marker) + n, c, nil
 }

@@ -89,9 +89,9 @@ func appendCounts(b []byte, counts ...[ul.NumLevels]uint64) []byte {
 
 var errGaps = errors.New("the gaps of a file cannot be read")
 
-// decodeGaps reads what encodeGaps wrote. What is before the position is left
-// out: its markers are durable.
-func decodeGaps(code string, p Position) (gaps []gap, orphan ul.Gap, err error) {
+// decodeGaps reads what encodeGaps wrote, of so many gaps at most. What is
+// before the position is left out: its markers are durable.
+func decodeGaps(code string, p Position, most int) (gaps []gap, orphan ul.Gap, err error) {
 	b, err := base64.RawStdEncoding.DecodeString(code)
 	if err != nil {
 		return nil, orphan, fmt.Errorf("%w: %w", errGaps, err)
@@ -106,7 +106,7 @@ func decodeGaps(code string, p Position) (gaps []gap, orphan ul.Gap, err error) 
 			if p.Offset == 0 && p.Text == 0 {
 				orphan = g.Gap
 			}
-		case end <= g.start:
+		case end <= g.start || g.end.CheckLen != checkSpan(end) || len(gaps) == most:
 			d.bad = true
 		case g.start >= p.Offset:
 			gaps = append(gaps, g)

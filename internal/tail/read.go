@@ -67,18 +67,21 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 
 // nextChunk reads one chunk of f. No bytes means that there is none for now.
 func (s *Source) nextChunk(f *File, area []byte) (int, Chunk, error) {
-	g := f.nextGap()
-	if g != nil && !f.intact(g) {
-		s.truncated(f)
-		return s.nextChunk(f, area)
+	for {
+		g := f.nextGap()
+		switch {
+		case g != nil && !f.intact(g):
+			s.truncated(f)
+		case f.read.Offset == 0 && f.read.Text == 0 && f.orphan.Total() > 0:
+			return s.passOrphan(f, area)
+		case g != nil && g.start == f.read.Offset:
+			if n, c, err := s.passGap(f, g, area); n > 0 || err != nil {
+				return n, c, err
+			}
+		default:
+			return s.nextLines(f, area)
+		}
 	}
-	if f.read.Offset == 0 && f.read.Text == 0 && f.orphan.Total() > 0 {
-		return s.passOrphan(f, area)
-	}
-	if g != nil && g.start == f.read.Offset {
-		return s.passGap(f, g, area)
-	}
-	return s.nextLines(f, area)
 }
 
 // nextLines reads one chunk of f up to the next gap.

@@ -1,11 +1,10 @@
 package tail
 
 import (
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // unknownGrace is how long a file must have been quiet to count as finished
@@ -69,9 +68,9 @@ func (s *Source) mayEnd(f *File) bool {
 // Committed takes in that everything up to the end of c is durable.
 func (s *Source) Committed(c Chunk) {
 	f := c.File
-	if f.telling.Total() > 0 && c.epoch >= f.tellEpoch {
-		f.telling, f.gapsChanged = ul.Gap{}, true
-	}
+	f.telling = slices.DeleteFunc(f.telling, func(t told) bool {
+		return t.epoch < c.epoch || t.epoch == c.epoch && t.offset <= c.End.Offset
+	})
 	if f.fd >= 0 && c.epoch == f.epoch {
 		f.committed = c.End
 		s.passed(f, c.End.Offset)
@@ -82,10 +81,11 @@ func (s *Source) Committed(c Chunk) {
 // Next hands it on again.
 func (s *Source) Rewind() {
 	for _, f := range s.files {
-		f.orphan, f.telling = f.untoldOrphan(), ul.Gap{}
+		f.orphan, f.telling = f.untoldOrphan(), nil
 		if err := f.rewind(); err != nil {
 			s.metrics.truncations.Inc()
 			s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
+			f.read = Position{} // nothing was handed on
 			f.restart()
 		}
 		s.touch(f)

@@ -13,19 +13,29 @@ import (
 
 // Saved is what a checkpoint knows of one file.
 type Saved struct {
-	Stream   string
+	Stream   string // empty: as its name says
 	Position Position
 	Gaps     string // those behind the position, encoded. Empty: none
+	Anew     string // those of what is in a file that does not hold the position: it was truncated before they were recorded
 	Epoch    int    // of this process, see [Chunk.Epoch]; not in a checkpoint
 }
 
 // Restore gives the positions of a checkpoint, before the first Scan. A file
-// that does not hold its position is read from its beginning.
-func (s *Source) Restore(files map[Identity]Saved) { s.saved = files }
+// that does not hold its position is read from its beginning. Lost says that
+// there was a checkpoint and is none: what the first Scan finds may be persisted
+// already, and nothing of it is dropped before [Source.Aligned].
+func (s *Source) Restore(files map[Identity]Saved, lost bool) { s.saved, s.unaligned = files, lost }
 
-// Unheld returns the streams that have a file that did not hold its position.
-// Of these the source cannot supply again what a checkpoint takes for
-// uncommitted.
+// Aligned says that reading begins where persisting has ended.
+func (s *Source) Aligned() {
+	for _, f := range s.files {
+		f.unaligned = false
+	}
+}
+
+// Unheld returns the streams that have a file that did not hold its position,
+// or is gone. Of these the source cannot supply again what a checkpoint takes
+// for uncommitted.
 func (s *Source) Unheld() map[string]struct{} { return maps.Clone(s.unheld) }
 
 // Anew takes nothing for committed any more: the positions of the checkpoint
@@ -42,60 +52,78 @@ func (s *Source) restore(f *File) {
 	if data, err := f.nextData(0); err == nil {
 		f.reclaimed = data &^ (pageSize - 1)
 	}
+	f.unaligned = s.unaligned
 	saved, ok := s.saved[f.id]
 	if !ok {
 		return
 	}
 	delete(s.saved, f.id)
-	if f.holds(saved.Position) {
-		if err := f.moveTo(saved.Position); err == nil {
-			s.restoreGaps(f, saved)
-			return
-		}
+	if f.holds(saved.Position) && s.moveTo(f, saved) {
+		return
 	}
-	s.unheld[saved.Stream] = struct{}{}
-	f.gaps, f.orphan, _ = decodeGaps(saved.Gaps, saved.Position) // told of in front of what is there now
+	s.unheld[f.stream.name] = struct{}{}
 	s.metrics.truncations.Inc()
 	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
+	if saved.Anew != "" {
+		f.restart()
+		s.moveTo(f, Saved{Gaps: saved.Anew})
+		return
+	}
+	f.gaps, f.orphan, _ = decodeGaps(saved.Gaps, saved.Position, s.gapsLeft()) // told of in front of what is there now
 	f.restart()
 }
 
-// restoreGaps takes in the gaps that were recorded behind the saved position.
-func (s *Source) restoreGaps(f *File, saved Saved) {
-	gaps, orphan, err := decodeGaps(saved.Gaps, saved.Position)
+// moveTo moves a file to a saved position, which it holds, and takes in the
+// gaps that were recorded behind it.
+func (s *Source) moveTo(f *File, saved Saved) bool {
+	gaps, orphan, err := decodeGaps(saved.Gaps, saved.Position, s.gapsLeft())
 	for _, g := range gaps {
 		if err == nil && !f.holds(g.end) {
 			err = errRewritten
 		}
 	}
+	if err == nil && saved.Position.Text != 0 && !inText(gaps, saved.Position) {
+		err = errGaps
+	}
 	if err != nil {
 		s.log.Error("the gaps of a source file do not fit it, its dropped lines are not told of", "file", f.name, "gaps", len(gaps), "error", err)
-		gaps = nil
+		gaps, orphan, saved.Position.Text = nil, ul.Gap{}, 0
+	}
+	if f.moveTo(saved.Position) != nil {
+		return false
 	}
 	f.orphan = orphan
 	f.setGaps(gaps)
+	return true
 }
 
-// Tidy removes what is left of texts that no file has, and tells of gaps whose
-// files are gone. It comes after the first Scan.
+// inText reports whether p is inside the text of the first gap.
+func inText(gaps []gap, p Position) bool {
+	return len(gaps) > 0 && gaps[0].start == p.Offset && gaps[0].text != nil && p.Text > 0 && p.Text <= gaps[0].text.length
+}
+
+// mostGaps bounds the gaps that are taken from what was saved: more than are
+// ever recorded. Anybody could have written it.
+const mostGaps = 8 << 10
+
+func (s *Source) gapsLeft() int { return max(0, mostGaps-s.Gaps()) }
+
+// Tidy comes after the first Scan. It removes what is left of texts that no
+// file has, and notes the files that are gone: what was uncommitted of their
+// streams, nobody can supply again.
 func (s *Source) Tidy() {
-	if s.crowded() {
-		return // files that wait may have them
-	}
-	for _, saved := range s.saved {
+	for id, saved := range s.saved {
+		if _, waits := s.waits[id]; waits {
+			continue
+		}
+		s.unheld[saved.Stream] = struct{}{}
 		if saved.Gaps != "" {
 			s.log.Error("a source file with dropped lines is gone: they are counted, and have no marker in the stream", "stream", saved.Stream)
 		}
 	}
-	for _, f := range s.files {
-		for _, g := range f.gaps {
-			if g.text != nil {
-				return
-			}
-		}
-	}
-	if s.state != nil && s.text == nil {
-		_ = unix.Unlinkat(int(s.state.Fd()), textName, 0)
+	s.unaligned = false // what comes now is new
+	if !s.crowded() {
+		s.freeOtherTexts() // files that wait may have them
 	}
 }
 

@@ -20,7 +20,7 @@ func (r *rig) restart() {
 	}
 	r.src.Close()
 	r.open()
-	r.src.Restore(saved)
+	r.src.Restore(saved, false)
 	r.src.Scan()
 }
 
@@ -80,7 +80,7 @@ func TestReusedInodeIsAnotherFile(t *testing.T) {
 	}
 	r.src.Close()
 	r.open()
-	r.src.Restore(saved)
+	r.src.Restore(saved, false)
 	r.read()
 	r.want("gc.log", "same head\nsame head\n")
 }

@@ -130,6 +130,9 @@ func (s *Source) see(name string) (reason string) {
 			return reason
 		}
 		if len(s.files) >= s.maxHeld {
+			if _, ok := s.saved[identity(&st)]; ok {
+				s.waits[identity(&st)] = struct{}{}
+			}
 			return IgnoredTooMany
 		}
 		var err error
@@ -214,7 +217,7 @@ func (s *Source) hold(name string) (*File, error) {
 	}
 	f.punchable = s.mayPunch(f, &st)
 	streamName := StreamName(name)
-	if saved, ok := s.saved[f.id]; ok {
+	if saved := s.saved[f.id]; saved.Stream != "" {
 		streamName = saved.Stream
 	}
 	s.files[f.id] = f

@@ -54,13 +54,15 @@ type Source struct {
 	textEnd     int64
 	droppedText []*text // to be freed once that is recorded
 
-	saved          map[Identity]Saved  // positions of files that are not held, from a checkpoint or from before
-	truncationTold time.Time           // when a truncation was last logged
-	unheld         map[string]struct{} // streams with a file that did not hold its position
-	ignored        map[string]int      // entries that the last scan left alone, by reason
-	warned         map[string]bool     // what was logged once
-	stale          bool                // a scan is due
-	scanAfter      time.Time           // but not before
+	saved          map[Identity]Saved    // positions of files that are not held, from a checkpoint or from before
+	waits          map[Identity]struct{} // of these, the files that the last scan found, and has no descriptors for
+	unaligned      bool                  // what the first scan finds may be persisted already
+	truncationTold time.Time             // when a truncation was last logged
+	unheld         map[string]struct{}   // streams with a file that did not hold its position
+	ignored        map[string]int        // entries that the last scan left alone, by reason
+	warned         map[string]bool       // what was logged once
+	stale          bool                  // a scan is due
+	scanAfter      time.Time             // but not before
 	draining       bool
 }
 
@@ -79,6 +81,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		streams: map[string]*Stream{},
 		unheld:  map[string]struct{}{},
 		saved:   map[Identity]Saved{},
+		waits:   map[Identity]struct{}{},
 		labels:  map[string]bool{},
 		ignored: map[string]int{},
 		warned:  map[string]bool{},

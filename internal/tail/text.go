@@ -2,6 +2,7 @@ package tail
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -29,8 +30,10 @@ const (
 
 // A text stands in the place of a part of a source file: the markers of the
 // gaps in it, and between them the lines that were kept, just as they will be
-// handed on. It never changes. The application can write to it as it can to
-// the log; it is read as that is.
+// handed on. It has pages of its own, and no place is ever used again while the
+// process lives, so that it can be freed whatever others there are. It never
+// changes. The application can write to it as it can to the log; it is read as
+// that is.
 type text struct {
 	at, length int64
 	kept       [ul.NumLevels]uint64 // lines in it that are the file's
@@ -129,14 +132,17 @@ func (s *Source) appendText(t *text, out []byte) error {
 	if err := s.openText(unix.O_CREAT); err != nil {
 		return err
 	}
-	t.at, t.length = s.textEnd, int64(len(out))
+	t.at, t.length = pageAfter(s.textEnd), int64(len(out))
 	if _, err := s.text.WriteAt(out, t.at); err != nil {
 		_ = s.text.Truncate(t.at) // a full tmpfs: the pages are needed
 		return err
 	}
-	s.textEnd += t.length
+	s.textEnd = t.at + t.length
 	return nil
 }
+
+// pageAfter returns where the first page begins that has nothing before offset.
+func pageAfter(offset int64) int64 { return (offset + pageSize - 1) &^ (pageSize - 1) }
 
 // openText opens the file of texts.
 func (s *Source) openText(create int) error {
@@ -162,6 +168,9 @@ func (s *Source) readText(g *gap, offset int64, area []byte) int {
 		return 0
 	}
 	left := g.text.length - offset
+	if left <= 0 {
+		return 0
+	}
 	n, err := unix.Pread(int(s.text.Fd()), area[:min(left, int64(len(area)))], g.text.at+offset)
 	if err != nil || n <= 0 {
 		return 0
@@ -213,23 +222,39 @@ func (s *Source) dropText(f *File, g *gap) (freed int64) {
 }
 
 // freeText gives back the memory of a text that no gap has any more.
-func (s *Source) freeText(t *text) {
-	if s.openText(0) != nil {
-		return
+func (s *Source) freeText(t *text) { s.freeTexts(t.at, t.at+t.length) }
+
+// freeTexts gives back the pages of the file of texts from one offset to
+// another.
+func (s *Source) freeTexts(from, to int64) {
+	if from, to = pageAfter(from), pageAfter(to); to > from && s.openText(0) == nil {
+		_ = unix.Fallocate(int(s.text.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
 	}
+}
+
+// freeOtherTexts gives back what no gap has of the texts of an earlier process.
+func (s *Source) freeOtherTexts() {
+	var texts []*text
 	for _, f := range s.files {
 		for i := range f.gaps {
-			if f.gaps[i].text != nil {
-				from, to := (t.at+pageSize-1)&^(pageSize-1), (t.at+t.length)&^(pageSize-1)
-				if to > from {
-					_ = unix.Fallocate(int(s.text.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
-				}
-				return
+			if t := f.gaps[i].text; t != nil {
+				texts = append(texts, t)
 			}
 		}
 	}
-	// It was the last one.
-	if s.text.Truncate(0) == nil {
-		s.textEnd = 0
+	if len(texts) == 0 && s.text == nil {
+		if s.state != nil {
+			_ = unix.Unlinkat(int(s.state.Fd()), textName, 0)
+		}
+		return
+	}
+	slices.SortFunc(texts, func(a, b *text) int { return cmp.Compare(a.at, b.at) })
+	end := int64(0)
+	for _, t := range texts {
+		s.freeTexts(end, t.at)
+		end = max(end, t.at+t.length)
+	}
+	if s.openText(0) == nil {
+		s.freeTexts(end, s.textEnd)
 	}
 }

@@ -67,7 +67,7 @@ func TestTruncatedWhileDownKeepsCounts(t *testing.T) {
 	r.truncate()
 	r.write(w, uls("new", "info", 3))
 	r.open()
-	r.src.Restore(saved)
+	r.src.Restore(saved, false)
 	r.look()
 	r.read()
 	total, n := markers(r.text())
@@ -117,7 +117,7 @@ func TestTextHasItsLevelsAfterARestart(t *testing.T) {
 		saved := r.src.Positions()
 		r.src.Close()
 		r.open()
-		r.src.Restore(saved)
+		r.src.Restore(saved, false)
 	}
 	if total[ul.Error] != 130*31 || total[ul.Unknown] != 0 {
 		t.Errorf("lines by level: %v, want %d errors", total, 130*31)
@@ -135,10 +135,129 @@ func TestTextsOfFilesThatWaitAreKept(t *testing.T) {
 	r.write(r.writer("zz.log"), "[1.0s][info][gc] x\n")
 	r.open()
 	r.src.maxHeld = 1
-	r.src.Restore(saved)
+	r.src.Restore(saved, false)
 	r.look()
 	r.src.Tidy()
 	if _, err := os.Stat(r.path(".ullage/kept")); err != nil || len(r.src.Positions()) == 0 {
 		t.Errorf("%d positions are known, kept lines: %v", len(r.src.Positions()), err)
 	}
 }
+
+// The text of a truncated file is not needed any more, and is given back only
+// later: nothing else may stand in its place by then.
+func TestTextOfATruncatedFileIsFreedBesideOthers(t *testing.T) {
+	r := newRig(t)
+	a, b := r.writer("gc.log"), r.writer("b.log")
+	r.write(a, flood())
+	r.write(b, flood())
+	r.discardAndCompact()
+	r.truncate()
+	r.write(a, uls("new", "info", 3))
+	r.read()
+	r.commit()
+	c := r.writer("c.log")
+	for range 3 {
+		r.write(c, flood())
+	}
+	r.discardAndCompact()
+	r.read()
+	r.commit()
+	text := r.got["c.log"].String()
+	if kept := strings.Count(text, "[warning][gc]"); kept != 900 || strings.Contains(text, "\x00") {
+		t.Errorf("of 900 kept warnings %d came out, NUL bytes: %t", kept, strings.Contains(text, "\x00"))
+	}
+	if used := blocks(t, r.path(".ullage/kept")); used > 0 {
+		t.Errorf("%d blocks of texts are left", used)
+	}
+}
+
+// A file waits for a descriptor while the texts of others come to an end, and
+// others begin.
+func TestTextOfAFileThatWaitsIsKept(t *testing.T) {
+	r := newRig(t)
+	for _, name := range []string{"a.log", "b.log"} {
+		r.write(r.writer(name), flood())
+	}
+	r.discardAndCompact()
+	saved := r.src.Positions()
+	r.src.Close()
+	r.open()
+	r.src.maxHeld = 1
+	r.src.Restore(saved, false)
+	r.look()
+	r.src.Tidy()
+	if n := len(r.src.Unheld()); n > 0 {
+		t.Errorf("%d streams count as gone", n)
+	}
+	want := map[string]int{"a.log": 300, "b.log": 300}
+	for _, f := range r.src.files {
+		want[f.name] += 300
+		r.read()
+		r.commit()
+		r.write(r.writer(f.name), strings.ReplaceAll(flood(), "] k line", "] "+f.name+" line"))
+	}
+	r.discardAndCompact()
+	r.src.maxHeld = 2
+	r.read()
+	r.commit()
+	for name, want := range want {
+		if kept := strings.Count(r.got[name].String(), "[warning][gc]"); kept != want {
+			t.Errorf("%s: %d warnings came out, %d were kept", name, kept, want)
+		}
+	}
+}
+
+// Texts that a killed process had no more use for are given back.
+func TestTextsOfAKilledProcessAreFreed(t *testing.T) {
+	r := newRig(t)
+	a, b := r.writer("a.log"), r.writer("b.log")
+	r.write(a, flood())
+	r.write(b, strings.Repeat(flood(), 3))
+	r.discardAndCompact()
+	saved := r.src.Positions()
+	r.src.Close()
+	all := blocks(t, r.path(".ullage/kept"))
+	for id, s := range saved {
+		if s.Stream == "b.log" {
+			s.Gaps = ""
+			saved[id] = s
+		}
+	}
+	r.open()
+	r.src.Restore(saved, false)
+	r.look()
+	r.src.Tidy()
+	if left := blocks(t, r.path(".ullage/kept")); left == 0 || left > all/2 {
+		t.Errorf("%d of %d blocks are left", left, all)
+	}
+	r.read()
+	if kept := strings.Count(r.got["a.log"].String(), "[warning][gc]"); kept != 300 {
+		t.Errorf("%d of 300 kept warnings came out", kept)
+	}
+}
+
+// Whoever forges a checkpoint says that more of a text was consumed than it has.
+func TestPositionBehindATextIsNotOne(t *testing.T) {
+	for _, text := range []int64{-1, 51, 1 << 60} {
+		r := newRig(t)
+		r.write(r.writer("gc.log"), uls("x", "info", 3))
+		r.look()
+		var id Identity
+		for id = range r.src.files {
+		}
+		end, err := r.src.files[id].positionAt(10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gaps := encodeGaps([]gap{{start: 0, end: end, text: newText(50)}}, ul.Gap{})
+		r.src.Close()
+		r.open()
+		r.src.Restore(map[Identity]Saved{id: {Stream: "gc.log", Position: Position{Text: text}, Gaps: gaps}}, false)
+		r.read()
+		if got := r.text(); got != uls("x", "info", 3) {
+			t.Errorf("with %d of it consumed: read %q", text, got)
+		}
+	}
+}
+
+func newText(length int64) *text { return &text{length: length} }

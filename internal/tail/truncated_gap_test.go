@@ -115,7 +115,7 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r.truncate()
 	r.write(w, uls("new", "info", 500))
 	r.open()
-	r.src.Restore(saved)
+	r.src.Restore(saved, false)
 	r.look()
 	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
 	r.read()
@@ -237,7 +237,7 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 		dropped := r.droppedMetric()
 		r.src.Close()
 		r.open()
-		r.src.Restore(saved)
+		r.src.Restore(saved, false)
 		r.look()
 		r.read()
 		if commit {
@@ -271,6 +271,42 @@ func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	r.write(w, uls("end", "info", 1))
 	r.read()
 	r.tells()
+}
+
+// One marker is on its way, and another gap behind it, when the file is
+// truncated.
+func TestTruncatedBetweenTwoMarkers(t *testing.T) {
+	for _, rewind := range []bool{false, true} {
+		r := newRig(t)
+		w := r.writer("gc.log")
+		for range 2 {
+			r.write(w, uls("old", "debug", 2000))
+			r.write(w, uls("kept", "warning", 3))
+		}
+		r.discard()
+		n, c, ok := r.src.Next(r.area)
+		if !ok {
+			t.Fatal("there is no marker")
+		}
+		r.truncate()
+		r.write(w, uls("new", "info", 3))
+		r.look()
+		if rewind {
+			r.src.Rewind()
+		} else {
+			r.got["gc.log"] = &strings.Builder{}
+			r.got["gc.log"].Write(r.area[:n])
+			r.last[c.File] = c
+		}
+		r.read()
+		r.commit()
+		r.tells()
+		for _, f := range r.src.files {
+			if left := f.untoldOrphan(); left.Total() > 0 {
+				t.Errorf("rewind %t: %d lines are still to be told of", rewind, left.Total())
+			}
+		}
+	}
 }
 
 // manyGaps makes a file with n gaps, each a kept warning apart.
