@@ -54,6 +54,7 @@ type fileState struct {
 	Stream string `json:"stream"`
 	tail.Position
 	Gaps string `json:"gaps,omitempty"`
+	Anew string `json:"-"` // gaps of what a file has since it was truncated
 }
 
 // checkpoint is the pair of slots. Its methods may be called concurrently.
@@ -63,6 +64,7 @@ type checkpoint struct {
 	claimed string   // the code of the slot that load took without the key; empty: it took none
 	dir     *os.File // the state directory; nil while there is none
 	slots   [2]*os.File
+	next    int      // the slot to be written, since the other one is newer
 	size    [2]int64 // reserved
 	least   int64    // to be reserved for each
 	tidied  bool     // no provisional slot is left
@@ -133,7 +135,7 @@ func (c *checkpoint) reserveGaps(gaps int) {
 	c.least = int64(gaps) * tail.GapBytes
 }
 
-// save writes what current returns into the older slot. When it returns nil, a
+// save writes what current returns into the older slot of those in use. When it returns nil, a
 // restart finds this state; when it fails, a restart finds this one or the one
 // before. Both loops may save, so the state is taken once it is this one's
 // turn: a slot never goes back behind the one before.
@@ -154,7 +156,7 @@ func (c *checkpoint) save(current func() state) error {
 	if err != nil {
 		return err
 	}
-	at := int(st.Seq % 2)
+	at := c.next
 	err = c.reserve(at, int64(len(encoded)))
 	if errors.Is(err, unix.ENOSPC) {
 		c.drop()
@@ -169,7 +171,7 @@ func (c *checkpoint) save(current func() state) error {
 	if _, err := c.slots[at].WriteAt(encoded, 0); err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
-	c.seq = st.Seq
+	c.seq, c.next = st.Seq, 1-at
 	c.tidy()
 	return nil
 }

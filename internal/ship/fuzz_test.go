@@ -29,23 +29,22 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, forged []byte) {
 		dir := t.TempDir()
 		c := attached(t, key, dir)
-		if err := c.save(func() state { return good }); err != nil { // the first one goes to slot 1
+		if err := c.save(func() state { return good }); err != nil { // the first one goes to slot 0
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, slotNames[0]), forged, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, slotNames[1]), forged, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		want := good
 		want.Seq = 1
-		got, ok, _ := attached(t, key, dir).load()
-		if !ok || !reflect.DeepEqual(got, want) {
-			t.Fatalf("beside the forged slot: %+v, %v; want %+v", got, ok, want)
+		if l := attached(t, key, dir).load(); !l.marked || !reflect.DeepEqual(l.state, want) {
+			t.Fatalf("beside the forged slot: %+v; want %+v", l, want)
 		}
-		if err := os.Remove(filepath.Join(dir, slotNames[1])); err != nil {
+		if err := os.Remove(filepath.Join(dir, slotNames[0])); err != nil {
 			t.Fatal(err)
 		}
-		if got, ok, _ := attached(t, key, dir).load(); ok {
-			t.Fatalf("the forged slot was taken: %+v", got)
+		if l := attached(t, key, dir).load(); l.marked {
+			t.Fatalf("the forged slot was taken: %+v", l)
 		}
 	})
 }
@@ -71,7 +70,7 @@ func slotOf(t testing.TB, key []byte, st state) []byte {
 	if err := attached(t, key, dir).save(func() state { return st }); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, slotNames[1]))
+	data, err := os.ReadFile(filepath.Join(dir, slotNames[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

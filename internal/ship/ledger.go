@@ -137,7 +137,7 @@ func (l *ledger) load(st state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range st.Files {
-		l.files[f.Identity] = tail.Saved{Stream: f.Stream, Position: f.Position, Gaps: f.Gaps}
+		l.files[f.Identity] = tail.Saved{Stream: f.Stream, Position: f.Position, Gaps: f.Gaps, Anew: f.Anew}
 	}
 }
 

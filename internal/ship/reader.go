@@ -318,6 +318,7 @@ func (r *reader) rewind(request rewind) {
 	if len(request.ends) > 0 {
 		r.align(request.ends, request.news)
 	}
+	r.src.Aligned()
 	if len(request.ends) > 0 || request.anew {
 		r.ledger.replaceFiles(r.src.Positions())
 	}

@@ -12,8 +12,8 @@ import (
 // start is what is known of streams when reading begins.
 type start struct {
 	keyed   bool                // the destination has told the key before
-	marked  bool                // there is a checkpoint
-	invalid bool                // there is one, or a part of it, that does not count
+	invalid bool                // there is a checkpoint, or a part of one, that does not count
+	lost    bool                // there was one, and is none
 	streams []string            // those that have files
 	unheld  map[string]struct{} // those that cannot supply again what the checkpoint takes for uncommitted
 }
@@ -21,18 +21,25 @@ type start struct {
 // restore brings the source to where the last process ended. It runs before
 // the loops, so it uses what belongs to both. Nothing is asked of the
 // destination, which may stand still: begin does that.
-func (s *Shipper) restore() (start, error) {
-	st, marked, invalid := s.check.load()
-	s.reportInvalid(invalid)
-	s.ledger.load(st)
-	s.src.Restore(s.ledger.saved())
+func (s *Shipper) restore(keyed bool) (start, error) {
+	l := s.check.load()
+	s.reportInvalid(l.invalid)
+	// A sidecar that drops without the destination says so first: whoever finds
+	// neither that nor a checkpoint, in a directory that is not new, knows that
+	// it was lost.
+	lost := !l.marked && !l.claimed && !l.since && !s.src.Fresh()
+	s.ledger.load(l.state)
+	s.src.Restore(s.ledger.saved(), lost)
 	if _, err := s.src.Scan(); err != nil {
 		return start{}, fmt.Errorf("find where the last run ended: %w", err)
 	}
 	s.src.Tidy()
 	s.view.update(s.src)
 	s.ledger.replaceFiles(s.src.Positions())
-	return start{marked: marked, invalid: len(invalid) > 0, streams: s.src.StreamNames(), unheld: s.src.Unheld()}, nil
+	if !keyed && !lost {
+		_ = s.check.save(s.ledger.state) // without room for it there is none for a record of what is dropped
+	}
+	return start{keyed: keyed, invalid: len(l.invalid) > 0, lost: lost, streams: s.src.StreamNames(), unheld: s.src.Unheld()}, nil
 }
 
 func (s *Shipper) reportInvalid(invalid []error) {
@@ -45,34 +52,29 @@ func (s *Shipper) reportInvalid(invalid []error) {
 // unseal finds out whether the checkpoint that reading began with, while the
 // destination did not answer, is one of ours.
 func (s *Shipper) unseal(from start) start {
-	marked, invalid := s.check.unseal(s.store.Key(), s.ledger.loadMarks)
+	_, invalid := s.check.unseal(s.store.Key(), s.ledger.loadMarks)
 	s.reportInvalid(invalid)
-	from.marked, from.invalid = marked, len(invalid) > 0
+	from.invalid = len(invalid) > 0
 	return from
 }
 
-// place is a stream whose segments have to be placed at a start: at the mark
-// of the checkpoint, or else behind all of them that is sound.
-type place struct {
-	name   string
-	marked bool
-}
-
-// begin makes the destination ours and places the segments of all streams. The
-// reader runs already, from where the checkpoint says. Without a valid one it
-// began with what is in the files, and begins again now that it is known how
-// the segments end.
+// begin makes the destination ours and places the segments of all streams:
+// those with a mark behind that, and the others behind all of them that is
+// sound. The reader runs already. Of the others it began with what is in the
+// files, and begins again now that it is known how their segments end.
 func (w *writer) begin(ctx context.Context, from start) error {
 	if err := w.store.Acquire(ctx); err != nil {
 		return fmt.Errorf("open destination: %w", err)
 	}
-	ends, err := w.placeStreams(ctx, w.placesOf(from))
-	if err != nil {
-		return err
+	for _, name := range w.unplaced(from) {
+		if err := w.placeStream(ctx, name, from); err != nil {
+			return err
+		}
 	}
-	again := rewind{ends: ends, anew: from.invalid && !from.keyed, news: from.marked || from.invalid}
-	if len(ends) > 0 || again.anew {
-		if err := w.link.requestRewind(ctx, again); err != nil {
+	w.link.setFailure(nil, time.Time{})
+	again := rewind{ends: w.ends, anew: from.invalid && !from.keyed, news: from.invalid}
+	if len(w.recovered) > 0 || again.anew || from.lost {
+		if err := w.rewind(ctx, again); err != nil {
 			return err
 		}
 		if err := w.saveCheckpoint(ctx); err != nil {
@@ -85,61 +87,74 @@ func (w *writer) begin(ctx context.Context, from start) error {
 	return nil
 }
 
-// placesOf returns the streams that have files, or a mark.
-func (w *writer) placesOf(from start) (places []place) {
-	for _, name := range w.ledger.streamNames() {
-		// What cannot be read again must not be cut off.
-		_, unheld := from.unheld[name]
-		places = append(places, place{name, !unheld})
-	}
+// unplaced returns the streams that have files, or a mark.
+func (w *writer) unplaced(from start) []string {
+	names := w.ledger.streamNames()
 	for _, name := range from.streams {
 		if _, marked := w.ledger.markOf(name); !marked {
-			places = append(places, place{name, false})
+			names = append(names, name)
 		}
 	}
-	return places
+	return names
 }
 
-// placeStreams places the segments of streams behind what is committed. For
-// those without a mark it returns how they end. Errors of the destination are
+// placeStream places the segments of a stream. Errors of the destination are
 // retried.
-func (w *writer) placeStreams(ctx context.Context, places []place) (map[string][]byte, error) {
-	ends := map[string][]byte{}
-	for backoff := firstBackoff; len(places) > 0; {
-		p := places[0]
-		end, recovered, err := w.placeStream(p)
+func (w *writer) placeStream(ctx context.Context, name string, from start) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		err := w.tryPlace(name, from)
 		if err == nil {
-			if recovered {
-				ends[p.name] = end
-			}
-			places = places[1:]
-			continue
+			return nil
 		}
 		w.destinationFailed(err, backoff)
 		if err := sleep(ctx, backoff); err != nil {
-			return nil, err
+			return err
 		}
-		backoff = min(2*backoff, maxBackoff)
 	}
-	w.link.setFailure(nil, time.Time{})
-	return ends, nil
 }
 
-func (w *writer) placeStream(p place) (end []byte, recovered bool, err error) {
-	seg := w.store.Stream(p.name)
-	if mark, ok := w.ledger.markOf(p.name); ok && p.marked {
+func (w *writer) tryPlace(name string, from start) error {
+	seg := w.store.Stream(name)
+	mark, marked := w.ledger.markOf(name)
+	if _, unheld := from.unheld[name]; marked && !unheld {
 		err := seg.Resume(mark, cutBound(w.cfg, int64(w.cfg.SyncBytes)))
 		if !errors.Is(err, segment.ErrMark) {
-			return nil, false, err
+			return err
 		}
-		w.log.Warn("the checkpoint does not fit the segments", "stream", p.name, "error", err)
+		w.log.Warn("the checkpoint does not fit the segments", "stream", name, "error", err)
 		w.m.checkpointInvalid.WithLabelValues("stale").Inc()
 	}
-	end, _, err = seg.Recover()
+	// What cannot be read again must not be cut off.
+	return w.recover(name, seg)
+}
+
+// recover places a stream behind everything of it that is sound. Its mark
+// counts once the reader has found that place in the source: a checkpoint with
+// the one and without the other would be a wrong one.
+func (w *writer) recover(name string, seg *segment.Stream) error {
+	end, _, err := seg.Recover()
 	if err != nil {
 		seg.Abandon()
-		return nil, false, err
+		return err
 	}
-	w.ledger.mark(p.name, seg.Mark())
-	return end, true, nil
+	w.recovered[name] = seg.Mark()
+	if len(end) > 0 {
+		w.ends[name] = end
+	}
+	return nil
+}
+
+// rewind makes the reader begin again, and takes in the marks of the streams
+// that were recovered.
+func (w *writer) rewind(ctx context.Context, request rewind) error {
+	if err := w.link.requestRewind(ctx, request); err != nil {
+		return err
+	}
+	for name, mark := range w.recovered {
+		w.ledger.mark(name, mark)
+		w.unsaved = true
+	}
+	clear(w.recovered)
+	clear(w.ends)
+	return nil
 }

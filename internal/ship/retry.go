@@ -91,10 +91,9 @@ func (w *writer) reopen(ctx context.Context) error {
 		st.bytes, st.made, st.lines, st.parts = 0, 0, [len(st.lines)]uint64{}, st.parts[:0]
 	}
 	w.forgetPending()
-	if err := w.link.requestRewind(ctx, rewind{ends: w.ends, news: true}); err != nil {
+	if err := w.rewind(ctx, rewind{ends: w.ends, news: true}); err != nil {
 		return err
 	}
-	clear(w.ends)
 	return w.saveMarks(ctx)
 }
 
@@ -110,10 +109,7 @@ func (w *writer) resume(st *writerStream) error {
 	w.log.Error("committed segments are gone from the destination, or changed: going on behind what is left", "stream", st.name, "error", err)
 	mark.Gone = true
 	if err = st.segments.Resume(mark, w.maxCut()); errors.Is(err, segment.ErrMark) {
-		var end []byte
-		if end, _, err = st.segments.Recover(); err == nil {
-			w.ends[st.name] = end
-		}
+		return w.recover(st.name, st.segments)
 	}
 	if err != nil {
 		return err

@@ -129,11 +129,10 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 	if err != nil {
 		return err
 	}
-	from, err := s.restore()
+	from, err := s.restore(keyed)
 	if err != nil {
 		return err
 	}
-	from.keyed = keyed
 	var loops errgroup.Group
 	var failed error // the writer; what the reader says then follows from it
 	loops.Go(func() error {
@@ -175,8 +174,14 @@ func (s *Shipper) ask() (answer chan opened, keyed bool, err error) {
 	}
 }
 
-// write waits for the destination, and runs the writer.
+// write waits for the destination, and runs the writer. It fails if the
+// destination cannot be written to at the start.
 func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
+	silence := time.AfterFunc(silentTime, func() {
+		s.link.setFailure(errNoAnswer, time.Time{})
+		s.log.Warn("the destination does not answer: reading on without it, and dropping lines when the source fills up", "dest", s.cfg.Dest)
+	})
+	defer silence.Stop()
 	a := s.await(answer)
 	if a.err != nil {
 		return a.err
@@ -188,25 +193,23 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	}
 	s.writer = newWriter(s.cfg, s.link, s.store, s.ledger, s.check, s.view, s.metrics, s.log)
 	s.writer.cpu = newGovernor(float64(s.cfg.CPU))
-	return s.writer.run(stop, from)
+	if err := s.writer.begin(stop, from); err != nil {
+		return err
+	}
+	if !silence.Stop() {
+		s.link.setFailure(nil, time.Time{})
+		s.log.Info("the destination answers")
+	}
+	return s.writer.run(stop)
 }
 
 // await waits for the destination. A reader that drains meanwhile is done if
 // there was nothing to ship.
 func (s *Shipper) await(answer <-chan opened) opened {
-	silent := time.NewTimer(silentTime)
-	defer silent.Stop()
-	for told := false; ; {
+	for {
 		select {
 		case a := <-answer:
-			if told && a.err == nil {
-				s.log.Info("the destination answers")
-			}
 			return a
-		case <-silent.C:
-			told = true
-			s.link.setFailure(errNoAnswer, time.Time{})
-			s.log.Warn("the destination does not answer: reading on without it, and dropping lines when the source fills up", "dest", s.cfg.Dest)
 		case <-s.link.flush:
 			if s.link.queue.Bytes() > 0 {
 				a := <-answer

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -21,42 +22,54 @@ const (
 	slotReserve = 32 << 10
 	headerRoom  = 128 // more than a header takes
 
-	// More is no checkpoint of ours: 4,096 files take 1 to 4 MiB.
-	slotMaxBytes = 32 << 20
+	// More is no checkpoint of ours: 4,096 files take 1 to 4 MiB, and the gaps
+	// of a provisional one half of one.
+	slotMaxBytes  = 32 << 20
+	claimMaxBytes = 4 << 20
+	sinceMaxBytes = 2 << 20
 
-	// What nobody has authenticated is bounded before it is decoded: its bytes,
-	// its commas, which every value but the first one of a list needs, and how
-	// high it can count.
-	claimMaxBytes  = 8 << 20
-	claimMaxCommas = 128 << 10
-	claimMaxSeq    = 1 << 62
+	mostFiles = 16 << 10 // in a slot, and as many streams
+	mostSaves = 1 << 32  // of one process that waits for the destination
 )
 
 // slot is what was read of one: its state, and the code of that.
 type slot struct {
 	state
+	at   int // its place in the pair
 	code string
 }
 
+// trust is what is known of a slot before it is read.
+type trust int
+
+const (
+	authentic trust = iota // if the code is that of the key
+	whole                  // if the code is that of no key: anybody could write it
+	claimed                // nothing: the key is not there yet
+)
+
+func (t trust) maxBytes() int64 {
+	return [...]int64{authentic: slotMaxBytes, whole: sinceMaxBytes, claimed: claimMaxBytes}[t]
+}
+
 // newest returns the newest valid one of two slots, nil when there is none; and
-// an error for each that is there and is not valid. Without a key a code only
-// tells whether the slot is whole. To check nothing is for slots whose key is
-// not there yet.
-func (c *checkpoint) newest(names [2]string, key []byte, check bool) (found *slot, invalid []error) {
-	for _, name := range names {
-		got, err := c.read(name, key, check)
+// an error for each that is there and is not valid.
+func (c *checkpoint) newest(names [2]string, t trust) (found *slot, invalid []error) {
+	for at, name := range names {
+		got, err := c.read(name, t)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:
 			invalid = append(invalid, fmt.Errorf("checkpoint slot %s: %w", name, err))
 		case found == nil || got.Seq > found.Seq:
+			got.at = at
 			found = got
 		}
 	}
 	return found, invalid
 }
 
-func (c *checkpoint) read(name string, key []byte, check bool) (*slot, error) {
+func (c *checkpoint) read(name string, t trust) (*slot, error) {
 	f, err := tail.OpenOwn(c.dir, name, unix.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, os.ErrNotExist
@@ -70,34 +83,89 @@ func (c *checkpoint) read(name string, key []byte, check bool) (*slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	authentic := check && key != nil
 	body := io.NewSectionReader(f, begin, length)
 	// First without taking it into memory: anybody can make a long file.
-	if check && !s.matches(key, body) {
+	if t != claimed && !c.matches(s.code, t, body) {
 		return nil, fmt.Errorf("%w: the code does not authenticate it; it was changed, or made for another destination", errSlotForged)
 	}
-	if !authentic && length > claimMaxBytes {
+	if length > t.maxBytes() {
 		return nil, fmt.Errorf("%w: %d bytes", errSlotOther, length)
 	}
 	data := make([]byte, length)
 	if _, err := body.ReadAt(data, 0); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
 	}
-	if check && !s.matches(key, bytes.NewReader(data)) {
+	if t != claimed && !c.matches(s.code, t, bytes.NewReader(data)) {
 		return nil, fmt.Errorf("%w: it changes", errSlotForged)
 	}
-	if !authentic && bytes.Count(data, []byte{','}) > claimMaxCommas {
-		return nil, fmt.Errorf("%w: too many values", errSlotOther)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s.state); err != nil {
+	if err := s.decode(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
 	}
-	if !authentic && s.Seq > claimMaxSeq {
-		return nil, fmt.Errorf("%w: number %d", errSlotOther, s.Seq)
-	}
 	return s, nil
+}
+
+// decode reads the JSON of a slot, list by list, so that it never takes more
+// memory than the lists may have.
+func (s *slot) decode(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := expect(dec, json.Delim('{')); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "seq":
+			err = dec.Decode(&s.Seq)
+		case "streams":
+			s.Streams, err = decodeList[streamState](dec)
+		case "files":
+			s.Files, err = decodeList[fileState](dec)
+		default:
+			err = fmt.Errorf("unknown field %q", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := expect(dec, json.Delim('}')); err != nil {
+		return err
+	}
+	for i := range s.Files {
+		if segment.ValidStream(s.Files[i].Stream) != nil {
+			s.Files[i].Stream = "" // what the file's name says
+		}
+	}
+	return nil
+}
+
+func decodeList[T any](dec *json.Decoder) (list []T, err error) {
+	if begin, err := dec.Token(); err != nil || begin == nil {
+		return nil, err // null is an empty one
+	} else if begin != json.Delim('[') {
+		return nil, fmt.Errorf("%v in the place of a list", begin)
+	}
+	for dec.More() {
+		if len(list) == mostFiles {
+			return nil, errors.New("too many values")
+		}
+		var v T
+		if err := dec.Decode(&v); err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, expect(dec, json.Delim(']'))
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	if got, err := dec.Token(); err != nil || got != want {
+		return fmt.Errorf("%v in the place of %q: %w", got, want, err)
+	}
+	return nil
 }
 
 // readHeader reads the code, and returns where the JSON is.
@@ -123,9 +191,13 @@ func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 }
 
 // matches reports whether the code is that of body.
-func (s *slot) matches(key []byte, body io.Reader) bool {
+func (c *checkpoint) matches(code string, t trust, body io.Reader) bool {
+	var key []byte
+	if t == authentic {
+		key = c.key
+	}
 	m := hmac.New(sha256.New, key)
-	want, err := hex.DecodeString(s.code)
+	want, err := hex.DecodeString(code)
 	if _, readErr := io.Copy(m, body); err != nil || readErr != nil {
 		return false
 	}
@@ -138,40 +210,52 @@ func sum(key, body []byte) []byte {
 	return m.Sum(nil)
 }
 
+// loaded is what the slots say at a start.
+type loaded struct {
+	state
+	marked  bool // there was a valid checkpoint, so that its marks count
+	claimed bool // there is one, and no key yet: it has no marks, and unseal decides about them
+	since   bool // something was recorded since, without the destination
+	invalid []error
+}
+
 // load returns the state of the newest valid slot, with the gaps that were
-// recorded since without the destination. Marked says that there was such a
-// slot, so that its marks count; invalid has one error for each slot that is
-// there and is not valid. It reserves memory for the slots at once, while
-// there is room.
-//
-// Without a key the state is what a slot claims, and has no marks: unseal
-// decides about them later.
-func (c *checkpoint) load() (st state, marked bool, invalid []error) {
+// recorded since without the destination. It reserves memory for the slots at
+// once, while there is room.
+func (c *checkpoint) load() (l loaded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	keyed := c.key != nil
-	found, invalid := c.newest(slotNames, c.key, keyed)
+	t := authentic
+	if c.key == nil {
+		t = claimed
+	}
+	found, invalid := c.newest(slotNames, t)
+	l.invalid = invalid
 	if found != nil {
-		st, marked = found.state, true
+		l.state, l.marked, l.claimed = found.state, t == authentic, t == claimed
+		c.next = 1 - found.at
 	}
-	if found != nil && !keyed {
-		c.claimed, marked = found.code, false
-		st.Streams = nil
+	if l.claimed {
+		c.claimed, l.Streams = found.code, nil
 	}
-	since, _ := c.newest(provisionalNames, nil, true)
-	if since != nil && since.Seq > st.Seq {
-		st.addGaps(since.Files)
-		st.Seq = since.Seq
+	since, _ := c.newest(provisionalNames, whole)
+	if since != nil && since.Seq > l.Seq && since.Seq-l.Seq <= mostSaves {
+		l.addGaps(since.Files)
+		l.Seq, l.since = since.Seq, true
 	}
-	c.seq = st.Seq
+	if t == claimed && l.since {
+		c.next = 1 - since.at
+	}
+	c.seq = l.Seq
 	for at := range c.slots {
 		_ = c.reserve(at, 0) // save tries again, and has an answer
 	}
-	return st, marked, invalid
+	return l
 }
 
 // addGaps takes in gaps that were recorded without the destination. Nothing
-// was committed meanwhile, so they go with the positions of before.
+// was committed meanwhile, so they go with the positions of before, or with the
+// beginning of a file that was truncated.
 func (st *state) addGaps(files []fileState) {
 	at := make(map[tail.Identity]int, len(st.Files))
 	for i, f := range st.Files {
@@ -182,7 +266,10 @@ func (st *state) addGaps(files []fileState) {
 		switch {
 		case known && st.Files[i].Position == f.Position:
 			st.Files[i].Gaps = f.Gaps
-		case !known && f.Position == tail.Position{}:
+		case f.Position != tail.Position{}:
+		case known:
+			st.Files[i].Anew = f.Gaps
+		default:
 			st.Files = append(st.Files, fileState{Identity: f.Identity, Stream: f.Stream, Gaps: f.Gaps})
 		}
 	}
@@ -194,17 +281,25 @@ func (st *state) addGaps(files []fileState) {
 func (c *checkpoint) unseal(key []byte, marks func([]streamState)) (marked bool, invalid []error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.key = key
+	c.key, c.next = key, 0
 	c.closeSlots()
-	found, invalid := c.newest(slotNames, key, true)
+	found, invalid := c.newest(slotNames, authentic)
+	if found != nil {
+		c.next = 1 - found.at
+	}
 	switch {
 	case found != nil && found.code == c.claimed:
 		marks(found.Streams)
-		marked = true
-	case invalid == nil && (found != nil || c.claimed != ""):
+		return true, invalid
+	case found != nil:
+		c.seq = found.Seq // and not what somebody has claimed
+	case c.claimed != "":
+		c.seq = 0
+	}
+	if invalid == nil && (found != nil || c.claimed != "") {
 		invalid = []error{fmt.Errorf("%w: reading began with another one", errSlotForged)}
 	}
-	return marked, invalid
+	return false, invalid
 }
 
 // drop removes both slots that are in use, and whatever could be taken for

@@ -36,8 +36,9 @@ type writer struct {
 	order   []*writerStream // of the batch
 	staging []byte          // a frame put together from places in the queue
 
-	ends    map[string][]byte // how streams end whose marks were of no use, until the reader knows
-	unsaved bool              // marks, or the key, that a checkpoint has to have before the next append
+	ends      map[string][]byte       // how streams end whose marks were of no use, until the reader knows
+	recovered map[string]segment.Mark // and the marks that they have then
+	unsaved   bool                    // marks, or the key, that a checkpoint has to have before the next append
 
 	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
 	marks   map[string]segment.Mark   // of the commit that is under way
@@ -60,11 +61,12 @@ func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *ch
 	_, maxOpen := tail.Descriptors()
 	return &writer{
 		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, view: v, m: m,
-		maxOpen: maxOpen,
-		streams: map[string]*writerStream{},
-		ends:    map[string][]byte{},
-		last:    map[*tail.File]tail.Chunk{},
-		marks:   map[string]segment.Mark{},
+		maxOpen:   maxOpen,
+		streams:   map[string]*writerStream{},
+		ends:      map[string][]byte{},
+		recovered: map[string]segment.Mark{},
+		last:      map[*tail.File]tail.Chunk{},
+		marks:     map[string]segment.Mark{},
 	}
 }
 
@@ -79,13 +81,9 @@ func (w *writer) frame() int { return int(w.link.frameBytes.Load()) }
 // between commits.
 func (c Config) wakeBytes() int { return min(512<<10, int(c.Queue)/4, int(c.SyncBytes)) }
 
-// run ships what is queued until ctx ends. It fails if the destination cannot
-// be written to at the start. No later error of it ends it: it goes back to the
-// last commit and tries again.
-func (w *writer) run(ctx context.Context, from start) error {
-	if err := w.begin(ctx, from); err != nil {
-		return err
-	}
+// run ships what is queued until ctx ends, after begin. No error of the
+// destination ends it: it goes back to the last commit and tries again.
+func (w *writer) run(ctx context.Context) error {
 	backoff := firstBackoff
 	for {
 		commits := w.link.commits.Load()

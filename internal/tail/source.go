@@ -38,6 +38,7 @@ type Source struct {
 
 	dir     *os.File // nil while the directory is missing
 	state   *os.File // StateDir in it
+	fresh   bool     // ... is new
 	watcher *fsnotify.Watcher
 
 	files   map[Identity]*File
@@ -97,7 +98,7 @@ func (s *Source) Open() error {
 		return &fs.PathError{Op: "open source directory", Path: s.cfg.Source, Err: err}
 	}
 	dir := os.NewFile(uintptr(fd), s.cfg.Source)
-	state, err := openState(dir)
+	state, fresh, err := openState(dir)
 	if err != nil {
 		dir.Close()
 		return err
@@ -107,16 +108,19 @@ func (s *Source) Open() error {
 		s.warnOnce("lock", "another process has locked the state directory: if it is another ullage, each gives back memory that the other has not read",
 			"directory", state.Name())
 	}
-	s.dir, s.state, s.stale = dir, state, true
+	s.dir, s.state, s.fresh, s.stale = dir, state, fresh, true
 	s.watch()
 	return nil
 }
 
-// openState opens StateDir in dir, which it creates, and follows no link.
-func openState(dir *os.File) (*os.File, error) {
+// openState opens StateDir in dir, and follows no link. Fresh says that it was
+// not there, and is now.
+func openState(dir *os.File) (state *os.File, fresh bool, err error) {
 	path := filepath.Join(dir.Name(), StateDir)
-	if err := unix.Mkdirat(int(dir.Fd()), StateDir, 0o700); err != nil && err != unix.EEXIST {
-		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
+	err = unix.Mkdirat(int(dir.Fd()), StateDir, 0o700)
+	fresh = err == nil
+	if err != nil && err != unix.EEXIST {
+		return nil, false, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
 			path, os.Geteuid(), os.Getegid(), err)
 	}
 	open := func() (int, error) {
@@ -131,9 +135,9 @@ func openState(dir *os.File) (*os.File, error) {
 		}
 	}
 	if err != nil {
-		return nil, &fs.PathError{Op: "open state directory", Path: path, Err: err}
+		return nil, false, &fs.PathError{Op: "open state directory", Path: path, Err: err}
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	return os.NewFile(uintptr(fd), path), fresh, nil
 }
 
 // OpenOwn opens a file of the sidecar's in its state directory, which is nil
@@ -175,6 +179,10 @@ func (s *Source) watch() {
 
 // Opened reports whether the directory is open.
 func (s *Source) Opened() bool { return s.dir != nil }
+
+// Fresh reports whether the state directory was made by the last Open: nothing
+// was ever kept in it.
+func (s *Source) Fresh() bool { return s.fresh }
 
 // State returns the directory, open, in which the sidecar keeps its
 // checkpoint. It is nil while the source is missing and remains the Source's.
