@@ -194,14 +194,62 @@ func TestABrokenCollectorHidesNothingElseAndIsLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestATakenPortIsAnErrorAtTheStart(t *testing.T) {
+// A sidecar that was killed may have the port for as long as a disk holds it.
+func TestATakenPortIsTriedAgain(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), "--listen") {
+	log := &journal{}
+	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := log.String(); !strings.Contains(text, "is taken") || !strings.Contains(text, "--listen") {
+		t.Errorf("it said %q", text)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	l.Close()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		resp, err := client.Get("http://" + l.Addr().String() + "/healthz")
+		if err == nil {
+			resp.Body.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not serve at the address that is free again: ", err)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestATakenPortDoesNotKeepRunFromEnding(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnAddressThatCannotBeHadIsAnErrorAtTheStart(t *testing.T) {
+	_, err := New(Config{Listen: "192.0.2.1:1"}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler)) // nobody's address
+	if err == nil || !strings.Contains(err.Error(), "cannot assign requested address") || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("error %v, want the cause and a hint", err)
 	}
 }

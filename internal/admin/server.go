@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,16 +33,26 @@ type Check func() error
 // Server is the admin HTTP. Make one with [New]; call Run once.
 type Server struct {
 	http     *http.Server
-	listener net.Listener // nil when it is off
+	listener net.Listener // nil when it is off, or taken
+	taken    string       // the address, while another process has it
+	log      *slog.Logger
 	stopper  *graceful.Stopper
 }
 
-// New listens at cfg.Listen at once, so that a taken port is an error at the
-// start and no later surprise. Connections wait until [Server.Run]; a Server
-// that never runs must be closed with [Server.Close]. A nil ready is always
-// ready. What status returns is encoded as JSON for /status.
+// takenPoll is how often an address is tried again that another process has.
+const takenPoll = time.Second
+
+// New listens at cfg.Listen at once, so that an address that cannot be had is an
+// error at the start and no later surprise. One that is taken is none: no line
+// is worth less than the metrics about it, and a sidecar that was killed in a
+// call into a disk that stands still has its port until the disk is back. It is
+// logged, and tried again by [Server.Run].
+//
+// Connections wait until Run; a Server that never runs must be closed with
+// [Server.Close]. A nil ready is always ready. What status returns is encoded
+// as JSON for /status.
 func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) (*Server, error) {
-	s := &Server{}
+	s := &Server{log: log}
 	s.http = &http.Server{
 		// Allowed, because net/http logs a line for each refused semicolon,
 		// and no stranger shall be able to write to our log.
@@ -58,6 +69,11 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 		return s, nil
 	}
 	l, err := net.Listen("tcp", cfg.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		log.Warn("the admin address is taken: going on without metrics and health, trying again; take another one with --listen, or --listen off", "listen", cfg.Listen, "error", err)
+		s.taken = cfg.Listen
+		return s, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the admin listener: %w (take another address with --listen, or --listen off)", err)
 	}
@@ -65,7 +81,8 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 	return s, nil
 }
 
-// Addr is where the server listens, with the real port; nil when it is off.
+// Addr is where the server listens, with the real port; nil when it does not.
+// It must not be called during Run.
 func (s *Server) Addr() net.Addr {
 	if s.listener == nil {
 		return nil
@@ -89,6 +106,9 @@ func (s *Server) Close() error {
 // nil after ctx ended, or the reason why serving stopped earlier. When the
 // listener is off it only waits for ctx.
 func (s *Server) Run(ctx context.Context) error {
+	if s.taken != "" {
+		s.retry(ctx)
+	}
 	if s.listener == nil {
 		<-ctx.Done()
 		return nil
@@ -103,6 +123,23 @@ func (s *Server) Run(ctx context.Context) error {
 	err := s.stop()
 	<-served // ErrServerClosed, at once
 	return err
+}
+
+// retry listens as soon as the address is free.
+func (s *Server) retry(ctx context.Context) {
+	again := time.NewTicker(takenPoll)
+	defer again.Stop()
+	for s.listener == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		if l, err := net.Listen("tcp", s.taken); err == nil {
+			s.log.Info("the admin address is free again", "listen", s.taken)
+			s.listener = l
+		}
+	}
 }
 
 func (s *Server) stop() error {

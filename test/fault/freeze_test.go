@@ -76,6 +76,33 @@ func TestKilledWhileFrozen(t *testing.T) {
 	r.balances()
 }
 
+// The kernel keeps all that a sidecar had that was killed in a call into a
+// frozen disk, its port too. The next one does its work all the same.
+func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	addr, err := r.side.Addr(patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thaw := v.freeze()
+	r.writes(perSecond / 2)
+	if err := r.side.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.side.Wait(100 * time.Millisecond); err == nil {
+		t.Error("the killed one has ended: the test shows nothing")
+	}
+	r.flags = append(r.flags, "--listen", addr)
+	r.side = lab.Run(t, r.source, r.dest, r.flags...)
+	saysOf(t, r.side, "the admin address is taken", "waiting for the end of a killed ullage")
+	r.writes(perSecond / 2)
+	thaw()
+	r.turnsGreen()
+	r.persists(1000)
+	r.balances()
+}
+
 // A stall is no error: the sidecar waits, the JVM does not, and afterwards
 // everything is there.
 func TestFrozenForAWhile(t *testing.T) {
