@@ -3,11 +3,13 @@ package ship
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
@@ -68,9 +70,13 @@ type reader struct {
 	told       [ul.NumReasons]time.Time // when it was last logged that lines are dropped
 }
 
-// waitForSource opens the source directory, for as long as it takes.
+// waitForSource opens the source directory, for as long as it takes. What is no
+// directory will not become one.
 func (r *reader) waitForSource(ctx context.Context) error {
-	for !r.open() {
+	for err := r.open(); err != nil; err = r.open() {
+		if errors.Is(err, unix.ENOTDIR) {
+			return fmt.Errorf("%w: name the directory of the log files in --source", err)
+		}
 		if err := sleep(ctx, pollInterval); err != nil {
 			return err
 		}
@@ -80,14 +86,14 @@ func (r *reader) waitForSource(ctx context.Context) error {
 
 // open tries to open the source directory and says so the first time that it
 // cannot.
-func (r *reader) open() bool {
+func (r *reader) open() error {
 	err := r.src.Open()
 	r.view.setSource(err)
 	if err == nil {
 		r.opened()
-		return true
+		return nil
 	}
-	if !r.waiting {
+	if !r.waiting && !errors.Is(err, unix.ENOTDIR) {
 		r.waiting = true
 		level := slog.LevelError
 		if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +101,7 @@ func (r *reader) open() bool {
 		}
 		r.log.Log(context.Background(), level, "waiting for the source directory", "source", r.cfg.Tail.Source, "error", err)
 	}
-	return false
+	return err
 }
 
 // opened takes in a directory that was just opened.
@@ -295,7 +301,7 @@ func (r *reader) tick() {
 		r.src.CloseDir()
 	}
 	if !r.src.Opened() {
-		r.open()
+		_ = r.open() // it has said so
 	}
 	r.src.Tick()
 	r.settle()

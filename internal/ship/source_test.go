@@ -1,9 +1,12 @@
 package ship
 
 import (
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestSourceThatAppearsLater(t *testing.T) {
@@ -29,6 +32,18 @@ func TestSourceThatNeverAppearsIsNothingToDrain(t *testing.T) {
 	b.cfg.Tail.Source += "/missing"
 	b.start()
 	b.drain()
+}
+
+func TestSourceThatIsNoDirectoryIsAMistake(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Tail.Source = b.path("file")
+	if err := os.WriteFile(b.cfg.Tail.Source, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := New(b.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "--source") {
+		t.Errorf("error %v, want one that names --source", err)
+	}
 }
 
 func TestSourceThatIsReplacedIsFollowedAgain(t *testing.T) {

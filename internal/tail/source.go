@@ -135,7 +135,12 @@ func openState(dir *os.File) (state *os.File, fresh bool, err error) {
 		}
 	}
 	if err != nil {
-		return nil, false, &fs.PathError{Op: "open state directory", Path: path, Err: err}
+		err = &fs.PathError{Op: "open state directory", Path: path, Err: err}
+		var st unix.Statx_t
+		if errors.Is(err, fs.ErrPermission) && statx(int(dir.Fd()), StateDir, unix.AT_SYMLINK_NOFOLLOW, &st) == nil {
+			err = fmt.Errorf("%w (%s; run the sidecar as that user, or remove the directory)", err, ownerHint(&st))
+		}
+		return nil, false, err
 	}
 	return os.NewFile(uintptr(fd), path), fresh, nil
 }
