@@ -40,6 +40,7 @@ var (
 
 type state struct {
 	Seq     uint64        `json:"seq"`
+	Lost    bool          `json:"lost,omitempty"` // the one before was lost, and the source is not yet aligned with the segments
 	Streams []streamState `json:"streams"`
 	Files   []fileState   `json:"files"`
 }

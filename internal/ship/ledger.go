@@ -15,6 +15,7 @@ import (
 // out the files that it let go of.
 type ledger struct {
 	mu      sync.Mutex
+	lost    bool // see state
 	streams map[string]segment.Mark
 	files   map[tail.Identity]tail.Saved
 }
@@ -121,7 +122,7 @@ func (l *ledger) idleStreams(max int) (idle []string) {
 func (l *ledger) state() state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st := state{Streams: make([]streamState, 0, len(l.streams)), Files: make([]fileState, 0, len(l.files))}
+	st := state{Lost: l.lost, Streams: make([]streamState, 0, len(l.streams)), Files: make([]fileState, 0, len(l.files))}
 	for name, m := range l.streams {
 		st.Streams = append(st.Streams, streamState{Name: name, Mark: m})
 	}
@@ -139,6 +140,13 @@ func (l *ledger) load(st state) {
 	for _, f := range st.Files {
 		l.files[f.Identity] = tail.Saved{Stream: f.Stream, Position: f.Position, Gaps: f.Gaps, Anew: f.Anew}
 	}
+}
+
+// setLost notes whether the checkpoint was lost and nothing is aligned yet.
+func (l *ledger) setLost(lost bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = lost
 }
 
 func (l *ledger) loadMarks(streams []streamState) {

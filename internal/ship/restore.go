@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
@@ -14,7 +16,8 @@ type start struct {
 	keyed   bool                // the destination has told the key before
 	invalid bool                // there is a checkpoint, or a part of one, that does not count
 	lost    bool                // there was one, and is none
-	streams []string            // those that have files
+	all     []string            // those that have files
+	streams []string            // those that may have segments which belong to what is in these
 	unheld  map[string]struct{} // those that cannot supply again what the checkpoint takes for uncommitted
 }
 
@@ -27,8 +30,9 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	// A sidecar that drops without the destination says so first: whoever finds
 	// neither that nor a checkpoint, in a directory that is not new, knows that
 	// it was lost.
-	lost := !l.marked && !l.claimed && !l.since && !s.src.Fresh()
+	lost := l.Lost || !l.marked && !l.claimed && !l.since && !s.src.Fresh()
 	s.ledger.load(l.state)
+	s.ledger.setLost(lost)
 	s.src.Restore(s.ledger.saved(), lost)
 	if _, err := s.src.Scan(); err != nil {
 		return start{}, fmt.Errorf("find where the last run ended: %w", err)
@@ -39,7 +43,21 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	if !keyed && !lost {
 		_ = s.check.save(s.ledger.state) // without room for it there is none for a record of what is dropped
 	}
-	return start{keyed: keyed, invalid: len(l.invalid) > 0, lost: lost, streams: s.src.StreamNames(), unheld: s.src.Unheld()}, nil
+	from := start{keyed: keyed, invalid: len(l.invalid) > 0, lost: lost, all: s.src.StreamNames(), unheld: s.src.Unheld()}
+	if from.streams = from.all; !lost && (l.marked || l.claimed) {
+		from.streams = streamsOf(l.Files) // nothing of others was persisted
+	}
+	return from, nil
+}
+
+func streamsOf(files []fileState) []string {
+	names := map[string]struct{}{}
+	for _, f := range files {
+		if f.Stream != "" {
+			names[f.Stream] = struct{}{}
+		}
+	}
+	return slices.Collect(maps.Keys(names))
 }
 
 func (s *Shipper) reportInvalid(invalid []error) {
@@ -54,7 +72,9 @@ func (s *Shipper) reportInvalid(invalid []error) {
 func (s *Shipper) unseal(from start) start {
 	_, invalid := s.check.unseal(s.store.Key(), s.ledger.loadMarks)
 	s.reportInvalid(invalid)
-	from.invalid = len(invalid) > 0
+	if from.invalid = len(invalid) > 0; from.invalid {
+		from.streams = from.all
+	}
 	return from
 }
 
@@ -87,7 +107,8 @@ func (w *writer) begin(ctx context.Context, from start) error {
 	return nil
 }
 
-// unplaced returns the streams that have files, or a mark.
+// unplaced returns the streams to be placed: those that have a mark, and those
+// that have lost it.
 func (w *writer) unplaced(from start) []string {
 	names := w.ledger.streamNames()
 	for _, name := range from.streams {
@@ -154,6 +175,7 @@ func (w *writer) rewind(ctx context.Context, request rewind) error {
 		w.ledger.mark(name, mark)
 		w.unsaved = true
 	}
+	w.ledger.setLost(false)
 	clear(w.recovered)
 	clear(w.ends)
 	return nil

@@ -120,6 +120,8 @@ func (s *slot) decode(data []byte) error {
 		switch name {
 		case "seq":
 			err = dec.Decode(&s.Seq)
+		case "lost":
+			err = dec.Decode(&s.Lost)
 		case "streams":
 			s.Streams, err = decodeList[streamState](dec)
 		case "files":
@@ -241,7 +243,7 @@ func (c *checkpoint) load() (l loaded) {
 	since, _ := c.newest(provisionalNames, whole)
 	if since != nil && since.Seq > l.Seq && since.Seq-l.Seq <= mostSaves {
 		l.addGaps(since.Files)
-		l.Seq, l.since = since.Seq, true
+		l.Seq, l.Lost, l.since = since.Seq, l.Lost || since.Lost, true
 	}
 	if t == claimed && l.since {
 		c.next = 1 - since.at
