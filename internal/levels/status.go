@@ -162,7 +162,7 @@ func (m *Manager) tellChange(c Change) {
 	}
 	m.metrics.raises.WithLabelValues(c.reason).Inc()
 	m.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
-		"until", c.Until.UTC().Format(time.RFC3339))
+		"until", c.Until.Add(time.Second-1).UTC().Format(time.RFC3339)) // rounded up: it is not over before
 }
 
 // tellAnnotations logs what is wrong with the annotations, each time that it
