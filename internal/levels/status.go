@@ -258,11 +258,20 @@ func (m *Manager) nobody() error {
 
 // noJVM says that there is nobody to speak to, and what to do about it.
 func (m *Manager) noJVM() string {
-	where := "no JVM has a socket in " + m.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp)"
-	if m.cfg.Attach.Mode == attach.ProcessNamespace {
-		where = "no process that logs to " + m.cfg.Source + " is a JVM (share the process namespace)"
+	text := "no JVM has a socket in " + m.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
+	process := "no process that logs to " + m.cfg.Source + " is a JVM (share the process namespace"
+	switch m.cfg.Attach.Mode {
+	case attach.ProcessNamespace:
+		text = process + ")"
+	case attach.SharedTmp:
+		text += "; or share the process namespace, and take --attach process-namespace)"
+	default:
+		text += "), and " + process + ", as for --attach process-namespace)"
 	}
-	return "waiting for a JVM: " + where
+	if m.oneTime { // which does not wait
+		return text
+	}
+	return "waiting for a JVM: " + text
 }
 
 // split takes joined errors apart.
