@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -218,7 +219,13 @@ func (m *Manager) reload(now time.Time) {
 	if err != nil {
 		text = err.Error()
 	}
-	if err != nil && text != m.unsound {
+	switch {
+	case err == nil || text == m.unsound:
+	case errors.Is(err, fs.ErrPermission): // whether it is sound, only its owner knows
+		m.log.Warn("log levels: what was saved may not be read (run as the user who wrote it, or as root)", "error", err)
+	case errors.Is(err, errNoSource):
+		m.log.Warn("log levels: what was saved cannot be read", "error", err)
+	default:
 		m.log.Warn("log levels: what was saved is not sound, and is written anew", "error", err)
 	}
 	m.unsound = text
