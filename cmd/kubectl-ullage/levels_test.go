@@ -24,7 +24,7 @@ func raised(cause, selection string, lasts time.Duration) *admin.Raise {
 func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 	mine := raised("annotation", ours.selection, ours.lasts)
 	has := admin.JVM{PID: 1, Applied: ours.selection, Outputs: []string{"file=a", "file=b"}}
-	const told, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:00, in 10m0s"
+	const told, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:01, in 10m0s"
 	unseen := []string{"the sidecar has not seen the annotations yet (it needs --annotations)"}
 	for name, c := range map[string]struct {
 		now  *admin.Levels
@@ -144,5 +144,15 @@ error:       busy
 `
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// Whoever is told an end waits for it: told too early, he finds the level raised.
+func TestClockRoundsUp(t *testing.T) {
+	end := time.Date(2026, 11, 20, 10, 15, 0, 0, time.Local)
+	for at, want := range map[time.Time]string{end: "10:15:00", end.Add(1): "10:15:01", end.Add(time.Second - 1): "10:15:01"} {
+		if got := clock(at); got != want {
+			t.Errorf("%s is told as %s, want %s", at, got, want)
+		}
 	}
 }

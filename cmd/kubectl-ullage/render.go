@@ -63,7 +63,8 @@ func sidecarNow(st admin.Status) time.Time {
 	return st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
 }
 
-func clock(t time.Time) string { return t.Local().Format("15:04:05") }
+// clock renders the end of something. It rounds up: before, it is not over.
+func clock(t time.Time) string { return t.Add(time.Second - 1).Local().Format("15:04:05") }
 
 // word is cli.Line without spaces, for a cell that a program may take apart.
 func word(s string) string { return strings.ReplaceAll(cli.Line(s), " ", "?") }

@@ -14,19 +14,21 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
 
 Usage:
-  ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] DIR|FILE...
-  ullage cat --gaps [-f] [--since T] [--stream S] DIR|FILE...
+  ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] [DIR|FILE...]
+  ullage cat --gaps [-f] [--since T] [--stream S] [DIR|FILE...]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
-it is. Several streams are printed one after the other. Without --since and
---level every byte is printed as the JVM wrote it.
+it is. Without either it is the destination in ULLAGE_DEST. Several streams are
+printed one after the other. Without --since and --level every byte is printed as
+the JVM wrote it.
 
 --since takes a duration before now (10m, 36h), a time with its zone, as RFC 3339
 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one (2026-11-20,
@@ -95,7 +97,7 @@ func (c *catConfig) validate(args []string) []error {
 		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list tells how many of each; leave --level out"))
 	}
 	if len(args) == 0 {
-		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run', a stream's directory in it, or files"))
+		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), a stream's directory in it, or files"))
 	}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
@@ -115,7 +117,7 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg catConfig
 	fs := flag.NewFlagSet("cat", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
-	if code, ok := e.Parse(fs, catAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+	if code, ok := e.Parse(fs, catAbout, args, func() []error { return cfg.validate(catWhat(fs, e)) }); !ok {
 		return code
 	}
 	// There is nothing to drain here, so a second signal may always kill, also
@@ -125,7 +127,7 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 		go exitAtEOF(e.Stdin)
 	}
 	c := newCat(cfg, e)
-	for _, err := range c.find(fs.Args()) {
+	for _, err := range c.find(catWhat(fs, e)) {
 		c.failed = true
 		e.Fail("cat", err)
 	}
@@ -150,6 +152,16 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 		return cli.Failure
 	}
 	return cli.OK
+}
+
+// catWhat returns what is to be printed: the arguments, or else the destination
+// that 'ullage run' takes from the same environment.
+func catWhat(fs *flag.FlagSet, e cli.Env) []string {
+	dest, ok := e.LookupEnv(settings.EnvName("dest"))
+	if fs.NArg() == 0 && ok && dest != "" {
+		return []string{dest}
+	}
+	return fs.Args()
 }
 
 // exitAtEOF ends the process when stdin ends. It does not wait for the output:

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/settings"
@@ -82,13 +86,11 @@ func cell(s string) string { return strings.NewReplacer("\n", " ", "|", `\|`).Re
 var descriptor = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*?)", (?:unit: ".*?", )?constLabels: \{.*?\}, variableLabels: \{(.*?)\}`)
 
 func metricsTable(t *testing.T) string {
-	reg := prometheus.NewRegistry()
+	reg := &recorder{Registerer: prometheus.NewRegistry()}
 	s, _ := shipper(t, reg)
-	descs := make(chan *prometheus.Desc, 1000)
-	reg.Describe(descs)
-	close(descs)
+	runUntilDrained(t, s) // those of the destination come with it, and go
 	var rows []string
-	for d := range descs {
+	for _, d := range reg.descs {
 		m := descriptor.FindStringSubmatch(d.String())
 		if m == nil {
 			t.Fatalf("cannot take apart %s", d)
@@ -99,14 +101,37 @@ func metricsTable(t *testing.T) string {
 		}
 		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", m[1], labels, cell(m[2])))
 	}
-	runUntilDrained(t, s)
 	slices.Sort(rows)
 	return "| metric | labels | |\n|---|---|---|\n" + strings.Join(rows, "")
 }
 
+// recorder remembers what was ever registered, also what is not any more.
+type recorder struct {
+	prometheus.Registerer
+	descs []*prometheus.Desc
+}
+
+func (r *recorder) Register(c prometheus.Collector) error {
+	descs := make(chan *prometheus.Desc, 1000)
+	c.Describe(descs)
+	close(descs)
+	for d := range descs {
+		r.descs = append(r.descs, d)
+	}
+	return r.Registerer.Register(c)
+}
+
+func (r *recorder) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := r.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // shipper returns a Shipper on directories of the test's own, with everything
 // registered that `ullage run` registers.
-func shipper(t *testing.T, reg *prometheus.Registry) (*ship.Shipper, string) {
+func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	t.Helper()
 	source := t.TempDir()
 	cfg := ship.DefaultConfig()
@@ -150,4 +175,78 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	if n, err := testutil.GatherAndCount(reg, "ullage_persisted_lines_total"); err != nil || n == 0 {
 		t.Errorf("%d counters of persisted lines, %v", n, err)
 	}
+}
+
+// A metric that a sidecar shows and the README does not have would be found by
+// nobody. Some are there only while the destination is open.
+func TestReadmeHasEveryMetricOfARunningSidecar(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sidecar.DefaultConfig()
+	cfg.Ship.Tail.Source, cfg.Ship.Dest, cfg.Ship.SyncInterval = t.TempDir(), t.TempDir(), 10*time.Millisecond
+	cfg.Admin.Listen, cfg.Levels.Attach.Mode = "127.0.0.1:0", attach.Off
+	if err := os.WriteFile(filepath.Join(cfg.Ship.Tail.Source, "gc.log"), []byte("[0.1s][info][gc] one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	metrics := metricsOfASidecar(t, cfg, `ullage_persisted_lines_total{level="info",stream="gc.log"} 1`)
+	names := regexp.MustCompile(`(?m)^# TYPE (ullage_\S+) `).FindAllStringSubmatch(metrics, -1)
+	for _, name := range names {
+		if !strings.Contains(string(text), "\n| `"+name[1]+"` |") {
+			t.Errorf("the README does not have %s", name[1])
+		}
+	}
+	if !strings.Contains(metrics, "# TYPE ullage_segments gauge") {
+		t.Errorf("the destination's metrics are missing among the %d of a sidecar that ships", len(names))
+	}
+}
+
+// metricsOfASidecar runs a sidecar until its metrics have a text, and returns them.
+func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- sidecar.Run(ctx, cfg, build.Read(""), slog.New(slog.NewJSONHandler(in, nil)))
+		in.Close()
+	}()
+	defer func() {
+		cancel()
+		out.Close() // nobody reads the log any more
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	log := json.NewDecoder(out)
+	var said struct{ Listen string }
+	for said.Listen == "" {
+		if err := log.Decode(&said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go io.Copy(io.Discard, out)
+	metrics := ""
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if metrics = get(t, "http://"+said.Listen+"/metrics"); strings.Contains(metrics, text) {
+			return metrics
+		}
+	}
+	t.Fatalf("no %s in\n%s", text, metrics)
+	return ""
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

@@ -48,4 +48,5 @@ func levelRows(l admin.Levels) [][2]string {
 	return rows
 }
 
-func clock(t time.Time) string { return t.Local().Format("15:04:05") }
+// clock renders the end of something. It rounds up: before, it is not over.
+func clock(t time.Time) string { return t.Add(time.Second - 1).Local().Format("15:04:05") }

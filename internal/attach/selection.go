@@ -93,7 +93,7 @@ func canonicalItem(item string) (string, error) {
 		return "", errors.New("an item is empty: write one comma between two items")
 	case isArgument(tags):
 		return "", fmt.Errorf("item %q: %s is an argument of VM.log and only a selection is taken: write it like gc*=debug", item, tags)
-	case level == "off":
+	case level == "off", item == "off": // as a word, too: -Xlog:off
 		return "", fmt.Errorf("item %q: level off is not taken, since a JVM closes and deletes an output that has nothing left to log: "+
 			"use warning or error to quieten", item)
 	}

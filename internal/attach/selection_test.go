@@ -17,7 +17,7 @@ func TestParseSelection(t *testing.T) {
 		{"gc=debug,gc=info", "gc=debug,gc=info"},
 		{"all=debug,gc*=trace", "all=debug,gc*=trace"},
 		{"a_1", "a_1=info"},
-		{"off,info", "off=info,info=info"}, // may be tags
+		{"info,off=info", "info=info,off=info"}, // may be tags
 		{strings.Repeat("a", 32), strings.Repeat("a", 32) + "=info"},
 		{strings.Repeat("gc,", 15) + "gc", strings.Repeat("gc=info,", 15) + "gc=info"},
 		{strings.Repeat(" ", 500) + "gc", "gc=info"},
@@ -51,6 +51,8 @@ func TestParseSelectionRefuses(t *testing.T) {
 		{"bad UTF-8", "\xff", "not ASCII"},
 		{"space inside an item", "gc = debug", `"gc " is not a tag`},
 		{"level off", "gc*=debug,safepoint=off", `item "safepoint=off": level off is not taken, since a JVM closes and deletes`},
+		{"off alone", "off", `item "off": level off is not taken, since a JVM closes and deletes`},
+		{"off among others", "gc*=debug, Off", `item "off": level off is not taken`},
 		{"everything off", "ALL=OFF", "use warning or error to quieten"},
 		{"unknown level", "gc=loud", `item "gc=loud": "loud" is not a level (use trace, debug, info, warning or error)`},
 		{"no level", "gc=", `"" is not a level`},

@@ -43,13 +43,14 @@ func (m *Manager) command(ctx context.Context) {
 }
 
 // reachable returns the JVMs, or says why there are none. Those that could not
-// be reached are an error beside the others.
+// be reached are an error beside the others, and so is a missing source: then
+// nothing is shipped of what the JVMs write.
 func (m *Manager) reachable(ctx context.Context) ([]attach.JVM, error) {
 	jvms, problems := m.client.Find(ctx)
 	if len(jvms) == 0 && len(problems) == 0 {
-		return nil, errors.New(m.noJVM())
+		problems = append(problems, errors.New(m.noJVM()))
 	}
-	return jvms, errors.Join(problems...)
+	return jvms, errors.Join(m.store.missing(), errors.Join(problems...))
 }
 
 // List asks every JVM for its outputs. It returns what it got and an error for
@@ -144,9 +145,12 @@ func (m *Manager) Reset(ctx context.Context) ([]Change, error) {
 
 // Rotate has every JVM rotate its log files: all of those that have archives,
 // the application's too, since HotSpot knows nothing narrower. It returns the
-// files.
+// files. Like all that changes a JVM, it does nothing where there is no source.
 func (m *Manager) Rotate(ctx context.Context) ([]Listed, error) {
 	listed, err := m.List(ctx)
+	if errors.Is(err, errNoSource) {
+		return nil, err
+	}
 	var done []Listed
 	for _, l := range listed {
 		if _, runErr := m.client.Run(ctx, l.JVM, attach.Rotate()); runErr != nil {

@@ -278,6 +278,27 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	}
 }
 
+// A mistyped --source is told by all commands. Only a list goes on without it.
+func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.cfg.Source += "/nowhere"
+	began := time.Now()
+	listed, err := r.command().List(t.Context())
+	if len(listed) != 1 || !errors.Is(err, errNoSource) {
+		t.Errorf("listed %+v, %v", listed, err)
+	}
+	told := j.count()
+	listed, err = r.command().Rotate(t.Context())
+	if len(listed) != 0 || !errors.Is(err, errNoSource) || slices.Contains(j.sent(told), rotateCommand) {
+		t.Errorf("rotated %+v, %v, %q", listed, err, j.sent(told))
+	}
+	if took := time.Since(began); took > 4*pollInterval {
+		t.Errorf("after %s: nothing is to be waited for", took)
+	}
+}
+
 func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -68,6 +69,7 @@ type Manager struct {
 	holding  bool      // end Run once nothing is raised
 	holds    time.Time // since when there is the raise that a command holds
 	next     time.Time // when an update is due without any cause
+	until    time.Time // when the raise ends that the last update found in effect; zero: none
 	caughtUp bool      // the reader has read all that was written in a raise
 	asked    bool      // ... and was asked whether
 
@@ -104,6 +106,10 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer tick.Stop()
 	m.tick(ctx)
 	for {
+		var end <-chan time.Time
+		if !m.until.IsZero() {
+			end = time.After(time.Until(m.until))
+		}
 		select {
 		case <-ctx.Done():
 			return m.drain(context.WithoutCancel(ctx))
@@ -113,6 +119,8 @@ func (m *Manager) Run(ctx context.Context) error {
 		case <-m.landing:
 			m.update(ctx, nil)
 		case <-tick.C:
+			m.tick(ctx)
+		case <-end: // not a poll later
 			m.tick(ctx)
 		}
 		if _, _, on := m.state.wanted(time.Now()); m.holding && !on && len(m.state.JVMs) == 0 {
@@ -128,7 +136,7 @@ func (m *Manager) tick(ctx context.Context) {
 	if changed {
 		m.tellAnnotations()
 	}
-	if changed || m.store.moved() || now.After(m.next) {
+	if changed || m.store.moved() || !now.Before(m.next) {
 		m.update(ctx, nil)
 	}
 	if !m.holding {
@@ -141,7 +149,7 @@ func (m *Manager) tick(ctx context.Context) {
 // not nil, and brings the JVMs in line. It returns what that changed.
 func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Change, error) {
 	now := time.Now()
-	m.next = now.Add(findInterval)
+	m.next, m.until = now.Add(findInterval), time.Time{}
 	unlock, err := m.lock(ctx)
 	if err != nil && (m.oneTime || errors.Is(err, errBusy) || errors.Is(err, errNoSource) && len(m.state.JVMs) == 0) {
 		return nil, err
@@ -163,7 +171,7 @@ func (m *Manager) update(ctx context.Context, change func(now time.Time)) ([]Cha
 	}
 	err = m.reconcile(ctx, now)
 	err = errors.Join(lockErr, err, m.save(loaded))
-	return m.finish(before, err), err
+	return m.finish(before, now, err), err
 }
 
 // lock keeps commands away. A Manager that runs has little patience, and soon
@@ -211,7 +219,13 @@ func (m *Manager) reload(now time.Time) {
 	if err != nil {
 		text = err.Error()
 	}
-	if err != nil && text != m.unsound {
+	switch {
+	case err == nil || text == m.unsound:
+	case errors.Is(err, fs.ErrPermission): // whether it is sound, only its owner knows
+		m.log.Warn("log levels: what was saved may not be read (run as the user who wrote it, or as root)", "error", err)
+	case errors.Is(err, errNoSource):
+		m.log.Warn("log levels: what was saved cannot be read", "error", err)
+	default:
 		m.log.Warn("log levels: what was saved is not sound, and is written anew", "error", err)
 	}
 	m.unsound = text
@@ -266,8 +280,9 @@ func (m *Manager) ask(now time.Time) {
 	}
 }
 
-// finish tells what has changed, and what went wrong.
-func (m *Manager) finish(before *state, err error) []Change {
+// finish tells what has changed, and what went wrong. A raise that was in effect
+// when the update began may be over by now: then its end is still to be met.
+func (m *Manager) finish(before *state, began time.Time, err error) []Change {
 	now := time.Now()
 	changes := m.changes(before)
 	for _, c := range changes {
@@ -279,10 +294,10 @@ func (m *Manager) finish(before *state, err error) []Change {
 		m.reconciled = now
 		m.metrics.setReconciled(now)
 	}
-	_, r, on := m.state.wanted(now)
+	_, r, on := m.state.wanted(began)
 	switch {
 	case on:
-		m.next = earlier(m.next, r.Until)
+		m.next, m.until = earlier(m.next, r.Until), r.Until
 	case len(m.state.JVMs) == 0:
 		m.next = now.Add(time.Hour) // nothing but a change can matter
 	case m.ours() == 0:

@@ -108,6 +108,56 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 	}
 }
 
+// The end is a point in time that everybody is shown: it is met when it comes,
+// and not with the next look at the annotations.
+func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	p := r.process()
+	p.run()
+	soonest := time.Hour
+	for _, lasts := range []string{"1250ms", "1251ms", "1252ms"} { // the machine may be busy
+		r.annotate("log", "gc*=debug", "log-for", lasts) // to between two polls
+		soon(t, patience, j, atop("gc*=debug"))
+		within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
+		until := p.Status().Until
+		soon(t, patience, j, ownSelection)
+		late := time.Since(until)
+		if soonest = min(soonest, late); late < 0 {
+			t.Errorf("it ended %s too early", -late)
+		}
+	}
+	if soonest > 100*time.Millisecond {
+		t.Errorf("it ended %s late at least", soonest)
+	}
+}
+
+func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.jvm(1)
+	p := r.process()
+	r.annotate("log", "gc*=debug", "log-for", "1s")
+	p.step()
+	until := p.Status().Until
+	time.Sleep(time.Until(until))
+	p.finish(p.state.clone(), until.Add(-time.Millisecond), nil)
+	if p.next.After(until) || !p.until.Equal(until) {
+		t.Errorf("it ended at %s, and the next update is due at %s", until, p.next)
+	}
+}
+
+func TestTheEndOfARaiseIsToldRoundedUp(t *testing.T) {
+	t.Parallel()
+	p := newRig(t).process()
+	at := time.Date(2026, 11, 20, 16, 45, 11, 1, time.UTC)
+	p.tellChange(Change{Until: at, reason: "annotation"})
+	p.tellChange(Change{Until: at.Truncate(time.Second), reason: "annotation"})
+	p.log.says(t, 1, "until=2026-11-20T16:45:12Z")
+	p.log.says(t, 1, "until=2026-11-20T16:45:11Z")
+}
+
 func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

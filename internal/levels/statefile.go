@@ -54,13 +54,30 @@ func (s *store) path(name string) string { return filepath.Join(s.source, tail.S
 
 // errNoSource is that the source is missing, or cannot be opened: its reader
 // says so, and waits.
-var errNoSource = errors.New("there is no source directory")
+var errNoSource = errors.New("the source directory cannot be opened")
 
-// root opens the source. Names are then relative to it.
-func (s *store) root() (*os.Root, error) {
+// missing returns that error, or nil.
+func (s *store) missing() error {
+	root, err := s.openSource()
+	if err != nil {
+		return err
+	}
+	return root.Close()
+}
+
+func (s *store) openSource() (*os.Root, error) {
 	root, err := os.OpenRoot(s.source)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSource, err)
+	}
+	return root, nil
+}
+
+// root opens the source. Names are then relative to it.
+func (s *store) root() (*os.Root, error) {
+	root, err := s.openSource()
+	if err != nil {
+		return nil, err
 	}
 	if err := root.Mkdir(tail.StateDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		root.Close()
@@ -190,6 +207,9 @@ func (s *store) moved() bool {
 
 // lost reports whether a Manager runs and its state is missing.
 func (s *store) lost() bool {
+	if s.missing() != nil {
+		return false // there is nothing to wait for
+	}
 	_, err := os.Lstat(s.path(stateName))
 	return errors.Is(err, fs.ErrNotExist) && s.owned()
 }

@@ -199,6 +199,20 @@ func TestSomethingElseInThePlaceOfTheStateDirectoryIsToldAndMended(t *testing.T)
 	}
 }
 
+// What root has saved, another user can neither read nor write anew.
+func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	must(t, os.Mkdir(filepath.Dir(r.state(stateName)), 0o700))
+	must(t, os.WriteFile(r.state(stateName), []byte("{}"), 0o600))
+	must(t, os.Chmod(filepath.Dir(r.cfg.Source), 0o755)) // let the other user come by
+	p := r.process()
+	asNobody(t, func() { p.step(); p.step() })
+	p.log.says(t, 1, "what was saved may not be read (run as the user who wrote it, or as root)")
+	p.log.says(t, 0, "not sound")
+	p.log.says(t, 0, "written anew")
+}
+
 func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

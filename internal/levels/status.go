@@ -162,7 +162,7 @@ func (m *Manager) tellChange(c Change) {
 	}
 	m.metrics.raises.WithLabelValues(c.reason).Inc()
 	m.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
-		"until", c.Until.UTC().Format(time.RFC3339))
+		"until", c.Until.Add(time.Second-1).UTC().Format(time.RFC3339)) // rounded up: it is not over before
 }
 
 // tellAnnotations logs what is wrong with the annotations, each time that it
@@ -258,11 +258,20 @@ func (m *Manager) nobody() error {
 
 // noJVM says that there is nobody to speak to, and what to do about it.
 func (m *Manager) noJVM() string {
-	where := "no JVM has a socket in " + m.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp)"
-	if m.cfg.Attach.Mode == attach.ProcessNamespace {
-		where = "no process that logs to " + m.cfg.Source + " is a JVM (share the process namespace)"
+	text := "no JVM has a socket in " + m.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
+	process := "no process that logs to " + m.cfg.Source + " is a JVM (share the process namespace"
+	switch m.cfg.Attach.Mode {
+	case attach.ProcessNamespace:
+		text = process + ")"
+	case attach.SharedTmp:
+		text += "; or share the process namespace, and take --attach process-namespace)"
+	default:
+		text += "), and " + process + ", as for --attach process-namespace)"
 	}
-	return "waiting for a JVM: " + where
+	if m.oneTime { // which does not wait
+		return text
+	}
+	return "waiting for a JVM: " + text
 }
 
 // split takes joined errors apart.

@@ -15,6 +15,7 @@ func TestWhatIsWrongFailsTheDemo(t *testing.T) {
 		bad    bool
 	}{
 		"all is well":      {result{Comparison: jvm.Comparison{Written: 5, Persisted: 5}, raise: raised}, false},
+		"JVM wrote twice":  {result{Comparison: jvm.Comparison{Written: 5, Persisted: 6, Repeated: 1}, raise: raised}, false},
 		"dropped, counted": {result{Comparison: jvm.Comparison{Written: 5, Persisted: 3, Missing: 2}, raise: raised, dropped: 2}, false},
 		"never raised":     {result{Comparison: jvm.Comparison{Written: 5, Persisted: 5}}, true},
 		"never restored":   {result{Comparison: jvm.Comparison{Written: 5, Persisted: 5}, raise: raise{shipped: at, lines: 1}}, true},
@@ -28,6 +29,35 @@ func TestWhatIsWrongFailsTheDemo(t *testing.T) {
 	} {
 		if err := tc.result.err(); (err != nil) != tc.bad {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The demo knows when its raise began and ended: a repeat there is the JVM's
+// own, and counted; one elsewhere fails it.
+func TestARepeatIsTheJVMsOnlyWhereItsLevelChanged(t *testing.T) {
+	line := func(at, level, text string) string {
+		return "[2026-11-20T16:45:" + at + "+0000][0.1s][11][" + level + "][gc] " + text + "\n"
+	}
+	before, trace, after := line("11.900", "debug", "one"), line("12.000", "trace", "raised"), line("15.100", "debug", "two")
+	later := line("18.000", "debug", "three")
+	for name, tc := range map[string]struct {
+		persisted string
+		repeated  int
+		bad       bool
+	}{
+		"none":           {before + trace + after + later, 0, false},
+		"at the raise":   {before + before + trace + after + later, 1, false},
+		"at the restore": {before + trace + after + after + later, 1, false},
+		"at both":        {before + before + trace + after + after + later, 2, false},
+		"elsewhere":      {before + trace + after + later + later, 0, true},
+	} {
+		at := time.Date(2026, 11, 20, 16, 45, 15, 0, time.UTC)
+		r := raise{shipped: at, restored: at}
+		rest := r.without([]byte(tc.persisted))
+		got := result{Comparison: jvm.Compare([]byte(before+after+later), rest, r.changes()...), raise: r}
+		if err := got.err(); (err != nil) != tc.bad || got.Repeated != tc.repeated {
+			t.Errorf("%s: %d repeated, %v", name, got.Repeated, err)
 		}
 	}
 }

@@ -6,7 +6,9 @@
 // Nothing in the table is taken on trust. The JVM writes its log a second time
 // to a file that ullage does not know, and each line of it is looked for in
 // what was persisted. (Only the shipped output is raised: what the raise adds is
-// at a level of its own, and is left out of that comparison.) The exit code is 1 if one is lost or there twice.
+// at a level of its own, and is left out of that comparison. A line that the JVM
+// itself wrote twice, as it may in the moment in which its level changes, is
+// counted apart.) The exit code is 1 if one is lost or there twice.
 package main
 
 import (

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/jvm"
 )
 
 // The raise that the demo asks for. What it adds to the log is at level trace,
@@ -91,7 +92,7 @@ func (r *raise) without(persisted []byte) []byte {
 			continue
 		}
 		r.lines++
-		if at, ok := timeOf(line); ok {
+		if at, ok := jvm.TimeOf(line); ok {
 			if r.first.IsZero() {
 				r.first = at
 			}
@@ -101,12 +102,9 @@ func (r *raise) without(persisted []byte) []byte {
 	return rest.Bytes()
 }
 
-// timeOf reads the first decoration.
-func timeOf(line []byte) (time.Time, bool) {
-	text, _, ok := bytes.Cut(bytes.TrimPrefix(line, []byte("[")), []byte("]"))
-	at, err := time.Parse("2006-01-02T15:04:05.000-0700", string(text))
-	return at, ok && err == nil
-}
+// changes are the moments in which the JVM's level changed. A message that it
+// logs just then, it may write twice.
+func (r raise) changes() []time.Time { return []time.Time{r.first, r.restored} }
 
 func (r raise) print(row func(what, number, more string)) {
 	row("lines by the raise", count(r.lines), "at trace, which the JVM's own selection does not have")

@@ -192,8 +192,9 @@ func (d *demo) result() (result, error) {
 	if err := lab.ReadStream(&persisted, d.dest, stream); err != nil {
 		return result{}, err
 	}
+	rest := d.raise.without(persisted.Bytes())
 	r := result{
-		Comparison: jvm.Compare(written, d.raise.without(persisted.Bytes())), raise: d.raise, pauses: pausesIn(persisted.Bytes()),
+		Comparison: jvm.Compare(written, rest, d.raise.changes()...), raise: d.raise, pauses: pausesIn(persisted.Bytes()),
 		dropped: d.dropped, bytes: int64(persisted.Len()), tmpfs: d.tmpfs,
 	}
 	r.onDisk, err = sizeOf(d.dest)

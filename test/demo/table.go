@@ -44,6 +44,7 @@ func (r result) print(out io.Writer) {
 	row("lines dropped", count(r.dropped), "given up on purpose, and counted")
 	row("lines lost", count(r.lost()), "neither persisted nor dropped")
 	row("lines twice", count(r.Twice), "persisted once more than written")
+	row("written twice by the JVM", count(r.Repeated), "itself, in the moment in which its level changed; persisted as written")
 	if r.Foreign+r.Moved > 0 {
 		row("lines never written", count(r.Foreign), "but persisted")
 		row("lines out of order", count(r.Moved), "among those of their thread")
@@ -62,6 +63,8 @@ func (r result) order() string {
 	switch {
 	case r.Identical:
 		return "byte for byte the same"
+	case r.Same() && r.Repeated > 0:
+		return "the same lines, but for what the JVM itself wrote twice"
 	case r.Same():
 		// Threads that log at the same moment may come in another order in
 		// the JVM's second output.

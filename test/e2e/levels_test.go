@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/jvm"
 )
 
 const raise = "gc*=debug"
@@ -124,15 +126,26 @@ func (r *raised) asBefore() {
 // isRaised reports whether only a raise makes a JVM write the line.
 func isRaised(line string) bool { return strings.Contains(line, "][debug][") }
 
-// unraised returns text without the lines that are due to a raise.
-func unraised(text string) string {
+// unraised returns text without the lines that are due to a raise, and when the
+// level changed: when the first line and the last one of each raise were written.
+func unraised(text string) (rest string, changes []time.Time) {
 	var b strings.Builder
+	var last time.Time
 	for line := range strings.Lines(text) {
 		if !isRaised(line) {
 			b.WriteString(line)
+			continue
 		}
+		at, ok := jvm.TimeOf([]byte(line))
+		if !ok {
+			continue
+		}
+		if at.Sub(last) > time.Second { // another raise
+			changes = append(changes, last, at)
+		}
+		last = at
 	}
-	return b.String()
+	return b.String(), append(changes, last)
 }
 
 // followed is what one `ullage cat -f` prints, each line with its arrival.
@@ -260,11 +273,12 @@ func TestPlugin(t *testing.T) {
 	}
 	written := s.ended("app", "app")
 	var persisted string
+	var changes []time.Time
 	s.eventually(20*time.Second, "the last line by 'logs'", func() bool {
-		persisted = unraised(ullage("logs", "app"))
-		return strings.Count(persisted, "\n") >= strings.Count(written, "\n")
+		persisted, changes = unraised(ullage("logs", "app"))
+		return isWhole(written, persisted, changes)
 	})
-	s.same(written, persisted)
+	s.same(written, persisted, changes...)
 	if quiet := ullage("logs", "quiet"); strings.Contains(quiet, "][debug][") {
 		s.Error("the other pod was raised as well")
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/jvm"
 )
 
 // Two JVMs in one pod, of different versions: each has a sidecar of its own,
@@ -71,11 +73,19 @@ func (s *space) debugLine(pod, sidecar string) {
 func (s *space) persistedAll(pod, container, sidecar, written string) {
 	s.Helper()
 	var persisted string
+	var changes []time.Time
 	s.eventually(20*time.Second, "the last line of "+container+" in the durable copy", func() bool {
-		persisted = unraised(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
-		return strings.Count(persisted, "\n") >= strings.Count(written, "\n")
+		persisted, changes = unraised(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
+		return isWhole(written, persisted, changes)
 	})
-	s.same(written, persisted)
+	s.same(written, persisted, changes...)
+}
+
+// isWhole reports whether as many lines were persisted as were written, without
+// those that the JVM repeated as its level changed.
+func isWhole(written, persisted string, changes []time.Time) bool {
+	c := jvm.Compare([]byte(written), []byte(persisted), changes...)
+	return c.Persisted-c.Repeated >= c.Written
 }
 
 // Two pods on one claim at the same time: each has a directory of its own, in

@@ -50,10 +50,11 @@ func (s *space) sameAsReference(pod string) {
 	s.same(written, got)
 }
 
-// same compares what a JVM wrote with what was persisted.
-func (s *space) same(written, persisted string) {
+// same compares what a JVM wrote with what was persisted; changes are when the
+// level of what was persisted changed.
+func (s *space) same(written, persisted string, changes ...time.Time) {
 	s.Helper()
-	c := jvm.Compare([]byte(written), []byte(persisted))
+	c := jvm.Compare([]byte(written), []byte(persisted), changes...)
 	if c.Written < 10 || !strings.Contains(written, "Pause") {
 		s.Errorf("the JVM logged %d lines: too few to tell anything", c.Written)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Comparison is what became of the lines that a JVM wrote, as far as its
@@ -15,6 +16,7 @@ type Comparison struct {
 	Twice     int // persisted once more than written
 	Foreign   int // persisted and never written
 	Moved     int // at another place among those of its thread
+	Repeated  int // written twice by the JVM itself, as its level changed
 	Identical bool
 	First     string // what is wrong first, for people
 }
@@ -27,6 +29,9 @@ func (c Comparison) Same() bool {
 func (c Comparison) String() string {
 	text := fmt.Sprintf("%d lines written, %d persisted, %d missing, %d twice, %d foreign, %d moved",
 		c.Written, c.Persisted, c.Missing, c.Twice, c.Foreign, c.Moved)
+	if c.Repeated > 0 {
+		text += fmt.Sprintf(", %d written twice by the JVM as its level changed", c.Repeated)
+	}
 	if c.Identical {
 		text += ", byte-identical"
 	}
@@ -39,7 +44,11 @@ func (c Comparison) String() string {
 // Compare compares the text that was persisted of an output with that of a
 // second one. Where they are not identical, their decorations must begin with
 // a time and have the thread as the third field, as [Decorations] has it.
-func Compare(written, persisted []byte) Comparison {
+//
+// Changes are the moments in which the level of the first output, and not of
+// the second, was changed. HotSpot may then write a message twice to it, which
+// is no fault of those who ship it; see the package documentation.
+func Compare(written, persisted []byte, changes ...time.Time) Comparison {
 	c := Comparison{
 		Written: bytes.Count(written, newline), Persisted: bytes.Count(persisted, newline),
 		Identical: bytes.Equal(written, persisted),
@@ -48,6 +57,9 @@ func Compare(written, persisted []byte) Comparison {
 		return c
 	}
 	want, got := byThread(written), byThread(persisted)
+	for thread := range got {
+		got[thread] = c.withoutRepeats(want[thread], got[thread], changes)
+	}
 	c.count(want, got)
 	if c.Same() {
 		c.order(want, got)
@@ -56,6 +68,67 @@ func Compare(written, persisted []byte) Comparison {
 }
 
 var newline = []byte("\n")
+
+// nearby is how far from the change of a level its repeats are believed: the
+// moment of the change is known from outside the JVM only.
+const nearby = time.Second
+
+// withoutRepeats takes out of a thread's lines, and counts, what the JVM itself
+// repeated when its level changed: a message that follows itself at once, near a
+// change, and was written once.
+func (c *Comparison) withoutRepeats(want, got []string, changes []time.Time) []string {
+	if len(changes) == 0 {
+		return got
+	}
+	surplus := map[string]int{}
+	for _, line := range got {
+		surplus[line]++
+	}
+	for _, line := range want {
+		surplus[line]--
+	}
+	var once, last []string
+	for _, message := range messages(got) {
+		tooMany := !slices.ContainsFunc(message, func(line string) bool { return surplus[line] <= 0 })
+		if !tooMany || !slices.Equal(message, last) || !isNear(message[0], changes) {
+			once, last = append(once, message...), message
+			continue
+		}
+		for _, line := range message {
+			surplus[line]--
+		}
+		c.Repeated += len(message)
+		last = nil // a change repeats a message once
+	}
+	return once
+}
+
+// messages groups lines: a header and what continues it.
+func messages(lines []string) (all [][]string) {
+	begin := 0
+	for i := range lines {
+		if i > begin && isHeader([]byte(lines[i])) {
+			all = append(all, lines[begin:i])
+			begin = i
+		}
+	}
+	if begin < len(lines) {
+		all = append(all, lines[begin:])
+	}
+	return all
+}
+
+func isNear(line string, changes []time.Time) bool {
+	at, ok := TimeOf([]byte(line))
+	return ok && slices.ContainsFunc(changes, func(change time.Time) bool { return at.Sub(change).Abs() <= nearby })
+}
+
+// TimeOf reads the first decoration of a line.
+func TimeOf(line []byte) (time.Time, bool) {
+	text, _, ok := bytes.Cut(bytes.TrimPrefix(line, []byte("[")), []byte("]"))
+	at, err := time.Parse("2006-01-02T15:04:05.000-0700", string(text))
+	return at, ok && err == nil
+}
 
 // count compares how often there is each line.
 func (c *Comparison) count(want, got map[string][]string) {

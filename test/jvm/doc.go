@@ -20,6 +20,11 @@
 //     widen it have changed places.
 //   - A JVM that is killed has written its last message to the first output
 //     and perhaps not to the second. The order is that of the command line.
+//   - In the moment in which VM.log changes the level of one output, it may
+//     write a message to that output twice: it links the output at its new
+//     level before it takes it away from the old one, and who logs meanwhile
+//     meets both. Both have the same time, to the nanosecond, and nothing of
+//     the same thread is between them. No line is missing.
 //
 // # Log levels
 //
