@@ -182,8 +182,10 @@ func TestTenThousandFiles(t *testing.T) {
 	begun := time.Now()
 	c.gone(t, r.side, r.source)
 	t.Logf("%d files in %s", c.streams*c.files, time.Since(begun).Round(time.Millisecond))
-	if rss, err := r.side.PeakRSS(); err != nil || rss > mostMemory {
-		t.Errorf("it took %.1f MiB of memory, error: %v", float64(rss)/(1<<20), err)
+	rss, err := r.side.PeakRSS()
+	t.Logf("it took %.1f MiB of memory", float64(rss)/(1<<20))
+	if err != nil || rss > mostMemory {
+		t.Errorf("that is too much, error: %v", err)
 	}
 	c.compare(t, r.dest)
 	r.balances()
