@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
@@ -74,7 +73,7 @@ type reader struct {
 // directory will not become one.
 func (r *reader) waitForSource(ctx context.Context) error {
 	for err := r.open(); err != nil; err = r.open() {
-		if errors.Is(err, unix.ENOTDIR) {
+		if errors.Is(err, tail.ErrNoDirectory) {
 			return fmt.Errorf("%w: name the directory of the log files in --source", err)
 		}
 		if err := sleep(ctx, pollInterval); err != nil {
@@ -93,7 +92,7 @@ func (r *reader) open() error {
 		r.opened()
 		return nil
 	}
-	if !r.waiting && !errors.Is(err, unix.ENOTDIR) {
+	if !r.waiting && !errors.Is(err, tail.ErrNoDirectory) {
 		r.waiting = true
 		level := slog.LevelError
 		if errors.Is(err, fs.ErrNotExist) {

@@ -19,6 +19,7 @@ type start struct {
 	all     []string            // those that have files
 	streams []string            // those that may have segments which belong to what is in these
 	unheld  map[string]struct{} // those that cannot supply again what the checkpoint takes for uncommitted
+	unread  map[string]struct{} // those that can supply anything
 }
 
 // restore brings the source to where the last process ended. It runs before
@@ -27,9 +28,8 @@ type start struct {
 func (s *Shipper) restore(keyed bool) (start, error) {
 	l := s.check.load()
 	s.reportInvalid(l.invalid)
-	// A sidecar that drops without the destination says so first: whoever finds
-	// neither that nor a checkpoint, in a directory that is not new, knows that
-	// it was lost.
+	// A sidecar without a checkpoint makes one first. Whoever finds none, in a
+	// directory that is not new, knows that it was lost.
 	lost := l.Lost || !l.marked && !l.claimed && !l.since && !s.src.Fresh()
 	s.ledger.load(l.state)
 	s.ledger.setLost(lost)
@@ -40,10 +40,10 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	s.src.Tidy()
 	s.view.update(s.src)
 	s.ledger.replaceFiles(s.src.Positions())
-	if !keyed && !lost {
+	if !lost && !l.marked {
 		_ = s.check.save(s.ledger.state) // without room for it there is none for a record of what is dropped
 	}
-	from := start{keyed: keyed, invalid: len(l.invalid) > 0, lost: lost, all: s.src.StreamNames(), unheld: s.src.Unheld()}
+	from := start{keyed: keyed, invalid: len(l.invalid) > 0, lost: lost, all: s.src.StreamNames(), unheld: s.src.Unheld(), unread: s.src.Unread()}
 	if from.streams = from.all; !lost && (l.marked || l.claimed) {
 		from.streams = streamsOf(l.Files) // nothing of others was persisted
 	}
@@ -86,10 +86,8 @@ func (w *writer) begin(ctx context.Context, from start) error {
 	if err := w.store.Acquire(ctx); err != nil {
 		return fmt.Errorf("open destination: %w", err)
 	}
-	for _, name := range w.unplaced(from) {
-		if err := w.placeStream(ctx, name, from); err != nil {
-			return err
-		}
+	if err := w.placeStreams(ctx, from); err != nil {
+		return err
 	}
 	w.link.setFailure(nil, time.Time{})
 	again := rewind{ends: w.ends, anew: from.invalid && !from.keyed, news: from.invalid}
@@ -119,25 +117,52 @@ func (w *writer) unplaced(from start) []string {
 	return names
 }
 
+// placeStreams places all streams, and again if the destination is replaced.
+func (w *writer) placeStreams(ctx context.Context, from start) error {
+	for _, name := range w.unplaced(from) {
+		err := w.placeStream(ctx, name, from)
+		if errors.Is(err, errReplaced) {
+			return w.placeStreams(ctx, from)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errReplaced says that the destination is another directory than before.
+var errReplaced = errors.New("the destination was replaced")
+
 // placeStream places the segments of a stream. Errors of the destination are
 // retried.
 func (w *writer) placeStream(ctx context.Context, name string, from start) error {
-	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
-		err := w.tryPlace(name, from)
-		if err == nil {
-			return nil
-		}
+	err := w.tryPlace(name, from)
+	for backoff := firstBackoff; err != nil; backoff = min(2*backoff, maxBackoff) {
 		w.destinationFailed(err, backoff)
 		if err := sleep(ctx, backoff); err != nil {
 			return err
 		}
+		var replaced bool
+		if replaced, err = w.store.Reopen(ctx); err != nil {
+			continue
+		}
+		if replaced {
+			w.check.setKey(w.store.Key())
+			return errReplaced
+		}
+		err = w.tryPlace(name, from)
 	}
+	return nil
 }
 
 func (w *writer) tryPlace(name string, from start) error {
 	seg := w.store.Stream(name)
 	mark, marked := w.ledger.markOf(name)
 	if _, unheld := from.unheld[name]; marked && !unheld {
+		if _, unread := from.unread[name]; !unread {
+			return w.resumeDry(name, seg, mark)
+		}
 		err := seg.Resume(mark, cutBound(w.cfg, int64(w.cfg.SyncBytes)))
 		if !errors.Is(err, segment.ErrMark) {
 			return err
@@ -146,7 +171,24 @@ func (w *writer) tryPlace(name string, from start) error {
 		w.m.checkpointInvalid.WithLabelValues("stale").Inc()
 	}
 	// What cannot be read again must not be cut off.
-	return w.recover(name, seg)
+	err := w.recover(name, seg)
+	if !marked && !from.lost && !from.invalid {
+		delete(w.ends, name) // nothing of what is in the source was persisted
+	}
+	return err
+}
+
+// resumeDry places a stream of which the source has nothing more. Then nothing
+// is behind the mark; or it is what nobody can supply again, since its file was
+// deleted, or the checkpoint is an old one that somebody has put back. It stays.
+func (w *writer) resumeDry(name string, seg *segment.Stream, mark segment.Mark) error {
+	err := seg.Resume(mark, 0)
+	if errors.Is(err, segment.ErrMark) {
+		w.log.Debug("what is behind the checkpoint's mark stays", "stream", name, "error", err)
+		err = w.recover(name, seg)
+		delete(w.ends, name) // there is nothing to look it up in
+	}
+	return err
 }
 
 // recover places a stream behind everything of it that is sound. Its mark

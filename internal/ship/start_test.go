@@ -211,15 +211,7 @@ func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 			b.write(w, debugLines(20000, 20001))
 			s.killed()
 			b.ships("line 20000 ")
-			told, persisted := uint64(0), 0
-			for line := range strings.Lines(b.persisted("gc.log")) {
-				if g, ok := ul.ParseMarker([]byte(line)); ok {
-					told += g.Total()
-				} else {
-					persisted++
-				}
-			}
-			if int(told)+persisted != 20501 {
+			if told, persisted := b.sum(); told+persisted != 20501 {
 				t.Errorf("%d persisted, %d told of by markers, want 20501", persisted, told)
 			}
 		})
@@ -270,4 +262,187 @@ func TestReplayedCheckpointWithoutItsFileCutsNothing(t *testing.T) {
 	if n := strings.Count(b.persisted("gc.log"), "\n"); n != 100000 {
 		t.Errorf("of 100000 durable lines %d are left", n)
 	}
+}
+
+// The sidecar was drained and has unlinked what was finished. The next JVM
+// begins with the same lines.
+func TestSameLinesAfterARestartAreOthers(t *testing.T) {
+	for _, text := range []string{"[0.005s][info][gc] Using G1\n", strings.Repeat("[info][app] tick\n", 400)} {
+		for _, fresh := range []bool{false, true} {
+			b := newBench(t)
+			b.appendTo("gc.log", text)
+			b.start()
+			b.drain()
+			if fresh { // a pod with a persistent destination and a new tmpfs
+				if err := os.RemoveAll(b.cfg.Tail.Source); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Mkdir(b.cfg.Tail.Source, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.appendTo("gc.log", text)
+			b.start()
+			b.drain()
+			if got := b.persisted("gc.log"); got != text+text {
+				t.Errorf("fresh source %t: of %d lines %d are persisted", fresh, 2*strings.Count(text, "\n"), strings.Count(got, "\n"))
+			}
+		}
+	}
+}
+
+// begins runs the writer's begin with a reader that answers.
+func (s *Shipper) begins(t *testing.T, from start) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for {
+			select {
+			case request := <-s.link.rewind:
+				s.reader.rewind(request)
+				close(request.done)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	err := s.writer.begin(ctx, from)
+	cancel()
+	<-answered
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// appends appends all that is queued.
+func (s *Shipper) appends(t *testing.T) {
+	t.Helper()
+	for s.link.queue.Bytes() > 0 {
+		if err := s.writer.appendBatch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Killed with much that is appended and not committed, markers among it, while
+// the JVM deletes an archive that was persisted.
+func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		b := newBench(t)
+		b.small()
+		b.appendTo("gc.log.0", lines(0, 100))
+		b.appendTo("gc.log", lines(100, 101))
+		archive, w := b.log("gc.log.0"), b.log("gc.log")
+		b.ships("line 100\n")
+		s, from := b.begun(true)
+		s.begins(t, from)
+		b.write(w, debugLines(101, 12000))
+		s.src.Tick()
+		for range 8 {
+			s.reader.round()
+			s.reader.drop(64<<10, s.reader.measure())
+			s.appends(t)
+		}
+		if s.writer.pending == 0 {
+			t.Fatal("nothing is uncommitted")
+		}
+		s.killed()
+		archive.Close()
+		if gone {
+			os.Remove(b.path("gc.log.0"))
+		}
+		b.write(w, debugLines(12000, 12001))
+		b.ships("line 12000 ")
+		told, persisted := b.sum()
+		if told+persisted != 12001 {
+			t.Errorf("archive gone %t: %d persisted, %d told of by markers, want 12001", gone, persisted, told)
+		}
+	}
+}
+
+// sum counts what is persisted of gc.log, and what its markers tell of.
+func (b *bench) sum() (told, persisted int) {
+	b.t.Helper()
+	for line := range strings.Lines(b.persisted("gc.log")) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			told += int(g.Total())
+		} else {
+			persisted++
+		}
+	}
+	return told, persisted
+}
+
+// A sidecar whose JVM had written nothing restarts, and the destination is
+// silent: nothing was lost, so that lines can go.
+func TestNothingWasLostOfASourceThatHadNothing(t *testing.T) {
+	b := newBench(t)
+	b.small()
+	b.start()
+	b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
+	b.drain()
+	b.write(b.log("gc.log"), debugLines(0, 20000))
+	s, from := b.begun(false)
+	s.src.Tick()
+	s.reader.round()
+	s.reader.drop(256<<10, s.reader.measure())
+	if from.lost || s.src.Gaps() == 0 {
+		t.Errorf("lost: %t, %d gaps", from.lost, s.src.Gaps())
+	}
+}
+
+// A checkpoint was lost, and two sidecars, one after the other, have no answer
+// from the destination: both know that what is there may be persisted.
+func TestALostCheckpointIsNotForgotten(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Tail.Reclaim = tail.ReclaimNone
+	w := b.log("gc.log")
+	b.write(w, debugLines(0, 10000))
+	b.ships("line 9999 ")
+	b.cfg.Tail.Reclaim = tail.ReclaimAuto
+	b.small()
+	b.loseCheckpoint()
+	for range 2 {
+		s, from := b.begun(false)
+		if !from.lost {
+			t.Error("the checkpoint does not count as lost")
+		}
+		b.appendTo("other.log", debugLines(0, 20000))
+		s.src.Tick()
+		for range 10 {
+			s.reader.round()
+			s.reader.drop(256<<10, s.reader.measure())
+		}
+		s.killed()
+	}
+	b.write(w, lines(10000, 10001))
+	b.ships("line 10000\n")
+	if told, persisted := b.sum(); told+persisted != 10001 {
+		t.Errorf("%d persisted, %d told of by markers, want 10001", persisted, told)
+	}
+}
+
+// The destination is replaced after it was opened, before any stream is placed.
+func TestDestinationThatIsReplacedWhileItBegins(t *testing.T) {
+	b := newBench(t)
+	b.write(b.log("gc.log"), lines(0, 10))
+	b.ships("line 9\n")
+	b.appendTo("gc.log", lines(10, 20))
+	s, from := b.begun(true)
+	if err := s.store.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(b.cfg.Dest, b.cfg.Dest+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(b.cfg.Dest, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writer.placeStreams(t.Context(), from); err != nil {
+		t.Fatal(err)
+	}
+	s.killed()
+	b.ships("line 19\n")
 }

@@ -113,7 +113,7 @@ func (f *File) before(g *File) bool {
 // caughtUp reports whether everything that is in the file, as last seen, has
 // been committed.
 func (f *File) caughtUp() bool {
-	return f.read.Offset == f.size && f.committed == f.queued && !f.read.Open
+	return f.read.Offset == f.size && f.committed == f.queued && !f.read.Open && len(f.telling) == 0 && f.orphan.Total() == 0
 }
 
 // checkSpan returns how many bytes before offset a Position is checked with.

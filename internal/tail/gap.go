@@ -222,7 +222,9 @@ func (s *Source) passOrphan(f *File, area []byte) (int, Chunk, error) {
 	sum := f.orphan
 	f.orphan = ul.Gap{}
 	n, c, err := s.nextChunk(f, area[len(marker):])
-	if n == 0 || err != nil {
+	if err == nil && n == 0 && f.size == 0 && s.mayEnd(f) {
+		c = s.chunk(f, [ul.NumLevels]uint32{}, 0, 0, false) // nothing comes any more
+	} else if n == 0 || err != nil {
 		f.orphan.Add(sum)
 		return 0, Chunk{}, err
 	}

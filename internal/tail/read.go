@@ -147,9 +147,15 @@ func (s *Source) truncated(f *File) {
 		s.log.Warn("a source file was truncated in place, reading it from its beginning; what was unread is gone (others within a minute are only counted)",
 			"file", f.name, "stream", f.stream.name, "position", f.read.Offset)
 	}
+	s.restart(f)
+}
+
+// restart begins again at the beginning of f. Lines that were kept in texts are
+// known to the line, and not told of: nobody reads them any more.
+func (s *Source) restart(f *File) {
 	for i := range f.gaps {
 		if g := &f.gaps[i]; g.text != nil && f.untold(g) {
-			s.dropText(f, g) // known to the line, and not told of: nobody reads them any more
+			s.dropText(f, g)
 		}
 	}
 	f.restart()

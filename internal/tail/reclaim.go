@@ -86,7 +86,7 @@ func (s *Source) Rewind() {
 			s.metrics.truncations.Inc()
 			s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
 			f.read = Position{} // nothing was handed on
-			f.restart()
+			s.restart(f)
 		}
 		s.touch(f)
 	}

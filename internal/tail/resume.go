@@ -33,10 +33,26 @@ func (s *Source) Aligned() {
 	}
 }
 
-// Unheld returns the streams that have a file that did not hold its position,
-// or is gone. Of these the source cannot supply again what a checkpoint takes
-// for uncommitted.
+// Unheld returns the streams that have a file that did not hold its position.
+// Of these the source cannot supply again what a checkpoint takes for
+// uncommitted.
 func (s *Source) Unheld() map[string]struct{} { return maps.Clone(s.unheld) }
+
+// Unread returns the streams of which there is anything to read.
+func (s *Source) Unread() map[string]struct{} {
+	names := map[string]struct{}{}
+	for _, f := range s.files {
+		if orphan := f.untoldOrphan(); f.read.Offset < f.size || f.read.Open || len(f.gaps) > 0 || orphan.Total() > 0 {
+			names[f.stream.name] = struct{}{}
+		}
+	}
+	if s.crowded() {
+		for _, saved := range s.saved {
+			names[saved.Stream] = struct{}{} // it may wait
+		}
+	}
+	return names
+}
 
 // Anew takes nothing for committed any more: the positions of the checkpoint
 // were wrong. Gaps stay, and Rewind comes next.
@@ -70,16 +86,16 @@ func (s *Source) restore(f *File) {
 		return
 	}
 	f.gaps, f.orphan, _ = decodeGaps(saved.Gaps, saved.Position, s.gapsLeft()) // told of in front of what is there now
-	f.restart()
+	s.restart(f)
 }
 
 // moveTo moves a file to a saved position, which it holds, and takes in the
-// gaps that were recorded behind it.
+// gaps that were recorded behind it. If it does not hold these, it reports false.
 func (s *Source) moveTo(f *File, saved Saved) bool {
 	gaps, orphan, err := decodeGaps(saved.Gaps, saved.Position, s.gapsLeft())
 	for _, g := range gaps {
-		if err == nil && !f.holds(g.end) {
-			err = errRewritten
+		if !f.holds(g.end) {
+			return false
 		}
 	}
 	if err == nil && saved.Position.Text != 0 && !inText(gaps, saved.Position) {
@@ -109,22 +125,18 @@ const mostGaps = 8 << 10
 func (s *Source) gapsLeft() int { return max(0, mostGaps-s.Gaps()) }
 
 // Tidy comes after the first Scan. It removes what is left of texts that no
-// file has, and notes the files that are gone: what was uncommitted of their
-// streams, nobody can supply again.
+// file has, and tells of gaps whose files are gone.
 func (s *Source) Tidy() {
-	for id, saved := range s.saved {
-		if _, waits := s.waits[id]; waits {
-			continue
-		}
-		s.unheld[saved.Stream] = struct{}{}
-		if saved.Gaps != "" {
+	s.unaligned = false // what comes now is new
+	if s.crowded() {
+		return // files that wait may have them
+	}
+	for _, saved := range s.saved {
+		if gaps, orphan, _ := decodeGaps(saved.Gaps, saved.Position, mostGaps); len(gaps) > 0 || orphan.Total() > 0 {
 			s.log.Error("a source file with dropped lines is gone: they are counted, and have no marker in the stream", "stream", saved.Stream)
 		}
 	}
-	s.unaligned = false // what comes now is new
-	if !s.crowded() {
-		s.freeOtherTexts() // files that wait may have them
-	}
+	s.freeOtherTexts()
 }
 
 // Positions returns the read position of every file that is not at its

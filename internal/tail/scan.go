@@ -130,9 +130,6 @@ func (s *Source) see(name string) (reason string) {
 			return reason
 		}
 		if len(s.files) >= s.maxHeld {
-			if _, ok := s.saved[identity(&st)]; ok {
-				s.waits[identity(&st)] = struct{}{}
-			}
 			return IgnoredTooMany
 		}
 		var err error

@@ -55,15 +55,14 @@ type Source struct {
 	textEnd     int64
 	droppedText []*text // to be freed once that is recorded
 
-	saved          map[Identity]Saved    // positions of files that are not held, from a checkpoint or from before
-	waits          map[Identity]struct{} // of these, the files that the last scan found, and has no descriptors for
-	unaligned      bool                  // what the first scan finds may be persisted already
-	truncationTold time.Time             // when a truncation was last logged
-	unheld         map[string]struct{}   // streams with a file that did not hold its position
-	ignored        map[string]int        // entries that the last scan left alone, by reason
-	warned         map[string]bool       // what was logged once
-	stale          bool                  // a scan is due
-	scanAfter      time.Time             // but not before
+	saved          map[Identity]Saved  // positions of files that are not held, from a checkpoint or from before
+	unaligned      bool                // what the first scan finds may be persisted already
+	truncationTold time.Time           // when a truncation was last logged
+	unheld         map[string]struct{} // streams with a file that did not hold its position
+	ignored        map[string]int      // entries that the last scan left alone, by reason
+	warned         map[string]bool     // what was logged once
+	stale          bool                // a scan is due
+	scanAfter      time.Time           // but not before
 	draining       bool
 }
 
@@ -82,12 +81,15 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		streams: map[string]*Stream{},
 		unheld:  map[string]struct{}{},
 		saved:   map[Identity]Saved{},
-		waits:   map[Identity]struct{}{},
 		labels:  map[string]bool{},
 		ignored: map[string]int{},
 		warned:  map[string]bool{},
 	}
 }
+
+// ErrNoDirectory says that something else than a directory has the source's
+// name, or a part of it.
+var ErrNoDirectory = errors.New("the source is no directory")
 
 // Open opens the directory and begins to watch it. It fails with an error
 // that wraps [fs.ErrNotExist] while the directory is missing, and can be
@@ -95,7 +97,11 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 func (s *Source) Open() error {
 	fd, err := unix.Open(s.cfg.Source, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &fs.PathError{Op: "open source directory", Path: s.cfg.Source, Err: err}
+		err = &fs.PathError{Op: "open source directory", Path: s.cfg.Source, Err: err}
+		if errors.Is(err, unix.ENOTDIR) {
+			err = fmt.Errorf("%w: %w", ErrNoDirectory, err)
+		}
+		return err
 	}
 	dir := os.NewFile(uintptr(fd), s.cfg.Source)
 	state, fresh, err := openState(dir)

@@ -110,7 +110,7 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r.write(w, uls("old", "info", 2000))
 	r.look()
 	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	saved := r.src.Positions()
+	saved, dropped := r.src.Positions(), r.droppedMetric()
 	r.src.Close() // kill -9
 	r.truncate()
 	r.write(w, uls("new", "info", 500))
@@ -119,7 +119,10 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r.look()
 	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
 	r.read()
-	r.tells()
+	dropped += r.droppedMetric()
+	if total, _ := markers(r.text()); float64(total) != dropped {
+		t.Errorf("markers tell of %d lines, the metrics of %v", total, dropped)
+	}
 }
 
 // The same without a restart, and the file grows slowly up to the gap.
@@ -306,6 +309,81 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 				t.Errorf("rewind %t: %d lines are still to be told of", rewind, left.Total())
 			}
 		}
+	}
+}
+
+// A JVM truncates its log and ends before its first line.
+func TestTruncatedToNothingIsToldOf(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("old", "info", 2000))
+	r.discard()
+	r.truncate()
+	w.Close()
+	for range 4 {
+		r.read()
+		r.commit()
+	}
+	r.tells()
+	if left := r.names(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// While the sidecar is down, whatever was committed before.
+func TestTruncatedWhileDownIsToldOf(t *testing.T) {
+	for _, compact := range []bool{false, true} {
+		for _, committed := range []bool{false, true} {
+			r := newRig(t)
+			w := r.writer("gc.log")
+			if committed {
+				r.write(w, uls("first", "error", 10))
+				r.read()
+				r.commit()
+			}
+			r.write(w, flood())
+			if r.discard(); compact {
+				r.discardAndCompact()
+			}
+			dropped := r.droppedMetric()
+			saved := r.src.Positions()
+			r.src.Close()
+			r.truncate()
+			r.write(w, uls("new", "info", 3))
+			r.open()
+			r.src.Restore(saved, false)
+			r.read()
+			r.commit()
+			dropped += r.droppedMetric()
+			if total, _ := markers(r.text()); float64(total) != dropped || compact && total < 300*90 {
+				t.Errorf("compacted %t, committed %t: %v lines were dropped, markers tell of %d", compact, committed, dropped, total)
+			}
+		}
+	}
+}
+
+// The destination fails, and that makes the sidecar look.
+func TestTruncatedBeforeARewindCountsKeptLines(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("first", "error", 10))
+	r.read()
+	r.commit()
+	r.write(w, flood())
+	r.discardAndCompact()
+	r.truncate()
+	r.write(w, uls("new", "info", 3))
+	r.src.Rewind()
+	r.read()
+	r.commit()
+	r.tells()
+	kept := testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", "warning", ul.DropAll.String()))
+	if read := testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", "warning")); read == 0 || read != kept {
+		t.Errorf("%v kept warnings were read, %v of them are counted as dropped", read, kept)
+	}
+	r.src.PunchGaps()
+	if left := blocks(t, r.path(".ullage/kept")); left > 0 {
+		t.Errorf("%d blocks of texts are left", left)
 	}
 }
 
