@@ -16,7 +16,7 @@ func TestASmallTmpfsNeverFills(t *testing.T) {
 	each(t, func(t *testing.T, jdk lab.JDK) {
 		r := newRig(t, jdk, "16m", "--sync-interval", "1s", "--budget", "16Mi")
 		flags := r.outputs(Output{Selection: trace, File: "gc.log"})
-		jvm := r.start(append(flags, "-XX:+UseG1GC"), "Churn", "5000", "100000")
+		jvm := r.start(append(flags, "-XX:+UseG1GC"), "Churn", "8000", "100000")
 		largest := int64(0)
 		lab.Eventually(t, patience, "the JVM ends", func() bool {
 			largest = max(largest, inUse(r, tmpfs))
