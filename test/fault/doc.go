@@ -5,7 +5,7 @@
 //
 // It needs root, loop devices, mkfs.ext4 and bindfs: each test mounts an ext4
 // of its own from an image, and a tmpfs as the source. Without them the tests are
-// skipped and say why. It takes about three minutes, and three quarters of an
+// skipped and say why. It takes about three minutes, and half an
 // hour in full length, with ULLAGE_FAULT_LONG=1.
 //
 // # How the faults are made

@@ -46,9 +46,9 @@ func freezings() (all []freezing) {
 	return long(all, []freezing{
 		{2e6, short, nothing},
 		{50e6, short, held},
-		{50e6, 6 * time.Second, nothing},
-		{50e6, 6 * time.Second, killed},
-		{50e6, 6 * time.Second, terminated},
+		{50e6, 4500 * time.Millisecond, nothing},
+		{50e6, 4500 * time.Millisecond, killed},
+		{50e6, 4500 * time.Millisecond, terminated},
 	})
 }
 
