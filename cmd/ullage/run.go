@@ -32,7 +32,7 @@ const gcPercent = 50
 // memoryBesideQueue is what the Go runtime may take beside the queue before it
 // collects more often than gcPercent says, unless GOMEMLIMIT says otherwise.
 // Thousands of files in the source come near it; the live heap stays below it.
-const memoryBesideQueue = 15 << 20
+const memoryBesideQueue = 12 << 20
 
 func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	cfg := sidecar.DefaultConfig()
