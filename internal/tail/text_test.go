@@ -49,33 +49,6 @@ func TestKeptLinesInATextAreCountedAsRead(t *testing.T) {
 	}
 }
 
-// What was dropped of a file that is truncated while the sidecar is down.
-func TestTruncatedWhileDownKeepsCounts(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("w", "warning", 10))
-	r.write(w, uls("old", "info", 2000))
-	r.look()
-	r.read()
-	r.commit()
-	r.write(w, uls("old", "info", 2000))
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30)
-	d := r.droppedMetric()
-	saved := r.src.Positions()
-	r.src.Close()
-	r.truncate()
-	r.write(w, uls("new", "info", 3))
-	r.open()
-	r.src.Restore(saved, false)
-	r.look()
-	r.read()
-	total, n := markers(r.text())
-	if n != 1 || float64(total) != d {
-		t.Errorf("%v lines were dropped, %d markers tell of %d", d, n, total)
-	}
-}
-
 func TestTruncatedWithATextCountsItsLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")

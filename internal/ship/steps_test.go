@@ -1,0 +1,158 @@
+package ship
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// begun returns a Shipper at the moment in which its loops begin, which a test
+// can then do step by step. With a destination that answers it is keyed.
+func (b *bench) begun(answers bool) (*Shipper, start) {
+	b.t.Helper()
+	s := New(b.cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(testWriter{b.t}, nil)))
+	if err := s.reader.waitForSource(context.Background()); err != nil {
+		b.t.Fatal(err)
+	}
+	if answers {
+		store, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		s.store = store
+		s.check.setKey(store.Key())
+	}
+	from, err := s.restore(answers)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if answers {
+		s.writer = newWriter(s.cfg, s.link, s.store, s.ledger, s.check, s.view, s.metrics, s.log)
+		s.writer.cpu = newGovernor(0)
+	}
+	b.t.Cleanup(func() { s.killed() })
+	return s, from
+}
+
+// killed leaves behind what kill -9 would.
+func (s *Shipper) killed() {
+	s.src.Close()
+	s.check.attach(nil)
+	if s.store != nil {
+		s.store.Close()
+		s.store = nil
+	}
+}
+
+// log is a file that stays open for writing.
+func (b *bench) log(name string) *os.File {
+	b.t.Helper()
+	w, err := os.OpenFile(b.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func (b *bench) write(w *os.File, text string) {
+	b.t.Helper()
+	if _, err := w.WriteString(text); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// ships runs a Shipper until the text is persisted of gc.log.
+func (b *bench) ships(text string) {
+	b.t.Helper()
+	b.start()
+	b.eventually("persisted: "+text, func() bool { return strings.Contains(b.persisted("gc.log"), text) })
+	b.drain()
+}
+
+// small is a tmpfs that is soon too full.
+func (b *bench) small() { b.cfg.Queue, b.cfg.Budget = 256*settings.Ki, settings.Mi }
+
+func (b *bench) loseCheckpoint() {
+	for _, s := range b.slots() {
+		os.Remove(s)
+	}
+}
+
+func debugLines(from, to int) string {
+	var s strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&s, "[%d.%03ds][debug][gc,heap] line %d %s\n", i/1000, i%1000, i, strings.Repeat("y", 80))
+	}
+	return s.String()
+}
+
+// onceEach fails the test if a line was persisted twice.
+func (b *bench) onceEach() {
+	b.t.Helper()
+	seen, twice := map[string]int{}, 0
+	for line := range strings.Lines(b.persisted("gc.log")) {
+		if seen[line]++; seen[line] == 2 {
+			twice++
+		}
+	}
+	if twice > 0 {
+		b.t.Errorf("%d lines were persisted twice", twice)
+	}
+}
+
+// begins runs the writer's begin with a reader that answers.
+func (s *Shipper) begins(t *testing.T, from start) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for {
+			select {
+			case request := <-s.link.rewind:
+				s.reader.rewind(request)
+				close(request.done)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	err := s.writer.begin(ctx, from)
+	cancel()
+	<-answered
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// appends appends all that is queued.
+func (s *Shipper) appends(t *testing.T) {
+	t.Helper()
+	for s.link.queue.Bytes() > 0 {
+		if err := s.writer.appendBatch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sum counts what is persisted of gc.log, and what its markers tell of.
+func (b *bench) sum() (told, persisted int) {
+	b.t.Helper()
+	for line := range strings.Lines(b.persisted("gc.log")) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			told += int(g.Total())
+		} else {
+			persisted++
+		}
+	}
+	return told, persisted
+}
