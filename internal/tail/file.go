@@ -56,7 +56,9 @@ type File struct {
 	renamed bool // it has a name that countMissed has not looked at
 
 	fd    int   // read-only, so that our own descriptor does not deny us the lease
-	mtime int64 // at first sight; orders files that have no time of birth
+	pass  int   // the listing that found it
+	round int   // of the scan that found it, see [Source]; 0: it was read before
+	age   int64 // orders it among those of one round
 
 	punchable bool
 	keepName  bool // unlinking was refused; do not try again
@@ -98,17 +100,6 @@ func (f *File) Identity() Identity { return f.id }
 
 // Stream returns the stream that the file belongs to.
 func (f *File) Stream() *Stream { return f.stream }
-
-// before orders the files of one stream from the oldest to the newest.
-func (f *File) before(g *File) bool {
-	if f.id.Born != g.id.Born {
-		return f.id.Born < g.id.Born
-	}
-	if f.id.Born == 0 && f.mtime != g.mtime {
-		return f.mtime < g.mtime
-	}
-	return f.id.Ino < g.id.Ino
-}
 
 // caughtUp reports whether everything that is in the file, as last seen, has
 // been committed.

@@ -22,12 +22,19 @@ const (
 )
 
 // writers asks the kernel by taking a read lease, which it grants when nobody
-// has the file open for writing, and giving it back at once: a JVM that opens
-// the file meanwhile waits for the microsecond between the two calls.
+// has the file open for writing, and giving it back at once.
+//
+// Who opens this file for writing between the two calls waits until the second
+// one, or for /proc/sys/fs/lease-break-time at most (45 s), should the process
+// be stopped just there. So the calls are raw: the Go scheduler cannot let other
+// goroutines run between them, and only the kernel can take the processor away.
+// No rotation waits. A JVM then renames its file and creates another, and a
+// lease holds up neither; only a JVM that opens a finished log in place, which
+// filecount=0 makes it do at its start, opens a file that can have a lease.
 func (f *File) writers() writers {
-	switch _, err := unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, unix.F_RDLCK); err {
-	case nil:
-		unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, unix.F_UNLCK)
+	switch _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_RDLCK); err {
+	case 0:
+		unix.RawSyscall(unix.SYS_FCNTL, uintptr(f.fd), unix.F_SETLEASE, unix.F_UNLCK)
 		return writersNone
 	case unix.EAGAIN:
 		return writersSome
@@ -181,7 +188,7 @@ func (s *Source) finish(f *File) (gone bool) {
 		return false
 	}
 	size, links, err := f.sizeNow()
-	if err != nil || size != f.size || !f.holds(f.read) {
+	if err != nil || s.changed(f) {
 		s.grow(f, size) // it grew, or was truncated and written again
 		return false
 	}
@@ -200,31 +207,6 @@ func (s *Source) finish(f *File) (gone bool) {
 		s.unlink(f)
 	}
 	return false
-}
-
-// unlink removes the name of f. Between the look and the removal a JVM may
-// rename another file to that name; it must be the newest one of its stream
-// two rotations ago, and is lost only if no scan has seen it since its birth.
-func (s *Source) unlink(f *File) {
-	var st unix.Statx_t
-	dir := int(s.dir.Fd())
-	if err := statx(dir, f.name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil || identity(&st) != f.id {
-		s.stale = true
-		return
-	}
-	if err := unix.Unlinkat(dir, f.name, 0); err != nil {
-		f.keepName = true
-		s.metrics.reclaimErrs.Inc()
-		s.warnOnce("unlink", "cannot unlink a finished source file, its memory stays in use", "file", f.name, "error", err, "owner", ownerHint(&st))
-		return
-	}
-	if left := f.size - f.reclaimed; left > 0 {
-		s.metrics.reclaimed.WithLabelValues(string(ReclaimUnlink)).Add(float64(left))
-	}
-	delete(s.names, f.name)
-	f.name = ""
-	s.stale = true
-	s.touch(f)
 }
 
 // mayPunch finds out whether holes may be punched into f, and says once when

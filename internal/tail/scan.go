@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -34,9 +35,10 @@ func (s *Source) Stale() bool { return s.stale && s.dir != nil }
 
 // Scan brings the set of held files in step with the directory, if that is
 // due: it opens files that are new, of which it returns the number, and learns
-// new names of those that it has. Between two scans passes several times what
-// one takes, so that a storm of renames among thousands of files cannot keep a
-// processor busy.
+// new names of those that it has. It lists the directory until it has found a
+// place for each new file, see [Source.place]. Between two scans passes several
+// times what one takes, so that a storm of renames among thousands of files
+// cannot keep a processor busy.
 func (s *Source) Scan() (found int, err error) {
 	started := s.now()
 	if !s.Stale() || started.Before(s.scanAfter) {
@@ -45,12 +47,45 @@ func (s *Source) Scan() (found int, err error) {
 	s.stale = false
 	defer func() { end := s.now(); s.scanAfter = end.Add(scanRest * end.Sub(started)) }()
 	held := len(s.files)
+	placed := false
+	for n := 0; n < maxPasses && !placed; n++ {
+		if err := s.list(); err != nil {
+			return len(s.files) - held, err
+		}
+		placed = s.place()
+	}
+	s.stale = s.stale || !placed
+	if placed && !s.leftOut() {
+		s.round++
+	}
+	for _, reason := range ignoreReasons {
+		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.ignored[reason]))
+	}
+	for _, st := range s.renamed {
+		s.countMissed(st)
+	}
+	s.renamed = s.renamed[:0]
+	s.metrics.files.Set(float64(len(s.files)))
+	found = len(s.files) - held
+	s.makeRoom()
+	return found, nil
+}
+
+// leftOut reports whether the last listing had a file that may be followed
+// later, and so be older than one that was found now.
+func (s *Source) leftOut() bool {
+	return s.ignored[ignoreLinks]+s.ignored[IgnoredPermission]+s.ignored[IgnoredTooMany]+s.ignored[IgnoredError] > 0
+}
+
+// list goes once through the directory and looks at each entry.
+func (s *Source) list() error {
+	s.pass++
 	clear(s.ignored)
 	was := s.names
 	clear(s.spare)
 	s.names, s.spare = s.spare, was
 	if _, err := s.dir.Seek(0, io.SeekStart); err != nil {
-		return 0, fmt.Errorf("rewind source directory: %w", err)
+		return fmt.Errorf("rewind source directory: %w", err)
 	}
 	for {
 		names, err := s.dir.Readdirnames(512)
@@ -68,22 +103,12 @@ func (s *Source) Scan() (found int, err error) {
 			break
 		}
 		if err != nil {
-			return len(s.files) - held, fmt.Errorf("list source directory: %w", err)
+			return fmt.Errorf("list source directory: %w", err)
 		}
-	}
-	for _, reason := range ignoreReasons {
-		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.ignored[reason]))
 	}
 	s.nameless(was)
 	clear(was)
-	for _, st := range s.renamed {
-		s.countMissed(st)
-	}
-	s.renamed = s.renamed[:0]
-	s.metrics.files.Set(float64(len(s.files)))
-	found = len(s.files) - held
-	s.makeRoom()
-	return found, nil
+	return nil
 }
 
 // crowded reports whether files wait until others are let go of.
@@ -209,16 +234,22 @@ func (s *Source) hold(name string) (*File, error) {
 		name:  name,
 		fresh: true,
 		fd:    fd,
-		mtime: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec),
+		pass:  s.pass,
+		round: s.round,
+		age:   age(&st, s.countsUp),
 		grew:  s.now(),
 	}
 	f.punchable = s.mayPunch(f, &st)
 	streamName := StreamName(name)
-	if saved := s.saved[f.id]; saved.Stream != "" {
-		streamName = saved.Stream
+	if saved, known := s.saved[f.id]; known {
+		streamName = cmp.Or(saved.Stream, streamName)
+		if saved.Position.Offset > 0 {
+			f.round = 0 // persisted in part, and so older than what nobody has read
+		}
 	}
 	s.files[f.id] = f
-	s.join(f, streamName)
+	f.stream = s.streamOf(streamName)
+	f.stream.found = append(f.stream.found, f)
 	s.restore(f)
 	return f, nil
 }
@@ -244,28 +275,6 @@ func ValidName(name string) bool {
 		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// StreamName returns the stream of a file name: the name without the number
-// that HotSpot appends to an archive, a dot and one to three digits (its
-// filecount is at most 1,000). An output that itself is named so cannot be
-// told from an archive.
-func StreamName(name string) string {
-	if _, ok := archiveNumber(name); ok {
-		return name[:strings.LastIndexByte(name, '.')]
-	}
-	return name
-}
-
-// archiveNumber returns the number at the end of an archive's name.
-func archiveNumber(name string) (number int, ok bool) {
-	dot := strings.LastIndexByte(name, '.')
-	digits := name[dot+1:]
-	if dot < 1 || len(digits) < 1 || len(digits) > 3 || strings.Trim(digits, "0123456789") != "" {
-		return 0, false
-	}
-	number, err := strconv.Atoi(digits)
-	return number, err == nil
-}
-
 // forget closes a file and drops all memory of it.
 func (s *Source) forget(f *File) {
 	unix.Close(f.fd)
@@ -275,7 +284,7 @@ func (s *Source) forget(f *File) {
 		delete(s.names, f.name)
 	}
 	f.stream.leave(f)
-	if len(f.stream.files) == 0 {
+	if f.stream.empty() {
 		delete(s.streams, f.stream.name)
 	}
 	s.metrics.files.Set(float64(len(s.files)))

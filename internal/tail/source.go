@@ -42,8 +42,8 @@ type Source struct {
 	watcher *fsnotify.Watcher
 
 	files   map[Identity]*File
-	names   map[string]*File // as of the last scan and the events since
-	spare   map[string]*File // the map for the names of the next scan
+	names   map[string]*File // as of the last listing and the events since
+	spare   map[string]*File // the map for the names of the next listing
 	streams map[string]*Stream
 	labels  map[string]bool
 	active  []*Stream  // have a dirty file, in the order of their turns
@@ -63,6 +63,9 @@ type Source struct {
 	warned         map[string]bool     // what was logged once
 	stale          bool                // a scan is due
 	scanAfter      time.Time           // but not before
+	pass           int                 // listings so far
+	round          int                 // counts the scans that left out nothing: what comes later is younger
+	countsUp       bool                // inode numbers tell the order of files
 	draining       bool
 }
 
@@ -72,6 +75,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	return &Source{
 		cfg:     cfg,
 		maxHeld: maxHeld,
+		round:   1,
 		log:     log,
 		metrics: newMetrics(reg),
 		now:     time.Now,
@@ -115,6 +119,8 @@ func (s *Source) Open() error {
 			"directory", state.Name())
 	}
 	s.dir, s.state, s.fresh, s.stale = dir, state, fresh, true
+	s.countsUp = inodesCountUp(fd)
+	s.putBackTaken()
 	s.watch()
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 type Stream struct {
 	name   string
 	label  string
-	files  []*File // by birth
+	files  []*File // from the oldest to the newest
+	found  []*File // have no place among them yet, and are not read before
 	class  ul.Classifier
 	active bool // in Source.active
 
@@ -24,10 +25,8 @@ func (st *Stream) Name() string { return st.name }
 // [OtherLabel] beyond the bound.
 func (st *Stream) Label() string { return st.label }
 
-// join makes f a file of the named stream, at the place of its birth. Files
-// that come before it are read to their end once more: whoever wrote them has
-// closed them by now.
-func (s *Source) join(f *File, name string) {
+// streamOf returns the named stream, which is a new one if it has no files.
+func (s *Source) streamOf(name string) *Stream {
 	st := s.streams[name]
 	if st == nil {
 		st = &Stream{name: name, label: s.label(name)}
@@ -36,22 +35,16 @@ func (s *Source) join(f *File, name string) {
 		s.metrics.jvmDropped.WithLabelValues(st.label)
 		s.metrics.jvmCut.WithLabelValues(st.label)
 	}
-	f.stream = st
-	at, _ := slices.BinarySearchFunc(st.files, f, func(a, b *File) int {
-		if a.before(b) {
-			return -1
-		}
-		return 1
-	})
-	st.files = slices.Insert(st.files, at, f)
-	for _, older := range st.files[:at+1] {
-		s.touch(older)
-	}
+	return st
 }
 
 func (st *Stream) leave(f *File) {
-	st.files = slices.DeleteFunc(st.files, func(g *File) bool { return g == f })
+	is := func(g *File) bool { return g == f }
+	st.files = slices.DeleteFunc(st.files, is)
+	st.found = slices.DeleteFunc(st.found, is)
 }
+
+func (st *Stream) empty() bool { return len(st.files)+len(st.found) == 0 }
 
 // superseded reports whether the stream has a file that is newer than f.
 func (st *Stream) superseded(f *File) bool {
