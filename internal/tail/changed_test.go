@@ -129,3 +129,33 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 		t.Fatalf("read %s", abbreviate(got))
 	}
 }
+
+// TestSameBytesAtThePositionOfAnotherContent writes a log again that has, where
+// reading was, just the bytes that the one before had.
+func TestSameBytesAtThePositionOfAnotherContent(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		look func(r *rig)
+	}{
+		{"read", func(r *rig) { r.read() }},
+		{"committed once more", func(r *rig) { r.commit(); r.read() }},
+		{"rewound", func(r *rig) { r.src.Rewind(); r.read() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			same := strings.Repeat("the same bytes in both\n", 10)
+			before := strings.Repeat("old line\n", 3000) + same
+			after := strings.Repeat("new line\n", 3000) + same
+			f := r.writer("gc.log")
+			r.write(f, before)
+			r.read()
+			r.commit()
+			if err := f.Truncate(0); err != nil {
+				t.Fatal(err)
+			}
+			r.write(f, after)
+			c.look(r)
+			r.want("gc.log", before+after)
+		})
+	}
+}

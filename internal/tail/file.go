@@ -67,6 +67,7 @@ type File struct {
 	queued    Position // end of the last chunk handed on
 	committed Position // durable
 	reclaimed int64    // punched up to here
+	hollow    bool     // the first page was seen to be a hole
 	counted   int64    // lines before this offset are in the read metrics
 	epoch     int      // number of truncations seen
 
@@ -157,10 +158,28 @@ func (f *File) jump(offset int64) {
 	f.setCheck()
 }
 
+// lookWhetherHollow takes in whether the first page is a hole now. With larger
+// pages than ours a punch leaves it, as zeros.
+func (f *File) lookWhetherHollow() {
+	data, err := f.nextData(0)
+	f.hollow = err == nil && data >= pageSize && f.reclaimed >= pageSize
+}
+
+// refilled reports whether the file was written again from its beginning: its
+// first page was given back, and has data again. Two logs may have the same
+// bytes before a position.
+func (f *File) refilled() bool {
+	if !f.hollow {
+		return false
+	}
+	data, err := f.nextData(0)
+	return err == nil && data == 0
+}
+
 // holds reports whether p can still be a position in this file: the file
 // reaches it, and the bytes before it are those that were consumed.
 func (f *File) holds(p Position) bool {
-	if p.Offset < 0 || p.CheckLen < 0 || p.CheckLen > checkSpan(p.Offset) {
+	if p.Offset < 0 || p.CheckLen < 0 || p.CheckLen > checkSpan(p.Offset) || f.refilled() {
 		return false
 	}
 	if p.CheckLen == 0 {
@@ -230,7 +249,7 @@ func (f *File) restart() {
 		}
 	}
 	f.read, f.queued, f.committed = Position{}, Position{}, Position{}
-	f.reclaimed, f.counted, f.solid, f.seenLen = 0, 0, 0, 0
+	f.reclaimed, f.hollow, f.counted, f.solid, f.seenLen = 0, false, 0, 0, 0
 	f.ended, f.endCounted = false, false
 	f.drops, f.uncut = nil, 0
 	f.setGaps(nil)
@@ -251,7 +270,7 @@ func (f *File) pread(area []byte) (n int, rewritten bool, err error) {
 		size, _, err := f.sizeNow()
 		return 0, size < f.read.Offset, err
 	}
-	if n < f.seenLen || !bytes.Equal(overlap[:f.seenLen], f.seen[:f.seenLen]) {
+	if n < f.seenLen || !bytes.Equal(overlap[:f.seenLen], f.seen[:f.seenLen]) || f.refilled() {
 		return 0, true, nil
 	}
 	return n - f.seenLen, false, nil

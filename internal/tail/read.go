@@ -17,7 +17,8 @@ type Chunk struct {
 
 	Made int // bytes of it that are markers of gaps, and not the JVM's
 
-	epoch int // of the file
+	epoch  int    // of the file
+	number uint64 // counts what is handed on
 }
 
 // Epoch tells the content of the file from others that it had, or has since,
@@ -25,7 +26,7 @@ type Chunk struct {
 func (c Chunk) Epoch() int { return c.epoch }
 
 // AreaSlack is by how much more than LineLimit the area for Next has to have.
-const AreaSlack = ul.MaxMarkerBytes + 1
+const AreaSlack = ul.MaxMarkerBytes + 2
 
 // Next reads the next chunk of any file that has one into area, of LineLimit and
 // [AreaSlack] bytes, and returns its length. ok is false when there is
@@ -52,12 +53,15 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 		if !f.dirty {
 			continue
 		}
-		n, c, err := s.nextChunk(f, area)
+		open, epoch, counted := f.read.Open, f.epoch, f.counted
+		n, c, err := s.nextChunk(f, area[:len(area)-1])
 		if err != nil {
 			s.metrics.readErrors.Inc()
 			s.warnOnce("read", "cannot read a source file; trying again at each poll", "error", err)
 		}
 		if err == nil && n > 0 {
+			same := f.epoch == epoch
+			n, c = s.handOn(area, n, c, open && same, same && f.counted == counted)
 			return n, c, true
 		}
 		f.dirty = false

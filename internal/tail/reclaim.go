@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -82,6 +83,7 @@ func (s *Source) Committed(c Chunk) {
 		f.committed = c.End
 		s.passed(f, c.End.Offset)
 	}
+	s.durable(c)
 }
 
 // Rewind forgets everything that was handed on and not committed, so that
@@ -97,6 +99,7 @@ func (s *Source) Rewind() {
 		}
 		s.touch(f)
 	}
+	s.open = maps.Clone(s.openDurable)
 }
 
 // Tick is the slow poll, to be called about once a second: it makes a scan
@@ -148,6 +151,7 @@ func (s *Source) punch(f *File) {
 		return
 	}
 	f.reclaimed = s.punchPages(f, f.reclaimed, end)
+	f.lookWhetherHollow()
 }
 
 // punchPages gives back the pages from one offset to another and returns how
@@ -198,13 +202,15 @@ func (s *Source) finish(f *File) (gone bool) {
 			s.saved[f.id] = Saved{Stream: f.stream.name, Position: f.committed}
 		}
 		s.forget(f)
-		return true
+		return s.openDurable[f.stream.name].of != f.id // whose position tells of the open line
 	}
-	if f.name == "" {
-		return false // it may have another name, which the scan will find
-	}
-	if s.cfg.Reclaim != ReclaimNone && !f.keepName && s.dir != nil {
+	switch {
+	case f.name == "" || s.dir == nil:
+		// It may have another name, which the scan will find.
+	case s.cfg.Reclaim != ReclaimNone && !f.keepName:
 		s.unlink(f)
+	case s.crowded():
+		s.setAside(f)
 	}
 	return false
 }

@@ -24,7 +24,10 @@ type Saved struct {
 // that does not hold its position is read from its beginning. Lost says that
 // there was a checkpoint and is none: what the first Scan finds may be persisted
 // already, and nothing of it is dropped before [Source.Aligned].
-func (s *Source) Restore(files map[Identity]Saved, lost bool) { s.saved, s.unaligned = files, lost }
+func (s *Source) Restore(files map[Identity]Saved, lost bool) {
+	s.saved, s.unaligned = files, lost
+	s.loadOpenLines(files)
+}
 
 // Aligned says that reading begins where persisting has ended.
 func (s *Source) Aligned() {
@@ -58,6 +61,8 @@ func (s *Source) Unread() map[string]struct{} {
 // were wrong. Gaps stay, and Rewind comes next.
 func (s *Source) Anew() {
 	clear(s.saved)
+	clear(s.aside)
+	clear(s.openDurable)
 	for _, f := range s.files {
 		f.committed = Position{}
 	}
@@ -68,12 +73,14 @@ func (s *Source) restore(f *File) {
 	if data, err := f.nextData(0); err == nil {
 		f.reclaimed = data &^ (pageSize - 1)
 	}
+	f.lookWhetherHollow()
 	f.unaligned = s.unaligned
 	saved, ok := s.saved[f.id]
 	if !ok {
 		return
 	}
 	delete(s.saved, f.id)
+	saved.Position.Open = saved.Position.Open && saved.Position.Offset > 0
 	if f.holds(saved.Position) && s.moveTo(f, saved) {
 		return
 	}
@@ -143,14 +150,15 @@ func (s *Source) Tidy() {
 // beginning, or that has gaps.
 func (s *Source) Positions() map[Identity]Saved {
 	saved := map[Identity]Saved{}
-	if s.crowded() {
-		maps.Copy(saved, s.saved) // files that wait
+	if s.crowded() || len(s.aside) > 0 {
+		maps.Copy(saved, s.saved) // files that wait, or that are not held any more
 	}
 	for id, f := range s.files {
 		if orphan := f.untoldOrphan(); f.read.Offset > 0 || len(f.gaps) > 0 || orphan.Total() > 0 {
 			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps, orphan), Epoch: f.epoch}
 		}
 	}
+	s.addOpenLines(saved)
 	return saved
 }
 
@@ -169,6 +177,7 @@ func (s *Source) StreamNames() []string {
 // nowhere, everything that is in the files is read, and Align reports false.
 func (s *Source) Align(stream string, end []byte) (bool, error) {
 	st := s.streams[stream]
+	s.alignOpenLine(stream, len(end) > 0 && end[len(end)-1] != '\n')
 	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
 	}
@@ -187,6 +196,8 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 		}
 		if err := f.skipTo(offset); err != nil {
 			f.restart()
+		} else {
+			s.alignOpenLine(stream, false) // f has the rest
 		}
 		return true, nil
 	}

@@ -108,6 +108,7 @@ func (s *Source) list() error {
 	}
 	s.nameless(was)
 	clear(was)
+	s.forgetAsides()
 	return nil
 }
 
@@ -150,6 +151,9 @@ func (s *Source) see(name string) (reason string) {
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	f := s.files[identity(&st)]
+	if f == nil && s.isAside(identity(&st), &st) {
+		return ""
+	}
 	if f == nil {
 		if reason := typeReason(&st); reason != "" {
 			return reason

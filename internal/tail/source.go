@@ -48,13 +48,18 @@ type Source struct {
 	labels  map[string]bool
 	active  []*Stream  // have a dirty file, in the order of their turns
 	renamed []*Stream  // have a file with a new name, during a scan
-	gone    []Identity // let go of by scans since the last Reclaim
+	gone    []Identity // let go of since the last Reclaim
+
+	open        map[string]openLine // by stream: how what was handed on ends
+	openDurable map[string]openLine // ... and what is durable
+	handedOn    uint64              // chunks
 
 	scratch     []byte   // what is read ahead to be dropped; nil until the first time
 	text        *os.File // of kept lines; nil until there are any
 	textEnd     int64
 	droppedText []*text // to be freed once that is recorded
 
+	aside          map[Identity]*aside // finished files that were let go of and have names
 	saved          map[Identity]Saved  // positions of files that are not held, from a checkpoint or from before
 	unaligned      bool                // what the first scan finds may be persisted already
 	truncationTold time.Time           // when a truncation was last logged
@@ -79,13 +84,19 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		log:     log,
 		metrics: newMetrics(reg),
 		now:     time.Now,
+
 		files:   map[Identity]*File{},
 		names:   map[string]*File{},
 		spare:   map[string]*File{},
 		streams: map[string]*Stream{},
-		unheld:  map[string]struct{}{},
-		saved:   map[Identity]Saved{},
 		labels:  map[string]bool{},
+
+		open:        map[string]openLine{},
+		openDurable: map[string]openLine{},
+
+		saved:   map[Identity]Saved{},
+		aside:   map[Identity]*aside{},
+		unheld:  map[string]struct{}{},
 		ignored: map[string]int{},
 		warned:  map[string]bool{},
 	}

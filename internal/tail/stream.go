@@ -15,7 +15,8 @@ type Stream struct {
 	class  ul.Classifier
 	active bool // in Source.active
 
-	nextArchive int // the number that it should have; 0 before the first one
+	durable     uint64 // number of the last chunk that is
+	nextArchive int    // the number that it should have; 0 before the first one
 }
 
 // Name returns the name of the output: "gc.log".

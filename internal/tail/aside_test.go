@@ -1,0 +1,67 @@
+package tail
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// settleAll reads and commits until nothing changes any more.
+func (r *rig) settleAll() {
+	for range 12 {
+		r.read()
+		r.commit()
+	}
+}
+
+// TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked has more finished
+// files than may be held, and leaves them where they are.
+func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
+	const files = 25
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.maxHeld = 7
+	name := func(i int) string { return fmt.Sprintf("jvm-%d.log", i) }
+	for i := range files {
+		r.put(name(i), "one\n")
+	}
+	r.settleAll()
+	for i := range files {
+		r.want(name(i), "one\n")
+	}
+	if waiting := r.src.Ignored()[IgnoredTooMany]; waiting > 0 {
+		t.Errorf("%d files wait", waiting)
+	}
+	for i := range files { // all of them in turn, held or not
+		r.put(name(i), "two\n")
+	}
+	r.settleAll()
+	r.reopen(r.src.Positions())
+	r.src.maxHeld = 7
+	r.settleAll()
+	for i := range files {
+		r.want(name(i), "one\ntwo\n")
+		os.Remove(r.path(name(i)))
+	}
+	r.settleAll()
+	if n := len(r.src.saved) + len(r.src.aside) + len(r.src.files); n > 0 {
+		t.Errorf("%d files are remembered, and none is left", n)
+	}
+}
+
+// What would not be remembered is not let go of, since it would be read again.
+func TestFilesSetAsideAreBounded(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.maxHeld = 1
+	r.put("a.log", "a\n")
+	r.put("b.log", "b\n")
+	for i := range maxFiles {
+		r.src.saved[Identity{Ino: uint64(1<<40 + i)}] = Saved{}
+	}
+	r.settleAll()
+	if got := len(r.got); got != 1 {
+		t.Errorf("%d files were read, want 1", got)
+	}
+	if got := r.src.Ignored()[IgnoredTooMany]; got != 1 {
+		t.Errorf("%d files wait, want 1", got)
+	}
+}
