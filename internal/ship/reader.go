@@ -128,7 +128,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 			r.relieve()
 		}
 		r.show()
-		if r.draining && !r.more && !r.full && !r.asked && r.finished() {
+		if r.draining && !r.more && !r.full && !r.asked && !r.src.Stale() && r.finished() {
 			r.asked = true
 			r.link.flush <- struct{}{}
 		}
@@ -239,7 +239,8 @@ const lastWords = 500 * time.Millisecond
 
 // finished reports whether what was read is all that draining waits for. Once
 // nobody writes any more there is another round, for what was written just
-// before.
+// before. It is not asked while a scan is due that it is too early for: that
+// may find files.
 func (r *reader) finished() bool {
 	if r.silent {
 		return true

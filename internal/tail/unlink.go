@@ -27,11 +27,16 @@ const takenPrefix = "finished-"
 // the name back, see [Source.putBackTaken], and the scan finds the file: f with
 // its position in the checkpoint, another file as one that is new.
 func (s *Source) unlink(f *File) {
-	dir, state := int(s.dir.Fd()), int(s.state.Fd())
-	if is(dir, f.name, f.id) != nil {
+	if is(int(s.dir.Fd()), f.name, f.id) != nil {
 		s.stale = true
 		return
 	}
+	s.remove(f)
+}
+
+// remove does what unlink does, whoever has the name of f by now.
+func (s *Source) remove(f *File) {
+	dir, state := int(s.dir.Fd()), int(s.state.Fd())
 	taken := takenPrefix + f.name
 	if err := unix.Renameat2(dir, f.name, state, taken, unix.RENAME_NOREPLACE); err != nil {
 		s.unlinkRefused(f, err)

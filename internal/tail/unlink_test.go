@@ -34,7 +34,7 @@ func (r *rig) taken(name string) string { return filepath.Join(r.dir, StateDir, 
 // of the removal of a finished log: it renames that and opens its own.
 func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 	r := newRig(t)
-	for i := range 4000 {
+	for i := range 600 {
 		f := r.finished("of the JVM before\n")
 		var jvm *os.File
 		var starting sync.WaitGroup
@@ -64,6 +64,22 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 			t.Fatalf("start %d: left in the source: %v", i, names)
 		}
 	}
+}
+
+// TestFileThatTakesTheNameOfAFinishedOneKeepsIt has the JVM start just behind
+// the look at the name.
+func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
+	r := newRig(t)
+	f := r.finished("of the JVM before\n")
+	if err := os.Rename(r.path("gc.log"), r.path("gc.log.0")); err != nil {
+		t.Fatal(err)
+	}
+	jvm := r.writer("gc.log")
+	r.src.remove(f)
+	r.write(jvm, "line\n")
+	r.restart()
+	r.read()
+	r.want("gc.log", "of the JVM before\nline\n")
 }
 
 func TestAnotherFileInThePlaceOfAFinishedOneGetsItsNameBack(t *testing.T) {
