@@ -31,6 +31,11 @@ var (
 	provisionalNames = [2]string{"provisional-0", "provisional-1"}
 )
 
+// markName is an empty file that stands beside the slots once there was a
+// checkpoint, and before anything is appended. A source without it is new. The
+// directory says nothing: other parts of the sidecar make it as well.
+const markName = "checkpointed"
+
 // Reasons why a slot was not used; label values of ullage_checkpoint_invalid_total.
 var (
 	errSlotTorn   = errors.New("torn")
@@ -69,6 +74,7 @@ type checkpoint struct {
 	size    [2]int64 // reserved
 	least   int64    // to be reserved for each
 	tidied  bool     // no provisional slot is left
+	begun   bool     // markName is there
 	seq     uint64
 	buf     bytes.Buffer
 }
@@ -105,7 +111,7 @@ func (c *checkpoint) attach(dir *os.File) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closeSlots()
-	c.tidied = false
+	c.tidied, c.begun = false, false
 	if c.dir != nil {
 		c.dir.Close()
 		c.dir = nil
@@ -163,6 +169,7 @@ func (c *checkpoint) save(current func() state) error {
 		c.drop()
 		if err = c.reserve(at, int64(len(encoded))); errors.Is(err, unix.ENOSPC) {
 			c.drop()
+			c.begin()
 			return fmt.Errorf("%w: %w", errNoRoom, err)
 		}
 	}
@@ -173,8 +180,29 @@ func (c *checkpoint) save(current func() state) error {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
 	c.seq, c.next = st.Seq, 1-at
+	c.begin()
 	c.tidy()
 	return nil
+}
+
+// begin leaves the mark that there was a checkpoint. Not before the first one:
+// a start that is killed between the two would be followed by one that misses
+// what never was. And not without the key, since nothing is appended then.
+func (c *checkpoint) begin() {
+	if c.begun || c.key == nil {
+		return
+	}
+	f, err := tail.OpenOwn(c.dir, markName, unix.O_WRONLY|unix.O_CREAT)
+	if err == nil {
+		f.Close()
+	}
+	c.begun = c.hasMark()
+}
+
+// hasMark reports whether there was a checkpoint.
+func (c *checkpoint) hasMark() bool {
+	var st unix.Stat_t
+	return unix.Fstatat(int(c.dir.Fd()), markName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
 // encode returns what a slot holds for st. It is valid until the next call:

@@ -60,14 +60,14 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 }
 
 // setGaps notes the gaps of a file, behind what is committed of it. The
-// position is news if the file is, or was truncated; else it may be older than
-// what the writer has committed meanwhile.
+// position is news if the file is, was truncated, or came back; else it may be
+// older than what the writer has committed meanwhile.
 func (l *ledger) setGaps(id tail.Identity, now tail.Saved) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	saved, known := l.files[id]
 	switch {
-	case !known && now.Gaps == "":
+	case !known && now.Gaps == "" && now.Position == tail.Position{}:
 		return
 	case !known || saved.Epoch < now.Epoch:
 		saved = now

@@ -3,7 +3,6 @@ package tail
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -24,10 +23,16 @@ type Saved struct {
 // that does not hold its position is read from its beginning. Lost says that
 // there was a checkpoint and is none: what the first Scan finds may be persisted
 // already, and nothing of it is dropped before [Source.Aligned].
-func (s *Source) Restore(files map[Identity]Saved, lost bool) { s.saved, s.unaligned = files, lost }
+func (s *Source) Restore(files map[Identity]Saved, lost bool) {
+	s.unaligned = lost
+	for id, saved := range files {
+		s.await(id, saved)
+	}
+}
 
 // Aligned says that reading begins where persisting has ended.
 func (s *Source) Aligned() {
+	s.unaligned = false
 	for _, f := range s.files {
 		f.unaligned = false
 	}
@@ -36,9 +41,18 @@ func (s *Source) Aligned() {
 // Unheld returns the streams that have a file that did not hold its position.
 // Of these the source cannot supply again what a checkpoint takes for
 // uncommitted.
-func (s *Source) Unheld() map[string]struct{} { return maps.Clone(s.unheld) }
+func (s *Source) Unheld() map[string]struct{} {
+	names := map[string]struct{}{}
+	for _, f := range s.files {
+		if f.unheld {
+			names[f.stream.name] = struct{}{}
+		}
+	}
+	return names
+}
 
-// Unread returns the streams of which there is anything to read.
+// Unread returns the streams of which there is anything to read, or may be in a
+// file that is not held yet.
 func (s *Source) Unread() map[string]struct{} {
 	names := map[string]struct{}{}
 	for _, f := range s.files {
@@ -46,10 +60,8 @@ func (s *Source) Unread() map[string]struct{} {
 			names[f.stream.name] = struct{}{}
 		}
 	}
-	if s.crowded() {
-		for _, saved := range s.saved {
-			names[saved.Stream] = struct{}{} // it may wait
-		}
+	for id := range s.waiting {
+		names[s.saved[id].Stream] = struct{}{}
 	}
 	return names
 }
@@ -58,6 +70,7 @@ func (s *Source) Unread() map[string]struct{} {
 // were wrong. Gaps stay, and Rewind comes next.
 func (s *Source) Anew() {
 	clear(s.saved)
+	clear(s.waiting)
 	for _, f := range s.files {
 		f.committed = Position{}
 	}
@@ -74,10 +87,12 @@ func (s *Source) restore(f *File) {
 		return
 	}
 	delete(s.saved, f.id)
+	delete(s.waiting, f.id)
 	if f.holds(saved.Position) && s.moveTo(f, saved) {
+		f.gapsChanged = true // a checkpoint may have forgotten the position meanwhile
 		return
 	}
-	s.unheld[f.stream.name] = struct{}{}
+	f.unheld = true
 	s.metrics.truncations.Inc()
 	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
 	if saved.Anew != "" {
@@ -124,27 +139,12 @@ const mostGaps = 8 << 10
 
 func (s *Source) gapsLeft() int { return max(0, mostGaps-s.Gaps()) }
 
-// Tidy comes after the first Scan. It removes what is left of texts that no
-// file has, and tells of gaps whose files are gone.
-func (s *Source) Tidy() {
-	s.unaligned = false // what comes now is new
-	if s.crowded() {
-		return // files that wait may have them
-	}
-	for _, saved := range s.saved {
-		if gaps, orphan, _ := decodeGaps(saved.Gaps, saved.Position, mostGaps); len(gaps) > 0 || orphan.Total() > 0 {
-			s.log.Error("a source file with dropped lines is gone: they are counted, and have no marker in the stream", "stream", saved.Stream)
-		}
-	}
-	s.freeOtherTexts()
-}
-
 // Positions returns the read position of every file that is not at its
-// beginning, or that has gaps.
+// beginning, or that has gaps, and those of files that may still be found.
 func (s *Source) Positions() map[Identity]Saved {
 	saved := map[Identity]Saved{}
-	if s.crowded() {
-		maps.Copy(saved, s.saved) // files that wait
+	for id := range s.waiting {
+		saved[id] = s.saved[id]
 	}
 	for id, f := range s.files {
 		if orphan := f.untoldOrphan(); f.read.Offset > 0 || len(f.gaps) > 0 || orphan.Total() > 0 {
@@ -181,6 +181,9 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 			continue
 		}
 		for _, older := range st.files[:i] {
+			if older.unheld {
+				continue // it was truncated: what is in it now is not older than the place
+			}
 			if err := older.skipTo(older.size); err != nil {
 				older.restart() // truncated just now
 			}

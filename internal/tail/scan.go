@@ -46,6 +46,7 @@ func (s *Source) Scan() (found int, err error) {
 	defer func() { end := s.now(); s.scanAfter = end.Add(scanRest * end.Sub(started)) }()
 	held := len(s.files)
 	clear(s.ignored)
+	clear(s.sighted)
 	was := s.names
 	clear(s.spare)
 	s.names, s.spare = s.spare, was
@@ -56,6 +57,7 @@ func (s *Source) Scan() (found int, err error) {
 		names, err := s.dir.Readdirnames(512)
 		for _, name := range names {
 			if ok, _ := path.Match(s.cfg.Match, name); !ok || name == StateDir {
+				s.sight(name)
 				continue
 			}
 			if reason := s.see(name); reason != "" {
@@ -82,6 +84,9 @@ func (s *Source) Scan() (found int, err error) {
 	s.renamed = s.renamed[:0]
 	s.metrics.files.Set(float64(len(s.files)))
 	found = len(s.files) - held
+	if !s.stale {
+		s.sawAll()
+	}
 	s.makeRoom()
 	return found, nil
 }
@@ -97,8 +102,8 @@ func (s *Source) makeRoom() {
 	}
 	held := len(s.files)
 	for _, f := range s.files {
-		if f.name == "" && f.caughtUp() && s.finish(f) {
-			s.gone = append(s.gone, f.id)
+		if f.name == "" && f.caughtUp() {
+			s.finish(f)
 		}
 	}
 	s.stale = s.stale || len(s.files) < held
@@ -118,14 +123,18 @@ func (s *Source) nameless(was map[string]*File) {
 // see looks at one entry and follows it, unless there is a reason not to.
 func (s *Source) see(name string) (reason string) {
 	if !ValidName(name) {
+		s.sight(name)
 		return ignoreName
 	}
 	var st unix.Statx_t
 	if err := statx(int(s.dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
+		s.stale = s.stale || err == unix.ENOENT // it may have another name by now
 		return ignoreUnless(err, unix.ENOENT)
 	}
-	f := s.files[identity(&st)]
+	id := identity(&st)
+	f := s.files[id]
 	if f == nil {
+		s.sightFile(id)
 		if reason := typeReason(&st); reason != "" {
 			return reason
 		}
