@@ -59,6 +59,20 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 	}
 }
 
+// meet notes of which stream the file of a chunk is, and reports whether that
+// is news. It has to be saved before the first append: the file may have a name
+// of another stream at a restart, which then has to find what to cut.
+func (l *ledger) meet(c tail.Chunk) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := c.File.Identity()
+	if _, known := l.files[id]; known {
+		return false
+	}
+	l.files[id] = tail.Saved{Stream: c.File.Stream().Name(), Epoch: c.Epoch()}
+	return true
+}
+
 // setGaps notes the gaps of a file, behind what is committed of it. The
 // position is news if the file is, was truncated, or came back; else it may be
 // older than what the writer has committed meanwhile.
