@@ -31,9 +31,10 @@ var (
 	provisionalNames = [2]string{"provisional-0", "provisional-1"}
 )
 
-// markName is an empty file that stands beside the slots once there was a
-// checkpoint, and before anything is appended. A source without it is new. The
-// directory says nothing: other parts of the sidecar make it as well.
+// markName is an empty file beside the slots. The checkpoint creates it after it
+// has saved the first slot and before the writer appends anything, so a source
+// without this file is new. The directory alone says nothing, because other
+// parts of the sidecar create it too.
 const markName = "checkpointed"
 
 // Reasons why a slot was not used; label values of ullage_checkpoint_invalid_total.
@@ -185,9 +186,9 @@ func (c *checkpoint) save(current func() state) error {
 	return nil
 }
 
-// begin leaves the mark that there was a checkpoint. Not before the first one:
-// a start that is killed between the two would be followed by one that misses
-// what never was. And not without the key, since nothing is appended then.
+// begin creates markName. If it did so before the first slot is saved, a kill
+// between the two would make the next start miss a checkpoint that never was.
+// Without the key nothing is appended, so nothing can be lost yet.
 func (c *checkpoint) begin() {
 	if c.begun || c.key == nil {
 		return

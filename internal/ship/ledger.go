@@ -59,9 +59,10 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 	}
 }
 
-// meet notes of which stream the file of a chunk is, and reports whether that
-// is news. It has to be saved before the first append: the file may have a name
-// of another stream at a restart, which then has to find what to cut.
+// meet notes to which stream the file of a chunk belongs, and reports whether
+// that is news. The checkpoint has to say so before the first append of the file:
+// if somebody then gives the file another stream's name, and the sidecar is
+// killed, the restart must cut the uncommitted lines off the first stream.
 func (l *ledger) meet(c tail.Chunk) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

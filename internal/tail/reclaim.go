@@ -129,7 +129,7 @@ func (s *Source) Reclaim() (gone []Identity) {
 		}
 	}
 	gone, s.gone = s.gone, nil
-	// A file that came back meanwhile has a position again.
+	// The checkpoint needs the position of a file that came back meanwhile.
 	return slices.DeleteFunc(gone, func(id Identity) bool { return s.files[id] != nil })
 }
 
@@ -176,9 +176,8 @@ func (s *Source) punchPages(f *File, at, end int64) int64 {
 
 // finish lets go of a file of which everything is committed, if nobody writes
 // it any more. A file that has a name loses it first and is let go of at a
-// later call, because somebody may have opened it just before. A file that has
-// a name elsewhere may come back: its position stays saved, until a scan shows
-// that it is not in the directory.
+// later call, because somebody may have opened it just before. A file that still
+// has a name elsewhere may come back, so its position waits.
 func (s *Source) finish(f *File) {
 	if !s.writerless(f) {
 		return

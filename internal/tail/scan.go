@@ -128,7 +128,7 @@ func (s *Source) see(name string) (reason string) {
 	}
 	var st unix.Statx_t
 	if err := statx(int(s.dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
-		s.stale = s.stale || err == unix.ENOENT // it may have another name by now
+		s.stale = s.stale || err == unix.ENOENT // somebody may have renamed it during the scan
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	id := identity(&st)

@@ -2,19 +2,20 @@ package tail
 
 import "golang.org/x/sys/unix"
 
-// A saved position waits for its file: the file may have no name that matches
-// just now, or a second one, or more files are there than can be held. Until a
-// scan that saw everything has not seen the file, its position stays in the
-// checkpoint, and its stream counts as one of which there is more to read.
+// A saved position waits while its file may still be in the directory without
+// being held: the file has a second name, or a name that does not match, or the
+// Source holds as many files as it may, or a JVM renamed the file during the
+// scan. A waiting position stays in the checkpoint, and its stream counts as
+// unread. A scan that saw the whole directory, but not the file, ends the wait.
 
-// await saves a position for the time when the file is found.
+// await keeps the position of a file that is not held.
 func (s *Source) await(id Identity, saved Saved) {
 	s.saved[id] = saved
 	s.waiting[id] = struct{}{}
 }
 
-// sight looks at an entry of the directory that is not followed, whether it is
-// a file that a position waits for.
+// sight finds out whether an entry that the scan does not follow is a file with
+// a saved position.
 func (s *Source) sight(name string) {
 	var st unix.Statx_t
 	if len(s.saved) == 0 || name == StateDir {
@@ -24,11 +25,11 @@ func (s *Source) sight(name string) {
 	case nil:
 		s.sightFile(identity(&st))
 	case unix.ENOENT:
-		s.stale = true // it may have another name by now
+		s.stale = true // somebody may have renamed it during the scan
 	}
 }
 
-// sightFile notes that a file is in the directory which is not held.
+// sightFile notes that a file is in the directory, although it is not held.
 func (s *Source) sightFile(id Identity) {
 	if _, ok := s.saved[id]; ok {
 		s.sighted[id] = struct{}{}
@@ -36,9 +37,9 @@ func (s *Source) sightFile(id Identity) {
 	}
 }
 
-// sawAll ends a scan during which the directory did not change. What later
-// scans find is new, and a file that was not seen is gone. Should it come back
-// all the same while this process lives, it is read from its saved position.
+// sawAll ends a scan during which the directory did not change: whatever later
+// scans find is new, and a file that this one did not see is gone. s.saved keeps
+// its position for as long as this process lives, in case the file comes back.
 func (s *Source) sawAll() {
 	s.unaligned = false
 	for id := range s.waiting {
