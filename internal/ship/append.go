@@ -22,6 +22,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		w.unsaved = w.ledger.meet(c.Meta) || w.unsaved
 		if len(st.parts) == 0 && st.bytes == 0 {
 			if w.dirty == w.maxOpen {
 				clear(w.batch[i:])

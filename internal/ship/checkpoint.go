@@ -31,6 +31,12 @@ var (
 	provisionalNames = [2]string{"provisional-0", "provisional-1"}
 )
 
+// markName is an empty file beside the slots. The checkpoint creates it after it
+// has saved the first slot and before the writer appends anything, so a source
+// without this file is new. The directory alone says nothing, because other
+// parts of the sidecar create it too.
+const markName = "checkpointed"
+
 // Reasons why a slot was not used; label values of ullage_checkpoint_invalid_total.
 var (
 	errSlotTorn   = errors.New("torn")
@@ -69,6 +75,7 @@ type checkpoint struct {
 	size    [2]int64 // reserved
 	least   int64    // to be reserved for each
 	tidied  bool     // no provisional slot is left
+	begun   bool     // markName is there
 	seq     uint64
 	buf     bytes.Buffer
 }
@@ -105,7 +112,7 @@ func (c *checkpoint) attach(dir *os.File) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closeSlots()
-	c.tidied = false
+	c.tidied, c.begun = false, false
 	if c.dir != nil {
 		c.dir.Close()
 		c.dir = nil
@@ -163,6 +170,7 @@ func (c *checkpoint) save(current func() state) error {
 		c.drop()
 		if err = c.reserve(at, int64(len(encoded))); errors.Is(err, unix.ENOSPC) {
 			c.drop()
+			c.begin()
 			return fmt.Errorf("%w: %w", errNoRoom, err)
 		}
 	}
@@ -173,8 +181,29 @@ func (c *checkpoint) save(current func() state) error {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
 	c.seq, c.next = st.Seq, 1-at
+	c.begin()
 	c.tidy()
 	return nil
+}
+
+// begin creates markName. If it did so before the first slot is saved, a kill
+// between the two would make the next start miss a checkpoint that never was.
+// Without the key nothing is appended, so nothing can be lost yet.
+func (c *checkpoint) begin() {
+	if c.begun || c.key == nil {
+		return
+	}
+	f, err := tail.OpenOwn(c.dir, markName, unix.O_WRONLY|unix.O_CREAT)
+	if err == nil {
+		f.Close()
+	}
+	c.begun = c.hasMark()
+}
+
+// hasMark reports whether there was a checkpoint.
+func (c *checkpoint) hasMark() bool {
+	var st unix.Stat_t
+	return unix.Fstatat(int(c.dir.Fd()), markName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
 // encode returns what a slot holds for st. It is valid until the next call:

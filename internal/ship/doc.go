@@ -40,6 +40,14 @@
 // segments decide: the sound part is kept, and its end is looked up in the
 // source files.
 //
+// An empty file beside the slots says that there was a checkpoint once. Only the
+// checkpoint creates it, after the first slot and before the first append, so
+// nothing of a source without this file can be persisted already.
+//
+// Before the writer appends the first line of a file, the checkpoint says to which
+// stream the file belongs. A restart may find the file under the name of another
+// stream, and still has to cut its uncommitted lines off the first one.
+//
 // A start does not wait for the destination. While that has not told the key,
 // reading begins with what a slot claims; gaps are recorded in slots of their
 // own; and once the key is there, the marks of the slot count if it is

@@ -59,15 +59,30 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 	}
 }
 
+// meet notes to which stream the file of a chunk belongs, and reports whether
+// that is news. The checkpoint has to say so before the first append of the file:
+// if somebody then gives the file another stream's name, and the sidecar is
+// killed, the restart must cut the uncommitted lines off the first stream.
+func (l *ledger) meet(c tail.Chunk) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := c.File.Identity()
+	if _, known := l.files[id]; known {
+		return false
+	}
+	l.files[id] = tail.Saved{Stream: c.File.Stream().Name(), Epoch: c.Epoch()}
+	return true
+}
+
 // setGaps notes the gaps of a file, behind what is committed of it. The
-// position is news if the file is, or was truncated; else it may be older than
-// what the writer has committed meanwhile.
+// position is news if the file is, was truncated, or came back; else it may be
+// older than what the writer has committed meanwhile.
 func (l *ledger) setGaps(id tail.Identity, now tail.Saved) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	saved, known := l.files[id]
 	switch {
-	case !known && now.Gaps == "":
+	case !known && now.Gaps == "" && now.Position == tail.Position{}:
 		return
 	case !known || saved.Epoch < now.Epoch:
 		saved = now

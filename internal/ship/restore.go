@@ -28,9 +28,9 @@ type start struct {
 func (s *Shipper) restore(keyed bool) (start, error) {
 	l := s.check.load()
 	s.reportInvalid(l.invalid)
-	// A sidecar without a checkpoint makes one first. Whoever finds none, in a
-	// directory that is not new, knows that it was lost.
-	lost := l.Lost || !l.marked && !l.claimed && !l.since && !s.src.Fresh()
+	// A sidecar without a checkpoint makes one first. Whoever finds none, where
+	// there was one, knows that it was lost.
+	lost := l.Lost || l.begun && !l.marked && !l.claimed && !l.since
 	s.ledger.load(l.state)
 	s.ledger.setLost(lost)
 	s.src.Restore(s.ledger.saved(), lost)

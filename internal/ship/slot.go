@@ -218,6 +218,7 @@ type loaded struct {
 	marked  bool // there was a valid checkpoint, so that its marks count
 	claimed bool // there is one, and no key yet: it has no marks, and unseal decides about them
 	since   bool // something was recorded since, without the destination
+	begun   bool // there was a checkpoint, whatever is left of it
 	invalid []error
 }
 
@@ -249,6 +250,8 @@ func (c *checkpoint) load() (l loaded) {
 		c.next = 1 - since.at
 	}
 	c.seq = l.Seq
+	c.begun = c.hasMark()
+	l.begun = c.begun || len(invalid) > 0
 	for at := range c.slots {
 		_ = c.reserve(at, 0) // save tries again, and has an answer
 	}

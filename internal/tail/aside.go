@@ -18,7 +18,7 @@ func (s *Source) setAside(f *File) {
 	if len(s.saved) >= maxFiles || statx(f.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
 		return
 	}
-	s.saved[f.id] = Saved{Stream: f.stream.name, Position: f.committed}
+	s.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
 	s.aside[f.id] = &aside{int64(st.Size), changeTime(&st), s.pass}
 	s.forget(f)
 	s.stale = true
@@ -47,7 +47,8 @@ func (s *Source) forgetAsides() {
 		if a.pass != s.pass {
 			delete(s.aside, id)
 			delete(s.saved, id)
-			s.gone = append(s.gone, id)
+			delete(s.waiting, id)
+			s.letGo(id)
 		}
 	}
 }

@@ -17,6 +17,32 @@
 // all of it. (Where two JVMs share one output, the older file may still be
 // written to; it is then read further, between reads of the newer one.)
 //
+// # A start
+//
+// [Source.Restore] takes the positions of a checkpoint, and the first scan looks
+// for their files. The scan can miss a file that is there: the file has a second
+// name, or a name that does not match, or there are more files than the Source
+// may hold, or a JVM renamed the file during the scan. The position of such a
+// file waits: it stays in the checkpoint, and the file's stream counts as unread,
+// until a scan that saw the whole directory did not see the file. A file that
+// somebody moved to another directory is gone: if it comes back after a restart,
+// it is read from its beginning.
+//
+// Without a checkpoint, [Source.Align] looks for the end of the persisted copy in
+// the files of the stream. This search has three limits:
+//
+//   - Align takes every file that is older than the place for persisted, because
+//     files are read in the order of their birth. If a second JVM still wrote to
+//     an older file, or somebody hid an older file until the checkpoint was lost,
+//     the unread lines of that file are skipped, and nothing counts them.
+//   - If the end stands in a file more than once, Align takes the first place,
+//     and the lines behind it are persisted twice.
+//   - Align cannot look up a marker, since no marker is in the source. Next
+//     therefore hands on a marker together with the lines behind it. If there
+//     were none yet, or they stood in a text, Align finds nothing. What is left in the
+//     files is then persisted again: less than two pages of a punched file,
+//     dropped lines among them.
+//
 // # Lines
 //
 // Only bytes up to a '\n' are consumed, since a reader can see half of a

@@ -87,6 +87,7 @@ type File struct {
 	orphan      ul.Gap    // of what was in the file before it was truncated, and has no marker yet
 	telling     []told    // ... whose markers were handed on, and are not durable
 	unaligned   bool      // it may be persisted already
+	unheld      bool      // it did not hold its saved position: it was truncated while nobody looked
 	uncut       int64     // lines before it were looked at for countCut
 
 	dirty bool  // may have more to read

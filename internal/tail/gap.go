@@ -181,6 +181,10 @@ func (s *Source) Gaps() (n int) {
 // passGap hands on what stands in the place of g, which lies at the read
 // position: the marker, or a part of the text. Behind the last of it, the read
 // position is behind the gap. No bytes mean that it is to be looked at again.
+//
+// The lines behind a marker go into the same chunk, if there are any yet: when a
+// checkpoint is lost, [Source.Align] can only look up what is persisted behind
+// the last marker.
 func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	var lines [ul.NumLevels]uint32
 	out, made := area[:0], 0
@@ -212,7 +216,19 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	}
 	c := s.chunk(f, lines, 0, 0, false)
 	c.Made = made
-	return len(out), c, nil
+	rest := area[len(out):]
+	if next := f.nextGap(); len(rest) < s.cfg.LineLimit+ul.MaxMarkerBytes+2 || next != nil && next.start == f.read.Offset {
+		return len(out), c, nil
+	}
+	n, behind, err := s.nextLines(f, rest)
+	if n == 0 || err != nil {
+		return len(out), c, nil // an error comes again
+	}
+	behind.Made += c.Made
+	for level, n := range c.Lines {
+		behind.Lines[level] += n
+	}
+	return len(out) + n, behind, nil
 }
 
 // passOrphan hands on the marker of what was dropped in f before it was

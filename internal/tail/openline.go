@@ -64,11 +64,23 @@ func (s *Source) durable(c Chunk) {
 		return
 	}
 	st.durable = c.number
-	if was, open := s.openDurable[st.name]; open && s.files[was.of] == nil {
-		s.gone = append(s.gone, was.of) // the checkpoint kept its position for the sake of the open line
+	was, open := s.openDurable[st.name]
+	setOpenLine(s.openDurable, c)
+	if _, waits := s.waiting[was.of]; open && !waits && s.files[was.of] == nil {
+		s.letGo(was.of) // the checkpoint kept its position for the sake of the open line
 		delete(s.saved, was.of)
 	}
-	setOpenLine(s.openDurable, c)
+}
+
+// letGo says that the checkpoint need not have the position of a file any more,
+// unless that tells of an open line.
+func (s *Source) letGo(id Identity) {
+	for _, line := range s.openDurable {
+		if line.of == id {
+			return
+		}
+	}
+	s.gone = append(s.gone, id)
 }
 
 // loadOpenLines finds the open lines in the positions of a checkpoint.

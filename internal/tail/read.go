@@ -25,8 +25,11 @@ type Chunk struct {
 // because it was truncated.
 func (c Chunk) Epoch() int { return c.epoch }
 
-// AreaSlack is by how much more than LineLimit the area for Next has to have.
-const AreaSlack = ul.MaxMarkerBytes + 2
+// AreaSlack is by how much more than LineLimit the area for Next has to have: for
+// two markers, each behind the newline of a line that a gap cut off, for the end
+// of a line that was abandoned, and for the byte that tells that a line is longer
+// than the limit.
+const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
 // Next reads the next chunk of any file that has one into area, of LineLimit and
 // [AreaSlack] bytes, and returns its length. ok is false when there is

@@ -126,7 +126,6 @@ func (s *Source) Tick() {
 // written, and whole files that are finished. It returns the files that it
 // let go of; a checkpoint need not name them any more.
 func (s *Source) Reclaim() (gone []Identity) {
-	gone, s.gone = s.gone, nil
 	for _, f := range s.files {
 		if s.cfg.Reclaim != ReclaimNone {
 			s.punch(f)
@@ -135,11 +134,13 @@ func (s *Source) Reclaim() (gone []Identity) {
 		// nobody waits for it.
 		due := s.crowded() || f.quiet || f.name == "" || f.stream.superseded(f) || s.draining
 		f.quiet = false
-		if due && f.caughtUp() && s.finish(f) {
-			gone = append(gone, f.id)
+		if due && f.caughtUp() {
+			s.finish(f)
 		}
 	}
-	return gone
+	gone, s.gone = s.gone, nil
+	// The checkpoint needs the position of a file that came back meanwhile.
+	return slices.DeleteFunc(gone, func(id Identity) bool { return s.files[id] != nil })
 }
 
 // punch gives back the whole pages before the committed position, but for the
@@ -186,23 +187,25 @@ func (s *Source) punchPages(f *File, at, end int64) int64 {
 
 // finish lets go of a file of which everything is committed, if nobody writes
 // it any more. A file that has a name loses it first and is let go of at a
-// later call, because somebody may have opened it just before.
-func (s *Source) finish(f *File) (gone bool) {
+// later call, because somebody may have opened it just before. A file that still
+// has a name elsewhere may come back, so its position waits.
+func (s *Source) finish(f *File) {
 	if !s.writerless(f) {
-		return false
+		return
 	}
 	size, links, err := f.sizeNow()
 	if err != nil || s.changed(f) {
 		s.grow(f, size) // it grew, or was truncated and written again
-		return false
+		return
 	}
 	if links == 0 || f.name == "" && !s.stale {
 		if links > 0 && len(s.saved) < maxFiles {
-			// It may come back under a name that matches.
-			s.saved[f.id] = Saved{Stream: f.stream.name, Position: f.committed}
+			s.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+		} else {
+			s.letGo(f.id)
 		}
 		s.forget(f)
-		return s.openDurable[f.stream.name].of != f.id // whose position tells of the open line
+		return
 	}
 	switch {
 	case f.name == "" || s.dir == nil:
@@ -212,7 +215,6 @@ func (s *Source) finish(f *File) (gone bool) {
 	case s.crowded():
 		s.setAside(f)
 	}
-	return false
 }
 
 // mayPunch finds out whether holes may be punched into f, and says once when

@@ -67,6 +67,9 @@ func (s *Source) Scan() (found int, err error) {
 	s.renamed = s.renamed[:0]
 	s.metrics.files.Set(float64(len(s.files)))
 	found = len(s.files) - held
+	if !s.stale {
+		s.sawAll()
+	}
 	s.makeRoom()
 	return found, nil
 }
@@ -81,6 +84,7 @@ func (s *Source) leftOut() bool {
 func (s *Source) list() error {
 	s.pass++
 	clear(s.ignored)
+	clear(s.sighted)
 	was := s.names
 	clear(s.spare)
 	s.names, s.spare = s.spare, was
@@ -91,6 +95,7 @@ func (s *Source) list() error {
 		names, err := s.dir.Readdirnames(512)
 		for _, name := range names {
 			if ok, _ := path.Match(s.cfg.Match, name); !ok || name == StateDir {
+				s.sight(name)
 				continue
 			}
 			if reason := s.see(name); reason != "" {
@@ -123,8 +128,8 @@ func (s *Source) makeRoom() {
 	}
 	held := len(s.files)
 	for _, f := range s.files {
-		if f.name == "" && f.caughtUp() && s.finish(f) {
-			s.gone = append(s.gone, f.id)
+		if f.name == "" && f.caughtUp() {
+			s.finish(f)
 		}
 	}
 	s.stale = s.stale || len(s.files) < held
@@ -144,17 +149,22 @@ func (s *Source) nameless(was map[string]*File) {
 // see looks at one entry and follows it, unless there is a reason not to.
 func (s *Source) see(name string) (reason string) {
 	if !ValidName(name) {
+		s.sight(name)
 		return ignoreName
 	}
 	var st unix.Statx_t
 	if err := statx(int(s.dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
+		s.stale = s.stale || err == unix.ENOENT // somebody may have renamed it during the scan
 		return ignoreUnless(err, unix.ENOENT)
 	}
-	f := s.files[identity(&st)]
-	if f == nil && s.isAside(identity(&st), &st) {
+	id := identity(&st)
+	f := s.files[id]
+	if f == nil && s.isAside(id, &st) {
+		s.sightFile(id)
 		return ""
 	}
 	if f == nil {
+		s.sightFile(id)
 		if reason := typeReason(&st); reason != "" {
 			return reason
 		}

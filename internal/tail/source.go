@@ -38,7 +38,6 @@ type Source struct {
 
 	dir     *os.File // nil while the directory is missing
 	state   *os.File // StateDir in it
-	fresh   bool     // ... is new
 	watcher *fsnotify.Watcher
 
 	files   map[Identity]*File
@@ -59,18 +58,19 @@ type Source struct {
 	textEnd     int64
 	droppedText []*text // to be freed once that is recorded
 
-	aside          map[Identity]*aside // finished files that were let go of and have names
-	saved          map[Identity]Saved  // positions of files that are not held, from a checkpoint or from before
-	unaligned      bool                // what the first scan finds may be persisted already
-	truncationTold time.Time           // when a truncation was last logged
-	unheld         map[string]struct{} // streams with a file that did not hold its position
-	ignored        map[string]int      // entries that the last scan left alone, by reason
-	warned         map[string]bool     // what was logged once
-	stale          bool                // a scan is due
-	scanAfter      time.Time           // but not before
-	pass           int                 // listings so far
-	round          int                 // counts the scans that left out nothing: what comes later is younger
-	countsUp       bool                // inode numbers tell the order of files
+	aside          map[Identity]*aside   // finished files that were let go of and have names
+	saved          map[Identity]Saved    // positions of files that are not held, from a checkpoint or from before
+	waiting        map[Identity]struct{} // those of saved whose file may still be there
+	sighted        map[Identity]struct{} // those of saved whose file the current listing has seen
+	unaligned      bool                  // what the first scan finds may be persisted already
+	truncationTold time.Time             // when a truncation was last logged
+	ignored        map[string]int        // entries that the last scan left alone, by reason
+	warned         map[string]bool       // what was logged once
+	stale          bool                  // a scan is due
+	scanAfter      time.Time             // but not before
+	pass           int                   // listings so far
+	round          int                   // counts the scans that left out nothing: what comes later is younger
+	countsUp       bool                  // inode numbers tell the order of files
 	draining       bool
 }
 
@@ -95,8 +95,9 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		openDurable: map[string]openLine{},
 
 		saved:   map[Identity]Saved{},
+		waiting: map[Identity]struct{}{},
+		sighted: map[Identity]struct{}{},
 		aside:   map[Identity]*aside{},
-		unheld:  map[string]struct{}{},
 		ignored: map[string]int{},
 		warned:  map[string]bool{},
 	}
@@ -119,7 +120,7 @@ func (s *Source) Open() error {
 		return err
 	}
 	dir := os.NewFile(uintptr(fd), s.cfg.Source)
-	state, fresh, err := openState(dir)
+	state, err := openState(dir)
 	if err != nil {
 		dir.Close()
 		return err
@@ -129,21 +130,20 @@ func (s *Source) Open() error {
 		s.warnOnce("lock", "another process has locked the state directory: if it is another ullage, each gives back memory that the other has not read",
 			"directory", state.Name())
 	}
-	s.dir, s.state, s.fresh, s.stale = dir, state, fresh, true
+	s.dir, s.state, s.stale = dir, state, true
 	s.countsUp = inodesCountUp(fd)
 	s.putBackTaken()
 	s.watch()
 	return nil
 }
 
-// openState opens StateDir in dir, and follows no link. Fresh says that it was
-// not there, and is now.
-func openState(dir *os.File) (state *os.File, fresh bool, err error) {
+// openState opens StateDir in dir, which it creates if it is missing, and
+// follows no link.
+func openState(dir *os.File) (*os.File, error) {
 	path := filepath.Join(dir.Name(), StateDir)
-	err = unix.Mkdirat(int(dir.Fd()), StateDir, 0o700)
-	fresh = err == nil
+	err := unix.Mkdirat(int(dir.Fd()), StateDir, 0o700)
 	if err != nil && err != unix.EEXIST {
-		return nil, false, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
+		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
 			path, os.Geteuid(), os.Getegid(), err)
 	}
 	open := func() (int, error) {
@@ -163,9 +163,9 @@ func openState(dir *os.File) (state *os.File, fresh bool, err error) {
 		if errors.Is(err, fs.ErrPermission) && statx(int(dir.Fd()), StateDir, unix.AT_SYMLINK_NOFOLLOW, &st) == nil {
 			err = fmt.Errorf("%w (%s; run the sidecar as that user, or remove the directory)", err, ownerHint(&st))
 		}
-		return nil, false, err
+		return nil, err
 	}
-	return os.NewFile(uintptr(fd), path), fresh, nil
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // OpenOwn opens a file of the sidecar's in its state directory, which is nil
@@ -207,10 +207,6 @@ func (s *Source) watch() {
 
 // Opened reports whether the directory is open.
 func (s *Source) Opened() bool { return s.dir != nil }
-
-// Fresh reports whether the state directory was made by the last Open: nothing
-// was ever kept in it.
-func (s *Source) Fresh() bool { return s.fresh }
 
 // State returns the directory, open, in which the sidecar keeps its
 // checkpoint. It is nil while the source is missing and remains the Source's.

@@ -232,15 +232,23 @@ func (s *Source) freeTexts(from, to int64) {
 	}
 }
 
-// freeOtherTexts gives back what no gap has of the texts of an earlier process.
-func (s *Source) freeOtherTexts() {
+// Tidy comes after the first Scan. It gives back what no gap has of the texts of
+// an earlier process.
+func (s *Source) Tidy() {
 	var texts []*text
-	for _, f := range s.files {
-		for i := range f.gaps {
-			if t := f.gaps[i].text; t != nil {
+	collect := func(gaps []gap) {
+		for i := range gaps {
+			if t := gaps[i].text; t != nil {
 				texts = append(texts, t)
 			}
 		}
+	}
+	for _, f := range s.files {
+		collect(f.gaps)
+	}
+	for id := range s.waiting {
+		gaps, _, _ := decodeGaps(s.saved[id].Gaps, s.saved[id].Position, mostGaps)
+		collect(gaps)
 	}
 	if len(texts) == 0 && s.text == nil {
 		if s.state != nil {

@@ -1,0 +1,67 @@
+package ship
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// The tmpfs had no room for a checkpoint any more, and the sidecar was killed
+// when the marker of a gap was the last that is persisted. What was dropped is
+// counted, and what is left of it in its pages is not persisted as well.
+func TestCheckpointIsLostBehindAMarker(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before int // lines in the log that are persisted before the gap
+		rotate bool
+	}{
+		{"in the log", 40, false},
+		{"behind much of the log", 4000, false},
+		{"at the beginning of the log", 0, false},
+		{"at the beginning of a newer file", 40, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.small()
+			w := b.log("gc.log")
+			s, from := b.begun(true)
+			s.begins(t, from)
+			b.write(w, lines(0, c.before))
+			b.reads(s)
+			b.commits(s)
+			if c.rotate {
+				b.must(os.Rename(b.path("gc.log"), b.path("gc.log.0")))
+				w = b.log("gc.log")
+			}
+			b.write(w, debugLines(c.before, 8000))
+			b.eventually("something is dropped", func() bool {
+				s.src.Tick()
+				_, err := s.src.Scan()
+				b.must(err)
+				s.reader.drop(256<<10, s.reader.measure())
+				return s.src.Gaps() > 0
+			})
+			for told := false; !told; {
+				area := s.link.queue.Reserve(s.cfg.Tail.LineLimit + tail.AreaSlack)
+				n, chunk, ok := s.src.Next(area)
+				if !ok {
+					t.Fatal("there is no marker")
+				}
+				s.link.queue.Push(n, chunk)
+				told = chunk.Made > 0
+			}
+			s.appends(t)
+			b.commits(s)
+			s.killed()
+			b.loseCheckpoint()
+			b.write(w, lines(8000, 8001))
+			b.ships("line 8000\n")
+			told, persisted := b.sum()
+			if told == 0 || told+persisted != 8001 {
+				t.Errorf("%d persisted, %d told of by markers, %d of both together, want 8001", persisted, told, told+persisted)
+			}
+			b.onceEach()
+		})
+	}
+}

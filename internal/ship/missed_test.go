@@ -1,0 +1,215 @@
+package ship
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// leavesUncommitted is a sidecar that has committed the lines before from, and
+// is killed when it has appended those from there up to a line, and not more.
+func (b *bench) leavesUncommitted(w *os.File, from, to int) {
+	b.t.Helper()
+	s, start := b.begun(true)
+	s.begins(b.t, start)
+	b.write(w, lines(0, from))
+	b.reads(s)
+	b.commits(s)
+	b.write(w, lines(from, to))
+	b.reads(s)
+	s.killed()
+}
+
+// reads looks at the source, and appends what is new in it.
+func (b *bench) reads(s *Shipper) {
+	b.t.Helper()
+	b.eventually("the source is looked at", func() bool {
+		s.src.Tick()
+		s.reader.round()
+		return !s.src.Stale()
+	})
+	s.appends(b.t)
+}
+
+func (b *bench) commits(s *Shipper) {
+	b.t.Helper()
+	if err := s.writer.commit(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	s.reader.settle()
+}
+
+func (b *bench) persistsOnce(stream, want string) {
+	b.t.Helper()
+	if got := b.persisted(stream); got != want {
+		seen, twice := map[string]bool{}, 0
+		for line := range strings.Lines(got) {
+			if seen[line] {
+				twice++
+			}
+			seen[line] = true
+		}
+		b.t.Errorf("%s: %d lines are persisted, %d of them for the second time, want %d", stream, strings.Count(got, "\n"), twice, strings.Count(want, "\n"))
+	}
+}
+
+// hidings are ways in which a file can be there and not be found by a start.
+var hidings = []struct {
+	name         string
+	hide, reveal func(b *bench) error
+}{
+	{"it has a second name",
+		func(b *bench) error { return os.Link(b.path("gc.log"), b.path("backup.tmp")) },
+		func(b *bench) error { return os.Remove(b.path("backup.tmp")) }},
+	{"its name does not match",
+		func(b *bench) error { return os.Rename(b.path("gc.log"), b.path("gc.tmp")) },
+		func(b *bench) error { return os.Rename(b.path("gc.tmp"), b.path("gc.log.0")) }},
+	{"its name is odd",
+		func(b *bench) error { return os.Rename(b.path("gc.log"), b.path("\x01.log")) },
+		func(b *bench) error { return os.Rename(b.path("\x01.log"), b.path("gc.log.0")) }},
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// The sidecar is killed between append and sync, and the next one does not find
+// the file until it is ready.
+func TestFileThatAStartDoesNotFindIsPersistedOnce(t *testing.T) {
+	for _, h := range hidings {
+		t.Run(h.name, func(t *testing.T) {
+			b := newBench(t)
+			b.cfg.Segment.Compress = segment.None
+			w := b.log("gc.log")
+			b.leavesUncommitted(w, 100, 200)
+			b.must(h.hide(b))
+			b.start()
+			b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
+			b.must(h.reveal(b))
+			b.write(w, lines(200, 300))
+			b.eventually("the last line is persisted", func() bool { return strings.Contains(b.persisted("gc.log"), "line 299\n") })
+			b.drain()
+			b.persistsOnce("gc.log", lines(0, 300))
+		})
+	}
+}
+
+// Everything is committed. One start does not find the file, commits lines of
+// another, and is killed: the next one knows the position all the same.
+func TestPositionOfAFileThatAStartDoesNotFindIsKept(t *testing.T) {
+	for _, h := range hidings {
+		t.Run(h.name, func(t *testing.T) {
+			b := newBench(t)
+			w := b.log("gc.log")
+			b.leavesUncommitted(w, 50, 50)
+			b.must(h.hide(b))
+			s, from := b.begun(true)
+			s.begins(t, from)
+			b.appendTo("other.log", lines(0, 10))
+			b.reads(s)
+			b.commits(s)
+			s.killed()
+			b.must(h.reveal(b))
+			b.start()
+			b.write(w, lines(50, 51))
+			b.eventually("the last line is persisted", func() bool { return strings.Contains(b.persisted("gc.log"), "line 50\n") })
+			b.drain()
+			b.persistsOnce("gc.log", lines(0, 51))
+		})
+	}
+}
+
+// A file is hidden while the sidecar runs, until that has let go of it.
+func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
+	b := newBench(t)
+	w := b.log("gc.log")
+	s, from := b.begun(true)
+	s.begins(t, from)
+	b.write(w, lines(0, 50))
+	b.reads(s)
+	b.commits(s)
+	w.Close()
+	b.must(os.Rename(b.path("gc.log"), b.path("gc.tmp")))
+	b.eventually("it is let go of", func() bool {
+		b.reads(s)
+		s.reader.settle()
+		return len(s.src.StreamNames()) == 0
+	})
+	b.reads(s)
+	s.reader.settle()
+	b.appendTo("other.log", lines(0, 10))
+	b.reads(s)
+	b.commits(s)
+	s.killed()
+	b.must(os.Rename(b.path("gc.tmp"), b.path("gc.log.0")))
+	b.appendTo("gc.log", lines(50, 51))
+	b.ships("line 50\n")
+	b.persistsOnce("gc.log", lines(0, 51))
+}
+
+// The position of a file that is gone does not stay in the checkpoint, nor is
+// anything cut off for it that nobody can supply again.
+func TestFileThatIsGoneIsForgotten(t *testing.T) {
+	b := newBench(t)
+	b.leavesUncommitted(b.log("gc.log"), 100, 200)
+	b.must(os.Remove(b.path("gc.log")))
+	s, from := b.begun(true)
+	s.begins(t, from)
+	if known := s.ledger.saved(); len(known) > 0 {
+		t.Errorf("known: %v", known)
+	}
+	b.persistsOnce("gc.log", lines(0, 200))
+}
+
+// A file goes into another stream by its name before anything of it was
+// committed.
+func TestFileThatIsRenamedToAnotherStreamBeforeItsFirstCommit(t *testing.T) {
+	for _, committed := range []int{0, 100} {
+		b := newBench(t)
+		w := b.log("gc.log")
+		if committed > 0 { // of another file of the stream
+			b.leavesUncommitted(w, committed, committed)
+			b.must(os.Remove(b.path("gc.log")))
+			w = b.log("gc.log")
+		}
+		s, from := b.begun(true)
+		s.begins(t, from)
+		b.write(w, lines(committed, 200))
+		b.reads(s)
+		s.killed()
+		b.must(os.Rename(b.path("gc.log"), b.path("old.log")))
+		b.write(w, lines(200, 201))
+		b.ships("line 200\n")
+		b.persistsOnce("gc.log", lines(0, 201))
+		b.persistsOnce("old.log", "")
+	}
+}
+
+// Somebody copies the log and truncates it while the sidecar is down.
+func TestCopiedAndTruncatedWhileNobodyWasThere(t *testing.T) {
+	b := newBench(t)
+	w := b.log("gc.log")
+	b.write(w, lines(0, 50))
+	b.ships("line 49\n")
+	b.write(w, lines(50, 60))
+	text, err := os.ReadFile(b.path("gc.log"))
+	b.must(err)
+	b.appendTo("gc.log.1", string(text))
+	b.must(w.Truncate(0))
+	b.write(w, lines(60, 80))
+	b.start()
+	b.eventually("the last line of either is persisted", func() bool {
+		got := b.persisted("gc.log")
+		return strings.Contains(got, "line 59\n") && strings.Contains(got, "line 79\n")
+	})
+	b.drain()
+	if got := b.persisted("gc.log"); strings.Count(got, "\n") != 80 {
+		t.Errorf("of 80 lines %d are persisted", strings.Count(got, "\n"))
+	}
+	b.onceEach()
+}
