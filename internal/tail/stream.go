@@ -12,7 +12,9 @@ type Stream struct {
 	label  string
 	files  []*File // by birth
 	class  ul.Classifier
-	active bool // in Source.active
+	active bool  // in Source.active
+	credit int   // bytes that are left of its turn; negative: it took more
+	memory int64 // of its files, while lines are dropped
 
 	nextArchive int // the number that it should have; 0 before the first one
 }
