@@ -21,7 +21,8 @@
 // While the queue is full the reader looks at the source. If that fills up
 // because the destination takes nothing, or less than comes, it goes ahead of
 // the writer: past the first mark lines below a level are dropped, past the
-// second all of them, the oldest first. Here the order is
+// second all of them, the oldest first; and only of streams that take more than
+// their share of the budget. Here the order is
 //
 //	drop      decide, in memory; a crash finds lines that are still there
 //	record    the gaps are in the checkpoint

@@ -54,6 +54,9 @@ func (l *ledger) commit(marks map[string]segment.Mark, last map[*tail.File]tail.
 		if c.Epoch() > saved.Epoch {
 			saved.Gaps = "" // the reader is about to say what they are now
 		}
+		if c.End.Offset == 0 {
+			saved.Gaps = tail.WithoutOrphan(saved.Gaps) // its marker is what the chunk is
+		}
 		saved.Stream, saved.Position, saved.Epoch = f.Stream().Name(), c.End, c.Epoch()
 		l.files[f.Identity()] = saved
 	}

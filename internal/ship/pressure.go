@@ -224,7 +224,8 @@ func (r *reader) drop(want int64, m usage) (freed int64) {
 		reason = ul.DropAll
 	}
 	if !r.unrecorded {
-		if freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want); freed == 0 {
+		allowed := int64(r.press.low() * float64(m.budget))
+		if freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want, allowed); freed == 0 {
 			return 0
 		}
 		r.tellDrop(reason, m)

@@ -74,3 +74,26 @@ func TestKeepLevelIsALevelOrOff(t *testing.T) {
 		}
 	}
 }
+
+// One stream writes more than the budget, another one little: the latter keeps
+// its lines past both marks.
+func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
+	for _, p := range []pressure{{discarding: true}, {discarding: true, dropping: true}} {
+		b := newBench(t)
+		b.small()
+		b.write(b.log("noise.log"), debugLines(0, 40000))
+		b.write(b.log("gc.log"), debugLines(0, 2000))
+		s, _ := b.begun(true)
+		p.discardAt, p.dropAt = s.reader.press.discardAt, s.reader.press.dropAt
+		s.reader.press = p
+		for s.reader.drop(1<<20, s.reader.measure()) > 0 {
+		}
+		gaps := map[string]bool{}
+		for _, f := range s.ledger.state().Files {
+			gaps[f.Stream] = f.Gaps != ""
+		}
+		if m := s.reader.measure(); !gaps["noise.log"] || gaps["gc.log"] || m.used > s.reader.press.low()+0.3 {
+			t.Errorf("dropping all %v: streams with gaps: %v, %.2f of the budget is in use", p.dropping, gaps, m.used)
+		}
+	}
+}

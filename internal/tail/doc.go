@@ -67,6 +67,10 @@
 // place, markers and kept lines side by side in a file of our own, so that a
 // kept line does not hold a page of the source file.
 //
+// A stream that takes less memory than its share loses nothing, whatever others
+// write: Drop takes lines from the largest stream above its share. Next reads
+// the streams in turns of as many bytes.
+//
 // # Giving memory back
 //
 // Reclaim punches whole pages, or unlinks finished files, up to the committed

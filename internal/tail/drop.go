@@ -29,24 +29,29 @@ type dropping struct {
 	stuck bool   // nothing is to be decided about now
 }
 
-// Drop decides that lines are dropped that were not handed on yet, the oldest
-// first, until so many bytes can be given back that want is reached, or there
-// are no more lines that may go, or it takes too long. With ul.Discard those
-// below keep go, together with the further lines of their records; with
-// ul.DropAll all of them. It returns how many bytes that gives back.
+// Drop decides that lines are dropped that were not handed on yet, until so
+// many bytes can be given back that want is reached, or there are no more lines
+// that may go, or it takes too long. With ul.Discard those below keep go,
+// together with the further lines of their records; with ul.DropAll all of
+// them. It returns how many bytes that gives back.
+//
+// Allowed is how much memory all streams may have together. A stream that has
+// less than its share of it loses nothing; of the others the largest one goes
+// first, and of its lines the oldest.
 //
 // Nothing is given back yet: first the gaps have to be recorded, then
 // [Source.PunchGaps] does it. Lines that share their pages with ones that stay
 // are not dropped, since that would give back nothing.
-func (s *Source) Drop(reason ul.Reason, keep ul.Level, want int64) (freed int64) {
+func (s *Source) Drop(reason ul.Reason, keep ul.Level, want, allowed int64) (freed int64) {
 	if s.scratch == nil {
 		s.scratch = make([]byte, max(s.cfg.LineLimit+1, blockBytes))
 	}
 	for _, f := range s.files {
 		s.prepareDrop(f)
 	}
+	share := s.share(allowed)
 	for deadline := s.now().Add(dropTime); freed < want && s.now().Before(deadline); {
-		f := s.mostUndecided(reason)
+		f := s.largestOver(share, reason)
 		if f == nil {
 			break
 		}
@@ -57,6 +62,7 @@ func (s *Source) Drop(reason ul.Reason, keep ul.Level, want int64) (freed int64)
 			f.drops.stuck = true
 		}
 		freed += n
+		f.stream.memory -= n
 	}
 	return freed
 }
@@ -90,31 +96,6 @@ func (s *Source) prepareDrop(f *File) {
 	}
 }
 
-// mostUndecided returns the oldest file, with lines that may be dropped, of the
-// stream that has the most of them. Nil: there are none.
-func (s *Source) mostUndecided(reason ul.Reason) (oldest *File) {
-	most := int64(0)
-	for _, st := range s.streams {
-		var first *File
-		bytes := int64(0)
-		for _, f := range st.files {
-			if f.drops == nil || f.drops.stuck {
-				continue
-			}
-			if left := f.undecided(reason); left > 0 {
-				bytes += left
-				if first == nil {
-					first = f
-				}
-			}
-		}
-		if first != nil && bytes > most {
-			oldest, most = first, bytes
-		}
-	}
-	return oldest
-}
-
 // undecided is how many bytes of f there are to decide about.
 func (f *File) undecided(reason ul.Reason) int64 {
 	if reason == ul.Discard {
@@ -140,7 +121,9 @@ func (s *Source) dropFrom(f *File, reason ul.Reason, keep ul.Level) (freed int64
 		keep = ul.NumLevels
 	}
 	if c.offset < f.read.Offset {
-		*c = cursor{offset: f.read.Offset, open: f.read.Open, level: f.openLevel}
+		// Of a line that is handed on in part, the rest may go as well: one that
+		// does not end would fill the source.
+		*c = cursor{offset: f.read.Offset, open: f.read.Open, level: f.openLevel, drop: f.read.Open && reason == ul.DropAll}
 		if f.read.Offset > 0 {
 			c.class = f.stream.class
 			c.class.Resume(f.read.Level)
@@ -230,10 +213,11 @@ func (s *Source) decide(f *File, c *cursor, data []byte, limit int64, reason ul.
 				freed += s.closeRun(f, &r, c.offset, false, reason)
 			}
 		}
+		counts := begun || c.offset == f.read.Offset // the rest of one that is handed on in part
 		c.offset += int64(len(line))
 		c.open = !ended
 		if data = data[len(line):]; c.drop {
-			r.last.take(line, c.level, begun, dropped, c.offset > f.counted)
+			r.last.take(line, c.level, counts, dropped, c.offset > f.counted)
 		} else {
 			r = run{from: *c, record: *c}
 		}
@@ -317,10 +301,10 @@ func (r *run) endRecord(c cursor) {
 	r.last = lines{}
 }
 
-func (l *lines) take(line []byte, level ul.Level, begun bool, dropped uint64, fresh bool) {
+func (l *lines) take(line []byte, level ul.Level, counts bool, dropped uint64, fresh bool) {
 	l.level = level
 	l.bytes += len(line)
-	if begun {
+	if counts {
 		l.levels[level]++
 	}
 	if !fresh {
@@ -328,7 +312,7 @@ func (l *lines) take(line []byte, level ul.Level, begun bool, dropped uint64, fr
 	}
 	l.fresh.bytes += len(line)
 	l.fresh.dropped += dropped
-	if begun {
+	if counts {
 		l.fresh.lines[level]++
 	}
 }

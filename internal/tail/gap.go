@@ -189,8 +189,7 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	var lines [ul.NumLevels]uint32
 	out, made := area[:0], 0
 	if f.read.Open {
-		out = append(out, '\n')
-		lines[f.openLevel]++
+		out = append(out, '\n') // the line is counted as dropped
 	}
 	if g.text == nil {
 		out = g.AppendMarker(out)
@@ -208,6 +207,7 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 		if err := f.jumpTo(g.end); err != nil {
 			return 0, Chunk{}, err
 		}
+		f.read.Open = false // of a line that goes on behind the gap nothing is handed on
 		f.stream.class.Resume(g.end.Level)
 	}
 	f.counted = max(f.counted, f.read.Offset)

@@ -118,6 +118,18 @@ func decodeGaps(code string, p Position, most int) (gaps []gap, orphan ul.Gap, e
 	return gaps, orphan, nil
 }
 
+// WithoutOrphan returns the gaps of a file, as they are in a checkpoint, without
+// what was dropped in the file before it was truncated. Its marker most often
+// ends behind the beginning of the file, and the position then says that it is
+// durable; that of a file which is empty ends at offset 0.
+func WithoutOrphan(code string) string {
+	gaps, orphan, err := decodeGaps(code, Position{}, mostGaps)
+	if err != nil || orphan.Total() == 0 {
+		return code
+	}
+	return encodeGaps(gaps, ul.Gap{})
+}
+
 // decoder reads varints and remembers that one was bad.
 type decoder struct {
 	rest []byte

@@ -31,16 +31,27 @@ func (c Chunk) Epoch() int { return c.epoch }
 // than the limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
+// turnBytes is about how much of a stream is read before another one has its
+// turn.
+const turnBytes = blockBytes
+
 // Next reads the next chunk of any file that has one into area, of LineLimit and
 // [AreaSlack] bytes, and returns its length. ok is false when there is
-// nothing to read for now. Streams take turns.
+// nothing to read for now. Streams take turns, of as many bytes: what one of
+// them writes must not keep the lines of another from being read.
 func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) {
 	for len(s.active) > 0 {
 		st := s.active[0]
-		if n, c, ok = s.nextOf(st, area); ok {
-			// The stream keeps its place in the queue of turns, at the end.
+		if st.credit <= 0 {
+			// The stream keeps its place in the queue of turns, at the end. One
+			// that took more than a turn of it, in a long line, waits for more.
+			st.credit += turnBytes
 			copy(s.active, s.active[1:])
 			s.active[len(s.active)-1] = st
+			continue
+		}
+		if n, c, ok = s.nextOf(st, area); ok {
+			st.credit -= n
 			return n, c, true
 		}
 		copy(s.active, s.active[1:])

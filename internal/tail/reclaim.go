@@ -76,9 +76,11 @@ func (s *Source) mayEnd(f *File) bool {
 // Committed takes in that everything up to the end of c is durable.
 func (s *Source) Committed(c Chunk) {
 	f := c.File
+	untold := len(f.telling)
 	f.telling = slices.DeleteFunc(f.telling, func(t told) bool {
 		return t.epoch < c.epoch || t.epoch == c.epoch && t.offset <= c.End.Offset
 	})
+	f.gapsChanged = f.gapsChanged || len(f.telling) < untold
 	if f.fd >= 0 && c.epoch == f.epoch {
 		f.committed = c.End
 		s.passed(f, c.End.Offset)

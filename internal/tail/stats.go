@@ -39,16 +39,24 @@ func (f *File) backlog() int64 { return max(0, f.size-f.committed.Offset-f.gapBy
 // Resident asks the kernel how much memory the files take, that of kept lines
 // included, and how long they are, all together, in bytes.
 func (s *Source) Resident() (memory, length int64) {
-	var st unix.Stat_t
 	for _, f := range s.files {
-		if unix.Fstat(f.fd, &st) == nil {
-			memory, length = memory+st.Blocks*512, length+st.Size
-		}
+		m, l := f.resident()
+		memory, length = memory+m, length+l
 	}
+	var st unix.Stat_t
 	if s.text != nil && unix.Fstat(int(s.text.Fd()), &st) == nil {
 		memory += st.Blocks * 512
 	}
 	return memory, length
+}
+
+// resident asks the kernel how much memory the file takes, and how long it is.
+func (f *File) resident() (memory, length int64) {
+	var st unix.Stat_t
+	if unix.Fstat(f.fd, &st) != nil {
+		return 0, 0
+	}
+	return st.Blocks * 512, st.Size
 }
 
 // StreamStats is one stream as it stands.

@@ -114,18 +114,23 @@ func (r *rig) readTouched() {
 	if _, err := r.src.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
-	for {
-		n, c, ok := r.src.Next(r.area)
-		if !ok {
-			return
-		}
-		name := c.File.Stream().Name()
-		if r.got[name] == nil {
-			r.got[name] = &strings.Builder{}
-		}
-		r.got[name].Write(r.area[:n])
-		r.last[c.File] = c
+	for r.take() {
 	}
+}
+
+// take reads one chunk, if there is one.
+func (r *rig) take() bool {
+	n, c, ok := r.src.Next(r.area)
+	if !ok {
+		return false
+	}
+	name := c.File.Stream().Name()
+	if r.got[name] == nil {
+		r.got[name] = &strings.Builder{}
+	}
+	r.got[name].Write(r.area[:n])
+	r.last[c.File] = c
+	return true
 }
 
 // commit commits and reclaims everything that was read, as the next tick does.

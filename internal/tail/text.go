@@ -144,6 +144,16 @@ func (s *Source) appendText(t *text, out []byte) error {
 // pageAfter returns where the first page begins that has nothing before offset.
 func pageAfter(offset int64) int64 { return (offset + pageSize - 1) &^ (pageSize - 1) }
 
+// textMemory is how much memory the texts of f take.
+func (f *File) textMemory() (sum int64) {
+	for i := range f.gaps {
+		if t := f.gaps[i].text; t != nil {
+			sum += pageAfter(t.length)
+		}
+	}
+	return sum
+}
+
 // openText opens the file of texts.
 func (s *Source) openText(create int) error {
 	if s.text != nil {

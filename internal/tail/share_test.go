@@ -1,0 +1,168 @@
+package tail
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// held is the memory that each stream takes now.
+func (r *rig) held() map[string]int64 {
+	r.src.share(0)
+	held := map[string]int64{}
+	for name, st := range r.src.streams {
+		held[name] = st.memory
+	}
+	return held
+}
+
+func TestStreamBelowItsShareLosesNothing(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name    string
+		reason  ul.Reason
+		level   string // of what the first stream writes
+		written []int64
+		fixed   int64 // of a stream of which nothing can be dropped
+		allowed int64
+		left    []int64
+	}{
+		{"one stream", ul.Discard, "debug", []int64{8 * mib}, 0, 4 * mib, []int64{4 * mib}},
+		{"one is over", ul.Discard, "debug", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
+		{"one is over, all lines", ul.DropAll, "warning", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
+		{"one is over with lines that stay", ul.Discard, "warning", []int64{8 * mib, mib}, 0, 6 * mib, []int64{8 * mib, mib}},
+		{"two are over", ul.Discard, "debug", []int64{8 * mib, 5 * mib, mib}, 0, 6 * mib, []int64{5 * mib / 2, 5 * mib / 2, mib}},
+		{"many small ones", ul.Discard, "debug", []int64{8 * mib, 2 * mib, 4096, 4096, 4096, 4096}, 0, 6 * mib, []int64{4 * mib, 2 * mib}},
+		{"none is over", ul.DropAll, "debug", []int64{2 * mib, 2 * mib}, 0, 6 * mib, []int64{2 * mib, 2 * mib}},
+		{"memory that cannot be given back", ul.Discard, "debug", []int64{8 * mib, mib}, 4 * mib, 8 * mib, []int64{3 * mib, mib}},
+		{"more of it than is allowed", ul.Discard, "debug", []int64{4 * mib, mib}, 4 * mib, 4 * mib, []int64{0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			level := c.level
+			for i, size := range c.written {
+				line := uls("x", level, 1)
+				r.put(fmt.Sprintf("%d.log", i), strings.Repeat(line, int(size)/len(line)))
+				level = "debug"
+			}
+			if c.fixed > 0 {
+				r.put("fixed.log", strings.Repeat("x", int(c.fixed)))
+			}
+			r.look()
+			for _, f := range r.src.files {
+				f.punchable = f.name != "fixed.log"
+			}
+			for r.src.Drop(c.reason, ul.Warning, 64<<10, c.allowed) > 0 {
+				r.src.PunchGaps()
+			}
+			held := r.held()
+			for i, want := range c.left {
+				if got := held[fmt.Sprintf("%d.log", i)]; got < want-blockBytes-4*pageSize || got > want+blockBytes {
+					t.Errorf("stream %d has %d bytes left, want about %d", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Of streams that are over, the largest goes first, down to the next one.
+func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
+	const mib = 1 << 20
+	r := newRig(t)
+	for name, size := range map[string]int{"a.log": 3 * mib, "b.log": 8 * mib, "c.log": 5 * mib} {
+		r.put(name, uls("x", "debug", size/len(uls("x", "debug", 1))))
+	}
+	r.look()
+	before := r.held()
+	r.src.Drop(ul.Discard, ul.Warning, 2*mib, 0)
+	r.src.PunchGaps()
+	after := r.held()
+	if after["b.log"] > before["b.log"]-2*mib || after["a.log"] != before["a.log"] || after["c.log"] != before["c.log"] {
+		t.Errorf("before: %v, after: %v", before, after)
+	}
+}
+
+// Whatever the pieces are in which the streams are read, each gets as much.
+func TestStreamsTakeTurnsByBytes(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name  string
+		write func(r *rig)
+	}{
+		{"lines", func(r *rig) { r.put("gc.log", uls("x", "info", 40000)) }},
+		{"many small archives", func(r *rig) {
+			for i := range 100 {
+				r.put(fmt.Sprintf("gc.log.%d", i), uls("x", "info", 2))
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, func(c *Config) { c.LineLimit = mib })
+			r.area = make([]byte, mib+AreaSlack)
+			r.put("noise.log", strings.Repeat("y", 16*mib))
+			c.write(r)
+			r.look()
+			size := int64(0)
+			for _, f := range r.src.streams["gc.log"].files {
+				size += f.size
+			}
+			read := map[string]int{}
+			for read["gc.log"] < int(size) {
+				n, c, ok := r.src.Next(r.area)
+				if !ok {
+					t.Fatalf("read only %v", read)
+				}
+				read[c.File.Stream().Name()] += n
+			}
+			if noise := read["noise.log"]; noise > int(size)+mib+turnBytes {
+				t.Errorf("to read %d bytes, %d of the other stream were read", size, noise)
+			}
+		})
+	}
+}
+
+// A line that does not end was handed on in part when the source fills up: what
+// comes of it behind that can go, and it counts as one dropped line.
+func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, "first\n"+strings.Repeat("y", 3*r.cfg.LineLimit))
+	r.look()
+	for range 2 { // one chunk of lines, and a piece
+		r.take()
+	}
+	beginning := r.text()
+	if !strings.HasSuffix(beginning, "y") {
+		t.Fatalf("no piece was handed on: %s", abbreviate(beginning))
+	}
+	for range 3 { // the line grows, before and after its gap is passed
+		r.write(w, strings.Repeat("y", 8<<20))
+		r.look()
+		if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0); freed < 7<<20 {
+			t.Fatalf("dropping gives back %d bytes", freed)
+		}
+		r.src.PunchGaps()
+	}
+	r.read()
+	r.write(w, strings.Repeat("y", 1<<20)+"\nlast\n")
+	r.look()
+	r.src.Drop(ul.DropAll, ul.Warning, 900<<10, 0)
+	r.read()
+	r.commit()
+	var dropped uint64
+	for line := range strings.Lines(strings.TrimPrefix(r.text(), beginning)) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			dropped += g.Total()
+		} else if strings.Trim(line, "y\n") != "" && line != "last\n" {
+			t.Errorf("handed on: %s", abbreviate(line))
+		}
+	}
+	if told := r.droppedMetric(); dropped == 0 || float64(dropped) != told {
+		t.Errorf("markers tell of %d lines, the metric of %v", dropped, told)
+	}
+	if text := r.text(); !strings.HasSuffix(text, "\nlast\n") || strings.Contains(text, "\n\n[") {
+		t.Errorf("the line is not ended once: %s", abbreviate(text))
+	}
+}
