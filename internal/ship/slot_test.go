@@ -57,7 +57,7 @@ func TestGapsThatWereRecordedWithoutTheDestinationAreFound(t *testing.T) {
 		}
 	}
 	var marks []streamState
-	marked, invalid := silent.unseal(testKey, func(m []streamState) { marks = m })
+	marked, invalid := silent.unseal(testKey, func(st state) { marks = st.Streams })
 	if !marked || invalid != nil || !reflect.DeepEqual(marks, marks1) {
 		t.Fatalf("unsealed: %v, invalid %v, %+v", marked, invalid, marks)
 	}

@@ -39,6 +39,15 @@ type dropping struct {
 // [Source.PunchGaps] does it. Lines that share their pages with ones that stay
 // are not dropped, since that would give back nothing.
 func (s *Source) Drop(reason ul.Reason, keep ul.Level, want int64) (freed int64) {
+	return s.drop(reason, keep, want, false)
+}
+
+// DropRefused is Drop for the refused streams alone.
+func (s *Source) DropRefused(reason ul.Reason, keep ul.Level, want int64) (freed int64) {
+	return s.drop(reason, keep, want, true)
+}
+
+func (s *Source) drop(reason ul.Reason, keep ul.Level, want int64, refused bool) (freed int64) {
 	if s.scratch == nil {
 		s.scratch = make([]byte, max(s.cfg.LineLimit+1, blockBytes))
 	}
@@ -46,7 +55,7 @@ func (s *Source) Drop(reason ul.Reason, keep ul.Level, want int64) (freed int64)
 		s.prepareDrop(f)
 	}
 	for deadline := s.now().Add(dropTime); freed < want && s.now().Before(deadline); {
-		f := s.mostUndecided(reason)
+		f := s.mostUndecided(reason, refused)
 		if f == nil {
 			break
 		}
@@ -91,10 +100,14 @@ func (s *Source) prepareDrop(f *File) {
 }
 
 // mostUndecided returns the oldest file, with lines that may be dropped, of the
-// stream that has the most of them. Nil: there are none.
-func (s *Source) mostUndecided(reason ul.Reason) (oldest *File) {
+// stream that has the most of them; a refused one if there is any, or of these
+// alone. Nil: there are none.
+func (s *Source) mostUndecided(reason ul.Reason, refused bool) (oldest *File) {
 	most := int64(0)
 	for _, st := range s.streams {
+		if !st.refused && (refused || oldest != nil && oldest.stream.refused) {
+			continue
+		}
 		var first *File
 		bytes := int64(0)
 		for _, f := range st.files {
@@ -108,7 +121,7 @@ func (s *Source) mostUndecided(reason ul.Reason) (oldest *File) {
 				}
 			}
 		}
-		if first != nil && bytes > most {
+		if first != nil && (bytes > most || st.refused && !oldest.stream.refused) {
 			oldest, most = first, bytes
 		}
 	}

@@ -129,7 +129,7 @@ func (s *Source) see(name string) (reason string) {
 		if reason := typeReason(&st); reason != "" {
 			return reason
 		}
-		if len(s.files) >= s.maxHeld {
+		if s.tooMany(name) {
 			return IgnoredTooMany
 		}
 		var err error
@@ -273,6 +273,9 @@ func (s *Source) forget(f *File) {
 	delete(s.files, f.id)
 	if f.name != "" && s.names[f.name] == f {
 		delete(s.names, f.name)
+	}
+	if f.stream.refused {
+		s.refusedFiles--
 	}
 	f.stream.leave(f)
 	if len(f.stream.files) == 0 {

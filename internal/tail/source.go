@@ -46,9 +46,10 @@ type Source struct {
 	spare   map[string]*File // the map for the names of the next scan
 	streams map[string]*Stream
 	labels  map[string]bool
-	active  []*Stream  // have a dirty file, in the order of their turns
-	renamed []*Stream  // have a file with a new name, during a scan
-	gone    []Identity // let go of by scans since the last Reclaim
+	refused map[string]struct{} // streams that nobody takes
+	active  []*Stream           // have a dirty file, in the order of their turns
+	renamed []*Stream           // have a file with a new name, during a scan
+	gone    []Identity          // let go of by scans since the last Reclaim
 
 	scratch     []byte   // what is read ahead to be dropped; nil until the first time
 	text        *os.File // of kept lines; nil until there are any
@@ -64,6 +65,7 @@ type Source struct {
 	stale          bool                // a scan is due
 	scanAfter      time.Time           // but not before
 	draining       bool
+	refusedFiles   int // held, of refused streams
 }
 
 // New returns a Source for a valid cfg that has opened nothing yet.

@@ -14,6 +14,8 @@ type Stream struct {
 	class  ul.Classifier
 	active bool // in Source.active
 
+	refused bool // in Source.refused
+
 	nextArchive int // the number that it should have; 0 before the first one
 }
 
@@ -30,13 +32,17 @@ func (st *Stream) Label() string { return st.label }
 func (s *Source) join(f *File, name string) {
 	st := s.streams[name]
 	if st == nil {
-		st = &Stream{name: name, label: s.label(name)}
+		_, refused := s.refused[name]
+		st = &Stream{name: name, label: s.label(name), refused: refused}
 		s.streams[name] = st
 		s.metrics.readBytes.WithLabelValues(st.label)
 		s.metrics.jvmDropped.WithLabelValues(st.label)
 		s.metrics.jvmCut.WithLabelValues(st.label)
 	}
 	f.stream = st
+	if st.refused {
+		s.refusedFiles++
+	}
 	at, _ := slices.BinarySearchFunc(st.files, f, func(a, b *File) int {
 		if a.before(b) {
 			return -1
