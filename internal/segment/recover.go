@@ -96,7 +96,7 @@ func (t *Stream) list(n int) ([]Info, error) {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
 	defer dir.Close()
-	if err := writable(dir); err != nil {
+	if err := writable(dir); errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
 	found, err := newest(dir, n)

@@ -86,8 +86,8 @@ func (w *writer) refuseOpen(st *writerStream, err error) {
 // readmit tries the refused streams again. Those that can be placed are read
 // from their last commit; so are the others, since what of them is in the queue
 // goes with the rest of it. A stream that was never placed and has no files any
-// more is forgotten.
-func (w *writer) readmit(ctx context.Context) error {
+// more is forgotten. It reports whether the reader begins again.
+func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	var back []string
 	for name, r := range w.refused.streams {
 		err := r.place()
@@ -96,7 +96,7 @@ func (w *writer) readmit(ctx context.Context) error {
 		case err == nil:
 			back = append(back, name)
 		case !errors.Is(err, segment.ErrRefused):
-			return err
+			return false, err
 		case !marked && !w.view.hasRefused(name):
 			w.tolerate(w.store.Stream(name).Close())
 			back = append(back, name)
@@ -105,20 +105,20 @@ func (w *writer) readmit(ctx context.Context) error {
 		}
 	}
 	if len(back) == 0 {
-		return nil
+		return false, nil
 	}
 	if err := w.commit(ctx); err != nil {
-		return err
+		return false, err
 	}
 	for _, name := range back {
 		delete(w.refused.streams, name)
 	}
 	w.showRefused()
 	if err := w.rewind(ctx, rewind{ends: w.ends, news: len(w.ends) > 0}); err != nil {
-		return err
+		return true, err
 	}
 	w.log.Info("streams that the destination refused are back, or gone from the source", "streams", len(back), "still_refused", len(w.refused.streams))
-	return w.saveMarks(ctx)
+	return true, w.saveMarks(ctx)
 }
 
 // showRefused lets others see which streams are refused.
@@ -185,5 +185,5 @@ func (l *link) refusal() error {
 	if first == "" {
 		return nil
 	}
-	return fmt.Errorf("streams that do not become durable, while others do: %d: %w", len(refused), refused[first])
+	return fmt.Errorf("streams refused: %d; the others become durable: %w", len(refused), refused[first])
 }

@@ -124,6 +124,7 @@ func (w *writer) ship(ctx context.Context) error {
 	defer idle.Stop()
 	refused := time.NewTicker(refusedRetry)
 	defer refused.Stop()
+	last := false // refused streams had their last try
 	for {
 		wait, err := w.work(ctx)
 		if err != nil {
@@ -142,10 +143,18 @@ func (w *writer) ship(ctx context.Context) error {
 			}
 			w.maintain()
 		case <-refused.C:
-			if err := w.readmit(ctx); err != nil {
+			if _, err := w.readmit(ctx); err != nil {
 				return err
 			}
 		case <-w.link.flush:
+			if !last {
+				last = true
+				if rewound, err := w.readmit(ctx); err != nil {
+					return err
+				} else if rewound {
+					continue // the reader asks again
+				}
+			}
 			if err := w.drain(ctx); err != nil {
 				return err
 			}
@@ -207,9 +216,6 @@ func (w *writer) deadline() time.Time {
 
 // drain appends and commits everything that is queued.
 func (w *writer) drain(ctx context.Context) error {
-	if err := w.readmit(ctx); err != nil {
-		return err
-	}
 	for w.link.queue.Bytes() > 0 {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
