@@ -80,6 +80,7 @@ func (b *bench) refuses(stream string) {
 // An obstacle comes while lines of the stream are appended and not committed,
 // and goes: the sidecar finds that out by itself, and repeats nothing.
 func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.cfg.Segment.Compress, b.cfg.Segment.SegmentBytes = segment.None, 64*settings.Ki
 	b.start()
@@ -115,6 +116,7 @@ func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 // A refused stream must not fill the tmpfs: its lines are dropped under
 // pressure, counted, and marked once it is back. The others lose none.
 func TestRefusedStreamDoesNotFillTheSource(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.cfg.Budget, b.cfg.Queue = 4*settings.Mi, 256*settings.Ki
 	bad := filepath.Join(b.cfg.Dest, "gc.log")
@@ -201,6 +203,7 @@ func TestLostCheckpointIsRememberedForARefusedStream(t *testing.T) {
 // Names that a file system does not take are forgotten when their files are
 // gone, so that making them does not grow anything.
 func TestRefusedStreamWithoutFilesIsForgotten(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	bad := filepath.Join(b.cfg.Dest, "bad.log")
 	writeFile(t, bad, nil)
