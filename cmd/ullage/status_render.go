@@ -46,6 +46,9 @@ func renderStatus(w io.Writer, st admin.Status) error {
 			name, _, _ := strings.Cut(s.Segment, ".log")
 			segment, size = clip(cli.Line(name), maxSegment), bytesText(s.SegmentBytes)
 		}
+		if s.Refused != "" {
+			segment, size = "refused", "-"
+		}
 		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", clip(cli.Line(s.Name), maxName), s.Files,
 			bytesText(s.PersistedBytes), countText(s.PersistedLines), bytesText(s.BacklogBytes), segment, size)
 	}

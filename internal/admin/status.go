@@ -151,6 +151,10 @@ type Stream struct {
 	// Segment is the active segment's file name; empty where none is open.
 	Segment      string `json:"segment,omitempty"`
 	SegmentBytes int64  `json:"segmentBytes,omitempty"`
+
+	// Refused is why the destination does not take this stream while it takes
+	// others. Empty: it does.
+	Refused string `json:"refused,omitempty"`
 }
 
 // AddStream lists one more stream, or counts it as omitted once the list is

@@ -66,6 +66,10 @@
 // error of Append or Sync spoils the stream until [Stream.Abandon], and only
 // [Stream.Resume] with the last mark brings it back, on a new descriptor.
 //
+// An error that wraps [ErrRefused] is of one stream alone: what has its name is
+// not a directory, or not ours, or the file system has no such name. The
+// destination is looked at before a stream is blamed.
+//
 // The directory of the destination is held open, and everything is reached by
 // way of it. While its path names another one, or nothing, Resume, Recover and a
 // new segment fail with [ErrAway], and [Store.Reopen] says when to go on. Others

@@ -36,10 +36,11 @@ const (
 // compression there are no frames: then NULs at the end are cut, and what
 // remains behind the last newline.
 //
-// An error is one of the destination: abandon, wait, and recover again.
+// An error that wraps [ErrRefused] is of this stream, every other one of the
+// destination: abandon, wait, and recover again.
 func (t *Stream) Recover() (tail []byte, cut int64, err error) {
 	if tail, cut, err = t.recover(); err != nil {
-		return nil, cut, fmt.Errorf("recover stream %s: %w", t.name, err)
+		return nil, cut, fmt.Errorf("recover stream %s: %w", t.name, t.store.blame(err))
 	}
 	return tail, cut, nil
 }
@@ -81,7 +82,8 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 }
 
 // list returns the last n segments of the stream, none if it has no directory,
-// and ErrAway if the destination is not there.
+// and ErrAway if the destination is not there. A directory that takes no new
+// segment is an error now, and not when the first one is due.
 func (t *Stream) list(n int) ([]Info, error) {
 	if err := t.store.present(); err != nil {
 		return nil, err
@@ -94,6 +96,9 @@ func (t *Stream) list(n int) ([]Info, error) {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
 	defer dir.Close()
+	if err := writable(dir); errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
 	found, err := newest(dir, n)
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)

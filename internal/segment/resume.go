@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -15,6 +16,10 @@ var ErrMark = errors.New("segments do not fit the mark")
 // is at most one new one.
 const maxNewer = 1024
 
+// Unbounded, as maxCut of Resume, is for a mark that the caller knows to be the
+// last one: what is behind it was appended since, by this process.
+const Unbounded = math.MaxInt64
+
 // Resume places the stream right behind m, which was committed: newer segments
 // are deleted and the segment of m is cut to its offset, durably. The zero
 // mark stands before the first segment, so all of them go. If the segment of m
@@ -22,12 +27,12 @@ const maxNewer = 1024
 //
 // If more than maxCut bytes on disk would have to go in total, or a segment
 // that is not newer than a mark of before, or the segment of m is shorter than
-// m or missing without being Gone, the error wraps [ErrMark]. Every other error
-// is one of the destination, or [ErrAway]: abandon, wait, [Store.Reopen], and
-// resume again.
+// m or missing without being Gone, the error wraps [ErrMark]. One that wraps
+// [ErrRefused] is of this stream. Every other error is one of the destination,
+// or [ErrAway]: abandon, wait, [Store.Reopen], and resume again.
 func (t *Stream) Resume(m Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
-		return fmt.Errorf("resume stream %s: %w", t.name, err)
+		return fmt.Errorf("resume stream %s: %w", t.name, t.store.blame(err))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (t *Stream) Append(raw []byte) error {
 		return nil
 	}
 	if err := t.append(raw); err != nil {
-		t.failed = fmt.Errorf("append to stream %s: %w", t.name, err)
+		t.failed = fmt.Errorf("append to stream %s: %w", t.name, t.store.blame(err))
 		return t.failed
 	}
 	return nil
@@ -129,7 +129,7 @@ func (t *Stream) Sync() (Mark, error) {
 		return t.mark, nil
 	}
 	if err := t.sync(); err != nil {
-		t.failed = fmt.Errorf("sync stream %s: %w", t.name, err)
+		t.failed = fmt.Errorf("sync stream %s: %w", t.name, t.store.blame(err))
 		return t.mark, t.failed
 	}
 	t.dirty = false

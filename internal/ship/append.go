@@ -2,8 +2,10 @@ package ship
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -15,12 +17,38 @@ func (w *writer) appendBatch(ctx context.Context) error {
 		return err
 	}
 	w.link.progress.Store(time.Now().UnixNano()) // that was our own limit, not the destination
+	if err := w.takeBatch(); err != nil {
+		return err
+	}
+	if err := w.saveMarks(ctx); err != nil {
+		return err
+	}
+	for _, st := range w.order {
+		err := w.appendParts(st)
+		if errors.Is(err, segment.ErrRefused) {
+			w.refuseOpen(st, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	w.link.queue.Release(len(w.batch))
+	w.link.progress.Store(time.Now().UnixNano())
+	clear(w.batch) // or it would keep files alive that are let go of
+	return nil
+}
+
+// takeBatch peeks at the queue and sorts what is there by stream. It passes
+// over streams that are refused.
+func (w *writer) takeBatch() error {
 	w.batch = w.link.queue.Peek(w.batch[:0], w.frame())
 	w.order = w.order[:0]
 	for i, c := range w.batch {
 		st, err := w.stream(c.Meta.File.Stream())
 		if err != nil {
 			return err
+		}
+		if st == nil {
+			continue
 		}
 		w.unsaved = w.ledger.meet(c.Meta) || w.unsaved
 		if len(st.parts) == 0 && st.bytes == 0 {
@@ -36,32 +64,29 @@ func (w *writer) appendBatch(ctx context.Context) error {
 		}
 		st.parts = append(st.parts, i)
 	}
-	if w.oldest.IsZero() && len(w.batch) > 0 {
-		w.oldest = w.batch[0].Meta.Read
-		w.link.oldest.Store(w.oldest.UnixNano())
-	}
-	if err := w.saveMarks(ctx); err != nil {
+	return nil
+}
+
+// appendParts appends the stream's parts of the batch.
+func (w *writer) appendParts(st *writerStream) error {
+	if err := w.appendFrame(st); err != nil {
 		return err
 	}
-	for _, st := range w.order {
-		if err := w.appendFrame(st); err != nil {
-			return err
-		}
-		for _, i := range st.parts {
-			c := w.batch[i]
-			w.last[c.Meta.File] = c.Meta
-			w.pending += len(c.Data)
-			st.bytes += uint64(len(c.Data))
-			st.made += uint64(c.Meta.Made)
-			for level, n := range c.Meta.Lines {
-				st.lines[level] += uint64(n)
-			}
-		}
-		st.parts = st.parts[:0]
+	if w.oldest.IsZero() {
+		w.oldest = w.batch[st.parts[0]].Meta.Read
+		w.link.oldest.Store(w.oldest.UnixNano())
 	}
-	w.link.queue.Release(len(w.batch))
-	w.link.progress.Store(time.Now().UnixNano())
-	clear(w.batch) // or it would keep files alive that are let go of
+	for _, i := range st.parts {
+		c := w.batch[i]
+		w.last[c.Meta.File] = c.Meta
+		w.pending += len(c.Data)
+		st.bytes += uint64(len(c.Data))
+		st.made += uint64(c.Meta.Made)
+		for level, n := range c.Meta.Lines {
+			st.lines[level] += uint64(n)
+		}
+	}
+	st.parts = st.parts[:0]
 	return nil
 }
 
@@ -81,20 +106,36 @@ func (w *writer) appendFrame(st *writerStream) error {
 	return st.segments.Append(w.staging)
 }
 
-// stream returns the writer's side of a stream. The mark of a new one has to be
-// saved before anything is appended behind it.
+// stream returns the writer's side of a stream, or nil if that is refused.
 func (w *writer) stream(src *tail.Stream) (*writerStream, error) {
+	if _, refused := w.refused.streams[src.Name()]; refused {
+		return nil, nil
+	}
 	if st := w.streams[src.Name()]; st != nil {
 		return st, nil
 	}
 	st := &writerStream{name: src.Name(), label: src.Label(), segments: w.store.Stream(src.Name())}
-	if _, known := w.ledger.markOf(st.name); !known {
-		if _, _, err := st.segments.Recover(); err != nil {
-			return nil, err
-		}
-		w.ledger.mark(st.name, st.segments.Mark())
-		w.unsaved = true
+	if err := w.placeNew(st.name); errors.Is(err, segment.ErrRefused) {
+		w.refuse(st.name, err, func() error { return w.placeNew(st.name) })
+		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
 	w.streams[st.name] = st
 	return st, nil
+}
+
+// placeNew places a stream that has no mark yet. Its mark has to be saved before
+// anything is appended behind it.
+func (w *writer) placeNew(name string) error {
+	if _, known := w.ledger.markOf(name); known {
+		return nil
+	}
+	segments := w.store.Stream(name)
+	if _, _, err := segments.Recover(); err != nil {
+		return err
+	}
+	w.ledger.mark(name, segments.Mark())
+	w.unsaved = true
+	return nil
 }

@@ -45,10 +45,13 @@ var (
 )
 
 type state struct {
-	Seq     uint64        `json:"seq"`
-	Lost    bool          `json:"lost,omitempty"` // the one before was lost, and the source is not yet aligned with the segments
-	Streams []streamState `json:"streams"`
-	Files   []fileState   `json:"files"`
+	Seq  uint64 `json:"seq"`
+	Lost bool   `json:"lost,omitempty"` // the one before was lost, and the source is not yet aligned with the segments
+	// Uncommitted is the most that can be on disk behind a mark, by the settings
+	// of the process that appends there: those of the next one may be others.
+	Uncommitted int64         `json:"uncommitted,omitempty"`
+	Streams     []streamState `json:"streams"`
+	Files       []fileState   `json:"files"`
 }
 
 type streamState struct {

@@ -15,7 +15,8 @@ import (
 // out the files that it let go of.
 type ledger struct {
 	mu      sync.Mutex
-	lost    bool // see state
+	lost    bool  // see state
+	behind  int64 // ... and so is this: Uncommitted
 	streams map[string]segment.Mark
 	files   map[tail.Identity]tail.Saved
 }
@@ -114,8 +115,9 @@ func (l *ledger) replaceFiles(files map[tail.Identity]tail.Saved) {
 }
 
 // idleStreams takes out the streams that have no files left if they are more
-// than max, and returns their names.
-func (l *ledger) idleStreams(max int) (idle []string) {
+// than max, and returns their names. Refused ones keep their marks: there may
+// be uncommitted bytes behind them.
+func (l *ledger) idleStreams(max int, refused map[string]refusal) (idle []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	used := make(map[string]bool, len(l.streams))
@@ -123,7 +125,7 @@ func (l *ledger) idleStreams(max int) (idle []string) {
 		used[f.Stream] = true
 	}
 	for name := range l.streams {
-		if !used[name] {
+		if _, keep := refused[name]; !keep && !used[name] {
 			idle = append(idle, name)
 		}
 	}
@@ -140,7 +142,7 @@ func (l *ledger) idleStreams(max int) (idle []string) {
 func (l *ledger) state() state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st := state{Lost: l.lost, Streams: make([]streamState, 0, len(l.streams)), Files: make([]fileState, 0, len(l.files))}
+	st := state{Lost: l.lost, Uncommitted: l.behind, Streams: make([]streamState, 0, len(l.streams)), Files: make([]fileState, 0, len(l.files))}
 	for name, m := range l.streams {
 		st.Streams = append(st.Streams, streamState{Name: name, Mark: m})
 	}
@@ -152,7 +154,7 @@ func (l *ledger) state() state {
 
 // load sets the ledger to a checkpoint's state.
 func (l *ledger) load(st state) {
-	l.loadMarks(st.Streams)
+	l.loadMarks(st)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range st.Files {
@@ -167,12 +169,29 @@ func (l *ledger) setLost(lost bool) {
 	l.lost = lost
 }
 
-func (l *ledger) loadMarks(streams []streamState) {
+// loadMarks sets the marks to those of a checkpoint, and how much can be behind
+// them.
+func (l *ledger) loadMarks(st state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range streams {
+	l.behind = st.Uncommitted
+	for _, s := range st.Streams {
 		l.streams[s.Name] = s.Mark
 	}
+}
+
+// uncommitted returns how many bytes there can be behind a mark.
+func (l *ledger) uncommitted() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.behind
+}
+
+// setUncommitted notes how many bytes there can be behind a mark from now on.
+func (l *ledger) setUncommitted(most int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.behind = most
 }
 
 // saved copies the files' positions.

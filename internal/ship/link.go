@@ -19,7 +19,7 @@ type link struct {
 	flush   chan struct{} // reader to writer: commit everything that is queued
 	flushed chan struct{} // the answer
 	rewind  chan rewind   // writer to reader: read again from the last commit
-	wake    chan struct{} // writer to reader: something was published
+	wake    chan struct{} // writer to reader: something was published, or a stream is refused
 
 	syncBytes  atomic.Int64 // set by the reader once it knows the budget
 	frameBytes atomic.Int64 // ... and so is this: most bytes of one frame
@@ -35,6 +35,9 @@ type link struct {
 	failures    int64
 	lastFailure string
 	maintenance string // last error of maintaining the segments
+
+	refused     map[string]error // streams, and why; never changed in place
+	refusedNews bool             // the reader has yet to take it in
 }
 
 // rewind asks the reader to read again from the last commit; of the streams in
@@ -74,11 +77,15 @@ func (l *link) publish(last map[*tail.File]tail.Chunk) (next map[*tail.File]tail
 	l.progress.Store(l.lastCommit.UnixNano())
 	l.mu.Unlock()
 	l.commits.Add(1)
+	l.wakeReader()
+	return last
+}
+
+func (l *link) wakeReader() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
-	return last
 }
 
 // takePublished calls each for what was published since the last call.

@@ -15,6 +15,7 @@ type metrics struct {
 	destinationErrors *prometheus.CounterVec
 	checkpointErrors  prometheus.Counter
 	checkpointInvalid *prometheus.CounterVec
+	refused           *prometheus.GaugeVec
 }
 
 // newMetrics registers the metrics of the two loops. Gauges are read when they
@@ -34,8 +35,11 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view) *metrics {
 			Name: "ullage_checkpoint_errors_total", Help: "Failed attempts to save the checkpoint."}),
 		checkpointInvalid: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_checkpoint_invalid_total", Help: "Checkpoint slots that were ignored at a start, by reason."}, []string{"reason"}),
+		refused: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "ullage_refused_streams", Help: "Streams that the destination refuses while it takes others, by reason: occupied, permission, name. Their lines stay on the source."}, []string{"reason"}),
 	}
-	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid)
+	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid, m.refused)
+	m.refusedStreams(nil)
 	// A counter that is there from the beginning shows its first step.
 	for _, k := range errorKinds {
 		m.destinationErrors.WithLabelValues(k.kind)
@@ -58,6 +62,17 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view) *metrics {
 	gauge("ullage_queue_capacity_bytes", "Size of the queue between reader and writer.", func() float64 { return float64(l.queue.Capacity()) })
 	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable.", func() float64 { return l.lag(time.Now()).Seconds() })
 	return m
+}
+
+// refusedStreams shows how many streams are refused, and why.
+func (m *metrics) refusedStreams(refused map[string]refusal) {
+	counts := map[string]int{}
+	for _, r := range refused {
+		counts[r.reason()]++
+	}
+	for _, k := range refusedReasons {
+		m.refused.WithLabelValues(k.reason).Set(float64(counts[k.reason]))
+	}
 }
 
 // persisted counts what a commit made durable of a stream.

@@ -44,6 +44,7 @@ type pressure struct {
 	discardAt, dropAt float64 // shares of the budget
 	discarding        bool    // lines below the level to keep go
 	dropping          bool    // all lines go
+	refused           bool    // but only of streams that the destination refuses
 }
 
 // take takes in which share of the budget is in use. Both marks have
@@ -179,14 +180,17 @@ func (r *reader) adapt(budget int64) {
 }
 
 // relieve drops lines as long as the source is too full. It is called while
-// the queue has no room: otherwise reading, and not dropping, is what makes
-// room.
+// the queue has no room, and while streams are refused: otherwise reading, and
+// not dropping, is what makes room. A destination that takes the other streams
+// is no reason to drop lines of those.
 func (r *reader) relieve() {
 	started := time.Now()
 	m := r.measure()
 	r.adapt(m.budget)
 	r.nextRelief = pressurePace
-	if r.behind(m) {
+	behind := r.behind(m) && r.full
+	r.press.refused = !behind
+	if behind || r.src.Refusing() && r.rate.writing {
 		r.dropUntilRelieved(m)
 	} else {
 		r.press.reset()
@@ -195,6 +199,7 @@ func (r *reader) relieve() {
 		// Looking after very many files takes longer, and must not be all we do.
 		r.nextRelief = max(pressurePace, 10*time.Since(started))
 	}
+	r.lookAt = time.Now().Add(r.nextRelief)
 }
 
 // dropUntilRelieved drops lines while the marks say so, for a while.
@@ -225,7 +230,7 @@ func (r *reader) drop(want int64, m usage) (freed int64) {
 	}
 	if !r.unrecorded {
 		allowed := int64(r.press.low() * float64(m.budget))
-		if freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want, allowed); freed == 0 {
+		if freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want, allowed, r.press.refused); freed == 0 {
 			return 0
 		}
 		r.tellDrop(reason, m)
@@ -255,6 +260,10 @@ func (r *reader) tellDrop(reason ul.Reason, m usage) {
 	if reason == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
 		what = "all lines, the oldest first"
 	}
-	r.log.Warn("the source fills up since the destination does not take lines as fast as they come: dropping "+what+" (counted, and marked in the stream)",
+	why := "the destination does not take lines as fast as they come"
+	if r.press.refused {
+		why, what = "the destination refuses streams", what+", of these streams"
+	}
+	r.log.Warn("the source fills up since "+why+": dropping "+what+" (counted, and marked in the stream)",
 		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "source_files_bytes", m.own)
 }

@@ -50,6 +50,9 @@ type reader struct {
 	full bool // ... which ended because the queue has no room
 	more bool // ... or because it was long enough
 
+	eventful bool      // what reading does not show was written: to refused streams
+	lookAt   time.Time // when the pressure of these is due to be looked at
+
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
@@ -124,7 +127,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer r.view.update(r.src)
 	for {
 		r.round()
-		if r.full {
+		if r.full || r.src.Refusing() && !time.Now().Before(r.lookAt) {
 			r.relieve()
 		}
 		r.show()
@@ -194,7 +197,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case r.draining && !r.asked:
 		pace = r.pace.C
 		r.pace.Reset(calmPace)
-	case r.read > 0, r.src.Stale():
+	case r.read > 0, r.src.Stale(), r.eventful:
 		events, pace = nil, r.pace.C
 		r.pace.Reset(r.paceNow())
 	}
@@ -209,6 +212,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.src.Drain()
 	case ev := <-events:
 		r.take(ev)
+		r.eventful = r.src.Refusing()
 	case err := <-r.src.Errors():
 		r.src.HandleError(err)
 	case <-r.poll.C:
@@ -225,6 +229,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-space:
 	case <-more:
 	case <-pace:
+		r.eventful = false
 		if r.full {
 			r.takeWaiting()
 		}
@@ -280,7 +285,7 @@ func (r *reader) takeWaiting() {
 
 // settle reclaims what has been committed.
 func (r *reader) settle() {
-	r.link.takePublished(r.src.Committed)
+	r.takeCommitted()
 	r.src.ChangedGaps(r.ledger.setGaps)
 	r.ledger.forget(r.src.Reclaim())
 }
@@ -305,7 +310,7 @@ func (r *reader) tick() {
 	}
 	r.src.Tick()
 	r.settle()
-	if r.src.Opened() && !r.full {
+	if r.src.Opened() && !r.full && !r.src.Refusing() {
 		r.adapt(r.measure().budget)
 		r.press.reset()
 	}
@@ -315,7 +320,7 @@ func (r *reader) tick() {
 // streams that it names nothing is known but how their segments end, and the
 // source is searched for that.
 func (r *reader) rewind(request rewind) {
-	r.link.takePublished(r.src.Committed)
+	r.takeCommitted()
 	r.link.queue.Reset()
 	if request.anew {
 		r.src.Anew()

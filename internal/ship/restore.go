@@ -86,8 +86,16 @@ func (w *writer) begin(ctx context.Context, from start) error {
 	if err := w.store.Acquire(ctx); err != nil {
 		return fmt.Errorf("open destination: %w", err)
 	}
+	own := w.cfg.mostUncommitted()
+	if own > w.ledger.uncommitted() {
+		w.ledger.setUncommitted(own)
+		w.unsaved = true
+	}
 	if err := w.placeStreams(ctx, from); err != nil {
 		return err
+	}
+	if len(w.refused.streams) == 0 {
+		w.ledger.setUncommitted(own) // what was behind the marks is cut off
 	}
 	w.link.setFailure(nil, time.Time{})
 	again := rewind{ends: w.ends, anew: from.invalid && !from.keyed, news: from.invalid}
@@ -137,7 +145,7 @@ var errReplaced = errors.New("the destination was replaced")
 // placeStream places the segments of a stream. Errors of the destination are
 // retried.
 func (w *writer) placeStream(ctx context.Context, name string, from start) error {
-	err := w.tryPlace(name, from)
+	err := w.placeOrRefuse(name, from)
 	for backoff := firstBackoff; err != nil; backoff = min(2*backoff, maxBackoff) {
 		w.destinationFailed(err, backoff)
 		if err := sleep(ctx, backoff); err != nil {
@@ -151,7 +159,23 @@ func (w *writer) placeStream(ctx context.Context, name string, from start) error
 			w.check.setKey(w.store.Key())
 			return errReplaced
 		}
-		err = w.tryPlace(name, from)
+		err = w.placeOrRefuse(name, from)
+	}
+	return nil
+}
+
+// placeOrRefuse is tryPlace, and no error if the destination refuses the stream
+// alone. That is then tried again with what is known now. A restart meanwhile
+// must know as well if there is no mark, since the checkpoint was lost.
+func (w *writer) placeOrRefuse(name string, from start) error {
+	err := w.tryPlace(name, from)
+	if !errors.Is(err, segment.ErrRefused) {
+		return err
+	}
+	w.refuse(name, err, func() error { return w.tryPlace(name, from) })
+	if _, marked := w.ledger.markOf(name); !marked && from.invalid {
+		w.ledger.setLost(true)
+		w.unsaved = true
 	}
 	return nil
 }
@@ -163,7 +187,7 @@ func (w *writer) tryPlace(name string, from start) error {
 		if _, unread := from.unread[name]; !unread {
 			return w.resumeDry(name, seg, mark)
 		}
-		err := seg.Resume(mark, cutBound(w.cfg, int64(w.cfg.SyncBytes)))
+		err := seg.Resume(mark, w.ledger.uncommitted())
 		if !errors.Is(err, segment.ErrMark) {
 			return err
 		}
@@ -217,7 +241,9 @@ func (w *writer) rewind(ctx context.Context, request rewind) error {
 		w.ledger.mark(name, mark)
 		w.unsaved = true
 	}
-	w.ledger.setLost(false)
+	if len(w.refused.streams) == 0 {
+		w.ledger.setLost(false)
+	}
 	clear(w.recovered)
 	clear(w.ends)
 	return nil

@@ -85,10 +85,12 @@ func (w *writer) reopen(ctx context.Context) error {
 	// of here: what is behind their marks has to be cut off first.
 	w.tolerate(w.store.Maintain(time.Now()))
 	for _, st := range w.streams {
-		if err := w.resume(st); err != nil {
+		if err := w.resume(st); errors.Is(err, segment.ErrRefused) {
+			w.refuseOpen(st, err)
+		} else if err != nil {
 			return err
 		}
-		st.bytes, st.made, st.lines, st.parts = 0, 0, [len(st.lines)]uint64{}, st.parts[:0]
+		st.forget()
 	}
 	w.forgetPending()
 	if err := w.rewind(ctx, rewind{ends: w.ends, news: true}); err != nil {
@@ -102,13 +104,17 @@ func (w *writer) reopen(ctx context.Context) error {
 // that was committed goes.
 func (w *writer) resume(st *writerStream) error {
 	mark, _ := w.ledger.markOf(st.name)
-	err := st.segments.Resume(mark, w.maxCut())
+	// It is our own last mark. How much may be behind it is not a question of
+	// the settings of now: the budget may have shrunk since the append, and what
+	// is not cut would be read back from pages that a failed sync has marked
+	// clean, and be taken for durable.
+	err := st.segments.Resume(mark, segment.Unbounded)
 	if !errors.Is(err, segment.ErrMark) {
 		return err
 	}
 	w.log.Error("committed segments are gone from the destination, or changed: going on behind what is left", "stream", st.name, "error", err)
 	mark.Gone = true
-	if err = st.segments.Resume(mark, w.maxCut()); errors.Is(err, segment.ErrMark) {
+	if err = st.segments.Resume(mark, segment.Unbounded); errors.Is(err, segment.ErrMark) {
 		return w.recover(st.name, st.segments)
 	}
 	if err != nil {
@@ -132,13 +138,12 @@ func (w *writer) saveMarks(ctx context.Context) error {
 	return nil
 }
 
-// maxCut bounds what may be cut off behind a mark: there is never more than
-// this between two commits, so a mark that asks for more is not the last one.
-func (w *writer) maxCut() int64 { return cutBound(w.cfg, w.link.syncBytes.Load()) }
-
-func cutBound(cfg Config, syncBytes int64) int64 {
+// mostUncommitted bounds what can be on disk behind a mark: there is never more
+// between two commits, whatever the budget was. A mark of a checkpoint that
+// asks for more is not the last one.
+func (c Config) mostUncommitted() int64 {
 	// Twice, for frames that compression made longer; and headers.
-	return 2*(syncBytes+int64(cfg.frameBytes())) + 1<<20
+	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20
 }
 
 // maintain seals and retains, lets go of streams whose files are all gone when
@@ -146,7 +151,7 @@ func cutBound(cfg Config, syncBytes int64) int64 {
 // line; they are counted.
 func (w *writer) maintain() {
 	if w.pending == 0 {
-		for _, name := range w.ledger.idleStreams(maxIdleStreams) {
+		for _, name := range w.ledger.idleStreams(maxIdleStreams, w.refused.streams) {
 			if st := w.streams[name]; st != nil {
 				w.tolerate(st.segments.Close())
 				delete(w.streams, name)

@@ -228,7 +228,7 @@ func (s *Shipper) end(err error) error {
 	}
 	if err == nil {
 		s.log.Info("drained")
-		err = s.view.unreadable()
+		err = errors.Join(s.view.unreadable(), s.unpersisted())
 	}
 	s.src.Close()
 	s.check.attach(nil)
@@ -236,6 +236,17 @@ func (s *Shipper) end(err error) error {
 		err = errors.Join(err, s.store.Close())
 	}
 	return err
+}
+
+// unpersisted says which lines stay on the source because the destination
+// refuses their streams, or nil.
+func (s *Shipper) unpersisted() error {
+	for _, st := range s.Stats().Streams {
+		if st.Refused != "" && st.Backlog > 0 {
+			return fmt.Errorf("%d bytes of stream %q are not durable, they stay in %q for the next start; %w", st.Backlog, st.Name, s.cfg.Tail.Source, s.link.refusal())
+		}
+	}
+	return nil
 }
 
 // undrained says what is left of the source.
@@ -266,5 +277,5 @@ func (s *Shipper) Ready() error {
 	if lag := s.link.lag(time.Now()); lag > stallLag+2*s.cfg.SyncInterval {
 		return fmt.Errorf("the destination stalls: a line has been waiting for it for %s", lag.Round(time.Second))
 	}
-	return nil
+	return s.link.refusal()
 }

@@ -122,6 +122,8 @@ func (s *slot) decode(data []byte) error {
 			err = dec.Decode(&s.Seq)
 		case "lost":
 			err = dec.Decode(&s.Lost)
+		case "uncommitted":
+			err = dec.Decode(&s.Uncommitted)
 		case "streams":
 			s.Streams, err = decodeList[streamState](dec)
 		case "files":
@@ -239,7 +241,7 @@ func (c *checkpoint) load() (l loaded) {
 		c.next = 1 - found.at
 	}
 	if l.claimed {
-		c.claimed, l.Streams = found.code, nil
+		c.claimed, l.Streams, l.Uncommitted = found.code, nil, 0
 	}
 	since, _ := c.newest(provisionalNames, whole)
 	if since != nil && since.Seq > l.Seq && since.Seq-l.Seq <= mostSaves {
@@ -281,9 +283,9 @@ func (st *state) addGaps(files []fileState) {
 }
 
 // unseal takes in the key, which was not there at load. If the slot that load
-// took is authentic, it calls marks with those that it has, before anything
-// else is saved, and returns true. If there was none, invalid is nil.
-func (c *checkpoint) unseal(key []byte, marks func([]streamState)) (marked bool, invalid []error) {
+// took is authentic, it calls marks with its state, before anything else is
+// saved, and returns true. If there was none, invalid is nil.
+func (c *checkpoint) unseal(key []byte, marks func(state)) (marked bool, invalid []error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.key, c.next = key, 0
@@ -294,7 +296,7 @@ func (c *checkpoint) unseal(key []byte, marks func([]streamState)) (marked bool,
 	}
 	switch {
 	case found != nil && found.code == c.claimed:
-		marks(found.Streams)
+		marks(found.state)
 		return true, invalid
 	case found != nil:
 		c.seq = found.Seq // and not what somebody has claimed

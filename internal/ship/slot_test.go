@@ -57,7 +57,7 @@ func TestGapsThatWereRecordedWithoutTheDestinationAreFound(t *testing.T) {
 		}
 	}
 	var marks []streamState
-	marked, invalid := silent.unseal(testKey, func(m []streamState) { marks = m })
+	marked, invalid := silent.unseal(testKey, func(st state) { marks = st.Streams })
 	if !marked || invalid != nil || !reflect.DeepEqual(marks, marks1) {
 		t.Fatalf("unsealed: %v, invalid %v, %+v", marked, invalid, marks)
 	}
@@ -91,7 +91,7 @@ func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 			if c.spoil == nil {
 				attached(t, testKey, dir).mustSave(t, committed())
 			}
-			marked, invalid := silent.unseal(testKey, func([]streamState) { t.Error("its marks are used") })
+			marked, invalid := silent.unseal(testKey, func(state) { t.Error("its marks are used") })
 			if marked || (invalid != nil) != c.invalid {
 				t.Errorf("marked %v, invalid %v", marked, invalid)
 			}
@@ -214,7 +214,7 @@ func TestSaveAfterSilenceLeavesTheNewestSlot(t *testing.T) {
 			silent.mustSave(t, committed())
 		}
 	}
-	silent.unseal(testKey, func([]streamState) {})
+	silent.unseal(testKey, func(state) {})
 	silent.mustSave(t, committed())
 	if after, err := os.ReadFile(newest); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the newest slot was written over (%v)", err)

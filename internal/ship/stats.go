@@ -23,7 +23,8 @@ type view struct {
 	reclaim   string
 	ignored   map[string]int
 	streams   []tail.StreamStats
-	omitted   int // streams beyond the bound
+	omitted   int                 // streams beyond the bound
+	refused   map[string]struct{} // those of them that have files
 }
 
 func (v *view) setSource(err error) {
@@ -51,12 +52,20 @@ func (v *view) setRestored() {
 }
 
 func (v *view) update(src *tail.Source) {
-	usage, reclaim, ignored := src.Usage(), src.ReclaimMode(), src.Ignored()
+	usage, reclaim, ignored, refused := src.Usage(), src.ReclaimMode(), src.Ignored(), src.Refused()
 	streams, omitted := src.Streams()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.usage, v.reclaim, v.ignored = usage, reclaim, ignored
-	v.streams, v.omitted = streams, omitted
+	v.streams, v.omitted, v.refused = streams, omitted, refused
+}
+
+// hasRefused reports whether the source has files of a stream that is refused.
+func (v *view) hasRefused(name string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, has := v.refused[name]
+	return has
 }
 
 var errNotRestored = errors.New("finding where the last run ended")
@@ -111,6 +120,7 @@ type Stream struct {
 	tail.StreamStats
 	Segment      string
 	SegmentBytes int64
+	Refused      string // why the destination does not take it, while it takes others
 }
 
 // Stats returns a copy that is at most about a second old.
@@ -121,6 +131,7 @@ func (s *Shipper) Stats() Stats {
 	if s.link.failure != nil {
 		st.Failure = s.link.failure.Error()
 	}
+	refused := s.link.refused
 	s.link.mu.Unlock()
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
@@ -129,7 +140,11 @@ func (s *Shipper) Stats() Stats {
 	st.StreamsOmitted = s.view.omitted
 	for _, stream := range s.view.streams {
 		mark, _ := s.ledger.markOf(stream.Name)
-		st.Streams = append(st.Streams, Stream{StreamStats: stream, Segment: mark.Segment, SegmentBytes: mark.Offset})
+		show := Stream{StreamStats: stream, Segment: mark.Segment, SegmentBytes: mark.Offset}
+		if err := refused[stream.Name]; err != nil {
+			show.Refused = err.Error()
+		}
+		st.Streams = append(st.Streams, show)
 	}
 	return st
 }

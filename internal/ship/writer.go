@@ -2,8 +2,6 @@ package ship
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -38,7 +36,8 @@ type writer struct {
 
 	ends      map[string][]byte       // how streams end whose marks were of no use, until the reader knows
 	recovered map[string]segment.Mark // and the marks that they have then
-	unsaved   bool                    // marks, or the key, that a checkpoint has to have before the next append
+	refused   refusals
+	unsaved   bool // marks, or the key, that a checkpoint has to have before the next append
 
 	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
 	marks   map[string]segment.Mark   // of the commit that is under way
@@ -57,6 +56,11 @@ type writerStream struct {
 	made        uint64 // those of bytes that are markers of gaps, and not the JVM's
 }
 
+// forget forgets what of the stream is taken and not committed.
+func (st *writerStream) forget() {
+	st.bytes, st.made, st.lines, st.parts = 0, 0, [ul.NumLevels]uint64{}, st.parts[:0]
+}
+
 func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	_, maxOpen := tail.Descriptors()
 	return &writer{
@@ -65,6 +69,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *ch
 		streams:   map[string]*writerStream{},
 		ends:      map[string][]byte{},
 		recovered: map[string]segment.Mark{},
+		refused:   refusals{streams: map[string]refusal{}},
 		last:      map[*tail.File]tail.Chunk{},
 		marks:     map[string]segment.Mark{},
 	}
@@ -117,6 +122,9 @@ func (w *writer) ship(ctx context.Context) error {
 	defer timer.Stop()
 	idle := time.NewTicker(maintainInterval)
 	defer idle.Stop()
+	refused := time.NewTicker(refusedRetry)
+	defer refused.Stop()
+	last := false // refused streams had their last try
 	for {
 		wait, err := w.work(ctx)
 		if err != nil {
@@ -134,7 +142,19 @@ func (w *writer) ship(ctx context.Context) error {
 				w.link.setFailure(nil, time.Time{})
 			}
 			w.maintain()
+		case <-refused.C:
+			if _, err := w.readmit(ctx); err != nil {
+				return err
+			}
 		case <-w.link.flush:
+			if !last {
+				last = true
+				if rewound, err := w.readmit(ctx); err != nil {
+					return err
+				} else if rewound {
+					continue // the reader asks again
+				}
+			}
 			if err := w.drain(ctx); err != nil {
 				return err
 			}
@@ -207,84 +227,6 @@ func (w *writer) drain(ctx context.Context) error {
 		}
 	}
 	return w.commit(ctx)
-}
-
-// commit makes everything that was appended durable, saves the checkpoint and
-// publishes the positions.
-func (w *writer) commit(ctx context.Context) error {
-	if w.pending == 0 {
-		w.dirty = 0
-		return nil
-	}
-	started := time.Now()
-	clear(w.marks)
-	for _, st := range w.streams {
-		if st.bytes == 0 {
-			continue
-		}
-		mark, err := st.segments.Sync()
-		if err != nil {
-			// What is synced of other streams is cut off again: their old
-			// marks still count.
-			return err
-		}
-		w.marks[st.name] = mark
-	}
-	w.ledger.commit(w.marks, w.last)
-	if err := w.saveCheckpoint(ctx); err != nil {
-		return err
-	}
-	w.unsaved = false
-	w.last = w.link.publish(w.last)
-	w.m.commits.Observe(time.Since(started).Seconds())
-	w.committed()
-	w.maintain()
-	return nil
-}
-
-// committed counts what a commit has persisted and begins anew.
-func (w *writer) committed() {
-	for _, st := range w.streams {
-		if st.bytes == 0 {
-			continue
-		}
-		w.m.persisted(st)
-		st.bytes, st.made, st.lines = 0, 0, [ul.NumLevels]uint64{}
-	}
-	w.forgetPending()
-	if w.link.setFailure(nil, time.Time{}) {
-		w.log.Info("lines become durable again")
-	}
-}
-
-func (w *writer) forgetPending() {
-	clear(w.last)
-	w.pending, w.dirty, w.oldest = 0, 0, time.Time{}
-	w.link.oldest.Store(0)
-}
-
-// saveCheckpoint saves the ledger, for as long as it takes: once the segments
-// are synced there is no way back, since the slot may hold the new state even
-// if saving it has failed.
-func (w *writer) saveCheckpoint(ctx context.Context) error {
-	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
-		err := w.check.save(w.ledger.state)
-		if err == nil {
-			return nil
-		}
-		w.m.checkpointErrors.Inc()
-		if errors.Is(err, errNoRoom) {
-			w.log.Warn("going on without a checkpoint until there is room; after a crash the segments would decide where reading begins", "error", err)
-			return nil
-		}
-		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.oldest)
-		if backoff == firstBackoff {
-			w.log.Error("cannot save the checkpoint, trying again; nothing is reclaimed until then", "error", err)
-		}
-		if err := sleep(ctx, backoff); err != nil {
-			return err
-		}
-	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -44,7 +44,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Manager, reg
 			PersistedLines: counts["ullage_persisted_lines_total"][stream.Name],
 			PersistedBytes: counts["ullage_persisted_bytes_total"][stream.Name],
 			DroppedLines:   counts["ullage_dropped_lines_total"][stream.Name],
-			Segment:        stream.Segment, SegmentBytes: stream.SegmentBytes,
+			Segment:        stream.Segment, SegmentBytes: stream.SegmentBytes, Refused: stream.Refused,
 		})
 	}
 	out.StreamsOmitted = st.StreamsOmitted

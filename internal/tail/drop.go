@@ -37,12 +37,13 @@ type dropping struct {
 //
 // Allowed is how much memory all streams may have together. A stream that has
 // less than its share of it loses nothing; of the others the largest one goes
-// first, and of its lines the oldest.
+// first, and of its lines the oldest. Refused streams have no share, and go
+// before all others, or alone.
 //
 // Nothing is given back yet: first the gaps have to be recorded, then
 // [Source.PunchGaps] does it. Lines that share their pages with ones that stay
 // are not dropped, since that would give back nothing.
-func (s *Source) Drop(reason ul.Reason, keep ul.Level, want, allowed int64) (freed int64) {
+func (s *Source) Drop(reason ul.Reason, keep ul.Level, want, allowed int64, refused bool) (freed int64) {
 	if s.scratch == nil {
 		s.scratch = make([]byte, max(s.cfg.LineLimit+1, blockBytes))
 	}
@@ -51,7 +52,10 @@ func (s *Source) Drop(reason ul.Reason, keep ul.Level, want, allowed int64) (fre
 	}
 	share := s.share(allowed)
 	for deadline := s.now().Add(dropTime); freed < want && s.now().Before(deadline); {
-		f := s.largestOver(share, reason)
+		f := s.largestOver(0, reason, true)
+		if f == nil && !refused {
+			f = s.largestOver(share, reason, false)
+		}
 		if f == nil {
 			break
 		}

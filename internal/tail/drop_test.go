@@ -179,7 +179,7 @@ func (m *dropModel) readAll() {
 
 func (m *dropModel) drop(reason ul.Reason) {
 	m.scan()
-	m.src.Drop(reason, ul.Warning, int64(m.rand.IntN(3<<20)), 0)
+	m.src.Drop(reason, ul.Warning, int64(m.rand.IntN(3<<20)), 0, false)
 	m.now = m.now.Add(time.Millisecond)
 	m.compact()
 	if m.rand.IntN(4) > 0 {

@@ -63,6 +63,9 @@ func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) {
 
 // nextOf reads from the oldest file of the stream that has something.
 func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
+	if st.refused {
+		return 0, Chunk{}, false
+	}
 	for _, f := range st.files {
 		if !f.dirty {
 			continue

@@ -92,16 +92,20 @@ func (s *Source) Committed(c Chunk) {
 // Next hands it on again.
 func (s *Source) Rewind() {
 	for _, f := range s.files {
-		f.orphan, f.telling = f.untoldOrphan(), nil
-		if err := f.rewind(); err != nil {
-			s.metrics.truncations.Inc()
-			s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
-			f.read = Position{} // nothing was handed on
-			s.restart(f)
-		}
-		s.touch(f)
+		s.rewind(f)
 	}
 	s.open = maps.Clone(s.openDurable)
+}
+
+func (s *Source) rewind(f *File) {
+	f.orphan, f.telling = f.untoldOrphan(), nil
+	if err := f.rewind(); err != nil {
+		s.metrics.truncations.Inc()
+		s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
+		f.read = Position{} // nothing was handed on
+		s.restart(f)
+	}
+	s.touch(f)
 }
 
 // Tick is the slow poll, to be called about once a second: it makes a scan

@@ -168,7 +168,7 @@ func (s *Source) see(name string) (reason string) {
 		if reason := typeReason(&st); reason != "" {
 			return reason
 		}
-		if len(s.files) >= s.maxHeld {
+		if s.tooMany(name) {
 			return IgnoredTooMany
 		}
 		var err error
@@ -263,6 +263,9 @@ func (s *Source) hold(name string) (*File, error) {
 	}
 	s.files[f.id] = f
 	f.stream = s.streamOf(streamName)
+	if f.stream.refused {
+		s.refusedFiles++
+	}
 	f.stream.found = append(f.stream.found, f)
 	s.restore(f)
 	return f, nil
@@ -296,6 +299,9 @@ func (s *Source) forget(f *File) {
 	delete(s.files, f.id)
 	if f.name != "" && s.names[f.name] == f {
 		delete(s.names, f.name)
+	}
+	if f.stream.refused {
+		s.refusedFiles--
 	}
 	f.stream.leave(f)
 	if f.stream.empty() {

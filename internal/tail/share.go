@@ -38,11 +38,12 @@ func (s *Source) share(allowed int64) int64 {
 }
 
 // largestOver returns the oldest file, with lines that may be dropped, of the
-// stream that takes the most memory, more than its share. Nil: there is none.
-func (s *Source) largestOver(share int64, reason ul.Reason) (oldest *File) {
+// stream that takes the most memory, more than its share; of refused streams, or
+// of the others. Nil: there is none.
+func (s *Source) largestOver(share int64, reason ul.Reason, refused bool) (oldest *File) {
 	most := share
 	for _, st := range s.streams {
-		if st.memory <= most {
+		if st.refused != refused || st.memory <= most {
 			continue
 		}
 		if f := st.oldestUndecided(reason); f != nil {

@@ -54,7 +54,7 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 			for _, f := range r.src.files {
 				f.punchable = f.name != "fixed.log"
 			}
-			for r.src.Drop(c.reason, ul.Warning, 64<<10, c.allowed) > 0 {
+			for r.src.Drop(c.reason, ul.Warning, 64<<10, c.allowed, false) > 0 {
 				r.src.PunchGaps()
 			}
 			held := r.held()
@@ -76,7 +76,7 @@ func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	}
 	r.look()
 	before := r.held()
-	r.src.Drop(ul.Discard, ul.Warning, 2*mib, 0)
+	r.src.Drop(ul.Discard, ul.Warning, 2*mib, 0, false)
 	r.src.PunchGaps()
 	after := r.held()
 	if after["b.log"] > before["b.log"]-2*mib || after["a.log"] != before["a.log"] || after["c.log"] != before["c.log"] {
@@ -140,7 +140,7 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	for range 3 { // the line grows, before and after its gap is passed
 		r.write(w, strings.Repeat("y", 8<<20))
 		r.look()
-		if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0); freed < 7<<20 {
+		if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0, false); freed < 7<<20 {
 			t.Fatalf("dropping gives back %d bytes", freed)
 		}
 		r.src.PunchGaps()
@@ -148,7 +148,7 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	r.read()
 	r.write(w, strings.Repeat("y", 1<<20)+"\nlast\n")
 	r.look()
-	r.src.Drop(ul.DropAll, ul.Warning, 900<<10, 0)
+	r.src.Drop(ul.DropAll, ul.Warning, 900<<10, 0, false)
 	r.read()
 	r.commit()
 	var dropped uint64

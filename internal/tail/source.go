@@ -45,9 +45,10 @@ type Source struct {
 	spare   map[string]*File // the map for the names of the next listing
 	streams map[string]*Stream
 	labels  map[string]bool
-	active  []*Stream  // have a dirty file, in the order of their turns
-	renamed []*Stream  // have a file with a new name, during a scan
-	gone    []Identity // let go of since the last Reclaim
+	refused map[string]struct{} // streams that nobody takes
+	active  []*Stream           // have a dirty file, in the order of their turns
+	renamed []*Stream           // have a file with a new name, during a scan
+	gone    []Identity          // let go of since the last Reclaim
 
 	open        map[string]openLine // by stream: how what was handed on ends
 	openDurable map[string]openLine // ... and what is durable
@@ -72,6 +73,7 @@ type Source struct {
 	round          int                   // counts the scans that left out nothing: what comes later is younger
 	countsUp       bool                  // inode numbers tell the order of files
 	draining       bool
+	refusedFiles   int // held, of refused streams
 }
 
 // New returns a Source for a valid cfg that has opened nothing yet.

@@ -17,6 +17,7 @@ type Stream struct {
 	credit int   // bytes that are left of its turn; negative: it took more
 	memory int64 // of its files, while lines are dropped
 
+	refused     bool   // in Source.refused
 	durable     uint64 // number of the last chunk that is
 	nextArchive int    // the number that it should have; 0 before the first one
 }
@@ -32,7 +33,8 @@ func (st *Stream) Label() string { return st.label }
 func (s *Source) streamOf(name string) *Stream {
 	st := s.streams[name]
 	if st == nil {
-		st = &Stream{name: name, label: s.label(name)}
+		_, refused := s.refused[name]
+		st = &Stream{name: name, label: s.label(name), refused: refused}
 		s.streams[name] = st
 		s.metrics.readBytes.WithLabelValues(st.label)
 		s.metrics.jvmDropped.WithLabelValues(st.label)

@@ -31,7 +31,7 @@ func TestDropGoesOnBehindWhatCannotGo(t *testing.T) {
 		r.write(w, uls("keep", "warning", 20000))
 	}
 	r.look()
-	if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0); freed < 5<<20 {
+	if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0, false); freed < 5<<20 {
 		t.Errorf("dropping all gives back %d bytes", freed)
 	}
 }

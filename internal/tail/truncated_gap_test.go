@@ -49,7 +49,7 @@ func (r *rig) look() {
 func (r *rig) discard() {
 	r.t.Helper()
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0)
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
 	r.src.PunchGaps()
 }
 
@@ -57,7 +57,7 @@ func (r *rig) discard() {
 func (r *rig) discardAndCompact() {
 	r.t.Helper()
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0)
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
 	r.src.Compact(10000)
 	r.src.PunchGaps()
 }
@@ -109,7 +109,7 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	w := r.writer("gc.log")
 	r.write(w, uls("old", "info", 2000))
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0)
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
 	saved, dropped := r.src.Positions(), r.droppedMetric()
 	r.src.Close() // kill -9
 	r.truncate()
@@ -117,7 +117,7 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r.open()
 	r.src.Restore(saved, false)
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0)
+	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
 	r.read()
 	dropped += r.droppedMetric()
 	if total, _ := markers(r.text()); float64(total) != dropped {
@@ -141,7 +141,7 @@ func TestTruncatedAheadOfReading(t *testing.T) {
 		size += len(line)
 		if size%4096 < 100 {
 			r.look()
-			r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0)
+			r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0, false)
 			r.src.PunchGaps()
 		}
 	}
@@ -198,7 +198,7 @@ func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
 	r.write(w, uls("old", "info", 100))
 	r.write(w, "[9.000s][info   ][gc] header of a record\n")
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 4096, 0)
+	r.src.Drop(ul.Discard, ul.Warning, 4096, 0, false)
 	r.src.PunchGaps()
 	r.write(w, "  its second line\n  its third line\n") // the second write(2) of one message
 	r.read()
@@ -220,14 +220,14 @@ func manyGaps(r *rig, n int) {
 			r.write(w, b.String())
 			b.Reset()
 			r.look()
-			for r.src.Drop(ul.Discard, ul.Warning, 4<<20, 0) > 0 {
+			for r.src.Drop(ul.Discard, ul.Warning, 4<<20, 0, false) > 0 {
 			}
 			r.src.PunchGaps()
 		}
 	}
 	r.write(w, b.String())
 	r.look()
-	for r.src.Drop(ul.Discard, ul.Warning, 4<<20, 0) > 0 {
+	for r.src.Drop(ul.Discard, ul.Warning, 4<<20, 0, false) > 0 {
 	}
 	r.src.PunchGaps()
 }
@@ -237,7 +237,7 @@ func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
 	r := newRig(t)
 	manyGaps(r, 3000)
 	before, _ := r.src.Resident()
-	r.src.Drop(ul.DropAll, ul.Warning, 256<<10, 0)
+	r.src.Drop(ul.DropAll, ul.Warning, 256<<10, 0, false)
 	r.src.PunchGaps()
 	after, _ := r.src.Resident()
 	gone := testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", "warning", "drop"))

@@ -1,0 +1,95 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// commit makes everything that was appended durable, saves the checkpoint and
+// publishes the positions.
+func (w *writer) commit(ctx context.Context) error {
+	if w.pending == 0 {
+		w.dirty = 0
+		return nil
+	}
+	started := time.Now()
+	clear(w.marks)
+	for _, st := range w.streams {
+		if st.bytes == 0 {
+			continue
+		}
+		mark, err := st.segments.Sync()
+		if errors.Is(err, segment.ErrRefused) {
+			w.refuseOpen(st, err)
+			continue
+		}
+		if err != nil {
+			// What is synced of other streams is cut off again: their old
+			// marks still count.
+			return err
+		}
+		w.marks[st.name] = mark
+	}
+	if w.pending == 0 {
+		return nil // all of it was of streams that are refused
+	}
+	w.ledger.commit(w.marks, w.last)
+	if err := w.saveCheckpoint(ctx); err != nil {
+		return err
+	}
+	w.unsaved = false
+	w.last = w.link.publish(w.last)
+	w.m.commits.Observe(time.Since(started).Seconds())
+	w.committed()
+	w.maintain()
+	return nil
+}
+
+// committed counts what a commit has persisted and begins anew.
+func (w *writer) committed() {
+	for _, st := range w.streams {
+		if st.bytes == 0 {
+			continue
+		}
+		w.m.persisted(st)
+		st.forget()
+	}
+	w.forgetPending()
+	if w.link.setFailure(nil, time.Time{}) {
+		w.log.Info("lines become durable again")
+	}
+}
+
+func (w *writer) forgetPending() {
+	clear(w.last)
+	w.pending, w.dirty, w.oldest = 0, 0, time.Time{}
+	w.link.oldest.Store(0)
+}
+
+// saveCheckpoint saves the ledger, for as long as it takes: once the segments
+// are synced there is no way back, since the slot may hold the new state even
+// if saving it has failed.
+func (w *writer) saveCheckpoint(ctx context.Context) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		err := w.check.save(w.ledger.state)
+		if err == nil {
+			return nil
+		}
+		w.m.checkpointErrors.Inc()
+		if errors.Is(err, errNoRoom) {
+			w.log.Warn("going on without a checkpoint until there is room; after a crash the segments would decide where reading begins", "error", err)
+			return nil
+		}
+		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.oldest)
+		if backoff == firstBackoff {
+			w.log.Error("cannot save the checkpoint, trying again; nothing is reclaimed until then", "error", err)
+		}
+		if err := sleep(ctx, backoff); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package ship
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// muchAppended returns a Shipper that has committed a little, and has appended
+// megabytes since, and where its mark is.
+func muchAppended(b *bench) (*Shipper, segment.Mark) {
+	b.t.Helper()
+	w := b.log("gc.log")
+	b.write(w, lines(0, 10))
+	s, from := b.begun(true)
+	s.begins(b.t, from)
+	s.reader.round()
+	s.appends(b.t)
+	if err := s.writer.commit(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	b.write(w, lines(10, 200_000))
+	s.src.Tick()
+	for range 12 {
+		s.reader.round()
+		for s.link.queue.Bytes() > 0 && !s.writer.full() {
+			if err := s.writer.appendBatch(b.t.Context()); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+	mark, _ := s.ledger.markOf("gc.log")
+	if pending := s.writer.pending; pending < 6<<20 {
+		b.t.Fatalf("%d bytes are pending, which is no case for this test", pending)
+	}
+	return s, mark
+}
+
+// reopens runs the writer's reopen with a reader that answers.
+func (s *Shipper) reopens(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for {
+			select {
+			case request := <-s.link.rewind:
+				s.reader.rewind(request)
+				close(request.done)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	err := s.writer.reopen(ctx)
+	cancel()
+	<-answered
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The application fills the tmpfs while much is appended and not committed, so
+// that the budget shrinks, and then the sync fails: what failed to be synced
+// must go nevertheless, or the next sync would call it durable.
+func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi
+	s, committed := muchAppended(b)
+	s.reader.adapt(minBudget)
+	s.writer.destinationFailed(fmt.Errorf("sync segment: %w", unix.EIO), 0)
+	s.reopens(t)
+	if now, _ := s.ledger.markOf("gc.log"); now != committed {
+		t.Errorf("the mark is %+v, and was %+v when the sync failed", now, committed)
+	}
+	if size := newestSize(t, b, "gc.log"); size != committed.Offset {
+		t.Errorf("the segment has %d bytes, of which %d were committed", size, committed.Offset)
+	}
+}
+
+// A sidecar is killed with much appended and not committed, and started again
+// with settings by which that could not be so much.
+func TestRestartWithSmallerCommits(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Segment.Compress, b.cfg.Queue = segment.None, 8*settings.Mi
+	s, committed := muchAppended(b)
+	s.killed()
+	b.cfg.Queue, b.cfg.SyncBytes = 256*settings.Ki, 64*settings.Ki
+	s, from := b.begun(true)
+	s.begins(t, from)
+	if now, _ := s.ledger.markOf("gc.log"); now != committed {
+		t.Errorf("the mark is %+v, and was %+v when the sidecar was killed", now, committed)
+	}
+	if size := newestSize(t, b, "gc.log"); size != committed.Offset {
+		t.Errorf("the segment has %d bytes, of which %d were committed", size, committed.Offset)
+	}
+	s.killed()
+	b.ships("line 199999\n")
+	b.onceEach()
+}
+
+func newestSize(t *testing.T, b *bench, stream string) int64 {
+	t.Helper()
+	infos, err := segment.List(b.cfg.Dest + "/" + stream)
+	if err != nil || len(infos) == 0 {
+		t.Fatalf("%d segments, error: %v", len(infos), err)
+	}
+	return infos[len(infos)-1].Size
+}

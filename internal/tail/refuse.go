@@ -1,0 +1,75 @@
+package tail
+
+// Refuse says which streams nobody takes now. Nothing of them is handed on:
+// what was handed on and is not committed counts as unread again, stays where
+// it is, and can be dropped. A stream that is not named any more is read from
+// its committed positions, after the Rewind that has to follow.
+//
+// Files of refused streams may take half of the descriptors. The others are
+// let go of, and wait as those do that are too many.
+func (s *Source) Refuse(names map[string]struct{}) {
+	s.refused, s.refusedFiles = names, 0
+	for _, st := range s.streams {
+		was := st.refused
+		_, st.refused = names[st.name]
+		if st.refused {
+			s.refusedFiles += len(st.files) + len(st.found)
+		}
+		if st.refused && !was {
+			for _, f := range st.files {
+				s.rewind(f)
+			}
+		}
+	}
+	for _, f := range s.files {
+		if s.refusedFiles <= s.maxHeld/2 {
+			return
+		}
+		s.release(f)
+	}
+}
+
+// Refusing reports whether any file is of a refused stream.
+func (s *Source) Refusing() bool { return s.refusedFiles > 0 }
+
+// Refused returns the refused streams that have files.
+func (s *Source) Refused() map[string]struct{} {
+	var names map[string]struct{}
+	for name := range s.refused {
+		if s.streams[name] == nil {
+			continue
+		}
+		if names == nil {
+			names = map[string]struct{}{}
+		}
+		names[name] = struct{}{}
+	}
+	return names
+}
+
+// tooMany reports whether a file of that name has to wait for a descriptor.
+func (s *Source) tooMany(name string) bool {
+	if len(s.files) >= s.maxHeld {
+		return true
+	}
+	_, refused := s.refused[StreamName(name)]
+	return refused && s.refusedFiles >= s.maxHeld/2
+}
+
+// release closes a file of a refused stream that the next scan will find again,
+// and remembers its position. A file without a name would be lost, and gaps are
+// known here alone.
+func (s *Source) release(f *File) {
+	if orphan := f.untoldOrphan(); !f.stream.refused || f.name == "" || len(f.gaps) > 0 || orphan.Total() > 0 {
+		return
+	}
+	if f.committed.Offset > 0 {
+		if len(s.saved) >= maxFiles {
+			return
+		}
+		s.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+	}
+	s.stale = true
+	s.ignored[IgnoredTooMany]++
+	s.forget(f)
+}

@@ -1,0 +1,96 @@
+package tail
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// What was handed on of a stream and not committed is handed on once more when
+// the stream is not refused any more, and nothing of it meanwhile.
+func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
+	r := newRig(t)
+	bad, good := r.writer("bad.log"), r.writer("good.log")
+	r.write(bad, "1\n")
+	r.read()
+	r.commit()
+	r.write(bad, "2\n")
+	r.read()
+	r.src.Refuse(map[string]struct{}{"bad.log": {}})
+	r.write(bad, "3\n")
+	r.write(good, "1\n")
+	r.read()
+	if got := r.got["bad.log"].String(); got != "1\n2\n" {
+		t.Errorf("handed on while refused: %q", got)
+	}
+	if got := r.got["good.log"].String(); got != "1\n" {
+		t.Errorf("handed on of the other stream: %q", got)
+	}
+	r.got["bad.log"].Reset()
+	r.src.Refuse(nil)
+	r.src.Rewind()
+	r.read()
+	if got := r.got["bad.log"].String(); got != "2\n3\n" {
+		t.Errorf("handed on afterwards: %q, want what was not committed", got)
+	}
+}
+
+// Files of refused streams leave half of the descriptors to others, and are
+// read to their ends when their turn comes.
+func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
+	r := newRig(t)
+	r.src.maxHeld = 8
+	names := map[string]struct{}{}
+	for i := range 8 {
+		name := fmt.Sprintf("bad%d.log", i)
+		names[name] = struct{}{}
+		r.put(name, "1\n2\n")
+	}
+	r.read()
+	r.put("good.log", "1\n")
+	r.src.Refuse(names)
+	r.got = map[string]*strings.Builder{}
+	r.read()
+	if r.got["good.log"] == nil || len(r.got) > 1 {
+		t.Fatalf("handed on: %v", r.got)
+	}
+	if n := r.src.Ignored()[IgnoredTooMany]; n != 4 {
+		t.Errorf("%d files wait for a descriptor, want 4", n)
+	}
+	r.src.Refuse(nil)
+	r.src.Rewind()
+	for range 4 {
+		r.read()
+		r.commit()
+	}
+	for name := range names {
+		if got := r.got[name]; got == nil || got.String() != "1\n2\n" {
+			t.Errorf("%s: handed on %v", name, got)
+		}
+	}
+}
+
+// Only refused streams lose lines where only these may.
+func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
+	r := newRig(t)
+	text := ""
+	for i := range 5000 {
+		text += fmt.Sprintf("[%d.000s][debug][gc] %060d\n", i, i)
+	}
+	bad, good := r.writer("bad.log"), r.writer("good.log")
+	r.write(good, text+text)
+	r.write(bad, text)
+	if _, err := r.src.Scan(); err != nil {
+		t.Fatal(err)
+	}
+	r.src.Refuse(map[string]struct{}{"bad.log": {}})
+	if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0, true); freed == 0 || freed > int64(len(text)) {
+		t.Errorf("%d bytes were dropped, and %d are in the refused stream", freed, len(text))
+	}
+	r.read()
+	if got := r.got["good.log"].String(); got != text+text {
+		t.Errorf("%d bytes of the other stream were handed on, want %d", len(got), 2*len(text))
+	}
+}

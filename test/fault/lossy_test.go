@@ -1,0 +1,146 @@
+package fault
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// newLossyVolume makes a volume whose device lies on a tmpfs of its own, in
+// memory that is taken as it is written to. When others have taken all of that
+// tmpfs, the device fails each write to a block that it has not had before: an
+// fsync fails once, the next one says that all is well, and the blocks read as
+// zeros once they have left the page cache.
+func newLossyVolume(t *testing.T) (v *volume, fail, mend func()) {
+	t.Helper()
+	needRoot(t)
+	memory := lab.Tmpfs(t, "96m")
+	v = &volume{t: t, image: filepath.Join(memory, "image"), dir: t.TempDir()}
+	must(t, "truncate", "-s", "80M", v.image)
+	// Without a journal the file system itself survives that.
+	must(t, "mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096", "-O", "^has_journal", v.image)
+	out, err := command("losetup", "-f", "--show", v.image)
+	if err != nil {
+		t.Skip("needs loop devices: ", err)
+	}
+	v.loop = strings.TrimSpace(out)
+	t.Cleanup(func() { _, _ = command("losetup", "-d", v.loop) })
+	must(t, "mount", "-o", "errors=continue", v.loop, v.dir)
+	t.Cleanup(func() { _ = unix.Unmount(v.dir, unix.MNT_DETACH) })
+	filler := filepath.Join(memory, "filler")
+	fail = func() {
+		t.Helper()
+		syscall.Sync() // what is under way has its blocks
+		fillUp(t, filler)
+	}
+	return v, fail, func() { _ = os.Remove(filler) }
+}
+
+// fillUp makes a file of all the space that there is.
+func fillUp(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<20); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+}
+
+// losesWrites makes sure that the device does what it is there for.
+func (v *volume) losesWrites() {
+	v.t.Helper()
+	f, err := os.Create(filepath.Join(v.dir, "control"))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(make([]byte, 1<<20)); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := f.Sync(); err == nil {
+		v.t.Skip("this kernel says that all is well where a device fails")
+	}
+	if err := f.Sync(); err != nil {
+		v.t.Fatalf("the sync after the one that failed: %v", err)
+	}
+}
+
+// Megabytes are appended and wait for a slow device when the application fills
+// the tmpfs, so that commits become small; then the sync fails, and the next one
+// would succeed: only what is on the device after a new mount counts.
+func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
+	v, fail, mend := newLossyVolume(t)
+	source, dest := lab.Tmpfs(t, "64m"), filepath.Join(v.dir, "dest")
+	r := &rig{T: t, source: source, dest: dest, flags: []string{"--compress", "none", "--sync-interval", "2s", "--queue", "8Mi"}}
+	r.side = lab.Run(t, source, dest, r.flags...)
+	r.writer = lab.NewWriter(lab.Output{Path: filepath.Join(source, stream), Seed: 1})
+	r.appends(1000)
+	r.persists(1000)
+	fail()
+	v.losesWrites()
+	limit := deviceGroup(t, v)
+	limit.writes(2)
+	limit.add(r.side)
+	before := r.metric("ullage_written_bytes_total")
+	r.burst(40_000)         // 7 MB, in one commit
+	const pending = 4 << 20 // more than may be on disk behind a mark with the budget that will be left
+	lab.Eventually(t, patience, "much is appended", func() bool {
+		return r.metric("ullage_written_bytes_total")-before > pending
+	})
+	fillUp(t, filepath.Join(source, "ballast"))
+	lab.Eventually(t, patience, "the budget has shrunk", func() bool { return r.metric("ullage_budget_bytes") < 10<<20 })
+	limit.writes(0)
+	lab.Eventually(t, patience, "the sync has failed", func() bool { return r.failures() > 0 })
+	mend()
+	r.turnsGreen()
+	lab.Eventually(t, patience, "nothing waits", func() bool { return r.metric("ullage_backlog_bytes") == 0 })
+	if err := r.writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+	v.remount()
+	r.compare()
+}
+
+// appends writes so many lines at once.
+func (r *rig) appends(lines int) {
+	r.Helper()
+	if err := r.writer.Write(lines); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// burst writes so many lines while the sidecar stands still, so that it finds
+// them all at once.
+func (r *rig) burst(lines int) {
+	r.Helper()
+	for _, sig := range []os.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		if err := r.side.Signal(sig); err != nil {
+			r.Fatal(err)
+		}
+		if sig == syscall.SIGSTOP {
+			r.appends(lines)
+		}
+	}
+}
+
+// failures counts the errors of the destination.
+func (r *rig) failures() (sum float64) {
+	for _, kind := range []string{"full", "io"} {
+		sum += r.metric(`ullage_destination_errors_total{kind="` + kind + `"}`)
+	}
+	return sum
+}
