@@ -105,6 +105,20 @@ func TestStatusRendersTheWorst(t *testing.T) {
 	}
 }
 
+func TestErrorsHaveAnAgeAndEnd(t *testing.T) {
+	started := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for want, e := range map[string]admin.Errors{
+		"none":                           {},
+		"none lately, 3 since the start": {Count: 3},
+		"3 at the destination, last 1m40s ago: full": {Count: 3, Last: "full", LastAt: started.Add(500 * time.Second)},
+		"3 at the destination, last: full":           {Count: 3, Last: "full"}, // of an earlier version
+	} {
+		if got := destErrors(admin.Status{Started: started, UptimeSeconds: 600, DestinationErrors: e}); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
+		}
+	}
+}
+
 // status runs the subcommand and returns its code and outputs.
 func status(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer

@@ -42,7 +42,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{}}
 	s.link = newLink(cfg)
-	s.metrics = newMetrics(reg, s.link, s.view)
+	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.ledger = newLedger()
 	s.check = newCheckpoint()

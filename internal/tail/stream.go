@@ -32,9 +32,7 @@ func (s *Source) join(f *File, name string) {
 	if st == nil {
 		st = &Stream{name: name, label: s.label(name)}
 		s.streams[name] = st
-		s.metrics.readBytes.WithLabelValues(st.label)
-		s.metrics.jvmDropped.WithLabelValues(st.label)
-		s.metrics.jvmCut.WithLabelValues(st.label)
+		s.metrics.appear(st.label)
 	}
 	f.stream = st
 	at, _ := slices.BinarySearchFunc(st.files, f, func(a, b *File) int {
