@@ -98,6 +98,7 @@ func (c *cat) pass(ctx context.Context) error {
 			}
 		}
 	}
+	c.printGaps()
 	return nil
 }
 
@@ -109,6 +110,7 @@ func (c *cat) end() error {
 			errs = append(errs, s.end())
 		}
 	}
+	c.printGaps()
 	return errors.Join(append(errs, c.out.Flush())...)
 }
 

@@ -162,6 +162,10 @@ func (s *Store) loadKey(own string) ([]byte, error) {
 func (s *Store) explain(verb string, err error) error {
 	who := fmt.Sprintf("we run as uid %d, gid %d", os.Geteuid(), os.Getegid())
 	what, hint := "", ""
+	var named *fs.PathError
+	if errors.As(err, &named) && named.Path == s.dir {
+		err = named.Err // the rest of it is said already
+	}
 	if info, statErr := os.Stat(s.dir); statErr == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			what = fmt.Sprintf("; the directory has mode %s, uid %d, gid %d", info.Mode(), st.Uid, st.Gid)
