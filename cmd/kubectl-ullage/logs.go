@@ -23,7 +23,8 @@ Usage:
 It runs 'ullage cat' in the sidecar, so it takes what that takes. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (2026-11-20T16:45).
 L is trace, debug, info, warning or error; S a pattern such as 'gc*.log'. Every
-byte of a line is as the JVM wrote it.
+byte of a line is as the JVM wrote it; but on a terminal, a character that it
+would obey rather than show is printed like \x1b.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 
@@ -106,6 +107,10 @@ func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	}
 	cmd := s.cluster.command(ctx, s.execWithStdin(cfg.catArgs(dest)...)...)
 	cmd.Stdout, cmd.Stderr = e.stdout, e.stderr
+	if screen := cli.NewScreen(e.stdout); screen != nil {
+		cmd.Stdout = screen
+		defer screen.Flush() // an error is that of a terminal that is gone
+	}
 	// Nothing is written to it. It ends with this process, however that ends,
 	// and then so does the sidecar's.
 	stdin, err := cmd.StdinPipe()

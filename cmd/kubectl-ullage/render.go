@@ -27,7 +27,7 @@ func problems(a answer) string {
 	if !a.status.Ready {
 		all = append(all, "not ready: "+a.status.Reason)
 	}
-	if e := a.status.DestinationErrors; e.Count > 0 {
+	if e := a.status.DestinationErrors; e.Last != "" {
 		all = append(all, fmt.Sprintf("%d at the destination, last: %s", e.Count, e.Last))
 	}
 	if l := a.status.Levels; l != nil {

@@ -28,7 +28,8 @@ DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
 it is. Without either it is the destination in ULLAGE_DEST. Several streams are
 printed one after the other. Without --since and --level every byte is printed as
-the JVM wrote it.
+the JVM wrote it; but on a terminal, a character that it would obey rather than
+show is printed like \x1b.
 
 --since takes a duration before now (10m, 36h), a time with its zone, as RFC 3339
 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one (2026-11-20,

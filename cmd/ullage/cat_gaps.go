@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,31 +11,61 @@ import (
 
 // catGaps is what `ullage cat --gaps` has listed.
 type catGaps struct {
-	n     int
-	sum   ul.Gap
-	over  bool // the sum is more than its numbers hold
-	width int  // of the column with the streams
+	n      int
+	sum    ul.Gap
+	over   bool // the sum is more than its numbers hold
+	rows   []catGapRow
+	widths catGapWidths // of what is printed; zero before the header
 }
 
-const (
-	// catGapRow has a verb for each column. None of them is ever empty or has
-	// a space in it, so that a row can be split at spaces.
-	catGapRow = "%-28s  %-*s  %9v  %12v  %9v  %-24s  %s\n"
+// catGapRow is one row of the table. None of its cells is ever empty or has a
+// space in it, so that a row can be split at spaces.
+type catGapRow [7]string
 
-	catGapTime = "2006-01-02T15:04:05.000-0700" // as in the marker
+type catGapWidths [len(catGapRow{})]int
+
+const (
+	catGapTime    = "2006-01-02T15:04:05.000-0700" // as in the marker
+	catGapsAtOnce = 4096                           // rows that are lined up with each other
 )
 
-// listGap prints the row of one gap, and the header before the first. An error
-// of the output comes again with the next flush.
+var catGapHeader = catGapRow{"TIME", "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
+
+// listGap enters the row of one gap.
 func (c *cat) listGap(stream string, g ul.Gap) {
 	t := &c.gaps
-	if t.n == 0 {
-		t.width = c.gapWidth()
-		fmt.Fprintf(c.out, catGapRow, "TIME", t.width, "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP")
-	}
-	fmt.Fprintf(c.out, catGapRow, g.First.Format(catGapTime), t.width, gapStream(stream), g.Total(), g.Bytes,
-		fmt.Sprintf("%.3f", g.Last.Sub(g.First).Seconds()), gapLevels(g, ul.Discard), gapLevels(g, ul.DropAll))
 	t.add(g)
+	t.rows = append(t.rows, catGapRow{
+		g.First.Format(catGapTime), gapStream(stream), fmt.Sprint(g.Total()), fmt.Sprint(g.Bytes),
+		fmt.Sprintf("%.3f", g.Last.Sub(g.First).Seconds()), gapLevels(g, ul.Discard), gapLevels(g, ul.DropAll)})
+	if len(t.rows) == catGapsAtOnce {
+		c.printGaps()
+	}
+}
+
+// printGaps prints the rows that were entered, the first ones behind the header,
+// in columns that are as wide as they need to be. Later rows never have narrower
+// columns. An error of the output comes again with the next flush.
+func (c *cat) printGaps() {
+	t := &c.gaps
+	if len(t.rows) == 0 {
+		return
+	}
+	if t.widths == (catGapWidths{}) {
+		t.widths = catGapWidths{len(catGapTime), c.gapWidth(), 9, 12, 9, 24, 0}
+		t.rows = slices.Insert(t.rows, 0, catGapHeader)
+	}
+	for _, row := range t.rows {
+		for i, cell := range row[:len(row)-1] {
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	w := &t.widths
+	for _, r := range t.rows {
+		fmt.Fprintf(c.out, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
+			w[0], r[0], w[1], r[1], w[2], r[2], w[3], r[3], w[4], r[4], w[5], r[5], r[6])
+	}
+	t.rows = t.rows[:0]
 }
 
 // add counts a gap. Markers can be forged, with any numbers, so the sum may be

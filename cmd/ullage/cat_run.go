@@ -29,7 +29,8 @@ const (
 type cat struct {
 	cfg    catConfig
 	stdout io.Writer
-	out    *bufio.Writer // into stdout
+	out    *bufio.Writer // into stdout, by way of the screen if it is one
+	screen *cli.Screen
 	stderr io.Writer
 	items  []catItem
 	gaps   catGaps // listed so far
@@ -44,7 +45,13 @@ type catItem struct {
 }
 
 func newCat(cfg catConfig, e cli.Env) *cat {
-	return &cat{cfg: cfg, stdout: e.Stdout, out: bufio.NewWriterSize(e.Stdout, catBuffer), stderr: e.Stderr}
+	c := &cat{cfg: cfg, stdout: e.Stdout, stderr: e.Stderr, screen: cli.NewScreen(e.Stdout)}
+	if c.screen != nil {
+		c.out = bufio.NewWriterSize(c.screen, catBuffer)
+	} else {
+		c.out = bufio.NewWriterSize(e.Stdout, catBuffer)
+	}
+	return c
 }
 
 // run prints everything that find found and then, if asked to, follows it
@@ -98,6 +105,7 @@ func (c *cat) pass(ctx context.Context) error {
 			}
 		}
 	}
+	c.printGaps()
 	return nil
 }
 
@@ -109,7 +117,12 @@ func (c *cat) end() error {
 			errs = append(errs, s.end())
 		}
 	}
-	return errors.Join(append(errs, c.out.Flush())...)
+	c.printGaps()
+	errs = append(errs, c.out.Flush())
+	if c.screen != nil {
+		errs = append(errs, c.screen.Flush())
+	}
+	return errors.Join(errs...)
 }
 
 // note tells something on stderr, behind all that was printed before it.

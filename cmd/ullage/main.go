@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ullage/ullage/internal/cli"
 )
 
@@ -38,7 +40,17 @@ written like 500ms, 10s or 24h, sizes like 64Mi, 1Gi or 4096.
 Exit status: 0 done, 1 failed while it ran, 2 asked for in a wrong way.
 `
 
-func main() { cli.Main("ullage", dispatch) }
+func main() {
+	hide()
+	cli.Main("ullage", dispatch)
+}
+
+// hide keeps what the process has and may see from others of the same user: a
+// JVM that shares the process namespace could read the destination and its key
+// through /proc/PID/root, or trace the process. Root may still; we ourselves may
+// too, as may the runtime of the container, so that `kubectl exec` works. There
+// is no core dump then either. A kernel that refuses leaves things as they were.
+func hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // dispatch runs the subcommand that args begins with and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {

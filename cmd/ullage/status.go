@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
@@ -79,30 +81,44 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 // fetchStatus asks once, and returns the answer raw and decoded.
 func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, error) {
 	var st admin.Status
-	url := "http://" + c.addr + "/status"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	place := "http://" + c.addr + "/status"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
 	if err != nil {
-		return nil, st, fmt.Errorf("ask %s: %w", url, err)
+		return nil, st, fmt.Errorf("ask %s: %w", place, err)
 	}
 	// No proxy from the environment: the sidecar is a neighbour.
 	client := &http.Client{Timeout: c.timeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, st, fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
+		return nil, st, c.unanswered(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, st, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", url, resp.Status)
+		return nil, st, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", place, resp.Status)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
 	if err != nil {
-		return nil, st, fmt.Errorf("read the answer of %s: %w", url, err)
+		return nil, st, c.unanswered(err)
 	}
 	if len(body) > maxStatus {
-		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", url, maxStatus)
+		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", place, maxStatus)
 	}
 	if err := json.Unmarshal(body, &st); err != nil {
-		return nil, st, fmt.Errorf("understand the answer of %s: %w: does ullage listen there?", url, err)
+		return nil, st, fmt.Errorf("understand the answer of %s: %w: does ullage listen there?", place, err)
 	}
 	return body, st, nil
+}
+
+// unanswered says why no whole answer came, without what net/http puts around
+// the cause.
+func (c statusConfig) unanswered(err error) error {
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() {
+		return fmt.Errorf("%s took the question and has not answered within %s: it is stopped or very busy, or no ullage listens there (--timeout waits longer)", c.addr, c.timeout)
+	}
+	var asked *url.Error
+	if errors.As(err, &asked) {
+		err = asked.Err
+	}
+	return fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
 }

@@ -85,7 +85,7 @@ func headRows(st admin.Status) [][2]string {
 		{"lag", seconds(st.LagSeconds) + ", " + lastCommit(st)},
 		{"read", volume(st.Read)},
 		{"persisted", volume(st.Persisted)},
-		{"errors", destErrors(st.DestinationErrors)},
+		{"errors", destErrors(st)},
 	}
 	rows = append(rows, lossRows(st)...)
 	if st.Levels != nil {
@@ -113,20 +113,30 @@ func lossRows(st admin.Status) (rows [][2]string) {
 	return rows
 }
 
-// lastCommit reckons by the sidecar's own clock, which is not ours.
 func lastCommit(st admin.Status) string {
 	if st.LastCommit.IsZero() {
 		return "no commit yet"
 	}
-	now := st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
-	return "last commit " + seconds(max(0, now.Sub(st.LastCommit).Seconds())) + " ago"
+	return "last commit " + ago(st, st.LastCommit)
 }
 
-func destErrors(e admin.Errors) string {
-	if e.Count == 0 {
+// ago reckons by the sidecar's own clock, which is not ours.
+func ago(st admin.Status, t time.Time) string {
+	now := st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
+	return seconds(max(0, now.Sub(t).Seconds())) + " ago"
+}
+
+func destErrors(st admin.Status) string {
+	switch e := st.DestinationErrors; {
+	case e.Count == 0:
 		return "none"
+	case e.Last == "":
+		return fmt.Sprintf("none lately, %d since the start", e.Count)
+	case e.LastAt.IsZero(): // of an older sidecar
+		return fmt.Sprintf("%d at the destination, last: %s", e.Count, e.Last)
+	default:
+		return fmt.Sprintf("%d at the destination, last %s: %s", e.Count, ago(st, e.LastAt), e.Last)
 	}
-	return fmt.Sprintf("%d at the destination, last: %s", e.Count, e.Last)
 }
 
 func volume(v admin.Volume) string { return countText(v.Lines) + " lines, " + bytesText(v.Bytes) }

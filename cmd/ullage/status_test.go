@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -105,6 +106,34 @@ func TestStatusRendersTheWorst(t *testing.T) {
 	}
 }
 
+// Whoever accepts and does not answer is a sidecar that was stopped, or none.
+func TestStatusSaysForHowLongItHasWaited(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	code, stdout, stderr := status("--addr", l.Addr().String(), "--timeout", "50ms")
+	want := "ullage status: " + l.Addr().String() + " took the question and has not answered within 50ms: "
+	if code != cli.Failure || stdout != "" || !strings.HasPrefix(stderr, want) || strings.Contains(stderr, "http") {
+		t.Errorf("exit %d, %q, want %q", code, stderr, want)
+	}
+}
+
+func TestErrorsHaveAnAgeAndEnd(t *testing.T) {
+	started := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for want, e := range map[string]admin.Errors{
+		"none":                           {},
+		"none lately, 3 since the start": {Count: 3},
+		"3 at the destination, last 1m40s ago: full": {Count: 3, Last: "full", LastAt: started.Add(500 * time.Second)},
+		"3 at the destination, last: full":           {Count: 3, Last: "full"}, // of an earlier version
+	} {
+		if got := destErrors(admin.Status{Started: started, UptimeSeconds: 600, DestinationErrors: e}); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
+		}
+	}
+}
+
 // status runs the subcommand and returns its code and outputs.
 func status(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
@@ -150,7 +179,7 @@ func TestStatusDistrustsWhatListensThere(t *testing.T) {
 		"no such path": {http.NotFound, "404 Not Found: does ullage listen there?"},
 		"no JSON":      {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }, "understand the answer"},
 		"endless":      {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2*maxStatus)) }, "longer than"},
-		"too slow":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "is 'ullage run' running?"},
+		"too slow":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "has not answered within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(c.answer)

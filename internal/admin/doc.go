@@ -8,9 +8,13 @@
 //	/         an index of the above
 //
 // The listener is open to the pod's network, so what it serves is read-only
-// and holds no content of any log, and a client costs a bounded amount of
-// memory for a bounded time: header, request, answer and idle connection each
-// have a deadline. There is no profiler and no handler on a default mux.
+// and holds no content of any log, and clients cost a bounded amount of
+// memory and descriptors, however many there are: at most [MaxConns] connections
+// are open, at most four of them are answered with metrics, which are the
+// largest answer by far, and header, request, answer and idle connection each
+// have a deadline. Whoever holds connections locks nobody out, since the idlest
+// is closed for a newcomer. There is no profiler and no handler on a default
+// mux.
 //
 // A [Check] and a status function are called from the handlers, at any time
 // and more than once at a time. They must not wait for a disk: a probe that

@@ -27,6 +27,10 @@ const index = `ullage admin
 // that the application chose.
 const maxReason = 512
 
+// maxScrapes is how many clients are answered with metrics at once; others are
+// answered 503.
+const maxScrapes = 4
+
 // newMux routes the paths. A pattern with GET also takes HEAD; the mux answers
 // every other method with 405.
 func newMux(reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) http.Handler {
@@ -47,6 +51,9 @@ func metrics(reg *prometheus.Registry, log *slog.Logger) http.Handler {
 		// One broken collector must not hide all other metrics.
 		ErrorHandling: promhttp.ContinueOnError,
 		ErrorLog:      &firstError{log: log},
+		// What was gathered stays in memory until the client has read it. Nobody
+		// has more scrapers than this at one time.
+		MaxRequestsInFlight: maxScrapes,
 	})
 }
 

@@ -12,18 +12,25 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/crowd"
 	"github.com/ullage/ullage/internal/graceful"
 )
 
+// MaxConns is how many connections are open at once. When one more comes, the
+// idlest is closed. The sidecar sets as many descriptors aside.
+const MaxConns = 32
+
 // The deadlines of one connection. An answer is a few hundred KiB at most, so
-// whoever needs longer is broken or hostile.
+// whoever needs longer is broken or hostile. A scraper that comes every minute
+// connects anew each time, which costs less than the memory of connections that
+// wait for it.
 const (
 	readHeaderTimeout = 3 * time.Second
 	readTimeout       = 5 * time.Second
 	writeTimeout      = 10 * time.Second
-	idleTimeout       = 90 * time.Second // over a scrape interval of 60s, so that a scraper reuses its connection
+	idleTimeout       = 5 * time.Second
 	shutdownTimeout   = 2 * time.Second
-	maxHeaderBytes    = 16 << 10
+	maxHeaderBytes    = 4 << 10
 )
 
 // Check says whether the sidecar is ready: nil, or an error whose text is the
@@ -77,7 +84,7 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 	if err != nil {
 		return nil, fmt.Errorf("open the admin listener: %w (take another address with --listen, or --listen off)", err)
 	}
-	s.listener = l
+	s.listener = crowd.Limit(l, MaxConns)
 	return s, nil
 }
 
@@ -137,7 +144,7 @@ func (s *Server) retry(ctx context.Context) {
 		}
 		if l, err := net.Listen("tcp", s.taken); err == nil {
 			s.log.Info("the admin address is free again", "listen", s.taken)
-			s.listener = l
+			s.listener = crowd.Limit(l, MaxConns)
 		}
 	}
 }

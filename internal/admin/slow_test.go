@@ -5,6 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,5 +118,65 @@ func TestRunEndsWhenTheListenerFails(t *testing.T) {
 	}
 	if err := s.Run(context.Background()); err == nil {
 		t.Error("Run on a closed listener returned nil")
+	}
+}
+
+// Strangers who connect, ask and stay have neither the probes' place nor the
+// sidecar's descriptors. Some of them ask, some never do, some only begin to.
+func TestStrangersWhoStayLockNobodyOut(t *testing.T) {
+	r := start(t, nil, nil)
+	before := openFiles(t)
+	for i := range 8 * MaxConns {
+		dial(t, r, []string{"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "", "GET /healthz HTTP/1.1\r\nX-Slow: "}[i%3])
+	}
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // as a kubelet does
+	for range 20 {
+		resp, err := probe.Get(r.base + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	// The strangers' own ends are ours too, each of which is open until the test ends.
+	if n := openFiles(t) - before - 8*MaxConns; n > MaxConns+8 {
+		t.Errorf("%d descriptors for %d connections, want %d at most", n, 8*MaxConns, MaxConns)
+	}
+}
+
+// openFiles counts the descriptors of this process.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+// What was gathered for a client stays in memory until it has read it.
+func TestSlowScrapersAreFew(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil, nil)
+	big := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ullage_big", Help: "Big."}, []string{"name"})
+	r.reg.MustRegister(big)
+	for i := range 1000 {
+		big.WithLabelValues(strconv.Itoa(i) + strings.Repeat("x", 16<<10)) // more than sockets hold
+	}
+	for range maxScrapes {
+		dial(t, r, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	for deadline := time.Now().Add(writeTimeout / 2); ; time.Sleep(10 * time.Millisecond) {
+		c := dial(t, r, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+		head := make([]byte, 12)
+		if _, err := io.ReadFull(c, head); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if string(head) == "HTTP/1.1 503" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%q beside %d scrapers who do not read, want 503", head, maxScrapes)
+		}
 	}
 }

@@ -131,10 +131,12 @@ type JVMLost struct {
 	Cut   int64 `json:"cut"`   // lines that a full tmpfs cut; others may be lost whole
 }
 
-// Errors counts failures since the process started.
+// Errors counts failures since the process started. The last one is shown while
+// it goes on, and for an hour after it is over.
 type Errors struct {
-	Count int64  `json:"count"`
-	Last  string `json:"last,omitempty"`
+	Count  int64     `json:"count"`
+	Last   string    `json:"last,omitempty"`
+	LastAt time.Time `json:"lastAt,omitzero"`
 }
 
 // Stream is one `-Xlog` output as it stands. Its name comes from file names in

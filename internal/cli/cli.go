@@ -78,15 +78,16 @@ func Unexpected(args []string) []error {
 	return bad
 }
 
-// Line keeps a message on one line, and its control characters from the
-// terminal: it may quote names that another program chose. A line end or a tab
-// becomes a space, any other a question mark.
+// Line keeps a message on one line, and what a terminal would obey from it: it
+// may quote names that another program chose. A line end or a tab becomes a
+// space, any other control character a question mark, and so does what turns the
+// direction of text, or hides in it.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0:
+		case obeyed(r):
 			return '?'
 		}
 		return r

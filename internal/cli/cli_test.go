@@ -7,13 +7,14 @@ import (
 
 func TestLineIsOneLineThatATerminalCanBeShown(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              "",
-		"größer als 1 MiB → aus":        "größer als 1 MiB → aus",
-		"one\ntwo\n":                    "one two ",
-		"two\tcolumns":                  "two columns",
-		"\x1b[2J\r\x00\x7f\u0085\u009b": "?[2J?????",
-		"\u00a0":                        "\u00a0",
-		"no UTF-8: \xff":                "no UTF-8: \ufffd",
+		"":                               "",
+		"größer als 1 MiB → aus":         "größer als 1 MiB → aus",
+		"one\ntwo\n":                     "one two ",
+		"two\tcolumns":                   "two columns",
+		"\x1b[2J\r\x00\x7f\u0085\u009b":  "?[2J?????",
+		"\u00a0":                         "\u00a0",
+		"gc\u202egol.\u2066\u200f\u2028": "gc?gol.???",
+		"no UTF-8: \xff":                 "no UTF-8: \ufffd",
 	} {
 		if got := Line(text); got != want {
 			t.Errorf("Line(%q) = %q, want %q", text, got, want)

@@ -3,6 +3,7 @@ package levels
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -42,22 +43,27 @@ func (m *Manager) command(ctx context.Context) {
 	}
 }
 
-// reachable returns the JVMs, or says why there are none. Those that could not
-// be reached are an error beside the others, and so is a missing source: then
-// nothing is shipped of what the JVMs write.
-func (m *Manager) reachable(ctx context.Context) ([]attach.JVM, error) {
-	jvms, problems := m.client.Find(ctx)
-	if len(jvms) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New(m.noJVM()))
+// NoJVMError is that no JVM answers, and that nothing is wrong beside that.
+type NoJVMError struct {
+	text  string
+	stale int // sockets that nobody listens on
+}
+
+// Error says how a JVM is made to answer.
+func (e *NoJVMError) Error() string {
+	if e.stale > 0 {
+		return fmt.Sprintf("%s; nobody listens any more on %d sockets that are left there", e.text, e.stale)
 	}
-	return jvms, errors.Join(m.store.missing(), errors.Join(problems...))
+	return e.text
 }
 
 // List asks every JVM for its outputs. It returns what it got and an error for
-// the rest.
+// the rest, a [*NoJVMError] if there is no rest either. A socket that a JVM left
+// behind is of no interest, unless the JVM was named.
 func (m *Manager) List(ctx context.Context) ([]Listed, error) {
 	m.command(ctx)
-	jvms, err := m.reachable(ctx)
+	jvms, problems := m.client.Find(ctx)
+	problems = append([]error{m.store.missing()}, problems...)
 	all, errs := make([]Listed, len(jvms)), make([]error, len(jvms))
 	for i, j := range jvms {
 		m.crew.Go(func() {
@@ -67,13 +73,18 @@ func (m *Manager) List(ctx context.Context) ([]Listed, error) {
 	}
 	m.crew.Wait()
 	all = slices.DeleteFunc(all, func(l Listed) bool { return l.Outputs == nil })
+	none := &NoJVMError{text: m.noJVM()}
 	for i, listErr := range errs {
-		// A socket that a JVM left behind is of interest where there is no other.
-		if listErr != nil && (len(all) == 0 || attach.KindOf(listErr) != attach.NoJVM) {
-			err = errors.Join(err, named(jvms[i], listErr))
+		if attach.KindOf(listErr) == attach.NoJVM && m.cfg.Attach.PID == 0 {
+			none.stale++
+		} else if listErr != nil {
+			problems = append(problems, named(jvms[i], listErr))
 		}
 	}
-	return all, err
+	if err := errors.Join(problems...); err != nil || len(all) > 0 {
+		return all, err
+	}
+	return nil, none
 }
 
 // describe says what we have to do with a JVM's outputs.

@@ -3,7 +3,10 @@ package levels
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -275,6 +278,28 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.selectionOf(i) {
 			t.Errorf("%+v", o)
 		}
+	}
+}
+
+// What JVMs of earlier days, or of others, have left behind is one line, and no
+// failure, unless it was asked for.
+func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, pid := range []int{7, 8, 9} {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid))})
+		must(t, err)
+		l.SetUnlinkOnClose(false)
+		must(t, l.Close())
+	}
+	listed, err := r.command().List(t.Context())
+	var none *NoJVMError
+	if len(listed) != 0 || !errors.As(err, &none) || none.stale != 3 || strings.ContainsAny(err.Error(), "\n") {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	r.cfg.Attach.PID = 8
+	if _, err := r.command().List(t.Context()); errors.As(err, &none) || attach.KindOf(err) != attach.NoJVM || !strings.Contains(err.Error(), "pid 8") {
+		t.Errorf("of the one that was asked for: %v", err)
 	}
 }
 

@@ -9,10 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,14 +54,10 @@ func (s *Store) prepare() error {
 // a probe file there, so that a destination that cannot work is found at once.
 // A full one is only logged, since retention may mend it.
 func (s *Store) Acquire(ctx context.Context) error {
-	if err := s.takeLock(ctx); err != nil {
+	if err := s.takeLock(ctx, unseenWait); err != nil {
 		return err
 	}
-	// For the error text of takeLock alone, so it may fail.
-	host, _ := os.Hostname()
-	if s.lock.Truncate(0) == nil {
-		_, _ = s.lock.WriteAt(fmt.Appendf(nil, "host %q, pid %d\n", host, os.Getpid()), 0)
-	}
+	self().write(s.lock)
 	err := probe(filepath.Join(s.dir, ownDir))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		s.log.Warn("destination is full: nothing is persisted until there is space",
@@ -90,84 +83,6 @@ func (s *Store) openLock(own string) (err error) {
 		return s.explain("lock", err)
 	}
 	return nil
-}
-
-// lockPoll is how often a lock is tried again whose holder is being killed.
-const lockPoll = 100 * time.Millisecond
-
-// takeLock holds the lock until unlock; the kernel gives it up when the process
-// dies. The file says who has it. A process that was killed inside a call into
-// a disk that stands still keeps it until the disk is back, and is waited for:
-// that call may yet write.
-func (s *Store) takeLock(ctx context.Context) error {
-	for told := false; ; told = true {
-		err := retry(func() error { return unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-			s.log.Warn("destination has no file locks: nothing keeps a second sidecar out of it", "dir", s.dir, "error", err)
-			return nil
-		case !errors.Is(err, unix.EWOULDBLOCK):
-			return s.explain("lock", err)
-		}
-		holder := make([]byte, 256)
-		n, _ := s.lock.ReadAt(holder, 0)
-		who := strings.TrimSpace(string(holder[:n]))
-		if !dying(who) {
-			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", s.dir, who)
-		}
-		if !told {
-			s.log.Warn("waiting for the end of a killed ullage that the destination holds", "dir", s.dir, "holder", who)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lockPoll):
-		}
-	}
-}
-
-// dying reports whether the holder of a lock is a process of this machine that
-// was killed and has not ended: its first thread has, or is about to.
-func dying(holder string) bool {
-	var host string
-	var pid int
-	if _, err := fmt.Sscanf(holder, "host %q, pid %d", &host, &pid); err != nil {
-		return false
-	}
-	own, _ := os.Hostname()
-	if own != host || pid == os.Getpid() {
-		return false
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) // just now: the lock is next
-	}
-	for line := range strings.Lines(string(status)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
-		switch key {
-		case "State":
-			if strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X") {
-				return true
-			}
-		case "SigPnd", "ShdPnd":
-			pending, err := strconv.ParseUint(value, 16, 64)
-			if err == nil && pending&(1<<(syscall.SIGKILL-1)) != 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (s *Store) unlock() error {
-	if s.lock == nil {
-		return nil
-	}
-	err := s.lock.Close()
-	s.lock = nil
-	return err
 }
 
 // probe creates, writes, syncs and removes a file.
@@ -247,6 +162,10 @@ func (s *Store) loadKey(own string) ([]byte, error) {
 func (s *Store) explain(verb string, err error) error {
 	who := fmt.Sprintf("we run as uid %d, gid %d", os.Geteuid(), os.Getegid())
 	what, hint := "", ""
+	var named *fs.PathError
+	if errors.As(err, &named) && named.Path == s.dir {
+		err = named.Err // the rest of it is said already
+	}
 	if info, statErr := os.Stat(s.dir); statErr == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			what = fmt.Sprintf("; the directory has mode %s, uid %d, gid %d", info.Mode(), st.Uid, st.Gid)

@@ -9,6 +9,8 @@ import (
 type metrics struct {
 	segments prometheus.Gauge
 	bytes    prometheus.Gauge
+	free     prometheus.Gauge
+	oldest   prometheus.Gauge
 	sealed   prometheus.Counter
 	deleted  *prometheus.CounterVec
 	cut      prometheus.Counter
@@ -27,6 +29,10 @@ func newMetrics() *metrics {
 			Help: "Segments in the destination, of all streams."}),
 		bytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_bytes",
 			Help: "Bytes of all segments in the destination, compressed as they are on disk."}),
+		free: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_destination_free_bytes",
+			Help: "Free bytes of the destination's file system when it last answered."}),
+		oldest: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_oldest_segment_timestamp_seconds",
+			Help: "When the oldest segment was begun with its first line, Unix time; 0 while there is none."}),
 		sealed: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_segments_sealed_total",
 			Help: "Segments that were sealed, by size, by age or because their stream ended."}),
 		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ullage_segments_deleted_total",
@@ -42,7 +48,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.segments, m.bytes, m.sealed, m.deleted, m.cut, m.written}
+	return []prometheus.Collector{m.segments, m.bytes, m.free, m.oldest, m.sealed, m.deleted, m.cut, m.written}
 }
 
 func (m *metrics) register(reg prometheus.Registerer) error {

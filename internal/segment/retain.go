@@ -85,9 +85,7 @@ func (s *Store) Maintain(now time.Time) error {
 	s.reader = nil // recoveries are over
 	s.sealOld(now)
 	err := s.retain(now)
-	count, size := s.totals()
-	s.metrics.segments.Set(float64(count))
-	s.metrics.bytes.Set(float64(size))
+	s.measure()
 	if err != nil {
 		return fmt.Errorf("retain segments: %w", err)
 	}

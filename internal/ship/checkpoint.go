@@ -17,10 +17,15 @@ import (
 
 // A checkpoint slot is one line of text, then as many bytes of JSON:
 //
-//	ullage-checkpoint 1 <length of the JSON> <HMAC-SHA-256 of it, hex>\n
+//	ullage-checkpoint 1 <length of the JSON> <HMAC-SHA-256 of it, hex> for <name of the key>\n
 //
-// Whatever follows is what an earlier, longer state left.
-const slotHeader = "ullage-checkpoint 1 %d %64s\n"
+// Whatever follows is what an earlier, longer state left. The name of the key
+// tells which destination the checkpoint was made for. It proves nothing, may be
+// missing, and is used to say what has happened where the code is not ours.
+const (
+	slotHeader = "ullage-checkpoint 1 %d %64s\n"
+	slotFor    = " for "
+)
 
 // slotNames are those of the checkpoint. While the destination has not told the
 // key, what is dropped is recorded in provisional ones, whose code is made with
@@ -41,6 +46,7 @@ const markName = "checkpointed"
 var (
 	errSlotTorn   = errors.New("torn")
 	errSlotForged = errors.New("forged")
+	errSlotMoved  = errors.New("other_destination")
 	errSlotOther  = errors.New("unreadable")
 )
 
@@ -222,6 +228,7 @@ func (c *checkpoint) encode(st state) ([]byte, error) {
 	}
 	body := c.buf.Bytes()[headerRoom:]
 	header := fmt.Appendf(room[:0], slotHeader, len(body), hex.EncodeToString(sum(c.key, body)))
+	header = fmt.Appendf(bytes.TrimSuffix(header, []byte("\n")), "%s%s\n", slotFor, keyName(c.key))
 	all := c.buf.Bytes()[headerRoom-len(header):]
 	copy(all, header)
 	return all, nil

@@ -107,11 +107,9 @@ func (k *KeepLevel) Set(text string) error {
 		*k = ul.NumLevels
 		return nil
 	}
-	level, err := ul.ParseLevel(text)
-	if err != nil {
+	if (*ul.Level)(k).Set(text) != nil {
 		return errors.New("take trace, debug, info, warning, error or off")
 	}
-	*k = KeepLevel(level)
 	return nil
 }
 

@@ -3,6 +3,9 @@ package ship
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/settings"
 )
@@ -29,6 +32,50 @@ func TestWholeLinesAreNotCountedAsCut(t *testing.T) {
 	b.appendTo("gc.log", lines(0, 50000))
 	b.drain()
 	b.staysZero("ullage_jvm_cut_lines_total")
+}
+
+// What alerts are made of is there from the beginning, and tells of a
+// destination that fails.
+func TestGaugesOfTheDestination(t *testing.T) {
+	b := newBench(t)
+	begin := float64(time.Now().Add(-time.Second).Unix())
+	b.start()
+	b.appendTo("gc.log", lines(0, 10))
+	b.eventually("lines become durable", func() bool {
+		return b.persisted("gc.log") != "" && b.value("ullage_oldest_segment_timestamp_seconds") > 0
+	})
+	for name, ok := range map[string]func(float64) bool{
+		"ullage_ready":                                    func(v float64) bool { return v == 1 },
+		"ullage_destination_free_bytes":                   func(v float64) bool { return v > 0 },
+		"ullage_destination_last_error_timestamp_seconds": func(v float64) bool { return v == 0 },
+		"ullage_oldest_segment_timestamp_seconds":         func(v float64) bool { return v >= begin && v < begin+60 },
+	} {
+		if v := b.value(name); !ok(v) {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+	b.ship.link.setFailure(unix.ENOENT, time.Time{})
+	if ready, at := b.value("ullage_ready"), b.value("ullage_destination_last_error_timestamp_seconds"); ready != 0 || at < begin {
+		t.Errorf("ready is %v, and the last error was at %v", ready, at)
+	}
+	if st := b.ship.Stats(); st.LastFailure == "" || st.LastFailed.IsZero() {
+		t.Errorf("%q at %s", st.LastFailure, st.LastFailed)
+	}
+}
+
+// value returns that of a gauge without labels.
+func (b *bench) value(gauge string) float64 {
+	b.t.Helper()
+	families, err := b.reg.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == gauge {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	return -1
 }
 
 // staysZero fails the test if a counter has counted, with whatever labels.

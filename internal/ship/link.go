@@ -34,6 +34,7 @@ type link struct {
 	waiting     time.Time // when the oldest line was read that waits for the end of the failure
 	failures    int64
 	lastFailure string
+	lastFailed  time.Time
 	maintenance string // last error of maintaining the segments
 
 	refused     map[string]error // streams, and why; never changed in place
@@ -124,12 +125,45 @@ func (l *link) setFailure(err error, oldest time.Time) (news bool) {
 	if err == nil || l.failure == nil {
 		l.waiting = oldest
 	}
+	if err == nil && l.failure != nil {
+		l.lastFailed = time.Now() // it did until now
+	}
 	l.failure = err
 	if err != nil {
-		l.failures++
-		l.lastFailure = err.Error()
+		l.noteError(err)
 	}
 	return news
+}
+
+// noteError counts an error, with l.mu held.
+func (l *link) noteError(err error) {
+	l.failures++
+	l.lastFailure, l.lastFailed = err.Error(), time.Now()
+}
+
+// errorMemory is for how long the last error is shown after it is over. The
+// metrics know it longer.
+const errorMemory = time.Hour
+
+// lastError returns the last error and its time, unless it has been over for
+// errorMemory.
+func (l *link) lastError(now time.Time) (text string, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure == nil && now.Sub(l.lastFailed) > errorMemory {
+		return "", time.Time{}
+	}
+	return l.lastFailure, l.lastFailed
+}
+
+// lastErrorSeconds is the time of the last error as a metric; 0 for none.
+func (l *link) lastErrorSeconds() float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lastFailed.IsZero() {
+		return 0
+	}
+	return float64(l.lastFailed.UnixMilli()) / 1000
 }
 
 // setMaintenance notes an error that costs no line and reports whether it is
@@ -139,8 +173,7 @@ func (l *link) setMaintenance(err error) (news bool) {
 	defer l.mu.Unlock()
 	news = err.Error() != l.maintenance
 	l.maintenance = err.Error()
-	l.failures++
-	l.lastFailure = err.Error()
+	l.noteError(err)
 	return news
 }
 

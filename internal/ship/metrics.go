@@ -20,7 +20,7 @@ type metrics struct {
 
 // newMetrics registers the metrics of the two loops. Gauges are read when they
 // are scraped, from what the loops show.
-func newMetrics(reg prometheus.Registerer, l *link, v *view) *metrics {
+func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error) *metrics {
 	m := &metrics{
 		persistedLines: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_persisted_lines_total", Help: "Lines that became durable, by the line's level."}, []string{"stream", "level"}),
@@ -61,6 +61,13 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view) *metrics {
 	gauge("ullage_queue_bytes", "Bytes in the queue between reader and writer.", func() float64 { return float64(l.queue.Bytes()) })
 	gauge("ullage_queue_capacity_bytes", "Size of the queue between reader and writer.", func() float64 { return float64(l.queue.Capacity()) })
 	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable.", func() float64 { return l.lag(time.Now()).Seconds() })
+	gauge("ullage_destination_last_error_timestamp_seconds", "When the destination last failed, or the checkpoint could not be saved, Unix time; 0 for never.", l.lastErrorSeconds)
+	gauge("ullage_ready", "1 while lines become durable, 0 while they do not; /readyz says why.", func() float64 {
+		if ready() != nil {
+			return 0
+		}
+		return 1
+	})
 	return m
 }
 

@@ -41,6 +41,33 @@ func TestFailureIsNewsOnceForEachKind(t *testing.T) {
 	}
 }
 
+// What is over is shown for a while, to whoever comes to look, and then no more.
+func TestErrorIsForgottenAnHourAfterItIsOver(t *testing.T) {
+	l := newLink(DefaultConfig())
+	if text, at := l.lastError(time.Now()); text != "" || !at.IsZero() || l.lastErrorSeconds() != 0 {
+		t.Errorf("before the first one: %q at %s, %v", text, at, l.lastErrorSeconds())
+	}
+	begin := time.Now()
+	for _, fail := range []func(){
+		func() { l.setFailure(unix.ENOSPC, time.Time{}); l.setFailure(nil, time.Time{}) },
+		func() { l.setMaintenance(unix.ENOSPC) },
+	} {
+		fail()
+		for age, want := range map[time.Duration]string{0: unix.ENOSPC.Error(), errorMemory / 2: unix.ENOSPC.Error(), 2 * errorMemory: ""} {
+			if text, at := l.lastError(time.Now().Add(age)); text != want || at.IsZero() != (want == "") {
+				t.Errorf("after %s: %q at %s, want %q", age, text, at, want)
+			}
+		}
+	}
+	l.setFailure(unix.EROFS, time.Time{})
+	if text, _ := l.lastError(time.Now().Add(100 * errorMemory)); text != unix.EROFS.Error() {
+		t.Errorf("an error that goes on is forgotten: %q", text)
+	}
+	if got := l.lastErrorSeconds(); got < float64(begin.Unix()) || l.failures != 3 {
+		t.Errorf("the last of %d errors was at %v", l.failures, got)
+	}
+}
+
 func TestErrorKinds(t *testing.T) {
 	for err, want := range map[error]string{
 		unix.ENOSPC: "full", unix.EDQUOT: "full", unix.EROFS: "read_only", unix.EIO: "io",

@@ -84,7 +84,7 @@ func (s *Shipper) unseal(from start) start {
 // files, and begins again now that it is known how their segments end.
 func (w *writer) begin(ctx context.Context, from start) error {
 	if err := w.store.Acquire(ctx); err != nil {
-		return fmt.Errorf("open destination: %w", err)
+		return err
 	}
 	own := w.cfg.mostUncommitted()
 	if own > w.ledger.uncommitted() {

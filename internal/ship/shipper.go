@@ -42,7 +42,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{}}
 	s.link = newLink(cfg)
-	s.metrics = newMetrics(reg, s.link, s.view)
+	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.ledger = newLedger()
 	s.check = newCheckpoint()
@@ -69,10 +69,12 @@ func (s *Shipper) Run(ctx context.Context) error {
 	}
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	context.AfterFunc(ctx, func() {
+	// A start that is refused ends before ctx, and drains nothing.
+	ended := context.AfterFunc(ctx, func() {
 		s.log.Info("draining", "timeout", s.cfg.DrainTimeout.String())
 		time.AfterFunc(s.cfg.DrainTimeout, cancel)
 	})
+	defer ended()
 	done := make(chan error, 1)
 	go func() { done <- s.work(ctx, stop, cancel) }()
 	select {
@@ -113,7 +115,7 @@ type opened struct {
 func (s *Shipper) open() opened {
 	store, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	if err != nil {
-		return opened{err: fmt.Errorf("open destination: %w", err)}
+		return opened{err: err}
 	}
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
@@ -196,6 +198,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	if err := s.writer.begin(stop, from); err != nil {
 		return err
 	}
+	s.log.Info("shipping", "source", s.cfg.Tail.Source, "dest", s.cfg.Dest)
 	if !silence.Stop() {
 		s.link.setFailure(nil, time.Time{})
 		s.log.Info("the destination answers")

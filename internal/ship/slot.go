@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,6 +38,7 @@ type slot struct {
 	state
 	at   int // its place in the pair
 	code string
+	key  string // the name of the one that the code was made with, as it says
 }
 
 // trust is what is known of a slot before it is read.
@@ -86,7 +88,7 @@ func (c *checkpoint) read(name string, t trust) (*slot, error) {
 	body := io.NewSectionReader(f, begin, length)
 	// First without taking it into memory: anybody can make a long file.
 	if t != claimed && !c.matches(s.code, t, body) {
-		return nil, fmt.Errorf("%w: the code does not authenticate it; it was changed, or made for another destination", errSlotForged)
+		return nil, c.unauthentic(s)
 	}
 	if length > t.maxBytes() {
 		return nil, fmt.Errorf("%w: %d bytes", errSlotOther, length)
@@ -188,7 +190,9 @@ func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 	}
 	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
 	begin = int64(len(line)) + 1
-	if _, err := fmt.Sscanf(string(line)+"\n", slotHeader, &length, &s.code); err != nil || length < 0 || length > slotMaxBytes || begin+length > info.Size() {
+	text, key, _ := strings.Cut(string(line), slotFor)
+	s.key = key
+	if _, err := fmt.Sscanf(text+"\n", slotHeader, &length, &s.code); err != nil || length < 0 || length > slotMaxBytes || begin+length > info.Size() {
 		return 0, 0, fmt.Errorf("%w: no such header or length", errSlotTorn)
 	}
 	return begin, length, nil
@@ -207,6 +211,17 @@ func (c *checkpoint) matches(code string, t trust, body io.Reader) bool {
 	}
 	return hmac.Equal(want, m.Sum(nil))
 }
+
+// unauthentic says of a slot that has not our code what has happened to it.
+func (c *checkpoint) unauthentic(s *slot) error {
+	if s.key != "" && s.key != keyName(c.key) {
+		return fmt.Errorf("%w: the destination is another one than before, or its key was replaced: --dest was changed, or another volume is mounted there", errSlotMoved)
+	}
+	return fmt.Errorf("%w: it was changed, and not by ullage", errSlotForged)
+}
+
+// keyName names a key without telling it.
+func keyName(key []byte) string { return hex.EncodeToString(sum(key, []byte("name"))[:8]) }
 
 func sum(key, body []byte) []byte {
 	m := hmac.New(sha256.New, key)
@@ -376,7 +391,7 @@ func (c *checkpoint) displace(name string) {
 
 // slotReason names the class of an invalid slot for a metric.
 func slotReason(err error) string {
-	for _, reason := range []error{errSlotTorn, errSlotForged} {
+	for _, reason := range []error{errSlotTorn, errSlotForged, errSlotMoved} {
 		if errors.Is(err, reason) {
 			return reason.Error()
 		}

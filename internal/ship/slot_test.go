@@ -3,11 +3,13 @@ package ship
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/ullage/ullage/internal/segment"
@@ -94,6 +96,46 @@ func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 			marked, invalid := silent.unseal(testKey, func(state) { t.Error("its marks are used") })
 			if marked || (invalid != nil) != c.invalid {
 				t.Errorf("marked %v, invalid %v", marked, invalid)
+			}
+		})
+	}
+}
+
+// Another --dest is nobody's forgery.
+func TestSlotThatIsNotOursSaysWhatHasHappened(t *testing.T) {
+	spoil := func(old, new string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			path := filepath.Join(dir, slotNames[0])
+			text, err := os.ReadFile(path)
+			if err != nil || !bytes.Contains(text, []byte(old)) {
+				t.Fatalf("no %q in %q, %v", old, text, err)
+			}
+			writeFile(t, path, bytes.Replace(text, []byte(old), []byte(new), 1))
+		}
+	}
+	for name, c := range map[string]struct {
+		key   []byte
+		spoil func(t *testing.T, dir string)
+		want  error
+	}{
+		"another destination":           {otherKey, nil, errSlotMoved},
+		"changed":                       {testKey, spoil(`"seq":1`, `"seq":2`), errSlotForged},
+		"without the name of a key":     {testKey, spoil(slotFor+keyName(testKey), ""), nil},
+		"the same, of another":          {otherKey, spoil(slotFor+keyName(otherKey), ""), errSlotForged},
+		"with the name of another key":  {testKey, spoil(keyName(testKey), keyName(otherKey)), nil},
+		"of another, and with our name": {otherKey, spoil(keyName(otherKey), keyName(testKey)), errSlotForged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			attached(t, c.key, dir).mustSave(t, committed())
+			if c.spoil != nil {
+				c.spoil(t, dir)
+			}
+			l := attached(t, testKey, dir).load()
+			if err := errors.Join(l.invalid...); !errors.Is(err, c.want) || l.marked != (c.want == nil) {
+				t.Errorf("%v, and taken: %v; want %v", err, l.marked, c.want)
+			} else if c.want == errSlotMoved && (strings.Contains(err.Error(), "forged") || !strings.Contains(err.Error(), "--dest") || slotReason(err) != "other_destination") {
+				t.Errorf("it says %v", err)
 			}
 		})
 	}

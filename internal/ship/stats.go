@@ -107,7 +107,8 @@ type Stats struct {
 	Lag            time.Duration
 	LastCommit     time.Time
 	Failures       int64  // of the destination
-	LastFailure    string // the last one ever
+	LastFailure    string // the last one. Empty: it has been over for an hour, or there was none
+	LastFailed     time.Time
 	Failure        string // what keeps lines from becoming durable now
 	Dropping       string // the reason for which lines are dropped now. Empty: none are
 	Ignored        map[string]int
@@ -126,8 +127,9 @@ type Stream struct {
 // Stats returns a copy that is at most about a second old.
 func (s *Shipper) Stats() Stats {
 	st := Stats{QueueUsed: s.link.queue.Bytes(), QueueCapacity: s.link.queue.Capacity(), Lag: s.link.lag(time.Now())}
+	st.LastFailure, st.LastFailed = s.link.lastError(time.Now())
 	s.link.mu.Lock()
-	st.LastCommit, st.Failures, st.LastFailure = s.link.lastCommit, s.link.failures, s.link.lastFailure
+	st.LastCommit, st.Failures = s.link.lastCommit, s.link.failures
 	if s.link.failure != nil {
 		st.Failure = s.link.failure.Error()
 	}

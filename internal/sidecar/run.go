@@ -34,7 +34,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	if addr := server.Addr(); addr != nil {
 		listen = addr.String() // with the real port
 	}
-	log.Info("shipping", "source", cfg.Ship.Tail.Source, "match", cfg.Ship.Tail.Match, "dest", cfg.Ship.Dest,
+	log.Info("starting", "source", cfg.Ship.Tail.Source, "match", cfg.Ship.Tail.Match, "dest", cfg.Ship.Dest,
 		"compress", cfg.Ship.Segment.Compress.String(), "listen", listen, "version", of.Version)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	var serve, work errgroup.Group

@@ -28,7 +28,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Manager, reg
 		Dropped:           admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
 		Dropping:          st.Dropping,
 		JVMLost:           admin.JVMLost{Async: counts.sum("ullage_jvm_dropped_lines_total"), Cut: counts.sum("ullage_jvm_cut_lines_total")},
-		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure},
+		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure, LastAt: st.LastFailed},
 		Ignored:           map[string]int64{},
 	}
 	if err := s.Ready(); err != nil {

@@ -3,7 +3,7 @@ package tail
 import "golang.org/x/sys/unix"
 
 const (
-	spareDescriptors = 32   // for all but source files and segments: directories, sockets, a file in passing
+	spareDescriptors = 64   // for all else: 32 for the connections of the admin HTTP, and for directories, sockets, a file in passing
 	mostSegments     = 1024 // open at once
 )
 

@@ -1,6 +1,10 @@
 package tail
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/ul"
+)
 
 type metrics struct {
 	readLines   *prometheus.CounterVec
@@ -57,5 +61,19 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, event queue overflows included."),
 		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source given back, by method.", "method"),
 		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to give back memory of the source."),
+	}
+}
+
+// appear makes the series of a stream at zero: a rate or an increase sees no
+// step of a counter that appears together with it.
+func (m *metrics) appear(label string) {
+	m.readBytes.WithLabelValues(label)
+	m.jvmDropped.WithLabelValues(label)
+	m.jvmCut.WithLabelValues(label)
+	for reason := range ul.Reason(ul.NumReasons) {
+		m.droppedSize.WithLabelValues(label, reason.String())
+		for level := range ul.NumLevels {
+			m.dropped.WithLabelValues(label, ul.Level(level).String(), reason.String())
+		}
 	}
 }

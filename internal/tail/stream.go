@@ -36,9 +36,7 @@ func (s *Source) streamOf(name string) *Stream {
 		_, refused := s.refused[name]
 		st = &Stream{name: name, label: s.label(name), refused: refused}
 		s.streams[name] = st
-		s.metrics.readBytes.WithLabelValues(st.label)
-		s.metrics.jvmDropped.WithLabelValues(st.label)
-		s.metrics.jvmCut.WithLabelValues(st.label)
+		s.metrics.appear(st.label)
 	}
 	return st
 }

@@ -39,9 +39,13 @@ func ParseLevel(s string) (Level, error) {
 	return Unknown, fmt.Errorf("%q is not a level (use trace, debug, info, warning or error)", s)
 }
 
-// Set implements [flag.Value] with [ParseLevel]. It leaves the level as it is
-// if text is not one.
+// Set implements [flag.Value] with [ParseLevel], and takes warn for warning, as
+// people and other logs spell it. It leaves the level as it is if text is not
+// one.
 func (l *Level) Set(text string) error {
+	if text == "warn" {
+		text = levelNames[Warning]
+	}
 	v, err := ParseLevel(text)
 	if err != nil {
 		return err

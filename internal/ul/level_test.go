@@ -39,6 +39,13 @@ func TestLevelIsAFlagValue(t *testing.T) {
 	if err := fs.Parse([]string{"--keep-level", "debug"}); err != nil || level != Debug {
 		t.Errorf("level %s, %v", level, err)
 	}
+	if err := fs.Parse([]string{"--keep-level", "warn"}); err != nil || level != Warning {
+		t.Errorf("level %s, %v; warn is warning", level, err)
+	}
+	if _, err := ParseLevel("warn"); err == nil {
+		t.Error("a selection is the JVM's, which does not know warn")
+	}
+	level = Debug
 	if err := fs.Parse([]string{"--keep-level", "loud"}); err == nil || level != Debug {
 		t.Errorf("level %s, %v; want an error and no change", level, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ullage/ullage/internal/crowd"
 	"github.com/ullage/ullage/internal/graceful"
 )
 
@@ -30,7 +31,7 @@ const (
 	drainTimeout   = 10 * time.Second
 	maxHeaderBytes = 16 << 10
 	// maxConns is for several API servers, of which each keeps 25 idle ones at
-	// most. More connections wait until others end.
+	// most. When there are more, the idlest is closed.
 	maxConns = 512
 )
 
@@ -69,7 +70,7 @@ func New(cfg Config, mutate Mutate, reg prometheus.Registerer, log *slog.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("open the webhook's listener: %w (take another address with --webhook-listen)", err)
 	}
-	s.listener = newLimited(l, maxConns)
+	s.listener = crowd.Limit(l, maxConns)
 	s.http = s.newHTTP()
 	s.stopper = graceful.New(s.http, drainTimeout)
 	return s, nil

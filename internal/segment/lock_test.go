@@ -1,0 +1,87 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// child starts a process that lives until the test ends.
+func child(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+// killed starts a process, kills it, and leaves what the kernel keeps of it: as
+// long as nobody waits for it, it has not ended.
+func killed(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := child(t)
+	must(t, cmd.Process.Kill())
+	for deadline := time.Now().Add(10 * time.Second); !dying(cmd.Process.Pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it was killed and does not die")
+		}
+	}
+	return cmd
+}
+
+func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
+	us := self()
+	if us.place == "" {
+		t.Fatal("it does not know where it is")
+	}
+	in := func(place string, pid int) string {
+		return fmt.Sprintf(holderForm, us.host, pid, place)
+	}
+	const unseen = 3 * lockPoll
+	for name, c := range map[string]struct {
+		text  string
+		waits time.Duration // at least, until it is refused; negative: for ever
+		says  string
+	}{
+		"ourselves":                           {in(us.place, us.pid), 0, ""},
+		"one that lives":                      {in(us.place, child(t).Process.Pid), 0, ""},
+		"one that was killed":                 {in(us.place, killed(t).Process.Pid), -1, "a killed ullage"},
+		"one that has just gone":              {in(us.place, 1<<22+1), -1, "a killed ullage"},
+		"our number in another container":     {in("boot/pid:[1]", us.pid), unseen, "cannot be seen"},
+		"no such number here, but there":      {in("boot/pid:[1]", 1<<22+1), unseen, "cannot be seen"},
+		"one that does not know where it is":  {in("", us.pid), unseen, "cannot be seen"},
+		"one that says less, of an older one": {fmt.Sprintf("host %q, pid %d\n", us.host, us.pid), unseen, "cannot be seen"},
+		"nobody, for a moment":                {"", unseen, "cannot be seen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dest := t.TempDir()
+			first, second := openStore(t, dest, DefaultConfig()), openStore(t, dest, DefaultConfig())
+			must(t, first.Acquire(t.Context()))
+			must(t, os.WriteFile(filepath.Join(dest, ownDir, lockName), []byte(c.text), 0o600))
+			ctx, cancel := context.WithTimeout(t.Context(), 3*unseen)
+			defer cancel()
+			begin := time.Now()
+			err := second.takeLock(ctx, unseen)
+			took := time.Since(begin)
+			switch {
+			case c.waits < 0 && !errors.Is(err, context.DeadlineExceeded):
+				t.Errorf("it did not wait: %v", err)
+			case c.waits >= 0 && (err == nil || !strings.Contains(err.Error(), "in use by another ullage")):
+				t.Errorf("after %s: %v", took, err)
+			case c.waits == 0 && took >= lockPoll, took < c.waits:
+				t.Errorf("it took %s, want %s", took, c.waits)
+			}
+			if log := second.log.String(); !strings.Contains(log, c.says) || strings.Count(log, "\n") > 1 {
+				t.Errorf("it said %q, want %q once", log, c.says)
+			}
+			must(t, first.Close())
+			must(t, second.takeLock(t.Context(), unseen)) // whoever it was
+		})
+	}
+}

@@ -1,0 +1,33 @@
+package tail
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// An increase sees no step of a series that appears together with it, so the
+// first burst of drops would go unseen.
+func TestSeriesOfAStreamAppearWithIt(t *testing.T) {
+	r := newRig(t)
+	r.put("gc.log", "[1.000s][info][gc] one\n")
+	r.read()
+	m := &r.src.metrics
+	for name, c := range map[string]struct {
+		counter prometheus.Collector
+		want    int
+	}{
+		"dropped lines":      {m.dropped, ul.NumReasons * int(ul.NumLevels)},
+		"dropped bytes":      {m.droppedSize, ul.NumReasons},
+		"lost by the JVM":    {m.jvmDropped, 1},
+		"cut by the tmpfs":   {m.jvmCut, 1},
+		"read, of one level": {m.readLines, 1},
+	} {
+		if got := testutil.CollectAndCount(c.counter); got != c.want {
+			t.Errorf("%s: %d series, want %d", name, got, c.want)
+		}
+	}
+}
