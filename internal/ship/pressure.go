@@ -17,6 +17,10 @@ const (
 	// room. A JVM that writes 50 MB/s fills 1 MiB of it in twice that.
 	pressurePace = 10 * time.Millisecond
 
+	// mostRest bounds the rest after a look that took long: on a busy machine
+	// that is waiting for a processor more often than work.
+	mostRest = 10 * pressurePace
+
 	// reliefBytes is about how much is dropped before it is recorded and given
 	// back; the other things that a reader has to do wait meanwhile.
 	reliefBytes = 4 << 20
@@ -187,7 +191,6 @@ func (r *reader) relieve() {
 	started := time.Now()
 	m := r.measure()
 	r.adapt(m.budget)
-	r.nextRelief = pressurePace
 	behind := r.behind(m) && r.full
 	r.press.refused = !behind
 	if behind || r.src.Refusing() && r.rate.writing {
@@ -195,11 +198,16 @@ func (r *reader) relieve() {
 	} else {
 		r.press.reset()
 	}
+	if r.press.on() && r.relieved >= reliefBytes {
+		r.reliefAt = time.Time{} // there is more to drop
+		return
+	}
+	rest := pressurePace
 	if !r.press.on() || r.relieved == 0 {
 		// Looking after very many files takes longer, and must not be all we do.
-		r.nextRelief = max(pressurePace, 10*time.Since(started))
+		rest = min(max(rest, 10*time.Since(started)), mostRest)
 	}
-	r.lookAt = time.Now().Add(r.nextRelief)
+	r.reliefAt = time.Now().Add(rest)
 }
 
 // dropUntilRelieved drops lines while the marks say so, for a while.
@@ -216,7 +224,6 @@ func (r *reader) dropUntilRelieved(m usage) {
 		}
 		r.relieved += freed
 	}
-	r.nextRelief = 0
 }
 
 // drop drops lines of about so many bytes, records that, and gives their

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"testing"
+	"time"
 
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/tail"
@@ -94,6 +95,27 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 		}
 		if m := s.reader.measure(); !gaps["noise.log"] || gaps["gc.log"] || m.used > s.reader.press.low()+0.3 {
 			t.Errorf("dropping all %v: streams with gaps: %v, %.2f of the budget is in use", p.dropping, gaps, m.used)
+		}
+	}
+}
+
+// The queue has no room, and looking at the pressure took long: new files are
+// seen nevertheless.
+func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		relief, rotation time.Duration // from now
+		most             time.Duration
+	}{
+		{"relief goes on", 0, -time.Hour, 0},
+		{"at rest", time.Hour, -time.Hour, pressurePace},
+		{"relief is due soon", time.Millisecond, -time.Hour, time.Millisecond},
+		{"at rest, files come and go", time.Hour, -time.Millisecond, hurryPace},
+	} {
+		now := time.Now()
+		r := &reader{full: true, reliefAt: now.Add(c.relief), rotated: now.Add(c.rotation)}
+		if pace := r.paceFull(); pace > c.most {
+			t.Errorf("%s: the reader waits %s", c.name, pace)
 		}
 	}
 }

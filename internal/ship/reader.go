@@ -50,8 +50,7 @@ type reader struct {
 	full bool // ... which ended because the queue has no room
 	more bool // ... or because it was long enough
 
-	eventful bool      // what reading does not show was written: to refused streams
-	lookAt   time.Time // when the pressure of these is due to be looked at
+	eventful bool // what reading does not show was written: to refused streams
 
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
@@ -63,9 +62,9 @@ type reader struct {
 	asked      bool // the writer to flush
 
 	press      pressure
-	queueBytes int           // most that may be queued
-	maxGaps    int           // before all lines are dropped
-	nextRelief time.Duration // from one look at the pressure to the next
+	queueBytes int       // most that may be queued
+	maxGaps    int       // before all lines are dropped
+	reliefAt   time.Time // not before is the pressure looked at again
 	rate       rate
 	relieved   int64                    // bytes that the last look at the pressure gave back
 	unrecorded bool                     // what was dropped could not be recorded
@@ -127,7 +126,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer r.view.update(r.src)
 	for {
 		r.round()
-		if r.full || r.src.Refusing() && !time.Now().Before(r.lookAt) {
+		if (r.full || r.src.Refusing()) && !time.Now().Before(r.reliefAt) {
 			r.relieve()
 		}
 		r.show()
@@ -191,7 +190,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case r.full:
 		space = r.link.queue.Space()
 		events, pace = nil, r.pace.C
-		r.pace.Reset(r.nextRelief)
+		r.pace.Reset(r.paceFull())
 	case r.more:
 		more = always
 	case r.draining && !r.asked:
@@ -263,6 +262,17 @@ func (r *reader) paceNow() time.Duration {
 		return hurryPace
 	}
 	return calmPace
+}
+
+// paceFull is how long nothing is looked at while the queue has no room. That
+// nothing can be read, and that looking at the pressure takes long, must not
+// keep new files from being seen.
+func (r *reader) paceFull() time.Duration {
+	pace := pressurePace
+	if time.Since(r.rotated) < time.Second {
+		pace = hurryPace
+	}
+	return max(0, min(pace, time.Until(r.reliefAt)))
 }
 
 // take takes in an event and those that wait behind it.

@@ -37,15 +37,15 @@ func (s *Source) Stale() bool { return s.stale && s.dir != nil }
 // due: it opens files that are new, of which it returns the number, and learns
 // new names of those that it has. It lists the directory until it has found a
 // place for each new file, see [Source.place]. Between two scans passes several
-// times what one takes, so that a storm of renames among thousands of files
-// cannot keep a processor busy.
+// times the processor time that one takes, so that a storm of renames among
+// thousands of files cannot keep a processor busy.
 func (s *Source) Scan() (found int, err error) {
 	started := s.now()
 	if !s.Stale() || started.Before(s.scanAfter) {
 		return 0, nil
 	}
 	s.stale = false
-	defer func() { end := s.now(); s.scanAfter = end.Add(scanRest * end.Sub(started)) }()
+	defer s.restFromScan(started, threadCPU())
 	held := len(s.files)
 	placed := false
 	for n := 0; n < maxPasses && !placed; n++ {

@@ -1,0 +1,22 @@
+package tail
+
+import (
+	"testing"
+	"time"
+)
+
+// A scan that had to wait for a processor does not put off the next one.
+func TestWaitingForAProcessorIsNoReasonToRest(t *testing.T) {
+	r := newRig(t)
+	r.put("a.log", "x\n")
+	still := r.src.now
+	r.src.now = func() time.Time { r.now = r.now.Add(100 * time.Millisecond); return r.now }
+	r.read()
+	r.src.now = still
+	r.now = r.now.Add(20 * time.Millisecond)
+	r.put("b.log", "x\n")
+	r.src.stale = true
+	if found, err := r.src.Scan(); found != 1 || err != nil {
+		t.Errorf("20 ms after a scan, %d new files are found, error: %v", found, err)
+	}
+}
