@@ -36,9 +36,9 @@
 //
 // Each read repeats the last few bytes before its position. If the file has
 // become shorter, or these bytes are others, or the first page was given back
-// and has data again, somebody truncated it in place
-// (a JVM with filecount=0 does, when it starts) and it is read from its
-// beginning. What had not been read by then is gone.
+// and has data again, somebody truncated it in place (a JVM with filecount=0
+// does, when it starts) and it is read from its beginning. What had not been
+// read by then is gone.
 //
 // # Dropping lines
 //
