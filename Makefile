@@ -95,7 +95,7 @@ fault-quick: ## what breaks around a sidecar, briefly (needs root; three minutes
 
 # The tables are printed last, and whether or not everything passes.
 .PHONY: fault
-fault: ## every fault in full length, and the tables of what it cost (needs root; about 35 minutes)
+fault: ## every fault in full length, and the tables of what it cost (needs root; about 45 minutes)
 	$(call stage,faults)
 	@mkdir -p bin && rm -f bin/faults.md
 	@passed=true; \

@@ -11,8 +11,13 @@
 // # Order
 //
 // The files of one -Xlog output, f and its archives f.N, are one stream. The
-// files of a stream are read in the order of their birth, each one to its end
-// before the next: when a newer file is seen, an older one that was rotated
+// files of a stream are read from the oldest to the newest, each one to its end
+// before the next. Which is older tells the order in which they were seen, then
+// their names (f is newer than its archives), then the inode number on a tmpfs;
+// elsewhere the time of birth, and only for archives that one scan finds can a
+// clock that went back swap two. A file is read only after a listing of the
+// directory that began when it was held already, so that a rotation in the
+// middle of a scan hides no older file: when a newer file is seen, an older one that was rotated
 // away has been closed by the JVM, so reading it once more to its end finds
 // all of it. (Where two JVMs share one output, the older file may still be
 // written to; it is then read further, between reads of the newer one.)
@@ -49,14 +54,17 @@
 // write. There are two exceptions. A line longer than the limit is handed on
 // in pieces, so that no memory grows with it. And the unterminated rest of a
 // file that has no writer left is handed on with a '\n' behind it, so that it
-// does not run into the next line: that is the only byte ever added.
+// does not run into the next line. So is a line that was handed on in part, and
+// whose rest is gone, because the file was truncated or deleted: the '\n' comes
+// in front of what the stream has next. It is the only byte ever added.
 //
 // # Truncation
 //
 // Each read repeats the last few bytes before its position. If the file has
-// become shorter, or these bytes are others, somebody truncated it in place
-// (a JVM with filecount=0 does, when it starts) and it is read from its
-// beginning. What had not been read by then is gone.
+// become shorter, or these bytes are others, or the first page was given back
+// and has data again, somebody truncated it in place (a JVM with filecount=0
+// does, when it starts) and it is read from its beginning. What had not been
+// read by then is gone.
 //
 // # Dropping lines
 //
@@ -77,9 +85,14 @@
 // position and never further; PunchGaps gives back the pages of gaps. The page with the byte before that position
 // stays, so that the check above works after a restart too. A file is
 // finished when all of it is committed and nobody has it open for writing,
-// which the kernel tells by granting a read lease. Its name is removed first;
-// the descriptor is kept until the same is seen once more, because a writer
-// may have opened the file in between.
+// which the kernel tells by granting a read lease. Its name is removed first:
+// whatever has the name is moved into StateDir, and gets it back if it is
+// another file, or is written to; a start gives back what a killed process left
+// there. The descriptor is kept until the same is seen once more.
+//
+// Files beyond the number that may be held wait, and take turns: finished ones
+// make room, by being unlinked, or where that may not be, by being remembered
+// with their position, up to 4,096 of them.
 //
 // # Untrusted input
 //

@@ -21,77 +21,78 @@ func (r *rig) reopen(saved map[Identity]Saved) {
 
 const innocent = "[1.000s][info][gc] innocent\n"
 
-// TestOpenLongLineThatIsAbandonedIsEnded hands on a part of a line over the
-// limit, of which the rest never comes.
+// abandons are the ways in which the rest of a line over the limit never comes.
+var abandons = []struct {
+	name    string
+	abandon func(r *rig, f *os.File)
+}{
+	{"by a truncation", func(r *rig, f *os.File) {
+		f.Truncate(0)
+		r.write(f, innocent)
+	}},
+	{"by a truncation and a rotation", func(r *rig, f *os.File) {
+		f.Truncate(0)
+		r.read()
+		r.write(r.rotate(f, "gc.log", "gc.log.0"), innocent)
+	}},
+	{"by a truncation that is not persisted before a rewind", func(r *rig, f *os.File) {
+		f.Truncate(0)
+		r.write(f, innocent)
+		kept := r.got["gc.log"].String()
+		r.read()
+		r.got["gc.log"].Reset()
+		r.got["gc.log"].WriteString(kept)
+		r.src.Rewind()
+	}},
+	{"by a truncation, a removal, and two kills", func(r *rig, f *os.File) {
+		f.Truncate(0)
+		f.Close()
+		for range 3 {
+			r.read()
+			r.commit()
+		}
+		os.Remove(r.path("gc.log"))
+		saved := r.src.Positions()
+		for range 2 {
+			r.reopen(saved)
+			saved = r.src.Positions()
+		}
+		r.put("gc.log", innocent)
+	}},
+	{"by a truncation while nobody was there", func(r *rig, f *os.File) {
+		saved := r.src.Positions()
+		f.Truncate(0)
+		r.write(f, innocent)
+		for range 2 {
+			r.reopen(saved)
+			saved = r.src.Positions()
+		}
+	}},
+	{"by a removal while nobody was there", func(r *rig, f *os.File) {
+		saved := r.src.Positions()
+		os.Remove(r.path("gc.log"))
+		for range 2 {
+			r.reopen(saved)
+			saved = r.src.Positions()
+		}
+		r.put("gc.log", innocent)
+	}},
+	{"by the loss of checkpoint and file", func(r *rig, f *os.File) {
+		os.Remove(r.path("gc.log"))
+		r.put("gc.log", innocent)
+		r.src.Close()
+		r.open()
+		r.src.Restore(nil, true)
+		r.src.Scan()
+		r.src.Rewind()
+		if _, err := r.src.Align("gc.log", []byte("yyyyyy")); err != nil {
+			r.t.Fatal(err)
+		}
+	}},
+}
+
 func TestOpenLongLineThatIsAbandonedIsEnded(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		abandon func(r *rig, f *os.File)
-	}{
-		{"by a truncation", func(r *rig, f *os.File) {
-			f.Truncate(0)
-			r.write(f, innocent)
-		}},
-		{"by a truncation and a rotation", func(r *rig, f *os.File) {
-			f.Truncate(0)
-			r.read()
-			r.write(r.rotate(f, "gc.log", "gc.log.0"), innocent)
-		}},
-		{"by a truncation that is not persisted before a rewind", func(r *rig, f *os.File) {
-			f.Truncate(0)
-			r.write(f, innocent)
-			kept := r.got["gc.log"].String()
-			r.read()
-			r.got["gc.log"].Reset()
-			r.got["gc.log"].WriteString(kept)
-			r.src.Rewind()
-		}},
-		{"by a truncation, a removal, and two kills", func(r *rig, f *os.File) {
-			f.Truncate(0)
-			f.Close()
-			for range 3 {
-				r.read()
-				r.commit()
-			}
-			os.Remove(r.path("gc.log"))
-			saved := r.src.Positions()
-			for range 2 {
-				r.reopen(saved)
-				saved = r.src.Positions()
-			}
-			r.put("gc.log", innocent)
-		}},
-		{"by a truncation while nobody was there", func(r *rig, f *os.File) {
-			saved := r.src.Positions()
-			f.Truncate(0)
-			r.write(f, innocent)
-			for range 2 {
-				r.reopen(saved)
-				saved = r.src.Positions()
-			}
-		}},
-		{"by a removal while nobody was there", func(r *rig, f *os.File) {
-			saved := r.src.Positions()
-			os.Remove(r.path("gc.log"))
-			for range 2 {
-				r.reopen(saved)
-				saved = r.src.Positions()
-			}
-			r.put("gc.log", innocent)
-		}},
-		{"by the loss of checkpoint and file", func(r *rig, f *os.File) {
-			os.Remove(r.path("gc.log"))
-			r.put("gc.log", innocent)
-			r.src.Close()
-			r.open()
-			r.src.Restore(nil, true)
-			r.src.Scan()
-			r.src.Rewind()
-			if _, err := r.src.Align("gc.log", []byte("yyyyyy")); err != nil {
-				r.t.Fatal(err)
-			}
-		}},
-	} {
+	for _, c := range abandons {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
 			f := r.writer("gc.log")

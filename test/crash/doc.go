@@ -5,7 +5,7 @@
 // written ones.
 //
 // It needs a tmpfs: one of 64 MiB that it mounts (as root), or /dev/shm. It
-// takes about 70 seconds.
+// takes about 80 seconds.
 //
 // # A limit that no sidecar can lift
 //

@@ -1,0 +1,75 @@
+package crash
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// rotationStorm is of logs that live about as long as the sidecar takes from one
+// scan to the next: some milliseconds. Each archive has a name of its own, so
+// that none is overwritten however late the sidecar is.
+func rotationStorm(fileBytes int64) []lab.Output {
+	return []lab.Output{
+		{Rate: 80_000, Files: 1000, FileBytes: fileBytes},
+		{Rate: 20_000, Files: 1000, FileBytes: fileBytes / 2},
+		{Rate: 4_000},
+	}
+}
+
+// TestRotationStormKeepsTheOrder lets rotations fall into every moment of scans,
+// of a sidecar that gets processor time last. Nobody is killed.
+func TestRotationStormKeepsTheOrder(t *testing.T) {
+	runs, length, fileBytes := 4, 3*time.Second, int64(45_000)
+	if os.Getenv("ULLAGE_FAULT_LONG") != "" {
+		runs, length, fileBytes = 100, 8*time.Second, 125_000
+	}
+	for n := range runs {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			runRotationStorm(t, length, rotationStorm(fileBytes))
+		})
+	}
+}
+
+func runRotationStorm(t *testing.T, length time.Duration, outputs []lab.Output) {
+	random := *seed
+	if random == 0 {
+		random = rand.Uint64()
+	}
+	source, dest := lab.Tmpfs(t, "256m"), t.TempDir()
+	side, err := lab.StartCommand(exec.Command("nice", "-n", "19", lab.Binary(), "run",
+		"--source", source, "--dest", dest, "--listen", "127.0.0.1:0", "--drain-timeout", "2m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(side.Kill)
+	stop, writers := startWriters(t, source, outputs, random)
+	w := watch{source: source}
+	w.live(side, length)
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := side.Stop(2 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the sidecar said:\n%s", side.Stderr())
+		}
+	})
+	for i, writer := range writers {
+		balance, err := lab.Check(dest, stream(i), writer)
+		if err != nil || !balance.Exact() {
+			t.Errorf("seed %d, %s: %v, error: %v", random, stream(i), balance, err)
+		}
+	}
+}
