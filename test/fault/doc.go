@@ -14,6 +14,10 @@
 //     system, so that the kernel refuses writes behind its end. An fsync then
 //     fails with EIO, the pages are lost, and a later fsync says that all is
 //     well. No device mapper is needed.
+//   - Lost writes: the device lies on a tmpfs that others fill up, so that it
+//     fails every write to a block that it has not had before. After a new
+//     mount the pages that an fsync failed to write are zeros, whatever later
+//     ones said; each test first sees that with a file of its own.
 //   - Read-only: `mount -o remount,ro` is refused by the kernel while anybody
 //     has a file open for writing, and a sidecar always has one, its lock. So
 //     what a sidecar can meet is a file system that made itself read-only after
