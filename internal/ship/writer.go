@@ -133,7 +133,7 @@ func (w *writer) ship(ctx context.Context) error {
 				// What failed to be written may be gone from the source.
 				w.link.setFailure(nil, time.Time{})
 			}
-			w.maintain()
+			w.maintain(ctx)
 		case <-w.link.flush:
 			if err := w.drain(ctx); err != nil {
 				return err
@@ -238,7 +238,7 @@ func (w *writer) commit(ctx context.Context) error {
 	w.last = w.link.publish(w.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
-	w.maintain()
+	w.maintain(ctx)
 	return nil
 }
 
