@@ -60,6 +60,7 @@ func (s *Store) Acquire(ctx context.Context) error {
 	self().write(s.lock)
 	err := probe(filepath.Join(s.dir, ownDir))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		s.noteFull(err)
 		s.log.Warn("destination is full: nothing is persisted until there is space",
 			"dir", s.dir, "error", err, "hint", "let --retain-bytes be less than the volume holds")
 		return nil

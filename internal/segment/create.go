@@ -40,9 +40,10 @@ func (t *Stream) create() error {
 	if err := t.store.present(); err != nil {
 		return err
 	}
+	made := false
 	switch err := retry(func() error { return unix.Mkdirat(int(t.store.root.Fd()), t.name, dirMode) }); err {
 	case nil:
-		t.rooted = false
+		made, t.rooted = true, false
 	case unix.EEXIST:
 	default:
 		return fmt.Errorf("create stream directory: %w", &fs.PathError{Op: "mkdir", Path: t.dir, Err: err})
@@ -50,10 +51,16 @@ func (t *Stream) create() error {
 	start := time.Now().UTC().Truncate(time.Millisecond)
 	name := segmentName(start, t.last+1, t.store.cfg.Compress)
 	seg := Info{Stream: t.name, Path: filepath.Join(t.dir, name), Name: name, Seq: t.last + 1, Start: start,
-		Compress: t.store.cfg.Compress, ModTime: start}
+		Compress: t.store.cfg.Compress, ModTime: start, Disk: pageBytes}
 	file, err := t.store.openSegment(seg, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
+		if made { // the last inode went to the directory
+			_ = unix.Unlinkat(int(t.store.root.Fd()), t.name, unix.AT_REMOVEDIR)
+		}
 		return fmt.Errorf("create segment: %w", err)
+	}
+	if made {
+		t.store.ledger.dirs++
 	}
 	if t.seg.Name != "" {
 		before := t.seg

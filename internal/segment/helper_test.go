@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
@@ -50,6 +51,20 @@ func openStore(t testing.TB, dir string, cfg Config) *testStore {
 	t.Cleanup(func() { must(t, s.Close()) })
 	return s
 }
+
+// Maintain maintains a store whose checkpoint takes every mark.
+func (s *testStore) Maintain(now time.Time) error {
+	return s.Store.Maintain(now, func(released []*Stream) error {
+		for _, t := range released {
+			if m := t.Mark(); !m.Gone || !m.Sealed {
+				return fmt.Errorf("released with the mark %+v", m)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *testStore) scan() error { return s.Store.scan(time.Now()) }
 
 func must(t testing.TB, err error) {
 	t.Helper()

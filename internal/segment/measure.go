@@ -5,9 +5,12 @@ import "golang.org/x/sys/unix"
 // measure updates the gauges. It asks the file system how much is free, which
 // needs no disk where that is local.
 func (s *Store) measure() {
-	count, size := s.totals()
+	count, size, used := s.ledger.count, s.ledger.size, s.used()
+	s.held(func(info Info) { count++; size += info.Size })
 	s.metrics.segments.Set(float64(count))
 	s.metrics.bytes.Set(float64(size))
+	s.metrics.disk.Set(float64(used.bytes))
+	s.metrics.inodes.Set(float64(used.inodes))
 	s.metrics.oldest.Set(float64(s.oldest()) / 1000)
 	var st unix.Statfs_t
 	if s.root != nil && retry(func() error { return unix.Fstatfs(int(s.root.Fd()), &st) }) == nil {
@@ -26,13 +29,6 @@ func (s *Store) oldest() (start int64) {
 	for _, e := range s.ledger.oldest {
 		note(e.start)
 	}
-	for _, t := range s.streams {
-		if t.placed && t.seg.Name != "" {
-			note(t.seg.Start.UnixMilli())
-		}
-		if t.before != nil {
-			note(t.before.Start.UnixMilli())
-		}
-	}
+	s.held(func(info Info) { note(info.Start.UnixMilli()) })
 	return start
 }

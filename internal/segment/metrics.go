@@ -9,6 +9,8 @@ import (
 type metrics struct {
 	segments prometheus.Gauge
 	bytes    prometheus.Gauge
+	disk     prometheus.Gauge
+	inodes   prometheus.Gauge
 	free     prometheus.Gauge
 	oldest   prometheus.Gauge
 	sealed   prometheus.Counter
@@ -19,8 +21,10 @@ type metrics struct {
 
 // The values of the label reason.
 const (
-	reasonBytes = "bytes"
-	reasonAge   = "age"
+	reasonBytes  = "bytes"
+	reasonAge    = "age"
+	reasonInodes = "inodes"
+	reasonFull   = "full"
 )
 
 func newMetrics() *metrics {
@@ -33,22 +37,27 @@ func newMetrics() *metrics {
 			Help: "Free bytes of the destination's file system when it last answered."}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_oldest_segment_timestamp_seconds",
 			Help: "When the oldest segment was begun with its first line, Unix time; 0 while there is none."}),
+		disk: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_disk_bytes",
+			Help: "What all segments and their directories take of the destination's file system, in whole blocks: --retain-bytes bounds it."}),
+		inodes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_inodes",
+			Help: "Inodes that all segments and their directories take of the destination's file system."}),
 		sealed: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_segments_sealed_total",
 			Help: "Segments that were sealed, by size, by age or because their stream ended."}),
 		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ullage_segments_deleted_total",
-			Help: "Sealed segments that retention deleted, by the bound that they exceeded."}, []string{"reason"}),
+			Help: "Segments that retention deleted: the bytes, the age or the inodes were over their bounds, or the volume was almost full."}, []string{"reason"}),
 		cut: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_recovered_cut_bytes_total",
 			Help: "Compressed bytes that recovery cut from the ends of segments because they were torn or damaged."}),
 		written: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_written_bytes_total",
 			Help: "Compressed bytes written to segments."}),
 	}
-	m.deleted.WithLabelValues(reasonBytes)
-	m.deleted.WithLabelValues(reasonAge)
+	for _, reason := range []string{reasonBytes, reasonAge, reasonInodes, reasonFull} {
+		m.deleted.WithLabelValues(reason)
+	}
 	return m
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.segments, m.bytes, m.free, m.oldest, m.sealed, m.deleted, m.cut, m.written}
+	return []prometheus.Collector{m.segments, m.bytes, m.disk, m.inodes, m.free, m.oldest, m.sealed, m.deleted, m.cut, m.written}
 }
 
 func (m *metrics) register(reg prometheus.Registerer) error {

@@ -23,7 +23,7 @@ const (
 	maxSeqDigits = 18 // so that a sequence number plus one never overflows
 	maxStream    = 200
 	batch        = 256          // directory entries read at a time
-	lostFound    = "lost+found" // of ext4
+	lostFound    = "lost+found" // of ext4, in the root of a volume; only root may read it
 )
 
 // Info describes one segment by its name and its inode.
@@ -35,7 +35,15 @@ type Info struct {
 	Start    time.Time
 	Compress Compression
 	Size     int64 // on disk, in compressed bytes
+	Disk     int64 // what that takes of the file system, in whole blocks
 	ModTime  time.Time
+}
+
+// cut makes i that of a segment which was cut to a size.
+func (i *Info) cut(size int64) {
+	if size < i.Size {
+		i.Size, i.Disk = size, min(i.Disk, wholePages(size))
+	}
 }
 
 // ValidStream says why a name cannot be the directory of a stream, or nil.
@@ -51,11 +59,20 @@ func ValidStream(name string) error {
 		return fmt.Errorf("stream name %q begins with a dot", name)
 	case strings.ContainsRune(name, '/'):
 		return fmt.Errorf("stream name %q contains a slash", name)
+	case name == lostFound:
+		return fmt.Errorf("stream name %q is that of a directory of the file system", name)
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return fmt.Errorf("stream name %q contains a control character", name)
 	}
 	return nil
 }
+
+// onDisk is what a segment takes of the file system. One that has its bytes in
+// its inode, or whose blocks the file system does not tell yet, takes a page.
+func onDisk(st *unix.Stat_t) int64 { return max(st.Blocks*512, pageBytes) }
+
+// wholePages is what so many bytes take, as long as nobody has asked.
+func wholePages(size int64) int64 { return max(pageBytes, (size+pageBytes-1)&^(pageBytes-1)) }
 
 // segmentName is the inverse of ParseName.
 func segmentName(start time.Time, seq uint64, how Compression) string {
@@ -121,7 +138,7 @@ func each(dir *os.File, fn func(Info) error) error {
 			if err != nil {
 				return &fs.PathError{Op: "stat", Path: info.Path, Err: err}
 			}
-			info.Size, info.ModTime = st.Size, time.Unix(st.Mtim.Unix())
+			info.Size, info.Disk, info.ModTime = st.Size, onDisk(&st), time.Unix(st.Mtim.Unix())
 			if err := fn(info); err != nil {
 				return err
 			}
@@ -176,8 +193,7 @@ func eachStream(dir *os.File, fn func(name string) error) error {
 	for {
 		entries, err := dir.ReadDir(batch)
 		for _, entry := range entries {
-			// The root of a volume has a lost+found that only root may read.
-			if !entry.IsDir() || ValidStream(entry.Name()) != nil || entry.Name() == lostFound {
+			if !entry.IsDir() || ValidStream(entry.Name()) != nil {
 				continue
 			}
 			if err := fn(entry.Name()); err != nil {

@@ -40,6 +40,7 @@ const (
 // destination: abandon, wait, and recover again.
 func (t *Stream) Recover() (tail []byte, cut int64, err error) {
 	if tail, cut, err = t.recover(); err != nil {
+		t.store.noteFull(err)
 		return nil, cut, fmt.Errorf("recover stream %s: %w", t.name, t.store.blame(err))
 	}
 	return tail, cut, nil
@@ -69,13 +70,14 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 			return nil, cut, err
 		}
 		cut += seg.Size - sound
+		t.store.ledger.remove(seg)
 		if sound == 0 {
 			continue
 		}
 		if tail, err = t.store.tailBefore(found[:len(found)-1], last); err != nil {
 			return nil, cut, err
 		}
-		seg.Size = sound
+		seg.cut(sound)
 		t.place(seg, t.notBefore(Mark{Segment: seg.Name, Offset: sound, Sealed: true}, seg.Seq), t.last)
 		return tail, cut, nil
 	}

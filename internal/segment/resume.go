@@ -32,6 +32,7 @@ const Unbounded = math.MaxInt64
 // or [ErrAway]: abandon, wait, [Store.Reopen], and resume again.
 func (t *Stream) Resume(m Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
+		t.store.noteFull(err)
 		return fmt.Errorf("resume stream %s: %w", t.name, t.store.blame(err))
 	}
 	return nil
@@ -70,8 +71,9 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 	}
 	var seg Info
 	if at >= 0 {
+		t.store.ledger.remove(found[at])
 		seg = found[at]
-		seg.Size = offset
+		seg.cut(offset)
 		m.Sealed = m.Sealed || t.mustSeal(seg)
 	}
 	if m.Gone {
@@ -127,6 +129,7 @@ func (t *Stream) cutBehind(found []Info, at int, offset int64) error {
 		if err := t.store.removeSegment(found[i]); err != nil {
 			return err
 		}
+		t.store.ledger.remove(found[i])
 	}
 	if len(found) > at+1 {
 		if err := t.store.syncDir(t.name); err != nil {
@@ -143,7 +146,7 @@ func (t *Stream) cutBehind(found []Info, at int, offset int64) error {
 func (t *Stream) mustSeal(seg Info) bool {
 	cfg := t.store.cfg
 	return seg.Compress != cfg.Compress ||
-		seg.Size >= int64(cfg.SegmentBytes) ||
+		seg.Size >= t.store.sealAt ||
 		cfg.SegmentAge > 0 && time.Since(seg.Start) >= cfg.SegmentAge
 }
 
@@ -151,6 +154,10 @@ func (t *Stream) mustSeal(seg Info) bool {
 func (t *Stream) place(seg Info, m Mark, last uint64) {
 	t.seg, t.mark, t.placed = seg, m, true
 	t.last = max(t.last, last, m.seq())
+	// A clock that was ahead may have written it; from now on it gets older.
+	if now := time.Now(); t.seg.ModTime.After(now) {
+		t.seg.ModTime = now
+	}
 	// A mark is only ever made after both directories were synced.
 	t.rooted = seg.Name != ""
 }

@@ -1,90 +1,38 @@
 package segment
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	windowSegments = 4096 // how many of the next ones to delete are known
-	maxDeletes     = 512  // in one Maintain
-	rescanAfter    = time.Minute
+	maxDeletes  = 2048 // in one Maintain: more than one commit can create
+	rescanAfter = time.Minute
 )
-
-// entry is a segment that retention may delete.
-type entry struct {
-	stream string
-	seq    uint64
-	start  int64 // Unix milliseconds, as in the name
-	wrote  int64 // Unix milliseconds of the last write
-	size   int64
-	how    Compression
-}
-
-func (e entry) name() string { return segmentName(time.UnixMilli(e.start), e.seq, e.how) }
-
-func compareEntry(a, b entry) int {
-	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.seq, b.seq), strings.Compare(a.stream, b.stream))
-}
-
-// ledger is what retention knows without looking at the disk. The newest
-// segments of open streams are not in it: those streams know them.
-type ledger struct {
-	fresh  bool    // false: the disk must be scanned
-	oldest []entry // what can be deleted, in order: all of it, or the beginning
-	all    bool    // oldest is all of it
-	count  int
-	bytes  int64
-	rescan time.Time // after a failed delete, when to scan again; or zero
-}
-
-// add takes note of a segment that was sealed and that no mark needs.
-func (l *ledger) add(info Info) {
-	if !l.fresh {
-		return // the scan will find it
-	}
-	l.count++
-	l.bytes += info.Size
-	e := newEntry(info)
-	at, _ := slices.BinarySearchFunc(l.oldest, e, compareEntry)
-	if at < len(l.oldest) || l.all {
-		l.oldest = slices.Insert(l.oldest, at, e)
-	}
-	l.trim()
-}
-
-func newEntry(info Info) entry {
-	return entry{stream: info.Stream, seq: info.Seq, start: info.Start.UnixMilli(),
-		wrote: info.ModTime.UnixMilli(), size: info.Size, how: info.Compress}
-}
-
-// trim bounds the window once it is twice as long as it needs to be.
-func (l *ledger) trim() {
-	if len(l.oldest) >= 2*windowSegments {
-		slices.SortFunc(l.oldest, compareEntry)
-		l.oldest = slices.Delete(l.oldest, windowSegments, len(l.oldest))
-		l.all = false
-	}
-}
 
 // Maintain seals the segments that are older than SegmentAge, deletes what
 // retention lets go of and updates the gauges. Call it after a commit: it
 // trusts that the checkpoint has the mark of the last Sync, and that every
 // stream of the checkpoint was opened with Stream. With nothing to do it costs
 // no I/O. An error is one of the destination; nothing need be abandoned.
-func (s *Store) Maintain(now time.Time) error {
+//
+// Where older segments are not enough, the newest ones of streams go as well:
+// that of a stream that has ended in its turn, and that of a living one by its
+// last write, but for the one that was written last. Their streams are released:
+// the marks are Gone, and Maintain calls save, which puts these marks into the
+// checkpoint, before it deletes anything. If save fails, nothing is deleted.
+func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) error {
 	s.reader = nil // recoveries are over
 	s.sealOld(now)
-	err := s.retain(now)
+	err := s.retain(now, save)
+	s.sealAt = s.share()
 	s.measure()
 	if err != nil {
 		return fmt.Errorf("retain segments: %w", err)
@@ -104,162 +52,229 @@ func (s *Store) sealOld(now time.Time) {
 	}
 }
 
-// totals counts what is on disk.
-func (s *Store) totals() (count int, size int64) {
-	count, size = s.ledger.count, s.ledger.bytes
+// held calls fn for the segments that open streams count.
+func (s *Store) held(fn func(Info)) {
 	for _, t := range s.streams {
 		if t.placed && t.seg.Name != "" {
-			count++
-			size += t.seg.Size
+			fn(t.seg)
 		}
 		if t.before != nil {
-			count++
-			size += t.before.Size
+			fn(*t.before)
 		}
 	}
-	return count, size
 }
 
-func (s *Store) retain(now time.Time) error {
-	if l := &s.ledger; !l.rescan.IsZero() && !now.Before(l.rescan) {
+// used is what all segments and the directories of streams take.
+func (s *Store) used() use {
+	l := &s.ledger
+	dirs := max(0, l.dirs)
+	sum := use{bytes: l.disk + dirs*directory.bytes, inodes: int64(l.count) + dirs*directory.inodes}
+	s.held(func(info Info) { sum = sum.plus(use{bytes: info.Disk, inodes: 1}) })
+	return sum
+}
+
+func (s *Store) retain(now time.Time, save func([]*Stream) error) error {
+	l := &s.ledger
+	if !l.rescan.IsZero() && !now.Before(l.rescan) {
 		l.fresh = false
 	}
-	emptied := map[string]bool{} // streams of which something was deleted
-	budget := maxDeletes
 	var errs []error
-	for scans := 0; scans < 3 && budget > 0 && len(errs) == 0; scans++ {
-		if !s.ledger.fresh {
-			if err := s.scan(); err != nil {
+	for scans, budget := 0, maxDeletes; scans < 3 && budget > 0 && len(errs) == 0; scans++ {
+		if !l.fresh {
+			if err := s.scan(now); err != nil {
 				errs = append(errs, err)
-				break
 			}
 		}
-		n, err := s.deleteDue(now, budget, emptied)
-		budget -= n
-		if err != nil {
-			errs = append(errs, err)
-			s.ledger.rescan = now.Add(rescanAfter)
+		if !l.fresh {
+			break // the destination itself cannot be read
 		}
-		if s.ledger.all || len(s.ledger.oldest) > 0 {
+		if err := s.look(); err != nil {
+			errs = append(errs, err)
+		}
+		due := s.choose(now, budget)
+		budget -= len(due)
+		if err := s.delete(due, save); err != nil {
+			errs = append(errs, err)
+		}
+		if l.all || len(l.oldest) > 0 {
 			break
 		}
-		s.ledger.fresh = false // the window is used up, and there is more
+		l.fresh = false // the window is used up, and there is more
 	}
-	for stream := range emptied {
-		errs = append(errs, s.settle(stream))
+	if len(errs) > 0 {
+		l.rescan = now.Add(rescanAfter)
 	}
 	return errors.Join(errs...)
 }
 
-// deleteDue deletes from the window. A segment that cannot be deleted leaves
-// it, so that it doesn't keep the others, until the next scan.
-func (s *Store) deleteDue(now time.Time, budget int, emptied map[string]bool) (deleted int, err error) {
-	_, size := s.totals()
-	expired := now.Add(-s.cfg.RetainAge).UnixMilli()
-	l := &s.ledger
+// due is a segment that is to go.
+type due struct {
+	entry
+	newest *Stream // of which it is the newest one, or nil: then it is from the ledger
+	reason string
+}
+
+// choice is what Maintain deletes.
+type choice struct {
+	store   *Store
+	used    use   // what is taken without the chosen ones
+	expired int64 // what was written last by then, on the clock of the Store
+	most    int
+	chosen  []due
+	left    map[string]int // segments that a stream keeps, as far as they are known
+}
+
+// choose takes from the window, and from the newest segments of streams, what
+// exceeds a bound, the oldest first.
+func (s *Store) choose(now time.Time, most int) []due {
+	c := choice{store: s, used: s.used(), expired: math.MinInt64, most: most}
+	if s.cfg.RetainAge > 0 {
+		c.expired = (now.Sub(s.began) - s.cfg.RetainAge).Milliseconds()
+	}
+	newest, l := s.newest(now, c.expired), &s.ledger
 	kept := l.oldest[:0]
-	for i, e := range l.oldest {
-		var reason string
-		switch {
-		case s.cfg.RetainBytes > 0 && size > int64(s.cfg.RetainBytes):
-			reason = reasonBytes
-		case s.cfg.RetainAge > 0 && e.wrote <= expired:
-			reason = reasonAge
+	for _, e := range l.oldest {
+		for len(newest) > 0 && compareEntry(newest[0].entry, e) < 0 {
+			c.take(newest[0])
+			newest = newest[1:]
 		}
-		if reason == "" {
+		t := s.streams[e.stream]
+		resumable := t != nil && !t.placed // it may yet be the one to resume
+		if resumable || !c.take(due{entry: e}) {
 			kept = append(kept, e)
-			continue
 		}
-		if deleted == budget || err != nil {
-			kept = append(kept, l.oldest[i:]...)
-			break
-		}
-		path := filepath.Join(s.dir, e.stream, e.name())
-		if err = s.removeSegment(Info{Stream: e.stream, Path: path, Name: e.name()}); err != nil {
-			continue
-		}
-		deleted++
-		size -= e.size
-		l.count--
-		l.bytes -= e.size
-		emptied[e.stream] = true
-		s.metrics.deleted.WithLabelValues(reason).Inc()
 	}
 	l.oldest = kept
-	return deleted, err
+	for ; l.all && len(newest) > 0; newest = newest[1:] {
+		c.take(newest[0])
+	}
+	return c.chosen
 }
 
-// settle makes deletions durable, and removes the directory of a stream that
-// is not open if it is empty.
-func (s *Store) settle(stream string) error {
-	if _, open := s.streams[stream]; !open {
-		err := retry(func() error { return unix.Unlinkat(int(s.root.Fd()), stream, unix.AT_REMOVEDIR) })
-		if err == nil {
-			return s.syncDir(".")
-		}
-		if err != unix.ENOTEMPTY && err != unix.EEXIST && err != unix.ENOENT {
-			return &fs.PathError{Op: "rmdir", Path: filepath.Join(s.dir, stream), Err: err}
-		}
+// take chooses d if there is a reason to delete it.
+func (c *choice) take(d due) bool {
+	if len(c.chosen) == c.most {
+		return false
 	}
-	if err := s.syncDir(stream); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	if d.reason = c.store.exceeded(c.used); d.reason == "" && d.wrote <= c.expired {
+		d.reason = reasonAge
 	}
-	return nil
+	if d.reason == "" {
+		return false
+	}
+	if c.left == nil {
+		c.left = c.store.known()
+	}
+	c.used = c.used.minus(d.use())
+	if c.left[d.stream]--; c.left[d.stream] == 0 {
+		c.used = c.used.minus(directory) // it goes with the last one
+	}
+	c.chosen = append(c.chosen, d)
+	return true
 }
 
-// scan builds the ledger from the disk.
-func (s *Store) scan() error {
-	l := ledger{fresh: true, all: true}
-	root, err := s.openDir(".")
-	if err != nil {
-		return fmt.Errorf("scan destination: %w", err)
+// known counts the segments of each stream that are known by name.
+func (s *Store) known() map[string]int {
+	known := map[string]int{}
+	for _, e := range s.ledger.oldest {
+		known[e.stream]++
 	}
-	defer root.Close()
-	err = eachStream(root, func(stream string) error {
-		dir, err := s.openDir(stream)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			return nil // deleted since, or another user's
-		}
-		if err != nil {
-			return err
-		}
-		defer dir.Close()
-		open := s.streams[stream]
-		found := false
-		err = each(dir, func(info Info) error {
-			found = true
-			l.note(info, stream, open)
-			return nil
-		})
-		if err == nil && !found && open == nil {
-			err = s.settle(stream)
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("scan destination: %w", err)
-	}
-	slices.SortFunc(l.oldest, compareEntry)
-	if !l.all && len(l.oldest) > windowSegments {
-		// Older ones may have been trimmed away for those that came last.
-		l.oldest = slices.Delete(l.oldest, windowSegments, len(l.oldest))
-	}
-	s.ledger = l
-	return nil
+	s.held(func(info Info) { known[info.Stream]++ })
+	return known
 }
 
-// note enters a segment that a scan found. open is its stream, if it is open.
-func (l *ledger) note(info Info, stream string, open *Stream) {
-	if open != nil && open.placed && (info.Name == open.seg.Name || open.before != nil && info.Name == open.before.Name) {
-		return // the stream itself counts it
+// newest returns those newest segments of streams that may go, in the order of
+// their last writes: none if nothing asks for it. Something appended, or being
+// resumed, keeps the newest segment; and so does being the one of all that was
+// written last, unless that is long ago.
+func (s *Store) newest(now time.Time, expired int64) (list []due) {
+	over := s.exceeded(s.used()) != ""
+	last := int64(math.MinInt64)
+	for _, t := range s.streams {
+		if !t.placed || t.failed != nil || t.seg.Name == "" {
+			continue
+		}
+		wrote := s.clock(t.seg.ModTime, now)
+		last = max(last, wrote)
+		if t.dirty || !over && wrote > expired {
+			continue
+		}
+		e := s.entryOf(t.seg, now)
+		e.order = wrote
+		list = append(list, due{entry: e, newest: t})
 	}
-	l.count++
-	l.bytes += info.Size
-	if open != nil && !open.placed {
-		return // it may yet be the one to resume
+	slices.SortFunc(list, func(a, b due) int { return compareEntry(a.entry, b.entry) })
+	if n := len(list); n > 0 && list[n-1].wrote == last && last > expired {
+		list = list[:n-1]
 	}
-	e := newEntry(info)
-	e.stream = stream // one string for all segments of the stream
-	l.oldest = append(l.oldest, e)
-	l.trim()
+	return list
+}
+
+// delete deletes what was chosen, after save has made sure that no checkpoint
+// needs it. A segment that cannot be deleted leaves the window until the next
+// scan, so that it doesn't keep the others.
+func (s *Store) delete(chosen []due, save func([]*Stream) error) error {
+	var released []*Stream
+	for _, d := range chosen {
+		if t := d.newest; t != nil {
+			t.release()
+			s.ledger.count++
+			s.ledger.size += d.size
+			s.ledger.disk += d.disk
+			released = append(released, t)
+		}
+	}
+	if len(released) > 0 {
+		if err := save(released); err != nil {
+			s.ledger.fresh = false
+			return fmt.Errorf("save the marks of released streams: %w", err)
+		}
+	}
+	changed := map[string]bool{} // directories that need a sync
+	var errs []error
+	for i, d := range chosen {
+		if err := s.removeSegment(d.info()); err != nil {
+			errs = append(errs, err)
+			for _, d := range chosen[i+1:] {
+				s.ledger.oldest = append(s.ledger.oldest, d.entry)
+			}
+			slices.SortFunc(s.ledger.oldest, compareEntry)
+			break
+		}
+		s.ledger.count--
+		s.ledger.size -= d.size
+		s.ledger.disk -= d.disk
+		s.metrics.deleted.WithLabelValues(d.reason).Inc()
+		changed[d.stream] = true
+		if removed, err := s.removeDirectory(d.stream); err != nil {
+			errs = append(errs, err)
+		} else if removed {
+			delete(changed, d.stream)
+			changed["."] = true
+		}
+	}
+	for name := range changed {
+		if err := s.syncDir(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeDirectory removes the directory of a stream of which retention has just
+// deleted a segment, if nothing is left in it. Other empty directories, which
+// may be somebody else's, are never touched.
+func (s *Store) removeDirectory(stream string) (removed bool, err error) {
+	if t := s.streams[stream]; t != nil && (!t.placed || t.seg.Name != "") {
+		return false, nil
+	}
+	err = retry(func() error { return unix.Unlinkat(int(s.root.Fd()), stream, unix.AT_REMOVEDIR) })
+	switch err {
+	case nil:
+		s.ledger.dirs--
+		return true, nil
+	case unix.ENOTEMPTY, unix.EEXIST, unix.ENOENT:
+		return false, nil
+	}
+	return false, &fs.PathError{Op: "rmdir", Path: filepath.Join(s.dir, stream), Err: err}
 }

@@ -151,7 +151,7 @@ func (s *Store) adopt(ctx context.Context) error {
 	if err := s.unlock(); err != nil {
 		s.log.Debug("closing the lock of the old destination failed", "error", err)
 	}
-	s.ledger.fresh = false
+	s.ledger.fresh, s.room = false, room{}
 	err := s.prepare()
 	if err == nil {
 		err = s.Acquire(ctx)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -30,6 +31,9 @@ type Store struct {
 	reader  *Reader // shared by recoveries; nil when there were none lately
 	streams map[string]*Stream
 	ledger  ledger
+	room    room
+	began   time.Time // when the clock of the ledger began
+	sealAt  int64     // the size at which a segment is sealed
 }
 
 // Open makes dir the destination and creates it if it is missing. To one that
@@ -42,7 +46,8 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{dir: filepath.Clean(dir), cfg: cfg, log: log, reg: reg, metrics: newMetrics(), streams: map[string]*Stream{}}
+	s := &Store{dir: filepath.Clean(dir), cfg: cfg, log: log, reg: reg, metrics: newMetrics(), streams: map[string]*Stream{},
+		began: time.Now(), sealAt: int64(cfg.SegmentBytes)}
 	if err := s.prepare(); err != nil {
 		s.closeRoot()
 		return nil, errors.Join(err, s.unlock())
@@ -66,16 +71,14 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 func (s *Store) Key() []byte { return s.key }
 
 // Stream returns the stream with that name, which [ValidStream] must accept.
-// It is the same one for the same name until its Close, and it keeps retention
-// away from the newest segment. It does no I/O: Resume or Recover come next.
+// It is the same one for the same name until its Close. Until it is placed,
+// retention takes none of its segments. It does no I/O: Resume or Recover come next.
 func (s *Store) Stream(name string) *Stream {
 	if t, ok := s.streams[name]; ok {
 		return t
 	}
 	t := &Stream{store: s, name: name, dir: filepath.Join(s.dir, name)}
 	s.streams[name] = t
-	// Segments that were nobody's may have become those of an open stream.
-	s.ledger.fresh = false
 	return t
 }
 

@@ -86,7 +86,7 @@ func TestMetricsAreLintedAndLeaveWithTheStore(t *testing.T) {
 	if err != nil || len(problems) != 0 {
 		t.Fatal(problems, err)
 	}
-	if n, err := testutil.GatherAndCount(s.reg); err != nil || n != 9 {
+	if n, err := testutil.GatherAndCount(s.reg); err != nil || n != 13 {
 		t.Fatal(n, err)
 	}
 	other := t.TempDir()

@@ -70,6 +70,7 @@ func (t *Stream) Append(raw []byte) error {
 		return nil
 	}
 	if err := t.append(raw); err != nil {
+		t.store.noteFull(err)
 		t.failed = fmt.Errorf("append to stream %s: %w", t.name, t.store.blame(err))
 		return t.failed
 	}
@@ -129,16 +130,18 @@ func (t *Stream) Sync() (Mark, error) {
 		return t.mark, nil
 	}
 	if err := t.sync(); err != nil {
+		t.store.noteFull(err)
 		t.failed = fmt.Errorf("sync stream %s: %w", t.name, t.store.blame(err))
 		return t.mark, t.failed
 	}
 	t.dirty = false
 	t.mark = Mark{Segment: t.seg.Name, Offset: t.seg.Size}
 	if t.before != nil {
-		t.store.ledger.add(*t.before)
+		now := time.Now()
+		t.store.ledger.add(t.store.entryOf(*t.before, now), t.store.entryOf(t.seg, now))
 		t.before = nil
 	}
-	if t.seg.Size >= int64(t.store.cfg.SegmentBytes) {
+	if t.seg.Size >= t.store.sealAt {
 		t.seal()
 	}
 	return t.mark, nil
@@ -153,6 +156,7 @@ func (t *Stream) sync() error {
 		return fmt.Errorf("segment %s was changed by others: it has %d links and %d bytes, not %d",
 			t.seg.Name, st.Nlink, st.Size, t.seg.Size)
 	}
+	t.seg.Disk = onDisk(&st)
 	if err := retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
 		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
 	}
@@ -178,6 +182,16 @@ func (t *Stream) seal() {
 	t.mark.Sealed = true
 	t.closeFile()
 	t.store.metrics.sealed.Inc()
+}
+
+// release gives the newest segment to retention, which deletes it once the
+// checkpoint has the new mark: it is Gone.
+func (t *Stream) release() {
+	if !t.mark.Sealed {
+		t.store.metrics.sealed.Inc()
+	}
+	t.closeFile()
+	t.mark, t.seg = t.mark.gone(), Info{}
 }
 
 // usable says why the stream takes no calls.
@@ -210,9 +224,11 @@ func (t *Stream) CloseIdle() error {
 // Resume, mostly with [Stream.Mark], or Recover must follow.
 func (t *Stream) Abandon() {
 	t.closeFile()
+	if t.placed && (t.seg.Name != "" || t.before != nil) {
+		t.store.ledger.fresh = false // what the stream has counted, the disk knows better
+	}
 	t.placed, t.failed, t.dirty = false, nil, false
 	t.seg, t.before, t.created, t.rooted = Info{}, nil, false, false
-	t.store.ledger.fresh = false
 }
 
 // Close ends the stream: all its segments are sealed, and retention may delete
@@ -228,7 +244,7 @@ func (t *Stream) Close() error {
 		if !t.mark.Sealed {
 			t.store.metrics.sealed.Inc()
 		}
-		t.store.ledger.add(t.seg)
+		t.store.ledger.add(t.store.entryOf(t.seg, time.Now()), endOfTime)
 	}
 	if !clean {
 		t.Abandon()

@@ -45,7 +45,7 @@ func (w *writer) commit(ctx context.Context) error {
 	w.last = w.link.publish(w.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
-	w.maintain()
+	w.maintain(ctx)
 	return nil
 }
 

@@ -108,7 +108,7 @@ func (w *writer) begin(ctx context.Context, from start) error {
 		}
 	}
 	// Not before: retention takes every stream that is not placed for ended.
-	w.tolerate(w.store.Maintain(time.Now()))
+	w.retain(ctx)
 	w.view.setRestored()
 	return nil
 }

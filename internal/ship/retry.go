@@ -81,13 +81,13 @@ func (w *writer) reopen(ctx context.Context) error {
 		w.check.setKey(w.store.Key())
 		w.unsaved = true
 	}
-	// A full disk may be full of our own old segments. Streams are not let go
-	// of here: what is behind their marks has to be cut off first.
-	w.tolerate(w.store.Maintain(time.Now()))
 	for _, st := range w.streams {
 		if err := w.resume(st); errors.Is(err, segment.ErrRefused) {
 			w.refuseOpen(st, err)
 		} else if err != nil {
+			if len(w.recovered) == 0 { // their marks are not for the checkpoint yet
+				w.retain(ctx) // what is left to resume may need space
+			}
 			return err
 		}
 		st.forget()
@@ -96,7 +96,13 @@ func (w *writer) reopen(ctx context.Context) error {
 	if err := w.rewind(ctx, rewind{ends: w.ends, news: true}); err != nil {
 		return err
 	}
-	return w.saveMarks(ctx)
+	if err := w.saveMarks(ctx); err != nil {
+		return err
+	}
+	// A full disk may be full of our own old segments. Retention lets go of none
+	// of a stream that is not resumed.
+	w.retain(ctx)
+	return nil
 }
 
 // resume places a stream behind what is committed. What others have changed of
@@ -149,13 +155,11 @@ func (c Config) mostUncommitted() int64 {
 // maintain seals and retains, lets go of streams whose files are all gone when
 // there are many, and of descriptors beyond the bound. Its errors cost no
 // line; they are counted.
-func (w *writer) maintain() {
+func (w *writer) maintain(ctx context.Context) {
 	if w.pending == 0 {
 		for _, name := range w.ledger.idleStreams(maxIdleStreams, w.refused.streams) {
-			if st := w.streams[name]; st != nil {
-				w.tolerate(st.segments.Close())
-				delete(w.streams, name)
-			}
+			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
+			delete(w.streams, name)
 		}
 		if len(w.streams) > min(maxOpenSegments, w.maxOpen) {
 			for _, st := range w.streams {
@@ -163,7 +167,21 @@ func (w *writer) maintain() {
 			}
 		}
 	}
-	w.tolerate(w.store.Maintain(time.Now()))
+	w.retain(ctx)
+}
+
+// retain lets the store seal and delete. Where the newest segment of a stream
+// goes too, the checkpoint says so first.
+func (w *writer) retain(ctx context.Context) {
+	err := w.store.Maintain(time.Now(), func(released []*segment.Stream) error {
+		for _, st := range released {
+			w.ledger.mark(st.Name(), st.Mark())
+		}
+		return w.saveCheckpoint(ctx)
+	})
+	if ctx.Err() == nil {
+		w.tolerate(err)
+	}
 }
 
 func (w *writer) tolerate(err error) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -142,6 +143,9 @@ func (s *Shipper) Stats() Stats {
 	st.StreamsOmitted = s.view.omitted
 	for _, stream := range s.view.streams {
 		mark, _ := s.ledger.markOf(stream.Name)
+		if mark.Gone {
+			mark = segment.Mark{} // it has none, or an older one
+		}
 		show := Stream{StreamStats: stream, Segment: mark.Segment, SegmentBytes: mark.Offset}
 		if err := refused[stream.Name]; err != nil {
 			show.Refused = err.Error()

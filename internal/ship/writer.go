@@ -141,7 +141,7 @@ func (w *writer) ship(ctx context.Context) error {
 				// What failed to be written may be gone from the source.
 				w.link.setFailure(nil, time.Time{})
 			}
-			w.maintain()
+			w.maintain(ctx)
 		case <-refused.C:
 			if _, err := w.readmit(ctx); err != nil {
 				return err

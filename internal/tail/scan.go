@@ -285,10 +285,14 @@ func identity(st *unix.Statx_t) Identity {
 	return id
 }
 
+// lostFound is a directory of ext4 in the root of a volume, and so not one of a
+// stream.
+const lostFound = "lost+found"
+
 // ValidName reports whether a name can be that of a stream's directory, a
 // label value and a line in a table.
 func ValidName(name string) bool {
-	return len(name) <= 200 && !strings.HasPrefix(name, ".") && utf8.ValidString(name) &&
+	return len(name) <= 200 && !strings.HasPrefix(name, ".") && StreamName(name) != lostFound && utf8.ValidString(name) &&
 		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 

@@ -1,0 +1,325 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// Streams that are over do not keep their segments from retention, and those of
+// the living one are the last to go.
+func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
+	for name, age := range map[string]time.Duration{"bytes": 0, "age": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			dest := t.TempDir()
+			cfg := retaining(40*settings.Ki, age)
+			if age > 0 {
+				cfg.RetainBytes = 0
+			}
+			s := openStore(t, dest, cfg)
+			for i := range 20 {
+				str := freshStream(t, s, fmt.Sprintf("over-%02d", i))
+				if i%2 == 0 {
+					sealOne(t, str)
+				} else { // also one that is not sealed
+					appendAll(t, str, lines(1, 100))
+					sync(t, str)
+				}
+			}
+			time.Sleep(2 * time.Millisecond)
+			living := freshStream(t, s, "living")
+			first := sealOne(t, living)
+			now := time.Now()
+			if age > 0 {
+				now = now.Add(age)
+				living.seg.ModTime = now
+			}
+			must(t, s.Maintain(now))
+			if got := namesOf(t, dest, "living"); !slices.Equal(got, []string{first.Segment}) {
+				t.Errorf("the living stream has %v", got)
+			}
+			over, err := filepath.Glob(filepath.Join(dest, "over-*"))
+			must(t, err)
+			if want := map[string]int{"bytes": 4, "age": 0}[name]; len(over) != want {
+				t.Errorf("kept %v, want %d", over, want)
+			}
+			used := s.used()
+			must(t, s.scan())
+			if s.used() != used {
+				t.Errorf("takes %+v, the disk says %+v", used, s.used())
+			}
+		})
+	}
+}
+
+// What was released resumes behind its segment, whether that is gone already or
+// not, and its number is never used again.
+func TestReleasedStreamResumes(t *testing.T) {
+	for name, killed := range map[string]bool{"deleted": false, "killed before it was deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			dest := t.TempDir()
+			s := openStore(t, dest, retaining(0, time.Hour))
+			str := freshStream(t, s, "gc")
+			before := sealOne(t, str)
+			var saved Mark
+			err := s.Store.Maintain(time.Now().Add(time.Hour), func(released []*Stream) error {
+				saved = released[0].Mark()
+				if killed {
+					return errors.New("killed")
+				}
+				return nil
+			})
+			if (err != nil) != killed || saved != before.gone() {
+				t.Fatalf("mark %+v, error %v", saved, err)
+			}
+			if got := namesOf(t, dest, "gc"); (len(got) > 0) != killed {
+				t.Errorf("%v are there", got)
+			}
+			must(t, s.Close())
+			for range 2 { // what is appended and not committed is cut again
+				s = openStore(t, dest, retaining(0, time.Hour))
+				str = s.Stream("gc")
+				must(t, str.Resume(saved, 1<<20))
+				appendAll(t, str, lines(2, 100))
+				if killed {
+					wantContents(t, dest, "gc", join(append(lines(1, 4096)[:4095], '\n'), lines(2, 100)))
+				} else {
+					wantContents(t, dest, "gc", lines(2, 100))
+				}
+				if str.seg.Seq < 2 {
+					t.Errorf("it goes on with %s", str.seg.Name)
+				}
+				must(t, s.Close())
+			}
+		})
+	}
+}
+
+// Whatever becomes of streams, and without a look at the disk, retention knows
+// what is on it.
+func TestLedgerAgreesWithTheDisk(t *testing.T) {
+	dest := t.TempDir()
+	s := openStore(t, dest, retaining(200*settings.Ki, 0))
+	must(t, s.Maintain(time.Now()))
+	for i := range 300 {
+		name := fmt.Sprintf("s-%d", i*7%60)
+		str := s.Stream(name)
+		_, _, err := str.Recover()
+		must(t, err)
+		for range i % 4 {
+			appendAll(t, str, lines(int64(i), 3000))
+			sync(t, str)
+		}
+		if i%5 == 0 { // killed and resumed
+			m := str.Mark()
+			appendAll(t, str, lines(int64(i), 100))
+			str.Abandon()
+			must(t, str.Resume(m, 1<<20))
+			must(t, s.Maintain(time.Now()))
+		}
+		must(t, str.Close())
+		if fresh := s.ledger.fresh; !fresh {
+			t.Fatal("the next Maintain has to scan")
+		}
+		must(t, s.Maintain(time.Now()))
+		if i%20 != 0 {
+			continue
+		}
+		known, window := s.used(), slices.Clone(s.ledger.oldest)
+		must(t, s.scan())
+		if known != s.used() || len(window) != len(s.ledger.oldest) {
+			t.Fatalf("after %d it knows %+v and %d segments, the disk has %+v and %d", i, known, len(window), s.used(), len(s.ledger.oldest))
+		}
+		if used := s.used(); used.bytes > 200<<10 {
+			t.Fatalf("%+v are in use", used)
+		}
+	}
+}
+
+// Many streams of two bytes each take whole blocks, directories and inodes.
+func TestTinyStreamsAreBounded(t *testing.T) {
+	for _, living := range []bool{false, true} {
+		t.Run(fmt.Sprintf("living %v", living), func(t *testing.T) {
+			dest := mountSmall(t) // of 256 pages
+			must(t, unix.Mount("", dest, "", unix.MS_REMOUNT, "size=1m,nr_inodes=256"))
+			s := openStore(t, dest, retaining(512*settings.Ki, 0))
+			must(t, s.Maintain(time.Now()))
+			for i := range 1000 {
+				str := freshStream(t, s, fmt.Sprintf("t-%d", i))
+				appendAll(t, str, []byte("x\n"))
+				sync(t, str)
+				if !living {
+					must(t, str.Close())
+				}
+				must(t, s.Maintain(time.Now()))
+			}
+			if used := s.used(); used.inodes > 128 || used.bytes > 512<<10 {
+				t.Errorf("%+v are in use", used)
+			}
+			if got := namesOf(t, dest, "t-999"); len(got) != 1 {
+				t.Errorf("of the last one there are %v", got)
+			}
+		})
+	}
+}
+
+// A volume that is smaller than the bound, or that others fill, never has to be
+// full by our doing; and if it is full nevertheless, the oldest give way.
+func TestOldestSegmentsGiveWayOnAFullVolume(t *testing.T) {
+	for name, ballast := range map[string]int64{"alone": 0, "beside others": 600 << 10} {
+		t.Run(name, func(t *testing.T) {
+			dest := mountSmall(t)
+			must(t, os.WriteFile(filepath.Join(dest, "ballast"), make([]byte, ballast), 0o600))
+			cfg := configOf(None)
+			s := openStore(t, dest, cfg) // 1 GiB, in segments of 64 MiB
+			str := freshStream(t, s, "gc")
+			must(t, s.Maintain(time.Now()))
+			for range 200 {
+				appendAll(t, str, append(noise(16<<10), '\n'))
+				sync(t, str)
+				must(t, s.Maintain(time.Now()))
+			}
+			// Now somebody takes all that is left.
+			fillUp(t, filepath.Join(dest, "more"))
+			m, full := str.Mark(), 0
+			for err := error(nil); err != nil || full == 0; full++ {
+				if err = str.Append(append(noise(16<<10), '\n')); err == nil {
+					m, err = str.Sync()
+				}
+				if err != nil {
+					str.Abandon()
+					must(t, str.Resume(m, 1<<20))
+				}
+				must(t, s.Maintain(time.Now()))
+				if full > 3 {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Directories of others, empty or not, are neither a hindrance nor removed.
+func TestDirectoriesOfOthersAreLeftAlone(t *testing.T) {
+	dest := t.TempDir()
+	s := openStore(t, dest, retaining(12*settings.Ki, 0))
+	for _, dir := range []string{"empty", "mounted", "full", "lost+found"} {
+		must(t, os.Mkdir(filepath.Join(dest, dir), 0o755))
+	}
+	must(t, os.WriteFile(filepath.Join(dest, "full", "note.txt"), nil, 0o640))
+	mounted := filepath.Join(dest, "mounted")
+	if err := unix.Mount("none", mounted, "tmpfs", 0, ""); err != nil {
+		t.Log("without a mount point: ", err)
+	} else {
+		t.Cleanup(func() { must(t, unix.Unmount(mounted, 0)) })
+	}
+	str := freshStream(t, s, "gc")
+	for range 10 {
+		sealOne(t, str)
+		must(t, s.Maintain(time.Now()))
+	}
+	if got := namesOf(t, dest, "gc"); len(got) != 2 {
+		t.Errorf("kept %v, want two", got)
+	}
+	for _, dir := range []string{"empty", "mounted", "full/note.txt", "lost+found"} {
+		if _, err := os.Stat(filepath.Join(dest, dir)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A clock that was ahead has named segments that are older than others.
+func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
+	const ahead = 30 * 24 * time.Hour
+	for name, c := range map[string]struct {
+		bytes settings.Size
+		age   time.Duration
+		after time.Duration
+		over  bool // the stream ended then
+		first uint64
+	}{
+		"bytes":                    {bytes: 25 * pageBytes, first: 16},
+		"age":                      {age: time.Hour, after: 59 * time.Minute, first: 1},
+		"past the age":             {age: time.Hour, after: 61 * time.Minute},
+		"bytes, of one over":       {bytes: 2 * pageBytes, over: true, first: 9},
+		"past the age of one over": {age: time.Hour, after: 61 * time.Minute, over: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dest := t.TempDir()
+			dir := filepath.Join(dest, "gc")
+			must(t, os.Mkdir(dir, 0o750))
+			for i := range 9 {
+				at := time.Now().Add(ahead + time.Duration(10-i)*time.Minute) // and it went back
+				path := filepath.Join(dir, segmentName(at, uint64(i+1), None))
+				must(t, os.WriteFile(path, lines(1, 4000)[:4000], 0o640))
+				must(t, os.Chtimes(path, at, at))
+			}
+			s := openStore(t, dest, retaining(c.bytes, c.age))
+			if !c.over {
+				str := s.Stream("gc")
+				_, _, err := str.Recover()
+				must(t, err)
+				for range 30 {
+					sealOne(t, str)
+					must(t, s.Maintain(time.Now()))
+				}
+			}
+			must(t, s.Maintain(time.Now()))
+			must(t, s.Maintain(time.Now().Add(c.after)))
+			segs, err := List(dir)
+			if errors.Is(err, os.ErrNotExist) {
+				segs, err = nil, nil
+			}
+			must(t, err)
+			if c.first == 0 && len(segs) > 0 || c.first > 0 && (len(segs) == 0 || segs[0].Seq != c.first) {
+				t.Errorf("kept %d segments, the first is %+v", len(segs), segs[:min(1, len(segs))])
+			}
+			for i := range segs {
+				if segs[i].Seq != segs[0].Seq+uint64(i) {
+					t.Fatalf("there is a hole before %s", segs[i].Name)
+				}
+			}
+		})
+	}
+}
+
+func TestStreamOfTheNameLostFoundIsRefused(t *testing.T) {
+	if ValidStream("lost+found") == nil {
+		t.Error("retention would never look at it")
+	}
+}
+
+// The newest segments of many streams cannot be more than what retention keeps.
+func TestManyStreamsShareTheBound(t *testing.T) {
+	dest := t.TempDir()
+	cfg := configOf(None)
+	cfg.SegmentBytes, cfg.RetainBytes = settings.Mi, settings.Mi
+	s := openStore(t, dest, cfg)
+	var streams []*Stream
+	for i := range 16 {
+		streams = append(streams, freshStream(t, s, fmt.Sprintf("s-%d", i)))
+	}
+	for round := range 40 {
+		for _, str := range streams {
+			appendAll(t, str, lines(int64(round), 8<<10))
+			sync(t, str)
+		}
+		must(t, s.Maintain(time.Now()))
+		if used := s.used(); used.bytes > 1<<20 {
+			t.Fatalf("%+v are in use", used)
+		}
+	}
+	for _, str := range streams {
+		if len(namesOf(t, dest, str.Name())) == 0 {
+			t.Errorf("nothing is left of %s, which is as old as the others", str.Name())
+		}
+	}
+}
