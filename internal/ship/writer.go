@@ -26,7 +26,6 @@ type writer struct {
 	check  *checkpoint
 	view   *view
 	m      *metrics
-	cpu    *governor
 
 	maxOpen int // most segments that are open at once
 	streams map[string]*writerStream
