@@ -19,7 +19,7 @@ import (
 func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 	for name, age := range map[string]time.Duration{"bytes": 0, "age": time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			dest := t.TempDir()
+			dest := memory(t)
 			cfg := retaining(40*settings.Ki, age)
 			if age > 0 {
 				cfg.RetainBytes = 0
@@ -106,7 +106,7 @@ func TestReleasedStreamResumes(t *testing.T) {
 // Whatever becomes of streams, and without a look at the disk, retention knows
 // what is on it.
 func TestLedgerAgreesWithTheDisk(t *testing.T) {
-	dest := t.TempDir()
+	dest := memory(t)
 	s := openStore(t, dest, retaining(200*settings.Ki, 0))
 	must(t, s.Maintain(time.Now()))
 	for i := range 300 {
@@ -253,7 +253,7 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 		"past the age of one over": {age: time.Hour, after: 61 * time.Minute, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dest := t.TempDir()
+			dest := memory(t)
 			dir := filepath.Join(dest, "gc")
 			must(t, os.Mkdir(dir, 0o750))
 			for i := range 9 {
@@ -299,7 +299,7 @@ func TestStreamOfTheNameLostFoundIsRefused(t *testing.T) {
 
 // The newest segments of many streams cannot be more than what retention keeps.
 func TestManyStreamsShareTheBound(t *testing.T) {
-	dest := t.TempDir()
+	dest := memory(t)
 	cfg := configOf(None)
 	cfg.SegmentBytes, cfg.RetainBytes = settings.Mi, settings.Mi
 	s := openStore(t, dest, cfg)

@@ -162,7 +162,7 @@ func TestRetentionOfStreamsOfEarlierProcesses(t *testing.T) {
 }
 
 func TestRetentionOfMoreSegmentsThanItRemembers(t *testing.T) {
-	dest := t.TempDir()
+	dest := memory(t)
 	const count = 2*windowSegments + 500
 	dir := filepath.Join(dest, "gc")
 	must(t, os.Mkdir(dir, 0o750))
