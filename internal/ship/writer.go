@@ -27,7 +27,7 @@ type writer struct {
 	view   *view
 	m      *metrics
 
-	maxOpen int // most segments that are open at once
+	maxOpen int // most segments that are open at once, or made in one commit
 	streams map[string]*writerStream
 	batch   []queue.Chunk[tail.Chunk]
 	order   []*writerStream // of the batch
