@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 // rig is a pod: a source, the /tmp of its JVMs, and its annotations.
@@ -65,7 +65,7 @@ func (r *rig) annotate(pairs ...string) {
 }
 
 // state is the path of a file of the state directory.
-func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, tail.StateDir, name) }
+func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, statedir.Name, name) }
 
 // process is a Manager as one process has it. It stands for a sidecar that is
 // driven by hand with step and can be killed, until run is called.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 // Names in the state directory of the source. It lies on the tmpfs: it lives
@@ -50,7 +50,7 @@ func stampOf(info fs.FileInfo) stamp {
 	return s
 }
 
-func (s *store) path(name string) string { return filepath.Join(s.source, tail.StateDir, name) }
+func (s *store) path(name string) string { return filepath.Join(s.source, statedir.Name, name) }
 
 // errNoSource is that the source is missing, or cannot be opened: its reader
 // says so, and waits.
@@ -79,7 +79,7 @@ func (s *store) root() (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := root.Mkdir(tail.StateDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := root.Mkdir(statedir.Name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		root.Close()
 		return nil, fmt.Errorf("create the state directory in the source: %w", err)
 	}
@@ -88,7 +88,7 @@ func (s *store) root() (*os.Root, error) {
 
 // open opens a regular file of the state directory.
 func open(root *os.Root, name string, flags int) (*os.File, error) {
-	f, err := root.OpenFile(filepath.Join(tail.StateDir, name), flags|unix.O_NONBLOCK, 0o600)
+	f, err := root.OpenFile(filepath.Join(statedir.Name, name), flags|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func (s *store) save(st *state) error {
 	}
 	defer root.Close()
 	const fresh = stateName + ".new"
-	_ = root.Remove(filepath.Join(tail.StateDir, fresh)) // of one that was killed; what cannot be removed is in the way
+	_ = root.Remove(filepath.Join(statedir.Name, fresh)) // of one that was killed; what cannot be removed is in the way
 	f, err := open(root, fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return fmt.Errorf("save the levels: %w", err)
@@ -274,7 +274,7 @@ func (s *store) save(st *state) error {
 	if err := errors.Join(err, statErr, f.Close()); err != nil {
 		return fmt.Errorf("save the levels: %w", err)
 	}
-	if err := root.Rename(filepath.Join(tail.StateDir, fresh), filepath.Join(tail.StateDir, stateName)); err != nil {
+	if err := root.Rename(filepath.Join(statedir.Name, fresh), filepath.Join(statedir.Name, stateName)); err != nil {
 		return fmt.Errorf("save the levels: %w", err)
 	}
 	s.seen = stampOf(info)

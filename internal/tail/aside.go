@@ -1,6 +1,10 @@
 package tail
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+)
 
 // An aside is a finished file that keeps its name and was let go of, so that
 // another one can be held: where files are not unlinked, that is how those
@@ -25,7 +29,7 @@ func (s *Source) setAside(f *File) {
 }
 
 // isAside reports whether the file was set aside and is as it was then.
-func (s *Source) isAside(id Identity, st *unix.Statx_t) bool {
+func (s *Source) isAside(id position.Identity, st *unix.Statx_t) bool {
 	a := s.aside[id]
 	if a == nil {
 		return false

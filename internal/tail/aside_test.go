@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 // settleAll reads and commits until nothing changes any more.
@@ -55,7 +57,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	r.put("a.log", "a\n")
 	r.put("b.log", "b\n")
 	for i := range maxFiles {
-		r.src.saved[Identity{Ino: uint64(1<<40 + i)}] = Saved{}
+		r.src.saved[position.Identity{Ino: uint64(1<<40 + i)}] = Saved{}
 	}
 	r.settleAll()
 	if got := len(r.got); got != 1 {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 func TestWhatIsNoRegularFileInTheDirectoryIsNotFollowed(t *testing.T) {
@@ -97,7 +99,7 @@ func TestHolesAreSteppedOver(t *testing.T) {
 	// What stands in the first page between the line and the hole is part of
 	// the file; from the hole itself no byte is carried.
 	got := r.got["gc.log"].String()
-	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*pageSize {
+	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*position.PageSize {
 		t.Fatalf("read %s", abbreviate(got))
 	}
 	if n := strings.Count(strings.ReplaceAll(got, "\x00", ""), "line\n"); n != 2 {

@@ -3,13 +3,14 @@ package tail
 import (
 	"maps"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 // An openLine is a line over the limit of which a part was handed on, the last
 // of its stream, and not yet the end.
 type openLine struct {
-	of    Identity // the file that has the rest; zero: none
+	of    position.Identity // the file that has the rest; zero: none
 	level ul.Level
 }
 
@@ -74,7 +75,7 @@ func (s *Source) durable(c Chunk) {
 
 // letGo says that the checkpoint need not have the position of a file any more,
 // unless that tells of an open line.
-func (s *Source) letGo(id Identity) {
+func (s *Source) letGo(id position.Identity) {
 	for _, line := range s.openDurable {
 		if line.of == id {
 			return
@@ -84,7 +85,7 @@ func (s *Source) letGo(id Identity) {
 }
 
 // loadOpenLines finds the open lines in the positions of a checkpoint.
-func (s *Source) loadOpenLines(files map[Identity]Saved) {
+func (s *Source) loadOpenLines(files map[position.Identity]Saved) {
 	for id, saved := range files {
 		if saved.Position.Open && saved.Stream != "" && len(s.openDurable) < maxOpenLines {
 			s.openDurable[saved.Stream] = openLine{id, saved.Position.Level}
@@ -96,14 +97,14 @@ func (s *Source) loadOpenLines(files map[Identity]Saved) {
 // addOpenLines adds to the positions for a checkpoint those of open lines that
 // have none: of files that are gone, or that were truncated. These have an open
 // position at offset 0, which stands for the content before.
-func (s *Source) addOpenLines(saved map[Identity]Saved) {
+func (s *Source) addOpenLines(saved map[position.Identity]Saved) {
 	for name, line := range s.openDurable {
 		has, known := saved[line.of]
 		if gone, ok := s.saved[line.of]; ok && !known {
 			has = gone
 		}
 		if has.Stream = name; has.Position.Offset == 0 {
-			has.Position = Position{Open: true, Level: line.level}
+			has.Position = position.Position{Open: true, Level: line.level}
 		}
 		saved[line.of] = has
 	}

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 // reopen opens the source anew with the positions that the checkpoint has.
-func (r *rig) reopen(saved map[Identity]Saved) {
+func (r *rig) reopen(saved map[position.Identity]Saved) {
 	r.t.Helper()
 	r.src.Close()
 	r.open()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
@@ -22,7 +24,7 @@ func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
 	f = r.rotate(f, "gc.log", "gc.log.0")
 	r.write(f, "3\n4\n")
 	for _, name := range names {
-		if name != StateDir {
+		if name != statedir.Name {
 			r.src.see(name)
 		}
 	}

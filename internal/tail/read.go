@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -11,7 +12,7 @@ import (
 // whole lines of one source file, or a piece of a line over the limit.
 type Chunk struct {
 	File  *File
-	End   Position             // behind the chunk in the source file
+	End   position.Position    // behind the chunk in the source file
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
 	Read  time.Time            // when
 

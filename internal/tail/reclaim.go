@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 // unknownGrace is how long a file must have been quiet to count as finished
@@ -102,7 +105,7 @@ func (s *Source) rewind(f *File) {
 	if err := f.rewind(); err != nil {
 		s.metrics.truncations.Inc()
 		s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
-		f.read = Position{} // nothing was handed on
+		f.read = position.Position{} // nothing was handed on
 		s.restart(f)
 	}
 	s.touch(f)
@@ -131,7 +134,7 @@ func (s *Source) Tick() {
 // Reclaim gives back what is committed: pages of files that are still
 // written, and whole files that are finished. It returns the files that it
 // let go of; a checkpoint need not name them any more.
-func (s *Source) Reclaim() (gone []Identity) {
+func (s *Source) Reclaim() (gone []position.Identity) {
 	for _, f := range s.files {
 		if s.cfg.Reclaim != ReclaimNone {
 			s.punch(f)
@@ -146,14 +149,14 @@ func (s *Source) Reclaim() (gone []Identity) {
 	}
 	gone, s.gone = s.gone, nil
 	// The checkpoint needs the position of a file that came back meanwhile.
-	return slices.DeleteFunc(gone, func(id Identity) bool { return s.files[id] != nil })
+	return slices.DeleteFunc(gone, func(id position.Identity) bool { return s.files[id] != nil })
 }
 
 // punch gives back the whole pages before the committed position, but for the
 // one with the byte before it. The position is compared once more before:
 // bytes that a JVM has just written over a truncated file are not ours to give.
 func (s *Source) punch(f *File) {
-	end := (f.committed.Offset - 1) &^ (pageSize - 1)
+	end := (f.committed.Offset - 1) &^ (position.PageSize - 1)
 	if !f.punchable || end <= f.reclaimed || !f.holds(f.committed) {
 		return
 	}
@@ -175,7 +178,7 @@ func (s *Source) punchPages(f *File, at, end int64) int64 {
 				at = end
 				break
 			}
-			at = data &^ (pageSize - 1)
+			at = data &^ (position.PageSize - 1)
 			n := min(end-at, blockBytes)
 			if err = unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, n); err == nil {
 				at += n
@@ -235,7 +238,7 @@ func (s *Source) mayPunch(f *File, st *unix.Statx_t) bool {
 	}
 	if err != nil {
 		s.warnOnce("no punch", "cannot give back memory of a file that is being written, only unlink its archives; run the sidecar as the JVM's user and group",
-			"file", f.name, "owner", ownerHint(st), "error", err)
+			"file", f.name, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)), "error", err)
 		return false
 	}
 	unix.Close(fd)

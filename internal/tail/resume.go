@@ -1,13 +1,14 @@
 package tail
 
 import (
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 // Saved is what a checkpoint knows of one file.
 type Saved struct {
 	Stream   string // empty: as its name says
-	Position Position
+	Position position.Position
 	Gaps     string // those behind the position, encoded. Empty: none
 	Anew     string // those of what is in a file that does not hold the position: it was truncated before they were recorded
 	Epoch    int    // of this process, see [Chunk.Epoch]; not in a checkpoint
@@ -17,7 +18,7 @@ type Saved struct {
 // that does not hold its position is read from its beginning. Lost says that
 // there was a checkpoint and is none: what the first Scan finds may be persisted
 // already, and nothing of it is dropped before [Source.Aligned].
-func (s *Source) Restore(files map[Identity]Saved, lost bool) {
+func (s *Source) Restore(files map[position.Identity]Saved, lost bool) {
 	s.unaligned = lost
 	for id, saved := range files {
 		s.await(id, saved)
@@ -69,14 +70,14 @@ func (s *Source) Anew() {
 	clear(s.openDurable)
 	clear(s.waiting)
 	for _, f := range s.files {
-		f.committed = Position{}
+		f.committed = position.Position{}
 	}
 }
 
 // restore moves a file that was just opened to its saved position.
 func (s *Source) restore(f *File) {
 	if data, err := f.nextData(0); err == nil {
-		f.reclaimed = data &^ (pageSize - 1)
+		f.reclaimed = data &^ (position.PageSize - 1)
 	}
 	f.lookWhetherHollow()
 	f.unaligned = s.unaligned
@@ -128,7 +129,7 @@ func (s *Source) moveTo(f *File, saved Saved) bool {
 }
 
 // inText reports whether p is inside the text of the first gap.
-func inText(gaps []gap, p Position) bool {
+func inText(gaps []gap, p position.Position) bool {
 	return len(gaps) > 0 && gaps[0].start == p.Offset && gaps[0].text != nil && p.Text > 0 && p.Text <= gaps[0].text.length
 }
 
@@ -140,8 +141,8 @@ func (s *Source) gapsLeft() int { return max(0, mostGaps-s.Gaps()) }
 
 // Positions returns the read position of every file that is not at its
 // beginning, or that has gaps, and those of files that may still be found.
-func (s *Source) Positions() map[Identity]Saved {
-	saved := map[Identity]Saved{}
+func (s *Source) Positions() map[position.Identity]Saved {
+	saved := map[position.Identity]Saved{}
 	for id := range s.waiting {
 		saved[id] = s.saved[id]
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -12,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 // Reasons why an entry of the source is not followed; label values of
@@ -94,7 +96,7 @@ func (s *Source) list() error {
 	for {
 		names, err := s.dir.Readdirnames(512)
 		for _, name := range names {
-			if ok, _ := path.Match(s.cfg.Match, name); !ok || name == StateDir {
+			if ok, _ := path.Match(s.cfg.Match, name); !ok || name == statedir.Name {
 				s.sight(name)
 				continue
 			}
@@ -157,7 +159,7 @@ func (s *Source) see(name string) (reason string) {
 		s.stale = s.stale || err == unix.ENOENT // somebody may have renamed it during the scan
 		return ignoreUnless(err, unix.ENOENT)
 	}
-	id := identity(&st)
+	id := position.Identify(&st)
 	f := s.files[id]
 	if f == nil && s.isAside(id, &st) {
 		s.sightFile(id)
@@ -236,7 +238,7 @@ func (s *Source) hold(name string) (*File, error) {
 	if err := statx(look, "", unix.AT_EMPTY_PATH, &st); err != nil {
 		return nil, err
 	}
-	if typeReason(&st) != "" || s.files[identity(&st)] != nil {
+	if typeReason(&st) != "" || s.files[position.Identify(&st)] != nil {
 		return nil, nil
 	}
 	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -244,7 +246,7 @@ func (s *Source) hold(name string) (*File, error) {
 		return nil, err
 	}
 	f := &File{
-		id:    identity(&st),
+		id:    position.Identify(&st),
 		name:  name,
 		fresh: true,
 		fd:    fd,
@@ -277,14 +279,6 @@ func statx(dirfd int, name string, flags int, st *unix.Statx_t) error {
 	return unix.Statx(dirfd, name, flags|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
 }
 
-func identity(st *unix.Statx_t) Identity {
-	id := Identity{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino}
-	if st.Mask&unix.STATX_BTIME != 0 {
-		id.Born = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
-	}
-	return id
-}
-
 // lostFound is a directory of ext4 in the root of a volume, and so not one of a
 // stream.
 const lostFound = "lost+found"
@@ -312,10 +306,4 @@ func (s *Source) forget(f *File) {
 		delete(s.streams, f.stream.name)
 	}
 	s.metrics.files.Set(float64(len(s.files)))
-}
-
-// ownerHint tells whom the sidecar would have to run as.
-func ownerHint(st *unix.Statx_t) string {
-	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; this is uid %d, gid %d",
-		st.Uid, st.Gid, st.Mode&0o7777, os.Geteuid(), os.Getegid())
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -59,7 +60,7 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 			}
 			held := r.held()
 			for i, want := range c.left {
-				if got := held[fmt.Sprintf("%d.log", i)]; got < want-blockBytes-4*pageSize || got > want+blockBytes {
+				if got := held[fmt.Sprintf("%d.log", i)]; got < want-blockBytes-4*position.PageSize || got > want+blockBytes {
 					t.Errorf("stream %d has %d bytes left, want about %d", i, got, want)
 				}
 			}

@@ -12,10 +12,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
-)
 
-// StateDir is the directory, inside the source, that belongs to the sidecar.
-const StateDir = ".ullage"
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
+)
 
 const (
 	blockBytes = 256 << 10 // bytes of one read, and of one punch
@@ -37,10 +37,10 @@ type Source struct {
 	maxHeld int // files open at once
 
 	dir     *os.File // nil while the directory is missing
-	state   *os.File // StateDir in it
+	state   *os.File // the state directory in it
 	watcher *fsnotify.Watcher
 
-	files   map[Identity]*File
+	files   map[position.Identity]*File
 	names   map[string]*File // as of the last listing and the events since
 	spare   map[string]*File // the map for the names of the next listing
 	streams map[string]*Stream
@@ -48,7 +48,7 @@ type Source struct {
 	refused map[string]struct{} // streams that nobody takes
 	active  []*Stream           // have a dirty file, in the order of their turns
 	renamed []*Stream           // have a file with a new name, during a scan
-	gone    []Identity          // let go of since the last Reclaim
+	gone    []position.Identity // let go of since the last Reclaim
 
 	open        map[string]openLine // by stream: how what was handed on ends
 	openDurable map[string]openLine // ... and what is durable
@@ -59,19 +59,19 @@ type Source struct {
 	textEnd     int64
 	droppedText []*text // to be freed once that is recorded
 
-	aside          map[Identity]*aside   // finished files that were let go of and have names
-	saved          map[Identity]Saved    // positions of files that are not held, from a checkpoint or from before
-	waiting        map[Identity]struct{} // those of saved whose file may still be there
-	sighted        map[Identity]struct{} // those of saved whose file the current listing has seen
-	unaligned      bool                  // what the first scan finds may be persisted already
-	truncationTold time.Time             // when a truncation was last logged
-	ignored        map[string]int        // entries that the last scan left alone, by reason
-	warned         map[string]bool       // what was logged once
-	stale          bool                  // a scan is due
-	scanAfter      time.Time             // but not before
-	pass           int                   // listings so far
-	round          int                   // counts the scans that left out nothing: what comes later is younger
-	countsUp       bool                  // inode numbers tell the order of files
+	aside          map[position.Identity]*aside   // finished files that were let go of and have names
+	saved          map[position.Identity]Saved    // positions of files that are not held, from a checkpoint or from before
+	waiting        map[position.Identity]struct{} // those of saved whose file may still be there
+	sighted        map[position.Identity]struct{} // those of saved whose file the current listing has seen
+	unaligned      bool                           // what the first scan finds may be persisted already
+	truncationTold time.Time                      // when a truncation was last logged
+	ignored        map[string]int                 // entries that the last scan left alone, by reason
+	warned         map[string]bool                // what was logged once
+	stale          bool                           // a scan is due
+	scanAfter      time.Time                      // but not before
+	pass           int                            // listings so far
+	round          int                            // counts the scans that left out nothing: what comes later is younger
+	countsUp       bool                           // inode numbers tell the order of files
 	draining       bool
 	refusedFiles   int // held, of refused streams
 }
@@ -87,7 +87,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		metrics: newMetrics(reg),
 		now:     time.Now,
 
-		files:   map[Identity]*File{},
+		files:   map[position.Identity]*File{},
 		names:   map[string]*File{},
 		spare:   map[string]*File{},
 		streams: map[string]*Stream{},
@@ -96,10 +96,10 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		open:        map[string]openLine{},
 		openDurable: map[string]openLine{},
 
-		saved:   map[Identity]Saved{},
-		waiting: map[Identity]struct{}{},
-		sighted: map[Identity]struct{}{},
-		aside:   map[Identity]*aside{},
+		saved:   map[position.Identity]Saved{},
+		waiting: map[position.Identity]struct{}{},
+		sighted: map[position.Identity]struct{}{},
+		aside:   map[position.Identity]*aside{},
 		ignored: map[string]int{},
 		warned:  map[string]bool{},
 	}
@@ -122,7 +122,7 @@ func (s *Source) Open() error {
 		return err
 	}
 	dir := os.NewFile(uintptr(fd), s.cfg.Source)
-	state, err := openState(dir)
+	state, err := statedir.Open(dir)
 	if err != nil {
 		dir.Close()
 		return err
@@ -137,57 +137,6 @@ func (s *Source) Open() error {
 	s.putBackTaken()
 	s.watch()
 	return nil
-}
-
-// openState opens StateDir in dir, which it creates if it is missing, and
-// follows no link.
-func openState(dir *os.File) (*os.File, error) {
-	path := filepath.Join(dir.Name(), StateDir)
-	err := unix.Mkdirat(int(dir.Fd()), StateDir, 0o700)
-	if err != nil && err != unix.EEXIST {
-		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
-			path, os.Geteuid(), os.Getegid(), err)
-	}
-	open := func() (int, error) {
-		return unix.Openat(int(dir.Fd()), StateDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	}
-	fd, err := open()
-	if err == unix.ENOTDIR || err == unix.ELOOP {
-		// Something else has our name: it goes.
-		_ = unix.Unlinkat(int(dir.Fd()), StateDir, 0)
-		if err = unix.Mkdirat(int(dir.Fd()), StateDir, 0o700); err == nil {
-			fd, err = open()
-		}
-	}
-	if err != nil {
-		err = &fs.PathError{Op: "open state directory", Path: path, Err: err}
-		var st unix.Statx_t
-		if errors.Is(err, fs.ErrPermission) && statx(int(dir.Fd()), StateDir, unix.AT_SYMLINK_NOFOLLOW, &st) == nil {
-			err = fmt.Errorf("%w (%s; run the sidecar as that user, or remove the directory)", err, ownerHint(&st))
-		}
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), path), nil
-}
-
-// OpenOwn opens a file of the sidecar's in its state directory, which is nil
-// while the source is missing. The application can put anything there: a link
-// is not followed, and what is no regular file with this one name is refused.
-// A missing one, without unix.O_CREAT, is [fs.ErrNotExist].
-func OpenOwn(state *os.File, name string, flags int) (*os.File, error) {
-	if state == nil {
-		return nil, fmt.Errorf("open %s: the source is missing: %w", name, fs.ErrNotExist)
-	}
-	fd, err := unix.Openat(int(state.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
-		unix.Close(fd)
-		return nil, fmt.Errorf("open %s: it is not a regular file with one name", name)
-	}
-	return os.NewFile(uintptr(fd), name), nil
 }
 
 // watch asks for events of the directory. Without them the slow poll goes on.
@@ -271,9 +220,9 @@ func (s *Source) Drain() {
 	s.lookAgain()
 }
 
-// Gone reports whether the directory that is open, or StateDir in it, is no
-// longer the one that the path names. The caller then closes it and opens the new one; the files
-// of the old one stay held until they are finished.
+// Gone reports whether the directory that is open, or the state directory in it,
+// is no longer the one that the path names. The caller then closes it and opens
+// the new one; the files of the old one stay held until they are finished.
 func (s *Source) Gone() bool {
 	if s.dir == nil {
 		return false
@@ -284,7 +233,7 @@ func (s *Source) Gone() bool {
 		return true
 	}
 	own, err1 := s.state.Stat()
-	named, err2 := os.Lstat(filepath.Join(s.cfg.Source, StateDir))
+	named, err2 := os.Lstat(filepath.Join(s.cfg.Source, statedir.Name))
 	return err1 != nil || err2 != nil || !os.SameFile(own, named)
 }
 

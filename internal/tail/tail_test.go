@@ -14,6 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -166,7 +169,7 @@ func (r *rig) names() []string {
 	entries, _ := os.ReadDir(r.dir)
 	var names []string
 	for _, e := range entries {
-		if e.Name() != StateDir {
+		if e.Name() != statedir.Name {
 			names = append(names, e.Name())
 		}
 	}
@@ -371,7 +374,7 @@ func TestReclaimPunchesWhatIsCommittedAndNotMore(t *testing.T) {
 		t.Fatalf("%d bytes in use before the commit", used)
 	}
 	r.commit()
-	if used := blocks(t, r.path("gc.log")); used > 2*pageSize {
+	if used := blocks(t, r.path("gc.log")); used > 2*position.PageSize {
 		t.Errorf("%d bytes in use after the commit", used)
 	}
 	r.write(f, "behind the hole\n")

@@ -8,11 +8,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
-	// textName is the file, in StateDir, of lines that are kept while those
+	// textName is the file, in the state directory, of lines that are kept while those
 	// around them are dropped. In its place each of them keeps a whole page of
 	// the source file in use; here they stand side by side.
 	textName = "kept"
@@ -113,7 +115,7 @@ func (s *Source) compact(f *File, first, last int) error {
 	if next-first < 2 {
 		return nil
 	}
-	end, err := f.positionAt(f.gaps[next].start)
+	end, err := position.At(f.fd, f.gaps[next].start)
 	if err != nil {
 		return err
 	}
@@ -142,7 +144,9 @@ func (s *Source) appendText(t *text, out []byte) error {
 }
 
 // pageAfter returns where the first page begins that has nothing before offset.
-func pageAfter(offset int64) int64 { return (offset + pageSize - 1) &^ (pageSize - 1) }
+func pageAfter(offset int64) int64 {
+	return (offset + position.PageSize - 1) &^ (position.PageSize - 1)
+}
 
 // textMemory is how much memory the texts of f take.
 func (f *File) textMemory() (sum int64) {
@@ -159,7 +163,7 @@ func (s *Source) openText(create int) error {
 	if s.text != nil {
 		return nil
 	}
-	f, err := OpenOwn(s.state, textName, create|unix.O_RDWR)
+	f, err := statedir.OpenFile(s.state, textName, create|unix.O_RDWR)
 	if err != nil {
 		return err
 	}

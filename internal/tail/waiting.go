@@ -1,6 +1,11 @@
 package tail
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
+)
 
 // A saved position waits while its file may still be in the directory without
 // being held: the file has a second name, or a name that does not match, or the
@@ -9,7 +14,7 @@ import "golang.org/x/sys/unix"
 // unread. A scan that saw the whole directory, but not the file, ends the wait.
 
 // await keeps the position of a file that is not held.
-func (s *Source) await(id Identity, saved Saved) {
+func (s *Source) await(id position.Identity, saved Saved) {
 	s.saved[id] = saved
 	s.waiting[id] = struct{}{}
 }
@@ -18,19 +23,19 @@ func (s *Source) await(id Identity, saved Saved) {
 // a saved position.
 func (s *Source) sight(name string) {
 	var st unix.Statx_t
-	if len(s.saved) == 0 || name == StateDir {
+	if len(s.saved) == 0 || name == statedir.Name {
 		return
 	}
 	switch err := statx(int(s.dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, &st); err {
 	case nil:
-		s.sightFile(identity(&st))
+		s.sightFile(position.Identify(&st))
 	case unix.ENOENT:
 		s.stale = true // somebody may have renamed it during the scan
 	}
 }
 
 // sightFile notes that a file is in the directory, although it is not held.
-func (s *Source) sightFile(id Identity) {
+func (s *Source) sightFile(id position.Identity) {
 	if _, ok := s.saved[id]; ok {
 		s.sighted[id] = struct{}{}
 		s.waiting[id] = struct{}{}
