@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/ul"
@@ -77,7 +78,8 @@ func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
 		return alarm{ioStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
 	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
-		return alarm{pauseCondition, fmt.Sprintf("%s %s took %s", e.Kind, excerpt(e.Name), short(e.Duration))}, true
+		what := strings.TrimSpace(e.Kind.String() + " " + excerpt(e.Name)) // JDK 9 to 12 do not name a safepoint
+		return alarm{pauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
 	}
 	return alarm{}, false
 }
@@ -95,7 +97,7 @@ func excerpt(text []byte) string {
 		text, cut = text[:maxExcerpt], "…"
 	}
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r

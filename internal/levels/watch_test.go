@@ -33,6 +33,8 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 	for _, c := range []struct{ trigger, line, reason, why string }{
 		{"pause>500ms", pauseLine, pauseCondition, "pause Young (Normal) (G1 Evacuation Pause) took 612.2ms"},
 		{"pause>500ms", safeLine, pauseCondition, "safepoint G1CollectForAllocation took 700.3ms"},
+		{"pause>500ms", "[1.0s][info][safepoint] Total time for which application threads were stopped: 0.7003000 seconds, Stopping threads took: 0.0000456 seconds",
+			pauseCondition, "safepoint took 700.3ms"},
 		{"io-stall", stallLine, ioStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
 		{"dropped", dropLine, droppedCondition, "the JVM dropped 3435 lines of its log"},
 		{"warning", warningLine, warningCondition, "a line at level warning: Consider enabling"},

@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/tail"
 )
 
 // Run ships until ctx ends and then drains, and meanwhile keeps the
@@ -26,6 +27,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	manager := cfg.manager(reg, log)
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
+	cfg.Admin.Connections = tail.Connections()
 	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, manager, reg, started) }, log)
 	if err != nil {
 		return err
