@@ -19,6 +19,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/certs"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
 	"github.com/ullage/ullage/internal/webhook"
@@ -32,15 +33,15 @@ Usage:
   ullage-injector serve --config FILE --certificate-secret NAME --service NAME
       --webhook-configuration NAME [flags]
 
-With --tls-cert and --tls-key it serves with a certificate that somebody else
-looks after, such as cert-manager, and takes it again when it changes. Without
-them it makes and renews its own, in a Secret that all replicas share, and keeps
-the caBundle of the webhook configuration current. For that the pod's service
-account must be allowed to get and update the Secret, and to get and patch the
-MutatingWebhookConfiguration, each by its name.
+With --tls-cert and --tls-key the webhook serves with a certificate that somebody
+else renews, such as cert-manager, and reads the files again when they change.
+Without them the webhook makes and renews a certificate in a Secret that all
+replicas share, and keeps the caBundle of the webhook configuration current. The
+pod's service account must then be allowed to get and update the Secret, and to
+get and patch the MutatingWebhookConfiguration, each by its name.
 
-On SIGTERM it answers for --shutdown-delay more, lets reviews under way finish,
-and exits with 0.
+On SIGTERM the webhook continues to answer for --shutdown-delay, finishes the
+reviews under way, and exits with 0.
 `
 
 // serveGCPercent is as in 'ullage run': resident memory counts for more than
@@ -52,6 +53,7 @@ type serveConfig struct {
 	file    string // with what is injected
 	inject  inject.Config
 	webhook webhook.Config
+	certs   certs.Config
 	admin   admin.Config
 
 	logFormat string // "text" or "json"
@@ -60,9 +62,10 @@ type serveConfig struct {
 
 // flags declares every setting on fs. The namespace is that of the pod, in one.
 func (c *serveConfig) flags(fs *flag.FlagSet) {
-	c.webhook, c.admin = webhook.DefaultConfig(), admin.DefaultConfig()
-	c.webhook.Namespace = webhook.PodNamespace()
+	c.webhook, c.certs, c.admin = webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
+	c.certs.Namespace = certs.PodNamespace()
 	c.webhook.Flags(fs)
+	c.certs.Flags(fs)
 	c.admin.Flags(fs)
 	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that says what is injected; required")
 	fs.StringVar(&c.logFormat, "log-format", "text", "`FORMAT` of the log on stderr: text or json")
@@ -72,7 +75,7 @@ func (c *serveConfig) flags(fs *flag.FlagSet) {
 // load reads the file and returns one error for each setting that cannot work,
 // in it and among the flags.
 func (c *serveConfig) load() []error {
-	bad := slices.Concat(c.webhook.Validate(), c.admin.Validate())
+	bad := slices.Concat(c.webhook.Validate(), c.certs.Validate(), c.admin.Validate())
 	if c.logFormat != "text" && c.logFormat != "json" {
 		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.logFormat))
 	}
@@ -126,7 +129,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg serveConfig
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	cfg.flags(fs)
-	cfg.webhook.Cluster = webhook.InCluster(e.LookupEnv)
+	cfg.certs.Cluster = certs.InCluster(e.LookupEnv)
 	code, ok := e.Parse(fs, serveAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.load()...) })
 	if !ok {
 		return code
@@ -144,12 +147,16 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
 	cfg.webhook.DenyOnError = cfg.inject.OnError == "deny"
-	hook, err := webhook.New(cfg.webhook, cfg.mutate, reg, log)
+	serving, err := certs.New(cfg.certs, reg, log)
+	if err != nil {
+		return err
+	}
+	hook, err := webhook.New(cfg.webhook, serving, cfg.mutate, reg, log)
 	if err != nil {
 		return err
 	}
 	started := time.Now()
-	server, err := admin.New(cfg.admin, reg, hook.Ready, func() any { return serveStatusOf(of, hook, started) }, log)
+	server, err := admin.New(cfg.admin, reg, hook.Ready, func() any { return serveStatusOf(of, hook, serving, started) }, log)
 	if err != nil {
 		return errors.Join(err, hook.Close())
 	}
@@ -158,11 +165,13 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 		listen = addr.String() // with the real port
 	}
 	log.Info("serving", "webhook", hook.Addr().String(), "listen", listen, "config", cfg.file, "version", of.Version)
-	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	// The certificate stays current until the last answer, also after ctx ended.
+	answering, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work errgroup.Group
-	work.Go(func() error { return server.Run(serving) })
+	work.Go(func() error { return server.Run(answering) })
+	work.Go(func() error { serving.Run(answering); return nil })
 	err = hook.Run(ctx)
-	stopServing()
+	stop()
 	return errors.Join(err, work.Wait())
 }
 
@@ -180,8 +189,8 @@ type serveStatus struct {
 	CertificateExpiry time.Time `json:"certificateExpiry,omitzero"`
 }
 
-func serveStatusOf(of build.Info, hook *webhook.Server, started time.Time) serveStatus {
-	s := serveStatus{Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(), CertificateExpiry: hook.CertificateExpiry()}
+func serveStatusOf(of build.Info, hook *webhook.Server, serving *certs.Serving, started time.Time) serveStatus {
+	s := serveStatus{Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(), CertificateExpiry: serving.Expiry()}
 	err := hook.Ready()
 	s.Ready = err == nil
 	if err != nil {

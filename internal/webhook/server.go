@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/ullage/ullage/internal/certs"
 	"github.com/ullage/ullage/internal/graceful"
 )
 
@@ -41,30 +41,16 @@ type Server struct {
 	stopper  *graceful.Stopper
 	listener net.Listener
 	handler  *handler
-	shown    *shown
-	keep     func(context.Context) // looks after what is shown, until its context ends
-	trusted  func() error          // why API servers may not trust what is shown
-	serving  atomic.Bool
+	serving  *certs.Serving
+	running  atomic.Bool
 }
 
 // New listens at cfg.Listen at once, so that a taken port is an error at the
 // start. cfg must be valid. Connections wait until [Server.Run]; a Server that
-// never runs must be closed with [Server.Close]. No certificate need exist yet:
-// until there is one, [Server.Ready] says what is missing.
-func New(cfg Config, mutate Mutate, reg prometheus.Registerer, log *slog.Logger) (*Server, error) {
-	m := newMetrics(reg)
-	s := &Server{cfg: cfg, handler: newHandler(cfg, mutate, m, log), shown: newShown(m)}
-	if cfg.selfMade() {
-		api, err := newClient(cfg.Cluster, m)
-		if err != nil {
-			return nil, err
-		}
-		k := newKeeper(cfg, api, s.shown, log)
-		s.keep, s.trusted = k.run, k.trusted
-	} else {
-		f := &files{cert: cfg.TLSCert, key: cfg.TLSKey, shown: s.shown, log: log, now: time.Now}
-		s.keep, s.trusted = f.run, func() error { return nil }
-	}
+// never runs must be closed with [Server.Close]. The caller runs serving, which
+// may get its certificate later: a handshake before that fails.
+func New(cfg Config, serving *certs.Serving, mutate Mutate, reg prometheus.Registerer, log *slog.Logger) (*Server, error) {
+	s := &Server{cfg: cfg, handler: newHandler(cfg, mutate, newMetrics(reg), log), serving: serving}
 	l, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("open the webhook's listener: %w (take another address with --webhook-listen)", err)
@@ -91,7 +77,7 @@ func (s *Server) newHTTP() *http.Server {
 		ErrorLog:          stdlog.New(s.handler.quiet, "", 0),
 		TLSConfig: &tls.Config{
 			MinVersion:     tls.VersionTLS12,
-			GetCertificate: s.shown.get,
+			GetCertificate: s.serving.Get,
 			// API servers resume no sessions. Without them each connection is
 			// made with the certificate of the moment.
 			SessionTicketsDisabled: true,
@@ -110,45 +96,27 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Ready returns nil while API servers can use the server, and else why not: it
-// does not run, it is stopping, it has no certificate that is valid now, or
-// the caBundle of the webhook configuration has not been seen to hold its CA.
+// Ready returns nil while API servers can use the server, and otherwise why not:
+// it does not run, it is stopping, or API servers cannot use its certificate.
 // It does not block.
 func (s *Server) Ready() error {
 	switch {
-	case !s.serving.Load():
-		return errors.New("the webhook is not served")
+	case !s.running.Load():
+		return errors.New("the webhook does not run")
 	case s.handler.leaving.Load():
 		return errors.New("the webhook is stopping")
 	}
-	if err := s.shown.check(time.Now()); err != nil {
-		return err
-	}
-	return s.trusted()
+	return s.serving.Ready()
 }
 
-// CertificateExpiry is when the serving certificate expires; zero while there
-// is none.
-func (s *Server) CertificateExpiry() time.Time { return s.shown.expiry() }
-
-// Run serves until ctx ends, goes on for the shutdown delay, lets reviews under
-// way finish, and waits for all goroutines. It returns nil after ctx ended, or
-// the reason why serving stopped earlier. A certificate that is missing, or an
-// API that is down, is no such reason: it is waited for.
+// Run serves until ctx ends, continues for the shutdown delay, lets reviews
+// under way finish, and waits for all goroutines. It returns nil after ctx
+// ended, or the reason why serving stopped earlier.
 func (s *Server) Run(ctx context.Context) error {
-	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
-	var work errgroup.Group
-	work.Go(func() error { s.keep(keeping); return nil })
-	err := s.serve(ctx)
-	stopKeeping()
-	return errors.Join(err, work.Wait())
-}
-
-func (s *Server) serve(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
-	s.serving.Store(true)
-	defer s.serving.Store(false)
+	s.running.Store(true)
+	defer s.running.Store(false)
 	select {
 	case err := <-served:
 		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop())
@@ -170,7 +138,7 @@ func (s *Server) serve(ctx context.Context) error {
 // stop ends every connection, those under way after their answer.
 func (s *Server) stop() error {
 	if s.stopper.Stop() != nil { // a handler does not return
-		return errors.New("stop the webhook: a review is not decided about")
+		return errors.New("stop the webhook: a review is still under way")
 	}
 	return nil
 }
