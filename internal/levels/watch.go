@@ -2,11 +2,11 @@ package levels
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -63,7 +63,7 @@ func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
 	if t.Warning && c.Level >= ul.Warning && c.Kind != ul.Text {
 		var r ul.Record
 		if r.Parse(line); string(r.Tags) != ownTag {
-			return alarm{warningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, excerpt(r.Message))}, true
+			return alarm{warningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, printable.Text(string(r.Message), maxExcerpt))}, true
 		}
 	}
 	if t.Pause == 0 && !t.IOStall {
@@ -77,7 +77,7 @@ func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
 		return alarm{ioStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
 	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
-		return alarm{pauseCondition, fmt.Sprintf("%s %s took %s", e.Kind, excerpt(e.Name), short(e.Duration))}, true
+		return alarm{pauseCondition, fmt.Sprintf("%s %s took %s", e.Kind, printable.Text(string(e.Name), maxExcerpt), short(e.Duration))}, true
 	}
 	return alarm{}, false
 }
@@ -87,19 +87,5 @@ const ownTag = "ullage"
 
 // maxExcerpt bounds what is quoted of a line.
 const maxExcerpt = 120
-
-// excerpt quotes a part of a line for a log message: bounded and printable.
-func excerpt(text []byte) string {
-	cut := ""
-	if len(text) > maxExcerpt {
-		text, cut = text[:maxExcerpt], "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(string(text), "?")) + cut
-}
 
 func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

@@ -12,14 +12,14 @@ func TestLineIsOneLineThatATerminalCanBeShown(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "",
 		"straße, 東京, 👍":                     "straße, 東京, 👍",
-		"two\nlines\tand a tab\r":           "two lines and a tab ",
-		"a\u2028b\u00a0c\u0085d":            "a b c d",
+		"two\nlines\tand a tab\r":           "two lines and a tab?",
+		"a\u2028b\u00a0c\u0085d":            "a?b\u00a0c?d",
 		"\x1b[31mred\x1b[0m":                "?[31mred?[0m",
 		"C1: \u009b31m, DEL: \x7f":          "C1: ?31m, DEL: ?",
 		"gc\u202egol.cg\u2066x\u200f":       "gc?gol.cg?x?",
 		"invisible\u200b\ufeff\u00ad\ue000": "invisible????",
-		"bad UTF-8: \xff\xc3":               "bad UTF-8: ??",
-		"replaced before: \ufffd":           "replaced before: ?",
+		"bad UTF-8: \xff\xc3":               "bad UTF-8: \ufffd\ufffd",
+		"replaced before: \ufffd":           "replaced before: \ufffd",
 	} {
 		if got := Line(text); got != want {
 			t.Errorf("Line(%q) = %q, want %q", text, got, want)
@@ -119,7 +119,7 @@ func FuzzText(f *testing.F) {
 			if name != "Line" && len(got) > limit {
 				t.Fatalf("%s(%q, %d) has %d bytes", name, s, limit, len(got))
 			}
-			if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 				t.Fatalf("%s(%q, %d) = %q is not printable", name, s, limit, got)
 			}
 			if again := of(got, limit); again != got {

@@ -10,16 +10,16 @@ import (
 // mark stands for what was cut off.
 const mark = "…"
 
-// Line returns s as one line of printable characters. White space becomes a
-// space. Anything else that is not printable becomes a question mark: control
-// characters, invisible ones, those that change the direction of writing, and
-// bytes that are not UTF-8.
+// Line returns s as one line that a terminal shows rather than obeys. A line end
+// or a tab becomes a space. Any other control character becomes a question mark,
+// as does a character that is invisible or changes the direction of text. Bytes
+// that are not UTF-8 become U+FFFD.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case unicode.IsPrint(r) && r != utf8.RuneError:
+		case unicode.IsGraphic(r):
 			return r
-		case unicode.IsSpace(r):
+		case r == '\n' || r == '\t':
 			return ' '
 		}
 		return '?'
