@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/printable"
@@ -63,7 +64,7 @@ func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
 	if t.Warning && c.Level >= ul.Warning && c.Kind != ul.Text {
 		var r ul.Record
 		if r.Parse(line); string(r.Tags) != ownTag {
-			return alarm{warningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, printable.Text(string(r.Message), maxExcerpt))}, true
+			return alarm{warningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, excerpt(r.Message))}, true
 		}
 	}
 	if t.Pause == 0 && !t.IOStall {
@@ -77,7 +78,7 @@ func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
 		return alarm{ioStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
 	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
-		return alarm{pauseCondition, fmt.Sprintf("%s %s took %s", e.Kind, printable.Text(string(e.Name), maxExcerpt), short(e.Duration))}, true
+		return alarm{pauseCondition, fmt.Sprintf("%s %s took %s", e.Kind, excerpt(e.Name), short(e.Duration))}, true
 	}
 	return alarm{}, false
 }
@@ -87,5 +88,11 @@ const ownTag = "ullage"
 
 // maxExcerpt bounds what is quoted of a line.
 const maxExcerpt = 120
+
+// excerpt quotes a part of a line for a log message. It copies no more of the
+// line than it may need.
+func excerpt(text []byte) string {
+	return printable.Text(string(text[:min(len(text), utf8.UTFMax*(maxExcerpt+1))]), maxExcerpt)
+}
 
 func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
