@@ -44,11 +44,11 @@ On SIGTERM the webhook continues to answer for --shutdown-delay, finishes the
 reviews under way, and exits with 0.
 `
 
-// serveGCPercent is as in 'ullage run': resident memory counts for more than
-// the collector's CPU time.
+// serveGCPercent trades the collector's CPU time for resident memory, as in
+// 'ullage run'.
 const serveGCPercent = 50
 
-// serveConfig is everything that `ullage-injector serve` can be told.
+// serveConfig holds the settings of `ullage-injector serve`.
 type serveConfig struct {
 	file    string // with what is injected
 	inject  inject.Config
@@ -57,19 +57,19 @@ type serveConfig struct {
 	admin   admin.Config
 
 	logFormat string // "text" or "json"
-	logLevel  string // from which on it logs
+	logLevel  string // the lowest level that is logged
 }
 
-// flags declares every setting on fs. The namespace is that of the pod, in one.
+// flags declares every setting on fs. In a pod, the namespace is the pod's.
 func (c *serveConfig) flags(fs *flag.FlagSet) {
 	c.webhook, c.certs, c.admin = webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
 	c.certs.Namespace = certs.PodNamespace()
 	c.webhook.Flags(fs)
 	c.certs.Flags(fs)
 	c.admin.Flags(fs)
-	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that says what is injected; required")
+	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that defines what is injected; required")
 	fs.StringVar(&c.logFormat, "log-format", "text", "`FORMAT` of the log on stderr: text or json")
-	fs.StringVar(&c.logLevel, "log-level", "info", "`LEVEL` from which on it logs: debug, info, warn, error")
+	fs.StringVar(&c.logLevel, "log-level", "info", "lowest `LEVEL` that is logged: debug, info, warn, error")
 }
 
 // load reads the file and returns one error for each setting that cannot work,
@@ -81,10 +81,10 @@ func (c *serveConfig) load() []error {
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
-		bad = append(bad, fmt.Errorf("--log-level %q is none of debug, info, warn, error", c.logLevel))
+		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.logLevel))
 	}
 	if c.file == "" {
-		return append(bad, errors.New("--config is missing: name the file that says what is injected"))
+		return append(bad, errors.New("--config is missing: name the file that defines what is injected"))
 	}
 	file, err := os.Open(c.file)
 	if err != nil {
@@ -141,8 +141,8 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// serve answers reviews until ctx ends and a little longer. The admin HTTP goes
-// on until all of it is over.
+// serve answers reviews until ctx ends, and through the shutdown delay. The admin
+// server runs until the last review is answered.
 func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))

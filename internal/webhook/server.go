@@ -18,19 +18,20 @@ import (
 	"github.com/ullage/ullage/internal/graceful"
 )
 
-// The deadlines of one connection. An API server waits 30 s for an answer at
-// the most, and sends a review at once.
+// The deadlines of one connection. An API server waits at most 30 s for an
+// answer, and sends a review without a pause.
 const (
 	readHeaderTimeout = 3 * time.Second // and the TLS handshake
 	readTimeout       = 5 * time.Second
 	writeTimeout      = 30 * time.Second
-	// An API server drops an idle connection after 90 s. It must be the one to
-	// do so: a review that it sends into a connection as we close it is lost.
+	// An API server closes an idle connection after 90 s. The API server must close
+	// it, not this server: a review that is sent while this server closes the
+	// connection is lost.
 	idleTimeout    = 3 * time.Minute
 	drainTimeout   = 10 * time.Second
 	maxHeaderBytes = 16 << 10
-	// maxConns is for several API servers, of which each keeps 25 idle ones at
-	// most. More connections wait until others end.
+	// maxConns is enough for several API servers, each of which keeps at most 25
+	// idle connections. Further connections wait until others end.
 	maxConns = 512
 )
 
@@ -67,7 +68,7 @@ func (s *Server) newHTTP() *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler:           http.AllowQuerySemicolons(mux), // else each refused one is logged
+		Handler:           http.AllowQuerySemicolons(mux), // otherwise net/http logs each URL with a semicolon
 		Protocols:         protocols,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -78,17 +79,17 @@ func (s *Server) newHTTP() *http.Server {
 		TLSConfig: &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: s.serving.Get,
-			// API servers resume no sessions. Without them each connection is
-			// made with the certificate of the moment.
+			// API servers do not resume sessions. Without sessions each new connection
+			// uses the current certificate.
 			SessionTicketsDisabled: true,
 		},
 	}
 }
 
-// Addr is where the server listens, with the real port.
+// Addr returns the address that the server listens at, with the real port.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close frees the address of a server that will not run.
+// Close closes the listener of a server that will not run.
 func (s *Server) Close() error {
 	if err := s.listener.Close(); err != nil {
 		return fmt.Errorf("close the webhook's listener: %w", err)
