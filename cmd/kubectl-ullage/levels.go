@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const levelsAbout = `kubectl ullage levels shows and changes what a pod's JVMs log. They are not restarted.
@@ -178,15 +179,15 @@ func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (
 		g.Go(func() error {
 			v := poll(limit, a, judge)
 			for _, text := range v.told {
-				told[i] += prefix(a.of) + cli.Line(text) + "\n"
+				told[i] += prefix(a.of) + printable.Line(text) + "\n"
 			}
 			switch {
 			case len(v.waiting) > 0 && ctx.Err() != nil:
-				errs[i] = fmt.Errorf("%s: %w while waiting: %s", a.of, ctx.Err(), cli.Line(strings.Join(v.waiting, "; ")))
+				errs[i] = fmt.Errorf("%s: %w while waiting: %s", a.of, ctx.Err(), printable.Line(strings.Join(v.waiting, "; ")))
 			case len(v.waiting) > 0:
-				errs[i] = fmt.Errorf("%s: not done within %s: %s", a.of, c.timeout, cli.Line(strings.Join(slices.Concat(v.failed, v.waiting), "; ")))
+				errs[i] = fmt.Errorf("%s: not done within %s: %s", a.of, c.timeout, printable.Line(strings.Join(slices.Concat(v.failed, v.waiting), "; ")))
 			case len(v.failed) > 0:
-				errs[i] = fmt.Errorf("%s: %s", a.of, cli.Line(strings.Join(v.failed, "; ")))
+				errs[i] = fmt.Errorf("%s: %s", a.of, printable.Line(strings.Join(v.failed, "; ")))
 			}
 			return nil
 		})

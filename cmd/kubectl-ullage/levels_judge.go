@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // pollInterval is how long after an answer a sidecar is asked again.
@@ -57,7 +58,7 @@ func cannotRaise(l *admin.Levels) error {
 		return fmt.Errorf("the sidecar leaves log levels alone: it runs with --attach off (annotation %sattach)", levels.Prefix)
 	case l.Raise != nil && l.Raise.Cause == string(levels.FromCommand):
 		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, which goes before annotations: "+
-			"end that first, with 'ullage log reset' in the sidecar", l.Raise.Selection, clock(l.Raise.Until))
+			"end that first, with 'ullage log reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 	}
 	v := judgeJVMs(now, w.selection)
 	if len(v.told) > 0 {
-		v.told = append(v.told, fmt.Sprintf("until %s, in %s", clock(r.Until), w.lasts.Truncate(time.Second)))
+		v.told = append(v.told, fmt.Sprintf("until %s, in %s", printable.Until(r.Until), w.lasts.Truncate(time.Second)))
 	}
 	return v
 }
@@ -138,7 +139,7 @@ func judgeReset(before, now *admin.Levels) verdict {
 		if r.Cause == string(levels.FromAnnotation) {
 			return verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
 		}
-		return verdict{told: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, clock(r.Until), r.Why)}}
+		return verdict{told: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, printable.Until(r.Until), r.Why)}}
 	}
 	var v verdict
 	for _, j := range now.JVMs {

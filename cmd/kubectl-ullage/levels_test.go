@@ -146,13 +146,3 @@ error:       busy
 		t.Errorf("(-want +got)\n%s", d)
 	}
 }
-
-// Whoever is told an end waits for it: told too early, he finds the level raised.
-func TestClockRoundsUp(t *testing.T) {
-	end := time.Date(2026, 11, 20, 10, 15, 0, 0, time.Local)
-	for at, want := range map[time.Time]string{end: "10:15:00", end.Add(1): "10:15:01", end.Add(time.Second - 1): "10:15:01"} {
-		if got := clock(at); got != want {
-			t.Errorf("%s is told as %s, want %s", at, got, want)
-		}
-	}
-}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const (
@@ -128,7 +129,7 @@ func (c *cat) end() error {
 // note tells something on stderr, behind all that was printed before it.
 func (c *cat) note(format string, args ...any) {
 	_ = c.out.Flush() // an error comes again with the next write
-	fmt.Fprintf(c.stderr, "ullage cat: %s\n", cli.Line(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(c.stderr, "ullage cat: %s\n", printable.Line(fmt.Sprintf(format, args...)))
 }
 
 // complain notes that something cannot be read.

@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -119,7 +120,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 	m := levels.New(c.levels, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	if err := c.run(ctx, m, e); err != nil {
 		for _, text := range strings.Split(err.Error(), "\n") {
-			fmt.Fprintf(e.Stderr, "ullage log %s: %s\n", c.verb, cli.Line(text))
+			fmt.Fprintf(e.Stderr, "ullage log %s: %s\n", c.verb, printable.Line(text))
 		}
 		return cli.Failure
 	}
@@ -141,7 +142,7 @@ func (c *logConfig) run(ctx context.Context, m *levels.Manager, e cli.Env) error
 		return err
 	}
 	if err != nil { // some answered, or there is none, which is no failure
-		fmt.Fprintf(e.Stderr, "ullage log list: %s\n", cli.Line(err.Error()))
+		fmt.Fprintf(e.Stderr, "ullage log list: %s\n", printable.Line(err.Error()))
 	}
 	if c.json {
 		return printListJSON(e.Stdout, listed)
@@ -163,10 +164,10 @@ func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error
 		fmt.Fprintf(e.Stdout, "the level is that already\n")
 	}
 	if m.Owned() {
-		fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", clock(until))
+		fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", printable.Until(until))
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "until %s; no 'ullage run' ships %s, so this command waits and restores it (Ctrl-C: now)\n", clock(until), c.tail.Source)
+	fmt.Fprintf(e.Stdout, "until %s; no 'ullage run' ships %s, so this command waits and restores it (Ctrl-C: now)\n", printable.Until(until), c.tail.Source)
 	switch holdErr := m.Hold(ctx); {
 	case errors.Is(holdErr, levels.ErrReplaced):
 		fmt.Fprintln(e.Stdout, holdErr)
@@ -192,7 +193,7 @@ func rotate(ctx context.Context, m *levels.Manager, e cli.Env) error {
 	for _, l := range rotated {
 		for _, o := range l.Outputs {
 			if o.File() != "" && !strings.Contains(","+o.Options, ",filecount=0") {
-				fmt.Fprintf(e.Stdout, "pid %d: rotated %s\n", l.JVM.PID, cli.Line(o.File()))
+				fmt.Fprintf(e.Stdout, "pid %d: rotated %s\n", l.JVM.PID, printable.Line(o.File()))
 			}
 		}
 	}
@@ -201,6 +202,6 @@ func rotate(ctx context.Context, m *levels.Manager, e cli.Env) error {
 
 func printChanges(w io.Writer, changes []levels.Change) {
 	for _, c := range changes {
-		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, cli.Line(c.Output), c.From, c.To)
+		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, printable.Line(c.Output), c.From, c.To)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // printList prints the outputs as a table. Names are the application's, so
@@ -26,7 +26,7 @@ func printList(w io.Writer, listed []levels.Listed) error {
 			case o.Shipped:
 				shipped = "yes"
 			}
-			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.JVM.PID, cli.Line(o.Name), cli.Line(o.Selection), cli.Line(o.Decorators), dash(cli.Line(o.Options)), cli.Line(shipped))
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.JVM.PID, printable.Line(o.Name), printable.Line(o.Selection), printable.Line(o.Decorators), dash(printable.Line(o.Options)), printable.Line(shipped))
 		}
 	}
 	return t.Flush()

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Prefix begins the names of our annotations.
@@ -190,7 +190,7 @@ type problemList struct {
 }
 
 func (p *problemList) add(key, value, text string) {
-	p.problems = append(p.problems, Problem{Key: printable(key, maxKey), Value: printable(value, maxValue), Text: printable(text, maxText)})
+	p.problems = append(p.problems, Problem{Key: printable.Escaped(key, maxKey), Value: printable.Escaped(value, maxValue), Text: printable.Escaped(text, maxText)})
 }
 
 func (p *problemList) sorted() []Problem {
@@ -199,27 +199,4 @@ func (p *problemList) sorted() []Problem {
 		p.problems[len(p.problems)-1].Text += fmt.Sprintf(" (and %d more annotations with problems are not listed)", p.more)
 	}
 	return p.problems
-}
-
-// printable shortens text to at most limit bytes and writes what can't be
-// printed as Go does. It leaves its own results as they are.
-func printable(text string, limit int) string {
-	const more = "…"
-	var b []byte
-	cut := 0
-	for _, r := range text {
-		if strconv.IsPrint(r) {
-			b = append(b, string(r)...)
-		} else {
-			quoted := strconv.QuoteRune(r)
-			b = append(b, quoted[1:len(quoted)-1]...)
-		}
-		if len(b) > limit {
-			return string(b[:cut]) + more
-		}
-		if len(b) <= limit-len(more) {
-			cut = len(b)
-		}
-	}
-	return string(b)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 var knownNames = []string{"container", "xlog", "segment-bytes"}
@@ -146,7 +147,7 @@ func checkProblems(t *testing.T, problems []Problem) {
 		if !strings.HasPrefix(p.Key, Prefix) || len(p.Key) > maxKey || len(p.Value) > maxValue || p.Text == "" || len(p.Text) > maxText+100 {
 			t.Errorf("%d bytes of value, %d of text: %+v", len(p.Value), len(p.Text), p)
 		}
-		if all := p.Key + p.Value + p.Text; printable(all, len(all)) != all {
+		if all := p.Key + p.Value + p.Text; printable.Escaped(all, len(all)) != all {
 			t.Errorf("not printable: %q", all)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Cause is where a wanted level comes from.
@@ -116,7 +117,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 			delete(s.Raises, cause)
 			continue
 		}
-		r.Selection, r.Why, r.Ended = sel.String(), printable(r.Why, maxWhy), printable(r.Ended, maxWhy)
+		r.Selection, r.Why, r.Ended = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy)
 		r.Until = earlier(r.Until, now.Add(r.For))
 		s.Raises[cause] = r
 	}

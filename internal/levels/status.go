@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Change is one thing that was done to an output of a JVM.
@@ -73,7 +74,7 @@ func (m *Manager) show(now time.Time) {
 			}
 		}
 		if a, failed := m.attempts[j.ID]; failed && a.err != nil {
-			js.Error, js.Kind = printable(a.err.Error(), maxSaid), attach.KindOf(a.err)
+			js.Error, js.Kind = printable.Escaped(a.err.Error(), maxSaid), attach.KindOf(a.err)
 		}
 		if js.Applied != "" {
 			raised++
@@ -82,7 +83,7 @@ func (m *Manager) show(now time.Time) {
 	}
 	m.metrics.raised.Set(float64(raised))
 	for text := range m.told {
-		st.Errors = append(st.Errors, printable(text, maxSaid))
+		st.Errors = append(st.Errors, printable.Escaped(text, maxSaid))
 	}
 	if m.notes.err != nil {
 		st.Errors = append(st.Errors, m.notes.err.Error())
@@ -231,7 +232,7 @@ func (m *Manager) warn(text string) {
 	}
 	switch m.warns++; {
 	case m.warns < maxWarns:
-		m.log.Warn("log levels: " + printable(text, maxSaid))
+		m.log.Warn("log levels: " + printable.Escaped(text, maxSaid))
 	case m.warns == maxWarns:
 		m.log.Warn("log levels: there are many errors, further ones of this minute are only in /status")
 	}

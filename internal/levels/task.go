@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -95,10 +96,10 @@ func (m *Manager) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 		switch {
 		case !m.ships(j, o):
 			if file := o.File(); file != "" && len(elsewhere) < 3 {
-				elsewhere = append(elsewhere, printable(file, maxValue))
+				elsewhere = append(elsewhere, printable.Escaped(file, maxValue))
 			}
 		case o.Err != nil:
-			return nil, fmt.Errorf("output %s is left alone: %w", printable(o.Name, maxNamed), o.Err)
+			return nil, fmt.Errorf("output %s is left alone: %w", printable.Escaped(o.Name, maxNamed), o.Err)
 		case len(b.Outputs) == maxOutputs:
 			return nil, fmt.Errorf("it has more than %d shipped outputs: none is changed", maxOutputs)
 		default:
@@ -199,18 +200,18 @@ func compare(baseline, listed []attach.Output) error {
 	for _, was := range baseline {
 		at := slices.IndexFunc(listed, func(is attach.Output) bool { return is.Name == was.Name })
 		if at < 0 {
-			return fmt.Errorf("verify the restored configuration: the JVM no longer lists %s", printable(was.Name, maxNamed))
+			return fmt.Errorf("verify the restored configuration: the JVM no longer lists %s", printable.Escaped(was.Name, maxNamed))
 		}
 		is := listed[at]
 		if was.Options != is.Options {
 			// Nothing that we send does that. Somebody has deleted the output,
 			// and a JVM makes one that it does not know, with its defaults.
 			return fmt.Errorf("%w: %s has the options %s, it had %s", errRemade,
-				printable(was.Name, maxNamed), printable(is.Options, maxNamed), printable(was.Options, maxNamed))
+				printable.Escaped(was.Name, maxNamed), printable.Escaped(is.Options, maxNamed), printable.Escaped(was.Options, maxNamed))
 		}
 		if was.Selection != is.Selection || was.Decorators != is.Decorators {
-			return fmt.Errorf("verify the restored configuration: %s is %s %s, it was %s %s", printable(was.Name, maxNamed),
-				printable(is.Selection, maxNamed), is.Decorators, printable(was.Selection, maxNamed), was.Decorators)
+			return fmt.Errorf("verify the restored configuration: %s is %s %s, it was %s %s", printable.Escaped(was.Name, maxNamed),
+				printable.Escaped(is.Selection, maxNamed), is.Decorators, printable.Escaped(was.Selection, maxNamed), was.Decorators)
 		}
 	}
 	return nil

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -90,18 +91,10 @@ const ownTag = "ullage"
 // maxExcerpt bounds what is quoted of a line.
 const maxExcerpt = 120
 
-// excerpt quotes a part of a line for a log message: bounded and printable.
+// excerpt quotes a part of a line for a log message. It copies no more of the
+// line than it may need.
 func excerpt(text []byte) string {
-	cut := ""
-	if len(text) > maxExcerpt {
-		text, cut = text[:maxExcerpt], "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(string(text), "?")) + cut
+	return printable.Text(string(text[:min(len(text), utf8.UTFMax*(maxExcerpt+1))]), maxExcerpt)
 }
 
 func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

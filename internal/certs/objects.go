@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"bytes"
@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// secret is a Secret (core/v1). Fields that are not known here go back as they
-// came.
+// secret is a Secret (core/v1). Fields that this package does not know go back
+// as they came.
 type secret struct {
 	path   string
 	fields map[string]json.RawMessage
 	data   map[string][]byte
 }
 
-// metadata is what matters of an object's metadata.
+// metadata is the part of an object's metadata that is used here.
 type metadata struct {
 	ResourceVersion string `json:"resourceVersion"`
 }
@@ -30,7 +30,7 @@ func (c *client) readSecret(ctx context.Context, namespace, name string) (secret
 	}
 	var meta metadata
 	if err := json.Unmarshal(s.fields["metadata"], &meta); err != nil || meta.ResourceVersion == "" {
-		// Without one, a write would not notice that another replica has written.
+		// Without one, a write would overwrite what another replica wrote.
 		return secret{}, fmt.Errorf("get %s: the answer has no resourceVersion", s.path)
 	}
 	if data, ok := s.fields["data"]; ok {
@@ -41,8 +41,8 @@ func (c *client) readSecret(ctx context.Context, namespace, name string) (secret
 	return s, nil
 }
 
-// writeSecret puts data into the Secret that was read, beside what else it
-// holds. It is an errConflict if it has changed since then.
+// writeSecret puts data into the Secret that was read and keeps its other keys.
+// It returns errConflict if the Secret has changed since then.
 func (c *client) writeSecret(ctx context.Context, s secret, data map[string][]byte) error {
 	merged := map[string][]byte{}
 	maps.Copy(merged, s.data)
@@ -60,8 +60,8 @@ func (c *client) writeSecret(ctx context.Context, s secret, data map[string][]by
 	return c.do(ctx, updateSecret, s.path, "application/json", body, &ignored)
 }
 
-// configuration is what matters of a MutatingWebhookConfiguration
-// (admissionregistration.k8s.io/v1).
+// configuration is the part of a MutatingWebhookConfiguration
+// (admissionregistration.k8s.io/v1) that is used here.
 type configuration struct {
 	path     string
 	Metadata metadata `json:"metadata"`
@@ -87,8 +87,8 @@ func (c *client) readConfiguration(ctx context.Context, name string) (configurat
 	return conf, nil
 }
 
-// ours returns the places of the webhooks that reach this server: by the
-// Service, or by a URL. Others in the configuration are not ours to change.
+// ours returns the indexes of the webhooks that reach this server: by the
+// Service, or by a URL. The other webhooks are not ours to change.
 func (conf configuration) ours(service, namespace string) []int {
 	var at []int
 	for i, w := range conf.Webhooks {
@@ -100,8 +100,8 @@ func (conf configuration) ours(service, namespace string) []int {
 	return at
 }
 
-// trusts says that the webhooks at these places, of which there must be one,
-// would take a server with this certificate for theirs.
+// trusts reports whether API servers trust a server with this certificate, for
+// all webhooks at these indexes. It is false for no webhook.
 func (conf configuration) trusts(at []int, leaf *x509.Certificate, now time.Time) bool {
 	for _, i := range at {
 		roots := x509.NewCertPool()
@@ -120,9 +120,9 @@ type patchOp struct {
 	Value any    `json:"value"`
 }
 
-// caBundlePatch returns what puts bundle into the webhooks at these places;
-// nothing if it is there. It applies only to the version that was read, so that
-// the places are right.
+// caBundlePatch returns the patch that puts bundle into the webhooks at these
+// indexes, or nil if all of them have it. The patch applies only to the version
+// that was read, in which the indexes are right.
 func (conf configuration) caBundlePatch(at []int, bundle []byte) []patchOp {
 	ops := []patchOp{{"test", "/metadata/resourceVersion", conf.Metadata.ResourceVersion}}
 	for _, i := range at {

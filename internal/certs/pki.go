@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The keys of the Secret. The first CA in ca.crt is the one of ca.key, which
-// signs from now on; those after it are trusted until they are not needed.
+// The keys of the Secret. The first CA in ca.crt is the one of ca.key: it signs
+// the next serving certificate. The other CAs are trusted until they are retired.
 const (
 	caCertKey  = "ca.crt"
 	caKeyKey   = "ca.key"
@@ -25,19 +25,19 @@ const (
 )
 
 const (
-	// skew is how much the clocks of a cluster may differ: every certificate
-	// is valid from that long before it was made.
+	// skew is how far the clocks of a cluster may differ. Every certificate is
+	// valid from that long before it was made.
 	skew = time.Hour
 
-	// maxCAs bounds ca.crt. Two is what a rotation needs.
+	// maxCAs bounds ca.crt. A rollover needs two.
 	maxCAs = 4
 
-	// caLives is how many times as long as a serving certificate a CA lives. As
-	// both are renewed after two thirds, no certificate outlives its CA.
+	// caLives is the life of a CA in lives of a serving certificate. Both are
+	// renewed after two thirds, so no certificate outlives its CA.
 	caLives = 4
 )
 
-// material is what the Secret holds. Parts that are missing, unusable or
+// material is the content of the Secret. Parts that are missing, unusable or
 // expired are nil.
 type material struct {
 	cas  []*x509.Certificate // newest first
@@ -46,10 +46,10 @@ type material struct {
 }
 
 // parseMaterial reads the data of a Secret, which anybody may have written. The
-// error says what is unusable; the rest counts nevertheless. A Secret with
-// nothing of ours is no error. What is not valid yet was made under a clock
-// that is ahead, and is no reason to replace it: two replicas would go on
-// replacing each other's.
+// error names what is unusable; the rest is returned all the same. A Secret
+// without our keys is not an error. A certificate that is not valid yet was made
+// under a clock that is ahead. It is not replaced: two replicas whose clocks
+// differ would replace each other's certificate again and again.
 func parseMaterial(data map[string][]byte, names []string, now time.Time) (material, error) {
 	if len(data[caCertKey])+len(data[caKeyKey])+len(data[tlsCertKey])+len(data[tlsKeyKey]) == 0 {
 		return material{}, nil
@@ -91,12 +91,12 @@ func parseCAs(text []byte) ([]*x509.Certificate, error) {
 			return nil, fmt.Errorf("read a certificate: %w", err)
 		}
 		if !ca.IsCA || !ca.BasicConstraintsValid {
-			return nil, errors.New("a certificate in it is not that of a CA")
+			return nil, errors.New("one of the certificates is not a CA")
 		}
 		cas = append(cas, ca)
 	}
 	if len(cas) == 0 {
-		return nil, errors.New("there is no certificate in it")
+		return nil, errors.New("no certificate found")
 	}
 	return cas, nil
 }
@@ -104,7 +104,7 @@ func parseCAs(text []byte) ([]*x509.Certificate, error) {
 func parseKey(text []byte, ca *x509.Certificate) (*ecdsa.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, errors.New("there is no key in it")
+		return nil, errors.New("no key found")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
@@ -112,7 +112,7 @@ func parseKey(text []byte, ca *x509.Certificate) (*ecdsa.PrivateKey, error) {
 	}
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok || !key.PublicKey.Equal(ca.PublicKey) {
-		return nil, errors.New("it is not the key of the first CA")
+		return nil, errors.New("not the key of the first CA")
 	}
 	return key, nil
 }
@@ -198,12 +198,12 @@ func (m *material) issue(names []string, now time.Time, life time.Duration) erro
 	return nil
 }
 
-// current says that the first CA has signed the serving certificate.
+// current reports whether the first CA signed the serving certificate.
 func (m material) current() bool { return m.leaf.Leaf.CheckSignatureFrom(m.cas[0]) == nil }
 
-// trustFirst adds the CAs of the serving certificate, of which one has signed
-// it, behind the CA that signs from now on, if there is one. Of the others only
-// as many stay as there is room for, with a further one in front.
+// trustFirst adds cas, one of which signed the serving certificate. The CA that
+// signs the next one stays first, the signer comes second. Of the others as many
+// stay as leave room for one more CA in front.
 func (m *material) trustFirst(cas []*x509.Certificate) {
 	signer := slices.IndexFunc(cas, func(ca *x509.Certificate) bool { return m.leaf.Leaf.CheckSignatureFrom(ca) == nil })
 	var all []*x509.Certificate
@@ -223,7 +223,7 @@ func (m *material) trustFirst(cas []*x509.Certificate) {
 func (m material) bundle() []byte {
 	var out bytes.Buffer
 	for _, ca := range m.cas {
-		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}) // memory takes all
+		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}) // a write to memory cannot fail
 	}
 	return out.Bytes()
 }
@@ -246,8 +246,9 @@ func (m material) encode() (map[string][]byte, error) {
 	}, nil
 }
 
-// spent says that a share of the certificate's life is over: num/den of it, or
-// of the life that it would be given now if that is shorter.
+// spent reports whether num/den of the certificate's life is over. The life is
+// the one that the certificate was given, or that it would be given now,
+// whichever is shorter.
 func spent(c *x509.Certificate, life time.Duration, num, den int64, now time.Time) bool {
 	made := c.NotBefore.Add(skew)
 	life = min(life, c.NotAfter.Sub(made))

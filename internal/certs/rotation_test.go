@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"bytes"
@@ -29,10 +29,10 @@ func TestACertificateIsRenewedAfterTwoThirdsOfItsLife(t *testing.T) {
 	if string(f.data()[caCertKey]) != ca {
 		t.Error("the CA was renewed with it")
 	}
-	if n := testutil.ToFloat64(r.shown.metrics.renewals); n != 1 {
+	if n := testutil.ToFloat64(r.serving.metrics.renewals); n != 1 {
 		t.Errorf("%v renewals", n)
 	}
-	if got, want := testutil.ToFloat64(r.shown.metrics.expiry), float64(c.now().Add(90*24*time.Hour).Unix()); got != want {
+	if got, want := testutil.ToFloat64(r.serving.metrics.expiry), float64(c.now().Add(90*24*time.Hour).Unix()); got != want {
 		t.Errorf("expiry %v, want %v", got, want)
 	}
 }
@@ -47,7 +47,7 @@ func TestAShorterLifetimeTakesEffect(t *testing.T) {
 		r.mustLook(t)
 		c.add(settleTime)
 	}
-	if left := r.shown.expiry().Sub(c.now()); left > time.Hour {
+	if left := r.serving.Expiry().Sub(c.now()); left > time.Hour {
 		t.Errorf("still valid for %s", left)
 	}
 	r.cfg.Lifetime = maxLifetime
@@ -129,7 +129,7 @@ func TestAnUnusableSecretIsReplaced(t *testing.T) {
 					t.Errorf("what was served before is distrusted: %v", err)
 				}
 			}
-			if n := strings.Count(running.journal.String(), "content is unusable"); n != 1 {
+			if n := strings.Count(running.journal.String(), "Secret is unusable"); n != 1 {
 				t.Errorf("told %d times: %s", n, running.journal)
 			}
 			f.setData(bad)
@@ -173,12 +173,12 @@ func TestAClusterThatWasOffForAYear(t *testing.T) {
 	r := newReplica(t, f, c)
 	r.mustLook(t)
 	c.add(366 * 24 * time.Hour)
-	if r.shown.check(c.now()) == nil {
+	if r.serving.valid(c.now()) == nil {
 		t.Error("an expired certificate counts as ready")
 	}
 	for _, r := range []*replica{r, newReplica(t, f, c)} {
 		r.mustLook(t)
-		if err := errors.Join(r.reachable(f, c.now()), r.trusted(), r.shown.check(c.now())); err != nil {
+		if err := errors.Join(r.reachable(f, c.now()), r.trusted(), r.serving.valid(c.now())); err != nil {
 			t.Error(err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestAClockThatIsAheadStartsNoFight(t *testing.T) {
 	if f.written() != writes || b.serial() != a.serial() {
 		t.Errorf("%d further writes", f.written()-writes)
 	}
-	if err := b.shown.check(c.now()); err == nil || !strings.Contains(err.Error(), "clock") {
+	if err := b.serving.valid(c.now()); err == nil || !strings.Contains(err.Error(), "clock") {
 		t.Errorf("ready with a certificate of the future: %v", err)
 	}
 }
@@ -210,7 +210,7 @@ func TestAnotherServiceNameMakesAnotherCertificate(t *testing.T) {
 	r := newReplica(t, f, c)
 	r.cfg.Service = "other"
 	r.mustLook(t)
-	if err := r.shown.current.Load().Leaf.VerifyHostname("other.shop-system.svc"); err != nil {
+	if err := r.serving.current.Load().Leaf.VerifyHostname("other.shop-system.svc"); err != nil {
 		t.Error(err)
 	}
 }

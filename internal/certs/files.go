@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"bytes"
@@ -11,10 +11,12 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const (
-	// filesInterval is how often the files are looked at. A kubelet swaps the
+	// filesInterval is how often the files are read. A kubelet swaps the
 	// directory of a Secret volume about a minute after the Secret changed.
 	filesInterval = 3 * time.Second
 
@@ -22,20 +24,20 @@ const (
 	maxFile = 1 << 20
 )
 
-// files shows the certificate that is in two files, whenever it changes. A pair
-// that is no good changes nothing: it may be half of a change, of which the
-// other half comes soon.
+// files takes the certificate from two files, whenever they change. A pair that
+// does not fit together changes nothing: one file may have been replaced, and
+// the other not yet.
 type files struct {
 	cert, key string
-	shown     *shown
+	serving   *Serving
 	log       *slog.Logger
 	now       func() time.Time
 
-	seen [2][]byte // what was last looked at, good or not
-	told string    // the last error in the log; empty: all was well
+	seen   [2][]byte // the last contents, usable or not
+	failed string    // the last error in the log; empty: the last look succeeded
 }
 
-// run looks at the files until ctx ends.
+// run reads the files until ctx ends.
 func (f *files) run(ctx context.Context) {
 	tick := time.NewTicker(filesInterval)
 	defer tick.Stop()
@@ -49,21 +51,21 @@ func (f *files) run(ctx context.Context) {
 	}
 }
 
-// look takes the files if they have changed. An error is told once.
+// look takes the files if they have changed. It logs each error once.
 func (f *files) look() {
 	err := f.take()
 	if err == nil {
-		f.told = ""
+		f.failed = ""
 		return
 	}
-	if text := err.Error(); text != f.told {
-		f.told = text
-		f.log.Warn("take the certificate from its files: the earlier one is kept, if there is one", "err", oneLine(text, maxText))
+	if text := err.Error(); text != f.failed {
+		f.failed = text
+		f.log.Warn("certificate files are unusable", "hint", "the current certificate stays in use; the files are read again", "err", printable.Text(text, maxText))
 	}
 }
 
-// take compares contents, and not times and sizes: they are small, and a change
-// within the resolution of a timestamp is one as well.
+// take compares contents rather than times and sizes: the files are small, and
+// two changes may share a timestamp.
 func (f *files) take() error {
 	cert, err := readFile(f.cert)
 	if err != nil {
@@ -73,7 +75,7 @@ func (f *files) take() error {
 	if err != nil {
 		return fmt.Errorf("read --tls-key: %w", err)
 	}
-	if f.told == "" && bytes.Equal(cert, f.seen[0]) && bytes.Equal(key, f.seen[1]) {
+	if f.failed == "" && bytes.Equal(cert, f.seen[0]) && bytes.Equal(key, f.seen[1]) {
 		return nil
 	}
 	f.seen = [2][]byte{cert, key}
@@ -82,16 +84,16 @@ func (f *files) take() error {
 		return fmt.Errorf("pair %s and %s: %w", f.cert, f.key, err)
 	}
 	now := f.now()
-	if now.After(pair.Leaf.NotAfter) && f.shown.check(now) == nil {
-		return fmt.Errorf("the certificate in %s has expired at %s", f.cert, pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	if now.After(pair.Leaf.NotAfter) && f.serving.valid(now) == nil {
+		return fmt.Errorf("the certificate in %s expired at %s", f.cert, pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
-	f.shown.set(&pair)
-	f.log.Info("certificate taken from its files", "file", f.cert, "names", pair.Leaf.DNSNames, "expires", pair.Leaf.NotAfter)
+	f.serving.set(&pair)
+	f.log.Info("certificate taken from files", "file", f.cert, "names", pair.Leaf.DNSNames, "expires", pair.Leaf.NotAfter)
 	return nil
 }
 
-// readFile reads a regular file of a bounded size, and never waits for a
-// writer of anything else.
+// readFile reads a regular file of a bounded size. It does not wait for the
+// writer of a FIFO.
 func readFile(name string) ([]byte, error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 	}
 	t.Cleanup(api.http.CloseIdleConnections)
 	log := &journal{}
-	k := newKeeper(cfg, api, newShown(m), log.logger())
+	k := newKeeper(cfg, api, newServing(m), log.logger())
 	k.now = c.now
 	return &replica{keeper: k, journal: log}
 }
@@ -49,7 +49,7 @@ func (r *replica) mustLook(t *testing.T) {
 
 // serial says which certificate is shown.
 func (r *replica) serial() string {
-	if c := r.shown.current.Load(); c != nil {
+	if c := r.serving.current.Load(); c != nil {
 		return c.Leaf.SerialNumber.String()
 	}
 	return ""
@@ -57,7 +57,7 @@ func (r *replica) serial() string {
 
 // reachable says whether an API server would take what the replica shows.
 func (r *replica) reachable(f *fakeAPI, now time.Time) error {
-	c := r.shown.current.Load()
+	c := r.serving.current.Load()
 	if c == nil {
 		return errors.New("nothing is shown")
 	}
@@ -76,15 +76,15 @@ func cas(data map[string][]byte) int { return strings.Count(string(data[caCertKe
 func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
 	f, c := newFakeAPI(t), newClock()
 	r := newReplica(t, f, c)
-	if r.trusted() == nil || r.shown.check(c.now()) == nil {
+	if r.trusted() == nil || r.serving.valid(c.now()) == nil {
 		t.Error("ready before it has looked")
 	}
 	r.mustLook(t)
-	if err := errors.Join(r.reachable(f, c.now()), r.trusted(), r.shown.check(c.now())); err != nil {
+	if err := errors.Join(r.reachable(f, c.now()), r.trusted(), r.serving.valid(c.now())); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"injector", "injector.shop-system", "injector.shop-system.svc", "injector.shop-system.svc.cluster.local"} {
-		if err := r.shown.current.Load().Leaf.VerifyHostname(name); err != nil {
+		if err := r.serving.current.Load().Leaf.VerifyHostname(name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestReplicasAgree(t *testing.T) {
 			if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil || r.serial() != all[0].serial() {
 				t.Errorf("replica %d of %d: %s, %v", i, n, r.serial(), err)
 			}
-			if n := testutil.ToFloat64(r.shown.metrics.renewals); n != 0 {
+			if n := testutil.ToFloat64(r.serving.metrics.renewals); n != 0 {
 				t.Errorf("replica %d has %v renewals", i, n)
 			}
 		}
@@ -160,7 +160,7 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 	f.setDown(true)
 	for range 3 {
 		err := r.look(t.Context())
-		if err == nil || r.trusted() == nil || r.shown.check(c.now()) == nil {
+		if err == nil || r.trusted() == nil || r.serving.valid(c.now()) == nil {
 			t.Fatalf("ready without an API: %v", err)
 		}
 	}
@@ -169,12 +169,12 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 	f.setDown(true)
 	c.add(61 * 24 * time.Hour)
 	for range 3 {
-		r.tell(r.look(t.Context()))
+		r.report(r.look(t.Context()))
 	}
-	if err := errors.Join(r.trusted(), r.shown.check(c.now())); err != nil {
+	if err := errors.Join(r.trusted(), r.serving.valid(c.now())); err != nil {
 		t.Errorf("not ready any more: %v", err)
 	}
-	if n := strings.Count(r.journal.String(), "look after the certificate"); n > 3 { // the texts may name ports
+	if n := strings.Count(r.journal.String(), "certificate maintenance failed"); n > 3 { // the texts may name ports
 		t.Errorf("told %d times: %s", n, r.journal)
 	}
 	if n := testutil.ToFloat64(r.api.metrics.apiErrors.WithLabelValues("get_secret")); n != 6 {
@@ -182,8 +182,8 @@ func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
 	}
 	f.setDown(false)
 	serial := r.serial()
-	r.tell(r.look(t.Context()))
-	if r.serial() == serial || !strings.Contains(r.journal.String(), "looked after again") {
+	r.report(r.look(t.Context()))
+	if r.serial() == serial || !strings.Contains(r.journal.String(), "certificate maintenance works again") {
 		t.Errorf("not renewed once the API was back: %s", r.journal)
 	}
 }
@@ -217,7 +217,7 @@ func TestRunGoesOnUntilItIsTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { r.run(ctx); close(done) }()
-	eventually(t, "a first error", func() bool { return strings.Contains(r.journal.String(), "tried again") })
+	eventually(t, "a first error", func() bool { return strings.Contains(r.journal.String(), "certificate maintenance failed") })
 	f.setDown(false)
 	eventually(t, "ready", func() bool { return r.trusted() == nil })
 	cancel()

@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"bytes"
@@ -13,42 +13,44 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const (
-	// lookInterval is how often the Secret and the configuration are looked at.
+	// lookInterval is how often the Secret and the configuration are read.
 	lookInterval = 30 * time.Second
 
-	// settleTime is how long a CA has been in the caBundle before it signs what
-	// is served: API servers learn of a change within a second or so.
+	// settleTime is how long a CA is in the caBundle before it signs a serving
+	// certificate. API servers learn of a change within a second or so.
 	settleTime = time.Minute
 
-	// maxConflicts bounds how often a look begins again because somebody else
-	// was faster.
+	// maxConflicts bounds how often a look starts again after a conflict.
 	maxConflicts = 10
 )
 
-// keeper keeps self-made certificates in a Secret and their CA in a webhook
-// configuration. It is for one goroutine, but for trusted.
+// keeper makes and renews certificates. It shares them with other replicas in a
+// Secret, and publishes their CAs in the caBundle of a webhook configuration.
+// Only trusted is safe for concurrent use.
 type keeper struct {
-	cfg   Config
-	api   *client
-	shown *shown
-	log   *slog.Logger
-	now   func() time.Time
+	cfg     Config
+	api     *client
+	serving *Serving
+	log     *slog.Logger
+	now     func() time.Time
 
-	held    material  // what is shown; leaf nil: nothing
-	newest  []byte    // the CA that was last seen first in the caBundle
-	since   time.Time // ... since when
-	garbled string    // what was last told about the Secret's content
-	told    string    // the last error in the log, without digits; empty: all was well
+	held    material  // the serving certificate and its CAs; leaf nil: none yet
+	newest  []byte    // the first CA in the caBundle, as last seen
+	since   time.Time // when newest was first seen
+	garbled string    // the last error in the log about the Secret's content
+	failed  string    // the last error in the log, without digits; empty: the last look succeeded
 
-	// distrust is why API servers may not trust what is shown; nil: they can.
+	// distrust is why API servers may not trust held.leaf; nil: they trust it.
 	distrust atomic.Pointer[error]
 }
 
-func newKeeper(cfg Config, api *client, shown *shown, log *slog.Logger) *keeper {
-	k := &keeper{cfg: cfg, api: api, shown: shown, log: log, now: time.Now}
+func newKeeper(cfg Config, api *client, serving *Serving, log *slog.Logger) *keeper {
+	k := &keeper{cfg: cfg, api: api, serving: serving, log: log, now: time.Now}
 	k.setTrusted(errors.New("the webhook configuration has not been seen yet"))
 	return k
 }
@@ -58,7 +60,8 @@ func (k *keeper) setTrusted(err error) { k.distrust.Store(&err) }
 // trusted returns why API servers may not trust the certificate, or nil.
 func (k *keeper) trusted() error { return *k.distrust.Load() }
 
-// run looks until ctx ends. After an error it looks again sooner at first.
+// run looks every lookInterval until ctx ends. After an error it looks again
+// after a second, then after ever longer waits.
 func (k *keeper) run(ctx context.Context) {
 	defer k.api.http.CloseIdleConnections()
 	retry := time.Second
@@ -67,14 +70,14 @@ func (k *keeper) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		k.tell(err)
+		k.report(err)
 		wait := lookInterval
 		if err == nil {
 			retry = time.Second
 		} else {
 			wait, retry = retry, min(2*retry, lookInterval)
 		}
-		// Replicas that were started at the same moment drift apart.
+		// Replicas that started at the same moment drift apart.
 		timer := time.NewTimer(wait - rand.N(wait/5))
 		select {
 		case <-ctx.Done():
@@ -85,22 +88,22 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// tell logs an error once, and its end.
-func (k *keeper) tell(err error) {
+// report logs an error once, and the end of the errors.
+func (k *keeper) report(err error) {
 	switch {
 	case err != nil:
-		text := oneLine(err.Error(), 2*maxText)
-		if kind := withoutDigits(text); kind != k.told {
-			k.told = kind
-			k.log.Warn("look after the certificate: tried again, the earlier one is kept if there is one", "err", text)
+		text := printable.Text(err.Error(), 2*maxText)
+		if kind := withoutDigits(text); kind != k.failed {
+			k.failed = kind
+			k.log.Warn("certificate maintenance failed", "hint", "the current certificate stays in use; maintenance is tried again", "err", text)
 		}
-	case k.told != "":
-		k.told = ""
-		k.log.Info("the certificate is looked after again")
+	case k.failed != "":
+		k.failed = ""
+		k.log.Info("certificate maintenance works again")
 	}
 }
 
-// withoutDigits makes the same of errors that differ in a port or a version.
+// withoutDigits makes errors equal that differ in a port or a version only.
 func withoutDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -110,9 +113,9 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// look does once all that is to be done. What is read first is written last:
-// a caBundle that was read before the Secret, and has not changed when it is
-// written, can't be that of a later Secret.
+// look does all that is due. It reads the configuration first and writes it
+// last: if the caBundle has not changed in between, it cannot belong to a later
+// Secret than the one that look read.
 func (k *keeper) look(ctx context.Context) error {
 	var conflict error
 	for range maxConflicts {
@@ -127,7 +130,8 @@ func (k *keeper) look(ctx context.Context) error {
 			return errors.Join(err, confErr)
 		}
 		if m.leaf == nil {
-			// The caBundle may be ahead of what is shown here, so it is not written.
+			// The caBundle may be ahead of what this replica serves, so it is not
+			// written.
 			k.take(k.held, conf, err)
 			return err
 		}
@@ -139,11 +143,11 @@ func (k *keeper) look(ctx context.Context) error {
 		k.take(m, conf, failure)
 		return errors.Join(err, failure)
 	}
-	return fmt.Errorf("others were faster %d times in a row (is a second injector using the same names?): %w", maxConflicts, conflict)
+	return fmt.Errorf("others wrote first %d times in a row (does a second injector use the same names?): %w", maxConflicts, conflict)
 }
 
-// take shows m, which may be empty, if API servers trust it: its CA is
-// published, or was there before that failed.
+// take serves m, which may be empty, if API servers trust it: m's CA was
+// published, or it was in the caBundle before publishing failed.
 func (k *keeper) take(m material, conf configuration, failure error) {
 	if m.leaf == nil {
 		return
@@ -152,7 +156,7 @@ func (k *keeper) take(m material, conf configuration, failure error) {
 		return failure == nil || conf.trusts(k.ours(conf), c.Leaf, k.now())
 	}
 	if trusted(m.leaf) || !k.usable() {
-		k.show(m)
+		k.serve(m)
 	}
 	if trusted(k.held.leaf) {
 		k.setTrusted(nil)
@@ -161,32 +165,33 @@ func (k *keeper) take(m material, conf configuration, failure error) {
 	}
 }
 
-// takeBlind shows m only if there is nothing else, since nobody knows whether
-// API servers trust it. Of what is shown already, the last that was known holds.
+// takeBlind serves m only if there is no usable certificate, since the caBundle
+// is unknown. For a certificate that is served already, the last known state
+// stays.
 func (k *keeper) takeBlind(m material, failure error) {
 	if m.leaf == nil || k.usable() {
 		return
 	}
-	k.show(m)
+	k.serve(m)
 	k.setTrusted(fmt.Errorf("the caBundle of the webhook configuration is unknown: %w", failure))
 }
 
-// usable says that what is shown has not expired.
+// usable reports whether there is a serving certificate that has not expired.
 func (k *keeper) usable() bool {
 	return k.held.leaf != nil && !k.now().After(k.held.leaf.Leaf.NotAfter)
 }
 
-func (k *keeper) show(m material) {
+func (k *keeper) serve(m material) {
 	if k.held.leaf == nil || !k.held.leaf.Leaf.Equal(m.leaf.Leaf) {
-		k.log.Info("certificate taken from its Secret", "secret", k.cfg.Secret, "expires", m.leaf.Leaf.NotAfter)
+		k.log.Info("certificate taken from Secret", "secret", k.cfg.Secret, "expires", m.leaf.Leaf.NotAfter)
 	}
 	k.held = m
-	k.shown.set(m.leaf)
+	k.serving.set(m.leaf)
 }
 
-// agree returns what the Secret holds, after it was brought up to date if that
-// was due. What is usable of it is returned also with an error. errConflict:
-// somebody else was faster.
+// agree brings the Secret up to date if that is due, and returns its content. It
+// returns what is usable of the content along with an error. errConflict:
+// another replica wrote first.
 func (k *keeper) agree(ctx context.Context) (material, error) {
 	s, err := k.api.readSecret(ctx, k.cfg.Namespace, k.cfg.Secret)
 	if err != nil {
@@ -205,7 +210,7 @@ func (k *keeper) agree(ctx context.Context) (material, error) {
 	}
 	if garbled != nil && garbled.Error() != k.garbled {
 		k.garbled = garbled.Error()
-		k.log.Warn("the Secret's content is unusable and replaced", "secret", k.cfg.Secret, "err", oneLine(k.garbled, maxText))
+		k.log.Warn("Secret is unusable and is replaced", "secret", k.cfg.Secret, "err", printable.Text(k.garbled, maxText))
 	}
 	if err := k.api.writeSecret(ctx, s, data); err != nil {
 		return m, err
@@ -214,13 +219,13 @@ func (k *keeper) agree(ctx context.Context) (material, error) {
 	return next, nil
 }
 
-// next returns what the Secret shall hold in place of m, and why. Nothing is to
-// be done if there is no reason.
+// next returns the content that replaces m in the Secret, and why. Without a
+// reason m stays.
 func (k *keeper) next(m material, now time.Time) (next material, why []string, err error) {
 	caLife := caLives * k.cfg.Lifetime
 	next = material{cas: slices.Clone(m.cas), key: m.key, leaf: m.leaf}
 	if next.leaf == nil && k.held.leaf != nil && k.held.verify(k.held.leaf, k.cfg.dnsNames(), now) == nil {
-		why = append(why, "what is served with put back")
+		why = append(why, "the serving certificate put back")
 		next.leaf = k.held.leaf
 		next.trustFirst(k.held.cas)
 	}
@@ -251,15 +256,15 @@ func (k *keeper) next(m material, now time.Time) (next material, why []string, e
 	return next, why, nil
 }
 
-// settled says that every API server trusts the first CA by now.
+// settled reports whether every API server trusts the first CA by now.
 func (k *keeper) settled(m material, now time.Time) bool {
 	return bytes.Equal(m.cas[0].Raw, k.newest) && now.Sub(k.since) >= settleTime
 }
 
-// ours returns the places of the webhooks whose caBundle is ours to keep.
+// ours returns the indexes of the webhooks whose caBundle is ours to keep.
 func (k *keeper) ours(conf configuration) []int { return conf.ours(k.cfg.Service, k.cfg.Namespace) }
 
-// publish brings the caBundle up to date. errConflict: somebody else was faster.
+// publish brings the caBundle up to date. errConflict: somebody else wrote first.
 func (k *keeper) publish(ctx context.Context, conf configuration, m material) error {
 	ours := k.ours(conf)
 	if len(ours) == 0 {

@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"bytes"
@@ -11,8 +11,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // serviceAccount is where a kubelet puts a pod's credentials.
@@ -22,12 +25,12 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 type Cluster struct {
 	Host, Port string // empty: there is no cluster
 
-	// Files with the service account's token, which is read for each request
-	// as it changes every hour, and with the CA of the API server.
+	// TokenFile has the service account's token. It is read for each request,
+	// since the token changes every hour. CAFile has the API server's CA.
 	TokenFile, CAFile string
 }
 
-// InCluster returns how the pod that this process is in reaches the API, from
+// InCluster returns how the pod that this process runs in reaches the API, from
 // the environment, which lookup reads (os.LookupEnv).
 func InCluster(lookup func(string) (string, bool)) Cluster {
 	c := Cluster{TokenFile: serviceAccount + "token", CAFile: serviceAccount + "ca.crt"}
@@ -36,39 +39,42 @@ func InCluster(lookup func(string) (string, bool)) Cluster {
 	return c
 }
 
-// PodNamespace returns the namespace of the pod that this process is in, or
-// nothing outside of one.
+// PodNamespace returns the namespace of the pod that this process runs in, or ""
+// outside of a pod.
 func PodNamespace() string {
 	text, err := readFile(serviceAccount + "namespace")
 	if err != nil {
 		return ""
 	}
-	return oneLine(strings.TrimSpace(string(text)), maxName)
+	return printable.Text(strings.TrimSpace(string(text)), maxName)
 }
 
 func (c Cluster) validate() []error {
 	if c.Host == "" {
 		return []error{errors.New("self-made certificates need the Kubernetes API, and KUBERNETES_SERVICE_HOST is not set: run this in a pod, or give --tls-cert and --tls-key")}
 	}
-	if !isPort(c.Port) {
-		return []error{fmt.Errorf("invalid value %q for KUBERNETES_SERVICE_PORT: it is no port", c.Port)}
+	if _, err := strconv.ParseUint(c.Port, 10, 16); err != nil {
+		return []error{fmt.Errorf("invalid value %q for KUBERNETES_SERVICE_PORT: it is not a port", c.Port)}
 	}
 	return nil
 }
 
 const (
 	requestTimeout = 10 * time.Second
-	// maxObject is more than an object can be: etcd takes 1.5 MiB by default.
+	// maxObject is larger than any object: etcd takes 1.5 MiB by default.
 	maxObject = 4 << 20
 	maxStatus = 64 << 10
+
+	// Bounds on what is logged or reported of what another server or a file says.
+	maxText = 1024
+	maxName = 253
 )
 
-// operation is one thing that is asked of the API: its name in the metric, and
-// what the service account must be allowed.
+// operation is a kind of request: its name in the metric, and the verb and the
+// resource that the service account's role must allow.
 type operation struct{ name, method, verb, resource string }
 
-// What the service account must be allowed, with the objects' names as
-// resourceNames.
+// The four kinds of requests. A role limits each to one object by resourceNames.
 var (
 	getSecret          = operation{"get_secret", http.MethodGet, "get", "secrets"}
 	updateSecret       = operation{"update_secret", http.MethodPut, "update", "secrets"}
@@ -79,10 +85,10 @@ var (
 // operations are the label values of the metric.
 var operations = []string{getSecret.name, updateSecret.name, getConfiguration.name, patchConfiguration.name}
 
-// errConflict says that somebody else has changed the object since it was read.
-var errConflict = errors.New("somebody else has changed it")
+// errConflict means that the object was changed after it was read.
+var errConflict = errors.New("the object was changed since it was read")
 
-// statusError is an answer of the API that is no success.
+// statusError is an answer of the API other than success.
 type statusError struct {
 	op      operation
 	path    string
@@ -91,7 +97,7 @@ type statusError struct {
 }
 
 func (e *statusError) Error() string {
-	text := fmt.Sprintf("%s %s: the API answers %d", e.op.verb, e.path, e.code)
+	text := fmt.Sprintf("%s %s: the API answered %d", e.op.verb, e.path, e.code)
 	if e.message != "" {
 		text += " (" + e.message + ")"
 	}
@@ -101,20 +107,20 @@ func (e *statusError) Error() string {
 	case http.StatusForbidden:
 		text += fmt.Sprintf(": the service account needs a role that allows %q on %q", e.op.verb, e.op.resource)
 	case http.StatusNotFound:
-		text += ": it must exist before; the Helm chart makes it"
+		text += ": the object must exist; the Helm chart creates it"
 	}
 	return text
 }
 
-// Is makes an errConflict of what the API answers when an object is not as
-// expected: 409 to a resourceVersion that is not the last, and 422 to a JSON
-// patch whose test fails (k8s.io/apiserver/pkg/endpoints/handlers/patch.go).
+// Is makes an error an errConflict if the object is not the one that was read.
+// The API answers 409 to an older resourceVersion, and 422 to a JSON patch whose
+// test fails (k8s.io/apiserver/pkg/endpoints/handlers/patch.go).
 func (e *statusError) Is(target error) bool {
 	return target == errConflict &&
 		(e.code == http.StatusConflict || e.code == http.StatusUnprocessableEntity && e.op == patchConfiguration)
 }
 
-// client speaks to the API. It is for one goroutine.
+// client sends requests to the API. It is not safe for concurrent use.
 type client struct {
 	base      string
 	tokenFile string
@@ -129,7 +135,7 @@ func newClient(c Cluster, m metrics) (*client, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("read the CA of the Kubernetes API: there is no certificate in %s", c.CAFile)
+		return nil, fmt.Errorf("read the CA of the Kubernetes API: %s has no certificate", c.CAFile)
 	}
 	return &client{
 		base:      "https://" + net.JoinHostPort(c.Host, c.Port),
@@ -137,21 +143,21 @@ func newClient(c Cluster, m metrics) (*client, error) {
 		metrics:   m,
 		http: &http.Client{
 			Timeout: requestTimeout,
-			// No proxy: this is the cluster's own network.
+			// No proxy: the API is in the cluster's own network.
 			Transport: &http.Transport{
 				TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 				TLSHandshakeTimeout:    requestTimeout,
-				IdleConnTimeout:        requestTimeout, // so that the next look finds a server that lives
+				IdleConnTimeout:        requestTimeout, // so that the next look does not reuse a dead server's connection
 				MaxResponseHeaderBytes: maxStatus,
 			},
-			// The token is for the API server and for nobody it points to.
+			// A redirect must not carry the token to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
 
-// do sends in, which may be nil, and decodes what comes back into out. Failures
-// are counted, conflicts are not.
+// do sends in, which may be nil, and decodes the answer into out. It counts
+// failures, but not conflicts.
 func (c *client) do(ctx context.Context, op operation, path, contentType string, in []byte, out any) error {
 	err := c.try(ctx, op, path, contentType, in, out)
 	if err != nil && !errors.Is(err, errConflict) && ctx.Err() == nil {
@@ -196,12 +202,12 @@ func (c *client) try(ctx context.Context, op operation, path, contentType string
 	return nil
 }
 
-// refused makes an error of an answer, with what the API says about it.
+// refused makes an error of an answer, with the API's message.
 func refused(op operation, path string, resp *http.Response) error {
 	var status struct {
 		Message string `json:"message"`
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
-	_ = json.Unmarshal(body, &status) // a proxy in between may answer anything
-	return &statusError{op: op, path: path, code: resp.StatusCode, message: oneLine(status.Message, maxText)}
+	_ = json.Unmarshal(body, &status) // a proxy in between may answer anything: no message then
+	return &statusError{op: op, path: path, code: resp.StatusCode, message: printable.Text(status.Message, maxText)}
 }

@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func (v *volume) swap(t *testing.T, cert, key []byte) {
 func newFiles(dir string, c *clock) (*files, *journal) {
 	log := &journal{}
 	return &files{cert: filepath.Join(dir, "tls.crt"), key: filepath.Join(dir, "tls.key"),
-		shown: newShown(newMetrics(prometheus.NewRegistry())), log: log.logger(), now: c.now}, log
+		serving: newServing(newMetrics(prometheus.NewRegistry())), log: log.logger(), now: c.now}, log
 }
 
 func TestFilesAreTakenWhenTheyAreSwapped(t *testing.T) {
@@ -70,28 +70,28 @@ func TestFilesAreTakenWhenTheyAreSwapped(t *testing.T) {
 	f, log := newFiles(v.dir, c)
 	f.look()
 	f.look()
-	if err := f.shown.check(c.now()); err == nil || strings.Count(log.String(), "no such file") != 1 {
+	if err := f.serving.valid(c.now()); err == nil || strings.Count(log.String(), "no such file") != 1 {
 		t.Errorf("before there are files: %v\n%s", err, log)
 	}
 	for range 3 {
 		v.swap(t, first(pair(t, c.now(), time.Hour)), second(pair(t, c.now(), time.Hour))) // two halves that do not fit
-		old := f.shown.current.Load()
+		old := f.serving.current.Load()
 		f.look()
 		f.look()
-		if f.shown.current.Load() != old {
+		if f.serving.current.Load() != old {
 			t.Error("a pair that does not fit is taken")
 		}
 		cert, key := pair(t, c.now(), time.Hour)
 		v.swap(t, cert, key)
 		f.look()
-		if now := f.shown.current.Load(); now == old || f.shown.check(c.now()) != nil {
+		if now := f.serving.current.Load(); now == old || f.serving.valid(c.now()) != nil {
 			t.Error("a good pair is not taken")
 		}
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 4 {
 		t.Errorf("%d warnings:\n%s", n, log)
 	}
-	if n := testutil.ToFloat64(f.shown.metrics.renewals); n != 2 {
+	if n := testutil.ToFloat64(f.serving.metrics.renewals); n != 2 {
 		t.Errorf("%v renewals", n)
 	}
 }
@@ -113,7 +113,7 @@ func TestABadPairKeepsTheOldOne(t *testing.T) {
 		{"an expired pair", func(dir string) {
 			write(t, filepath.Join(dir, "tls.crt"), expired)
 			write(t, filepath.Join(dir, "tls.key"), expiredKey)
-		}, "has expired"},
+		}, "expired at"},
 		{"too large", func(dir string) { write(t, filepath.Join(dir, "tls.crt"), make([]byte, maxFile+1)) }, "larger than 1 MiB"},
 		{"a directory", func(dir string) {
 			os.Remove(filepath.Join(dir, "tls.crt"))
@@ -133,7 +133,7 @@ func TestABadPairKeepsTheOldOne(t *testing.T) {
 			k.change(dir)
 			f.look()
 			f.look()
-			if err := f.shown.check(c.now()); err != nil {
+			if err := f.serving.valid(c.now()); err != nil {
 				t.Error(err)
 			}
 			if strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), k.says) {
@@ -152,7 +152,7 @@ func TestFilesAreFollowedUntilTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { f.run(ctx); close(done) }()
-	eventually(t, "the certificate", func() bool { return f.shown.current.Load() != nil })
+	eventually(t, "the certificate", func() bool { return f.serving.current.Load() != nil })
 	cancel()
 	<-done
 }

@@ -1,4 +1,4 @@
-package webhook
+package certs
 
 import (
 	"crypto/x509"
@@ -21,13 +21,13 @@ func TestWhatTheAPIRefusesIsToldWithItsRemedy(t *testing.T) {
 		fresh bool // one that starts becomes so
 	}{
 		{"GET " + secretPath, 403, `(refused with 403): the service account needs a role that allows "get" on "secrets"`, true, false},
-		{"GET " + secretPath, 404, "it must exist before", true, false},
+		{"GET " + secretPath, 404, "the object must exist", true, false},
 		{"GET " + secretPath, 401, "token", true, false},
-		{"GET " + secretPath, 500, "the API answers 500", true, false},
-		{"GET " + secretPath, 307, "the API answers 307", true, false},
+		{"GET " + secretPath, 500, "the API answered 500", true, false},
+		{"GET " + secretPath, 307, "the API answered 307", true, false},
 		{"PUT " + secretPath, 403, `allows "update" on "secrets"`, true, true},
 		{"GET " + configPath, 403, `allows "get" on "mutatingwebhookconfigurations"`, true, false},
-		{"GET " + configPath, 404, "it must exist before", true, false},
+		{"GET " + configPath, 404, "the object must exist", true, false},
 		{"PATCH " + configPath, 403, `allows "patch" on "mutatingwebhookconfigurations"`, true, true},
 		{"PUT " + secretPath, 409, "in a row", true, false},
 		{"PATCH " + configPath, 422, "in a row", true, false},
