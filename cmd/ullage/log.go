@@ -6,11 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/cli"
@@ -116,8 +113,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
-	m := levels.New(c.levels, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	if err := c.run(ctx, m, e); err != nil {
+	if err := c.run(ctx, levels.NewCommand(c.levels), e); err != nil {
 		for _, text := range strings.Split(err.Error(), "\n") {
 			fmt.Fprintf(e.Stderr, "ullage log %s: %s\n", c.verb, cli.Line(text))
 		}
@@ -126,7 +122,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-func (c *logConfig) run(ctx context.Context, m *levels.Manager, e cli.Env) error {
+func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error {
 	switch c.verb {
 	case "set":
 		return c.set(ctx, m, e)
@@ -149,7 +145,7 @@ func (c *logConfig) run(ctx context.Context, m *levels.Manager, e cli.Env) error
 }
 
 // set raises, and stays to the end of it where nobody else sees to that.
-func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error {
+func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
 	changes, until, err := m.Set(ctx, c.selection, c.lasts)
 	printChanges(e.Stdout, changes)
 	if err != nil && len(changes) == 0 {
@@ -158,7 +154,7 @@ func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error
 	if err == nil && len(changes) == 0 {
 		fmt.Fprintf(e.Stdout, "the level is that already\n")
 	}
-	if m.Owned() {
+	if m.Kept() {
 		fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", clock(until))
 		return err
 	}
@@ -174,7 +170,7 @@ func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error
 	return err
 }
 
-func reset(ctx context.Context, m *levels.Manager, e cli.Env) error {
+func reset(ctx context.Context, m *levels.Command, e cli.Env) error {
 	changes, err := m.Reset(ctx)
 	printChanges(e.Stdout, changes)
 	if err == nil && len(changes) == 0 {
@@ -183,12 +179,12 @@ func reset(ctx context.Context, m *levels.Manager, e cli.Env) error {
 	return err
 }
 
-func rotate(ctx context.Context, m *levels.Manager, e cli.Env) error {
+func rotate(ctx context.Context, m *levels.Command, e cli.Env) error {
 	rotated, err := m.Rotate(ctx)
 	for _, l := range rotated {
 		for _, o := range l.Outputs {
 			if o.File() != "" && !strings.Contains(","+o.Options, ",filecount=0") {
-				fmt.Fprintf(e.Stdout, "pid %d: rotated %s\n", l.JVM.PID, cli.Line(o.File()))
+				fmt.Fprintf(e.Stdout, "pid %d: rotated %s\n", l.PID, cli.Line(o.File()))
 			}
 		}
 	}
@@ -197,6 +193,6 @@ func rotate(ctx context.Context, m *levels.Manager, e cli.Env) error {
 
 func printChanges(w io.Writer, changes []levels.Change) {
 	for _, c := range changes {
-		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, cli.Line(c.Output), c.From, c.To)
+		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, cli.Line(c.Output), cli.Line(c.From), cli.Line(c.To))
 	}
 }

@@ -142,7 +142,7 @@ func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
 	p.step()
 	until := p.Status().Until
 	time.Sleep(time.Until(until))
-	p.finish(p.state.clone(), until.Add(-time.Millisecond), nil)
+	p.finish(p.fleet.state.clone(), until.Add(-time.Millisecond), nil)
 	if p.next.After(until) || !p.until.Equal(until) {
 		t.Errorf("it ended at %s, and the next update is due at %s", until, p.next)
 	}
@@ -152,8 +152,8 @@ func TestTheEndOfARaiseIsToldRoundedUp(t *testing.T) {
 	t.Parallel()
 	p := newRig(t).process()
 	at := time.Date(2026, 11, 20, 16, 45, 11, 1, time.UTC)
-	p.tellChange(Change{Until: at, reason: "annotation"})
-	p.tellChange(Change{Until: at.Truncate(time.Second), reason: "annotation"})
+	p.journal.change(Change{Until: at, reason: "annotation"})
+	p.journal.change(Change{Until: at.Truncate(time.Second), reason: "annotation"})
 	p.log.says(t, 1, "until=2026-11-20T16:45:12Z")
 	p.log.says(t, 1, "until=2026-11-20T16:45:11Z")
 }
@@ -266,7 +266,9 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 			t.Errorf("output %d logs %s, want %s", i, got, sel)
 		}
 	}
-	listed, err := r.command().List(t.Context())
+	var listed []Listed
+	var err error
+	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 1 || len(listed[0].Outputs) != len(want) {
 		t.Fatalf("listed %+v, %v", listed, err)
 	}
