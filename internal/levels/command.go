@@ -137,12 +137,12 @@ func (c *Command) consult(ctx context.Context, verb string) (reply, error) {
 
 // do has a request done, by the process that keeps the levels or by this one.
 func (c *Command) do(ctx context.Context, r request) (reply, error) {
-	for {
+	for began := time.Now(); ; {
 		err := c.store.lock()
 		if err == nil {
 			return c.alone(ctx, r)
 		}
-		if !errors.Is(err, errHeld) {
+		if !errors.Is(err, errHeld) || time.Since(began) > lockPatience {
 			return reply{}, err
 		}
 		answer, err := c.ask(ctx, r)

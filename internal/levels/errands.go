@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
@@ -35,12 +36,14 @@ type errands struct {
 	coming chan *errand
 	over   chan struct{} // closed when none is taken any more
 
+	looking sync.Mutex // held by the one that lists or rotates: descriptors are few
+
 	under []*errand // those under way
 	heirs []*errand // those that ask this process to let another keep the levels
 }
 
-func newErrands() errands {
-	return errands{coming: make(chan *errand), over: make(chan struct{})}
+func newErrands() *errands {
+	return &errands{coming: make(chan *errand), over: make(chan struct{})}
 }
 
 // note tells those under way what an update has changed, and what has failed.
@@ -102,6 +105,8 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 	if bad := cfg.Attach.Validate(); len(bad) > 0 {
 		return failed(errors.Join(bad...))
 	}
+	l.errands.looking.Lock()
+	defer l.errands.looking.Unlock()
 	var listed []Listed
 	var err error
 	if talk := newDialogue(cfg); r.Verb == verbRotate {

@@ -45,7 +45,7 @@ type Loop struct {
 
 	journal journal
 	keeper  keeper // of the lock and the socket
-	errands errands
+	errands *errands
 
 	alarm   *alarm    // that has not become a raise yet
 	holds   bool      // it is a command's, and lets another process keep the levels

@@ -16,7 +16,7 @@ import (
 const (
 	// maxClients is how many connections are served at a time; further ones are
 	// closed. Whoever takes all of them keeps commands away for requestTimeout.
-	maxClients = 8
+	maxClients = 4
 
 	// requestTimeout bounds the reading of a request and, once more, the writing
 	// of the reply.

@@ -116,7 +116,7 @@ func (s *store) moved() bool {
 // in parts is returned with an error. One that is not as it would be saved is
 // not taken for seen: it is to be saved again.
 func (s *store) load(now time.Time) (*state, error) {
-	root, err := s.root()
+	root, err := s.openSource()
 	if err != nil {
 		return nil, err
 	}
