@@ -62,10 +62,11 @@ func cannotRaise(l *admin.Levels) error {
 	return nil
 }
 
-// wanted is the raise that the annotations ask for. No other has both.
+// wanted is the raise that the annotations ask for. No other has its ID.
 type wanted struct {
 	selection string
 	lasts     time.Duration
+	id        string
 }
 
 // judge implements [judge] for a raise.
@@ -79,12 +80,12 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 		}
 	}
 	r := now.Raise
-	if r == nil || r.Cause != string(levels.FromAnnotation) || r.Selection != w.selection || length(*r) != w.lasts {
+	if r == nil || r.Cause != string(levels.FromAnnotation) || r.Selection != w.selection || r.ID != w.id {
 		return verdict{waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
 	}
 	v := judgeJVMs(now, w.selection)
 	if len(v.told) > 0 {
-		v.told = append(v.told, fmt.Sprintf("until %s, in %s", clock(r.Until), w.lasts.Truncate(time.Second)))
+		v.told = append(v.told, fmt.Sprintf("until %s, in %s", clock(r.Until), w.lasts))
 	}
 	return v
 }
@@ -92,7 +93,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 // wrote reports whether it is our annotation that is bad, and not the one that
 // was there before. A long value is shortened in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
-	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String()}[a.Key]
+	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id}[a.Key]
 	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))
 }
 

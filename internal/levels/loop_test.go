@@ -174,6 +174,34 @@ func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
 	p.hasMetric(3, "ullage_level_raises_total", "annotation")
 }
 
+// Another ID is another raise: it begins again, also after its time was over.
+func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	p := r.process()
+	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "one")
+	p.step()
+	first := p.Status()
+	time.Sleep(time.Until(first.Until))
+	p.step()
+	logs(t, j, ownSelection)
+	p = r.process()
+	p.step() // a restart makes no other raise of it
+	logs(t, j, ownSelection)
+	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "two")
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	if st := p.Status(); first.ID != "one" || st.ID != "two" || !st.Until.After(first.Until) {
+		t.Errorf("first %+v, then %+v", first, st)
+	}
+	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "t w o") // bad: what is in effect stays
+	p.step()
+	if st := p.Status(); st.ID != "two" || len(st.Problems) != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
 func TestRaisesDoNotAddUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
