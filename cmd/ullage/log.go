@@ -24,9 +24,10 @@ Usage:
   ullage log rotate                        have the JVM rotate its files
 
 SELECTION is that of -Xlog, "gc*=debug,safepoint=info", and is put on top of the
-output's own. Only outputs that write into --source are raised. The end of the
-raise is seen to by the 'ullage run' of that source; where none runs, this
-command stays until then, and Ctrl-C ends it early.
+output's own. Only outputs that write into --source are raised. Where an 'ullage
+run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
+flags apply, and it ends the raise. Where none runs, the command itself stays to
+the end of the raise; Ctrl-C ends it early.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
@@ -34,7 +35,7 @@ takes the JVM's own user and group. In Kubernetes:
   kubectl exec POD -c ullage -- ullage log set 'gc*=debug' --for 10m
 `
 
-// logConfig is what `ullage log` can be told.
+// logConfig has the settings of `ullage log`.
 type logConfig struct {
 	levels levels.Config
 	tail   tail.Config
@@ -49,7 +50,7 @@ type logConfig struct {
 func (c *logConfig) flags(fs *flag.FlagSet) {
 	c.levels, c.tail = levels.DefaultConfig(), tail.DefaultConfig()
 	c.levels.Attach.Flags(fs)
-	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "the JVM with this process `ID`, instead of all that are found")
+	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "the JVM with this process `ID`, instead of all that are found (an 'ullage run' raises all)")
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
 	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in it that are shipped")
 	switch c.verb {
@@ -144,7 +145,7 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 	return printList(e.Stdout, listed)
 }
 
-// set raises, and stays to the end of it where nobody else sees to that.
+// set raises, and stays to the end of the raise where no other process ends it.
 func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
 	changes, until, err := m.Set(ctx, c.selection, c.lasts)
 	printChanges(e.Stdout, changes)

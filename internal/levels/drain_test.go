@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,7 +144,7 @@ func TestADrainNeedsNoStateDirectory(t *testing.T) {
 	logs(t, j, ownSelection)
 }
 
-func TestALockThatIsNeverReleasedHoldsUpNoDrain(t *testing.T) {
+func TestALockThatIsTakenAwayHoldsUpNeitherAChangeNorTheDrain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := r.jvm(1)
@@ -156,10 +155,10 @@ func TestALockThatIsNeverReleasedHoldsUpNoDrain(t *testing.T) {
 	other := &store{source: r.cfg.Source}
 	must(t, other.lock())
 	defer other.unlock()
-	p.keeper.keep(t.Context(), time.Now())
-	if !errors.Is(p.keeper.err, errBusy) {
-		t.Error(p.keeper.err)
-	}
+	r.annotate("log", "gc*=trace")
+	p.step()
+	logs(t, j, atop("gc*=trace"))
+	hasError(t, p.Status(), "lock the levels: another process holds")
 	must(t, p.drain(t.Context()))
 	logs(t, j, ownSelection)
 }

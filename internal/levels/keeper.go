@@ -12,7 +12,7 @@ const lockPatience = 8 * time.Second
 
 // yieldPatience bounds the wait for a command that holds a raise to release the
 // lock.
-const yieldPatience = time.Second
+const yieldPatience = 500 * time.Millisecond
 
 // errBusy is that another process keeps the levels, and is waited for.
 var errBusy = errors.New("another process still keeps the levels")
@@ -22,6 +22,7 @@ type keeper struct {
 	store  *store
 	answer func(context.Context, request) reply
 	server *server   // nil: nobody can ask
+	owner  bool      // the lock was held once
 	since  time.Time // since when the lock cannot be had
 
 	// err is why the lock is not held: errBusy while that is waited for.
@@ -32,27 +33,31 @@ type keeper struct {
 }
 
 // keep takes the lock and opens the socket, or takes them again if their names
-// were removed or replaced. A command that holds the lock is asked for it. What
-// the application does to the lock must keep nobody from restoring: after
-// lockPatience the Loop goes on without it, and without a socket.
-func (k *keeper) keep(ctx context.Context, now time.Time) {
+// were removed or replaced. It reports whether that has begun to fail, or to
+// succeed. A command that holds the lock is asked for it, and a process that
+// ends is waited for. What the application does to the lock must keep nobody
+// from restoring: after lockPatience the Loop goes on without the lock and the
+// socket, and it does so at once if it has held the lock before.
+func (k *keeper) keep(ctx context.Context, now time.Time) (changed bool) {
+	failed, deaf := k.err != nil, k.deaf != nil
 	k.err = k.store.lock()
-	if k.since.IsZero() {
+	if k.err != nil && k.since.IsZero() {
 		k.since = now
 	}
-	waiting := now.Sub(k.since) < lockPatience
-	if errors.Is(k.err, errHeld) && waiting {
+	waiting := errors.Is(k.err, errHeld) && now.Sub(k.since) < lockPatience
+	if waiting {
 		if r, err := k.store.ask(ctx, request{Verb: verbYield}, yieldPatience); err == nil && r.Yielded {
 			k.err = k.store.lock()
 		}
 	}
 	switch {
 	case k.err == nil:
-		k.since = time.Time{}
+		k.owner, k.since = true, time.Time{}
 		k.deaf = k.listen()
-	case errors.Is(k.err, errHeld) && waiting:
+	case waiting && !k.owner:
 		k.err = errBusy
 	}
+	return failed != (k.err != nil) || deaf != (k.deaf != nil)
 }
 
 // listen opens the socket if others do not find ours.

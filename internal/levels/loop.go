@@ -126,9 +126,9 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 // tick looks whether anything has changed.
 func (l *Loop) tick(ctx context.Context) {
 	now := time.Now()
-	l.keeper.keep(ctx, now)
-	changed := l.notes.poll(now)
-	if changed {
+	changed := l.keeper.keep(ctx, now)
+	if l.notes.poll(now) {
+		changed = true
 		l.journal.annotations(l.notes)
 		l.show(now)
 	}
