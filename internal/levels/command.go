@@ -96,34 +96,54 @@ func (c *Command) Kept() bool { return c.loop == nil }
 // ErrReplaced is that another process sees to the levels from now on.
 var ErrReplaced = errors.New("another ullage keeps the levels now, and sees to their end")
 
+// successionTime is how long a Command that yields waits for its successor to
+// take the lock: two polls of an `ullage run`, and more.
+const successionTime = 4 * pollInterval
+
 // Hold keeps what Set began until it is over, or until ctx ends, and restores.
 // If another process asks for the levels, a later command or an `ullage run`,
-// Hold leaves them to that one, with ErrReplaced.
+// and takes the lock, Hold leaves them to that one, with ErrReplaced.
 func (c *Command) Hold(ctx context.Context) error {
-	l := c.loop
+	for !c.hold(ctx) {
+		c.close()
+		if !c.alonePast(ctx, successionTime) {
+			return ErrReplaced
+		}
+		c.open(ctx) // whoever asked did not come: perhaps the application
+	}
 	defer c.close()
+	c.stop()
+	for {
+		err := c.loop.drain(context.WithoutCancel(ctx))
+		if err == nil || ctx.Err() != nil || pauseFor(ctx, findInterval) != nil {
+			return err
+		}
+	}
+}
+
+// hold keeps the raise until it is over, or ctx ends. It returns false if
+// another process asks for the levels before.
+func (c *Command) hold(ctx context.Context) bool {
 	turning, cancel := context.WithCancel(ctx)
 	defer cancel()
+	l := c.loop
 	replaced := func() bool { return len(l.errands.heirs) > 0 }
 	l.turn(turning, func() bool {
 		r, ok := l.fleet.state.Raises[FromCommand]
 		return replaced() || !ok || r.over(time.Now())
 	})
-	if replaced() {
-		return ErrReplaced
-	}
-	cancel()
-	c.stop()
-	for {
-		err := l.drain(context.WithoutCancel(ctx))
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(findInterval):
+	return !replaced()
+}
+
+// alonePast reports whether nobody has taken the lock for a while. Then this
+// process has it.
+func (c *Command) alonePast(ctx context.Context, d time.Duration) bool {
+	for began := time.Now(); time.Since(began) < d && ctx.Err() == nil; _ = pauseFor(ctx, pollInterval/10) {
+		if c.store.kept() {
+			return false
 		}
 	}
+	return c.store.lock() == nil
 }
 
 // consult asks the process that keeps the levels, where there is one, for what
@@ -184,19 +204,23 @@ func pauseFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// alone does a request in this process, which holds the lock.
-func (c *Command) alone(ctx context.Context, r request) (reply, error) {
+// open starts a Loop in this process, which holds the lock. What annotations ask
+// for is left to an `ullage run`.
+func (c *Command) open(ctx context.Context) context.Context {
 	cfg := c.cfg
 	cfg.Annotations = ""
-	l := New(cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	l.store.held, c.store.held = c.store.held, nil
-	l.notes.unknown = true // what annotations ask for, an 'ullage run' knows
-	turning, cancel := context.WithCancel(ctx)
-	c.loop, c.stop = l, cancel
-	l.tick(turning)
-	e := newErrand(r)
+	c.loop = New(cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	c.loop.store.held, c.store.held = c.store.held, nil
+	c.loop.notes.unknown, c.loop.holds = true, true
+	ctx, c.stop = context.WithCancel(ctx)
+	c.loop.tick(ctx)
+	return ctx
+}
+
+// alone does a request in this process, which holds the lock.
+func (c *Command) alone(ctx context.Context, r request) (reply, error) {
+	turning, l, e := c.open(ctx), c.loop, newErrand(r)
 	l.begin(turning, e)
-	l.holds = true
 	l.turn(turning, func() bool { l.conclude(turning); return e.answered() })
 	if ctx.Err() != nil {
 		return reply{Changes: e.changes, Until: e.until}, context.Cause(ctx)

@@ -119,17 +119,23 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 	return out
 }
 
-// begin takes an errand on.
-func (l *Loop) begin(ctx context.Context, e *errand) {
-	var change func(now time.Time)
+// receive takes in an errand of another process.
+func (l *Loop) receive(ctx context.Context, e *errand) {
 	switch {
 	case l.holds && e.Verb != verbReset:
 		l.errands.heirs = append(l.errands.heirs, e)
-		return
 	case e.Verb == verbYield:
 		e.fail(errors.New("an 'ullage run' keeps the levels"))
-		return
-	case e.Verb == verbSet:
+	default:
+		l.begin(ctx, e)
+	}
+}
+
+// begin takes an errand on.
+func (l *Loop) begin(ctx context.Context, e *errand) {
+	var change func(now time.Time)
+	switch e.Verb {
+	case verbSet:
 		sel, err := attach.ParseSelection(e.Selection)
 		if err != nil {
 			e.fail(err)

@@ -44,7 +44,7 @@ func (k *keeper) keep(ctx context.Context, now time.Time) (changed bool) {
 	if k.err != nil && k.since.IsZero() {
 		k.since = now
 	}
-	waiting := errors.Is(k.err, errHeld) && now.Sub(k.since) < lockPatience
+	waiting := errors.Is(k.err, errHeld) && now.Sub(k.since) < lockPatience && !k.owner
 	if waiting {
 		if r, err := k.store.ask(ctx, request{Verb: verbYield}, yieldPatience); err == nil && r.Yielded {
 			k.err = k.store.lock()
@@ -54,7 +54,7 @@ func (k *keeper) keep(ctx context.Context, now time.Time) (changed bool) {
 	case k.err == nil:
 		k.owner, k.since = true, time.Time{}
 		k.deaf = k.listen()
-	case waiting && !k.owner:
+	case waiting:
 		k.err = errBusy
 	}
 	return failed != (k.err != nil) || deaf != (k.deaf != nil)

@@ -113,7 +113,7 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 		case <-l.fleet.landing:
 			l.update(ctx, nil)
 		case e := <-l.errands.coming:
-			l.begin(ctx, e)
+			l.receive(ctx, e)
 		case <-tick.C:
 			l.tick(ctx)
 		case <-end: // not a poll later

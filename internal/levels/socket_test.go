@@ -310,6 +310,31 @@ func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
 	}
 }
 
+// The application asks a command for the levels, and does not take the lock: the
+// raise is still ended.
+func TestACommandThatNobodySucceedsGoesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	c := r.command()
+	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), 4*time.Second)
+	must(t, err)
+	held := make(chan error, 1)
+	go func() { held <- c.Hold(t.Context()) }()
+	other := &store{source: r.cfg.Source}
+	if yielded, err := other.ask(t.Context(), request{Verb: verbYield}, patience); err != nil || !yielded.Yielded {
+		t.Fatalf("%+v, %v", yielded, err)
+	}
+	if other.kept() {
+		t.Error("the lock is held by who yielded")
+	}
+	must(t, <-held)
+	if time.Now().Before(until) {
+		t.Errorf("it ended before %s", until)
+	}
+	logs(t, j, ownSelection)
+}
+
 func TestAResetEndsWhatAnotherCommandHolds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
