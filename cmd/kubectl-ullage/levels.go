@@ -44,7 +44,7 @@ const (
 	logIDKey  = levels.Prefix + "log-id"
 )
 
-// levelsConfig is what `kubectl ullage levels` can be told.
+// levelsConfig has the settings of `kubectl ullage levels`.
 type levelsConfig struct {
 	cluster cluster
 	pod     string
@@ -68,7 +68,7 @@ func (c *levelsConfig) validate(args []string) []error {
 		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be more than 0", c.timeout))
 	}
 	if len(args) == 0 {
-		return append(bad, errors.New("of which pod? Name one that 'kubectl get pods' shows"))
+		return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows"))
 	}
 	var err error
 	if c.pod, err = podName(args[0]); err != nil {
@@ -166,19 +166,19 @@ func (c *levelsConfig) annotate(ctx context.Context, s sidecar, changes ...strin
 	return nil
 }
 
-// wait has every sidecar asked until judge knows, or time is over. It returns
-// what is to be told, and what is wrong, of each in their order.
+// wait asks every sidecar until judge has a final verdict, or time is over. It
+// returns what to print and what is wrong, in the order of the sidecars.
 func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (string, error) {
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	told, errs := make([]string, len(before)), make([]error, len(before))
+	done, errs := make([]string, len(before)), make([]error, len(before))
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i, a := range before {
 		g.Go(func() error {
 			v := poll(limit, a, judge)
-			for _, text := range v.told {
-				told[i] += prefix(a.of) + cli.Line(text) + "\n"
+			for _, text := range v.done {
+				done[i] += prefix(a.of) + cli.Line(text) + "\n"
 			}
 			switch {
 			case len(v.waiting) > 0 && ctx.Err() != nil:
@@ -192,7 +192,7 @@ func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (
 		})
 	}
 	_ = g.Wait() // the errors are in errs
-	return strings.Join(told, ""), errors.Join(errs...)
+	return strings.Join(done, ""), errors.Join(errs...)
 }
 
 // prefix tells the sidecars of one pod apart.

@@ -26,13 +26,13 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 	earlier := *mine
 	earlier.ID = "zyxwvutsrqpo"
 	has := admin.JVM{PID: 1, Applied: ours.selection, Outputs: []string{"file=a", "file=b"}}
-	const told, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:00, in 10m0s"
+	const has1, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:00, in 10m0s"
 	unseen := []string{"the sidecar has not seen the annotations yet (it needs --annotations)"}
 	for name, c := range map[string]struct {
 		now  *admin.Levels
 		want verdict
 	}{
-		"all have it":          {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}}, verdict{told: []string{told, until}}},
+		"all have it":          {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}}, verdict{done: []string{has1, until}}},
 		"nothing seen":         {&admin.Levels{}, verdict{waiting: unseen}},
 		"the file is unread":   {&admin.Levels{Errors: []string{"open: denied"}}, verdict{waiting: append(slices.Clone(unseen), "open: denied")}},
 		"an earlier raise":     {&admin.Levels{Raise: &earlier, JVMs: []admin.JVM{has}}, verdict{waiting: unseen}},
@@ -41,19 +41,19 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 		"an old bad annotation": {&admin.Levels{Annotations: []admin.Annotation{{Key: logKey, Value: "gc=loud", Problem: "no level"}}},
 			verdict{waiting: unseen}},
 		"another bad annotation": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}, Annotations: []admin.Annotation{{Key: levels.Prefix + "trigger", Value: "x"}}},
-			verdict{told: []string{told, until}}},
+			verdict{done: []string{has1, until}}},
 		"no JVM yet":   {&admin.Levels{Raise: mine}, verdict{waiting: []string{"no JVM was found yet"}}},
 		"none to find": {&admin.Levels{Raise: mine, Errors: []string{"waiting for a JVM"}}, verdict{waiting: []string{"waiting for a JVM"}}},
 		"one has what was before": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Applied: "gc=debug"}}},
-			verdict{told: []string{told, until}, waiting: []string{"pid 7 does not have it yet"}}},
+			verdict{done: []string{has1, until}, waiting: []string{"pid 7 does not have it yet"}}},
 		"one is busy": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Error: "busy", Kind: "timeout"}}, Errors: []string{"busy"}},
-			verdict{told: []string{told, until}, waiting: []string{"busy"}}},
+			verdict{done: []string{has1, until}, waiting: []string{"busy"}}},
 		"one refuses": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Error: "no", Kind: "refused"}}, Errors: []string{"no"}},
-			verdict{told: []string{told, until}, failed: []string{"no"}}},
+			verdict{done: []string{has1, until}, failed: []string{"no"}}},
 		"one may not be asked": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{{PID: 7, Error: "uid", Kind: "not_permitted"}}, Errors: []string{"uid"}},
 			verdict{failed: []string{"uid"}}},
 		"one logs elsewhere": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Error: "elsewhere", Kind: "error"}}},
-			verdict{told: []string{told, until}}},
+			verdict{done: []string{has1, until}}},
 		"all log elsewhere": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{{PID: 7, Error: "elsewhere"}}}, verdict{waiting: []string{"elsewhere"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,13 +83,13 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		now  *admin.Levels
 		want verdict
 	}{
-		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{told: []string{"pid 1: its own level again, without gc=debug"}}},
+		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}}},
 		"not seen":     {&admin.Levels{Raise: raised("annotation", "gc=debug", time.Minute)}, verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}},
 		"on the way":   {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug"}}}, verdict{waiting: []string{"pid 1 has gc=debug yet"}}},
 		"fails":        {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug", Error: "busy"}}}, verdict{waiting: []string{"busy"}}},
-		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{told: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},
-		"a trigger's":  {&admin.Levels{Raise: raised("trigger", "gc=debug", time.Minute)}, verdict{told: []string{"still raised to gc=debug until 12:01:00: because"}}},
-		"levels alone": {nil, verdict{told: []string{"the sidecar leaves log levels alone"}}},
+		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},
+		"a trigger's":  {&admin.Levels{Raise: raised("trigger", "gc=debug", time.Minute)}, verdict{done: []string{"still raised to gc=debug until 12:01:00: because"}}},
+		"levels alone": {nil, verdict{done: []string{"the sidecar leaves log levels alone"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, judgeReset(before, c.now), cmp.AllowUnexported(verdict{})); d != "" {
@@ -97,7 +97,7 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 			}
 		})
 	}
-	if v := judgeReset(nil, &admin.Levels{}); !slices.Equal(v.told, []string{"nothing was raised"}) {
+	if v := judgeReset(nil, &admin.Levels{}); !slices.Equal(v.done, []string{"nothing was raised"}) {
 		t.Errorf("%+v", v)
 	}
 }

@@ -97,12 +97,12 @@ type entry struct {
 	bad   string // not empty: there is no value that could be read, and why
 }
 
-// ParseRequest reads a pod's annotations. Those without [Prefix] are none of
-// ours. Known has the names, without the prefix, of those that are ours but
+// ParseRequest reads a pod's annotations and ignores those without [Prefix].
+// Known has the names, without the prefix, of those that are ours but
 // not live; any further one is a problem, although of no group. An empty value
 // is the same as no annotation. The problems are sorted by key; of more than
-// 20, those of live annotations come before others, and the last one says how
-// many are left out.
+// 20, those of live annotations come before others, and the last one counts
+// those that are left out.
 func ParseRequest(annotations map[string]string, known []string) (Request, []Problem) {
 	ours := map[string]entry{}
 	for key, value := range annotations {
@@ -113,8 +113,8 @@ func ParseRequest(annotations map[string]string, known []string) (Request, []Pro
 	return interpret(ours, known, nil)
 }
 
-// interpret reads annotations of which every key has our prefix. The problems
-// are those that are known already.
+// interpret reads annotations whose keys all have our prefix. The problems are
+// those that are known already.
 func interpret(ours map[string]entry, known []string, problems []Problem) (Request, []Problem) {
 	p := &problemList{problems: problems}
 	var req Request

@@ -18,13 +18,13 @@ const (
 type attempt struct {
 	wanted  string // selection
 	err     error
-	refusal error // the JVM said no: it is not asked again for the same
+	refusal error // the JVM refused: it is not asked again for the same
 	wait    time.Duration
 	next    time.Time // not before
 }
 
-// attempted keeps what the next attempt has to know, and returns the error that
-// is to be reported.
+// attempted keeps what the next attempt has to know, and returns the error to
+// report.
 func (f *fleet) attempted(t *task) error {
 	id := t.jvm.ID
 	a := f.attempts[id]
@@ -68,7 +68,7 @@ func (f *fleet) attempted(t *task) error {
 	return a.err
 }
 
-// noOurs reports whether there is no JVM of ours behind the socket: one that
+// noOurs reports whether no JVM that logs to the source is behind the socket: one that
 // logs elsewhere, or a socket that a JVM left behind. That is reported only
 // where there is no other.
 func (a attempt) noOurs() bool {

@@ -66,7 +66,7 @@ func onTop(o attach.Output, raise string) string {
 
 const whyDrained = "the sidecar drains"
 
-// whyEnded says why a raise is over.
+// whyEnded returns why a raise is over.
 func (f *fleet) whyEnded(cause Cause) string {
 	r, ok := f.state.Raises[cause]
 	switch {

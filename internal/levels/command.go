@@ -18,7 +18,7 @@ import (
 type Command struct {
 	cfg   Config
 	store *store
-	loop  *Loop              // keeps the levels, in this process; nil: another does, or none has to
+	loop  *Loop              // keeps the levels, in this process; nil: another does, or none is needed
 	stop  context.CancelFunc // of what is under way in loop
 }
 
@@ -28,8 +28,8 @@ func NewCommand(cfg Config) *Command {
 	return &Command{cfg: cfg, store: &store{source: cfg.Source}}
 }
 
-// askPatience is how long an answer is waited for: a JVM may have to be waited
-// for, first for the raise and then to take that back.
+// askPatience is how long a Command waits for an answer: the other process may wait
+// for a JVM, first for the raise and then to take that back.
 func (c *Command) askPatience() time.Duration { return 2*perTask*c.cfg.Attach.Timeout + lockPatience }
 
 // List asks every JVM for its outputs. It returns what it got and an error for
@@ -42,8 +42,8 @@ func (c *Command) List(ctx context.Context) ([]Listed, error) {
 	missing := c.store.missing()
 	raised := map[string]string{}
 	if missing == nil {
-		// Where the saved state cannot be read, no raise of it is shown. The
-		// process that could tell has ended.
+		// Where the saved state cannot be read, its raises are not shown: the
+		// process that knew them has ended.
 		if s, _ := c.store.load(time.Now()); s != nil {
 			for id, b := range s.JVMs {
 				raised[id] = b.Applied
@@ -74,7 +74,7 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 func (c *Command) Set(ctx context.Context, sel attach.Selection, lasts time.Duration) ([]Change, time.Time, error) {
 	r, err := c.do(ctx, request{Verb: verbSet, Selection: sel.String(), For: lasts, PID: c.cfg.Attach.PID})
 	if err != nil && len(r.Changes) == 0 && c.loop != nil {
-		if ctx.Err() != nil { // who knows what the JVMs took
+		if ctx.Err() != nil { // a JVM may have taken it and not have answered
 			err = errors.Join(err, c.loop.drain(context.WithoutCancel(ctx)))
 		}
 		c.close()
@@ -90,11 +90,11 @@ func (c *Command) Reset(ctx context.Context) ([]Change, error) {
 	return r.Changes, err
 }
 
-// Kept reports whether another process sees to the end of what Set began.
+// Kept reports whether another process ends the raise that Set began.
 func (c *Command) Kept() bool { return c.loop == nil }
 
-// ErrReplaced is that another process sees to the levels from now on.
-var ErrReplaced = errors.New("another ullage keeps the levels now, and sees to their end")
+// ErrReplaced means that another process keeps the levels from now on.
+var ErrReplaced = errors.New("another ullage keeps the levels now, and restores them")
 
 // successionTime is how long a Command that yields waits for its successor to
 // take the lock: two polls of an `ullage run`, and more.

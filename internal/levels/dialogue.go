@@ -50,8 +50,8 @@ func guard(err *error) {
 	}
 }
 
-// dialogue is what there is to say to a JVM. It keeps nothing of what it
-// learns, and may be used by several goroutines, but not for the same JVM.
+// dialogue sends commands to JVMs and reads their answers. It keeps no state of
+// a JVM, and may be used by several goroutines, but not for the same JVM.
 type dialogue struct {
 	cfg    Config
 	client *attach.Client
@@ -97,7 +97,7 @@ func (d dialogue) undo(ctx context.Context, t *task) error {
 	return d.configure(ctx, t, t.before)
 }
 
-// learn asks a JVM what it logs and keeps the outputs that are ours.
+// learn lists the outputs of a JVM and keeps those that are shipped.
 func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 	outputs, err := d.list(ctx, j)
 	if err != nil {
@@ -129,7 +129,7 @@ func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 	return b, nil
 }
 
-// maxNamed bounds what is quoted of a name or a configuration in an error.
+// maxNamed bounds a quoted name or configuration in an error.
 const maxNamed = 200
 
 // list asks a JVM for its outputs.
@@ -142,7 +142,7 @@ func (d dialogue) list(ctx context.Context, j attach.JVM) ([]attach.Output, erro
 }
 
 // ships reports whether the output is one whose files the sidecar ships. A
-// name that is no text would not be the same when it is read back.
+// name that is not valid UTF-8 would not be the same when it is read back.
 func (d dialogue) ships(j attach.JVM, o attach.Output) bool {
 	file := o.File()
 	if file == "" || !utf8.ValidString(file) || !d.client.Ships(j, o) {
@@ -155,8 +155,8 @@ func (d dialogue) ships(j attach.JVM, o attach.Output) bool {
 	return err == nil && ok && tail.ValidName(name)
 }
 
-// check looks what a JVM has of which that is not sure. It reports true if the
-// JVM has its own level, and that is what is wanted. A baseline that was read
+// check lists the outputs of a JVM whose selection is not certain. It reports
+// true if the JVM has its own level, and that is what is wanted. A baseline that was read
 // back may name what is not there: nothing is made for it.
 func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
 	outputs, err := d.list(ctx, t.jvm)
@@ -192,7 +192,7 @@ func (d dialogue) configure(ctx context.Context, t *task, raise attach.Selection
 	return nil
 }
 
-// restore returns a JVM to its baseline and looks whether it is there.
+// restore returns a JVM to its baseline and verifies that with a list.
 func (d dialogue) restore(ctx context.Context, t *task) error {
 	if err := d.configure(ctx, t, attach.Selection{}); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (d dialogue) restore(ctx context.Context, t *task) error {
 	return nil
 }
 
-// compare says what of the baseline the listed outputs are not.
+// compare returns an error if the listed outputs differ from the baseline.
 func compare(baseline, listed []attach.Output) error {
 	for _, was := range baseline {
 		at := slices.IndexFunc(listed, func(is attach.Output) bool { return is.Name == was.Name })

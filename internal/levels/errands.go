@@ -28,7 +28,7 @@ func newErrand(r request) *errand { return &errand{request: r, answer: make(chan
 
 func (e *errand) answered() bool { return len(e.answer) > 0 }
 
-// fail answers an errand that has come to nothing.
+// fail answers an errand with an error.
 func (e *errand) fail(err error) { e.answer <- failed(err) }
 
 // errands are those of a Loop.
@@ -46,7 +46,7 @@ func newErrands() *errands {
 	return &errands{coming: make(chan *errand), over: make(chan struct{})}
 }
 
-// note tells those under way what an update has changed, and what has failed.
+// note adds to those under way what an update has changed, and what has failed.
 func (s *errands) note(changes []Change, err error) {
 	for _, e := range s.under {
 		e.changes = append(e.changes, changes...)
@@ -54,7 +54,8 @@ func (s *errands) note(changes []Change, err error) {
 	}
 }
 
-// end answers all that is left: nobody does afterwards.
+// end answers all errands that are left. Call it after the lock is released: an
+// heir takes the lock as soon as it has its answer.
 func (s *errands) end() {
 	close(s.over)
 	for _, e := range s.under {
@@ -94,7 +95,7 @@ func (l *Loop) answer(ctx context.Context, r request) reply {
 	}
 }
 
-// errEnds is that nobody is left to do what was asked for.
+// errEnds means that the process ends before it has done what was asked for.
 var errEnds = errors.New("the process that keeps the levels ends")
 
 // look lists what the JVMs log, or has them rotate. Nothing of the Loop waits

@@ -46,8 +46,8 @@ type fleet struct {
 }
 
 // reconcile brings the JVMs in line with what is wanted. It costs nothing when
-// nothing is raised and nothing is to be; a JVM that is in line is not spoken
-// to. What a restart needs to undo a raise is saved before the JVM hears of it.
+// nothing is raised and nothing is to be; a JVM that is in line is sent nothing.
+// What a restart needs to undo a raise is saved before the JVM is sent the raise.
 func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 	want, err := f.goal(now)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *fleet) find(ctx context.Context, now time.Time) {
 	}
 }
 
-// forget drops the baseline of a JVM that is not there any more.
+// forget removes the baseline of a JVM that has ended.
 func (f *fleet) forget(id string) {
 	b, ok := f.state.JVMs[id]
 	if !ok {
@@ -120,9 +120,8 @@ func (f *fleet) forget(id string) {
 	delete(f.seen, id)
 }
 
-// prune forgets baselines beyond the number that is believed when it is read
-// back, of which those of JVMs that are found now, at most 16, are never too
-// many.
+// prune forgets baselines beyond maxJVMs, the number that parseState accepts. It
+// keeps those of the JVMs that are found now, which are at most 16.
 func (f *fleet) prune() {
 	var gone []string
 	for id := range f.state.JVMs {
@@ -328,8 +327,8 @@ func (f *fleet) ours() (n int) {
 	return n
 }
 
-// nobody says why there is no JVM to raise, or returns nil if there is one.
-// Hint comes before the text that says so of itself.
+// nobody returns an error with the reasons if there is no JVM to raise. Hint is put
+// before the reason where no JVM was found at all.
 func (f *fleet) nobody(hint string) error {
 	if f.ours()+len(f.flying) > 0 {
 		return nil

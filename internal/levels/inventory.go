@@ -23,8 +23,8 @@ type ListedOutput struct {
 	Problem string // not empty: the output is left alone, and why
 }
 
-// reachable returns the JVMs, or says why there are none. Those that could not
-// be reached are an error beside the others.
+// reachable returns the JVMs that were found, and an error for those that were
+// not, or if there is none.
 func (d dialogue) reachable(ctx context.Context) ([]attach.JVM, error) {
 	jvms, problems := d.client.Find(ctx)
 	if len(jvms) == 0 && len(problems) == 0 {
@@ -62,7 +62,7 @@ func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (j
 	return answered, listed, err
 }
 
-// describe says what we have to do with a JVM's outputs.
+// describe adds to a JVM's outputs whether they are shipped and raised.
 func (d dialogue) describe(j attach.JVM, outputs []attach.Output, raised string) []ListedOutput {
 	var all []ListedOutput
 	for _, o := range outputs {
@@ -92,7 +92,7 @@ func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
 	return done, err
 }
 
-// noJVM says that no JVM can be asked, and what to do about it.
+// noJVM is the text of an error: no JVM was found, and what to do about that.
 func (d dialogue) noJVM() string {
 	text := "no JVM has a socket in " + d.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
 	process := "no process that logs to " + d.cfg.Source + " is a JVM (share the process namespace"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lockPatience is how long a lock is waited for that another process holds: a
+// lockPatience is how long a process waits for a lock that another one holds: a
 // sidecar that drains needs some seconds.
 const lockPatience = 8 * time.Second
 
@@ -14,7 +14,8 @@ const lockPatience = 8 * time.Second
 // lock.
 const yieldPatience = 500 * time.Millisecond
 
-// errBusy is that another process keeps the levels, and is waited for.
+// errBusy means that another process keeps the levels, and that the Loop waits for
+// its end.
 var errBusy = errors.New("another process still keeps the levels")
 
 // keeper holds the lock and the socket of a Loop.

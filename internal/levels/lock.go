@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errHeld is that another process keeps the levels of the source, or that the
+// errHeld means that another process keeps the levels of the source, or that the
 // application holds the lock.
 var errHeld = errors.New("another process holds")
 

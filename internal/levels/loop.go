@@ -16,8 +16,8 @@ import (
 
 const (
 	// pollInterval is how often the annotations file, the lock and the socket are
-	// looked at. A poll needs no inotify instance, of which a user has few, and
-	// does not miss the swap of a directory.
+	// looked at. A poll needs no inotify instance (a user has few), and does not
+	// miss the swap of a directory.
 	pollInterval = 500 * time.Millisecond
 
 	// findInterval is how often JVMs are looked for while something is raised.
@@ -32,8 +32,8 @@ const (
 )
 
 // Loop keeps the log levels of the JVMs at what is wanted, as long as its
-// process runs. There is one for a source: it alone speaks to the JVMs, except
-// for listing and rotating, and what it has in memory counts. Create it with
+// process runs. There is one for a source: except for listing and rotating, it
+// alone sends commands to the JVMs, and what it has in memory counts. Create it with
 // [New].
 type Loop struct {
 	cfg   Config
@@ -75,7 +75,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	return l
 }
 
-// Watch returns what looks at the lines for triggers.
+// Watch returns the [Watch] that has to see each line, for the triggers.
 func (l *Loop) Watch() *Watch { return l.watch }
 
 // Run keeps the levels at what is wanted until ctx ends, then restores. A JVM
@@ -123,7 +123,8 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 	}
 }
 
-// tick looks whether anything has changed.
+// tick checks the lock, the annotations and the saved file, and updates if one of
+// them has changed or an update is due.
 func (l *Loop) tick(ctx context.Context) {
 	now := time.Now()
 	changed := l.keeper.keep(ctx, now)
@@ -164,8 +165,8 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	return err
 }
 
-// load reads what an earlier process has saved, once. What the file says later
-// counts for nothing: the application can write there.
+// load reads, once, what an earlier process has saved. Later changes of the file
+// are ignored: the application can write there.
 func (l *Loop) load(now time.Time) {
 	if l.loaded {
 		return

@@ -78,8 +78,8 @@ func (s *store) removeSocket(socket fs.FileInfo) {
 	}
 }
 
-// errNobody is that there is no socket, that nobody listens on it, or that the
-// listener ends. It may be different a moment later.
+// errNobody means that there is no socket, that nobody listens on it, or that the
+// listener ends. A moment later that may be different.
 var errNobody = errors.New("nobody answers")
 
 // dialTimeout bounds the connect, and the write of a request.
@@ -113,9 +113,9 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
 }
 
-// ask asks the process that keeps the levels. The answer may be the
-// application's, who can put a socket of its own there: it is waited for and
-// read up to a bound, and nothing in it is believed beyond being shown.
+// ask asks the process that keeps the levels. The application can put a socket of
+// its own there, and answer: so ask waits and reads up to a bound, and its callers
+// do nothing with the answer but show it.
 func (s *store) ask(ctx context.Context, req request, patience time.Duration) (reply, error) {
 	socket := s.path(socketName)
 	conn, err := s.dial(ctx)

@@ -43,7 +43,7 @@ type raise struct {
 	Why       string        `json:"why"`    // for people
 	Ended     string        `json:"ended"`  // why it ended before its time; empty if it did not
 
-	// ID tells a raise from an earlier one to the same: of the annotation log-id.
+	// ID is the annotation log-id: it tells a raise from an earlier one to the same.
 	ID string `json:"id,omitempty"`
 }
 
@@ -64,8 +64,8 @@ type baseline struct {
 	Applied string          `json:"applied"` // the last selection that the JVM took; empty: its own
 	Cause   Cause           `json:"cause"`   // ... and where it came from
 
-	// Unsure is set before the JVM is told anything, and cleared when it has
-	// taken it: in between it may have Applied, or what it was told.
+	// Unsure is set before the JVM is sent anything, and cleared when the JVM has
+	// taken it: in between the JVM may have Applied, or what it was sent.
 	Unsure bool `json:"unsure"`
 
 	kept bool // it is saved
@@ -100,8 +100,8 @@ const (
 	maxWhy     = 300 // bytes
 )
 
-// parseState reads what was saved and keeps what is sound of it; the error says
-// that something was not. A raise that would last longer than was asked for
+// parseState reads a saved state and keeps the parts that are sound; it returns
+// an error if a part was not. A raise that would last longer than was asked for
 // ends when it could have at the latest. The state is nil only with an error.
 func parseState(text []byte, now time.Time) (*state, error) {
 	s := newState()
@@ -200,7 +200,7 @@ func (s *state) clone() *state {
 	return c
 }
 
-// same reports whether s says what t says.
+// same reports whether s and t are equal.
 func (s *state) same(t *state) bool { return reflect.DeepEqual(s, t) }
 
 func earlier(a, b time.Time) time.Time {

@@ -51,8 +51,8 @@ func stampOf(info fs.FileInfo) stamp {
 
 func (s *store) path(name string) string { return filepath.Join(s.source, tail.StateDir, name) }
 
-// errNoSource is that the source is missing, or cannot be opened: its reader
-// says so, and waits.
+// errNoSource means that the source is missing or cannot be opened. Its reader
+// reports that, and waits.
 var errNoSource = errors.New("the source directory cannot be opened")
 
 // missing returns that error, or nil.

@@ -52,7 +52,7 @@ func (w *Watch) Line(line []byte, c ul.Class) {
 	}
 }
 
-// CaughtUp says that every line that was seen to be there has been read.
+// CaughtUp reports to the Watch that every line written so far has been read.
 func (w *Watch) CaughtUp() {
 	if w.waiting.Load() {
 		w.waiting.Store(false)
