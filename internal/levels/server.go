@@ -86,6 +86,9 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 	if err != nil {
 		r = failed(err)
 	} else {
+		if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
+			_, _ = c.Write([]byte{'\n'}) // see exchange; the write below fails as well
+		}
 		r = s.answer(ctx, req)
 	}
 	text, err := json.Marshal(r)

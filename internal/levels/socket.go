@@ -1,6 +1,8 @@
 package levels
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +84,7 @@ func (s *store) removeSocket(socket fs.FileInfo) {
 // listener ends. A moment later that may be different.
 var errNobody = errors.New("nobody answers")
 
-// dialTimeout bounds the connect, and the write of a request.
+// dialTimeout bounds the connect.
 const dialTimeout = time.Second
 
 // dial connects to the process that keeps the levels.
@@ -123,27 +125,16 @@ func (s *store) ask(ctx context.Context, req request, patience time.Duration) (r
 		return reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, err)
 	}
 	defer conn.Close()
-	limit := time.Now().Add(patience)
-	if err := errors.Join(conn.SetReadDeadline(limit), conn.SetWriteDeadline(time.Now().Add(dialTimeout))); err != nil {
-		return reply{}, fmt.Errorf("ask at %s: %w", socket, err)
-	}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	text, err := json.Marshal(req)
-	if err != nil {
-		return reply{}, fmt.Errorf("write the request: %w", err)
-	}
-	if _, err := conn.Write(append(text, '\n')); err != nil {
-		return reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, err)
-	}
-	text, err = io.ReadAll(io.LimitReader(conn, maxReply+1))
+	text, err := exchange(conn, req, patience)
 	switch {
 	case ctx.Err() != nil:
 		return reply{}, context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return reply{}, fmt.Errorf("the process that listens at %s did not answer within %s", socket, patience)
+		return reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped, or wait for a JVM (%w)", socket, err)
 	case len(text) > maxReply:
 		return reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: no ullage listens there", socket, maxReply)
-	case err != nil || len(text) == 0:
+	case err != nil || len(bytes.TrimSpace(text)) == 0:
 		return reply{}, fmt.Errorf("%w at %s: the connection was closed", errNobody, socket)
 	}
 	var r reply
@@ -151,4 +142,27 @@ func (s *store) ask(ctx context.Context, req request, patience time.Duration) (r
 		return reply{}, fmt.Errorf("understand the answer at %s: %w", socket, err)
 	}
 	return r, nil
+}
+
+// exchange sends a request and reads the reply. The server sends one byte of white
+// space as soon as it has the request, so that a stopped one is noticed soon.
+func exchange(conn net.Conn, req request, patience time.Duration) ([]byte, error) {
+	text, err := json.Marshal(req)
+	if err == nil {
+		err = conn.SetDeadline(time.Now().Add(min(patience, requestTimeout)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(append(text, '\n')); err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(io.LimitReader(conn, maxReply+1))
+	if _, err := in.Peek(1); err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(in)
 }

@@ -137,10 +137,11 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 		serve func(c net.Conn)
 		want  string
 	}{
-		"hangs":             {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "did not answer within"},
-		"drips":             {func(c net.Conn) { drip(c) }, "did not answer within"},
+		"hangs":             {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "does not answer"},
+		"drips":             {func(c net.Conn) { drip(c) }, "does not answer"},
 		"never ends":        {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: no ullage listens there"},
 		"closes":            {func(net.Conn) {}, "nobody answers"},
+		"acknowledges":      {func(c net.Conn) { fmt.Fprint(c, "\n") }, "nobody answers"},
 		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "understand the answer"},
 		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "understand the answer"},
 		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "understand the answer"},
