@@ -133,14 +133,18 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 		return rotate(ctx, m, e)
 	}
 	listed, err := m.List(ctx)
-	if len(listed) == 0 {
+	var none *levels.NoJVMError
+	if len(listed) == 0 && !errors.As(err, &none) {
 		return err
 	}
-	if err != nil { // some answered
+	if err != nil { // some answered, or there is none, which is no failure
 		fmt.Fprintf(e.Stderr, "ullage log list: %s\n", cli.Line(err.Error()))
 	}
 	if c.json {
 		return printListJSON(e.Stdout, listed)
+	}
+	if len(listed) == 0 {
+		return nil
 	}
 	return printList(e.Stdout, listed)
 }

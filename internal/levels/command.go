@@ -33,7 +33,7 @@ func NewCommand(cfg Config) *Command {
 func (c *Command) askPatience() time.Duration { return 2*perTask*c.cfg.Attach.Timeout + lockPatience }
 
 // List asks every JVM for its outputs. It returns what it got and an error for
-// the rest. A source that is missing is an error beside the outputs: then
+// the rest, a [*NoJVMError] if there is no rest either. A source that is missing is an error beside the outputs: then
 // nothing is shipped of what the JVMs write.
 func (c *Command) List(ctx context.Context) ([]Listed, error) {
 	if r, err := c.consult(ctx, verbList); !r.Yielded {
@@ -51,6 +51,10 @@ func (c *Command) List(ctx context.Context) ([]Listed, error) {
 		}
 	}
 	_, listed, err := newDialogue(c.cfg).listAll(ctx, func(id string) string { return raised[id] })
+	var none *NoJVMError
+	if missing != nil && errors.As(err, &none) {
+		err = nil // the missing source is the reason
+	}
 	return listed, errors.Join(missing, err)
 }
 

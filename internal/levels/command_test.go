@@ -3,7 +3,9 @@ package levels
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -277,6 +279,36 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	for i, o := range listed[0].Outputs {
 		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.selectionOf(i) {
 			t.Errorf("%+v", o)
+		}
+	}
+}
+
+// What JVMs of earlier days, or of others, have left behind is one line, and no
+// failure, unless it was asked for. A sidecar that is asked says the same.
+func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, pid := range []int{7, 8, 9} {
+		must(t, listenAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid))).Close())
+	}
+	p := r.process()
+	for _, running := range []bool{false, true} {
+		list := func() {
+			listed, err := r.command().List(t.Context())
+			var none *NoJVMError
+			if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets that are left") || strings.ContainsAny(err.Error(), "\n") {
+				t.Errorf("sidecar %v: %+v, %v", running, listed, err)
+			}
+			c := r.command()
+			c.cfg.Attach.PID = 8
+			if _, err := c.List(t.Context()); err == nil || errors.As(err, &none) || !strings.Contains(err.Error(), "pid 8") {
+				t.Errorf("sidecar %v, of the one that was asked for: %v", running, err)
+			}
+		}
+		if running {
+			p.during(list)
+		} else {
+			list()
 		}
 	}
 }

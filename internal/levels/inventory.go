@@ -3,7 +3,7 @@ package levels
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"sync"
 
 	"github.com/ullage/ullage/internal/attach"
@@ -23,23 +23,29 @@ type ListedOutput struct {
 	Problem string // not empty: the output is left alone, and why
 }
 
-// reachable returns the JVMs that were found, and an error for those that were
-// not, or if there is none.
-func (d dialogue) reachable(ctx context.Context) ([]attach.JVM, error) {
-	jvms, problems := d.client.Find(ctx)
-	if len(jvms) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New(d.noJVM()))
+// NoJVMError means that no JVM answers, and that nothing else is wrong.
+type NoJVMError struct {
+	text  string
+	stale int // sockets that nobody listens on
+}
+
+// Error includes what makes a JVM answer.
+func (e *NoJVMError) Error() string {
+	if e.stale > 0 {
+		return fmt.Sprintf("%s; nobody listens any more on %d sockets that are left there", e.text, e.stale)
 	}
-	return jvms, errors.Join(problems...)
+	return e.text
 }
 
 // listAll asks every JVM for its outputs. It returns what it got and an error
-// for the rest. Raised returns the selection that a JVM was raised to, by ID.
+// for the rest, a [*NoJVMError] if there is no rest either. A socket that a JVM
+// left behind is not reported, unless the JVM was named. Raised returns the
+// selection that a JVM was raised to, by ID.
 func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (jvms []attach.JVM, listed []Listed, err error) {
-	jvms, err = d.reachable(ctx)
-	all, errs := make([]Listed, len(jvms)), make([]error, len(jvms))
+	found, problems := d.client.Find(ctx)
+	all, errs := make([]Listed, len(found)), make([]error, len(found))
 	var crew sync.WaitGroup
-	for i, j := range jvms {
+	for i, j := range found {
 		crew.Go(func() {
 			defer guard(&errs[i])
 			var outputs []attach.Output
@@ -48,18 +54,21 @@ func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (j
 		})
 	}
 	crew.Wait()
-	some := slices.ContainsFunc(all, func(l Listed) bool { return l.Outputs != nil })
-	var answered []attach.JVM
+	none := &NoJVMError{text: d.noJVM()}
 	for i, l := range all {
 		if l.Outputs != nil {
-			answered, listed = append(answered, jvms[i]), append(listed, l)
+			jvms, listed = append(jvms, found[i]), append(listed, l)
 		}
-		// A socket that a JVM left behind is of interest where there is no other.
-		if errs[i] != nil && (!some || attach.KindOf(errs[i]) != attach.NoJVM) {
-			err = errors.Join(err, named(jvms[i], errs[i]))
+		if attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0 {
+			none.stale++
+		} else if errs[i] != nil {
+			problems = append(problems, named(found[i], errs[i]))
 		}
 	}
-	return answered, listed, err
+	if err := errors.Join(problems...); err != nil || len(listed) > 0 {
+		return jvms, listed, err
+	}
+	return nil, nil, none
 }
 
 // describe adds to a JVM's outputs whether they are shipped and raised.

@@ -55,6 +55,7 @@ func (r request) check() error {
 // connection.
 type reply struct {
 	Errors  []string  `json:"errors,omitempty"`
+	NoJVM   bool      `json:"noJVM,omitempty"`   // of list: the error is a NoJVMError
 	Changes []Change  `json:"changes,omitempty"` // of set and reset
 	Until   time.Time `json:"until,omitzero"`    // of set: the end of the raise
 	Listed  []Listed  `json:"listed,omitempty"`  // of list and rotate
@@ -66,6 +67,9 @@ type reply struct {
 
 // err returns the errors of a reply as one.
 func (r reply) err() error {
+	if r.NoJVM && len(r.Errors) == 1 {
+		return &NoJVMError{text: r.Errors[0]}
+	}
 	var all []error
 	for _, text := range r.Errors {
 		all = append(all, errors.New(text))
@@ -80,5 +84,7 @@ func failed(err error) (r reply) {
 			r.Errors = append(r.Errors, text)
 		}
 	}
+	var none *NoJVMError
+	r.NoJVM = errors.As(err, &none)
 	return r
 }
