@@ -179,18 +179,30 @@ func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
 	return t.restored, nil
 }
 
-// configure sets every shipped output to its baseline with raise on top.
+// configure sets every shipped output to its baseline with raise on top, but for
+// what would kill the JVM.
 func (d dialogue) configure(ctx context.Context, t *task, raise attach.Selection) error {
 	for _, o := range t.outputs {
-		cmd, err := attach.Configure(o, raise)
-		if err != nil {
-			return err
+		guarded := attach.Guard(o, raise)
+		err := d.set(ctx, t.jvm, o, guarded)
+		if guarded != raise && attach.Unguarded(err) {
+			err = d.set(ctx, t.jvm, o, raise)
 		}
-		if _, err := d.client.Run(ctx, t.jvm, cmd); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// set sets one output to its baseline with raise on top.
+func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise attach.Selection) error {
+	cmd, err := attach.Configure(o, raise)
+	if err != nil {
+		return err
+	}
+	_, err = d.client.Run(ctx, j, cmd)
+	return err
 }
 
 // restore returns a JVM to its baseline and verifies that with a list.

@@ -210,7 +210,7 @@ func TestRaisesDoNotAddUp(t *testing.T) {
 	for _, sel := range []string{"gc*=debug", "safepoint*=trace", "class+load=info,gc+heap=trace", "all=debug", "gc*=debug"} {
 		r.annotate("log", sel)
 		p.step()
-		logs(t, j, atop(sel))
+		logs(t, j, atop(strings.Replace(sel, "all=debug", "all=debug,perf+class+link=off", 1)))
 	}
 	if n := j.count(); n != 6 {
 		t.Errorf("%d commands for five raises: %q", n, j.sent(0))
@@ -233,10 +233,10 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "log", "safepoint*=debug")
 	soon(t, patience, j, atop("safepoint*=debug"))
-	if _, _, err := r.command().Set(t.Context(), selected(t, "class*=info"), 1200*time.Millisecond); err != nil {
+	if _, _, err := r.command().Set(t.Context(), selected(t, "class+load*=info"), 1200*time.Millisecond); err != nil {
 		t.Error(err)
 	}
-	logs(t, j, atop("class*=info"))
+	logs(t, j, atop("class+load*=info"))
 	within(t, patience, "the command is noticed", func() bool { return p.Status().Cause == FromCommand })
 	soon(t, patience, j, atop("safepoint*=debug"))
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug")

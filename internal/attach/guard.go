@@ -1,0 +1,67 @@
+package attach
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// deadly is a tag set that must not be raised at run time. HotSpot counts the
+// methods that it links if perf+class+link is at info or below, with a counter
+// that it makes at its start, and only if that was so then. A JVM whose level is
+// raised later dies at the next class that it loads, with SIGSEGV in
+// Method::link_method (25.0.3). all=info and perf* are enough. JDK 17 has no such
+// tag set.
+const deadly = "perf+class+link"
+
+var deadlyTags = strings.Split(deadly, "+")
+
+// Guard returns raise with the tag set switched off that would kill the JVM, if
+// raise switches it on and base does not have it on. A JVM that does not know the
+// tag set refuses the command: see [Unguarded].
+func Guard(base Output, raise Selection) Selection {
+	if !enables(raise.text) || enables(base.Selection) {
+		return raise
+	}
+	return Selection{text: raise.text + "," + deadly + "=off"}
+}
+
+// Unguarded reports whether err is the answer of a JVM that does not know the
+// tag set that Guard switches off, so that the raise is safe without it. Such a
+// JVM may have applied a part of the command.
+func Unguarded(err error) bool {
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Kind != Refused {
+		return false
+	}
+	if strings.Contains(refused.Text, "No tag set matches selection: "+deadly) {
+		return true
+	}
+	return slices.ContainsFunc(deadlyTags, func(tag string) bool { return strings.Contains(refused.Text, "Invalid tag '"+tag+"'") })
+}
+
+// enables reports whether a selection has the deadly tag set at info or below.
+func enables(selection string) (on bool) {
+	for item := range strings.SplitSeq(selection, ",") {
+		tags, level, _ := strings.Cut(item, "=")
+		if matchesDeadly(tags) {
+			on = level == "trace" || level == "debug" || level == "info"
+		}
+	}
+	return on
+}
+
+// matchesDeadly reports whether an item's tags select the deadly tag set.
+func matchesDeadly(tags string) bool {
+	if tags == "all" {
+		return true
+	}
+	list, wildcard := strings.CutSuffix(tags, "*")
+	named := strings.Split(list, "+")
+	for _, tag := range named {
+		if !slices.Contains(deadlyTags, tag) {
+			return false
+		}
+	}
+	return wildcard || len(named) == len(deadlyTags)
+}
