@@ -64,15 +64,19 @@ func isOther(found []Info, older bool, cur, prev Info) bool {
 	return older || len(found) > 0 && found[0].Seq <= cur.Seq
 }
 
-// replaced says that the open reader has another file than the path names, or one
-// that was cut.
+// replaced says that the path names another file than the open reader has, or that
+// this one was cut: it may have grown again, to any size.
 func (f *Follower) replaced() bool {
 	is, err := os.Stat(f.cur.seg.Path)
 	if err != nil {
 		return false
 	}
 	was, err := f.reader.file.Stat()
-	return err == nil && (!os.SameFile(was, is) || is.Size() < f.cur.Offset)
+	if err != nil {
+		return false
+	}
+	holds, err := f.cur.heldBy(f.reader.file)
+	return !os.SameFile(was, is) || err == nil && !holds
 }
 
 func (f *Follower) isNewest(at int) bool {
