@@ -44,10 +44,10 @@ Where 'ullage run' dropped lines on purpose, one line at that place says so, at
 level warning with the tag ullage. --gaps lists these places alone, as a table:
 a header, then one gap a row, its columns separated by spaces. Lines by level are
 written like info=1200,debug=34: those discarded below --keep-level, and those
-dropped whatever their level. The sum, or that there are none, is told on stderr.
+dropped whatever their level. The sum, or that there are none, goes to stderr.
 
-A container runtime need not tell a program that the 'kubectl exec' which ran it
-is gone: it stays, with its memory. With --until-eof, and exec's -i, it ends.
+When a 'kubectl exec' ends, the container runtime may leave the program that it
+ran behind, with its memory. With --until-eof, and exec's -i, the program ends.
 
 Examples:
   ullage cat /var/lib/ullage
@@ -58,12 +58,12 @@ Examples:
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
   kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
 
-What cannot be read is told on stderr, by file and bytes, and skipped. Exit
+What cannot be read is reported on stderr, by file and bytes, and skipped. Exit
 status: 0 all of it was printed, 1 some of it could not be read or printed, 2
-asked for in a wrong way.
+usage error.
 `
 
-// catConfig is what `ullage cat` can be told.
+// catConfig is the settings of `ullage cat`.
 type catConfig struct {
 	cat.Config
 	untilEOF bool

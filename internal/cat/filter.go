@@ -20,7 +20,7 @@ type filter struct {
 	out   io.Writer
 	level ul.Level     // Unknown: all levels
 	since time.Time    // zero: all times
-	gap   func(ul.Gap) // told of each gap instead of passing any line; nil: lines pass
+	gap   func(ul.Gap) // takes each gap, and no line passes; nil: lines pass
 
 	class  ul.Classifier
 	parsed ul.Record

@@ -38,7 +38,7 @@ func (c Config) Validate() []error {
 		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
 	}
 	if c.Gaps && c.Level != ul.Unknown {
-		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list tells how many of each; leave --level out"))
+		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
 	}
 	return bad
 }
