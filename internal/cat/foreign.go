@@ -23,7 +23,7 @@ func isCompressed(name string) bool {
 	return ext == ".zst" || ext == ".gz"
 }
 
-// printForeign prints a compressed file that is no segment. Its frames have no
+// printForeign prints a compressed file that is not a segment. Its frames have no
 // bound, so it is decoded as a stream, and nothing is read behind damage.
 func (s *series) printForeign(ctx context.Context, seg segment.Info) error {
 	file, err := os.Open(seg.Path)
@@ -67,7 +67,7 @@ func decoder(file *os.File, name string) (io.ReadCloser, error) {
 	if filepath.Ext(name) == ".gz" {
 		r, err := gzip.NewReader(bufio.NewReaderSize(file, bufferSize))
 		if err != nil {
-			return nil, fmt.Errorf("no gzip: %w", err)
+			return nil, fmt.Errorf("not gzip data: %w", err)
 		}
 		return r, nil
 	}

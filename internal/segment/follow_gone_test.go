@@ -1,7 +1,9 @@
 package segment
 
 import (
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -104,4 +106,32 @@ func TestFollowToldOfASegmentThatIsDeletedBeforeItsTurn(t *testing.T) {
 	must(t, os.Remove(paths[1]))
 	d.expect("1\n3\n")
 	d.expectErrors(&GoneError{Path: paths[1], Size: 2})
+}
+
+// Files are what their user named: nothing of one comes again in another.
+func TestFollowFilesWithTheSameBeginningOfWhichOneIsDeleted(t *testing.T) {
+	dir := t.TempDir()
+	head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)
+	var files []Info
+	for _, name := range []string{"one.log", "two.log"} {
+		path := filepath.Join(dir, name)
+		must(t, os.WriteFile(path, []byte(head+name), 0o600))
+		files = append(files, Info{Path: path, Name: name})
+	}
+	f := FollowFiles(files, false, FollowOptions{})
+	defer f.Close()
+	got := ""
+	for step := range 4 {
+		raw, err := f.Next()
+		if err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		if got += string(raw); step == 0 {
+			must(t, os.Remove(files[0].Path))
+			f.looked = false // as if it were the next look
+		}
+	}
+	if want := head + "one.log" + head + "two.log"; got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
 }

@@ -43,8 +43,8 @@ type Repeat struct {
 	Head []byte `json:"head,omitempty"`
 }
 
-// Position returns where to go on with another Follower. It shares no memory
-// with this one.
+// Position returns where to go on with another Follower of the same stream, not of
+// files. It shares no memory with this one.
 func (f *Follower) Position() Position {
 	return Position{
 		Place: f.cur.clone(), Before: f.prev.clone(),
@@ -169,7 +169,7 @@ func (f *Follower) lose() {
 	f.retired = !before
 	f.unread = f.reader == nil && !f.cur.Done && f.cur.Offset != f.cur.seg.Size
 	f.close()
-	if before || f.cur.seg.Seq == 1 {
+	if before || f.cur.seg.Seq == 1 && f.in.files == nil {
 		f.again.lose(f.cur.Raw, f.cur.Head)
 	} else {
 		f.again = repeat{}
