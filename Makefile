@@ -20,7 +20,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 # Tests of one package each; ./test/... has those that need more than one.
-UNIT := ./cmd/... ./internal/... ./deploy/...
+UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint
 
 stage = @printf '\n=== %s\n' '$(1)'
 
@@ -60,7 +60,7 @@ lint: vet ## all linters
 	  if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w mends it):"; echo "$$unformatted"; exit 1; fi
 	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
 	go run $(STATICCHECK) ./...
-	@# lint.sh: functions of a length that fits a screen.
+	@# lint.sh: functions that fit a screen, types that fit a head.
 	@test/lint.sh
 
 .PHONY: vet

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/settings"
 )
 
@@ -86,7 +87,7 @@ func (e env) help(fs *flag.FlagSet, about string) int {
 func (e env) misused(name string, bad []error) int {
 	command := strings.TrimSpace("kubectl ullage " + name)
 	for _, err := range bad {
-		fmt.Fprintf(e.stderr, "%s: %s\n", command, cli.Line(err.Error()))
+		fmt.Fprintf(e.stderr, "%s: %s\n", command, printable.Line(err.Error()))
 	}
 	fmt.Fprintf(e.stderr, "run '%s --help' for what it takes\n", command)
 	return cli.Usage
@@ -100,7 +101,7 @@ func (e env) fail(name string, err error) int {
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
 	}
 	for text := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(e.stderr, "kubectl ullage %s: %s\n", name, cli.Line(text))
+		fmt.Fprintf(e.stderr, "kubectl ullage %s: %s\n", name, printable.Line(text))
 	}
 	return cli.Failure
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const (
@@ -112,7 +112,7 @@ func (c cluster) explain(err error, complaint string) error {
 	if len(said) == 0 {
 		return fmt.Errorf("kubectl gave no reason (%w)", err)
 	}
-	return errors.New(cli.Line(strings.Join(said, " ")))
+	return errors.New(printable.Line(strings.Join(said, " ")))
 }
 
 // notRun says why there is no kubectl.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // levelsText is how the levels of one pod are, of each sidecar a block.
@@ -17,10 +17,10 @@ func levelsText(answers []answer) string {
 		var b strings.Builder
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		if a.of.several {
-			fmt.Fprintf(t, "sidecar:\t%s\n", cli.Line(a.of.container.Name))
+			fmt.Fprintf(t, "sidecar:\t%s\n", printable.Line(a.of.container.Name))
 		}
 		for _, row := range levelRows(a.status) {
-			fmt.Fprintf(t, "%s:\t%s\n", row[0], cli.Line(row[1]))
+			fmt.Fprintf(t, "%s:\t%s\n", row[0], printable.Line(row[1]))
 		}
 		_ = t.Flush() // a Builder takes everything
 		blocks = append(blocks, b.String())
@@ -43,7 +43,7 @@ func levelRows(st admin.Status) [][2]string {
 		row("log level", "the JVM's own")
 	} else {
 		left := max(0, r.Until.Sub(sidecarNow(st)).Round(time.Second))
-		row("log level", "%s until %s, in %s: %s", r.Selection, clock(r.Until), left, r.Why)
+		row("log level", "%s until %s, in %s: %s", r.Selection, printable.Until(r.Until), left, r.Why)
 	}
 	for _, j := range l.JVMs {
 		switch {

@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Widths of cells, in runes.
@@ -21,7 +19,7 @@ const (
 // problems says in one line what is wrong with a sidecar; "-" is nothing.
 func problems(a answer) string {
 	if a.err != nil {
-		return clip(cli.Line(a.err.Error()), maxProblems)
+		return printable.Clip(printable.Line(a.err.Error()), maxProblems)
 	}
 	var all []string
 	if !a.status.Ready {
@@ -36,7 +34,7 @@ func problems(a answer) string {
 		}
 		all = append(all, l.Errors...)
 	}
-	return dash(clip(cli.Line(strings.Join(all, "; ")), maxProblems))
+	return dash(printable.Clip(printable.Line(strings.Join(all, "; ")), maxProblems))
 }
 
 // level says in one word what the JVMs log: "own", or a raise and how long it
@@ -48,10 +46,10 @@ func level(st admin.Status) string {
 	case l.Raise == nil:
 		return "own"
 	case !slices.ContainsFunc(l.JVMs, func(j admin.JVM) bool { return j.Applied != "" }):
-		return clip(word(l.Raise.Selection), maxLevel) + "(pending)"
+		return printable.Clip(word(l.Raise.Selection), maxLevel) + "(pending)"
 	default:
 		left := l.Raise.Until.Sub(sidecarNow(st)).Round(time.Second)
-		return fmt.Sprintf("%s(%s)", clip(word(l.Raise.Selection), maxLevel), max(0, left))
+		return fmt.Sprintf("%s(%s)", printable.Clip(word(l.Raise.Selection), maxLevel), max(0, left))
 	}
 }
 
@@ -63,11 +61,8 @@ func sidecarNow(st admin.Status) time.Time {
 	return st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
 }
 
-// clock renders the end of something. It rounds up: before, it is not over.
-func clock(t time.Time) string { return t.Add(time.Second - 1).Local().Format("15:04:05") }
-
-// word is cli.Line without spaces, for a cell that a program may take apart.
-func word(s string) string { return strings.ReplaceAll(cli.Line(s), " ", "?") }
+// word is printable.Line without spaces, for a cell that a program may take apart.
+func word(s string) string { return strings.ReplaceAll(printable.Line(s), " ", "?") }
 
 func dash(s string) string {
 	if s == "" {
@@ -81,44 +76,4 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// seconds renders a duration with a precision that a person reads.
-func seconds(s float64) string {
-	switch d := time.Duration(s * float64(time.Second)); {
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	case d < 48*time.Hour:
-		return d.Round(time.Second).String()
-	default:
-		return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
-	}
-}
-
-// bytesText renders a size as Kubernetes writes it, with three digits: "17",
-// "1.20Mi", "1023Ki".
-func bytesText(n int64) string {
-	if n < 1024 {
-		return strconv.FormatInt(n, 10)
-	}
-	v, unit := float64(n)/1024, 0
-	for ; v >= 1023.5 && unit < 4; unit++ {
-		v /= 1024
-	}
-	digits := 0
-	switch {
-	case v < 9.995:
-		digits = 2
-	case v < 99.95:
-		digits = 1
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64) + "KMGTP"[unit:unit+1] + "i"
-}
-
-// clip shortens s to n runes.
-func clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }

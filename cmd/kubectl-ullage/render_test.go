@@ -45,21 +45,6 @@ func TestALevelIsOneWord(t *testing.T) {
 	}
 }
 
-func TestNumbersAreNarrow(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0", 1023: "1023", 1024: "1.00Ki", 10235: "10.0Ki", 1 << 20: "1.00Mi", 1<<20 - 1: "1.00Mi", 1023 << 10: "1023Ki", 1<<63 - 1: "8192Pi",
-	} {
-		if got := bytesText(n); got != want {
-			t.Errorf("bytesText(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for s, want := range map[float64]string{0: "0s", 0.44: "400ms", 61.2: "1m1s", 200000: "2d7h"} {
-		if got := seconds(s); got != want {
-			t.Errorf("seconds(%f) = %q, want %q", s, got, want)
-		}
-	}
-}
-
 // FuzzStatus has a sidecar say anything: what is printed of it is one row of
 // the table, without control characters.
 func FuzzStatus(f *testing.F) {

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const statusAbout = `kubectl ullage status asks many sidecars how they are doing.
@@ -67,8 +68,8 @@ func statusTable(answers []answer, namespaces bool) string {
 			return "?\t-\t-\t-\t-\t" + problems(a)
 		}
 		st := a.status
-		return strings.Join([]string{yesNo(st.Ready), bytesText(st.BacklogBytes), bytesText(st.HeadroomBytes),
-			seconds(st.LagSeconds), level(st), problems(a)}, "\t")
+		return strings.Join([]string{yesNo(st.Ready), printable.Quantity(st.BacklogBytes), printable.Quantity(st.HeadroomBytes),
+			printable.Seconds(st.LagSeconds), level(st), problems(a)}, "\t")
 	})
 }
 
@@ -110,7 +111,7 @@ func statusJSON(answers []answer) (string, error) {
 	for _, a := range answers {
 		one := answerJSON{Namespace: a.of.cluster.namespace, Pod: a.of.pod, Container: a.of.container.Name}
 		if a.err != nil {
-			one.Error = cli.Line(a.err.Error())
+			one.Error = printable.Line(a.err.Error())
 		} else {
 			one.Status = a.raw
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const topAbout = `kubectl ullage top shows which sidecars are closest to losing lines, the worst first.
@@ -56,7 +57,7 @@ func topTable(answers []answer, namespaces bool) string {
 		if st.BudgetBytes > 0 {
 			share = fmt.Sprintf("%.0f%%", 100*free(st))
 		}
-		return strings.Join([]string{bytesText(st.HeadroomBytes), share, bytesText(st.BacklogBytes), seconds(st.LagSeconds), problems(a)}, "\t")
+		return strings.Join([]string{printable.Quantity(st.HeadroomBytes), share, printable.Quantity(st.BacklogBytes), printable.Seconds(st.LagSeconds), problems(a)}, "\t")
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const injectAbout = `ullage-injector inject does to the pods in a YAML file what the webhook does to
@@ -149,12 +150,12 @@ func printNotes(w io.Writer, notes []inject.Note) {
 	for _, n := range notes {
 		if n.Injected {
 			injected++
-			fmt.Fprintf(w, "%s: injected\n", cli.Line(n.Object))
+			fmt.Fprintf(w, "%s: injected\n", printable.Line(n.Object))
 		} else if n.Text != "" {
-			fmt.Fprintf(w, "%s: skipped: %s\n", cli.Line(n.Object), cli.Line(n.Text))
+			fmt.Fprintf(w, "%s: skipped: %s\n", printable.Line(n.Object), printable.Line(n.Text))
 		}
 		for _, text := range n.Warnings {
-			fmt.Fprintf(w, "%s: %s\n", cli.Line(n.Object), cli.Line(text))
+			fmt.Fprintf(w, "%s: %s\n", printable.Line(n.Object), printable.Line(text))
 		}
 	}
 	fmt.Fprintf(w, "%d of %d injected\n", injected, len(notes))

@@ -24,7 +24,7 @@ Try it, without a cluster:
 Every flag of every subcommand can be set in the environment as well: --image is
 ULLAGE_IMAGE. A flag wins.
 
-Exit status: 0 done, 1 failed while it ran, 2 asked for in a wrong way.
+Exit status: 0 done, 1 failed while it ran, 2 usage error.
 `
 
 func main() { cli.Main("ullage-injector", dispatch) }

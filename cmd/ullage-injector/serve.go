@@ -19,6 +19,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/certs"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
 	"github.com/ullage/ullage/internal/webhook"
@@ -32,56 +33,58 @@ Usage:
   ullage-injector serve --config FILE --certificate-secret NAME --service NAME
       --webhook-configuration NAME [flags]
 
-With --tls-cert and --tls-key it serves with a certificate that somebody else
-looks after, such as cert-manager, and takes it again when it changes. Without
-them it makes and renews its own, in a Secret that all replicas share, and keeps
-the caBundle of the webhook configuration current. For that the pod's service
-account must be allowed to get and update the Secret, and to get and patch the
-MutatingWebhookConfiguration, each by its name.
+With --tls-cert and --tls-key the webhook serves with a certificate that somebody
+else renews, such as cert-manager, and reads the files again when they change.
+Without them the webhook makes and renews a certificate in a Secret that all
+replicas share, and keeps the caBundle of the webhook configuration current. The
+pod's service account must then be allowed to get and update the Secret, and to
+get and patch the MutatingWebhookConfiguration, each by its name.
 
-On SIGTERM it answers for --shutdown-delay more, lets reviews under way finish,
-and exits with 0.
+On SIGTERM the webhook continues to answer for --shutdown-delay, finishes the
+reviews under way, and exits with 0.
 `
 
-// serveGCPercent is as in 'ullage run': resident memory counts for more than
-// the collector's CPU time.
+// serveGCPercent trades the collector's CPU time for resident memory, as in
+// 'ullage run'.
 const serveGCPercent = 50
 
-// serveConfig is everything that `ullage-injector serve` can be told.
+// serveConfig holds the settings of `ullage-injector serve`.
 type serveConfig struct {
 	file    string // with what is injected
 	inject  inject.Config
 	webhook webhook.Config
+	certs   certs.Config
 	admin   admin.Config
 
 	logFormat string // "text" or "json"
-	logLevel  string // from which on it logs
+	logLevel  string // the lowest level that is logged
 }
 
-// flags declares every setting on fs. The namespace is that of the pod, in one.
+// flags declares every setting on fs. In a pod, the namespace is the pod's.
 func (c *serveConfig) flags(fs *flag.FlagSet) {
-	c.webhook, c.admin = webhook.DefaultConfig(), admin.DefaultConfig()
-	c.webhook.Namespace = webhook.PodNamespace()
+	c.webhook, c.certs, c.admin = webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
+	c.certs.Namespace = certs.PodNamespace()
 	c.webhook.Flags(fs)
+	c.certs.Flags(fs)
 	c.admin.Flags(fs)
-	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that says what is injected; required")
+	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that defines what is injected; required")
 	fs.StringVar(&c.logFormat, "log-format", "text", "`FORMAT` of the log on stderr: text or json")
-	fs.StringVar(&c.logLevel, "log-level", "info", "`LEVEL` from which on it logs: debug, info, warn, error")
+	fs.StringVar(&c.logLevel, "log-level", "info", "lowest `LEVEL` that is logged: debug, info, warn, error")
 }
 
 // load reads the file and returns one error for each setting that cannot work,
 // in it and among the flags.
 func (c *serveConfig) load() []error {
-	bad := slices.Concat(c.webhook.Validate(), c.admin.Validate())
+	bad := slices.Concat(c.webhook.Validate(), c.certs.Validate(), c.admin.Validate())
 	if c.logFormat != "text" && c.logFormat != "json" {
 		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.logFormat))
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
-		bad = append(bad, fmt.Errorf("--log-level %q is none of debug, info, warn, error", c.logLevel))
+		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.logLevel))
 	}
 	if c.file == "" {
-		return append(bad, errors.New("--config is missing: name the file that says what is injected"))
+		return append(bad, errors.New("--config is missing: name the file that defines what is injected"))
 	}
 	file, err := os.Open(c.file)
 	if err != nil {
@@ -126,7 +129,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg serveConfig
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	cfg.flags(fs)
-	cfg.webhook.Cluster = webhook.InCluster(e.LookupEnv)
+	cfg.certs.Cluster = certs.InCluster(e.LookupEnv)
 	code, ok := e.Parse(fs, serveAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.load()...) })
 	if !ok {
 		return code
@@ -138,18 +141,22 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// serve answers reviews until ctx ends and a little longer. The admin HTTP goes
-// on until all of it is over.
+// serve answers reviews until ctx ends, and through the shutdown delay. The admin
+// server runs until the last review is answered.
 func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
 	cfg.webhook.DenyOnError = cfg.inject.OnError == "deny"
-	hook, err := webhook.New(cfg.webhook, cfg.mutate, reg, log)
+	serving, err := certs.New(cfg.certs, reg, log)
+	if err != nil {
+		return err
+	}
+	hook, err := webhook.New(cfg.webhook, serving, cfg.mutate, reg, log)
 	if err != nil {
 		return err
 	}
 	started := time.Now()
-	server, err := admin.New(cfg.admin, reg, hook.Ready, func() any { return serveStatusOf(of, hook, started) }, log)
+	server, err := admin.New(cfg.admin, reg, hook.Ready, func() any { return serveStatusOf(of, hook, serving, started) }, log)
 	if err != nil {
 		return errors.Join(err, hook.Close())
 	}
@@ -158,11 +165,13 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 		listen = addr.String() // with the real port
 	}
 	log.Info("serving", "webhook", hook.Addr().String(), "listen", listen, "config", cfg.file, "version", of.Version)
-	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	// The certificate stays current until the last answer, also after ctx ended.
+	answering, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work errgroup.Group
-	work.Go(func() error { return server.Run(serving) })
+	work.Go(func() error { return server.Run(answering) })
+	work.Go(func() error { serving.Run(answering); return nil })
 	err = hook.Run(ctx)
-	stopServing()
+	stop()
 	return errors.Join(err, work.Wait())
 }
 
@@ -180,8 +189,8 @@ type serveStatus struct {
 	CertificateExpiry time.Time `json:"certificateExpiry,omitzero"`
 }
 
-func serveStatusOf(of build.Info, hook *webhook.Server, started time.Time) serveStatus {
-	s := serveStatus{Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(), CertificateExpiry: hook.CertificateExpiry()}
+func serveStatusOf(of build.Info, hook *webhook.Server, serving *certs.Serving, started time.Time) serveStatus {
+	s := serveStatus{Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(), CertificateExpiry: serving.Expiry()}
 	err := hook.Ready()
 	s.Ready = err == nil
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // levelRows are the lines about log levels, as key and value. What a bad
@@ -22,7 +23,7 @@ func levelRows(l admin.Levels) [][2]string {
 	if l.Raise == nil {
 		row("log level", "the JVM's own")
 	} else {
-		row("log level", "%s until %s, %s: %s", l.Raise.Selection, clock(l.Raise.Until), state, l.Raise.Why)
+		row("log level", "%s until %s, %s: %s", l.Raise.Selection, printable.Until(l.Raise.Until), state, l.Raise.Why)
 	}
 	for _, j := range l.JVMs {
 		if j.Applied != "" {
@@ -34,7 +35,7 @@ func levelRows(l admin.Levels) [][2]string {
 		if !t.Armed {
 			state = "not armed"
 			if t.QuietUntil.After(time.Now()) {
-				state += " before " + clock(t.QuietUntil)
+				state += " before " + printable.Until(t.QuietUntil)
 			}
 		}
 		row("trigger", "%s, %s", t.Conditions, state)
@@ -47,6 +48,3 @@ func levelRows(l admin.Levels) [][2]string {
 	}
 	return rows
 }
-
-// clock renders the end of something. It rounds up: before, it is not over.
-func clock(t time.Time) string { return t.Add(time.Second - 1).Local().Format("15:04:05") }

@@ -5,14 +5,13 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // maxName is the width of a stream's name, chosen so that a row of the table
@@ -28,7 +27,7 @@ const (
 func renderStatus(w io.Writer, st admin.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range headRows(st) {
-		fmt.Fprintf(t, "%s:\t%s\n", row[0], cli.Line(row[1]))
+		fmt.Fprintf(t, "%s:\t%s\n", row[0], printable.Line(row[1]))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -44,13 +43,13 @@ func renderStatus(w io.Writer, st admin.Status) error {
 		segment, size := "-", "-"
 		if s.Segment != "" {
 			name, _, _ := strings.Cut(s.Segment, ".log")
-			segment, size = clip(cli.Line(name), maxSegment), bytesText(s.SegmentBytes)
+			segment, size = clip(printable.Line(name), maxSegment), printable.Bytes(s.SegmentBytes)
 		}
 		if s.Refused != "" {
 			segment, size = "refused", "-"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", clip(cli.Line(s.Name), maxName), s.Files,
-			bytesText(s.PersistedBytes), countText(s.PersistedLines), bytesText(s.BacklogBytes), segment, size)
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", clip(printable.Line(s.Name), maxName), s.Files,
+			printable.Bytes(s.PersistedBytes), printable.Count(s.PersistedLines), printable.Bytes(s.BacklogBytes), segment, size)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -74,15 +73,15 @@ func headRows(st admin.Status) [][2]string {
 	}
 	rows := [][2]string{
 		{"state", state},
-		{"version", st.Version + ", up " + seconds(st.UptimeSeconds)},
+		{"version", st.Version + ", up " + printable.Seconds(st.UptimeSeconds)},
 		{"source", st.Source},
 		{"destination", st.Destination},
 		{"compress", st.Compress},
 		{"reclaim", reclaim},
 		{"backlog", share(st.BacklogBytes, st.BudgetBytes)},
-		{"headroom", bytesText(st.HeadroomBytes)},
+		{"headroom", printable.Bytes(st.HeadroomBytes)},
 		{"queue", share(st.QueueUsedBytes, st.QueueCapacityBytes)},
-		{"lag", seconds(st.LagSeconds) + ", " + lastCommit(st)},
+		{"lag", printable.Seconds(st.LagSeconds) + ", " + lastCommit(st)},
 		{"read", volume(st.Read)},
 		{"persisted", volume(st.Persisted)},
 		{"errors", destErrors(st)},
@@ -108,7 +107,7 @@ func lossRows(st admin.Status) (rows [][2]string) {
 		rows = append(rows, [2]string{"dropped", volume(st.Dropped) + now})
 	}
 	if st.JVMLost != (admin.JVMLost{}) {
-		rows = append(rows, [2]string{"jvm lost", fmt.Sprintf("%s lines by -Xlog:async, %s cut by a full tmpfs", countText(st.JVMLost.Async), countText(st.JVMLost.Cut))})
+		rows = append(rows, [2]string{"jvm lost", fmt.Sprintf("%s lines by -Xlog:async, %s cut by a full tmpfs", printable.Count(st.JVMLost.Async), printable.Count(st.JVMLost.Cut))})
 	}
 	return rows
 }
@@ -123,7 +122,7 @@ func lastCommit(st admin.Status) string {
 // ago reckons by the sidecar's own clock, which is not ours.
 func ago(st admin.Status, t time.Time) string {
 	now := st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
-	return seconds(max(0, now.Sub(t).Seconds())) + " ago"
+	return printable.Seconds(max(0, now.Sub(t).Seconds())) + " ago"
 }
 
 func destErrors(st admin.Status) string {
@@ -139,62 +138,17 @@ func destErrors(st admin.Status) string {
 	}
 }
 
-func volume(v admin.Volume) string { return countText(v.Lines) + " lines, " + bytesText(v.Bytes) }
+func volume(v admin.Volume) string {
+	return printable.Count(v.Lines) + " lines, " + printable.Bytes(v.Bytes)
+}
 
 // share renders a part of a whole: "1.50 MiB of 64 MiB (2 %)".
 func share(part, whole int64) string {
-	text := bytesText(part)
+	text := printable.Bytes(part)
 	if whole > 0 {
-		text += fmt.Sprintf(" of %s (%.0f %%)", bytesText(whole), 100*float64(part)/float64(whole))
+		text += fmt.Sprintf(" of %s (%.0f %%)", printable.Bytes(whole), 100*float64(part)/float64(whole))
 	}
 	return text
-}
-
-// seconds renders a duration with a precision that a person reads.
-func seconds(s float64) string {
-	d := time.Duration(s * float64(time.Second))
-	switch {
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	case d < 48*time.Hour:
-		return d.Round(time.Second).String()
-	}
-	return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
-}
-
-// bytesText renders a size in at most 8 columns: "17 B", "1.20 MiB", "1023 KiB".
-func bytesText(n int64) string {
-	if n < 1024 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	v, unit := float64(n)/1024, 0
-	for ; v >= 1023.5 && unit < 4; unit++ {
-		v /= 1024
-	}
-	return threeDigits(v) + " " + "KMGTP"[unit:unit+1] + "iB"
-}
-
-// countText renders a number in at most 9 columns: exact below a thousand
-// million, and "1.20G" from there.
-func countText(n int64) string {
-	if n < 1e9 {
-		return strconv.FormatInt(n, 10)
-	}
-	v, unit := float64(n)/1e9, 0
-	for ; v >= 999.5 && unit < 3; unit++ {
-		v /= 1000
-	}
-	return threeDigits(v) + "GTPE"[unit:unit+1]
-}
-
-func threeDigits(v float64) string {
-	switch {
-	case v < 9.995:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case v < 99.95:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
 // clip shortens s to n runes; the end of a name tells more streams apart than

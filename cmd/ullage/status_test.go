@@ -15,9 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/cli"
-	"go.uber.org/goleak"
 )
 
 // full is a status in which each number has its widest form.
@@ -189,30 +190,5 @@ func TestStatusDistrustsWhatListensThere(t *testing.T) {
 				t.Errorf("exit %d, stdout %q, stderr %q; want %q", code, out, errs, c.want)
 			}
 		})
-	}
-}
-
-func TestBytesTextIsNarrow(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0 B", 1023: "1023 B", 1024: "1.00 KiB", 10235: "10.0 KiB", 1 << 20: "1.00 MiB", 1<<20 - 1: "1.00 MiB", 1023 << 10: "1023 KiB", 1<<63 - 1: "8192 PiB",
-	} {
-		if got := bytesText(n); got != want || len(got) > 8 {
-			t.Errorf("bytesText(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0", 999999999: "999999999", 1e9: "1.00G", 1<<63 - 1: "9.22E"} {
-		if got := countText(n); got != want || len(got) > 9 {
-			t.Errorf("countText(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
-// Whoever is told an end waits for it: told too early, he finds the level raised.
-func TestClockRoundsUp(t *testing.T) {
-	end := time.Date(2026, 11, 20, 10, 15, 0, 0, time.Local)
-	for at, want := range map[time.Time]string{end: "10:15:00", end.Add(1): "10:15:01", end.Add(time.Second - 1): "10:15:01"} {
-		if got := clock(at); got != want {
-			t.Errorf("%s is told as %s, want %s", at, got, want)
-		}
 	}
 }

@@ -128,8 +128,8 @@ func TestReadyzGivesTheReasonOnOneBoundedLine(t *testing.T) {
 	}{
 		{nil, 200, "ready\n"},
 		{errors.New("the destination fails: no space left on device"), 503, "the destination fails: no space left on device\n"},
-		{errors.Join(errors.New("one"), errors.New("two\x1b[31m")), 503, "one two [31m\n"},
-		{errors.New(strings.Repeat("ü", 4096)), 503, strings.Repeat("ü", maxReason/2) + "…\n"},
+		{errors.Join(errors.New("one"), errors.New("two\x1b[31m")), 503, "one two?[31m\n"},
+		{errors.New(strings.Repeat("ü", 4096)), 503, strings.Repeat("ü", maxReason/2-2) + "…\n"},
 		{nil, 200, "ready\n"},
 	} {
 		mu.Lock()

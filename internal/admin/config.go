@@ -15,6 +15,10 @@ type Config struct {
 	// Listen is "host:port", ":port" for every address, or [Off].
 	// Port 0 takes any free port. It is never empty.
 	Listen string
+
+	// Connections is how many are open at once; 0 means 32. When one more comes,
+	// the idlest is closed. It is no flag, but what the descriptors allow.
+	Connections int
 }
 
 // DefaultConfig listens on port 9919, which no agent inside a JVM uses (9404

@@ -9,8 +9,8 @@
 //
 // The listener is open to the pod's network, so what it serves is read-only
 // and holds no content of any log, and clients cost a bounded amount of
-// memory and descriptors, however many there are: at most [MaxConns] connections
-// are open, at most four of them are answered with metrics, which are the
+// memory and descriptors, however many there are: at most
+// [Config].Connections are open, at most four of them are answered with metrics, which are the
 // largest answer by far, and header, request, answer and idle connection each
 // have a deadline. Whoever holds connections locks nobody out, since the idlest
 // is closed for a newcomer. There is no profiler and no handler on a default

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
-	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const index = `ullage admin
@@ -60,7 +60,7 @@ func metrics(reg *prometheus.Registry, log *slog.Logger) http.Handler {
 func readyz(w http.ResponseWriter, ready Check) {
 	if ready != nil {
 		if err := ready(); err != nil {
-			text(w, http.StatusServiceUnavailable, oneLine(err.Error())+"\n")
+			text(w, http.StatusServiceUnavailable, printable.Text(err.Error(), maxReason)+"\n")
 			return
 		}
 	}
@@ -72,7 +72,7 @@ func readyz(w http.ResponseWriter, ready Check) {
 func statusJSON(w http.ResponseWriter, status func() any) {
 	body, err := json.MarshalIndent(status(), "", "  ")
 	if err != nil {
-		text(w, http.StatusInternalServerError, "encode the status: "+oneLine(err.Error())+"\n")
+		text(w, http.StatusInternalServerError, "encode the status: "+printable.Text(err.Error(), maxReason)+"\n")
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -86,20 +86,6 @@ func text(w http.ResponseWriter, code int, body string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
 	_, _ = w.Write([]byte(body))
-}
-
-// oneLine makes an error's text fit for one line of a bounded length.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) > maxReason {
-		s = strings.ToValidUTF8(s[:maxReason], "") + "…"
-	}
-	return s
 }
 
 // firstError logs the first error of the metrics handler and is then silent: a
@@ -121,5 +107,5 @@ func (f *firstError) Println(v ...any) {
 	if f.said.Swap(true) {
 		return
 	}
-	f.log.Warn("serve metrics: this and later errors leave metrics out", "err", oneLine(fmt.Sprint(v...)))
+	f.log.Warn("serve metrics: this and later errors leave metrics out", "err", printable.Text(fmt.Sprint(v...), maxReason))
 }

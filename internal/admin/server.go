@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,6 @@ import (
 	"github.com/ullage/ullage/internal/graceful"
 )
 
-// MaxConns is how many connections are open at once. When one more comes, the
-// idlest is closed. The sidecar sets as many descriptors aside.
-const MaxConns = 32
-
 // The deadlines of one connection. An answer is a few hundred KiB at most, so
 // whoever needs longer is broken or hostile. A scraper that comes every minute
 // connects anew each time, which costs less than the memory of connections that
@@ -31,6 +28,7 @@ const (
 	idleTimeout       = 5 * time.Second
 	shutdownTimeout   = 2 * time.Second
 	maxHeaderBytes    = 4 << 10
+	mostConnections   = 32
 )
 
 // Check says whether the sidecar is ready: nil, or an error whose text is the
@@ -42,6 +40,7 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener // nil when it is off, or taken
 	taken    string       // the address, while another process has it
+	most     int          // connections
 	log      *slog.Logger
 	stopper  *graceful.Stopper
 }
@@ -59,7 +58,7 @@ const takenPoll = time.Second
 // [Server.Close]. A nil ready is always ready. What status returns is encoded
 // as JSON for /status.
 func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) (*Server, error) {
-	s := &Server{log: log}
+	s := &Server{log: log, most: cmp.Or(cfg.Connections, mostConnections)}
 	s.http = &http.Server{
 		// Allowed, because net/http logs a line for each refused semicolon,
 		// and no stranger shall be able to write to our log.
@@ -84,7 +83,7 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 	if err != nil {
 		return nil, fmt.Errorf("open the admin listener: %w (take another address with --listen, or --listen off)", err)
 	}
-	s.listener = crowd.Limit(l, MaxConns)
+	s.listener = crowd.Limit(l, s.most)
 	return s, nil
 }
 
@@ -144,7 +143,7 @@ func (s *Server) retry(ctx context.Context) {
 		}
 		if l, err := net.Listen("tcp", s.taken); err == nil {
 			s.log.Info("the admin address is free again", "listen", s.taken)
-			s.listener = crowd.Limit(l, MaxConns)
+			s.listener = crowd.Limit(l, s.most)
 		}
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"unicode"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Kind tells errors apart. Its values are the label values of a metric.
@@ -55,12 +56,7 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, e.JVM+": "+text)
+	return printable.Line(e.JVM + ": " + text)
 }
 
 // Unwrap returns the cause.

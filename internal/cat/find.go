@@ -30,7 +30,7 @@ func (p *Printer) Find(args []string) (bad []error) {
 	if len(bad) > 0 || p.cfg.Stream == "" || slices.ContainsFunc(p.items, func(it item) bool { return len(it.series) > 0 }) {
 		return bad
 	}
-	err := fmt.Errorf("no stream matches %s: %s", printable(p.cfg.Stream), thereIs(names))
+	err := fmt.Errorf("no stream matches %s: %s", quoted(p.cfg.Stream), thereIs(names))
 	if p.cfg.Follow && slices.ContainsFunc(p.items, func(it item) bool { return it.dest != "" }) {
 		p.note("%v; waiting for one", err)
 		return nil
@@ -49,11 +49,11 @@ func thereIs(names []string) string {
 	if n := len(names) - maxNamed; n > 0 {
 		names, more = names[:maxNamed], fmt.Sprintf(" and %d more", n)
 	}
-	quoted := make([]string, len(names))
+	list := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = printable(name)
+		list[i] = quoted(name)
 	}
-	return "there are " + strings.Join(quoted, ", ") + more
+	return "there are " + strings.Join(list, ", ") + more
 }
 
 // add makes an item of one argument, or adds a file to the last one. It
@@ -63,7 +63,7 @@ func (p *Printer) add(arg string) (others []string, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s does not exist", printable(arg))
+		return nil, fmt.Errorf("%s does not exist", quoted(arg))
 	case err != nil:
 		return nil, readError(arg, err)
 	case info.IsDir():
@@ -71,7 +71,7 @@ func (p *Printer) add(arg string) (others []string, err error) {
 	case info.Mode().IsRegular():
 		return p.addFile(path, info)
 	}
-	return nil, fmt.Errorf("%s is neither a directory nor a regular file", printable(arg))
+	return nil, fmt.Errorf("%s is neither a directory nor a regular file", quoted(arg))
 }
 
 func (p *Printer) addDir(path string) (others []string, err error) {
@@ -104,9 +104,9 @@ func (p *Printer) addDir(path string) (others []string, err error) {
 	}
 	if empty && !p.cfg.Follow {
 		if _, err := os.Stat(filepath.Join(path, ".ullage")); err != nil {
-			return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", printable(path))
+			return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", quoted(path))
 		}
-		p.note("nothing is persisted in %s yet", printable(path))
+		p.note("nothing is persisted in %s yet", quoted(path))
 	}
 	p.refresh(&it)
 	p.items = append(p.items, it)

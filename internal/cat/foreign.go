@@ -56,7 +56,7 @@ func (s *series) printForeign(ctx context.Context, seg segment.Info) error {
 			return nil
 		}
 		if readErr != nil {
-			s.p.complain("%s: cannot be read on, %d bytes were printed: %v", printable(seg.Path), done, reason(readErr))
+			s.p.complain("%s: cannot be read on, %d bytes were printed: %v", quoted(seg.Path), done, reason(readErr))
 			return nil
 		}
 	}

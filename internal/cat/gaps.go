@@ -111,7 +111,7 @@ func gapLevels(g ul.Gap, r ul.Reason) string {
 }
 
 // gapStream renders the name of a stream without spaces: quoted if it has any.
-func gapStream(name string) string { return strings.ReplaceAll(printable(name), " ", `\x20`) }
+func gapStream(name string) string { return strings.ReplaceAll(quoted(name), " ", `\x20`) }
 
 // maxStream bounds the width of the column of names.
 const maxStream = 40

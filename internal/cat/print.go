@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -164,7 +165,7 @@ func (p *Printer) end() error {
 // note reports something on stderr, behind all that was printed before it.
 func (p *Printer) note(format string, args ...any) {
 	_ = p.out.Flush() // an error comes again with the next write
-	fmt.Fprintf(p.stderr, "ullage cat: %s\n", cli.Line(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(p.stderr, "ullage cat: %s\n", printable.Line(fmt.Sprintf(format, args...)))
 }
 
 // complain notes that something cannot be read.

@@ -124,12 +124,12 @@ func (s *series) meet(err error) (more bool) {
 		return false
 	case errors.As(err, &gone):
 		if gone.Numbers == 0 {
-			s.p.note("%s was deleted before it was printed", printable(gone.Path))
+			s.p.note("%s was deleted before it was printed", quoted(gone.Path))
 		}
 		return true
 	case errors.As(err, &torn):
 		if stat, err := os.Stat(torn.Path); err == nil {
-			s.p.note("%d bytes at the end of %s are not complete yet", stat.Size()-torn.Offset, printable(torn.Path))
+			s.p.note("%d bytes at the end of %s are not complete yet", stat.Size()-torn.Offset, quoted(torn.Path))
 		}
 		return false
 	case errors.As(err, &read):
@@ -156,7 +156,7 @@ func (s *series) meetRead(err *segment.ReadError) (more bool) {
 	case errors.As(err.Err, &at) && at.Op == "open":
 		s.p.complain("%v", readError(err.Path, err.Err))
 	default:
-		s.p.complain("%s: cannot be read from byte %d on: %v", printable(err.Path), err.Offset, reason(err.Err))
+		s.p.complain("%s: cannot be read from byte %d on: %v", quoted(err.Path), err.Offset, reason(err.Err))
 	}
 	s.follower.Skip()
 	return true
@@ -170,7 +170,7 @@ func (s *series) reportDamage() bool {
 	if bad.From == bad.To {
 		return false
 	}
-	s.p.complain("%s: bytes %d-%d cannot be read: %v; skipped", printable(bad.Path), bad.From, bad.To-1, bad.Err)
+	s.p.complain("%s: bytes %d-%d cannot be read: %v; skipped", quoted(bad.Path), bad.From, bad.To-1, bad.Err)
 	return true
 }
 

@@ -9,9 +9,9 @@ import (
 	"unicode"
 )
 
-// printable renders a name for a message: as it is, or quoted if it could be
+// quoted renders a name for a message: as it is, or quoted if it could be
 // mistaken for something else.
-func printable(name string) string {
+func quoted(name string) string {
 	odd := func(r rune) bool {
 		return !unicode.IsPrint(r) || strings.ContainsRune(` "'\`, r) || r == unicode.ReplacementChar
 	}
@@ -23,7 +23,7 @@ func printable(name string) string {
 
 // readError names a path once in an error about it.
 func readError(path string, err error) error {
-	return fmt.Errorf("%s cannot be read: %w", printable(path), reason(err))
+	return fmt.Errorf("%s cannot be read: %w", quoted(path), reason(err))
 }
 
 // reason returns what went wrong without the path that it went wrong with.

@@ -8,8 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/settings"
 )
 
@@ -49,7 +49,7 @@ func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func(
 		return OK, true
 	}
 	for _, err := range bad {
-		fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, fs.Name(), Line(err.Error()))
+		fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, fs.Name(), printable.Line(err.Error()))
 	}
 	fmt.Fprintf(e.Stderr, "run '%s %s --help' for what it takes\n", e.Program, fs.Name())
 	return Usage, false
@@ -64,7 +64,7 @@ func (e Env) Help(fs *flag.FlagSet, about string) {
 
 // Fail reports why the subcommand failed while it ran.
 func (e Env) Fail(name string, err error) int {
-	fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, name, Line(err.Error()))
+	fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, name, printable.Line(err.Error()))
 	return Failure
 }
 
@@ -76,20 +76,4 @@ func Unexpected(args []string) []error {
 		bad = append(bad, fmt.Errorf("unexpected argument %q", arg))
 	}
 	return bad
-}
-
-// Line keeps a message on one line, and what a terminal would obey from it: it
-// may quote names that another program chose. A line end or a tab becomes a
-// space, any other control character a question mark, and so does what turns the
-// direction of text, or hides in it.
-func Line(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case obeyed(r):
-			return '?'
-		}
-		return r
-	}, s)
 }

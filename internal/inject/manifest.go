@@ -10,6 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Note is what was done about one object of a manifest that is a pod, or has a
@@ -168,9 +170,9 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 	name := kind + " " + strings.TrimPrefix(namespace+"/"+scalar(metadata, "name"), "/")
 	note, err := m.inject(n, path, namespace)
 	if err != nil {
-		return false, fmt.Errorf("%s (line %d): %w", shorten(name, maxText), n.Line, err)
+		return false, fmt.Errorf("%s (line %d): %w", printable.Text(name, maxText), n.Line, err)
 	}
-	note.Object = shorten(name, maxText)
+	note.Object = printable.Text(name, maxText)
 	m.notes = append(m.notes, note)
 	return note.Injected, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Names of what is added to a pod. Those of a second JVM container end in -2.
@@ -48,7 +49,7 @@ type mutation struct {
 }
 
 func (m *mutation) warn(format string, args ...any) {
-	m.warnings = append(m.warnings, shorten("ullage: "+fmt.Sprintf(format, args...), maxText))
+	m.warnings = append(m.warnings, printable.Text("ullage: "+fmt.Sprintf(format, args...), maxText))
 }
 
 // Mutate decides about a pod that is about to be created in the namespace, as
@@ -84,7 +85,7 @@ func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
 // refuse answers for a pod that can't be injected.
 func (m *mutation) refuse(problems []string) Result {
 	if m.cfg.OnError == Deny {
-		return Result{Denied: shorten("ullage: "+strings.Join(problems, "; "), maxDenied)}
+		return Result{Denied: printable.Text("ullage: "+strings.Join(problems, "; "), maxDenied)}
 	}
 	m.warnings = nil // they are about what is not done
 	for _, text := range problems {

@@ -12,12 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/sidecar"
 )
@@ -83,7 +83,7 @@ func readWishes(annotations, defaults map[string]string) (wishes, []string) {
 	problems = append(problems, w.readFlags(fs, value)...)
 	problems = append(problems, w.readOwn(value)...)
 	for i := range problems {
-		problems[i] = shorten(problems[i], maxText)
+		problems[i] = printable.Text(problems[i], maxText)
 	}
 	return w, problems
 }
@@ -219,18 +219,4 @@ func (w wishes) environment(more map[string]string) []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: settings.EnvName(name), Value: strings.ReplaceAll(all[name], "$", "$$")})
 	}
 	return env
-}
-
-// shorten makes a text fit for one line of an answer, of some limit in bytes.
-func shorten(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
 }

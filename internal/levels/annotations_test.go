@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 var knownNames = []string{"container", "xlog", "segment-bytes"}
@@ -54,6 +55,10 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 		"for a while":      {values{"log": " GC*=debug ", "log-for": " 1h30m "}, Request{Log: gc, LogFor: 90 * time.Minute}, nil},
 		"for the shortest": {values{"log": "gc*=debug", "log-for": "1s"}, Request{Log: gc, LogFor: time.Second}, nil},
 		"for the longest":  {values{"log": "gc*=debug", "log-for": "24h"}, Request{Log: gc, LogFor: MaxRaise}, nil},
+		"with an ID":       {values{"log": "gc*=debug", "log-id": " a-B_c/d.9 "}, Request{Log: gc, LogFor: 15 * time.Minute, LogID: "a-B_c/d.9"}, nil},
+		"a bad ID":         {values{"log": "gc*=debug", "log-id": "a b"}, Request{LogBad: true}, []string{"log-id"}},
+		"a long ID":        {values{"log": "gc*=debug", "log-id": strings.Repeat("a", maxID+1)}, Request{LogBad: true}, []string{"log-id"}},
+		"an ID alone":      {values{"log-id": "a"}, Request{}, nil},
 		"a trigger":        {values{"trigger": "dropped"}, Request{Trigger: dropped, TriggerLog: both, TriggerFor: 15 * time.Minute}, nil},
 		"all of a trigger": {values{"trigger": "dropped", "trigger-log": "gc*=debug", "trigger-for": "2m"},
 			Request{Trigger: dropped, TriggerLog: gc, TriggerFor: 2 * time.Minute}, nil},
@@ -146,7 +151,7 @@ func checkProblems(t *testing.T, problems []Problem) {
 		if !strings.HasPrefix(p.Key, Prefix) || len(p.Key) > maxKey || len(p.Value) > maxValue || p.Text == "" || len(p.Text) > maxText+100 {
 			t.Errorf("%d bytes of value, %d of text: %+v", len(p.Value), len(p.Text), p)
 		}
-		if all := p.Key + p.Value + p.Text; printable(all, len(all)) != all {
+		if all := p.Key + p.Value + p.Text; printable.Escaped(all, len(all)) != all {
 			t.Errorf("not printable: %q", all)
 		}
 	}

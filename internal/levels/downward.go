@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Bounds on an annotations file. Kubernetes allows a pod 256 KiB of
@@ -100,7 +102,7 @@ func (f *downwardFile) line(text []byte, tooLong bool) {
 	quoted = strings.TrimSpace(quoted)
 	value, err := strconv.Unquote(quoted)
 	if !ok || err != nil || quoted[0] != '"' {
-		f.keep(key, entry{value: rest, bad: fmt.Sprintf(`cannot read the line; write it like %s="value", with the value quoted as in Go`, printable(key, maxKey))})
+		f.keep(key, entry{value: rest, bad: fmt.Sprintf(`cannot read the line; write it like %s="value", with the value quoted as in Go`, printable.Escaped(key, maxKey))})
 		return
 	}
 	f.keep(key, entry{value: value})
@@ -128,6 +130,6 @@ func (f *downwardFile) keep(key string, e entry) {
 		}
 		f.others++
 	}
-	e.value = printable(e.value, maxValue)
+	e.value = printable.Escaped(e.value, maxValue)
 	f.ours[key] = e
 }

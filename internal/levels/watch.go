@@ -5,21 +5,27 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 // Watch looks at each new line for what fires a trigger. The reader of the
 // lines calls Line and CaughtUp; both are cheap, do not block, and are for one
-// goroutine. The zero value is not ready: see [Manager.Watch].
+// goroutine. The zero value is not ready: see [Loop.Watch].
 type Watch struct {
 	armed atomic.Pointer[Trigger] // nil: no line is looked at
 	fired chan alarm
 
-	// waiting is set by the Manager when it wants to know that every line
+	// waiting is set by the Loop when it wants to know that every line
 	// written until then has been read; the reader clears it.
 	waiting atomic.Bool
+
+	// Used by the Loop alone.
+	caughtUp bool // the reader has read all that was written in a raise
+	asked    bool // ... and was asked whether
 }
 
 // alarm is one firing of a trigger.
@@ -41,17 +47,40 @@ func (w *Watch) Line(line []byte, c ul.Class) {
 	if !ok {
 		return
 	}
-	w.armed.Store(nil) // the Manager arms it again
+	w.armed.Store(nil) // the Loop arms it again
 	select {
 	case w.fired <- a:
 	default: // one is on its way
 	}
 }
 
-// CaughtUp says that every line that was seen to be there has been read.
+// CaughtUp reports to the Watch that every line written so far has been read.
 func (w *Watch) CaughtUp() {
 	if w.waiting.Load() {
 		w.waiting.Store(false)
+	}
+}
+
+// arm lets the trigger fire, or not: not while quiet, which is while anything
+// is raised and in the cool-down that follows, and not before everything that
+// was written in a raise has been read, however long that takes.
+func (w *Watch) arm(t Trigger, quiet bool) {
+	switch {
+	case t.IsZero():
+		w.armed.Store(nil)
+	case quiet:
+		w.armed.Store(nil)
+		w.caughtUp, w.asked = false, false
+	case !w.caughtUp:
+		if !w.asked {
+			w.asked = true
+			w.waiting.Store(true)
+		}
+		w.caughtUp = !w.waiting.Load()
+	default:
+		if was := w.armed.Load(); len(w.fired) == 0 && (was == nil || *was != t) {
+			w.armed.Store(&t)
+		}
 	}
 }
 
@@ -77,7 +106,8 @@ func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
 		return alarm{ioStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
 	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
-		return alarm{pauseCondition, fmt.Sprintf("%s %s took %s", e.Kind, excerpt(e.Name), short(e.Duration))}, true
+		what := strings.TrimSpace(e.Kind.String() + " " + excerpt(e.Name)) // JDK 9 to 12 do not name a safepoint
+		return alarm{pauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
 	}
 	return alarm{}, false
 }
@@ -88,18 +118,10 @@ const ownTag = "ullage"
 // maxExcerpt bounds what is quoted of a line.
 const maxExcerpt = 120
 
-// excerpt quotes a part of a line for a log message: bounded and printable.
+// excerpt quotes a part of a line for a log message. It copies no more of the
+// line than it may need.
 func excerpt(text []byte) string {
-	cut := ""
-	if len(text) > maxExcerpt {
-		text, cut = text[:maxExcerpt], "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(string(text), "?")) + cut
+	return printable.Text(string(text[:min(len(text), utf8.UTFMax*(maxExcerpt+1))]), maxExcerpt)
 }
 
 func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

@@ -7,7 +7,7 @@
 //
 // # What is read
 //
-// Three forms of message, all of them logged at level info. NAME and OP become
+// Four forms of message, all of them logged at level info. NAME and OP become
 // [Event.Name]:
 //
 //	GC(n) Pause NAME 24M->5M(64M) 2.345ms         [Pause]
@@ -15,6 +15,8 @@
 //	GC(n) y: Pause NAME 2.345ms                   [Pause]; y, Y or O is the generation
 //	GC(n) User=0.01s Sys=0.00s Real=0.02s         [CPU]
 //	Safepoint "OP", Time since last: 5 ns, ...    [Safepoint]
+//	Total time for which application threads were stopped: 0.0012345 seconds, Stopping threads took: 0.0000123 seconds
+//	                                              [Safepoint] of JDK 9 to 12, without an operation
 //
 // They are from logs of JDK 17.0.15 and 25.0.3, with every collector of these at
 // level trace:
@@ -29,6 +31,9 @@
 //	                                Init Update Refs, Degenerated GC (Mark), Full, ...
 //	Epsilon      none       none
 //
+// CMS (until JDK 13) prints as Parallel does, and its pauses are called Initial
+// Mark and Remark; but CPU comes behind its concurrent phases too.
+//
 // What follows the operation in a safepoint's line, up to Total, may be any list of
 // durations that has Reaching and At. It differs:
 //
@@ -37,7 +42,7 @@
 //	JDK 25   Reaching safepoint, At safepoint, Leaving safepoint, Total, then
 //	         "Threads: 0 runnable, 12 total"
 //
-// (JDK 21 from others' published logs.) The parts add up to the total. The names
+// (JDK 21, 9 to 12 and CMS from others' published logs and HotSpot's source.) The parts add up to the total. The names
 // and their wording change from release to release, so that nothing depends on
 // them. The durations are exact: HotSpot's digits, without any rounding.
 //
@@ -50,7 +55,8 @@
 // Parallel; none to several in the others, all with the same number.
 //
 // A pause is seen from up to three sides, which must not be added up: the Pause, its
-// CPU times right behind it, and the Safepoint around it, which is a little longer
+// CPU times right behind it (of CMS, some are of a concurrent phase, which no line
+// alone tells), and the Safepoint around it, which is a little longer
 // and which also covers operations other than a collection. One safepoint may
 // hold two collections, Young and then Full.
 //

@@ -38,8 +38,9 @@ type Event struct {
 	GC int64
 
 	// Name is what paused: "Young (Normal) (G1 Evacuation Pause)" of a Pause,
-	// the VM operation ("G1CollectForAllocation") of a Safepoint, nil for CPU.
-	// It is 1 to 128 bytes of printable ASCII, a part of the line that was
+	// the VM operation ("G1CollectForAllocation") of a Safepoint, nil for CPU and
+	// for a Safepoint of JDK 9 to 12, which do not say it there.
+	// Else it is 1 to 128 bytes of printable ASCII, a part of the line that was
 	// parsed: valid as long as the line is, and not to be written to. Whoever
 	// can write to the log can invent names, so they are no metric labels.
 	Name []byte
@@ -49,7 +50,8 @@ type Event struct {
 	Duration time.Duration
 
 	// For Safepoint only: the parts of its total. JDK 17 prints no Leaving, JDK 25
-	// no Cleanup; what is not printed is 0.
+	// no Cleanup; what is not printed is 0. JDK 9 to 12 print Reaching alone, and At
+	// is the rest.
 	Reaching time.Duration // until all threads had stopped
 	Cleanup  time.Duration // before the operation
 	At       time.Duration // of the operation
@@ -63,8 +65,9 @@ type Event struct {
 // Stalled reports whether the event is a CPU event of a pause that seems to have
 // waited for something other than a CPU, such as a disk: its real time is at
 // least [StallReal] and at least twice its user and system time together. A JVM
-// that was throttled, stopped or swapped out looks the same. It is false for
-// every other kind.
+// that was throttled, stopped or swapped out looks the same, and so does a
+// concurrent phase of CMS, which waits on purpose. It is false for every other
+// kind.
 func (e Event) Stalled() bool {
 	return e.Kind == CPU && e.Real >= StallReal && e.Real >= 2*(e.User+e.Sys)
 }

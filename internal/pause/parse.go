@@ -13,9 +13,13 @@ const (
 	maxName   = 128                        // bytes; no JDK has a name so long
 )
 
-// Parse reads one line, given without its newline, and reports false for what
-// is no event. It looks at that line alone, and allocates nothing.
+// Parse reads one line, given without its newline, with or without a carriage
+// return before that, and reports false for what is no event. It looks at that
+// line alone, and allocates nothing.
 func Parse(line []byte) (e Event, ok bool) {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
 	if !ends(line) {
 		return e, false
 	}
@@ -26,7 +30,7 @@ func Parse(line []byte) (e Event, ok bool) {
 }
 
 // ends reports whether the last bytes are those of an event: "1ms", "1s" and
-// " ns", or " total" of a safepoint. That rules most lines out before anything is
+// " ns", or " total" and " seconds" of a safepoint. That rules most lines out before anything is
 // searched for.
 func ends(line []byte) bool {
 	n := len(line)
@@ -35,7 +39,7 @@ func ends(line []byte) bool {
 	}
 	switch before := line[n-2]; line[n-1] {
 	case 's':
-		return before == 'm' || before == 'n' || isDigit(before)
+		return before == 'm' || before == 'n' || before == 'd' || isDigit(before)
 	case 'l':
 		return before == 'a'
 	}
@@ -61,6 +65,9 @@ func (e *Event) read(line []byte) bool {
 	}
 	if rest, ok := cutPrefix(message, `Safepoint "`); ok {
 		return e.readSafepoint(rest) && decorated(line, message, "safepoint")
+	}
+	if rest, ok := cutPrefix(message, "Total time for which application threads were stopped: "); ok {
+		return e.readStopped(rest) && decorated(line, message, "safepoint")
 	}
 	return false
 }
@@ -171,4 +178,17 @@ func (e *Event) readSafepoint(text []byte) bool {
 		}
 		text = rest
 	}
+}
+
+// readStopped reads "0.0012345 seconds, Stopping threads took: 0.0000123 seconds",
+// as JDK 9 to 12 write it.
+func (e *Event) readStopped(text []byte) bool {
+	total, text, _ := bytes.Cut(text, []byte(" seconds, Stopping threads took: "))
+	reaching, unit := bytes.CutSuffix(text, []byte(" seconds"))
+	var ok [2]bool
+	e.Kind, e.GC = Safepoint, -1
+	e.Duration, ok[0] = decimal(total, time.Second)
+	e.Reaching, ok[1] = decimal(reaching, time.Second)
+	e.At = e.Duration - e.Reaching
+	return unit && ok == [2]bool{true, true} && e.At >= 0
 }

@@ -32,6 +32,11 @@ func TestParse(t *testing.T) {
 		{"GC(0) User=0.07s Sys=1.50s Real=12.34s", Event{Kind: CPU, Duration: ms(12340, 0), User: ms(70, 0), Sys: ms(1500, 0), Real: ms(12340, 0)}},
 		{`[info][safepoint] Safepoint "no vm operation", Time since last: 900000000000000000 ns, Reaching safepoint: 1 ns, Cleanup: 2 ns, At safepoint: 3 ns, Leaving safepoint: 4 ns, Total: 10 ns`, // JDK 21
 			Event{Kind: Safepoint, GC: -1, Name: []byte("no vm operation"), Reaching: 1, Cleanup: 2, At: 3, Leaving: 4, Duration: 10}},
+		{"[1.2s][info][gc] " + full + "\r", Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89)}},
+		{"[2018-11-20T16:45:11.123+0100][1.234s][info][safepoint    ] Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 seconds", // JDK 11
+			Event{Kind: Safepoint, GC: -1, Duration: 12345600, Reaching: 45600, At: 12300000}},
+		{"Total time for which application threads were stopped: 61,5000000 seconds, Stopping threads took: 0,0000000 seconds\r",
+			Event{Kind: Safepoint, GC: -1, Duration: ms(61500, 0), At: ms(61500, 0)}},
 		{`Safepoint "Halt", Reaching safepoint: 1 ns, Something new: 5 ns, At safepoint: 3 ns, Total: 9 ns, Waste: 3 ns`,
 			Event{Kind: Safepoint, GC: -1, Name: []byte("Halt"), Reaching: 1, At: 3, Duration: 9}},
 	} {
@@ -69,7 +74,13 @@ func TestNoEvent(t *testing.T) {
 		"[0.397s][info][gc " + full,
 		"2026-11-20 INFO " + full,
 		"  " + full,
-		full + "\r",
+		full + "\r\r", full + "\r ", "\r",
+		"[0.397s][info][gc] Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 seconds",
+		"[0.397s][info][safepoint] Application time: 0.0071730 seconds",
+		"Total time for which application threads were stopped: 0.0123456 seconds",
+		"Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0200000 seconds",
+		"Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 ms",
+		"Total time for which application threads were stopped: 1 seconds, Stopping threads took: 0.0000456 seconds",
 		// Cut, and glued to the next line.
 		"[0.1s][info][gc,start] GC(1) Pause Rem[0.2s][info][gc] Allocation Stall (main) 5.811ms",
 		"[0.1s][info][gc] GC(1) Pause Remark 5M->5M[0.2s][info][gc] Allocation Stall (main) 5.811ms",

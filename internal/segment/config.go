@@ -62,16 +62,18 @@ type Config struct {
 
 	// SegmentBytes seals a segment at the first sync at which it has this
 	// size. The last frames take it over that size, by less than one commit.
+	// Many streams that grow at once share a quarter of RetainBytes.
 	SegmentBytes settings.Size
 
 	// SegmentAge seals a segment that was created this long ago. Zero: never.
 	SegmentAge time.Duration
 
-	// RetainBytes is what all segments of all streams may take before the
-	// oldest sealed ones are deleted. Zero: no bound.
+	// RetainBytes is what all segments of all streams, with their directories,
+	// may take of the file system, in whole blocks, before the oldest are
+	// deleted; of its inodes they may have the same share. Zero: no bound.
 	RetainBytes settings.Size
 
-	// RetainAge deletes a sealed segment this long after its last write.
+	// RetainAge deletes a segment this long after its last write.
 	// Zero: never.
 	RetainAge time.Duration
 }
@@ -94,9 +96,9 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.SegmentAge, "segment-age", c.SegmentAge,
 		"seal a segment this `DURATION` after its creation and start another with the next line; 0: never by age")
 	fs.Var(&c.RetainBytes, "retain-bytes",
-		"delete the oldest sealed segments when all segments of all streams take more than this `SIZE` on disk; 0: no bound")
+		"delete the oldest segments when those of all streams take more than this `SIZE` of the volume, in whole blocks, or that share of its inodes, and when it is almost full; 0: no bound")
 	fs.DurationVar(&c.RetainAge, "retain-age", c.RetainAge,
-		"delete a sealed segment this `DURATION` after its last write; 0: never by age")
+		"delete a segment this `DURATION` after its last write; 0: never by age")
 }
 
 // Validate returns one error for each setting that cannot work.

@@ -47,7 +47,8 @@
 //	in Resume            newer segments go first, the newest one before the others, and the cut comes
 //	                     last, so at any moment a prefix of what was appended is there. Resume again.
 //	in Recover           as in Resume.
-//	in Maintain          whole segments are gone, the oldest first.
+//	in Maintain          whole segments are gone, the oldest first. The mark of a stream whose newest one
+//	                     goes was saved before, as Gone: Resume takes it with the segment and without.
 //	crash of the node    no checkpoint, and pages of the unsynced tail in any state: zeros, holes, half a
 //	                     frame. Recover keeps the sound frames before the first unsound byte.
 //
@@ -58,6 +59,14 @@
 // the tail that [Stream.Recover] returns tells where in the source to go on,
 // and its mark belongs into the next checkpoint. Maintain comes after all of
 // them, because a stream that is not open has only sealed segments.
+//
+// # Retention
+//
+// What segments take of the file system is bounded, in whole blocks, directories
+// and inodes, and so is what they take of a volume that others fill, or that is
+// smaller than RetainBytes. The order is that of the last writes, on a clock that
+// never steps; within a stream it is that of the numbers. A directory is removed
+// only behind a segment that was deleted in it.
 //
 // # Errors
 //

@@ -52,6 +52,17 @@ func openStore(t testing.TB, dir string, cfg Config) *testStore {
 	return s
 }
 
+// memory returns a directory in memory, where a sync costs nothing.
+func memory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ullage-segment-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // Maintain maintains a store whose checkpoint takes every mark.
 func (s *testStore) Maintain(now time.Time) error {
 	return s.Store.Maintain(now, func(released []*Stream) error {

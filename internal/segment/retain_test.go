@@ -123,9 +123,8 @@ func TestRetentionByAgeGoesByTheLastWrite(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, retaining(0, time.Hour))
 	str := freshStream(t, s, "gc")
-	var marks []Mark
 	for range 3 {
-		marks = append(marks, sealOne(t, str))
+		sealOne(t, str)
 	}
 	must(t, s.Maintain(time.Now().Add(59*time.Minute)))
 	s.wantGauges(t, 3, 3*4096)
@@ -162,7 +161,7 @@ func TestRetentionOfStreamsOfEarlierProcesses(t *testing.T) {
 }
 
 func TestRetentionOfMoreSegmentsThanItRemembers(t *testing.T) {
-	dest := t.TempDir()
+	dest := memory(t)
 	const count = 2*windowSegments + 500
 	dir := filepath.Join(dest, "gc")
 	must(t, os.Mkdir(dir, 0o750))

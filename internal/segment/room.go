@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,6 +29,7 @@ type room struct {
 	bound  use
 	limit  use   // the bound, or less
 	size   use   // of the file system; zero is unknown
+	spare  use   // the reserve
 	reach  int64 // bytes that segments could take at all, as long as others take no more
 }
 
@@ -78,7 +80,7 @@ func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
 	if r.low {
 		r.taken = use{bytes: min(used.bytes, r.limit.bytes), inodes: min(used.inodes, r.limit.inodes)}
 	}
-	r.step = use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
+	r.spare, r.step = reserve, use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
 	r.looked, r.full = true, false
 }
 
@@ -110,6 +112,21 @@ func (s *Store) exceeded(used use) string {
 		return reasonFull
 	}
 	return ""
+}
+
+// Ahead returns for how many streams a segment may be created between two calls
+// of Maintain: all of them together take less than half of the reserve, so that
+// a commit never runs into the end of the file system.
+func (s *Store) Ahead() int {
+	r := &s.room
+	most := int64(math.MaxInt32)
+	if r.looked && r.size.bytes > 0 {
+		most = min(most, r.spare.bytes/(4*pageBytes)) // a page, and one for the directory
+	}
+	if r.looked && r.size.inodes > 0 {
+		most = min(most, r.spare.inodes/4)
+	}
+	return int(max(8, most))
 }
 
 // share says at which size segments are sealed: at SegmentBytes, or earlier, so

@@ -13,10 +13,6 @@ import (
 // one frame for each stream in it. It takes less where that would be more
 // streams than can have a segment open before the next commit.
 func (w *writer) appendBatch(ctx context.Context) error {
-	if err := w.cpu.wait(ctx); err != nil {
-		return err
-	}
-	w.link.progress.Store(time.Now().UnixNano()) // that was our own limit, not the destination
 	if err := w.takeBatch(); err != nil {
 		return err
 	}

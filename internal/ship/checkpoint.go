@@ -11,7 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -66,9 +68,9 @@ type streamState struct {
 }
 
 type fileState struct {
-	tail.Identity
+	position.Identity
 	Stream string `json:"stream"`
-	tail.Position
+	position.Position
 	Gaps string `json:"gaps,omitempty"`
 	Anew string `json:"-"` // gaps of what a file has since it was truncated
 }
@@ -202,7 +204,7 @@ func (c *checkpoint) begin() {
 	if c.begun || c.key == nil {
 		return
 	}
-	f, err := tail.OpenOwn(c.dir, markName, unix.O_WRONLY|unix.O_CREAT)
+	f, err := statedir.OpenFile(c.dir, markName, unix.O_WRONLY|unix.O_CREAT)
 	if err == nil {
 		f.Close()
 	}

@@ -25,7 +25,6 @@ type Config struct {
 	DiscardAt    int           // per cent of the budget from which on lines below KeepLevel are dropped
 	DropAt       int           // ... and from which on all are
 	KeepLevel    KeepLevel
-	CPU          settings.CPU  // most of the processor; 0 means what the container has
 	SyncInterval time.Duration // longest time from reading a line to its commit
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
 	DrainTimeout time.Duration // from the end of Run's context to its return
@@ -61,7 +60,6 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "while the destination stalls, `PERCENT` of the budget from which on lines below --keep-level are dropped")
 	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "while the destination stalls, `PERCENT` of the budget from which on all lines are dropped, the oldest first")
 	fs.Var(&c.KeepLevel, "keep-level", "`LEVEL` from which on lines are kept past --discard-at: trace, debug, info, warning, error, or off (none)")
-	fs.Var(&c.CPU, "cpu", "most that the sidecar takes of the processors, an `AMOUNT` like 500m; 0 means what its container has")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
 	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`; never more than an eighth of the budget")
 	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "`DURATION` from SIGTERM to exit, in which everything written is committed")

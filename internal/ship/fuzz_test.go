@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -19,7 +19,7 @@ func FuzzCheckpoint(f *testing.F) {
 	key := testKey
 	good := state{
 		Streams: []streamState{{Name: "gc.log", Mark: segment.Mark{Segment: "20261120T100000.000Z-000001.log.zst", Offset: 512}}},
-		Files:   []fileState{{Identity: tail.Identity{Dev: 1, Ino: 2, Born: 3}, Stream: "gc.log", Position: tail.Position{Offset: 99, Check: 5, CheckLen: 64, Level: ul.Debug}, Gaps: "AAAA"}},
+		Files:   []fileState{{Identity: position.Identity{Dev: 1, Ino: 2, Born: 3}, Stream: "gc.log", Position: position.Position{Offset: 99, Check: 5, CheckLen: 64, Level: ul.Debug}, Gaps: "AAAA"}},
 	}
 	sample := slotOf(f, otherKey, good) // of another key
 	for _, seed := range [][]byte{nil, sample, sample[:len(sample)/2], {0, 0, 0}, []byte("ullage-checkpoint 1 -1 \n"),

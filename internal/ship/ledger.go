@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -18,11 +19,11 @@ type ledger struct {
 	lost    bool  // see state
 	behind  int64 // ... and so is this: Uncommitted
 	streams map[string]segment.Mark
-	files   map[tail.Identity]tail.Saved
+	files   map[position.Identity]tail.Saved
 }
 
 func newLedger() *ledger {
-	return &ledger{streams: map[string]segment.Mark{}, files: map[tail.Identity]tail.Saved{}}
+	return &ledger{streams: map[string]segment.Mark{}, files: map[position.Identity]tail.Saved{}}
 }
 
 // mark notes where a stream's committed segments end. It has to be saved
@@ -81,12 +82,12 @@ func (l *ledger) meet(c tail.Chunk) (news bool) {
 // setGaps notes the gaps of a file, behind what is committed of it. The
 // position is news if the file is, was truncated, or came back; else it may be
 // older than what the writer has committed meanwhile.
-func (l *ledger) setGaps(id tail.Identity, now tail.Saved) {
+func (l *ledger) setGaps(id position.Identity, now tail.Saved) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	saved, known := l.files[id]
 	switch {
-	case !known && now.Gaps == "" && now.Position == tail.Position{}:
+	case !known && now.Gaps == "" && now.Position == position.Position{}:
 		return
 	case !known || saved.Epoch < now.Epoch:
 		saved = now
@@ -96,7 +97,7 @@ func (l *ledger) setGaps(id tail.Identity, now tail.Saved) {
 }
 
 // forget takes out files that are gone.
-func (l *ledger) forget(ids []tail.Identity) {
+func (l *ledger) forget(ids []position.Identity) {
 	if len(ids) == 0 {
 		return
 	}
@@ -108,7 +109,7 @@ func (l *ledger) forget(ids []tail.Identity) {
 }
 
 // replaceFiles sets all positions at once, at a start.
-func (l *ledger) replaceFiles(files map[tail.Identity]tail.Saved) {
+func (l *ledger) replaceFiles(files map[position.Identity]tail.Saved) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.files = maps.Clone(files)
@@ -195,7 +196,7 @@ func (l *ledger) setUncommitted(most int64) {
 }
 
 // saved copies the files' positions.
-func (l *ledger) saved() map[tail.Identity]tail.Saved {
+func (l *ledger) saved() map[position.Identity]tail.Saved {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.files)

@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -24,6 +25,7 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			b.small()
+			end := c.before + 8000 // more than a stream's share
 			w := b.log("gc.log")
 			s, from := b.begun(true)
 			s.begins(t, from)
@@ -34,7 +36,7 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 				b.must(os.Rename(b.path("gc.log"), b.path("gc.log.0")))
 				w = b.log("gc.log")
 			}
-			b.write(w, debugLines(c.before, 8000))
+			b.write(w, debugLines(c.before, end))
 			b.eventually("something is dropped", func() bool {
 				s.src.Tick()
 				_, err := s.src.Scan()
@@ -55,11 +57,11 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 			b.commits(s)
 			s.killed()
 			b.loseCheckpoint()
-			b.write(w, lines(8000, 8001))
-			b.ships("line 8000\n")
+			b.write(w, lines(end, end+1))
+			b.ships(fmt.Sprintf("line %d\n", end))
 			told, persisted := b.sum()
-			if told == 0 || told+persisted != 8001 {
-				t.Errorf("%d persisted, %d told of by markers, %d of both together, want 8001", persisted, told, told+persisted)
+			if told == 0 || told+persisted != end+1 {
+				t.Errorf("%d persisted, %d told of by markers, %d of both together, want %d", persisted, told, told+persisted, end+1)
 			}
 			b.onceEach()
 		})

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 // newSource is the empty tmpfs of the next pod, with the destination of before.
@@ -24,8 +24,8 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 	}{
 		{"nobody", func(*bench) {}},
 		{"the log levels", func(b *bench) {
-			b.must(os.Mkdir(b.path(tail.StateDir), 0o700))
-			writeFile(b.t, b.path(tail.StateDir+"/levels.lock"), nil)
+			b.must(os.Mkdir(b.path(statedir.Name), 0o700))
+			writeFile(b.t, b.path(statedir.Name+"/levels.lock"), nil)
 		}},
 		{"a start without the destination", func(b *bench) {
 			s, _ := b.begun(false)
@@ -34,7 +34,7 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 		{"a start that was killed before it saved anything", func(b *bench) {
 			s, _ := b.begun(false)
 			s.killed()
-			b.must(os.Remove(b.path(tail.StateDir + "/" + provisionalNames[0])))
+			b.must(os.Remove(b.path(statedir.Name + "/" + provisionalNames[0])))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestNewSourceIsNewWhoeverMadeTheStateDirectory(t *testing.T) {
 func TestLinesOfANewSourceCanBeDropped(t *testing.T) {
 	b := newBench(t)
 	b.small()
-	b.must(os.Mkdir(b.path(tail.StateDir), 0o700))
+	b.must(os.Mkdir(b.path(statedir.Name), 0o700))
 	b.write(b.log("gc.log"), debugLines(0, 20000))
 	s, from := b.begun(false)
 	s.reader.drop(256<<10, s.reader.measure())
@@ -74,7 +74,7 @@ func TestStateDirectoryIsTakenAwayWhileNobodyIsThere(t *testing.T) {
 	w := b.log("gc.log")
 	b.write(w, lines(0, 5000))
 	b.ships("line 4999\n")
-	b.must(os.RemoveAll(b.path(tail.StateDir)))
+	b.must(os.RemoveAll(b.path(statedir.Name)))
 	b.write(w, lines(5000, 5001))
 	b.ships("line 5000\n")
 	got := b.persisted("gc.log")

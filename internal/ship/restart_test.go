@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -59,7 +60,7 @@ func (b *bench) persistedLines(n int) func() bool {
 
 // slots returns the checkpoint's files, newest content first.
 func (b *bench) slots() []string {
-	return []string{b.path(tail.StateDir + "/" + slotNames[0]), b.path(tail.StateDir + "/" + slotNames[1])}
+	return []string{b.path(statedir.Name + "/" + slotNames[0]), b.path(statedir.Name + "/" + slotNames[1])}
 }
 
 func TestUnusableCheckpointLetsTheSegmentsDecide(t *testing.T) {
@@ -160,13 +161,13 @@ func TestReplayedCheckpointCannotDestroyWhatIsDurable(t *testing.T) {
 	b.start()
 	b.eventually("100 lines are persisted", b.persistedLines(100))
 	b.drain()
-	old := copyTree(t, b.path(tail.StateDir))
+	old := copyTree(t, b.path(statedir.Name))
 	more := lines(100, 400000) // more than what can be uncommitted
 	b.cfg.SyncBytes = 64 << 10
 	b.appendTo("gc.log", more)
 	b.start()
 	b.drain()
-	replaceTree(t, old, b.path(tail.StateDir))
+	replaceTree(t, old, b.path(statedir.Name))
 	b.start()
 	b.drain()
 	if got, want := b.persisted("gc.log"), lines(0, 100)+more; got != want {

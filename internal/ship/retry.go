@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/tail"
 )
 
 // maintainInterval is how often segments are sealed by age and retained when
@@ -182,6 +183,8 @@ func (w *writer) retain(ctx context.Context) {
 	if ctx.Err() == nil {
 		w.tolerate(err)
 	}
+	_, most := tail.Descriptors()
+	w.maxOpen = min(most, w.store.Ahead())
 }
 
 func (w *writer) tolerate(err error) {

@@ -194,7 +194,6 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		from = s.unseal(from)
 	}
 	s.writer = newWriter(s.cfg, s.link, s.store, s.ledger, s.check, s.view, s.metrics, s.log)
-	s.writer.cpu = newGovernor(float64(s.cfg.CPU))
 	if err := s.writer.begin(stop, from); err != nil {
 		return err
 	}

@@ -15,8 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 const (
@@ -72,7 +73,7 @@ func (c *checkpoint) newest(names [2]string, t trust) (found *slot, invalid []er
 }
 
 func (c *checkpoint) read(name string, t trust) (*slot, error) {
-	f, err := tail.OpenOwn(c.dir, name, unix.O_RDONLY)
+	f, err := statedir.OpenFile(c.dir, name, unix.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, os.ErrNotExist
 	}
@@ -279,7 +280,7 @@ func (c *checkpoint) load() (l loaded) {
 // was committed meanwhile, so they go with the positions of before, or with the
 // beginning of a file that was truncated.
 func (st *state) addGaps(files []fileState) {
-	at := make(map[tail.Identity]int, len(st.Files))
+	at := make(map[position.Identity]int, len(st.Files))
 	for i, f := range st.Files {
 		at[f.Identity] = i
 	}
@@ -288,7 +289,7 @@ func (st *state) addGaps(files []fileState) {
 		switch {
 		case known && st.Files[i].Position == f.Position:
 			st.Files[i].Gaps = f.Gaps
-		case f.Position != tail.Position{}:
+		case f.Position != position.Position{}:
 		case known:
 			st.Files[i].Anew = f.Gaps
 		default:
@@ -357,10 +358,10 @@ func (c *checkpoint) reserve(at int, n int64) error {
 	}
 	if c.slots[at] == nil {
 		name := c.names()[at]
-		f, err := tail.OpenOwn(c.dir, name, unix.O_RDWR)
+		f, err := statedir.OpenFile(c.dir, name, unix.O_RDWR)
 		if err != nil {
 			c.displace(name)
-			f, err = tail.OpenOwn(c.dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+			f, err = statedir.OpenFile(c.dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 		}
 		if err != nil {
 			return err

@@ -12,16 +12,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
 )
 
 var (
 	testKey  = bytes.Repeat([]byte{7}, 32)
 	otherKey = bytes.Repeat([]byte{8}, 32)
-	file1    = tail.Identity{Dev: 1, Ino: 2, Born: 3}
-	file2    = tail.Identity{Dev: 1, Ino: 3, Born: 4}
-	at99     = tail.Position{Offset: 99, Check: 5, CheckLen: 64}
+	file1    = position.Identity{Dev: 1, Ino: 2, Born: 3}
+	file2    = position.Identity{Dev: 1, Ino: 3, Born: 4}
+	at99     = position.Position{Offset: 99, Check: 5, CheckLen: 64}
 	marks1   = []streamState{{Name: "gc.log", Mark: segment.Mark{Segment: "20261120T100000.000Z-000001.log.zst", Offset: 512}}}
 )
 
@@ -147,8 +147,8 @@ func TestProvisionalSlotMovesNoPosition(t *testing.T) {
 	silent := attached(t, nil, dir)
 	silent.load()
 	forged := state{Streams: []streamState{{Name: "other.log"}}, Files: []fileState{
-		{Identity: file1, Stream: "gc.log", Position: tail.Position{Offset: 1 << 40}, Gaps: "AAAA"},
-		{Identity: file2, Stream: "gc.log", Position: tail.Position{Offset: 1 << 40}, Gaps: "BBBB"},
+		{Identity: file1, Stream: "gc.log", Position: position.Position{Offset: 1 << 40}, Gaps: "AAAA"},
+		{Identity: file2, Stream: "gc.log", Position: position.Position{Offset: 1 << 40}, Gaps: "BBBB"},
 	}}
 	silent.mustSave(t, forged)
 	st := attached(t, testKey, dir).load()
@@ -209,7 +209,7 @@ func FuzzProvisional(f *testing.F) {
 			t.Fatalf("a position was moved: %+v", st.Files)
 		}
 		for _, file := range st.Files[1:] {
-			if file.Position != (tail.Position{}) {
+			if file.Position != (position.Position{}) {
 				t.Fatalf("a position came from nowhere: %+v", file)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -118,13 +120,13 @@ func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 	}
 }
 
-func identify(t *testing.T, path string) tail.Identity {
+func identify(t *testing.T, path string) position.Identity {
 	t.Helper()
 	var st unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st); err != nil {
 		t.Fatal(err)
 	}
-	return tail.Identity{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino, Born: st.Btime.Sec*1e9 + int64(st.Btime.Nsec)}
+	return position.Identity{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino, Born: st.Btime.Sec*1e9 + int64(st.Btime.Nsec)}
 }
 
 // The application writes a slot that nobody can authenticate, with a stream
@@ -151,10 +153,10 @@ func TestReplayedCheckpointWithoutItsFileCutsNothing(t *testing.T) {
 	b := newBench(t)
 	b.appendTo("gc.log", lines(0, 100))
 	b.ships("line 99\n")
-	old := copyTree(t, b.path(tail.StateDir))
+	old := copyTree(t, b.path(statedir.Name))
 	b.appendTo("gc.log", lines(100, 100000))
 	b.ships("line 99999\n")
-	replaceTree(t, old, b.path(tail.StateDir))
+	replaceTree(t, old, b.path(statedir.Name))
 	os.Remove(b.path("gc.log"))
 	b.start()
 	b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })

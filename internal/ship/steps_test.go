@@ -36,7 +36,6 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 	}
 	if answers {
 		s.writer = newWriter(s.cfg, s.link, s.store, s.ledger, s.check, s.view, s.metrics, s.log)
-		s.writer.cpu = newGovernor(0)
 	}
 	b.t.Cleanup(func() { s.killed() })
 	return s, from

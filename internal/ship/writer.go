@@ -26,9 +26,8 @@ type writer struct {
 	check  *checkpoint
 	view   *view
 	m      *metrics
-	cpu    *governor
 
-	maxOpen int // most segments that are open at once
+	maxOpen int // most segments that are open at once, or made in one commit
 	streams map[string]*writerStream
 	batch   []queue.Chunk[tail.Chunk]
 	order   []*writerStream // of the batch

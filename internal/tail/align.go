@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -19,8 +20,8 @@ import (
 // the order of their birth. It does not skip a file that did not hold its saved
 // position: somebody truncated that file, so its lines may be newer than the place.
 func (s *Source) Align(stream string, end []byte) (bool, error) {
-	st := s.streams[stream]
-	s.alignOpenLine(stream, len(end) > 0 && end[len(end)-1] != '\n')
+	st := s.streams.byName[stream]
+	s.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
 	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
 	}
@@ -43,7 +44,7 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 		if err := f.skipTo(offset); err != nil {
 			f.restart()
 		} else {
-			s.alignOpenLine(stream, false) // f has the rest
+			s.open.align(stream, false) // f has the rest
 		}
 		return true, nil
 	}
@@ -72,7 +73,7 @@ func (f *File) skipTo(offset int64) error {
 	f.restart()
 	f.setGaps(gaps)
 	f.read.Offset = offset
-	k := checkSpan(offset)
+	k := position.Span(offset)
 	n, err := unix.Pread(f.fd, f.seen[:k], offset-int64(k))
 	if err != nil {
 		return fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, err)
@@ -129,7 +130,7 @@ func (f *File) findEnd(end []byte) (offset int64, found bool, err error) {
 // most a page: no more than that is left before a committed position. Unless
 // b may begin inside a line, the end has to be whole lines.
 func overlap(a, b []byte, inside bool) int {
-	for k := min(len(a), len(b), pageSize); k > 0; k-- {
+	for k := min(len(a), len(b), position.PageSize); k > 0; k-- {
 		whole := k == len(a) || a[len(a)-k-1] == '\n'
 		if (inside || whole) && bytes.Equal(a[len(a)-k:], b[:k]) {
 			return k

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 // The files of these tests change at the moment that suits them least.
@@ -44,7 +46,7 @@ func TestRewindOverAHoleStepsOverItAgain(t *testing.T) {
 	r.got = map[string]*strings.Builder{}
 	r.src.Rewind()
 	r.read()
-	if n := r.got["gc.log"].Len(); n > 3*pageSize {
+	if n := r.got["gc.log"].Len(); n > 3*position.PageSize {
 		t.Errorf("%d bytes were read again", n)
 	}
 }

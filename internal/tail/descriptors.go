@@ -3,25 +3,34 @@ package tail
 import "golang.org/x/sys/unix"
 
 const (
-	spareDescriptors = 64   // for all else: 32 for the connections of the admin HTTP, and for directories, sockets, a file in passing
+	spareDescriptors = 32   // for all but source files, segments and connections: directories, sockets, a file in passing
 	mostSegments     = 1024 // open at once
+	mostConnections  = 32
 )
 
 // Descriptors divides what the process may open (RLIMIT_NOFILE, which Go has
 // raised as far as it may): how many source files are held open at most, and
 // how many segments may be. Both are at least 1, and neither can take what the
 // other needs.
-func Descriptors() (files, segments int) {
+func Descriptors() (files, segments int) { return divide(descriptorLimit()) }
+
+// Connections is how many connections of strangers may be open at once, for
+// which Descriptors leaves room: 32, and fewer of less than 512 descriptors.
+func Connections() int { return connections(descriptorLimit()) }
+
+func descriptorLimit() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return divide(1024)
+		return 1024
 	}
-	return divide(limit.Cur)
+	return limit.Cur
 }
+
+func connections(limit uint64) int { return int(max(2, min(limit/16, mostConnections))) }
 
 func divide(limit uint64) (files, segments int) {
 	// Bounded first, since there may be no limit, which is the largest number.
-	rest := int(min(limit, maxFiles+4*mostSegments)) - spareDescriptors
+	rest := int(min(limit, maxFiles+4*mostSegments)) - spareDescriptors - connections(limit)
 	segments = max(1, min(rest/4, mostSegments))
 	return max(1, min(rest-segments, maxFiles)), segments
 }

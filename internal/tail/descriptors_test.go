@@ -3,27 +3,22 @@ package tail
 import (
 	"math"
 	"testing"
-
-	"github.com/ullage/ullage/internal/admin"
 )
 
 func TestDescriptorsAreDividedWithinTheLimit(t *testing.T) {
 	for _, c := range []struct {
-		limit           uint64
-		files, segments int
+		limit                        uint64
+		files, segments, connections int
 	}{
-		{0, 1, 1}, {64, 1, 1}, {96, 24, 8}, {1024, 720, 240}, {4096, 3024, 1008},
-		{65536, maxFiles, mostSegments}, {math.MaxUint64, maxFiles, mostSegments},
+		{0, 1, 1, 2}, {32, 1, 1, 2}, {64, 21, 7, 4}, {1024, 720, 240, 32}, {4096, 3024, 1008, 32},
+		{65536, maxFiles, mostSegments, 32}, {math.MaxUint64, maxFiles, mostSegments, 32},
 	} {
 		files, segments := divide(c.limit)
-		if files != c.files || segments != c.segments {
-			t.Errorf("of %d: %d files and %d segments, want %d and %d", c.limit, files, segments, c.files, c.segments)
+		if got := connections(c.limit); files != c.files || segments != c.segments || got != c.connections {
+			t.Errorf("of %d: %d files, %d segments and %d connections, want %d, %d and %d", c.limit, files, segments, got, c.files, c.segments, c.connections)
 		}
-	}
-}
-
-func TestStrangersOnTheAdminPortHaveTheirOwnDescriptors(t *testing.T) {
-	if rest := spareDescriptors - admin.MaxConns; rest < 32 {
-		t.Errorf("%d descriptors are left for directories and the like beside %d connections, want 32", rest, admin.MaxConns)
+		if c.limit >= 64 && uint64(files+segments+connections(c.limit)+spareDescriptors) > c.limit && c.limit < 65536 {
+			t.Errorf("of %d: more is given away than there is", c.limit)
+		}
 	}
 }

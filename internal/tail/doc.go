@@ -86,7 +86,7 @@
 // stays, so that the check above works after a restart too. A file is
 // finished when all of it is committed and nobody has it open for writing,
 // which the kernel tells by granting a read lease. Its name is removed first:
-// whatever has the name is moved into StateDir, and gets it back if it is
+// whatever has the name is moved into the state directory, and gets it back if it is
 // another file, or is written to; a start gives back what a killed process left
 // there. The descriptor is kept until the same is seen once more.
 //

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -62,7 +63,7 @@ func (s *Source) Drop(reason ul.Reason, keep ul.Level, want, allowed int64, refu
 		n, err := s.dropFrom(f, reason, keep)
 		if err != nil {
 			s.metrics.readErrors.Inc()
-			s.warnOnce("read", "cannot read a source file; trying again at each poll", "error", err)
+			s.log.once("read", "cannot read a source file; trying again at each poll", "error", err)
 			f.drops.stuck = true
 		}
 		freed += n
@@ -157,7 +158,7 @@ func (s *Source) dropFrom(f *File, reason ul.Reason, keep ul.Level) (freed int64
 }
 
 // jump moves the cursor behind a gap.
-func (c *cursor) jump(to Position) {
+func (c *cursor) jump(to position.Position) {
 	c.offset, c.open, c.level, c.drop = to.Offset, to.Open, to.Level, to.Open
 	c.class.Resume(to.Level)
 }
@@ -330,12 +331,12 @@ func (s *Source) closeRun(f *File, r *run, offset int64, open bool, reason ul.Re
 		return 0
 	}
 	now := s.now()
-	g := gap{start: r.from.offset, end: Position{Offset: offset}, Gap: ul.Gap{Bytes: uint64(w.bytes), First: now, Last: now}}
+	g := gap{start: r.from.offset, end: position.Position{Offset: offset}, Gap: ul.Gap{Bytes: uint64(w.bytes), First: now, Last: now}}
 	before, behind := f.touches(g.start, offset)
 	if g.frees() == 0 && !before && !behind {
 		return 0
 	}
-	end, err := f.positionAt(offset)
+	end, err := position.At(f.fd, offset)
 	if err != nil {
 		return 0 // truncated just now
 	}

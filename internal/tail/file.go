@@ -4,51 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
-
-const (
-	pageSize   = 4096 // what a punch works in; a larger page of the kernel only makes it give back less
-	checkBytes = 64   // how many bytes before a position tell it from that of a rewritten file
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// Identity names a source file for its whole life. Born is the inode's time
-// of birth in nanoseconds, zero where the file system does not keep it; it
-// tells a re-used inode number from the file that had it before.
-type Identity struct {
-	Dev  uint64 `json:"dev"`
-	Ino  uint64 `json:"ino"`
-	Born int64  `json:"born"`
-}
-
-// Position is a place in a source file: everything before Offset has been
-// consumed. The zero value is the beginning.
-type Position struct {
-	Offset int64 `json:"offset"`
-	// Check is the CRC-32C of the CheckLen bytes before Offset, all of them
-	// in the page of the byte before it.
-	Check    uint32 `json:"check"`
-	CheckLen int    `json:"check_len"`
-	// Open says that a line longer than the limit has been consumed in part.
-	Open bool `json:"open,omitempty"`
-	// Level is that of the record before, which a continuation inherits.
-	Level ul.Level `json:"level,omitempty"`
-	// Text is how much was consumed of what stands in the place of the gap
-	// that begins at Offset.
-	Text int64 `json:"text,omitempty"`
-}
 
 // A File is one source file that is held open. Its fields belong to its
 // [Source]; only Identity and Stream may be used elsewhere.
 type File struct {
-	id     Identity
+	id     position.Identity
 	stream *Stream
 	name   string // in the directory now; empty once it has none there
 
@@ -63,15 +30,15 @@ type File struct {
 	punchable bool
 	keepName  bool // unlinking was refused; do not try again
 
-	read      Position // handed on
-	queued    Position // end of the last chunk handed on
-	committed Position // durable
-	reclaimed int64    // punched up to here
-	hollow    bool     // the first page was seen to be a hole
-	counted   int64    // lines before this offset are in the read metrics
-	epoch     int      // number of truncations seen
+	read      position.Position // handed on
+	queued    position.Position // end of the last chunk handed on
+	committed position.Position // durable
+	reclaimed int64             // punched up to here
+	hollow    bool              // the first page was seen to be a hole
+	counted   int64             // lines before this offset are in the read metrics
+	epoch     int               // number of truncations seen
 
-	seen      [checkBytes]byte // the bytes before read.Offset
+	seen      [position.CheckBytes]byte // the bytes before read.Offset
 	seenLen   int
 	openLevel ul.Level // of the line that is consumed in part
 	ended     bool     // the rest was handed on, up to read.Offset
@@ -98,7 +65,7 @@ type File struct {
 }
 
 // Identity returns the file's identity.
-func (f *File) Identity() Identity { return f.id }
+func (f *File) Identity() position.Identity { return f.id }
 
 // Stream returns the stream that the file belongs to.
 func (f *File) Stream() *Stream { return f.stream }
@@ -109,20 +76,11 @@ func (f *File) caughtUp() bool {
 	return f.read.Offset == f.size && f.committed == f.queued && !f.read.Open && len(f.telling) == 0 && f.orphan.Total() == 0
 }
 
-// checkSpan returns how many bytes before offset a Position is checked with.
-// They never reach into the page before, which may have been given back.
-func checkSpan(offset int64) int {
-	if offset == 0 {
-		return 0
-	}
-	return int(min(checkBytes, (offset-1)%pageSize+1))
-}
-
 // advance moves the read position over data, which begins at the position,
 // and remembers how it ends.
 func (f *File) advance(data []byte) {
 	f.read.Offset += int64(len(data))
-	k := checkSpan(f.read.Offset)
+	k := position.Span(f.read.Offset)
 	if len(data) >= k {
 		f.seenLen = copy(f.seen[:], data[len(data)-k:])
 	} else {
@@ -134,22 +92,8 @@ func (f *File) advance(data []byte) {
 }
 
 func (f *File) setCheck() {
-	f.read.Check = crc32.Checksum(f.seen[:f.seenLen], castagnoli)
+	f.read.Check = position.Checksum(f.seen[:f.seenLen])
 	f.read.CheckLen = f.seenLen
-}
-
-// positionAt returns the position at offset, which nothing was read up to.
-func (f *File) positionAt(offset int64) (Position, error) {
-	k := checkSpan(offset)
-	var buf [checkBytes]byte
-	n, err := unix.Pread(f.fd, buf[:k], offset-int64(k))
-	if err != nil {
-		return Position{}, fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, err)
-	}
-	if n != k {
-		return Position{}, fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, errRewritten)
-	}
-	return Position{Offset: offset, Check: crc32.Checksum(buf[:k], castagnoli), CheckLen: k}, nil
 }
 
 // jump moves the read position without having read what is before it.
@@ -163,7 +107,7 @@ func (f *File) jump(offset int64) {
 // pages than ours a punch leaves it, as zeros.
 func (f *File) lookWhetherHollow() {
 	data, err := f.nextData(0)
-	f.hollow = err == nil && data >= pageSize && f.reclaimed >= pageSize
+	f.hollow = err == nil && data >= position.PageSize && f.reclaimed >= position.PageSize
 }
 
 // refilled reports whether the file was written again from its beginning: its
@@ -179,21 +123,10 @@ func (f *File) refilled() bool {
 
 // holds reports whether p can still be a position in this file: the file
 // reaches it, and the bytes before it are those that were consumed.
-func (f *File) holds(p Position) bool {
-	if p.Offset < 0 || p.CheckLen < 0 || p.CheckLen > checkSpan(p.Offset) || f.refilled() {
-		return false
-	}
-	if p.CheckLen == 0 {
-		var st unix.Stat_t
-		return unix.Fstat(f.fd, &st) == nil && st.Size >= p.Offset
-	}
-	var buf [checkBytes]byte
-	n, err := unix.Pread(f.fd, buf[:p.CheckLen], p.Offset-int64(p.CheckLen))
-	return err == nil && n == p.CheckLen && crc32.Checksum(buf[:n], castagnoli) == p.Check
-}
+func (f *File) holds(p position.Position) bool { return !f.refilled() && p.In(f.fd) }
 
 // moveTo sets all positions of the file to p, which it holds.
-func (f *File) moveTo(p Position) error {
+func (f *File) moveTo(p position.Position) error {
 	n, err := unix.Pread(f.fd, f.seen[:p.CheckLen], p.Offset-int64(p.CheckLen))
 	if err != nil {
 		return fmt.Errorf("read the bytes before offset %d of %q: %w", p.Offset, f.name, err)
@@ -249,7 +182,7 @@ func (f *File) restart() {
 			f.telling = append(f.telling, told{f.epoch, g.end.Offset, g.Gap})
 		}
 	}
-	f.read, f.queued, f.committed = Position{}, Position{}, Position{}
+	f.read, f.queued, f.committed = position.Position{}, position.Position{}, position.Position{}
 	f.reclaimed, f.hollow, f.counted, f.solid, f.seenLen = 0, false, 0, 0, 0
 	f.ended, f.endCounted = false, false
 	f.drops, f.uncut = nil, 0
@@ -262,7 +195,7 @@ func (f *File) restart() {
 // bytes before it with those that were consumed. rewritten says that they
 // differ or are gone.
 func (f *File) pread(area []byte) (n int, rewritten bool, err error) {
-	var overlap [checkBytes]byte
+	var overlap [position.CheckBytes]byte
 	n, err = unix.Preadv(f.fd, [][]byte{overlap[:f.seenLen], area}, f.read.Offset-int64(f.seenLen))
 	if err != nil {
 		return 0, false, fmt.Errorf("read %q: %w", f.name, err)

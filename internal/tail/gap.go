@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -16,7 +17,7 @@ import (
 // pages in use. Where they become many, text takes the place of some of them.
 type gap struct {
 	start int64
-	end   Position
+	end   position.Position
 	ul.Gap
 	text      *text // what is handed on in place of the marker. Nil: the marker
 	unpunched bool  // has pages that were not given back
@@ -26,7 +27,7 @@ type gap struct {
 // The page with the last byte stays: it tells the position behind the gap from
 // that of a rewritten file.
 func (g *gap) pages() (from, to int64) {
-	from, to = (g.start+pageSize-1)&^(pageSize-1), (g.end.Offset-1)&^(pageSize-1)
+	from, to = (g.start+position.PageSize-1)&^(position.PageSize-1), (g.end.Offset-1)&^(position.PageSize-1)
 	return from, max(from, to)
 }
 
@@ -155,13 +156,13 @@ func (s *Source) passed(f *File, offset int64) {
 		f.setGaps(slices.Delete(f.gaps, 0, n))
 	}
 	for _, t := range texts {
-		s.freeText(t)
+		s.text.free(t)
 	}
 }
 
 // ChangedGaps calls each for the files whose gaps are others than at the last
 // call, with these as a checkpoint keeps them.
-func (s *Source) ChangedGaps(each func(id Identity, saved Saved)) {
+func (s *Source) ChangedGaps(each func(id position.Identity, saved Saved)) {
 	for id, f := range s.files {
 		if f.gapsChanged {
 			f.gapsChanged = false
@@ -194,7 +195,7 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	if g.text == nil {
 		out = g.AppendMarker(out)
 		made = len(out)
-	} else if n := s.readText(g, f.read.Text, area[len(out):]); n > 0 {
+	} else if n := s.text.read(g.text, f.read.Text, area[len(out):]); n > 0 {
 		out = area[:len(out)+n]
 		made = s.countText(f, out, &lines)
 		f.read.Text += int64(n)
@@ -250,7 +251,7 @@ func (s *Source) passOrphan(f *File, area []byte) (int, Chunk, error) {
 }
 
 // jumpTo moves the read position to p, over bytes that were not read.
-func (f *File) jumpTo(p Position) error {
+func (f *File) jumpTo(p position.Position) error {
 	n, err := unix.Pread(f.fd, f.seen[:p.CheckLen], p.Offset-int64(p.CheckLen))
 	if err != nil || n != p.CheckLen {
 		return errRewritten
@@ -275,8 +276,5 @@ func (s *Source) PunchGaps() {
 			}
 		}
 	}
-	for _, t := range s.droppedText {
-		s.freeText(t)
-	}
-	s.droppedText = nil
+	s.text.freeDropped()
 }

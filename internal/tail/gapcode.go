@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -91,7 +92,7 @@ var errGaps = errors.New("the gaps of a file cannot be read")
 
 // decodeGaps reads what encodeGaps wrote, of so many gaps at most. What is
 // before the position is left out: its markers are durable.
-func decodeGaps(code string, p Position, most int) (gaps []gap, orphan ul.Gap, err error) {
+func decodeGaps(code string, p position.Position, most int) (gaps []gap, orphan ul.Gap, err error) {
 	b, err := base64.RawStdEncoding.DecodeString(code)
 	if err != nil {
 		return nil, orphan, fmt.Errorf("%w: %w", errGaps, err)
@@ -106,7 +107,7 @@ func decodeGaps(code string, p Position, most int) (gaps []gap, orphan ul.Gap, e
 			if p.Offset == 0 && p.Text == 0 {
 				orphan = g.Gap
 			}
-		case end <= g.start || g.end.CheckLen != checkSpan(end) || len(gaps) == most:
+		case end <= g.start || g.end.CheckLen != position.Span(end) || len(gaps) == most:
 			d.bad = true
 		case g.start >= p.Offset:
 			gaps = append(gaps, g)
@@ -123,7 +124,7 @@ func decodeGaps(code string, p Position, most int) (gaps []gap, orphan ul.Gap, e
 // ends behind the beginning of the file, and the position then says that it is
 // durable; that of a file which is empty ends at offset 0.
 func WithoutOrphan(code string) string {
-	gaps, orphan, err := decodeGaps(code, Position{}, mostGaps)
+	gaps, orphan, err := decodeGaps(code, position.Position{}, mostGaps)
 	if err != nil || orphan.Total() == 0 {
 		return code
 	}

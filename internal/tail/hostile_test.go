@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 func TestWhatIsNoRegularFileInTheDirectoryIsNotFollowed(t *testing.T) {
@@ -97,7 +99,7 @@ func TestHolesAreSteppedOver(t *testing.T) {
 	// What stands in the first page between the line and the hole is part of
 	// the file; from the hole itself no byte is carried.
 	got := r.got["gc.log"].String()
-	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*pageSize {
+	if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "line\n") || len(got) > 3*position.PageSize {
 		t.Fatalf("read %s", abbreviate(got))
 	}
 	if n := strings.Count(strings.ReplaceAll(got, "\x00", ""), "line\n"); n != 2 {
@@ -201,13 +203,13 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r.src.now = func() time.Time { r.now = r.now.Add(step); return r.now }
 	step = 10 * time.Millisecond // as if each look at the clock took so long
 	r.put("a.log", "")
-	r.src.stale = true
+	r.src.listing.stale = true
 	if found, err := r.src.Scan(); err != nil || found != 1 {
 		t.Fatalf("found %d, %v", found, err)
 	}
 	step = 0
 	r.put("b.log", "")
-	r.src.stale = true
+	r.src.listing.stale = true
 	if found, _ := r.src.Scan(); found != 0 || !r.src.Stale() {
 		t.Fatalf("a scan followed at once and found %d", found)
 	}

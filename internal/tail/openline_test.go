@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 // reopen opens the source anew with the positions that the checkpoint has.
-func (r *rig) reopen(saved map[Identity]Saved) {
+func (r *rig) reopen(saved map[position.Identity]Saved) {
 	r.t.Helper()
 	r.src.Close()
 	r.open()
@@ -117,7 +119,7 @@ func TestOpenLongLineThatIsAbandonedIsEnded(t *testing.T) {
 			r.write(r.writer("gc.log"), "next\n")
 			r.read()
 			r.want("gc.log", want+"next\n")
-			if open := len(r.src.open) + len(r.src.openDurable); open > 0 {
+			if open := len(r.src.open.handedOn) + len(r.src.open.durable); open > 0 {
 				t.Errorf("%d lines are still open", open)
 			}
 		})

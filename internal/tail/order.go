@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 // maxPasses bounds how often one scan lists the directory. What is without a
@@ -38,7 +40,7 @@ func (f *File) live() bool { return f.name == f.stream.name }
 // age returns what orders the files that one scan finds: a number that is
 // larger for a younger file.
 func age(st *unix.Statx_t, countsUp bool) int64 {
-	switch id := identity(st); {
+	switch id := position.Identify(st); {
 	case countsUp:
 		return int64(id.Ino)
 	case id.Born != 0:
@@ -82,13 +84,13 @@ func releaseAtLeast(release string, major, minor int) bool {
 // file that follows, and never renames an archive again.
 func (s *Source) place() (all bool) {
 	all = true
-	for _, st := range s.streams {
+	for _, st := range s.streams.byName {
 		if len(st.found) == 0 {
 			continue
 		}
 		slices.SortFunc(st.found, (*File).compare)
 		n := len(st.found)
-		for n > 0 && st.found[n-1].pass == s.pass {
+		for n > 0 && st.found[n-1].pass == s.listing.pass {
 			n--
 		}
 		for _, f := range st.found[:n] {

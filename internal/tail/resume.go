@@ -1,13 +1,14 @@
 package tail
 
 import (
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 // Saved is what a checkpoint knows of one file.
 type Saved struct {
 	Stream   string // empty: as its name says
-	Position Position
+	Position position.Position
 	Gaps     string // those behind the position, encoded. Empty: none
 	Anew     string // those of what is in a file that does not hold the position: it was truncated before they were recorded
 	Epoch    int    // of this process, see [Chunk.Epoch]; not in a checkpoint
@@ -17,12 +18,12 @@ type Saved struct {
 // that does not hold its position is read from its beginning. Lost says that
 // there was a checkpoint and is none: what the first Scan finds may be persisted
 // already, and nothing of it is dropped before [Source.Aligned].
-func (s *Source) Restore(files map[Identity]Saved, lost bool) {
+func (s *Source) Restore(files map[position.Identity]Saved, lost bool) {
 	s.unaligned = lost
 	for id, saved := range files {
-		s.await(id, saved)
+		s.absent.await(id, saved)
 	}
-	s.loadOpenLines(files)
+	s.open.load(files)
 }
 
 // Aligned says that reading begins where persisting has ended.
@@ -55,8 +56,8 @@ func (s *Source) Unread() map[string]struct{} {
 			names[f.stream.name] = struct{}{}
 		}
 	}
-	for id := range s.waiting {
-		names[s.saved[id].Stream] = struct{}{}
+	for id := range s.absent.waiting {
+		names[s.absent.saved[id].Stream] = struct{}{}
 	}
 	return names
 }
@@ -64,28 +65,25 @@ func (s *Source) Unread() map[string]struct{} {
 // Anew takes nothing for committed any more: the positions of the checkpoint
 // were wrong. Gaps stay, and Rewind comes next.
 func (s *Source) Anew() {
-	clear(s.saved)
-	clear(s.aside)
-	clear(s.openDurable)
-	clear(s.waiting)
+	s.absent.clear()
+	clear(s.open.durable)
 	for _, f := range s.files {
-		f.committed = Position{}
+		f.committed = position.Position{}
 	}
 }
 
 // restore moves a file that was just opened to its saved position.
 func (s *Source) restore(f *File) {
 	if data, err := f.nextData(0); err == nil {
-		f.reclaimed = data &^ (pageSize - 1)
+		f.reclaimed = data &^ (position.PageSize - 1)
 	}
 	f.lookWhetherHollow()
 	f.unaligned = s.unaligned
-	saved, ok := s.saved[f.id]
+	saved, ok := s.absent.saved[f.id]
 	if !ok {
 		return
 	}
-	delete(s.saved, f.id)
-	delete(s.waiting, f.id)
+	s.absent.remove(f.id)
 	saved.Position.Open = saved.Position.Open && saved.Position.Offset > 0
 	if f.holds(saved.Position) && s.moveTo(f, saved) {
 		f.gapsChanged = true // if the file was gone, the checkpoint has forgotten its position
@@ -128,7 +126,7 @@ func (s *Source) moveTo(f *File, saved Saved) bool {
 }
 
 // inText reports whether p is inside the text of the first gap.
-func inText(gaps []gap, p Position) bool {
+func inText(gaps []gap, p position.Position) bool {
 	return len(gaps) > 0 && gaps[0].start == p.Offset && gaps[0].text != nil && p.Text > 0 && p.Text <= gaps[0].text.length
 }
 
@@ -140,24 +138,24 @@ func (s *Source) gapsLeft() int { return max(0, mostGaps-s.Gaps()) }
 
 // Positions returns the read position of every file that is not at its
 // beginning, or that has gaps, and those of files that may still be found.
-func (s *Source) Positions() map[Identity]Saved {
-	saved := map[Identity]Saved{}
-	for id := range s.waiting {
-		saved[id] = s.saved[id]
+func (s *Source) Positions() map[position.Identity]Saved {
+	saved := map[position.Identity]Saved{}
+	for id := range s.absent.waiting {
+		saved[id] = s.absent.saved[id]
 	}
 	for id, f := range s.files {
 		if orphan := f.untoldOrphan(); f.read.Offset > 0 || len(f.gaps) > 0 || orphan.Total() > 0 {
 			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps, orphan), Epoch: f.epoch}
 		}
 	}
-	s.addOpenLines(saved)
+	s.open.addTo(saved, s.absent.saved)
 	return saved
 }
 
 // StreamNames returns the names of the streams that have files.
 func (s *Source) StreamNames() []string {
 	var names []string
-	for name := range s.streams {
+	for name := range s.streams.byName {
 		names = append(names, name)
 	}
 	return names

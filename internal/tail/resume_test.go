@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 // restart opens the source anew, with the positions of what was committed.
 func (r *rig) restart() {
 	r.t.Helper()
-	saved := map[Identity]Saved{}
+	saved := map[position.Identity]Saved{}
 	for id, f := range r.src.files {
 		if f.committed.Offset > 0 {
 			saved[id] = Saved{Stream: f.stream.name, Position: f.committed}
@@ -73,7 +75,7 @@ func TestReusedInodeIsAnotherFile(t *testing.T) {
 	r.commit()
 	// No file system hands out the same number on demand, so the checkpoint is
 	// made to name the new file's number with the old file's birth.
-	saved := map[Identity]Saved{}
+	saved := map[position.Identity]Saved{}
 	for id, f := range r.src.files {
 		id.Born--
 		saved[id] = Saved{Stream: "gc.log", Position: f.committed}
@@ -97,14 +99,14 @@ func TestPositionsThatAFileDoesNotHold(t *testing.T) {
 	good := held.read
 	for _, c := range []struct {
 		name   string
-		change func(p *Position)
+		change func(p *position.Position)
 	}{
-		{"beyond the end", func(p *Position) { p.Offset += 10 }},
-		{"negative", func(p *Position) { p.Offset = -1 }},
-		{"another check", func(p *Position) { p.Check++ }},
-		{"check over more than the page", func(p *Position) { p.CheckLen = 1 << 20 }},
-		{"negative check", func(p *Position) { p.CheckLen = -1 }},
-		{"inside a line", func(p *Position) { p.Offset -= 3 }},
+		{"beyond the end", func(p *position.Position) { p.Offset += 10 }},
+		{"negative", func(p *position.Position) { p.Offset = -1 }},
+		{"another check", func(p *position.Position) { p.Check++ }},
+		{"check over more than the page", func(p *position.Position) { p.CheckLen = 1 << 20 }},
+		{"negative check", func(p *position.Position) { p.CheckLen = -1 }},
+		{"inside a line", func(p *position.Position) { p.Offset -= 3 }},
 	} {
 		p := good
 		c.change(&p)
@@ -155,7 +157,7 @@ func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 			persisted := text(0, c.persisted)
 			if c.punched {
 				rw, _ := os.OpenFile(r.path("gc.log"), os.O_RDWR, 0)
-				n := (int64(len(persisted)) - 1) &^ (pageSize - 1)
+				n := (int64(len(persisted)) - 1) &^ (position.PageSize - 1)
 				if err := unix.Fallocate(int(rw.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, n); err != nil {
 					t.Fatal(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -12,7 +13,7 @@ import (
 func (r *rig) held() map[string]int64 {
 	r.src.share(0)
 	held := map[string]int64{}
-	for name, st := range r.src.streams {
+	for name, st := range r.src.streams.byName {
 		held[name] = st.memory
 	}
 	return held
@@ -59,7 +60,7 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 			}
 			held := r.held()
 			for i, want := range c.left {
-				if got := held[fmt.Sprintf("%d.log", i)]; got < want-blockBytes-4*pageSize || got > want+blockBytes {
+				if got := held[fmt.Sprintf("%d.log", i)]; got < want-blockBytes-4*position.PageSize || got > want+blockBytes {
 					t.Errorf("stream %d has %d bytes left, want about %d", i, got, want)
 				}
 			}
@@ -105,7 +106,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 			c.write(r)
 			r.look()
 			size := int64(0)
-			for _, f := range r.src.streams["gc.log"].files {
+			for _, f := range r.src.streams.byName["gc.log"].files {
 				size += f.size
 			}
 			read := map[string]int{}

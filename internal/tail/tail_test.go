@@ -14,6 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -166,7 +169,7 @@ func (r *rig) names() []string {
 	entries, _ := os.ReadDir(r.dir)
 	var names []string
 	for _, e := range entries {
-		if e.Name() != StateDir {
+		if e.Name() != statedir.Name {
 			names = append(names, e.Name())
 		}
 	}
@@ -200,7 +203,7 @@ func TestRotatedFilesAreOneStreamInOrder(t *testing.T) {
 				f = r.rotate(f, "gc.log", archives[i%len(archives)])
 				// A file is held from its first sight, which comes before the
 				// archive that it becomes is overwritten.
-				r.src.stale = true
+				r.src.listing.stale = true
 				r.src.Scan()
 			}
 			r.read()
@@ -224,7 +227,7 @@ func TestArchiveThatIsOverwrittenBeforeItWasReadIsNotLost(t *testing.T) {
 	r.read()
 	r.write(f, "first\n")
 	f = r.rotate(f, "gc.log", "gc.log.0")
-	r.src.stale = true
+	r.src.listing.stale = true
 	r.src.Scan()
 	r.write(f, "second\n")
 	f = r.rotate(f, "gc.log", "gc.log.0") // the first one is gone from the directory
@@ -371,7 +374,7 @@ func TestReclaimPunchesWhatIsCommittedAndNotMore(t *testing.T) {
 		t.Fatalf("%d bytes in use before the commit", used)
 	}
 	r.commit()
-	if used := blocks(t, r.path("gc.log")); used > 2*pageSize {
+	if used := blocks(t, r.path("gc.log")); used > 2*position.PageSize {
 		t.Errorf("%d bytes in use after the commit", used)
 	}
 	r.write(f, "behind the hole\n")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -215,17 +216,17 @@ func TestPositionBehindATextIsNotOne(t *testing.T) {
 		r := newRig(t)
 		r.write(r.writer("gc.log"), uls("x", "info", 3))
 		r.look()
-		var id Identity
+		var id position.Identity
 		for id = range r.src.files {
 		}
-		end, err := r.src.files[id].positionAt(10)
+		end, err := position.At(r.src.files[id].fd, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		gaps := encodeGaps([]gap{{start: 0, end: end, text: newText(50)}}, ul.Gap{})
 		r.src.Close()
 		r.open()
-		r.src.Restore(map[Identity]Saved{id: {Stream: "gc.log", Position: Position{Text: text}, Gaps: gaps}}, false)
+		r.src.Restore(map[position.Identity]Saved{id: {Stream: "gc.log", Position: position.Position{Text: text}, Gaps: gaps}}, false)
 		r.read()
 		if got := r.text(); got != uls("x", "info", 3) {
 			t.Errorf("with %d of it consumed: read %q", text, got)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -30,14 +31,14 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		r := newRig(t)
 		w := r.writer("gc.log")
-		saved := map[Identity]Saved{}
+		saved := map[position.Identity]Saved{}
 		for round := range 3 {
 			r.write(w, uls("old", "info", 2000))
 			r.discard()
 			r.truncate()
 			r.write(w, uls("new", "info", 2000+round))
 			r.discard()
-			r.src.ChangedGaps(func(id Identity, s Saved) { saved[id] = s })
+			r.src.ChangedGaps(func(id position.Identity, s Saved) { saved[id] = s })
 		}
 		dropped := r.droppedMetric()
 		r.src.Close()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 // finished lets the rig read and commit a log, up to where its name is removed.
@@ -28,7 +30,7 @@ func (r *rig) finished(text string) *File {
 	return nil
 }
 
-func (r *rig) taken(name string) string { return filepath.Join(r.dir, StateDir, takenPrefix+name) }
+func (r *rig) taken(name string) string { return filepath.Join(r.dir, statedir.Name, takenPrefix+name) }
 
 // TestLogOfAStartingJVMKeepsItsName starts a JVM with filecount=1 at any moment
 // of the removal of a finished log: it renames that and opens its own.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
 )
 
 // BenchmarkReview is one review of a usual size, decided about by a function
@@ -33,10 +35,7 @@ func BenchmarkReview(b *testing.B) {
 // the process holds, with the clients that are in it. -benchtime 1000x is
 // ten seconds.
 func BenchmarkServer(b *testing.B) {
-	dir := b.TempDir()
-	cfg := DefaultConfig()
-	cfg.Listen, cfg.ShutdownDelay, cfg.TLSCert, cfg.TLSKey = "127.0.0.1:0", 0, dir+"/tls.crt", dir+"/tls.key"
-	url := "https://" + startWithFiles(b, cfg, mutateBench).Addr().String() + "/mutate?timeout=5s"
+	url := start(b, mutateBench, 0).url()
 	text := benchBody()
 	took := make([]time.Duration, b.N)
 	var work sync.WaitGroup
@@ -53,7 +52,7 @@ func BenchmarkServer(b *testing.B) {
 				b.Error(err)
 				return
 			}
-			var a answer
+			var a admissionv1.AdmissionReview
 			if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || len(a.Response.Patch) == 0 {
 				b.Errorf("%v %+v", err, a)
 			}
@@ -84,9 +83,9 @@ func mutateBench(pod []byte, _ string) ([]byte, []string, string, error) {
 	if err := json.Unmarshal(pod, &v); err != nil {
 		return nil, nil, "", err
 	}
-	ops := []patchOp{}
+	ops := []map[string]string{}
 	for range 16 {
-		ops = append(ops, patchOp{"add", "/spec/initContainers/-", strings.Repeat("x", 200)})
+		ops = append(ops, map[string]string{"op": "add", "path": "/spec/initContainers/-", "value": strings.Repeat("x", 200)})
 	}
 	patch, err := json.Marshal(ops)
 	return patch, []string{"a warning"}, "", err

@@ -12,10 +12,16 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // Mutate decides about one pod, as JSON in the form that the API server sent,
-// that is about to be created in the namespace. It returns a JSON patch (RFC
+// that is to be created in the namespace. It returns a JSON patch (RFC
 // 6902), which may be empty, and warnings for the person who creates the pod.
 // If denied is not empty the pod must not start, for that reason. An error
 // means that the pod could not be decided about.
@@ -23,31 +29,32 @@ import (
 // It must be pure and safe for concurrent use. It may panic.
 type Mutate func(pod []byte, namespace string) (patch []byte, warnings []string, denied string, err error)
 
-// Bounds on what is under way. A review is a pod and a little more: some 10 KiB.
+// Bounds on the work under way. A review is a pod and a little more: some 10 KiB.
 const (
-	// maxBody is as much as an API server takes as a request itself.
+	// maxBody is the largest request that an API server takes itself.
 	maxBody = 3 << 20
-	// maxDrained is how much of a larger body is read and thrown away, so that
-	// its sender gets to the answer.
+	// maxDrained is how much of a larger body is read and discarded, so that its
+	// sender goes on to read the answer.
 	maxDrained = 16 << 20
-	// A large review is one of more than smallBody bytes. Only maxLarge of them
-	// are in memory at a time.
+	// A review of more than smallBody bytes is large. At most maxLarge of them are
+	// in memory at a time.
 	smallBody = 64 << 10
 	maxLarge  = 2
-	// maxDecisions is how many pods are decided about at a time.
+	// maxDecisions is how many calls of Mutate run at a time.
 	maxDecisions = 8
-	// maxStack is as much of a stack trace as is logged.
+	// maxStack is how much of a stack trace is logged.
 	maxStack = 4 << 10
 )
 
-// How long a review may wait for others: less than the API server waits for
-// the answer, so that it gets one. It says how long that is in ?timeout=5s.
+// How long a review may wait for others: less than the API server waits for the
+// answer, so that the answer arrives in time. The API server names its time in
+// ?timeout=5s.
 const (
 	defaultPatience = 4 * time.Second
 	maxPatience     = 10 * time.Second
 )
 
-// Errors of a review that was not decided about.
+// Why a review was not decided.
 var (
 	errTooLarge = fmt.Errorf("the review is larger than %d MiB", maxBody>>20)
 	errBusy     = errors.New("the injector is busy with other pods")
@@ -58,13 +65,13 @@ type handler struct {
 	mutate  Mutate
 	deny    bool // on errors
 	log     *slog.Logger
-	quiet   *quiet // for what strangers can cause
+	quiet   *quiet // for lines that strangers can cause
 	metrics metrics
 
-	slots chan struct{} // a token each decision under way
-	large chan struct{} // a token each large review in memory
+	slots chan struct{} // one token for each call of Mutate under way
+	large chan struct{} // one token for each large review in memory
 
-	// leaving says that connections are to end with their next answer.
+	// leaving: connections end with their next answer.
 	leaving atomic.Bool
 }
 
@@ -75,12 +82,11 @@ func newHandler(cfg Config, mutate Mutate, m metrics, log *slog.Logger) *handler
 	}
 }
 
-// reply is what goes back: an answer, or for an API server that can't be given
-// one, a text.
+// reply is what goes back: an answer, or a text if no answer is possible.
 type reply struct {
 	result string // the label of the metric
 	code   int    // of HTTP
-	answer *answer
+	answer *admissionv1.AdmissionReview
 	text   string
 }
 
@@ -96,13 +102,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	send(w, rep)
 }
 
-// take reads a review and returns what to reply.
+// take reads a review and returns the reply.
 func (h *handler) take(ctx context.Context, r *http.Request) reply {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return reply{result: failed, code: http.StatusUnsupportedMediaType, text: "send the review as application/json"}
 	}
-	// A body of unknown length counts as large; of one that is too large, only
-	// the head is read.
+	// A body of unknown length counts as large. Only the head of a body that is
+	// too large is read.
 	if n := r.ContentLength; n < 0 || n > smallBody && n <= maxBody {
 		if !enter(ctx, h.large) {
 			return reply{result: failed, code: http.StatusServiceUnavailable, text: errBusy.Error()}
@@ -124,13 +130,13 @@ func (h *handler) take(ctx context.Context, r *http.Request) reply {
 	return rep
 }
 
-// read returns the body, or its beginning and why there is no more of it.
+// read returns the body, or its beginning and an error.
 func read(r *http.Request) ([]byte, error) {
 	limit, size := int64(maxBody), max(r.ContentLength, 0)
 	if size > maxBody {
 		limit, size = headBytes, headBytes
 	}
-	body := make([]byte, 0, size+1) // one more, so that the end is seen without growing
+	body := make([]byte, 0, size+1) // one more, so that the end is found without growing
 	for int64(len(body)) <= limit {
 		if len(body) == cap(body) {
 			body = append(body, 0)[:len(body)]
@@ -144,42 +150,43 @@ func read(r *http.Request) ([]byte, error) {
 			return body, fmt.Errorf("receive the review: %w", err)
 		}
 	}
-	// If this fails, the sender may miss the answer; it has done its worst.
+	// If this fails, the sender may miss the answer. Nothing else depends on it.
 	_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
 	return body, errTooLarge
 }
 
-// decide answers a review. An error, which may be a panic of Mutate, means that
-// it could not.
+// decide answers a review, or returns why it cannot. A panic of Mutate becomes an
+// error.
 func (h *handler) decide(body []byte) (rep reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			h.metrics.panics.Inc()
 			stack := debug.Stack()
-			h.log.Error("decide about a pod: this is a bug, please report it", "panic", oneLine(fmt.Sprint(p), maxText), "stack", string(stack[:min(len(stack), maxStack)]))
-			rep, err = reply{}, errors.New("the injector has a bug; its log has more")
+			h.log.Error("panic in a decision", "hint", "this is a bug, please report it", "panic", printable.Text(fmt.Sprint(p), maxText), "stack", string(stack[:min(len(stack), maxStack)]))
+			rep, err = reply{}, errors.New("the injector has a bug; see its log")
 		}
 	}()
 	req, err := decode(body)
 	if err != nil {
 		return reply{}, err
 	}
-	res := response{UID: req.UID, Allowed: true}
-	if !req.createsPod() {
+	res := &admissionv1.AdmissionResponse{UID: req.UID, Allowed: true}
+	if !createsPod(req) {
 		return answered(skipped, res), nil
 	}
-	if len(req.Object) == 0 || req.Object[0] != '{' {
+	pod := req.Object.Raw
+	if len(pod) == 0 || pod[0] != '{' {
 		return reply{}, errors.New("the review has no pod in it")
 	}
-	patch, warnings, refusal, err := h.mutate(req.Object, req.Namespace)
+	patch, warnings, refusal, err := h.mutate(pod, req.Namespace)
 	if err != nil {
 		return reply{}, fmt.Errorf("inject the pod: %w", err)
 	}
 	res.Warnings = bounded(warnings)
-	log := h.log.With("namespace", oneLine(req.Namespace, maxName), "pod", req.podName(), "dry_run", req.DryRun, "warnings", len(warnings))
+	log := h.log.With("namespace", printable.Text(req.Namespace, maxName), "pod", podName(pod), "dry_run", req.DryRun != nil && *req.DryRun, "warnings", len(warnings))
 	if refusal != "" {
-		res.Allowed, res.Status = false, &status{Code: http.StatusForbidden, Message: oneLine(refusal, maxText)}
-		log.Info("denied", "reason", res.Status.Message)
+		res.Allowed, res.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: printable.Text(refusal, maxText)}
+		log.Info("denied", "reason", res.Result.Message)
 		return answered(denied, res), nil
 	}
 	if len(patch) > 0 {
@@ -188,20 +195,20 @@ func (h *handler) decide(body []byte) (rep reply, err error) {
 			return reply{}, err
 		}
 		if n > 0 {
-			res.Patch, res.PatchType = patch, jsonPatch
+			res.Patch, res.PatchType = patch, new(admissionv1.PatchTypeJSONPatch)
 			log.Info("injected", "operations", n)
 			return answered(injected, res), nil
 		}
 	}
-	log.Debug("left as it is")
+	log.Debug("unchanged")
 	return answered(unchanged, res), nil
 }
 
-// fail replies to a review that was not decided about. body is as much of it as
-// there is.
+// fail replies to a review that was not decided. body is as much of the review
+// as was read.
 func (h *handler) fail(body []byte, err error) reply {
-	why := oneLine(err.Error(), maxText)
-	h.quiet.warn("answer a review", "err", why)
+	why := printable.Text(err.Error(), maxText)
+	h.quiet.warn("review failed", "err", why)
 	known := readHead(body)
 	if !known.answerable() {
 		code := http.StatusBadRequest
@@ -210,9 +217,9 @@ func (h *handler) fail(body []byte, err error) reply {
 		}
 		return reply{result: failed, code: code, text: why}
 	}
-	res := response{UID: known.uid, Allowed: !h.deny}
+	res := &admissionv1.AdmissionResponse{UID: types.UID(known.uid), Allowed: !h.deny}
 	if h.deny {
-		res.Status = &status{Code: http.StatusInternalServerError, Message: "the pod could not be given a log sidecar: " + why}
+		res.Result = &metav1.Status{Code: http.StatusInternalServerError, Message: "the pod could not be given a log sidecar: " + why}
 	} else {
 		res.Warnings = []string{"ullage: the pod starts without a log sidecar: " + why}
 	}
@@ -221,11 +228,12 @@ func (h *handler) fail(body []byte, err error) reply {
 	return rep
 }
 
-func answered(result string, res response) reply {
-	return reply{result: result, code: http.StatusOK, answer: &answer{APIVersion: reviewVersion, Kind: reviewKind, Response: res}}
+func answered(result string, res *admissionv1.AdmissionResponse) reply {
+	return reply{result: result, code: http.StatusOK, answer: &admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: reviewVersion, Kind: reviewKind}, Response: res}}
 }
 
-// send writes the reply. An error in writing is the API server's: it has gone.
+// send writes the reply. It ignores write errors: the API server is gone then.
 func send(w http.ResponseWriter, rep reply) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if rep.answer == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	admissionv1 "k8s.io/api/admission/v1"
 )
 
 const testPatch = `[{"op":"add","path":"/spec/x","value":1}]`
@@ -64,15 +65,16 @@ func post(h http.Handler, text string) *httptest.ResponseRecorder {
 }
 
 // parsed returns the answer as an API server reads it.
-func parsed(t *testing.T, w *httptest.ResponseRecorder) answer {
+func parsed(t *testing.T, w *httptest.ResponseRecorder) admissionv1.AdmissionReview {
 	t.Helper()
-	var a answer
+	var a admissionv1.AdmissionReview
 	d := json.NewDecoder(w.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&a); err != nil {
 		t.Fatalf("%d %v", w.Code, err)
 	}
-	if a.Kind != "AdmissionReview" || a.Response.UID == "" || (len(a.Response.Patch) > 0) != (a.Response.PatchType == "JSONPatch") {
+	if a.Kind != "AdmissionReview" || a.Request != nil || a.Response == nil || a.Response.UID == "" ||
+		(len(a.Response.Patch) > 0) != (a.Response.PatchType != nil && *a.Response.PatchType == "JSONPatch") {
 		t.Fatalf("not a valid answer: %+v", a)
 	}
 	return a
@@ -93,7 +95,7 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 		{"a pod that must not start", body("denied"), denied, false, false, "ullage.dev/buffer is bad"},
 		{"an error", body("error"), failed, true, false, "without a log sidecar: inject the pod: cannot decide"},
 		{"a panic", body("panic"), failed, true, false, "the injector has a bug"},
-		{"a patch that an API server cannot read", body("bad-patch"), failed, true, false, "no list of operations"},
+		{"a patch that an API server cannot read", body("bad-patch"), failed, true, false, "not a list of operations"},
 		{"an update", body("web", "CREATE", "UPDATE"), skipped, true, false, ""},
 		{"a deletion", body("web", "CREATE", "DELETE"), skipped, true, false, ""},
 		{"a binding", body("web", `"name":"x"`, `"subResource":"binding"`), skipped, true, false, ""},
@@ -117,11 +119,11 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 			}
 			a := parsed(t, w)
 			says := strings.Join(a.Response.Warnings, "\n")
-			if s := a.Response.Status; s != nil {
+			if s := a.Response.Result; s != nil {
 				says = s.Message
 			}
 			if a.Response.UID != "u-1" || a.Response.Allowed != c.allowed || (len(a.Response.Patch) > 0) != c.patched || !strings.Contains(says, c.says) || c.says == "" && says != "" {
-				t.Errorf("%+v, status %+v", a.Response, a.Response.Status)
+				t.Errorf("%+v, status %+v", a.Response, a.Response.Result)
 			}
 			if n := testutil.ToFloat64(h.metrics.reviews.WithLabelValues(c.result)); n != 1 {
 				t.Errorf("%v reviews counted as %s", n, c.result)
@@ -130,12 +132,29 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 	}
 }
 
+// An API server decodes these bytes. A change of a library must not change them
+// unnoticed.
+func TestTheBytesOfAnAnswer(t *testing.T) {
+	const begin = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u-1",`
+	for pod, want := range map[string]string{
+		"web":       `"allowed":true,"patch":"W3sib3AiOiJhZGQiLCJwYXRoIjoiL3NwZWMveCIsInZhbHVlIjoxfV0=","patchType":"JSONPatch","warnings":["dest is emptyDir in shop"]}}`,
+		"unchanged": `"allowed":true}}`,
+		"denied":    `"allowed":false,"status":{"metadata":{},"message":"annotation ullage.dev/buffer is bad","code":403},"warnings":["w"]}}`,
+		"error":     `"allowed":true,"warnings":["ullage: the pod starts without a log sidecar: inject the pod: cannot decide"]}}`,
+	} {
+		h, _, _ := testHandler(false)
+		if got := strings.TrimSpace(post(h, body(pod)).Body.String()); got != begin+want {
+			t.Errorf("%s:\n%s, want\n%s", pod, got, begin+want)
+		}
+	}
+}
+
 func TestErrorsDenyWhereThatIsAskedFor(t *testing.T) {
 	h, _, _ := testHandler(true)
 	for _, text := range []string{body("error"), body("panic"), body("web")[:200], body("bad-patch"), body("web", "io/v1", "io/v1beta1")} {
 		a := parsed(t, post(h, text))
-		if a.Response.Allowed || a.Response.Status == nil || a.Response.Status.Code != 500 || !strings.Contains(a.Response.Status.Message, "log sidecar: ") {
-			t.Errorf("%+v, status %+v", a.Response, a.Response.Status)
+		if a.Response.Allowed || a.Response.Result == nil || a.Response.Result.Code != 500 || !strings.Contains(a.Response.Result.Message, "log sidecar: ") {
+			t.Errorf("%+v, status %+v", a.Response, a.Response.Result)
 		}
 	}
 	if a := parsed(t, post(h, body("unchanged"))); !a.Response.Allowed {

@@ -123,7 +123,7 @@ func FuzzReview(f *testing.F) {
 		switch w.Code {
 		case 200:
 			a := parsed(t, w)
-			if !a.Response.Allowed && a.Response.Status == nil || a.Response.Status != nil && a.Response.Status.Code < 400 {
+			if !a.Response.Allowed && a.Response.Result == nil || a.Response.Result != nil && a.Response.Result.Code < 400 {
 				t.Fatalf("%+v", a.Response)
 			}
 		case 400, 413:

@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"io"
-	"log"
 	"log/slog"
 	"strings"
 	"sync"
@@ -34,26 +32,6 @@ func (j *journal) String() string {
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// clock is a time that a test moves.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func newClock() *clock { return &clock{at: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)} }
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
 // eventually waits until ok, which something else makes true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
@@ -64,6 +42,3 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 	t.Fatalf("%s: not within 20 s", what)
 }
-
-// newQuietLog is for servers of net/http that have nothing to say.
-func newQuietLog() *log.Logger { return log.New(io.Discard, "", 0) }

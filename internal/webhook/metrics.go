@@ -16,12 +16,9 @@ const (
 )
 
 type metrics struct {
-	reviews   *prometheus.CounterVec
-	duration  prometheus.Histogram
-	panics    prometheus.Counter
-	expiry    prometheus.Gauge
-	renewals  prometheus.Counter
-	apiErrors *prometheus.CounterVec
+	reviews  *prometheus.CounterVec
+	duration prometheus.Histogram
+	panics   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) metrics {
@@ -33,21 +30,12 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_injector_panics_total", Help: "Reviews that ran into a bug; they are among the errors."}),
-		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_injector_certificate_expiry_timestamp_seconds", Help: "When the serving certificate expires, Unix time; 0 while there is none."}),
-		renewals: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ullage_injector_certificate_renewals_total", Help: "Serving certificates that took the place of an earlier one."}),
-		apiErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_injector_api_errors_total", Help: "Failed requests to the Kubernetes API by operation. A write that another replica got ahead of has not failed."}, []string{"operation"}),
 	}
-	// A counter that is there from the beginning shows its first step.
+	// A counter that exists from the start shows its first step.
 	for _, result := range []string{injected, unchanged, skipped, denied, failed} {
 		m.reviews.WithLabelValues(result)
 	}
-	for _, op := range operations {
-		m.apiErrors.WithLabelValues(op)
-	}
-	reg.MustRegister(m.reviews, m.duration, m.panics, m.expiry, m.renewals, m.apiErrors)
+	reg.MustRegister(m.reviews, m.duration, m.panics)
 	return m
 }
 

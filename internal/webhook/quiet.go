@@ -5,20 +5,22 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ullage/ullage/internal/printable"
 )
 
-// quietInterval is the time between two lines about what strangers do.
+// quietInterval is the shortest time between two lines that strangers cause.
 const quietInterval = time.Minute
 
-// quiet logs what anybody who reaches the port can cause: at most one line a
-// minute, so that no stranger can fill the log. A line says how many others
-// there were since the last one.
+// quiet logs what anybody who reaches the port can cause. It writes at most one
+// line a minute, so that no stranger can fill the log. The attribute not_logged
+// counts the lines that were left out since the last one.
 type quiet struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	next   time.Time
-	silent int
+	next   time.Time // the earliest time of the next line
+	silent int       // lines left out since the last one
 }
 
 func newQuiet(log *slog.Logger) *quiet { return &quiet{log: log} }
@@ -35,9 +37,9 @@ func (q *quiet) warn(msg string, args ...any) {
 	q.next, q.silent = now.Add(quietInterval), 0
 }
 
-// Write takes a line of the HTTP server's error log. Most are about TLS
+// Write takes a line of the HTTP server's error log. Most are failed TLS
 // handshakes: a port scan, or an API server that does not trust our CA.
 func (q *quiet) Write(line []byte) (int, error) {
-	q.warn("serve the webhook", "err", oneLine(strings.TrimSpace(string(line)), maxText))
+	q.warn("connection failed", "err", printable.Text(strings.TrimSpace(string(line)), maxText))
 	return len(line), nil
 }

@@ -3,77 +3,97 @@ package webhook
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/ullage/ullage/internal/certs"
 )
 
-// rig is a running server with self-made certificates.
+// rig is a running server.
 type rig struct {
 	*Server
-	api   *fakeAPI
-	clock *clock // of the certificates
-	log   *journal
-	stop  func() error // ends Run and returns its error
-	end   context.CancelFunc
+	log  *journal
+	stop func() error // ends Run and returns its error
+	end  context.CancelFunc
 }
 
-func start(t *testing.T, mutate Mutate, delay time.Duration) *rig {
+func start(t testing.TB, mutate Mutate, delay time.Duration) *rig {
 	t.Helper()
-	r := &rig{api: newFakeAPI(t), clock: newClock(), log: &journal{}}
-	r.clock.at = time.Now()
+	r := &rig{log: &journal{}}
 	cfg := DefaultConfig()
-	cfg.Listen, cfg.ShutdownDelay, cfg.Cluster = "127.0.0.1:0", delay, r.api.cluster
-	cfg.Secret, cfg.Service, cfg.Namespace, cfg.Configuration = "certs", "injector", "shop-system", "ullage"
-	s, err := New(cfg, mutate, prometheus.NewRegistry(), r.log.logger())
+	cfg.Listen, cfg.ShutdownDelay = "127.0.0.1:0", delay
+	serving, err := certs.New(certificate(t), prometheus.NewRegistry(), r.log.logger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Ready() == nil {
+	if r.Server, err = New(cfg, serving, mutate, prometheus.NewRegistry(), r.log.logger()); err != nil {
+		t.Fatal(err)
+	}
+	if r.Ready() == nil {
 		t.Error("ready before it runs")
 	}
-	r.Server = s
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	var keeping sync.WaitGroup
+	keeping.Go(func() { serving.Run(ctx) })
+	go func() { done <- r.Run(ctx) }()
 	r.end = cancel
-	r.stop = sync.OnceValue(func() error { cancel(); return <-done })
+	r.stop = sync.OnceValue(func() error { cancel(); keeping.Wait(); return <-done })
 	t.Cleanup(func() {
 		if err := r.stop(); err != nil {
 			t.Errorf("Run: %v\n%s", err, r.log)
 		}
 	})
-	eventually(t, "ready", func() bool { return s.Ready() == nil })
+	eventually(t, "ready", func() bool { return r.Ready() == nil })
 	return r
 }
 
-// client returns what an API server would call with: it trusts the caBundle of
-// the moment, at the moment of the certificates' clock.
-func (r *rig) client(t *testing.T, tune ...func(*http.Transport)) *http.Client {
-	transport := &http.Transport{
-		MaxIdleConnsPerHost: 100,
-		ForceAttemptHTTP2:   true,
-		TLSClientConfig: &tls.Config{
-			InsecureSkipVerify: true, // in favour of:
-			VerifyConnection: func(state tls.ConnectionState) error {
-				roots := x509.NewCertPool()
-				roots.AppendCertsFromPEM([]byte(r.api.bundles()[0]))
-				_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, DNSName: "injector.shop-system.svc", CurrentTime: r.clock.now()})
-				return err
-			},
-		},
+// certificate returns the configuration of a certificate in files.
+func certificate(t testing.TB) certs.Config {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
 	}
+	template := &x509.Certificate{NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"injector.shop-system.svc"}}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cfg := certs.Config{TLSCert: filepath.Join(dir, "tls.crt"), TLSKey: filepath.Join(dir, "tls.key")}
+	if err := errors.Join(os.WriteFile(cfg.TLSCert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600),
+		os.WriteFile(cfg.TLSKey, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// client returns what an API server would call with.
+func (r *rig) client(t *testing.T, tune ...func(*http.Transport)) *http.Client {
+	transport := &http.Transport{MaxIdleConnsPerHost: 100, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	for _, f := range tune {
 		f(transport)
 	}
@@ -84,13 +104,13 @@ func (r *rig) client(t *testing.T, tune ...func(*http.Transport)) *http.Client {
 func (r *rig) url() string { return "https://" + r.Addr().String() + "/mutate?timeout=5s" }
 
 // review posts a review and returns its answer.
-func (r *rig) review(c *http.Client, text string) (answer, *http.Response, error) {
+func (r *rig) review(c *http.Client, text string) (admissionv1.AdmissionReview, *http.Response, error) {
 	resp, err := c.Post(r.url(), "application/json", strings.NewReader(text))
 	if err != nil {
-		return answer{}, nil, err
+		return admissionv1.AdmissionReview{}, nil, err
 	}
 	defer resp.Body.Close()
-	var a answer
+	var a admissionv1.AdmissionReview
 	if resp.StatusCode != 200 {
 		text, _ := io.ReadAll(resp.Body)
 		return a, resp, fmt.Errorf("%s: %s", resp.Status, text)
@@ -137,9 +157,6 @@ func TestServeOverTLS(t *testing.T) {
 	if _, _, err := r.review(r.client(t, func(tr *http.Transport) { tr.TLSClientConfig.MaxVersion = tls.VersionTLS12 }), body("web")); err != nil {
 		t.Errorf("TLS 1.2: %v", err)
 	}
-	if !r.CertificateExpiry().After(time.Now().Add(89 * 24 * time.Hour)) {
-		t.Errorf("expiry %s", r.CertificateExpiry())
-	}
 }
 
 func TestA10MiBReviewGetsItsAnswerOverTheWire(t *testing.T) {
@@ -151,87 +168,9 @@ func TestA10MiBReviewGetsItsAnswerOverTheWire(t *testing.T) {
 	}
 }
 
-// TestRenewalsWhileConnectionsAreInUse renews the serving certificate and the
-// CA while 50 clients send reviews, half of them over a new connection each time.
-func TestRenewalsWhileConnectionsAreInUse(t *testing.T) {
-	r := start(t, mutateTest, 0)
-	other := newReplica(t, r.api, r.clock) // which the server is to follow
-	stop := make(chan struct{})
-	var work sync.WaitGroup
-	var reviews atomic.Int64
-	defer func() { close(stop); work.Wait() }()
-	for i := range 50 {
-		c := r.client(t, func(tr *http.Transport) { tr.DisableKeepAlives = i%2 == 0 })
-		work.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				case <-time.After(100 * time.Millisecond): // leaves CPU time to those who renew
-				}
-				if a, _, err := r.review(c, body("web")); err != nil || !a.Response.Allowed || len(a.Response.Patch) == 0 {
-					t.Errorf("%+v, %v", a, err)
-					return
-				}
-				reviews.Add(1)
-			}
-		})
-	}
-	// The server's own keeper goes by the real time and would notice nothing. So
-	// what it shows is looked after by one that goes by the test's.
-	follower := newReplica(t, r.api, r.clock)
-	follower.shown = r.shown
-	serials := map[string]bool{}
-	for range 14 {
-		for range 2 { // a new CA is settled at the second look
-			r.clock.add(settleTime)
-			other.mustLook(t)
-			follower.mustLook(t)
-		}
-		serials[follower.serial()] = true
-		before := reviews.Load()
-		eventually(t, "reviews with this certificate", func() bool { return t.Failed() || reviews.Load() > before+50 })
-		r.clock.add(20 * 24 * time.Hour)
-	}
-	if len(serials) < 5 {
-		t.Errorf("only %d certificates", len(serials))
-	}
-	t.Logf("%d reviews, %d certificates", reviews.Load(), len(serials))
-}
-
-// startWithFiles runs a server whose certificate is in the files of cfg.
-func startWithFiles(t testing.TB, cfg Config, mutate Mutate) *Server {
-	t.Helper()
-	cert, key := pair(t, time.Now(), time.Hour)
-	write(t, cfg.TLSCert, cert)
-	write(t, cfg.TLSKey, key)
-	if bad := cfg.Validate(); len(bad) > 0 {
-		t.Fatal(bad)
-	}
-	s, err := New(cfg, mutate, prometheus.NewRegistry(), (&journal{}).logger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	eventually(t, "ready", func() bool { return s.Ready() == nil })
-	return s
-}
-
-func TestACertificateFromFilesIsServed(t *testing.T) {
-	dir := t.TempDir()
-	cfg := DefaultConfig()
-	cfg.Listen, cfg.ShutdownDelay = "127.0.0.1:0", 0
-	cfg.TLSCert, cfg.TLSKey = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	s := startWithFiles(t, cfg, mutateTest)
-	if _, err := New(Config{Listen: s.Addr().String(), TLSCert: "x", TLSKey: "x"}, mutateTest, prometheus.NewRegistry(), (&journal{}).logger()); err == nil || !strings.Contains(err.Error(), "--webhook-listen") {
+func TestHTTP1IsAllThatIsSpoken(t *testing.T) {
+	s := start(t, mutateTest, 0)
+	if _, err := New(Config{Listen: s.Addr().String()}, nil, mutateTest, prometheus.NewRegistry(), s.log.logger()); err == nil || !strings.Contains(err.Error(), "--webhook-listen") {
 		t.Errorf("a taken port: %v", err)
 	}
 	conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})

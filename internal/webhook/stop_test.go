@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -51,15 +50,13 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Error(err)
 	}
-	if err := r.Ready(); err == nil || err.Error() != "the webhook is not served" {
+	if err := r.Ready(); err == nil || err.Error() != "the webhook does not run" {
 		t.Errorf("ready after the end: %v", err)
 	}
 }
 
 func TestSlowClientsAreCutOff(t *testing.T) {
-	dir := t.TempDir()
-	cfg := Config{Listen: "127.0.0.1:0", TLSCert: filepath.Join(dir, "tls.crt"), TLSKey: filepath.Join(dir, "tls.key")}
-	addr := startWithFiles(t, cfg, mutateTest).Addr().String()
+	addr := start(t, mutateTest, 0).Addr().String()
 	var work sync.WaitGroup
 	for name, text := range map[string]string{
 		"no handshake":  "",

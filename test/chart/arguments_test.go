@@ -2,6 +2,7 @@ package chart
 
 import (
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/certs"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/webhook"
 )
@@ -22,34 +24,35 @@ func TestTheInjectorsArguments(t *testing.T) {
 		if c.Args[0] != "serve" {
 			t.Fatalf("arguments: %q", c.Args)
 		}
-		hook, adm := webhook.DefaultConfig(), admin.DefaultConfig()
-		hook.Cluster = webhook.Cluster{Host: "10.96.0.1", Port: "443"}
+		hook, cert, adm := webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
+		cert.Cluster = certs.Cluster{Host: "10.96.0.1", Port: "443"}
 		fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 		hook.Flags(fs)
+		cert.Flags(fs)
 		adm.Flags(fs)
 		file := fs.String("config", "", "")
 		fs.String("log-format", "", "")
 		fs.String("log-level", "", "")
 		bad := settings.Parse(fs, c.Args[1:], func(string) (string, bool) { return "", false })
-		for _, err := range append(append(bad, hook.Validate()...), adm.Validate()...) {
+		for _, err := range slices.Concat(bad, hook.Validate(), cert.Validate(), adm.Validate()) {
 			t.Error(err)
 		}
-		for _, path := range []string{*file, hook.TLSCert, hook.TLSKey} {
+		for _, path := range []string{*file, cert.TLSCert, cert.TLSKey} {
 			if path != "" && !isMounted(c, path) {
 				t.Errorf("%s is in no volume", path)
 			}
 		}
-		if hook.TLSCert != "" {
+		if cert.TLSCert != "" {
 			return
 		}
-		if secret := sole[corev1.Secret](t, objects); secret.Name != hook.Secret || secret.Namespace != hook.Namespace {
-			t.Errorf("the Secret is %s in %s, and the injector's %s in %s", secret.Name, secret.Namespace, hook.Secret, hook.Namespace)
+		if secret := sole[corev1.Secret](t, objects); secret.Name != cert.Secret || secret.Namespace != cert.Namespace {
+			t.Errorf("the Secret is %s in %s, and the injector's %s in %s", secret.Name, secret.Namespace, cert.Secret, cert.Namespace)
 		}
-		if service := sole[corev1.Service](t, objects); service.Name != hook.Service {
-			t.Errorf("the Service is %s, and the injector's %s", service.Name, hook.Service)
+		if service := sole[corev1.Service](t, objects); service.Name != cert.Service {
+			t.Errorf("the Service is %s, and the injector's %s", service.Name, cert.Service)
 		}
-		if conf := sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects); conf.Name != hook.Configuration {
-			t.Errorf("the webhook configuration is %s, and the injector's %s", conf.Name, hook.Configuration)
+		if conf := sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects); conf.Name != cert.Configuration {
+			t.Errorf("the webhook configuration is %s, and the injector's %s", conf.Name, cert.Configuration)
 		}
 	})
 }

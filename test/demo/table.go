@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/test/jvm"
 )
 
@@ -84,10 +85,7 @@ func count(n int) string {
 
 // size renders a number of bytes in ten columns.
 func size(n int64) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%6.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%6.1f MiB", float64(n)/(1<<20))
+	return fmt.Sprintf("%10s", printable.Bytes(n))
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }

@@ -38,7 +38,7 @@ func (v *volume) useInodes() (free func()) {
 // There is space, but no inode for the next segment.
 func TestNoInodeIsLeft(t *testing.T) {
 	v := newVolume(t, "-N", "64")
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
 	free := v.useInodes()
 	r.turnsRed("full", "no space left on device")
 	r.writes(perSecond)
@@ -50,7 +50,7 @@ func TestNoInodeIsLeft(t *testing.T) {
 
 func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 	v := newVolume(t, "-N", "64")
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
 	r.side.Kill()
 	free := v.useInodes()
 	// A destination that was never used needs inodes before the first line.

@@ -10,9 +10,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
+// Without a bound for them, no segment gives way: all is there in the end.
 func TestDestinationIsFullUntilSpaceReturns(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
 	ballast := v.fill()
 	r.turnsRed("full", "no space left on device")
 	r.writes(perSecond)
@@ -26,7 +27,7 @@ func TestDestinationIsFullUntilSpaceReturns(t *testing.T) {
 
 func TestDestinationIsFullAtTheStart(t *testing.T) {
 	v := newVolume(t)
-	r := newRig(t, v.dir+"/dest")
+	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
 	r.side.Kill()
 	ballast := v.fill()
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)

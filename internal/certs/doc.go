@@ -1,0 +1,66 @@
+// Package certs provides the certificate that the injector serves with, and
+// keeps it valid and trusted. A [Serving] holds the certificate; [Serving.Run]
+// is the loop that looks after the certificate, and starts no goroutine.
+//
+// # Two sources
+//
+// With --tls-cert and --tls-key the certificate comes from files that somebody
+// else renews, such as cert-manager. Run reads the files every few seconds and
+// takes a new pair once it fits together.
+//
+// Otherwise Run makes the certificate. All replicas share one Secret, which
+// holds the CAs, the key of the first CA, the serving certificate and its key.
+// The caBundle of the webhook configuration holds the same CAs. API servers
+// trust the CAs in the caBundle, and no others.
+//
+// # Rollover
+//
+// An API server must trust a CA before a replica serves a certificate that the
+// CA signed. The steps of a rollover keep that order:
+//
+//	            ca.crt    tls.crt signed by
+//	            A         A
+//	rotate      B A       A                    after two thirds of A's life
+//	issue       B A       B                    after B has been in the caBundle for a minute
+//	retire      B         B                    after a third of the new certificate's life
+//
+// In each step a replica writes the Secret, then the caBundle, and serves last.
+// A replica serves a new certificate only if the caBundle that this replica saw
+// or wrote holds the certificate's CA.
+//
+// What would break with another order:
+//
+//   - Issue before the minute is over: an API server that has not seen the new
+//     caBundle refuses the connection. Under failurePolicy Ignore the pod then
+//     starts without a sidecar.
+//   - Retire at once: a replica that has not read the Secret since still serves
+//     the certificate that A signed, and API servers no longer trust A.
+//   - Read the Secret before the configuration: between the two reads another
+//     replica writes both, and the slower replica then puts the older CAs back.
+//     So the configuration is read first and written last, on the condition
+//     that it has not changed in between.
+//
+// # Several replicas
+//
+// Every write depends on the resourceVersion that was read. The first replica
+// to write wins. The others get a conflict, read again and take what the winner
+// wrote.
+//
+// # Crashes and damage
+//
+// A process may be killed between any two steps. All state is in the Secret and
+// the caBundle, so the replica that reads them next continues with the next
+// step. Only the minute is counted in memory; a restart counts it again.
+//
+// If the Secret is unusable, a replica writes the certificate that the replica
+// still serves, with its CA, and a new CA in front. The other replicas continue
+// from that Secret. Emptying the Secret therefore does not distrust a CA: to
+// distrust a CA at once, stop all replicas, empty the Secret, and start them.
+//
+// # The Kubernetes API
+//
+// The API client knows four requests: get and update the Secret, get and patch
+// the webhook configuration. Fields that this package does not know go back as
+// they came. Tokens, answers and files have a largest size, requests have a
+// deadline, and nothing that the API says ends the process.
+package certs

@@ -1,0 +1,245 @@
+package certs
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// replica is one injector's keeper.
+type replica struct {
+	*keeper
+	journal *journal
+}
+
+func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.Secret, cfg.Service, cfg.Namespace, cfg.Configuration, cfg.Cluster = "certs", "injector", "shop-system", "ullage", f.cluster
+	if bad := cfg.Validate(); len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	m := newMetrics(prometheus.NewRegistry())
+	api, err := newClient(cfg.Cluster, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.http.CloseIdleConnections)
+	log := &journal{}
+	k := newKeeper(cfg, api, newServing(m), log.logger())
+	k.now = c.now
+	return &replica{keeper: k, journal: log}
+}
+
+func (r *replica) mustLook(t *testing.T) {
+	t.Helper()
+	if err := r.look(t.Context()); err != nil {
+		t.Fatalf("%v\n%s", err, r.journal)
+	}
+}
+
+// serial says which certificate is shown.
+func (r *replica) serial() string {
+	if c := r.serving.current.Load(); c != nil {
+		return c.Leaf.SerialNumber.String()
+	}
+	return ""
+}
+
+// reachable says whether an API server would take what the replica shows.
+func (r *replica) reachable(f *fakeAPI, now time.Time) error {
+	c := r.serving.current.Load()
+	if c == nil {
+		return errors.New("nothing is shown")
+	}
+	for _, i := range []int{0, 2} {
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM([]byte(f.bundles()[i]))
+		if _, err := c.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, DNSName: "injector.shop-system.svc"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cas(data map[string][]byte) int { return strings.Count(string(data[caCertKey]), "BEGIN") }
+
+func TestAnEmptySecretIsFilledAndPublished(t *testing.T) {
+	f, c := newFakeAPI(t), newClock()
+	r := newReplica(t, f, c)
+	if r.trusted() == nil || r.serving.valid(c.now()) == nil {
+		t.Error("ready before it has looked")
+	}
+	r.mustLook(t)
+	if err := errors.Join(r.reachable(f, c.now()), r.trusted(), r.serving.valid(c.now())); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"injector", "injector.shop-system", "injector.shop-system.svc", "injector.shop-system.svc.cluster.local"} {
+		if err := r.serving.current.Load().Leaf.VerifyHostname(name); err != nil {
+			t.Error(err)
+		}
+	}
+	data := f.data()
+	if string(data["other"]) != "other" || len(data) != 5 || cas(data) != 1 {
+		t.Errorf("%d keys, %d CAs", len(data), cas(data))
+	}
+	if b := f.bundles(); b[0] != string(data[caCertKey]) || b[1] != "foreign" || b[2] != b[0] {
+		t.Errorf("caBundles %q", b)
+	}
+	var s map[string]any
+	f.read(secretPath, &s)
+	delete(s, "data")
+	want := map[string]any{"kind": "Secret", "apiVersion": "v1", "type": "Opaque", "future": map[string]any{"field": 1.0},
+		"metadata": map[string]any{"name": "certs", "labels": map[string]any{"app": "ullage"}, "resourceVersion": s["metadata"].(map[string]any)["resourceVersion"]}}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("the rest of the Secret has changed:\n%s", diff)
+	}
+	writes := f.written()
+	if r.mustLook(t); f.written() != writes {
+		t.Error("a second look writes again")
+	}
+	if err := r.reachable(f, c.now().Add(-skew+time.Minute)); err != nil {
+		t.Errorf("a clock that is behind: %v", err)
+	}
+}
+
+func TestReplicasAgree(t *testing.T) {
+	for _, n := range []int{2, 10} {
+		f, c := newFakeAPI(t), newClock()
+		var all []*replica
+		for range n {
+			all = append(all, newReplica(t, f, c))
+		}
+		var work sync.WaitGroup
+		for _, r := range all {
+			work.Go(func() { r.mustLook(t) })
+		}
+		work.Wait()
+		for i, r := range all {
+			if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil || r.serial() != all[0].serial() {
+				t.Errorf("replica %d of %d: %s, %v", i, n, r.serial(), err)
+			}
+			if n := testutil.ToFloat64(r.serving.metrics.renewals); n != 0 {
+				t.Errorf("replica %d has %v renewals", i, n)
+			}
+		}
+		if f.written() != 4 { // two to begin with, one of each here
+			t.Errorf("%d replicas: %d writes", n, f.written())
+		}
+	}
+}
+
+func TestTheCABundleIsRepaired(t *testing.T) {
+	f, c := newFakeAPI(t), newClock()
+	r := newReplica(t, f, c)
+	r.mustLook(t)
+	serial := r.serial()
+	f.put(configPath, `{"metadata":{"name":"ullage"},"webhooks":[{"clientConfig":{"url":"https://injector.shop-system.svc/mutate","caBundle":"eA=="}},{"clientConfig":{"service":{"name":"injector","namespace":"elsewhere"}}},{"clientConfig":{"service":{"name":"injector","namespace":"shop-system"}}}]}`)
+	r.mustLook(t)
+	if err := errors.Join(r.reachable(f, c.now()), r.trusted()); err != nil || r.serial() != serial || f.bundles()[1] != "" {
+		t.Errorf("%v, caBundles %q", err, f.bundles())
+	}
+	f.put(configPath, `{"metadata":{"name":"ullage"},"webhooks":[]}`)
+	if err := r.look(t.Context()); err == nil || r.trusted() == nil || !strings.Contains(r.trusted().Error(), "service injector in namespace shop-system") {
+		t.Errorf("no webhooks: %v, trusted %v", err, r.trusted())
+	}
+}
+
+func TestTheAPIIsDownAtTheStartAndLater(t *testing.T) {
+	f, c := newFakeAPI(t), newClock()
+	r := newReplica(t, f, c)
+	f.setDown(true)
+	for range 3 {
+		err := r.look(t.Context())
+		if err == nil || r.trusted() == nil || r.serving.valid(c.now()) == nil {
+			t.Fatalf("ready without an API: %v", err)
+		}
+	}
+	f.setDown(false)
+	r.mustLook(t)
+	f.setDown(true)
+	c.add(61 * 24 * time.Hour)
+	for range 3 {
+		r.report(r.look(t.Context()))
+	}
+	if err := errors.Join(r.trusted(), r.serving.valid(c.now())); err != nil {
+		t.Errorf("not ready any more: %v", err)
+	}
+	if n := strings.Count(r.journal.String(), "certificate maintenance failed"); n > 3 { // the texts may name ports
+		t.Errorf("told %d times: %s", n, r.journal)
+	}
+	if n := testutil.ToFloat64(r.api.metrics.apiErrors.WithLabelValues("get_secret")); n != 6 {
+		t.Errorf("%v errors", n)
+	}
+	f.setDown(false)
+	serial := r.serial()
+	r.report(r.look(t.Context()))
+	if r.serial() == serial || !strings.Contains(r.journal.String(), "certificate maintenance works again") {
+		t.Errorf("not renewed once the API was back: %s", r.journal)
+	}
+}
+
+func TestSomebodyElseIsFasterBetweenReadAndWrite(t *testing.T) {
+	for _, gap := range []string{"PUT " + secretPath, "PATCH " + configPath} {
+		f, c := newFakeAPI(t), newClock()
+		slow, fast := newReplica(t, f, c), newReplica(t, f, c)
+		var happened atomic.Bool
+		f.before = func(method, path string) {
+			if method+" "+path == gap && !happened.Swap(true) {
+				fast.mustLook(t)
+			}
+		}
+		slow.mustLook(t)
+		if err := errors.Join(slow.reachable(f, c.now()), slow.trusted(), fast.reachable(f, c.now())); err != nil || slow.serial() != fast.serial() {
+			t.Errorf("%s: %v", gap, err)
+		}
+		for _, op := range operations {
+			if n := testutil.ToFloat64(slow.api.metrics.apiErrors.WithLabelValues(op)); n != 0 {
+				t.Errorf("%s: %v errors of %s", gap, n, op)
+			}
+		}
+	}
+}
+
+func TestRunGoesOnUntilItIsTold(t *testing.T) {
+	f, c := newFakeAPI(t), newClock()
+	r := newReplica(t, f, c)
+	f.setDown(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { r.run(ctx); close(done) }()
+	eventually(t, "a first error", func() bool { return strings.Contains(r.journal.String(), "certificate maintenance failed") })
+	f.setDown(false)
+	eventually(t, "ready", func() bool { return r.trusted() == nil })
+	cancel()
+	<-done
+}
+
+func TestAReplicaThatCannotReadTheSecretUndoesNothing(t *testing.T) {
+	f, c := newFakeAPI(t), newClock()
+	blind, other := newReplica(t, f, c), newReplica(t, f, c)
+	blind.mustLook(t)
+	other.mustLook(t)
+	c.add(250 * 24 * time.Hour) // the serving certificate has expired and the CA is to be replaced
+	other.mustLook(t)
+	bundle := f.bundles()[0]
+	f.setFail("GET "+secretPath, 503)
+	for range 2 {
+		if err := blind.look(t.Context()); err == nil || f.bundles()[0] != bundle {
+			t.Errorf("%v, and the caBundle is another", err)
+		}
+	}
+	f.set(configPath, "webhooks", nil)
+	if err := blind.look(t.Context()); err == nil || blind.trusted() == nil {
+		t.Errorf("%v, and nobody trusts it any more", err)
+	}
+}

@@ -1,0 +1,26 @@
+package certs
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	expiry    prometheus.Gauge
+	renewals  prometheus.Counter
+	apiErrors *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	m := metrics{
+		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_injector_certificate_expiry_timestamp_seconds", Help: "When the serving certificate expires, Unix time; 0 while there is none."}),
+		renewals: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ullage_injector_certificate_renewals_total", Help: "Serving certificates that replaced an earlier one."}),
+		apiErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_injector_api_errors_total", Help: "Failed requests to the Kubernetes API by operation. A write that lost to another replica has not failed."}, []string{"operation"}),
+	}
+	// A counter that exists from the start shows its first step.
+	for _, op := range operations {
+		m.apiErrors.WithLabelValues(op)
+	}
+	reg.MustRegister(m.expiry, m.renewals, m.apiErrors)
+	return m
+}

@@ -1,0 +1,116 @@
+package ship
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/settings"
+)
+
+// retains makes a bench of small segments.
+func retains(t *testing.T, bytes settings.Size, age time.Duration) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.cfg.Segment = segment.Config{Compress: segment.None, SegmentBytes: 64 * settings.Ki, RetainBytes: bytes, RetainAge: age}
+	return b
+}
+
+// The disk is full of our own segments, and they reach their age: that is all
+// it takes to go on.
+func TestRetentionByAgeMendsAFullDisk(t *testing.T) {
+	b := retains(t, 0, 2*time.Second)
+	if err := unix.Mount("tmpfs", b.cfg.Dest, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("cannot mount a small file system, which takes root: ", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(b.cfg.Dest, unix.MNT_DETACH) })
+	b.cfg.Queue, b.cfg.SyncBytes = 256*settings.Ki, 128*settings.Ki // much less than the disk
+	b.start()
+	b.appendTo("gc.log", debugLines(0, 20000))
+	b.eventually("the disk is full", func() bool { return b.ship.Stats().Failures > 0 })
+	b.eventually("the last line is persisted", func() bool { return strings.Contains(b.persisted("gc.log"), "line 19999 ") })
+	b.drain()
+}
+
+// JVMs have come and gone, and the sidecar was restarted since.
+func TestStreamsThatAreOverAreRetainedLikeOthers(t *testing.T) {
+	b := retains(t, 256*settings.Ki, 0)
+	b.start()
+	over := func(from, to int) {
+		for i := from; i < to; i++ {
+			b.appendTo(fmt.Sprintf("over-%02d.log", i), lines(0, 1000))
+		}
+		b.eventually("the files of the streams are gone", func() bool {
+			left, err := filepath.Glob(b.path("over-*"))
+			return err == nil && len(left) == 0
+		})
+	}
+	over(0, 16)
+	b.drain()
+	b.start()
+	over(16, 30)
+	for i := range 3 {
+		b.appendTo("living.log", lines(i*100, i*100+100))
+		b.eventually("the living stream goes on", b.has("living.log", i*100+99))
+	}
+	b.drain()
+	if got := b.persisted("living.log"); got != lines(0, 300) {
+		t.Errorf("of the living stream, %d bytes are left", len(got))
+	}
+	if size := diskUse(t, b.cfg.Dest); size > 256<<10 {
+		t.Errorf("%d bytes are in use", size)
+	}
+	b.staysZero("ullage_checkpoint_invalid_total")
+}
+
+// A stream whose newest segment retention has deleted goes on, also after a restart.
+func TestStreamGoesOnAfterItsNewestSegmentIsDeleted(t *testing.T) {
+	b := retains(t, 0, time.Second)
+	b.appendTo("gc.log", lines(0, 100))
+	w := b.log("gc.log")
+	b.start()
+	b.eventually("it is persisted", b.has("gc.log", 99))
+	n := 0
+	b.eventually("it is deleted at its age, while another stream is written", func() bool {
+		b.appendTo("other.log", lines(n, n+1))
+		n++
+		_, err := os.Stat(filepath.Join(b.cfg.Dest, "gc.log"))
+		return os.IsNotExist(err)
+	})
+	b.drain()
+	b.write(w, lines(100, 200))
+	b.start()
+	b.eventually("it goes on", b.has("gc.log", 199))
+	b.drain()
+	if got := b.persisted("gc.log"); got != lines(100, 200) {
+		t.Errorf("persisted since:\n%s", got)
+	}
+	b.staysZero("ullage_checkpoint_invalid_total")
+}
+
+func (b *bench) has(stream string, line int) func() bool {
+	return func() bool { return strings.Contains(b.persisted(stream), fmt.Sprintf("line %d\n", line)) }
+}
+
+// diskUse returns what a destination's streams take, in blocks.
+func diskUse(t *testing.T, dest string) (sum int64) {
+	t.Helper()
+	err := filepath.WalkDir(dest, func(path string, _ os.DirEntry, err error) error {
+		var st unix.Stat_t
+		if err == nil && path != dest && !strings.Contains(path, "/.ullage") {
+			err = unix.Lstat(path, &st)
+			sum += st.Blocks * 512
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}

@@ -1,0 +1,77 @@
+// Package statedir opens the sidecar's own directory, SOURCE/.ullage, and the
+// files in it.
+//
+// The application can write there as it can to its logs. So nothing in it is
+// trusted: no link is followed, what is not a regular file with one name is
+// refused, and what is read is checked by whoever reads it.
+package statedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Name is the name of the directory in the source.
+const Name = ".ullage"
+
+// Open opens the directory in source, and makes it where it is missing.
+func Open(source *os.File) (*os.File, error) {
+	path := filepath.Join(source.Name(), Name)
+	at := int(source.Fd())
+	if err := unix.Mkdirat(at, Name, 0o700); err != nil && err != unix.EEXIST {
+		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
+			path, os.Geteuid(), os.Getegid(), err)
+	}
+	fd, err := open(at)
+	if err == unix.ENOTDIR || err == unix.ELOOP {
+		// Something else has our name: it goes.
+		_ = unix.Unlinkat(at, Name, 0)
+		if err = unix.Mkdirat(at, Name, 0o700); err == nil {
+			fd, err = open(at)
+		}
+	}
+	if err != nil {
+		err = &fs.PathError{Op: "open state directory", Path: path, Err: err}
+		var st unix.Stat_t
+		if errors.Is(err, fs.ErrPermission) && unix.Fstatat(at, Name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			err = fmt.Errorf("%w (%s; run the sidecar as that user, or remove the directory)", err, OwnerHint(st.Uid, st.Gid, st.Mode))
+		}
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+func open(source int) (int, error) {
+	return unix.Openat(source, Name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+// OwnerHint says whom the sidecar would have to run as.
+func OwnerHint(uid, gid, mode uint32) string {
+	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; this is uid %d, gid %d",
+		uid, gid, mode&0o7777, os.Geteuid(), os.Getegid())
+}
+
+// OpenFile opens a file of the sidecar's in dir, which is nil while the source
+// is missing. The application can put anything there: a link is not followed,
+// and what is not a regular file with this one name is refused. A missing file,
+// without unix.O_CREAT, is [fs.ErrNotExist].
+func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
+	if dir == nil {
+		return nil, fmt.Errorf("open %s: the source is missing: %w", name, fs.ErrNotExist)
+	}
+	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+		unix.Close(fd)
+		return nil, fmt.Errorf("open %s: it is not a regular file with one name", name)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}

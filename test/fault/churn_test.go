@@ -1,0 +1,110 @@
+package fault
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	fullErrors = `ullage_destination_errors_total{kind="full"}`
+	atOnce     = 500 // files of the tenant's in the source
+)
+
+// room is what a volume has free.
+func (v *volume) room() (bytes, inodes uint64) {
+	v.t.Helper()
+	var st unix.Statfs_t
+	if err := unix.Statfs(v.dir, &st); err != nil {
+		v.t.Fatal(err)
+	}
+	return st.Bavail * uint64(st.Frsize), st.Ffree
+}
+
+// churns makes files of all sizes and of ever new names in the source, as fast
+// as they are taken, beside the JVM: each becomes a stream of its own. It keeps
+// a hundred of them open for writing.
+func (r *rig) churns(files int, v *volume) (leastBytes, leastInodes uint64) {
+	r.Helper()
+	leastBytes, leastInodes = v.room()
+	var open []*os.File
+	for i := range files {
+		f, err := os.Create(filepath.Join(r.source, fmt.Sprintf("tenant-%d.log", i)))
+		if err != nil {
+			r.Fatal(err)
+		}
+		size := 2
+		if i%50 == 0 {
+			size = 64 << 10
+		}
+		line := make([]byte, size)
+		for at := range line {
+			line[at] = 'x'
+		}
+		line[size-1] = '\n'
+		if _, err := f.Write(line); err != nil {
+			r.Fatal(err)
+		}
+		if open = append(open, f); len(open) > 100 {
+			open[0].Close()
+			open = open[1:]
+		}
+		if i%100 == 0 {
+			lab.Eventually(r, 3*patience, "the tenant's files are taken", func() bool {
+				bytes, inodes := v.room()
+				leastBytes, leastInodes = min(leastBytes, bytes), min(leastInodes, inodes)
+				left, err := os.ReadDir(r.source)
+				return err == nil && len(left) < atOnce
+			})
+		}
+	}
+	for _, f := range open {
+		f.Close()
+	}
+	return leastBytes, leastInodes
+}
+
+// An hour of a tenant that makes a new file each tenth of a second, at speed:
+// the volume never runs out of bytes or inodes, whether --retain-bytes is less
+// than the volume has, or more; and the JVM's lines go on.
+func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"bound below the volume": {"--retain-bytes", "8Mi"},
+		"bound above the volume": {"--retain-bytes", "1Gi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVolumeOf(t, "32M", "-N", "1024")
+			r := newRig(t, v.dir+"/dest", flags...)
+			begun, files := time.Now(), long(36000, 1500)
+			bytes, inodes := r.churns(files, v)
+			t.Logf("%d files in %s; at the least %d KiB and %d inodes were free", files, time.Since(begun).Round(time.Second), bytes>>10, inodes)
+			if n := r.metric(fullErrors); n > 0 || bytes < 1<<20 || inodes < 16 {
+				t.Errorf("the volume ran out: %v errors, %d bytes and %d inodes were free; it said:\n%s", n, bytes, inodes, r.side.Stderr())
+			}
+			r.turnsGreen()
+			r.persists(1000)
+			r.stop()
+			if err := r.side.Stop(2 * patience); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Somebody else fills the volume, and stays: what is new is worth more than
+// what is old, so the oldest segments give way.
+func TestOldestSegmentsGiveWayToNewOnesOnAVolumeFullOfOthers(t *testing.T) {
+	v := newVolume(t)
+	r := newRig(t, v.dir+"/dest")
+	lab.Eventually(t, patience, "some segments are sealed", func() bool { return r.metric("ullage_segments_sealed_total") >= 4 })
+	v.fill()
+	lab.Eventually(t, patience, "the oldest give way", func() bool { return r.metric(`ullage_segments_deleted_total{reason="full"}`) > 0 })
+	r.turnsGreen()
+	r.persists(perSecond)
+}
