@@ -8,14 +8,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/ullage/ullage/internal/cat"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
@@ -45,10 +44,10 @@ Where 'ullage run' dropped lines on purpose, one line at that place says so, at
 level warning with the tag ullage. --gaps lists these places alone, as a table:
 a header, then one gap a row, its columns separated by spaces. Lines by level are
 written like info=1200,debug=34: those discarded below --keep-level, and those
-dropped whatever their level. The sum, or that there are none, is told on stderr.
+dropped whatever their level. The sum, or that there are none, goes to stderr.
 
-A container runtime need not tell a program that the 'kubectl exec' which ran it
-is gone: it stays, with its memory. With --until-eof, and exec's -i, it ends.
+When a 'kubectl exec' ends, the container runtime may leave the program that it
+ran behind, with its memory. With --until-eof, and exec's -i, the program ends.
 
 Examples:
   ullage cat /var/lib/ullage
@@ -59,44 +58,34 @@ Examples:
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
   kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
 
-What cannot be read is told on stderr, by file and bytes, and skipped. Exit
+What cannot be read is reported on stderr, by file and bytes, and skipped. Exit
 status: 0 all of it was printed, 1 some of it could not be read or printed, 2
-asked for in a wrong way.
+usage error.
 `
 
-// catConfig is what `ullage cat` can be told.
+// catConfig is the settings of `ullage cat`.
 type catConfig struct {
-	follow   bool
+	cat.Config
 	untilEOF bool
-	since    time.Time // zero: from the beginning
-	level    ul.Level  // Unknown: all levels
-	stream   string    // a glob; empty: all streams
-	gaps     bool      // list the gaps, and print no lines
 }
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
 func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	const follow = "print what is there, then what is added, until interrupted"
-	fs.BoolVar(&c.follow, "follow", false, follow)
-	fs.BoolVar(&c.follow, "f", false, "short for --follow")
+	fs.BoolVar(&c.Follow, "follow", false, follow)
+	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
 	fs.BoolVar(&c.untilEOF, "until-eof", false, "end at once when stdin does: whoever reads the output is gone")
 	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
-		c.since, err = parseSince(text, now)
+		c.Since, err = parseSince(text, now)
 		return err
 	})
-	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
-	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
-	fs.BoolVar(&c.gaps, "gaps", false, "list where lines were dropped on purpose, instead of printing lines")
+	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
+	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
+	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines were dropped on purpose, instead of printing lines")
 }
 
 func (c *catConfig) validate(args []string) []error {
-	var bad []error
-	if _, err := path.Match(c.stream, ""); err != nil {
-		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.stream))
-	}
-	if c.gaps && c.level != ul.Unknown {
-		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list tells how many of each; leave --level out"))
-	}
+	bad := c.Validate()
 	if len(args) == 0 {
 		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), a stream's directory in it, or files"))
 	}
@@ -106,12 +95,6 @@ func (c *catConfig) validate(args []string) []error {
 		}
 	}
 	return bad
-}
-
-// matches says whether the stream is asked for.
-func (c *catConfig) matches(stream string) bool {
-	ok, _ := path.Match(c.stream, stream)
-	return c.stream == "" || ok
 }
 
 func catCmd(ctx context.Context, args []string, e cli.Env) int {
@@ -127,29 +110,21 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	if cfg.untilEOF {
 		go exitAtEOF(e.Stdin)
 	}
-	c := newCat(cfg, e)
-	for _, err := range c.find(catWhat(fs, e)) {
-		c.failed = true
+	p := cat.New(cfg.Config, e.Stdout, e.Stderr)
+	for _, err := range p.Find(catWhat(fs, e)) {
 		e.Fail("cat", err)
 	}
-	if len(c.items) == 0 {
-		return cli.Failure
-	}
-	err := c.run(ctx)
-	if cfg.gaps && (err == nil || cfg.follow && errors.Is(err, context.Canceled)) {
-		c.tellGaps()
-	}
-	switch {
+	switch err := p.Run(ctx); {
 	case errors.Is(err, context.Canceled):
-		if !cfg.follow {
+		if !cfg.Follow {
 			return cli.Failure // not all of it was printed
 		}
-	case isClosedPipe(err):
+	case cat.IsUnread(err):
 		return cli.OK // the reader has what it wanted
 	case err != nil:
 		return e.Fail("cat", fmt.Errorf("print: %w", err))
 	}
-	if c.failed {
+	if p.Failed() {
 		return cli.Failure
 	}
 	return cli.OK

@@ -37,7 +37,7 @@ Every flag of every subcommand can be set in the environment as well: --dest is
 ULLAGE_DEST, --sync-interval is ULLAGE_SYNC_INTERVAL. A flag wins. Durations are
 written like 500ms, 10s or 24h, sizes like 64Mi, 1Gi or 4096.
 
-Exit status: 0 done, 1 failed while it ran, 2 asked for in a wrong way.
+Exit status: 0 done, 1 failed while it ran, 2 usage error.
 `
 
 func main() {

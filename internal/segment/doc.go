@@ -1,6 +1,6 @@
 // Package segment keeps the durable copy: per stream a sequence of segments,
 // files that grow by whole frames, are sealed, and are deleted when they are
-// old. It appends, syncs, recovers, retains and reads them.
+// old. It appends, syncs, recovers, retains, reads and follows them.
 //
 // # Layout
 //
@@ -84,6 +84,27 @@
 // new segment fail with [ErrAway], and [Store.Reopen] says when to go on. Others
 // may also take segments away and bring them back: a [Mark] that is Gone tells
 // up to which number they were committed, so that they are never cut.
+//
+// # Following
+//
+// A [Follower] reads a stream while another process writes it:
+//
+//	OpenFollower → Next... → io.EOF → (wait) → Next... → Close
+//
+// Next never waits, and hands out each raw byte once. [Follower.Position] is where
+// to go on, in another process if need be: the segment, the offset in it, and the
+// last bytes on disk before that offset. If the segment no longer has these bytes
+// there, a restart of the writer has cut it, and it may have grown again, to any
+// size. Then the Follower reads the segment from its beginning and passes over as
+// many raw bytes as it had read. A Position therefore also holds that number and
+// how these bytes begin, for its segment and for the one before: between two
+// commits, a writer creates one segment at most.
+//
+// What this rests on: the writer appends the same bytes again. If it dropped lines
+// instead, as many bytes of what it appended are passed over. And where segment 1
+// is deleted, nobody can say whether retention did it, or a restart without any
+// commit: then the first bytes of the next segment decide. Whoever must not depend
+// on either reads committed bytes only.
 //
 // # Memory
 //

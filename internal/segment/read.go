@@ -63,6 +63,7 @@ type Reader struct {
 	how   Compression
 	limit int // of a frame, on disk and decoded
 	off   int64
+	last  int // how many bytes on disk the frame before off takes
 	in    window
 	raw   []byte // the decoded frame
 	zstd  *zstd.Decoder
@@ -118,7 +119,7 @@ func (r *Reader) Next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.off += int64(n)
+		r.off, r.last = r.off+int64(n), n
 		if len(raw) > 0 {
 			return raw, nil
 		}

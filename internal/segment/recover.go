@@ -164,7 +164,7 @@ func (s *Store) verify(seg Info) (sound int64, tail []byte, why, err error) {
 		var bad *CorruptionError
 		switch {
 		case err == nil:
-			tail = appendTail(tail, raw)
+			tail = appendTail(tail, raw, TailBytes)
 		case err == io.EOF:
 			return r.Offset(), tail, nil, nil
 		case errors.As(err, &torn), errors.As(err, &bad):
@@ -175,12 +175,12 @@ func (s *Store) verify(seg Info) (sound int64, tail []byte, why, err error) {
 	}
 }
 
-// appendTail keeps the last TailBytes of tail and raw.
-func appendTail(tail, raw []byte) []byte {
-	if len(raw) >= TailBytes {
-		return append(tail[:0], raw[len(raw)-TailBytes:]...)
+// appendTail keeps the last n bytes of tail and raw.
+func appendTail(tail, raw []byte, n int) []byte {
+	if len(raw) >= n {
+		return append(tail[:0], raw[len(raw)-n:]...)
 	}
-	if over := len(tail) + len(raw) - TailBytes; over > 0 {
+	if over := len(tail) + len(raw) - n; over > 0 {
 		tail = tail[:copy(tail, tail[over:])]
 	}
 	return append(tail, raw...)
@@ -229,7 +229,7 @@ func (s *Store) tailBefore(segs []Info, tail []byte) ([]byte, error) {
 		if sound != segs[i].Size {
 			break
 		}
-		tail = appendTail(before, tail)
+		tail = appendTail(before, tail, TailBytes)
 	}
 	return tail, nil
 }

@@ -1,4 +1,4 @@
-package main
+package cat
 
 import (
 	"bufio"
@@ -14,36 +14,35 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// catWindow is how far back a match may lie in a Zstandard file of another
+// zstdWindow is how far back a match may lie in a Zstandard file of another
 // program; zstdcat has the same bound.
-const catWindow = 128 << 20
+const zstdWindow = 128 << 20
 
 func isCompressed(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".zst" || ext == ".gz"
 }
 
-// printForeign prints a compressed file that is no segment. Its frames have no
+// printForeign prints a compressed file that is not a segment. Its frames have no
 // bound, so it is decoded as a stream, and nothing is read behind damage.
-func (s *catSeries) printForeign(ctx context.Context, seg segment.Info) error {
-	s.cur = catPlace{seg: seg, done: true}
+func (s *series) printForeign(ctx context.Context, seg segment.Info) error {
 	file, err := os.Open(seg.Path)
 	if err != nil {
-		s.cat.complain("%v", readError(seg.Path, err))
+		s.p.complain("%v", readError(seg.Path, err))
 		return nil
 	}
 	defer file.Close()
 	raw, err := decoder(file, seg.Name)
 	if err != nil {
-		s.cat.complain("%v", readError(seg.Path, err))
+		s.p.complain("%v", readError(seg.Path, err))
 		return nil
 	}
 	defer raw.Close()
-	var out io.Writer = s.cat.out
+	var out io.Writer = s.p.out
 	if s.lines != nil {
 		out = writerFunc(func(p []byte) (int, error) { return len(p), s.lines.write(p) })
 	}
-	buf := make([]byte, catBuffer)
+	buf := make([]byte, bufferSize)
 	for done := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -57,7 +56,7 @@ func (s *catSeries) printForeign(ctx context.Context, seg segment.Info) error {
 			return nil
 		}
 		if readErr != nil {
-			s.cat.complain("%s: cannot be read on, %d bytes were printed: %v", catName(seg.Path), done, reason(readErr))
+			s.p.complain("%s: cannot be read on, %d bytes were printed: %v", quoted(seg.Path), done, reason(readErr))
 			return nil
 		}
 	}
@@ -66,16 +65,16 @@ func (s *catSeries) printForeign(ctx context.Context, seg segment.Info) error {
 // decoder reads what a file decompresses to.
 func decoder(file *os.File, name string) (io.ReadCloser, error) {
 	if filepath.Ext(name) == ".gz" {
-		r, err := gzip.NewReader(bufio.NewReaderSize(file, catBuffer))
+		r, err := gzip.NewReader(bufio.NewReaderSize(file, bufferSize))
 		if err != nil {
-			return nil, fmt.Errorf("no gzip: %w", err)
+			return nil, fmt.Errorf("not gzip data: %w", err)
 		}
 		return r, nil
 	}
 	r, err := zstd.NewReader(file,
 		zstd.WithDecoderConcurrency(1), // no goroutines
 		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(catWindow))
+		zstd.WithDecoderMaxWindow(zstdWindow))
 	if err != nil {
 		return nil, fmt.Errorf("make zstd decoder: %w", err)
 	}

@@ -1,8 +1,9 @@
-package main
+package cat
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // catOutput is what a cat that runs has printed so far.
@@ -42,16 +43,20 @@ type follower struct {
 	want           strings.Builder
 }
 
-func startFollower(t *testing.T, args ...string) *follower {
+func startFollower(t *testing.T, cfg Config, args ...string) *follower {
 	f := &follower{t: t}
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan int, 1)
-	e := cli.Env{Program: "ullage", Stdout: &f.stdout, Stderr: &f.stderr, LookupEnv: func(string) (string, bool) { return "", false }}
-	go func() { done <- catCmd(ctx, append([]string{"-f"}, args...), e) }()
+	done := make(chan error, 1)
+	cfg.Follow = true
+	p := New(cfg, &f.stdout, &f.stderr)
+	for _, err := range p.Find(args) {
+		t.Error(err)
+	}
+	go func() { done <- p.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if code := <-done; code != cli.OK {
-			t.Errorf("exit %d, stderr %q", code, f.stderr.String())
+		if err := <-done; !errors.Is(err, context.Canceled) || p.Failed() {
+			t.Errorf("%v, failed: %v, stderr %q", err, p.Failed(), f.stderr.String())
 		}
 		if got := f.stdout.String(); got != f.want.String() {
 			t.Errorf("at the end:\n%q, want\n%q", got, f.want.String())
@@ -127,13 +132,13 @@ func (d *shipped) sync(s *segment.Stream) segment.Mark {
 }
 
 // eachFollow runs a test for every compression, with and without a filter.
-func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, flags []string)) {
+func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
-		for name, flags := range map[string][]string{"": nil, " filtered": {"--level=info", "--since=2000-01-01"}} {
+		for name, cfg := range map[string]Config{"": {}, " filtered": {Level: ul.Info, Since: time.Unix(946684800, 0)}} {
 			t.Run(how.String()+name, func(t *testing.T) {
 				t.Parallel()
-				run(t, newShipped(t, how), flags)
+				run(t, newShipped(t, how), cfg)
 			})
 		}
 	}
@@ -142,11 +147,11 @@ func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, flags []string)
 // A restart of the sidecar cuts what is not committed and writes it again, in
 // other frames. Whoever follows must see each line once.
 func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
-	eachFollow(t, func(t *testing.T, d *shipped, flags []string) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})
 		d.append(s, "1\n")
 		mark := d.sync(s)
-		f := startFollower(t, append(flags, d.dir)...)
+		f := startFollower(t, cfg, d.dir)
 		f.expect("1\n")
 		d.append(s, "2\n", "3\n")
 		f.expect("2\n3\n")
@@ -167,8 +172,9 @@ func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
 }
 
 func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
-	eachFollow(t, func(t *testing.T, d *shipped, flags []string) {
-		f := startFollower(t, append(flags, "--stream", "*.log", d.dir)...)
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		cfg.Stream = "*.log"
+		f := startFollower(t, cfg, d.dir)
 		s := d.restart("gc.log", segment.Mark{})
 		d.append(s, "1\n")
 		mark := d.sync(s)
@@ -201,11 +207,11 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 
 // Retention deletes what is old while it is read, and streams that are over.
 func TestFollowPastRetention(t *testing.T) {
-	eachFollow(t, func(t *testing.T, d *shipped, flags []string) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
 		s := d.restart("gc.log", segment.Mark{})
 		d.append(s, "1\n")
 		mark := d.sync(s)
-		f := startFollower(t, append(flags, d.dir)...)
+		f := startFollower(t, cfg, d.dir)
 		f.expect("1\n")
 		old := newestSegment(t, d.dir, "gc.log")
 		mark.Sealed = true
@@ -218,41 +224,6 @@ func TestFollowPastRetention(t *testing.T) {
 		d.must(os.RemoveAll(filepath.Join(d.dir, "gc.log")))
 		d.append(d.restart("gc.log", segment.Mark{}), "1\n")
 		f.expect("1\n")
-	})
-}
-
-// A segment to which nothing was added for long is closed, and read again from
-// its beginning when it grows.
-func TestFollowOfWhatWasIdle(t *testing.T) {
-	eachFollow(t, func(t *testing.T, d *shipped, flags []string) {
-		s := d.restart("gc.log", segment.Mark{})
-		d.append(s, "1\n")
-		mark := d.sync(s)
-		path := newestSegment(t, d.dir, "gc.log")
-		d.must(os.Chtimes(path, time.Time{}, time.Now().Add(-2*catIdle)))
-		f := startFollower(t, append(flags, d.dir)...)
-		f.expect("1\n")
-		d.append(s, "2\n")
-		f.expect("2\n")
-		d.must(os.Chtimes(path, time.Time{}, time.Now().Add(-2*catIdle)))
-		d.append(d.restart("gc.log", mark), "2\n3\n")
-		f.expect("3\n")
-	})
-}
-
-// A frame that is being written, and a line that is, are no damage.
-func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
-	eachFollow(t, func(t *testing.T, d *shipped, flags []string) {
-		s := d.restart("gc.log", segment.Mark{})
-		d.append(s, "1\n", "2\n")
-		path := newestSegment(t, d.dir, "gc.log")
-		whole, err := os.ReadFile(path)
-		d.must(err)
-		d.must(os.WriteFile(path, whole[:len(whole)-1], 0))
-		f := startFollower(t, append(flags, path)...)
-		f.expect("1\n")
-		d.must(os.WriteFile(path, whole, 0))
-		f.expect("2\n")
 	})
 }
 
@@ -281,7 +252,7 @@ func grow(t *testing.T, d *shipped, path, raw string) {
 
 // One line of any length must not be in memory as a whole, whether it passes
 // or not.
-func TestCatOfAnEndlessLineIsBounded(t *testing.T) {
+func TestAnEndlessLineIsBounded(t *testing.T) {
 	d := newShipped(t, segment.Zstd)
 	s := d.restart("gc.log", segment.Mark{})
 	d.append(s, "[0.001s][error][gc] ")
@@ -290,15 +261,15 @@ func TestCatOfAnEndlessLineIsBounded(t *testing.T) {
 		d.append(s, piece)
 	}
 	d.append(s, "\n[0.002s][info][gc] end\n")
-	for level, want := range map[string]int{"warning": 64<<20 + 21, "info": 64<<20 + 44} {
+	for level, want := range map[ul.Level]int{ul.Warning: 64<<20 + 21, ul.Info: 64<<20 + 44} {
 		var n countingWriter
-		e := cli.Env{Program: "ullage", Stdout: &n, Stderr: os.Stderr, LookupEnv: func(string) (string, bool) { return "", false }}
+		p := New(Config{Level: level}, &n, os.Stderr)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		code := catCmd(context.Background(), []string{"--level", level, d.dir}, e)
+		errs := append(p.Find([]string{d.dir}), p.Run(context.Background()))
 		runtime.ReadMemStats(&after)
-		if code != cli.OK || int(n) != want {
-			t.Errorf("%s: exit %d, %d bytes, want %d", level, code, n, want)
+		if err := errors.Join(errs...); err != nil || p.Failed() || int(n) != want {
+			t.Errorf("%s: %v, %d bytes, want %d", level, err, n, want)
 		}
 		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
 			t.Errorf("%s: %d bytes allocated", level, got)

@@ -1,4 +1,4 @@
-package main
+package cat
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	for i := range 5 {
 		g := gapAt(begin.Add(time.Duration(i)*time.Hour), uint64(i+1))
 		raw = append(raw, "[0.100s][warning][gc] one\n further line\n\n"...)
-		raw = append(raw, strings.Repeat("x", i*catHead/2)...) // glued to it, it is none
+		raw = append(raw, strings.Repeat("x", i*headBytes/2)...) // glued to it, it is none
 		if i%2 == 1 {
 			raw = append(raw, '\n')
 		}
@@ -40,10 +40,10 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	last := gapAt(begin, 9)
 	want = append(want, last)
 	raw = bytes.TrimSuffix(last.AppendMarker(raw), []byte{'\n'}) // as where the stream ends
-	for _, size := range []int{1, 2, 7, 100, 4096, catHead - 1, catHead, catHead + 1, len(raw)} {
+	for _, size := range []int{1, 2, 7, 100, 4096, headBytes - 1, headBytes, headBytes + 1, len(raw)} {
 		var got []ul.Gap
 		var out bytes.Buffer
-		f := newCatFilter(&out, ul.Unknown, time.Time{})
+		f := newFilter(&out, ul.Unknown, time.Time{})
 		f.gap = func(g ul.Gap) { got = append(got, g) }
 		for piece := range slices.Chunk(raw, size) {
 			if err := f.write(piece); err != nil {
@@ -72,7 +72,7 @@ func TestFollowOfGapsListsEachOnce(t *testing.T) {
 	s := d.restart("gc.log", segment.Mark{})
 	d.append(s, "[0.100s][info][gc] one\n")
 	mark := d.sync(s)
-	f := startFollower(t, "--gaps", d.dir)
+	f := startFollower(t, Config{Gaps: true}, d.dir)
 	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(f.stderr.String(), "no gaps yet; waiting for one"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("stderr %q", f.stderr.String())

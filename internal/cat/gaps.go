@@ -1,4 +1,4 @@
-package main
+package cat
 
 import (
 	"fmt"
@@ -9,51 +9,51 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// catGaps is what `ullage cat --gaps` has listed.
-type catGaps struct {
+// gapTable is what `ullage cat --gaps` has listed.
+type gapTable struct {
 	n      int
 	sum    ul.Gap
 	over   bool // the sum is more than its numbers hold
-	rows   []catGapRow
-	widths catGapWidths // of what is printed; zero before the header
+	rows   []gapRow
+	widths gapWidths // of what is printed; zero before the header
 }
 
-// catGapRow is one row of the table. None of its cells is ever empty or has a
+// gapRow is one row of the table. None of its cells is ever empty or has a
 // space in it, so that a row can be split at spaces.
-type catGapRow [7]string
+type gapRow [7]string
 
-type catGapWidths [len(catGapRow{})]int
+type gapWidths [len(gapRow{})]int
 
 const (
-	catGapTime    = "2006-01-02T15:04:05.000-0700" // as in the marker
-	catGapsAtOnce = 4096                           // rows that are lined up with each other
+	gapTime    = "2006-01-02T15:04:05.000-0700" // as in the marker
+	gapsAtOnce = 4096                           // rows that are lined up with each other
 )
 
-var catGapHeader = catGapRow{"TIME", "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
+var gapHeader = gapRow{"TIME", "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
 
 // listGap enters the row of one gap.
-func (c *cat) listGap(stream string, g ul.Gap) {
-	t := &c.gaps
+func (p *Printer) listGap(stream string, g ul.Gap) {
+	t := &p.gaps
 	t.add(g)
-	t.rows = append(t.rows, catGapRow{
-		g.First.Format(catGapTime), gapStream(stream), fmt.Sprint(g.Total()), fmt.Sprint(g.Bytes),
+	t.rows = append(t.rows, gapRow{
+		g.First.Format(gapTime), gapStream(stream), fmt.Sprint(g.Total()), fmt.Sprint(g.Bytes),
 		fmt.Sprintf("%.3f", g.Last.Sub(g.First).Seconds()), gapLevels(g, ul.Discard), gapLevels(g, ul.DropAll)})
-	if len(t.rows) == catGapsAtOnce {
-		c.printGaps()
+	if len(t.rows) == gapsAtOnce {
+		p.printGaps()
 	}
 }
 
 // printGaps prints the rows that were entered, the first ones behind the header,
 // in columns that are as wide as they need to be. Later rows never have narrower
 // columns. An error of the output comes again with the next flush.
-func (c *cat) printGaps() {
-	t := &c.gaps
+func (p *Printer) printGaps() {
+	t := &p.gaps
 	if len(t.rows) == 0 {
 		return
 	}
-	if t.widths == (catGapWidths{}) {
-		t.widths = catGapWidths{len(catGapTime), c.gapWidth(), 9, 12, 9, 24, 0}
-		t.rows = slices.Insert(t.rows, 0, catGapHeader)
+	if t.widths == (gapWidths{}) {
+		t.widths = gapWidths{len(gapTime), p.gapWidth(), 9, 12, 9, 24, 0}
+		t.rows = slices.Insert(t.rows, 0, gapHeader)
 	}
 	for _, row := range t.rows {
 		for i, cell := range row[:len(row)-1] {
@@ -62,7 +62,7 @@ func (c *cat) printGaps() {
 	}
 	w := &t.widths
 	for _, r := range t.rows {
-		fmt.Fprintf(c.out, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
+		fmt.Fprintf(p.out, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
 			w[0], r[0], w[1], r[1], w[2], r[2], w[3], r[3], w[4], r[4], w[5], r[5], r[6])
 	}
 	t.rows = t.rows[:0]
@@ -70,32 +70,30 @@ func (c *cat) printGaps() {
 
 // add counts a gap. Markers can be forged, with any numbers, so the sum may be
 // more than there are numbers for.
-func (t *catGaps) add(g ul.Gap) {
+func (t *gapTable) add(g ul.Gap) {
 	lines := t.sum.Total()
 	t.n++
 	t.sum.Add(g)
 	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < g.Bytes
 }
 
-// tellGaps tells the sum on stderr, out of the way of whoever takes the rows
-// apart.
-func (c *cat) tellGaps() {
-	t := &c.gaps
+// summary is the sum, for stderr: out of the way of whoever takes the rows apart.
+// partial: not everything could be read.
+func (t *gapTable) summary(partial bool) string {
 	number := fmt.Sprintf("%d gaps", t.n)
 	if t.n == 1 {
 		number = "1 gap"
 	}
 	switch {
-	case t.n == 0 && c.failed:
-		c.note("no gaps in what could be read")
+	case t.n == 0 && partial:
+		return "no gaps in what could be read"
 	case t.n == 0:
-		c.note("no gaps: nothing was dropped on purpose")
+		return "no gaps: nothing was dropped on purpose"
 	case t.over:
-		c.note("%s, of more lines or bytes than can be added up: not all of these markers are from 'ullage run'", number)
-	default:
-		c.note("%s: %d lines, %d bytes; discard: %s; drop: %s", number, t.sum.Total(), t.sum.Bytes,
-			gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))
+		return number + ", of more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
 	}
+	return fmt.Sprintf("%s: %d lines, %d bytes; discard: %s; drop: %s", number, t.sum.Total(), t.sum.Bytes,
+		gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))
 }
 
 // gapLevels renders the lines of one reason: "warning=6,info=50", or "-".
@@ -113,15 +111,18 @@ func gapLevels(g ul.Gap, r ul.Reason) string {
 }
 
 // gapStream renders the name of a stream without spaces: quoted if it has any.
-func gapStream(name string) string { return strings.ReplaceAll(catName(name), " ", `\x20`) }
+func gapStream(name string) string { return strings.ReplaceAll(quoted(name), " ", `\x20`) }
+
+// maxStream bounds the width of the column of names.
+const maxStream = 40
 
 // gapWidth returns the width for the names of the streams that there are.
-func (c *cat) gapWidth() int {
+func (p *Printer) gapWidth() int {
 	width := len("STREAM")
-	for _, item := range c.items {
+	for _, item := range p.items {
 		for _, s := range item.series {
 			width = max(width, utf8.RuneCountInString(gapStream(s.name)))
 		}
 	}
-	return min(width, 2*maxName)
+	return min(width, maxStream)
 }

@@ -1,4 +1,4 @@
-package main
+package cat
 
 import (
 	"bytes"
@@ -8,19 +8,19 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// catHead is how much of a line is looked at, and so how much is held back
+// headBytes is how much of a line is looked at, and so how much is held back
 // until its fate is known. All decorations together take 1 KiB at most.
-const catHead = 64 << 10
+const headBytes = 64 << 10
 
-// catFilter passes the wanted lines of one stream on. It is given the bytes of
-// the stream in any pieces: what is known of a line at its first catHead bytes,
+// filter passes the wanted lines of one stream on. It is given the bytes of
+// the stream in any pieces: what is known of a line at its first headBytes bytes,
 // or at its end, decides about all of it, so that no line is ever in memory as
 // a whole.
-type catFilter struct {
+type filter struct {
 	out   io.Writer
 	level ul.Level     // Unknown: all levels
 	since time.Time    // zero: all times
-	gap   func(ul.Gap) // told of each gap instead of passing any line; nil: lines pass
+	gap   func(ul.Gap) // takes each gap, and no line passes; nil: lines pass
 
 	class  ul.Classifier
 	parsed ul.Record
@@ -33,12 +33,12 @@ type catFilter struct {
 	passes bool   // ... and passes
 }
 
-func newCatFilter(out io.Writer, level ul.Level, since time.Time) *catFilter {
-	return &catFilter{out: out, level: level, since: since, late: true}
+func newFilter(out io.Writer, level ul.Level, since time.Time) *filter {
+	return &filter{out: out, level: level, since: since, late: true}
 }
 
 // write takes the next bytes of the stream.
-func (f *catFilter) write(raw []byte) error {
+func (f *filter) write(raw []byte) error {
 	raw, err := f.goOn(raw)
 	if err != nil {
 		return err
@@ -47,13 +47,13 @@ func (f *catFilter) write(raw []byte) error {
 	for at < len(raw) {
 		rest := raw[at:]
 		end := f.lineEnd(rest)
-		if end == 0 && len(rest) < catHead {
+		if end == 0 && len(rest) < headBytes {
 			f.held = append(f.held, rest...)
 			break
 		}
 		pass := false
 		if end == 0 {
-			pass = f.decide(rest[:catHead])
+			pass = f.decide(rest[:headBytes])
 			f.amid, f.passes, end = true, pass, len(rest)
 		} else {
 			pass = f.decide(rest[:end-1])
@@ -73,7 +73,7 @@ func (f *catFilter) write(raw []byte) error {
 
 // lineEnd returns where the first line ends, or the last one if all of them
 // pass, and 0 if none does.
-func (f *catFilter) lineEnd(raw []byte) int {
+func (f *filter) lineEnd(raw []byte) int {
 	if f.selects() {
 		return bytes.IndexByte(raw, '\n') + 1
 	}
@@ -82,16 +82,16 @@ func (f *catFilter) lineEnd(raw []byte) int {
 
 // goOn takes what belongs to a line that earlier bytes began, and returns what
 // follows it.
-func (f *catFilter) goOn(raw []byte) ([]byte, error) {
+func (f *filter) goOn(raw []byte) ([]byte, error) {
 	if len(f.held) > 0 {
-		n := min(catHead-len(f.held), len(raw))
+		n := min(headBytes-len(f.held), len(raw))
 		end := bytes.IndexByte(raw[:n], '\n')
 		if end >= 0 {
 			n = end + 1
 		}
 		f.held = append(f.held, raw[:n]...)
 		raw = raw[n:]
-		if end < 0 && len(f.held) < catHead {
+		if end < 0 && len(f.held) < headBytes {
 			return raw, nil
 		}
 		if err := f.release(end < 0); err != nil {
@@ -113,7 +113,7 @@ func (f *catFilter) goOn(raw []byte) ([]byte, error) {
 }
 
 // release decides about the held bytes. amid: their line goes on.
-func (f *catFilter) release(amid bool) error {
+func (f *filter) release(amid bool) error {
 	f.passes = f.decide(bytes.TrimSuffix(f.held, []byte{'\n'}))
 	f.amid = amid
 	held := f.held
@@ -124,7 +124,7 @@ func (f *catFilter) release(amid bool) error {
 	return f.emit(held)
 }
 
-func (f *catFilter) emit(raw []byte) error {
+func (f *filter) emit(raw []byte) error {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (f *catFilter) emit(raw []byte) error {
 // end says that the line so far has no more bytes: the stream ends, or bytes
 // are missing here. What passes of it is ended with a newline, so that it does
 // not run into the next line.
-func (f *catFilter) end() error {
+func (f *filter) end() error {
 	if len(f.held) > 0 {
 		if err := f.release(true); err != nil {
 			return err
@@ -151,12 +151,12 @@ func (f *catFilter) end() error {
 }
 
 // selects says whether there is anything that does not pass.
-func (f *catFilter) selects() bool {
+func (f *filter) selects() bool {
 	return f.gap != nil || f.level != ul.Unknown || !f.since.IsZero()
 }
 
 // decide says whether the line with this beginning passes.
-func (f *catFilter) decide(head []byte) bool {
+func (f *filter) decide(head []byte) bool {
 	if !f.selects() {
 		return true
 	}
@@ -189,7 +189,7 @@ func (f *catFilter) decide(head []byte) bool {
 
 // decideGap says whether the marker of a gap passes. It is not the JVM's: lines
 // that have no level or date of their own do not have those of a marker.
-func (f *catFilter) decideGap(g ul.Gap) bool {
+func (f *filter) decideGap(g ul.Gap) bool {
 	pass := ul.Warning >= f.level && !g.First.Before(f.since)
 	if pass && f.gap != nil {
 		f.gap(g)

@@ -1,4 +1,4 @@
-package main
+package cat
 
 import (
 	"errors"
@@ -15,23 +15,24 @@ import (
 // maxNamed bounds how many streams one message names.
 const maxNamed = 20
 
-// find makes items of the arguments. It returns what is wrong with any of them.
-func (c *cat) find(args []string) []error {
-	var bad []error
+// Find looks for what args name: a destination, the directory of a stream, or
+// files. It returns what is wrong with any of them; Run prints the others.
+func (p *Printer) Find(args []string) (bad []error) {
+	defer func() { p.failed = p.failed || len(bad) > 0 }()
 	var names []string // of streams that do not match
 	for _, arg := range args {
-		others, err := c.add(arg)
+		others, err := p.add(arg)
 		if err != nil {
 			bad = append(bad, err)
 		}
 		names = append(names, others...)
 	}
-	if len(bad) > 0 || c.cfg.stream == "" || slices.ContainsFunc(c.items, func(item catItem) bool { return len(item.series) > 0 }) {
+	if len(bad) > 0 || p.cfg.Stream == "" || slices.ContainsFunc(p.items, func(it item) bool { return len(it.series) > 0 }) {
 		return bad
 	}
-	err := fmt.Errorf("no stream matches %s: %s", catName(c.cfg.stream), thereIs(names))
-	if c.cfg.follow && slices.ContainsFunc(c.items, func(item catItem) bool { return item.dest != "" }) {
-		c.note("%v; waiting for one", err)
+	err := fmt.Errorf("no stream matches %s: %s", quoted(p.cfg.Stream), thereIs(names))
+	if p.cfg.Follow && slices.ContainsFunc(p.items, func(it item) bool { return it.dest != "" }) {
+		p.note("%v; waiting for one", err)
 		return nil
 	}
 	return []error{err}
@@ -48,32 +49,32 @@ func thereIs(names []string) string {
 	if n := len(names) - maxNamed; n > 0 {
 		names, more = names[:maxNamed], fmt.Sprintf(" and %d more", n)
 	}
-	quoted := make([]string, len(names))
+	list := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = catName(name)
+		list[i] = quoted(name)
 	}
-	return "there are " + strings.Join(quoted, ", ") + more
+	return "there are " + strings.Join(list, ", ") + more
 }
 
 // add makes an item of one argument, or adds a file to the last one. It
 // returns the streams that it stands for and that do not match.
-func (c *cat) add(arg string) (others []string, err error) {
+func (p *Printer) add(arg string) (others []string, err error) {
 	path := filepath.Clean(arg)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s does not exist", catName(arg))
+		return nil, fmt.Errorf("%s does not exist", quoted(arg))
 	case err != nil:
 		return nil, readError(arg, err)
 	case info.IsDir():
-		return c.addDir(path)
+		return p.addDir(path)
 	case info.Mode().IsRegular():
-		return c.addFile(path, info)
+		return p.addFile(path, info)
 	}
-	return nil, fmt.Errorf("%s is neither a directory nor a regular file", catName(arg))
+	return nil, fmt.Errorf("%s is neither a directory nor a regular file", quoted(arg))
 }
 
-func (c *cat) addDir(path string) (others []string, err error) {
+func (p *Printer) addDir(path string) (others []string, err error) {
 	// A stream's directory is never opened through a link, but the user may
 	// name one.
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -86,9 +87,9 @@ func (c *cat) addDir(path string) (others []string, err error) {
 		return nil, readError(path, err)
 	}
 	if len(segs) > 0 {
-		return c.addSeries(newCatSeries(c, streamOf(path), path)), nil
+		return p.addSeries(newSeries(p, streamOf(path), path)), nil
 	}
-	item := catItem{dest: path}
+	it := item{dest: path}
 	names, err := segment.Streams(path)
 	if err != nil {
 		return nil, readError(path, err)
@@ -97,24 +98,24 @@ func (c *cat) addDir(path string) (others []string, err error) {
 	for _, name := range names {
 		segs, err := segment.List(filepath.Join(path, name))
 		empty = empty && err == nil && len(segs) == 0
-		if len(segs) > 0 && !c.cfg.matches(name) {
+		if len(segs) > 0 && !p.cfg.matches(name) {
 			others = append(others, name)
 		}
 	}
-	if empty && !c.cfg.follow {
+	if empty && !p.cfg.Follow {
 		if _, err := os.Stat(filepath.Join(path, ".ullage")); err != nil {
-			return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", catName(path))
+			return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", quoted(path))
 		}
-		c.note("nothing is persisted in %s yet", catName(path))
+		p.note("nothing is persisted in %s yet", quoted(path))
 	}
-	c.refresh(&item)
-	c.items = append(c.items, item)
+	p.refresh(&it)
+	p.items = append(p.items, it)
 	return others, nil
 }
 
 // addFile adds a file that was named by hand. Segments of one stream that
 // follow each other are one series.
-func (c *cat) addFile(path string, stat fs.FileInfo) (others []string, err error) {
+func (p *Printer) addFile(path string, stat fs.FileInfo) (others []string, err error) {
 	info, ours := segment.ParseName(filepath.Base(path))
 	dir := filepath.Dir(path)
 	if !ours {
@@ -122,8 +123,8 @@ func (c *cat) addFile(path string, stat fs.FileInfo) (others []string, err error
 	}
 	info.Path, info.Size, info.ModTime = path, stat.Size(), stat.ModTime()
 	sealed := ours && superseded(dir, info)
-	if n := len(c.items); ours && n > 0 && c.items[n-1].dest == "" {
-		if s := c.items[n-1].series[0]; s.dir == dir && s.files != nil {
+	if n := len(p.items); ours && n > 0 && p.items[n-1].dest == "" {
+		if s := p.items[n-1].series[0]; s.dir == dir && s.files != nil {
 			s.addFile(info, sealed)
 			return nil, nil
 		}
@@ -132,31 +133,31 @@ func (c *cat) addFile(path string, stat fs.FileInfo) (others []string, err error
 	if ours {
 		name = streamOf(dir)
 	}
-	s := newCatSeries(c, name, dir)
+	s := newSeries(p, name, dir)
 	s.addFile(info, sealed)
-	return c.addSeries(s), nil
+	return p.addSeries(s), nil
 }
 
 // addSeries adds a series as an item, or returns its name if it does not match.
-func (c *cat) addSeries(s *catSeries) (others []string) {
-	if !c.cfg.matches(s.name) {
+func (p *Printer) addSeries(s *series) (others []string) {
+	if !p.cfg.matches(s.name) {
 		return []string{s.name}
 	}
-	c.items = append(c.items, catItem{series: []*catSeries{s}})
+	p.items = append(p.items, item{series: []*series{s}})
 	return nil
 }
 
 // refresh brings the series of a destination in step with its directory.
-func (c *cat) refresh(item *catItem) {
-	names, err := segment.Streams(item.dest)
+func (p *Printer) refresh(it *item) {
+	names, err := segment.Streams(it.dest)
 	if err != nil {
 		return // the series notice, and it may come back
 	}
-	item.series = slices.DeleteFunc(item.series, func(s *catSeries) bool { return s.gone })
+	it.series = slices.DeleteFunc(it.series, func(s *series) bool { return s.gone })
 	for _, name := range names {
-		at, known := slices.BinarySearchFunc(item.series, name, func(s *catSeries, name string) int { return strings.Compare(s.name, name) })
-		if !known && c.cfg.matches(name) {
-			item.series = slices.Insert(item.series, at, newCatSeries(c, name, filepath.Join(item.dest, name)))
+		at, known := slices.BinarySearchFunc(it.series, name, func(s *series, name string) int { return strings.Compare(s.name, name) })
+		if !known && p.cfg.matches(name) {
+			it.series = slices.Insert(it.series, at, newSeries(p, name, filepath.Join(it.dest, name)))
 		}
 	}
 }
@@ -173,18 +174,4 @@ func streamOf(dir string) string {
 func superseded(dir string, info segment.Info) bool {
 	segs, err := segment.List(dir)
 	return err == nil && len(segs) > 0 && segs[len(segs)-1].Seq > info.Seq
-}
-
-// readError names a path in an error about it once, in the way of all messages.
-func readError(path string, err error) error {
-	return fmt.Errorf("%s cannot be read: %w", catName(path), reason(err))
-}
-
-// reason returns what went wrong without the path that it went wrong with.
-func reason(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
 }

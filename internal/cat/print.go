@@ -1,0 +1,193 @@
+package cat
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const (
+	pollEvery  = 200 * time.Millisecond
+	bufferSize = 256 << 10
+)
+
+// Config says what is printed.
+type Config struct {
+	Follow bool      // print what is added, until interrupted
+	Since  time.Time // zero: from the beginning
+	Level  ul.Level  // Unknown: all levels
+	Stream string    // a glob; empty: all streams
+	Gaps   bool      // list the gaps, and print no lines
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if _, err := path.Match(c.Stream, ""); err != nil {
+		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
+	}
+	if c.Gaps && c.Level != ul.Unknown {
+		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
+	}
+	return bad
+}
+
+// matches says whether a stream is wanted.
+func (c Config) matches(stream string) bool {
+	ok, _ := path.Match(c.Stream, stream)
+	return c.Stream == "" || ok
+}
+
+// Printer prints what was persisted. Its methods, and those of what it holds,
+// return errors of the output or of the context alone: what cannot be read is
+// reported on stderr, remembered in failed, and passed over. It is not safe for
+// concurrent use.
+type Printer struct {
+	cfg    Config
+	stdout io.Writer
+	out    *bufio.Writer // into stdout, by way of the screen if it is one
+	screen *cli.Screen
+	stderr io.Writer
+	items  []item
+	gaps   gapTable
+	failed bool // not everything could be read
+}
+
+// item is what arguments stand for: a destination, whose streams come and go, or
+// else one series.
+type item struct {
+	dest   string
+	series []*series // by name
+}
+
+// New returns a Printer that prints to stdout and reports on stderr.
+func New(cfg Config, stdout, stderr io.Writer) *Printer {
+	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, screen: cli.NewScreen(stdout)}
+	if p.screen != nil {
+		stdout = p.screen
+	}
+	p.out = bufio.NewWriterSize(stdout, bufferSize)
+	return p
+}
+
+// Failed says that something was not found or could not be read.
+func (p *Printer) Failed() bool { return p.failed }
+
+// Run prints everything that Find found and then, with Follow, what is added,
+// until ctx ends or nobody reads the output any more. It closes all files.
+func (p *Printer) Run(ctx context.Context) (err error) {
+	if len(p.items) == 0 {
+		return nil
+	}
+	defer func() {
+		if endErr := p.end(); err == nil || errors.Is(err, context.Canceled) && endErr != nil {
+			err = endErr
+		}
+		if p.cfg.Gaps && (err == nil || p.cfg.Follow && errors.Is(err, context.Canceled)) {
+			p.note("%s", p.gaps.summary(p.failed))
+		}
+	}()
+	if err := p.pass(ctx); err != nil || !p.cfg.Follow {
+		return err
+	}
+	if p.cfg.Gaps && p.gaps.n == 0 {
+		p.note("no gaps yet; waiting for one")
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		if err := p.out.Flush(); err != nil {
+			return err
+		}
+		if hungUp(p.stdout) {
+			return syscall.EPIPE
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if err := p.pass(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// pass prints what is there and not yet printed.
+func (p *Printer) pass(ctx context.Context) error {
+	for i := range p.items {
+		item := &p.items[i]
+		if item.dest != "" {
+			p.refresh(item)
+		}
+		for _, s := range item.series {
+			err := s.catchUp(ctx)
+			if err == nil && !p.cfg.Follow {
+				err = s.end()
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	p.printGaps()
+	return nil
+}
+
+// end prints what is held back, and closes all files.
+func (p *Printer) end() error {
+	var errs []error
+	for _, item := range p.items {
+		for _, s := range item.series {
+			errs = append(errs, s.end())
+		}
+	}
+	p.printGaps()
+	errs = append(errs, p.out.Flush())
+	if p.screen != nil {
+		errs = append(errs, p.screen.Flush())
+	}
+	return errors.Join(errs...)
+}
+
+// note reports something on stderr, behind all that was printed before it.
+func (p *Printer) note(format string, args ...any) {
+	_ = p.out.Flush() // an error comes again with the next write
+	fmt.Fprintf(p.stderr, "ullage cat: %s\n", printable.Line(fmt.Sprintf(format, args...)))
+}
+
+// complain notes that something cannot be read.
+func (p *Printer) complain(format string, args ...any) {
+	p.failed = true
+	p.note(format, args...)
+}
+
+// IsUnread says that an error of Run means that nobody reads the output any more.
+// For stdout itself the runtime has ended the process by then, with SIGPIPE as
+// usual.
+func IsUnread(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// hungUp says the same of an output to which nothing is written.
+func hungUp(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(file.Fd())}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+}

@@ -1,0 +1,131 @@
+package segment
+
+import "time"
+
+// followIdle is how long after its last write the newest segment stays open.
+// A destination may hold many streams that ended, and each open segment costs
+// the memory of a frame.
+const followIdle = 10 * time.Second
+
+// FollowOptions says where a [Follower] begins and what it waits for. The zero
+// value begins with the oldest segment and waits for more.
+type FollowOptions struct {
+	// From is where to go on: the Position of an earlier Follower.
+	From Position
+
+	// Since passes over the segments that were complete before this time. Their
+	// names tell when: the last line of a segment is persisted before the next
+	// segment is created. Where a clock was set back, nothing is passed over.
+	Since time.Time
+
+	// Once takes the segments as they are now: nothing is added to them. Then an
+	// incomplete frame at the end of the newest one is damage if there is a sound
+	// frame behind it, and else a [*TornError].
+	Once bool
+}
+
+// Follower reads the segments of one stream in their order, and then what is
+// added. It survives what happens to them meanwhile: new segments, retention,
+// and restarts of the writer, which cut off what was not committed and append
+// the same bytes again in other frames, perhaps in another segment. Next hands
+// out each raw byte once.
+//
+// A Follower starts no goroutine, never waits, and holds one frame and a bounded
+// number of names in memory. It is not safe for concurrent use.
+type Follower struct {
+	in    listing
+	since time.Time
+	once  bool
+
+	found  []Info // by the last look: prev, cur and what follows
+	more   bool   // there are newer segments than found
+	looked bool   // found is still to be read to its end
+
+	cur, prev place
+	newest    bool    // nothing follows cur, so it may grow
+	reader    *Reader // of cur; nil: closed
+	again     repeat
+	seen      uint64 // the highest number of a segment that was begun
+	sure      bool   // the damage at cur was seen by a fresh reader
+	stuck     bool   // cur cannot be read
+	retired   bool   // cur was deleted, and not by a restart
+	unread    bool   // ... and may have had more
+}
+
+// OpenFollower follows the segments in dir, the directory of one stream. The
+// directory need not exist yet. The error is one of opt.From.
+func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
+	f := &Follower{in: listing{dir: dir}, since: opt.Since, once: opt.Once}
+	if err := f.resume(opt.From); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// FollowFiles follows files in the order given, whatever their names; each has
+// its Path and Name. The last file may grow, unless it is sealed.
+func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
+	in := listing{files: make([]Info, len(files)), sealed: sealed}
+	for i, info := range files {
+		info.Seq = uint64(i + 1)
+		in.files[i] = info
+	}
+	return &Follower{in: in, since: opt.Since, once: opt.Once}
+}
+
+// Next returns the next raw bytes: at least one, and all of the same frame. They
+// are valid until the next call. It returns [io.EOF] once it has handed out all
+// that was there when it looked last, and the next call looks again. Its other
+// errors do not end it:
+//
+//   - [*DamageError]: a range of bytes on disk is passed over. The next call goes
+//     on behind that range, and may return the adjacent one.
+//   - [*GoneError]: segments were deleted before they were read. The next call
+//     goes on with those that are left.
+//   - [*TornError]: stands for io.EOF, only with FollowOptions.Once.
+//   - [*ReadError]: the directory or a segment cannot be read. The next call tries
+//     again; Skip gives the segment up.
+func (f *Follower) Next() ([]byte, error) {
+	for {
+		var raw []byte
+		var err error
+		switch {
+		case !f.looked:
+			err = f.look()
+		case f.reader == nil:
+			err = f.enter()
+		case f.full():
+			err = f.rest()
+		default:
+			if raw, err = f.reader.Next(); err != nil {
+				raw, err = nil, f.stop(err)
+			} else {
+				raw = f.take(raw)
+			}
+		}
+		if err != nil || len(raw) > 0 {
+			return raw, err
+		}
+	}
+}
+
+// Segment describes the segment that was read last; its Size is that of the last
+// look.
+func (f *Follower) Segment() Info { return f.cur.seg }
+
+// Skip gives up the segment for which Next has just returned a [*ReadError].
+func (f *Follower) Skip() {
+	if f.stuck {
+		f.leave()
+	}
+}
+
+// Close closes the segment that is open. Position stays valid.
+func (f *Follower) Close() error {
+	if f.reader == nil {
+		return nil
+	}
+	err := f.reader.Close()
+	f.reader = nil
+	return err
+}

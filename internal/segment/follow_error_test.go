@@ -1,0 +1,124 @@
+package segment
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A frame that is being written is not damage, unless nobody is writing.
+func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		if d.cfg.Compress == None {
+			t.Skip("it has no frames")
+		}
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		texts(t, s, "2\n")
+		path := d.newest()
+		whole, err := os.ReadFile(path)
+		must(t, err)
+		must(t, os.Truncate(path, int64(len(whole)-1)))
+		d.expect("1\n")
+		d.expectErrors()
+		must(t, os.WriteFile(path, whole, 0))
+		d.expect("2\n")
+		must(t, os.Truncate(path, int64(len(whole)-1)))
+		once, err := OpenFollower(d.dir(), FollowOptions{Once: true})
+		must(t, err)
+		defer once.Close()
+		raw, err := once.Next()
+		if string(raw) != "1\n" {
+			t.Fatalf("%q, %v", raw, err)
+		}
+		for range 2 {
+			var torn *TornError
+			if _, err := once.Next(); !errors.As(err, &torn) || torn.Offset != mark.Offset {
+				t.Fatalf("%v, want an incomplete frame at %d", err, mark.Offset)
+			}
+		}
+	})
+}
+
+func TestFollowGoesOnBehindDamage(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		if d.cfg.Compress == None {
+			t.Skip("it has no frames")
+		}
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		from := sync(t, s).Offset
+		texts(t, s, "2\n")
+		to := sync(t, s).Offset
+		texts(t, s, "3\n")
+		mark := sync(t, s)
+		edit(t, d.newest(), func(b []byte) []byte { b[to-1] ^= 1; return b })
+		d.expect("1\n3\n")
+		var bad *DamageError
+		if len(d.errs) != 1 || !errors.As(d.errs[0], &bad) || bad.From != from || bad.To != to || bad.Path != d.newest() {
+			t.Fatalf("errors %v, want bytes %d-%d", d.errs, from, to-1)
+		}
+		d.errs = nil
+		// What is read again is not told again.
+		texts(t, s, "4\n")
+		d.expect("4\n")
+		texts(t, d.restart(mark), "4\n5\n")
+		d.expect("5\n")
+		d.expectErrors()
+	})
+}
+
+// An error of reading loses nothing, unless the user gives the segment up.
+func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		d.look()
+		if len(d.errs) != 1 || !errors.Is(d.errs[0], fs.ErrNotExist) {
+			t.Fatalf("errors %v, want one of a missing directory", d.errs)
+		}
+		d.errs = nil
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		mark.Sealed = true
+		bad := d.newest()
+		texts(t, d.restart(mark), "2\n")
+		must(t, os.Rename(bad, bad+".away"))
+		files := FollowFiles([]Info{{Path: bad, Name: filepath.Base(bad)}, {Path: d.newest(), Name: filepath.Base(d.newest())}}, false, FollowOptions{})
+		defer files.Close()
+		if _, err := files.Next(); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%v, want one of a missing file", err)
+		}
+		files.Skip()
+		if raw, err := files.Next(); string(raw) != "2\n" {
+			t.Fatalf("%q, %v behind what was given up", raw, err)
+		}
+		must(t, os.Rename(bad+".away", bad))
+		d.expect("1\n2\n")
+		d.expectErrors()
+	})
+}
+
+// A volume may be away for a while, and come back.
+func TestFollowOfAStreamThatWasAway(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		mark.Sealed = true
+		s = d.restart(mark)
+		texts(t, s, "2\n")
+		d.expect("1\n2\n")
+		must(t, os.Rename(d.dir(), d.dir()+".away"))
+		d.look()
+		d.look()
+		if d.f.reader != nil {
+			t.Fatal("still open: the file system gets no space back")
+		}
+		must(t, os.Rename(d.dir()+".away", d.dir()))
+		texts(t, s, "3\n")
+		d.expect("3\n")
+	})
+}

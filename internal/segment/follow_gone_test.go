@@ -1,0 +1,137 @@
+package segment
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFollowPastRetention(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		d.expect("1\n")
+		old := d.newest()
+		mark.Sealed = true
+		s = d.restart(mark)
+		texts(t, s, "2\n")
+		must(t, os.Remove(old))
+		d.expect("2\n")
+		if !d.resumes { // which cannot know that it had read all
+			d.expectErrors()
+		}
+		// The stream ends and is deleted as a whole, and later comes back under the
+		// same numbers, with the same beginning.
+		must(t, os.RemoveAll(d.dir()))
+		texts(t, d.restart(Mark{}), "1\n")
+		d.expect("1\n")
+	})
+}
+
+// Many logs begin with the same lines. A segment that retention deleted does not
+// come again, so nothing of the next one is passed over.
+func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)
+		s := d.restart(Mark{})
+		texts(t, s, "0\n")
+		for _, what := range []string{"one\n", "two\n"} {
+			mark := sync(t, s)
+			mark.Sealed = true
+			s = d.restart(mark)
+			texts(t, s, head+what)
+			if what == "one\n" {
+				d.expect("0\n" + head + what)
+			}
+		}
+		segs, err := List(d.dir())
+		must(t, err)
+		for _, seg := range segs[:2] {
+			must(t, os.Remove(seg.Path))
+		}
+		d.expect(head + "two\n")
+	})
+}
+
+// A follower that was away for long must know what it missed.
+func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how Compression) {
+		d := newFollowed(t, how)
+		var s *Stream
+		mark := Mark{}
+		add := func(text string) string {
+			s = d.restart(mark)
+			texts(t, s, text)
+			mark = sync(t, s)
+			mark.Sealed = true
+			return d.newest()
+		}
+		first := add("1\n")
+		d.expect("1\n")
+		size := d.f.Segment().Size
+		must(t, d.f.Close())
+		d.opt.From = d.f.Position()
+		var gone []string
+		for _, text := range []string{"2\n", "3\n", "4\n"} {
+			gone = append(gone, add(text))
+		}
+		add("5\n")
+		for _, path := range append(gone[:2], first) {
+			must(t, os.Remove(path))
+		}
+		d.open(d.opt)
+		d.expect("4\n5\n")
+		d.expectErrors(&GoneError{Path: first, Offset: size, Numbers: 2})
+	})
+}
+
+// The segments of one look, of which one is deleted before its turn.
+func TestFollowToldOfASegmentThatIsDeletedBeforeItsTurn(t *testing.T) {
+	d := newFollowed(t, None)
+	mark := Mark{}
+	var paths []string
+	for _, text := range []string{"1\n", "2\n", "3\n"} {
+		s := d.restart(mark)
+		texts(t, s, text)
+		mark = sync(t, s)
+		mark.Sealed = true
+		paths = append(paths, d.newest())
+	}
+	raw, err := d.f.Next()
+	must(t, err)
+	d.got.Write(raw)
+	must(t, os.Remove(paths[1]))
+	d.expect("1\n3\n")
+	d.expectErrors(&GoneError{Path: paths[1], Size: 2})
+}
+
+// Files are what their user named: nothing of one comes again in another.
+func TestFollowFilesWithTheSameBeginningOfWhichOneIsDeleted(t *testing.T) {
+	dir := t.TempDir()
+	head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)
+	var files []Info
+	for _, name := range []string{"one.log", "two.log"} {
+		path := filepath.Join(dir, name)
+		must(t, os.WriteFile(path, []byte(head+name), 0o600))
+		files = append(files, Info{Path: path, Name: name})
+	}
+	f := FollowFiles(files, false, FollowOptions{})
+	defer f.Close()
+	got := ""
+	for step := range 4 {
+		raw, err := f.Next()
+		if err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		if got += string(raw); step == 0 {
+			must(t, os.Remove(files[0].Path))
+			f.looked = false // as if it were the next look
+		}
+	}
+	if want := head + "one.log" + head + "two.log"; got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
+}

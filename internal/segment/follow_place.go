@@ -1,0 +1,227 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+const (
+	headBytes  = 256     // of a segment's raw bytes are remembered,
+	checkBytes = 64      // and of its bytes on disk
+	maxRaw     = 1 << 60 // so that the sum of a few never overflows
+)
+
+// Position is how far a [Follower] has come: right behind what Next returned
+// last. It is a few hundred bytes, and may be kept as JSON. The zero value stands
+// before the oldest segment.
+type Position struct {
+	Place
+	Before Place `json:"before,omitzero"` // the segment before, which may be cut with this one
+
+	// What Next passes over when it comes again: Cut first, then Deleted.
+	Cut     Repeat `json:"cut,omitzero"`     // read again from the segment's beginning
+	Deleted Repeat `json:"deleted,omitzero"` // read from a segment that a restart deleted
+}
+
+// Place is how far a segment was read.
+type Place struct {
+	Segment string `json:"segment"`         // its name; empty: there is none
+	Offset  int64  `json:"offset"`          // bytes on disk
+	Check   []byte `json:"check,omitempty"` // the last of them: another place does not have them
+	Raw     int64  `json:"raw"`             // raw bytes that these decode to
+	Head    []byte `json:"head,omitempty"`  // the first of them
+	Done    bool   `json:"done,omitempty"`  // there are no more in it
+}
+
+// Repeat is a number of raw bytes, and how they begin: nil once that was seen.
+type Repeat struct {
+	Raw  int64  `json:"raw"`
+	Head []byte `json:"head,omitempty"`
+}
+
+// Position returns where to go on with another Follower of the same stream, not of
+// files. It shares no memory with this one.
+func (f *Follower) Position() Position {
+	return Position{
+		Place: f.cur.clone(), Before: f.prev.clone(),
+		Cut: f.again.cut.clone(), Deleted: f.again.deleted.clone(),
+	}
+}
+
+func (p Place) clone() Place {
+	p.Check, p.Head = bytes.Clone(p.Check), bytes.Clone(p.Head)
+	return p
+}
+
+func (r Repeat) clone() Repeat { return Repeat{r.Raw, bytes.Clone(r.Head)} }
+
+// resume places the Follower at p.
+func (f *Follower) resume(p Position) (err error) {
+	p = Position{Place: p.Place.clone(), Before: p.Before.clone(), Cut: p.Cut.clone(), Deleted: p.Deleted.clone()}
+	if f.cur, err = placeIn(f.in.dir, p.Place); err != nil {
+		return err
+	}
+	if f.prev, err = placeIn(f.in.dir, p.Before); err != nil {
+		return err
+	}
+	for _, r := range []Repeat{p.Cut, p.Deleted} {
+		if r.Raw < 0 || r.Raw > maxRaw || len(r.Head) > headBytes {
+			return fmt.Errorf("position repeats %d bytes: out of range", r.Raw)
+		}
+	}
+	if f.cur.Segment == "" && f.prev.Segment != "" || f.prev.Segment != "" && compareInfo(f.prev.seg, f.cur.seg) >= 0 {
+		return fmt.Errorf("position in segment %q: %q does not come before it", p.Segment, p.Before.Segment)
+	}
+	f.again, f.seen = repeat{cut: p.Cut, deleted: p.Deleted}, f.cur.seg.Seq
+	return nil
+}
+
+// place is a Place in a segment that is known.
+type place struct {
+	Place
+	seg  Info // by the last look
+	gone bool // it was deleted
+}
+
+func beginOf(seg Info) place { return place{Place: Place{Segment: seg.Name}, seg: seg} }
+
+func placeIn(dir string, p Place) (place, error) {
+	if p.Segment == "" {
+		return place{}, nil
+	}
+	seg, ok := ParseName(p.Segment)
+	if !ok {
+		return place{}, fmt.Errorf("position in %q: not the name of a segment", p.Segment)
+	}
+	if p.Offset < 0 || p.Raw < 0 || p.Raw > maxRaw || len(p.Check) > checkBytes || int64(len(p.Check)) > p.Offset || len(p.Head) > headBytes {
+		return place{}, fmt.Errorf("position at byte %d of segment %s: out of range", p.Offset, p.Segment)
+	}
+	seg.Stream, seg.Path = filepath.Base(dir), filepath.Join(dir, seg.Name)
+	return place{Place: p, seg: seg}, nil
+}
+
+// advance moves behind a frame that ends at offset.
+func (p *place) advance(offset int64, raw, disk []byte) {
+	p.Offset = offset
+	p.Raw += int64(len(raw))
+	p.Check = appendTail(p.Check, disk, checkBytes)
+	if n := headBytes - len(p.Head); n > 0 {
+		p.Head = append(p.Head, raw[:min(n, len(raw))]...)
+	}
+}
+
+// jump moves to an offset that is not the end of a frame.
+func (p *place) jump(file *os.File, offset int64) error {
+	check := make([]byte, min(offset, checkBytes))
+	if err := readFull(file, check, offset-int64(len(check))); err != nil {
+		return err
+	}
+	p.Offset, p.Check = offset, check
+	return nil
+}
+
+// heldBy says that the file has the place, and the bytes before it. Frames end
+// with a checksum, so a file that was cut and has grown again past the place does
+// not have the same bytes there, unless it has the same raw bytes before it.
+func (p *place) heldBy(file *os.File) (bool, error) {
+	stat, err := file.Stat()
+	if err != nil || stat.Size() < p.Offset {
+		return false, err
+	}
+	is := make([]byte, len(p.Check))
+	if _, err := file.ReadAt(is, p.Offset-int64(len(is))); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return bytes.Equal(is, p.Check), nil
+}
+
+// begin goes on to seg, which follows cur.
+func (f *Follower) begin(seg Info) {
+	f.close()
+	f.prev, f.cur, f.sure = f.cur, beginOf(seg), false
+	f.seen = max(f.seen, seg.Seq)
+}
+
+// passOver goes past a segment that is not wanted. If a restart cuts it, and so
+// appends to it again, what is in it then is handed out.
+func (f *Follower) passOver(seg Info) {
+	f.begin(seg)
+	f.cur.Offset, f.cur.Done = seg.Size, true
+}
+
+// leave ends cur: there is no more in it.
+func (f *Follower) leave() {
+	f.close()
+	f.cur.Done, f.sure, f.stuck = true, false, false
+}
+
+// lose deals with cur being deleted. If the segment before it is still there, or
+// if it was the first of all, a restart has deleted it, as it was not committed,
+// and what was read of it comes again: in the segment before it, which may have
+// been cut as well, or in a new one. Otherwise retention did it, and nothing
+// comes again.
+func (f *Follower) lose() {
+	before := indexOf(f.found, f.prev.seg.Name) >= 0
+	f.retired = !before
+	f.unread = f.reader == nil && !f.cur.Done && f.cur.Offset != f.cur.seg.Size
+	f.close()
+	if before || f.cur.seg.Seq == 1 && f.in.files == nil {
+		f.again.lose(f.cur.Raw, f.cur.Head)
+	} else {
+		f.again = repeat{}
+	}
+	f.cur.Raw, f.cur.Head, f.cur.Done, f.cur.gone = 0, nil, true, true
+	if before {
+		f.cur, f.prev = f.prev, place{}
+		f.cur.Done = false
+	}
+}
+
+// forget begins as with a stream that was never seen.
+func (f *Follower) forget() {
+	f.close()
+	f.cur, f.prev, f.again = place{}, place{}, repeat{}
+	f.seen, f.sure, f.stuck, f.retired, f.unread = 0, false, false, false, false
+}
+
+func (f *Follower) close() { _ = f.Close() } // a descriptor that was only read from
+
+// repeat is what comes again after a restart: first what was cut from the segment
+// that is read, then what was read of the segment behind it.
+type repeat struct{ cut, deleted Repeat }
+
+// strip returns raw without what was handed out before.
+func (r *repeat) strip(raw []byte) []byte {
+	for _, b := range []*Repeat{&r.cut, &r.deleted} {
+		if b.Raw == 0 || len(raw) == 0 {
+			continue
+		}
+		if n := min(len(b.Head), len(raw)); !bytes.Equal(b.Head[:n], raw[:n]) {
+			*r = repeat{} // it does not come again: these are other bytes
+			return raw
+		}
+		n := min(b.Raw, int64(len(raw)))
+		b.Head = nil
+		b.Raw -= n
+		raw = raw[n:]
+	}
+	return raw
+}
+
+// lose enters what was read of a segment that is deleted.
+func (r *repeat) lose(raw int64, head []byte) {
+	r.deleted.add(r.cut.Raw, r.cut.Head)
+	r.deleted.add(raw, head)
+	r.cut = Repeat{}
+}
+
+// add puts bytes before those that are left.
+func (r *Repeat) add(raw int64, head []byte) {
+	if raw > 0 {
+		r.Raw, r.Head = r.Raw+raw, head
+	}
+}

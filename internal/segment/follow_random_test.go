@@ -1,0 +1,145 @@
+package segment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"os"
+	"strings"
+	"testing"
+)
+
+// sidecar is a writer whose checkpoint is one mark, and that knows what it wrote.
+type sidecar struct {
+	*followed
+	s     *Stream
+	raw   strings.Builder // all that was ever appended, once
+	at    int             // where in raw the stream is
+	mark  Mark            // of the checkpoint,
+	saved int             // and where in raw that is
+	rand  *rand.Rand
+}
+
+// append appends n bytes of lines, the same ones where the stream was cut.
+func (c *sidecar) append(n int) {
+	for c.raw.Len() < c.at+n {
+		fmt.Fprintf(&c.raw, "line of byte %d\n", c.raw.Len())
+	}
+	texts(c.t, c.s, c.raw.String()[c.at:c.at+n])
+	c.at += n
+}
+
+// step does one thing that a sidecar does, or that is done to it.
+func (c *sidecar) step(what byte) {
+	switch what % 8 {
+	case 0, 1, 2:
+		c.append(1 + c.rand.Intn(300))
+	case 3: // a commit
+		c.mark, c.saved = sync(c.t, c.s), c.at
+	case 4: // a commit that seals
+		c.mark, c.saved = sync(c.t, c.s), c.at
+		c.mark.Sealed = c.mark.Segment != ""
+		c.s = c.restart(c.mark)
+	case 5: // killed
+		c.s, c.at = c.restart(c.mark), c.saved
+	case 6: // killed between the sync and the checkpoint
+		sync(c.t, c.s)
+		c.s, c.at = c.restart(c.mark), c.saved
+	case 7:
+		c.resumes = !c.resumes
+		c.look()
+	}
+}
+
+func (c *sidecar) check() {
+	c.t.Helper()
+	if got, want := c.got.String(), c.raw.String()[:c.at]; !strings.HasPrefix(c.raw.String(), got) || len(got) < len(want) {
+		at := firstDifference([]byte(got), []byte(c.raw.String()))
+		c.t.Fatalf("read %d bytes, %d were written, %d are there: they differ at %d:\n%.80q\n%.80q",
+			len(got), c.raw.Len(), c.at, at, got[at:], c.raw.String()[at:])
+	}
+	c.expectErrors()
+}
+
+// Whatever the order of commits, kills and looks: each byte is handed out once.
+func FuzzFollowARandomSidecar(f *testing.F) {
+	f.Add(uint8(0), int64(1), []byte{0, 3, 7, 0, 7, 5, 7, 0, 0, 7})
+	f.Add(uint8(1), int64(2), []byte{0, 4, 0, 7, 6, 7, 0, 5, 0, 4, 7, 0, 3, 0, 7, 6, 0, 0, 0, 7})
+	for seed := range int64(9) {
+		r := rand.New(rand.NewSource(seed))
+		steps := make([]byte, 150)
+		r.Read(steps)
+		f.Add(uint8(seed), seed, steps)
+	}
+	f.Fuzz(func(t *testing.T, how uint8, seed int64, steps []byte) {
+		d := newFollowed(t, Compression(how%uint8(len(compressions))))
+		must(t, os.MkdirAll(d.dir(), 0o750))
+		c := &sidecar{followed: d, rand: rand.New(rand.NewSource(seed))}
+		c.s = c.restart(Mark{})
+		c.append(1) // and commit it: a restart without any commit deletes all
+		c.mark, c.saved = sync(t, c.s), c.at
+		for _, what := range steps[:min(len(steps), 300)] {
+			c.step(what)
+			if what%8 == 7 {
+				c.check()
+			}
+		}
+		c.look()
+		c.check()
+	})
+}
+
+// FuzzFollowFrom begins at arbitrary positions: it must not panic, it must end,
+// and it hands out nothing that is not there.
+func FuzzFollowFrom(f *testing.F) {
+	dest := f.TempDir()
+	s, err := Open(dest, configOf(Zstd), nil, nil)
+	must(f, err)
+	f.Cleanup(func() { must(f, s.Close()) })
+	str := s.Stream("gc")
+	must(f, str.Resume(Mark{}, 0))
+	texts(f, str, "1\n", "2\n", "3\n")
+	sync(f, str)
+	for steps := range 4 {
+		fol, err := OpenFollower(dest+"/gc", FollowOptions{})
+		must(f, err)
+		for range steps {
+			_, err := fol.Next()
+			must(f, err)
+		}
+		saved, err := json.Marshal(fol.Position())
+		must(f, err)
+		must(f, fol.Close())
+		f.Add(saved)
+		f.Add([]byte(strings.ReplaceAll(string(saved), `"raw":2`, `"raw":3,"cut":{"raw":1},"before":{"segment":"20200101T000000.000Z-000000.log"}`)))
+	}
+	f.Fuzz(func(t *testing.T, saved []byte) {
+		var p Position
+		if json.Unmarshal(saved, &p) != nil {
+			return
+		}
+		fol, err := OpenFollower(dest+"/gc", FollowOptions{From: p})
+		if err != nil {
+			return
+		}
+		defer fol.Close()
+		got := ""
+		for range 100 {
+			raw, err := fol.Next()
+			var bad *DamageError
+			var gone *GoneError
+			switch got += string(raw); {
+			case err == io.EOF:
+				if !strings.HasSuffix("1\n2\n3\n", got) {
+					t.Fatalf("from %s: %q", saved, got)
+				}
+				return
+			case err != nil && !errors.As(err, &bad) && !errors.As(err, &gone):
+				t.Fatal(err)
+			}
+		}
+		t.Fatalf("from %s: no end", saved)
+	})
+}

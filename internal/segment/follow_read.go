@@ -1,0 +1,288 @@
+package segment
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// look lists the segments again, and finds out what became of cur.
+func (f *Follower) look() error {
+	first := f.prev.seg
+	if first.Name == "" {
+		first = f.cur.seg
+	}
+	found, older, more, err := f.in.list(first)
+	if errors.Is(err, fs.ErrNotExist) && f.reader != nil {
+		err = nil // read what is open to its end first
+	}
+	if err != nil {
+		return &ReadError{Path: f.in.dir, Err: err}
+	}
+	if f.cur.seg.Name != "" && isOther(found, older, f.cur.seg, f.prev.seg) {
+		f.forget()
+		return nil // and look again, from the beginning
+	}
+	f.found, f.more, f.looked = found, more, true
+	if f.cur.seg.Name != "" {
+		f.recognize(indexOf(found, f.cur.seg.Name))
+	}
+	return nil
+}
+
+// recognize finds out what became of cur, which is at an index of found, or not
+// in it.
+func (f *Follower) recognize(at int) {
+	switch {
+	case at < 0 && !f.cur.gone:
+		// Retention deletes old segments, a restart uncommitted ones. To an open
+		// reader that makes no difference: it reads what there is to the end.
+		f.cur.gone, f.newest = true, false
+		if f.reader == nil {
+			f.lose()
+		}
+	case at >= 0 && f.cur.gone: // it was moved away and is back
+		f.cur.gone, f.cur.Done, f.again = false, false, repeat{}
+	case at >= 0 && f.reader != nil:
+		f.newest = f.isNewest(at)
+		f.cur.seg = f.found[at]
+		if f.replaced() {
+			f.close()
+			f.cur.seg.Size = -1 // so that enter opens what is there now
+		}
+	}
+}
+
+// isOther says that the segments are those of another stream than cur and prev:
+// somebody deleted that one, and a new one counts from one again.
+func isOther(found []Info, older bool, cur, prev Info) bool {
+	if indexOf(found, cur.Name) >= 0 || indexOf(found, prev.Name) >= 0 {
+		return false
+	}
+	return older || len(found) > 0 && found[0].Seq <= cur.Seq
+}
+
+// replaced says that the path names another file than the open reader has, or that
+// this one was cut: it may have grown again, to any size.
+func (f *Follower) replaced() bool {
+	is, err := os.Stat(f.cur.seg.Path)
+	if err != nil {
+		return false
+	}
+	was, err := f.reader.file.Stat()
+	if err != nil {
+		return false
+	}
+	holds, err := f.cur.heldBy(f.reader.file)
+	return !os.SameFile(was, is) || err == nil && !holds
+}
+
+func (f *Follower) isNewest(at int) bool {
+	return at == len(f.found)-1 && !f.more && !f.in.sealed
+}
+
+// enter opens cur if there may be more in it, or else the segment that follows.
+// Where there is none, it returns io.EOF.
+func (f *Follower) enter() error {
+	for i, seg := range f.found {
+		order := compareInfo(seg, f.cur.seg)
+		if order < 0 || order == 0 && f.cur.Done {
+			continue
+		}
+		if f.more && i == len(f.found)-1 {
+			break // what follows it is to be known first
+		}
+		f.newest = f.isNewest(i)
+		if order > 0 {
+			if !f.newest && i+1 < len(f.found) && f.isBefore(seg, f.found[i+1]) {
+				f.passOver(seg)
+				continue
+			}
+			if err := f.missed(seg); err != nil {
+				return err
+			}
+			f.begin(seg)
+		} else if f.unchanged(seg) {
+			continue
+		}
+		f.cur.seg = seg
+		return f.open()
+	}
+	f.looked = false
+	if f.more {
+		return nil
+	}
+	return io.EOF
+}
+
+// isBefore says that all of seg was written before Since. A line is written
+// before it is persisted, and the last line of a segment is persisted before the
+// next segment is created, so the name of that one tells. Not if its time is
+// Since itself: names count milliseconds, and lines do. Where the clock was set
+// back, or where files were named in another order, names tell nothing.
+func (f *Follower) isBefore(seg, next Info) bool {
+	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(f.since)
+}
+
+// missed returns an error, once, if segments before seg were deleted before they
+// were read. Numbers that are left out behind a segment that is still there are
+// those of uncommitted segments: retention takes the oldest first.
+func (f *Follower) missed(seg Info) error {
+	numbers := uint64(0)
+	if f.retired && seg.Seq > f.seen {
+		numbers = seg.Seq - f.seen - 1
+	}
+	unread := f.retired && f.unread
+	f.retired, f.unread = false, false
+	if numbers == 0 && !unread {
+		return nil
+	}
+	return &GoneError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Size: f.cur.seg.Size, Numbers: numbers}
+}
+
+// unchanged says that nothing has happened to cur since it was closed.
+func (f *Follower) unchanged(seg Info) bool {
+	was := f.cur.seg
+	return !f.once && !f.sure && !f.stuck && f.cur.Offset > 0 && seg.Size == was.Size && seg.ModTime.Equal(was.ModTime) && (f.newest || f.cur.Offset >= seg.Size)
+}
+
+// open opens cur at its place if that still has the bytes before it, and else at
+// its beginning: then it was cut, and longer again before anybody looked.
+func (f *Follower) open() error {
+	r, err := OpenReader(f.cur.seg.Path)
+	if errors.Is(err, fs.ErrNotExist) && f.in.files == nil {
+		f.leave()
+		return &GoneError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Size: f.cur.seg.Size}
+	}
+	if err != nil {
+		return f.fail(err)
+	}
+	holds, err := f.cur.heldBy(r.file)
+	if err != nil {
+		r.Close()
+		return f.fail(err)
+	}
+	if !holds {
+		f.again.cut.add(f.cur.Raw, f.cur.Head)
+		f.cur = beginOf(f.cur.seg)
+	}
+	f.reader, r.off = r, f.cur.Offset
+	return nil
+}
+
+// full says that this look is over: cur may have grown since, but other streams
+// want their turn.
+func (f *Follower) full() bool {
+	return f.newest && !f.once && f.cur.Offset >= f.cur.seg.Size
+}
+
+// take enters a frame, and returns what was not handed out before.
+func (f *Follower) take(raw []byte) []byte {
+	disk := f.reader.in.bytes()[:f.reader.last]
+	f.cur.advance(f.reader.off, raw, disk)
+	f.stuck = false
+	if raw = f.again.strip(raw); len(raw) > 0 {
+		f.sure = false
+	}
+	return raw
+}
+
+// stop deals with an error of the reader.
+func (f *Follower) stop(err error) error {
+	var torn *TornError
+	var bad *CorruptionError
+	switch {
+	case err == io.EOF:
+		return f.rest()
+	case errors.As(err, &torn):
+		return f.tear(torn)
+	case errors.As(err, &bad):
+		return f.passDamage(bad.Err)
+	}
+	return f.fail(err)
+}
+
+// rest is for where cur has no more for now.
+func (f *Follower) rest() error {
+	f.cur.seg.Size = max(f.cur.seg.Size, f.cur.Offset)
+	switch {
+	case f.cur.gone:
+		f.lose()
+		return nil
+	case !f.newest:
+		f.leave()
+		return nil
+	case time.Since(f.cur.seg.ModTime) > followIdle:
+		f.close()
+	}
+	f.looked = false
+	return io.EOF
+}
+
+// tear deals with a frame whose end is missing: it is being written, or cur was
+// deleted before it was, or it never will be.
+func (f *Follower) tear(torn *TornError) error {
+	switch {
+	case f.cur.gone, f.newest && !f.once:
+		return f.rest()
+	case !f.newest:
+		return f.passDamage(errTorn)
+	}
+	// A damaged frame can pretend to a length that reaches behind the end, so look
+	// for a sound one behind it. If the file grew meanwhile, what is found there
+	// says nothing.
+	stat, err := f.reader.file.Stat()
+	if err != nil {
+		return f.fail(err)
+	}
+	from, to, err := f.reader.Resync()
+	if err != nil {
+		return f.fail(err)
+	}
+	if to < stat.Size() {
+		_, _, err = f.reader.frame(to)
+		var incomplete *TornError
+		if !errors.As(err, &incomplete) {
+			return f.damaged(from, to, errTorn)
+		}
+	}
+	f.close()
+	f.looked = false
+	return torn
+}
+
+// passDamage goes on behind damage, once that was seen by a fresh reader: cur may
+// have been cut and written again while it was read.
+func (f *Follower) passDamage(why error) error {
+	if !f.sure && !f.cur.gone {
+		f.close()
+		f.sure, f.looked = true, false
+		return nil
+	}
+	from, to, err := f.reader.Resync()
+	if err != nil {
+		return f.fail(err)
+	}
+	if to == from {
+		return f.rest()
+	}
+	return f.damaged(from, to, why)
+}
+
+func (f *Follower) damaged(from, to int64, why error) error {
+	if err := f.cur.jump(f.reader.file, to); err != nil {
+		return f.fail(err)
+	}
+	if f.again.cut.Raw > 0 {
+		return nil // it was returned before
+	}
+	return &DamageError{Path: f.cur.seg.Path, From: from, To: to, Err: why}
+}
+
+// fail returns an error of reading cur. The next call of Next looks again.
+func (f *Follower) fail(err error) error {
+	f.stuck, f.looked = true, false
+	return &ReadError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Err: err}
+}

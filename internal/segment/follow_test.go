@@ -1,0 +1,273 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// followed is a stream that a test writes, and what a Follower has read of it.
+type followed struct {
+	t       testing.TB
+	dest    string
+	cfg     Config
+	store   *testStore
+	f       *Follower
+	opt     FollowOptions
+	resumes bool // before each look, by its saved position
+	got     bytes.Buffer
+	want    string
+	errs    []error // since they were looked at last
+}
+
+func newFollowed(t testing.TB, how Compression) *followed {
+	d := &followed{t: t, dest: t.TempDir(), cfg: configOf(how)}
+	d.store = openStore(t, d.dest, d.cfg)
+	d.open(FollowOptions{})
+	t.Cleanup(func() { must(t, d.f.Close()) })
+	return d
+}
+
+func (d *followed) dir() string { return filepath.Join(d.dest, "gc.log") }
+
+func (d *followed) open(opt FollowOptions) {
+	d.t.Helper()
+	d.opt = opt
+	f, err := OpenFollower(d.dir(), opt)
+	must(d.t, err)
+	d.f = f
+}
+
+// resume goes on with another Follower.
+func (d *followed) resume() {
+	d.t.Helper()
+	saved, err := json.Marshal(d.f.Position())
+	must(d.t, err)
+	must(d.t, d.f.Close())
+	d.opt.From = Position{}
+	must(d.t, json.Unmarshal(saved, &d.opt.From))
+	d.open(d.opt)
+}
+
+// restart is what a new sidecar does: it cuts the stream back to the mark.
+func (d *followed) restart(m Mark) *Stream {
+	d.t.Helper()
+	must(d.t, d.store.Close())
+	d.store = openStore(d.t, d.dest, d.cfg)
+	s := d.store.Stream("gc.log")
+	must(d.t, s.Resume(m, Unbounded))
+	return s
+}
+
+// look reads until there is no more for now.
+func (d *followed) look() {
+	d.t.Helper()
+	if d.resumes {
+		d.resume()
+	}
+	for steps := 0; ; steps++ {
+		if steps > 1<<20 {
+			d.t.Fatal("no end")
+		}
+		raw, err := d.f.Next()
+		d.got.Write(raw)
+		switch {
+		case err == io.EOF:
+			return
+		case err == nil && len(raw) == 0:
+			d.t.Fatal("nothing, without an error")
+		case err != nil:
+			d.errs = append(d.errs, err)
+			var read *ReadError
+			var torn *TornError
+			if errors.As(err, &read) || errors.As(err, &torn) {
+				return
+			}
+		}
+	}
+}
+
+// expect looks for text, and for nothing else, behind what was expected before.
+func (d *followed) expect(text string) {
+	d.t.Helper()
+	d.look()
+	d.want += text
+	if got := d.got.String(); got != d.want {
+		d.t.Fatalf("read\n%q, want\n%q\nerrors %v", got, d.want, d.errs)
+	}
+}
+
+func (d *followed) expectErrors(want ...error) {
+	d.t.Helper()
+	if !slices.EqualFunc(d.errs, want, func(a, b error) bool { return a.Error() == b.Error() }) {
+		d.t.Fatalf("errors %v, want %v", d.errs, want)
+	}
+	d.errs = nil
+}
+
+func texts(t testing.TB, s *Stream, frames ...string) {
+	t.Helper()
+	for _, raw := range frames {
+		must(t, s.Append([]byte(raw)))
+	}
+}
+
+func (d *followed) newest() string {
+	d.t.Helper()
+	segs, err := List(d.dir())
+	must(d.t, err)
+	if len(segs) == 0 {
+		d.t.Fatal("no segments")
+	}
+	return segs[len(segs)-1].Path
+}
+
+// eachFollowed runs a test for every compression, with one Follower and with one
+// that resumes from a saved position at each look.
+func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
+	eachCompression(t, func(t *testing.T, how Compression) {
+		for name, resumes := range map[string]bool{"one": false, "resumed": true} {
+			t.Run(name, func(t *testing.T) {
+				d := newFollowed(t, how)
+				d.resumes = resumes
+				run(t, d)
+			})
+		}
+	})
+}
+
+// A restart of the sidecar cuts what is not committed and writes it again, in
+// other frames. Whoever follows must see each line once.
+func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		d.expect("1\n")
+		texts(t, s, "2\n", "3\n")
+		d.expect("2\n3\n")
+		// Cut, and seen so.
+		s = d.restart(mark)
+		d.expect("")
+		texts(t, s, "2\n3\n4\n")
+		d.expect("4\n")
+		// Cut, and longer than before when that is seen: only what stands there
+		// can tell.
+		s = d.restart(mark)
+		long := "7\n" + strings.Repeat("long ", 100) + "\n"
+		texts(t, s, "2\n3\n", "4\n5\n", "6\n", long)
+		d.expect("5\n6\n" + long)
+		// Everything, as if there had been no commit.
+		s = d.restart(Mark{})
+		d.expectErrors()
+		texts(t, s, "1\n2\n", "3\n4\n5\n6\n"+long+"8\n")
+		d.expect("8\n")
+	})
+}
+
+func TestFollowIntoNewSegmentsThatARestartDeletes(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		d.expect("1\n")
+		mark.Sealed = true
+		for _, step := range []string{"2\n", "3\n", "4\n"} {
+			s = d.restart(mark)
+			texts(t, s, step)
+			d.expect(step)
+			s = d.restart(mark) // deleted, with all that is in it
+			texts(t, s, step+"and ", "more\n")
+			d.expect("and more\n")
+			mark = sync(t, s)
+			mark.Sealed = true
+		}
+		// The segment before grows again instead.
+		unsealed := mark
+		unsealed.Sealed = false
+		s = d.restart(mark)
+		texts(t, s, "5\n")
+		d.expect("5\n")
+		s = d.restart(unsealed)
+		texts(t, s, "5\n6\n")
+		d.expect("6\n")
+		d.expectErrors()
+	})
+}
+
+// The segment before was cut as well, and is sealed now: what was cut from it
+// comes again in a new segment, before what was in the deleted one.
+func TestFollowWhereARestartCutsASegmentAndSealsIt(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		texts(t, s, "2\n")
+		second := sync(t, s)
+		second.Sealed = true
+		s = d.restart(second)
+		texts(t, s, "3\n")
+		d.expect("1\n2\n3\n")
+		mark.Sealed = true
+		s = d.restart(mark)
+		texts(t, s, "2\n", "3\n", "4\n")
+		d.expect("4\n")
+		d.expectErrors()
+	})
+}
+
+// A segment to which nothing was added for long is closed: a destination may hold
+// many streams that ended.
+func TestFollowClosesWhatIsIdle(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		s := d.restart(Mark{})
+		texts(t, s, "1\n")
+		mark := sync(t, s)
+		idle := func() {
+			t.Helper()
+			must(t, os.Chtimes(d.newest(), time.Time{}, time.Now().Add(-2*followIdle)))
+			d.expect("")
+			if d.f.reader != nil {
+				t.Fatal("still open")
+			}
+		}
+		d.expect("1\n")
+		idle()
+		texts(t, s, "2\n")
+		d.expect("2\n")
+		idle()
+		texts(t, d.restart(mark), "2\n3\n")
+		d.expect("3\n")
+		d.expectErrors()
+	})
+}
+
+func TestFollowSincePassesOverWhatWasCompleteBefore(t *testing.T) {
+	d := newFollowed(t, Zstd)
+	mark := Mark{}
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for i := range 2*followAhead + 10 {
+		s := d.restart(mark)
+		texts(t, s, string(rune('a'+i%26)))
+		mark = sync(t, s)
+		mark.Sealed = true
+		seg, _ := ParseName(mark.Segment)
+		mark.Segment = segmentName(begin.Add(time.Duration(i)*time.Hour), seg.Seq, Zstd)
+		must(t, os.Rename(filepath.Join(d.dir(), seg.Name), filepath.Join(d.dir(), mark.Segment)))
+	}
+	n := 2*followAhead + 7
+	d.open(FollowOptions{Since: begin.Add(time.Duration(n)*time.Hour + time.Minute)})
+	var want string
+	for i := n; i < n+3; i++ {
+		want += string(rune('a' + i%26))
+	}
+	d.expect(want)
+	d.expectErrors()
+}
