@@ -12,7 +12,7 @@ import (
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
-	omitted = regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+	omitted = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 // TestLinks holds the documents' links to files, and to headings in them, against
