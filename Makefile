@@ -2,8 +2,8 @@
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
 .DEFAULT_GOAL := help
-# One stage after another, also with -j: their output is to be read, and the
-# tests that measure time want the machine for themselves.
+# Stages run one after another, also with -j: people read their output, and the
+# tests that measure time need the machine for themselves.
 .NOTPARALLEL:
 
 # Tools are pinned, so that a new release of one cannot break an old commit.
@@ -55,9 +55,9 @@ race: ## unit tests, with the race detector (needs a C compiler)
 .PHONY: lint
 lint: vet ## all linters
 	$(call stage,lint)
-	@# gofmt: one form of code, and no talk about it.
+	@# gofmt: one form of code, and no debate about it.
 	@unformatted=$$(gofmt -l cmd internal test deploy); \
-	  if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w mends it):"; echo "$$unformatted"; exit 1; fi
+	  if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w fixes it):"; echo "$$unformatted"; exit 1; fi
 	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
 	go run $(STATICCHECK) ./...
 	@# lint.sh: functions that fit a screen, types that fit a head.

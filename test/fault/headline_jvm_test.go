@@ -21,6 +21,7 @@ type figures struct {
 	away                                  time.Duration // of a Java thread: a log can stop it outside of a safepoint too
 	quietWrite, quietSafepoint, quietAway time.Duration // before the freeze
 	lost, severe                          int
+	written                               int       // lines of the JVM in the freeze, persisted or lost
 	quiet, frozen, over                   time.Time // when it was warm, frozen, and past the thaw
 }
 
@@ -33,6 +34,9 @@ type javaRun struct {
 	watch string // what the program tells about safepoints
 	p     *jvm.Process
 }
+
+// stamp is the form of the times in the log.
+const stamp = "2006-01-02T15:04:05.000-0700"
 
 const (
 	selection = "gc*=debug,safepoint*=debug"
@@ -92,7 +96,7 @@ func (r *javaRun) longest(from, to time.Time) (safepoint, away time.Duration) {
 		}
 		ns, _ := strconv.ParseInt(string(found[2]), 10, 64)
 		// Stamped when it is over, at the thaw or behind it.
-		if when, err := time.Parse("2006-01-02T15:04:05.000-0700", string(found[1])); err == nil && when.After(from) && when.Before(to) {
+		if when, err := time.Parse(stamp, string(found[1])); err == nil && when.After(from) && when.Before(to) {
 			logged = max(logged, time.Duration(ns))
 		}
 	}
@@ -144,6 +148,23 @@ func (r *javaRun) read(path string) []byte {
 		r.Fatal(err)
 	}
 	return text
+}
+
+// linesBetween counts the lines that the JVM stamped between two moments. A line
+// without a stamp belongs to the record before it.
+func linesBetween(text []byte, from, to time.Time) (n int) {
+	inside := false
+	for line := range bytes.Lines(text) {
+		if head, _, ok := bytes.Cut(line, []byte("]")); ok && len(head) > 1 {
+			if when, err := time.Parse(stamp, string(head[1:])); err == nil {
+				inside = !when.Before(from) && when.Before(to)
+			}
+		}
+		if inside {
+			n++
+		}
+	}
+	return n
 }
 
 // compare returns how many lines of the second output are not in the first.

@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,6 +31,9 @@ const (
 	waited    = time.Second
 )
 
+// budget is the size of the tmpfs.
+const budget = "64m"
+
 // besides is how fast a writer writes beside each JVM.
 const besides = 2e6
 
@@ -56,7 +60,7 @@ func TestHeadline(t *testing.T) {
 	for _, jdk := range jdks {
 		columns = append(columns, fmt.Sprintf("lines lost, %d", jdk.Version))
 	}
-	rows := lab.NewTable(fmt.Sprintf("The disk is frozen for %s under a JVM that logs %s", freeze, selection), append(columns, "at warning or above")...)
+	rows := lab.NewTable(fmt.Sprintf("The disk is frozen for %s under a JVM that logs %s, with a budget of %s", freeze, selection, budget), append(columns, "at warning or above")...)
 	defer rows.Print(t)
 	for _, c := range direct {
 		if c.flags != nil && long(false, true) {
@@ -106,9 +110,11 @@ func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.
 		f.write = flood.Latency(within).Slowest
 	}
 	text := java.read(log)
+	f.written = linesBetween(text, f.frozen, f.over)
 	if f.lost = lostAsync(text); f.lost == 0 {
 		f.lost = java.compare(text)
 	}
+	f.written += f.lost
 	// What the JVM drops it drops blindly; of which level it was nobody knows.
 	f.severe = -1
 	if f.lost == 0 {
@@ -138,7 +144,7 @@ func (f *figures) lasts(t *testing.T, v *volume, flood *lab.Flooding, quiet, fre
 func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	const beside = "writer.log"
 	v := newVolumeOf(t, "2G")
-	source, dest := lab.Tmpfs(t, "64m"), filepath.Join(v.dir, "dest")
+	source, dest := lab.Tmpfs(t, budget), filepath.Join(v.dir, "dest")
 	side := lab.Run(t, source, dest)
 	if _, err := side.Addr(patience); err != nil {
 		t.Fatal(err)
@@ -163,6 +169,7 @@ func throughUllage(t *testing.T, jdk lab.JDK, classes string, freeze time.Durati
 	f.safepoint, f.away = java.longest(f.frozen, f.over)
 	f.quietWrite, f.write = flood.Latency(quietPhase).Slowest, flood.Latency(within).Slowest
 	f.lost, f.severe = java.account(dest)
+	f.written = linesBetween(java.read(java.truth), f.frozen, f.over)
 	a, err := lab.Settle(dest, beside, report)
 	if err != nil || !a.Exact() {
 		t.Errorf("the writer's account is not exact, error: %v", err)
@@ -201,13 +208,22 @@ func rowOf(name string, jdks []lab.JDK, runs map[lab.JDK]figures, quiet bool) []
 			f.safepoint, f.away, f.write, f.lost, f.severe = f.quietSafepoint, f.quietAway, f.quietWrite, 0, 0
 		}
 		write = max(write, f.write)
-		safepoints, stops, lost = append(safepoints, f.safepoint), append(stops, f.away), append(lost, f.lost)
+		safepoints, stops, lost = append(safepoints, f.safepoint), append(stops, f.away), append(lost, f.share())
 		if severe += f.severe; f.severe < 0 {
 			severe = -1
 		}
 	}
 	row := append([]any{name, orDash(write > 0, write)}, safepoints...)
 	return append(append(append(row, stops...), lost...), orDash(severe >= 0, severe))
+}
+
+// share is how many lines were lost, and of how many in a hundred that the JVM
+// wrote in the freeze.
+func (f figures) share() string {
+	if f.lost == 0 || f.written == 0 {
+		return strconv.Itoa(f.lost)
+	}
+	return fmt.Sprintf("%d (%.0f %%)", f.lost, 100*float64(f.lost)/float64(f.written))
 }
 
 func orDash(ok bool, v any) any {

@@ -10,32 +10,37 @@ import (
 	"testing"
 )
 
-// TestReadmeExamples pastes each of the README's examples that need no cluster
-// into a shell, with directories and an address of the test's own. (The one that
-// needs a cluster is pasted in test/e2e.)
-func TestReadmeExamples(t *testing.T) {
+// TestExamples pastes each example of the documents that needs no cluster into
+// a shell, with directories and an address of the test's own. (test/e2e pastes
+// the one that needs a cluster.)
+func TestExamples(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples := regexp.MustCompile("(?s)```sh\n([^`]*bin/ullage run.*?)```").FindAllSubmatch(readme, -1)
-	for i, want := range [][]string{
-		{"ready", "gc.log", "Using "},
-		{"all=off,gc*=info → all=off,gc*=info,gc*=debug", "log level restored", "[debug]"},
+	for _, e := range []struct {
+		page string
+		want []string
+	}{
+		{"README.md", []string{"ready", "gc.log", "Using "}}, // builds what the other one runs
+		{"docs/levels.md", []string{"all=off,gc*=info → all=off,gc*=info,gc*=debug", "log level restored", "[debug]"}},
 	} {
-		if i >= len(examples) {
-			t.Fatalf("the README has %d examples", len(examples))
-		}
-		out := paste(t, root, string(examples[i][1]))
-		for _, text := range want {
-			if !strings.Contains(out, text) {
-				t.Errorf("example %d does not print %q:\n%s", i, text, out)
+		t.Run(e.page, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root, e.page))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			examples := regexp.MustCompile("(?s)```sh\n([^`]*bin/ullage run.*?)```").FindAllSubmatch(text, -1)
+			if len(examples) != 1 {
+				t.Fatalf("the page has %d examples, not one", len(examples))
+			}
+			out := paste(t, root, string(examples[0][1]))
+			for _, line := range e.want {
+				if !strings.Contains(out, line) {
+					t.Errorf("the example does not print %q:\n%s", line, out)
+				}
+			}
+		})
 	}
 }
 

@@ -27,14 +27,14 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
-var update = flag.Bool("update", false, "write the README's tables anew instead of comparing them")
+var update = flag.Bool("update", false, "write the tables of docs/reference.md instead of comparing them")
 
-const readme = "../../README.md"
+const reference = "../../docs/reference.md"
 
-// TestReadmeTables holds the README's reference tables against the code that
-// they describe. `go test ./cmd/ullage -run ReadmeTables -update` writes them.
-func TestReadmeTables(t *testing.T) {
-	text, err := os.ReadFile(readme)
+// TestReferenceTables holds the tables of docs/reference.md against the code that
+// they describe. `go test ./cmd/ullage -run ReferenceTables -update` writes them.
+func TestReferenceTables(t *testing.T) {
+	text, err := os.ReadFile(reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,9 +46,9 @@ func TestReadmeTables(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the README's tables are not those of the code; write them anew with: go test ./cmd/ullage -run ReadmeTables -update")
+		t.Fatal("the tables of docs/reference.md are not those of the code; write them with: go test ./cmd/ullage -run ReferenceTables -update")
 	}
-	if err := os.WriteFile(readme, []byte(want), 0o644); err != nil {
+	if err := os.WriteFile(reference, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,7 +58,7 @@ func replaceSection(t *testing.T, text, name, table string) string {
 	t.Helper()
 	section := regexp.MustCompile(`(?s)(<!-- ` + name + `: .*? -->\n).*?(<!-- end of ` + name + ` -->)`)
 	if !section.MatchString(text) {
-		t.Fatalf("the README has no section %q", name)
+		t.Fatalf("docs/reference.md has no section %q", name)
 	}
 	return section.ReplaceAllString(text, "${1}"+strings.ReplaceAll(table, "$", "$$")+"${2}")
 }
@@ -177,10 +177,10 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 }
 
-// A metric that a sidecar shows and the README does not have would be found by
-// nobody. Some are there only while the destination is open.
-func TestReadmeHasEveryMetricOfARunningSidecar(t *testing.T) {
-	text, err := os.ReadFile(readme)
+// Nobody would find a metric that a sidecar shows and docs/reference.md does not
+// list. Some metrics exist only while the destination is open.
+func TestReferenceHasEveryMetricOfARunningSidecar(t *testing.T) {
+	text, err := os.ReadFile(reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestReadmeHasEveryMetricOfARunningSidecar(t *testing.T) {
 	names := regexp.MustCompile(`(?m)^# TYPE (ullage_\S+) `).FindAllStringSubmatch(metrics, -1)
 	for _, name := range names {
 		if !strings.Contains(string(text), "\n| `"+name[1]+"` |") {
-			t.Errorf("the README does not have %s", name[1])
+			t.Errorf("docs/reference.md does not list %s", name[1])
 		}
 	}
 	if !strings.Contains(metrics, "# TYPE ullage_segments gauge") {

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	omitted = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestLinks holds the documents' links to files, and to headings in them, against
+// what is there. An anchor is a heading in lower case, without punctuation, with
+// hyphens for spaces.
+func TestLinks(t *testing.T) {
+	pages, err := filepath.Glob("../../*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"charts", "docs", "test"} {
+		err := filepath.WalkDir("../../"+dir, func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".md") {
+				pages = append(pages, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, page := range pages {
+		for _, found := range link.FindAllStringSubmatch(read(t, page), -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := page
+			if target != "" {
+				path = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(path); err != nil || anchor != "" && !anchors(read(t, path))[anchor] {
+				t.Errorf("%s: %s leads nowhere", page, found[1])
+			}
+		}
+	}
+}
+
+func anchors(page string) map[string]bool {
+	all := make(map[string]bool)
+	for _, found := range heading.FindAllStringSubmatch(page, -1) {
+		all[strings.ReplaceAll(omitted.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-")] = true
+	}
+	return all
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
