@@ -41,7 +41,7 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 			t.Errorf("%q: %+v", c.bad, st)
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
-		p.log.says(t, 1, "an annotation is bad")
+		p.log.says(t, 1, "bad annotation")
 		p.kill()
 		p = r.process() // nor does it after a restart
 		p.step()
@@ -128,7 +128,7 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
-		p.log.says(t, 1, "the annotations cannot be read")
+		p.log.says(t, 1, "cannot read the annotations")
 		if st := p.Status(); len(st.Errors)+len(st.Problems) == 0 {
 			t.Errorf("%s: the status does not say that the annotations cannot be read", name)
 		}

@@ -96,7 +96,7 @@ func (m *Manager) Watch() *Watch { return m.watch }
 func (m *Manager) Run(ctx context.Context) error {
 	if m.cfg.Attach.Mode == attach.Off {
 		if m.cfg.Annotations != "" {
-			m.log.Info("log levels are left alone: --attach is off")
+			m.log.Info("log levels are left alone", "hint", "--attach is off")
 		}
 		<-ctx.Done()
 		return nil
@@ -222,11 +222,11 @@ func (m *Manager) reload(now time.Time) {
 	switch {
 	case err == nil || text == m.unsound:
 	case errors.Is(err, fs.ErrPermission): // whether it is sound, only its owner knows
-		m.log.Warn("log levels: what was saved may not be read (run as the user who wrote it, or as root)", "error", err)
+		m.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
 	case errors.Is(err, errNoSource):
-		m.log.Warn("log levels: what was saved cannot be read", "error", err)
+		m.log.Warn("cannot read the saved log levels", "error", err)
 	default:
-		m.log.Warn("log levels: what was saved is not sound, and is written anew", "error", err)
+		m.log.Warn("saved log levels are not sound", "error", err, "hint", "their sound part is used, and the file is replaced")
 	}
 	m.unsound = text
 }

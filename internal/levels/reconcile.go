@@ -91,7 +91,7 @@ func (m *Manager) forget(id string) {
 		return
 	}
 	if b.Applied != "" {
-		m.log.Info("a JVM has ended while its log level was raised", "pid", b.PID, "raised to", b.Applied)
+		m.log.Info("JVM ended while its log level was raised", "pid", b.PID, "raised_to", b.Applied)
 	}
 	m.ended[id] = true
 	delete(m.state.JVMs, id)

@@ -208,9 +208,9 @@ func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 	must(t, os.Chmod(filepath.Dir(r.cfg.Source), 0o755)) // let the other user come by
 	p := r.process()
 	asNobody(t, func() { p.step(); p.step() })
-	p.log.says(t, 1, "what was saved may not be read (run as the user who wrote it, or as root)")
+	p.log.says(t, 1, `"cannot read the saved log levels"`)
 	p.log.says(t, 0, "not sound")
-	p.log.says(t, 0, "written anew")
+	p.log.says(t, 1, "run as the user who wrote them, or as root")
 }
 
 func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {

@@ -174,12 +174,14 @@ func (m *Manager) tellAnnotations() {
 		if slices.Contains(m.noted, p) {
 			continue
 		}
-		m.log.Warn("an annotation is bad, nothing is changed by it", "annotation", p.Key, "value", p.Value, "problem", p.Text)
+		m.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
+			"hint", "it changes nothing until it is corrected")
 	}
 	m.noted = m.notes.problems
 	if m.notes.err != nil {
 		n++
-		m.log.Warn("the annotations cannot be read, what they asked for before stays", "error", m.notes.err)
+		m.log.Warn("cannot read the annotations", "error", m.notes.err,
+			"hint", "the last readable annotations stay in effect")
 	}
 	m.metrics.problems.Set(float64(n))
 	m.show(time.Now())
@@ -232,9 +234,9 @@ func (m *Manager) warn(text string) {
 	}
 	switch m.warns++; {
 	case m.warns < maxWarns:
-		m.log.Warn("log levels: " + printable.Escaped(text, maxSaid))
+		m.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxSaid))
 	case m.warns == maxWarns:
-		m.log.Warn("log levels: there are many errors, further ones of this minute are only in /status")
+		m.log.Warn("log levels have too many errors to log", "hint", "/status lists all errors; logging resumes within a minute")
 	}
 }
 

@@ -61,8 +61,8 @@ func (s *Store) Acquire(ctx context.Context) error {
 	err := probe(filepath.Join(s.dir, ownDir))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		s.noteFull(err)
-		s.log.Warn("destination is full: nothing is persisted until there is space",
-			"dir", s.dir, "error", err, "hint", "let --retain-bytes be less than the volume holds")
+		s.log.Warn("destination is full",
+			"dir", s.dir, "error", err, "hint", "nothing is persisted until there is space; set --retain-bytes below the size of the volume")
 		return nil
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) loadKey(own string) ([]byte, error) {
 	case err == nil && len(key) == keyBytes:
 		return key, nil
 	case err == nil:
-		s.log.Warn("replacing a damaged key: checkpoints made with it are not accepted", "path", path, "bytes", len(key))
+		s.log.Warn("replacing a damaged key", "path", path, "bytes", len(key), "hint", "checkpoints made with the old key are rejected")
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (t *Stream) notBefore(m Mark, seq uint64) Mark {
 func (t *Stream) keep(seg Info, sound int64, why error) error {
 	if cut := seg.Size - sound; cut > 0 {
 		t.store.metrics.cut.Add(float64(cut))
-		t.store.log.Warn("cutting the unsound end of a segment", "stream", t.name, "segment", seg.Name,
+		t.store.log.Warn("cutting the damaged end of a segment", "stream", t.name, "segment", seg.Name,
 			"kept_bytes", sound, "cut_bytes", cut, "reason", why)
 	}
 	var err error

@@ -66,7 +66,7 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 		return err
 	}
 	if cut > 0 || len(found) > at+1 {
-		t.store.log.Debug("cut what was not committed", "stream", t.name, "segment", m.Segment,
+		t.store.log.Debug("cut uncommitted data", "stream", t.name, "segment", m.Segment,
 			"offset", m.Offset, "cut_bytes", cut, "segments_deleted", len(found)-at-1)
 	}
 	var seg Info

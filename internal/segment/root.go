@@ -104,8 +104,8 @@ func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 	if err := s.adopt(ctx); err != nil {
 		return false, err
 	}
-	s.log.Error("the destination is another directory than before, or was emptied: going on there; what was committed is where somebody has moved it, or lost",
-		"dir", s.dir)
+	s.log.Error("destination was replaced or emptied",
+		"dir", s.dir, "hint", "persisting continues in the new directory; earlier segments are where the old directory was moved, or lost")
 	return true, nil
 }
 
@@ -149,7 +149,7 @@ func (s *Store) foreign() error {
 // it has one, and else with ours.
 func (s *Store) adopt(ctx context.Context) error {
 	if err := s.unlock(); err != nil {
-		s.log.Debug("closing the lock of the old destination failed", "error", err)
+		s.log.Debug("unlocking the old destination failed", "error", err)
 	}
 	s.ledger.fresh, s.room = false, room{}
 	err := s.prepare()

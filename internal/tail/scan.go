@@ -102,8 +102,8 @@ func (s *Source) list() error {
 			}
 			if reason := s.see(name); reason != "" {
 				s.ignored[reason]++
-				s.warnOnce("ignored "+reason, "not following an entry of the source (further ones are only counted)",
-					"reason", reason, "name", name)
+				s.warnOnce("ignored "+reason, "source entry is not followed",
+					"reason", reason, "name", name, "hint", "further entries with this reason are only counted")
 			}
 		}
 		if err == io.EOF {

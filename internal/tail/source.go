@@ -129,8 +129,8 @@ func (s *Source) Open() error {
 	}
 	if err := unix.Flock(int(state.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
 		// Only a warning, since any process of the application can do this.
-		s.warnOnce("lock", "another process has locked the state directory: if it is another ullage, each gives back memory that the other has not read",
-			"directory", state.Name())
+		s.warnOnce("lock", "another process has locked the state directory",
+			"directory", state.Name(), "hint", "two sidecars on one source destroy each other's unread lines; end one of them")
 	}
 	s.dir, s.state, s.stale = dir, state, true
 	s.countsUp = inodesCountUp(fd)
@@ -148,8 +148,8 @@ func (s *Source) watch() {
 		}
 	}
 	if err != nil {
-		s.warnOnce("watch", "cannot watch the source for events, polling it only; raise fs.inotify.max_user_instances or max_user_watches",
-			"source", s.cfg.Source, "error", err)
+		s.warnOnce("watch", "watching the source failed", "source", s.cfg.Source, "error", err,
+			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
 		return
 	}
 	s.watcher = w
@@ -201,7 +201,7 @@ func (s *Source) HandleError(err error) {
 	s.metrics.watchErrors.Inc()
 	s.lookAgain()
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		s.warnOnce("watch error", "watching the source failed; the poll goes on", "error", err)
+		s.warnOnce("watch error", "source watcher reported an error", "error", err, "hint", "the poll continues")
 	}
 }
 

@@ -55,7 +55,8 @@ func (s *Source) sawAll() {
 		s.letGo(id)
 		saved := s.saved[id]
 		if gaps, orphan, _ := decodeGaps(saved.Gaps, saved.Position, mostGaps); len(gaps) > 0 || orphan.Total() > 0 {
-			s.log.Error("a source file with dropped lines is gone: they are counted, and have no marker in the stream", "stream", saved.Stream)
+			s.log.Error("source file with dropped lines is gone", "stream", saved.Stream,
+				"hint", "the lines are counted; no gap marker will be written for them")
 		}
 	}
 }
