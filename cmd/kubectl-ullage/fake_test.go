@@ -137,6 +137,8 @@ func (f fake) annotated(st *admin.Status, notes []string) {
 		switch key, value, _ := strings.Cut(note, "="); key {
 		case logKey:
 			raise.Selection = value
+		case logIDKey:
+			raise.ID = value
 		case logForKey:
 			lasts, err := time.ParseDuration(value)
 			if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/printable"
@@ -25,14 +25,13 @@ Usage:
   kubectl ullage levels POD --reset                  take that back now
 
 SELECTION is that of -Xlog, "gc*=debug,safepoint=info", and is put on top of what
-a JVM logs by itself. It is written into the pod's annotations ullage.dev/log and
-log-for, in place of what they say, and the command waits until every JVM has
-it. At the end of its time the sidecar takes it back by itself. The length is
-written down with some milliseconds more, which tell it from an earlier one: the
-same selection can be raised again after its time is over.
+a JVM logs by itself. The command writes it into the pod's annotations
+ullage.dev/log, log-for and log-id, replaces what they say, and waits until every
+JVM has it. When the time is over, the sidecar returns the JVMs to their own
+level. Each call writes a new log-id, so the same selection can be raised again.
 
-It exits with 1 if a JVM does not have what was asked for when --timeout is over.
-The annotations stay, and take effect when what is wrong is mended.
+It exits with 1 if a JVM does not have the selection when --timeout is over. The
+annotations stay, and take effect when the cause is fixed.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug' --for 10m
@@ -43,9 +42,10 @@ Examples:
 const (
 	logKey    = levels.Prefix + "log"
 	logForKey = levels.Prefix + "log-for"
+	logIDKey  = levels.Prefix + "log-id"
 )
 
-// levelsConfig is what `kubectl ullage levels` can be told.
+// levelsConfig has the settings of `kubectl ullage levels`.
 type levelsConfig struct {
 	cluster cluster
 	pod     string
@@ -58,7 +58,7 @@ type levelsConfig struct {
 func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.flags(fs)
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (15m if none is given)")
-	fs.BoolVar(&c.reset, "reset", false, "take the raise of the annotations back")
+	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
 	fs.DurationVar(&c.timeout, "timeout", 15*time.Second, "wait no longer than this `DURATION` for the JVMs")
 }
 
@@ -69,7 +69,7 @@ func (c *levelsConfig) validate(args []string) []error {
 		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be more than 0", c.timeout))
 	}
 	if len(args) == 0 {
-		return append(bad, errors.New("of which pod? Name one that 'kubectl get pods' shows"))
+		return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows"))
 	}
 	var err error
 	if c.pod, err = podName(args[0]); err != nil {
@@ -108,7 +108,7 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if err != nil {
 		return e.fail("levels", err)
 	}
-	// Who cannot be asked afterwards need not be changed.
+	// Don't annotate a pod whose sidecars we cannot query afterwards.
 	answers := make([]answer, len(found))
 	for i, s := range found {
 		answers[i].of = s
@@ -135,8 +135,8 @@ func (c *levelsConfig) raise(ctx context.Context, e env, before []answer) int {
 			return e.fail("levels", fmt.Errorf("%s: %w", a.of, err))
 		}
 	}
-	w := wanted{selection: c.request.Log.String(), lasts: unlike(c.request.LogFor, before, time.Now())}
-	if err := c.annotate(ctx, before[0].of, logKey+"="+w.selection, logForKey+"="+w.lasts.String()); err != nil {
+	w := wanted{selection: c.request.Log.String(), lasts: c.request.LogFor, id: newID()}
+	if err := c.annotate(ctx, before[0].of, logKey+"="+w.selection, logForKey+"="+w.lasts.String(), logIDKey+"="+w.id); err != nil {
 		return e.fail("levels", err)
 	}
 	text, err := c.wait(ctx, before, w.judge)
@@ -149,7 +149,7 @@ func (c *levelsConfig) raise(ctx context.Context, e env, before []answer) int {
 // takeBack removes the annotations and waits until no JVM has what they asked
 // for.
 func (c *levelsConfig) takeBack(ctx context.Context, e env, before []answer) int {
-	if err := c.annotate(ctx, before[0].of, logKey+"-", logForKey+"-"); err != nil {
+	if err := c.annotate(ctx, before[0].of, logKey+"-", logForKey+"-", logIDKey+"-"); err != nil {
 		return e.fail("levels", err)
 	}
 	text, err := c.wait(ctx, before, judgeReset)
@@ -167,19 +167,19 @@ func (c *levelsConfig) annotate(ctx context.Context, s sidecar, changes ...strin
 	return nil
 }
 
-// wait has every sidecar asked until judge knows, or time is over. It returns
-// what is to be told, and what is wrong, of each in their order.
+// wait asks every sidecar until judge has a final verdict, or time is over. It
+// returns what to print and what is wrong, in the order of the sidecars.
 func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (string, error) {
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	told, errs := make([]string, len(before)), make([]error, len(before))
+	done, errs := make([]string, len(before)), make([]error, len(before))
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i, a := range before {
 		g.Go(func() error {
 			v := poll(limit, a, judge)
-			for _, text := range v.told {
-				told[i] += prefix(a.of) + printable.Line(text) + "\n"
+			for _, text := range v.done {
+				done[i] += prefix(a.of) + printable.Line(text) + "\n"
 			}
 			switch {
 			case len(v.waiting) > 0 && ctx.Err() != nil:
@@ -193,7 +193,7 @@ func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (
 		})
 	}
 	_ = g.Wait() // the errors are in errs
-	return strings.Join(told, ""), errors.Join(errs...)
+	return strings.Join(done, ""), errors.Join(errs...)
 }
 
 // prefix tells the sidecars of one pod apart.
@@ -204,22 +204,10 @@ func prefix(s sidecar) string {
 	return ""
 }
 
-// unlike makes a length that is not that of an earlier raise: a sidecar takes
-// the same selection and length for the annotations that it knows already, of
-// which the time may be over, and we would take its answer for one to ours.
-func unlike(lasts time.Duration, before []answer, now time.Time) time.Duration {
-	extra := 1 + time.Duration(now.Nanosecond()/1e6%999)
-	for slices.ContainsFunc(before, func(a answer) bool {
-		l := a.status.Levels
-		return l != nil && l.Raise != nil && length(*l.Raise) == lasts+extra*time.Millisecond
-	}) {
-		extra++
-	}
-	if d := lasts + extra*time.Millisecond; d <= levels.MaxRaise {
-		return d
-	}
-	return lasts - extra*time.Millisecond
-}
+// newID returns an annotation log-id that no earlier raise has: the sidecar takes
+// the same selection and length for the annotations that it knows already, and
+// their time may be over.
+func newID() string { return strings.ToLower(rand.Text()[:idLetters]) }
 
-// length is how long a raise was asked to last.
-func length(r admin.Raise) time.Duration { return r.Until.Sub(r.Since).Round(time.Millisecond) }
+// idLetters is the length of an ID, of five random bits each.
+const idLetters = 12

@@ -16,15 +16,15 @@ import (
 // pollInterval is how long after an answer a sidecar is asked again.
 const pollInterval = 300 * time.Millisecond
 
-// verdict is what a sidecar's answer says about what was asked for.
+// verdict is how far a sidecar is with what was asked for.
 type verdict struct {
-	told    []string // what has come about, a line each
-	failed  []string // what no waiting will mend
+	done    []string // what has come about, a line each
+	failed  []string // what no waiting will fix
 	waiting []string // what may come about yet; empty: nothing is left to wait for
 }
 
-// judge reads an answer; before is what the sidecar said before anything was
-// asked for.
+// judge reads an answer; before is the sidecar's answer before anything was asked
+// for.
 type judge func(before, now *admin.Levels) verdict
 
 // poll asks a sidecar until there is nothing left to wait for, or ctx ends. One
@@ -51,7 +51,7 @@ func poll(ctx context.Context, before answer, judge judge) verdict {
 	}
 }
 
-// cannotRaise says what speaks against an annotation before it is made.
+// cannotRaise returns why an annotation would have no effect.
 func cannotRaise(l *admin.Levels) error {
 	switch {
 	case l == nil:
@@ -63,10 +63,11 @@ func cannotRaise(l *admin.Levels) error {
 	return nil
 }
 
-// wanted is the raise that the annotations ask for. No other has both.
+// wanted is the raise that the annotations ask for. No other has its ID.
 type wanted struct {
 	selection string
 	lasts     time.Duration
+	id        string
 }
 
 // judge implements [judge] for a raise.
@@ -80,12 +81,12 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 		}
 	}
 	r := now.Raise
-	if r == nil || r.Cause != string(levels.FromAnnotation) || r.Selection != w.selection || length(*r) != w.lasts {
+	if r == nil || r.Cause != string(levels.FromAnnotation) || r.Selection != w.selection || r.ID != w.id {
 		return verdict{waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
 	}
 	v := judgeJVMs(now, w.selection)
-	if len(v.told) > 0 {
-		v.told = append(v.told, fmt.Sprintf("until %s, in %s", printable.Until(r.Until), w.lasts.Truncate(time.Second)))
+	if len(v.done) > 0 {
+		v.done = append(v.done, fmt.Sprintf("until %s, in %s", printable.Until(r.Until), w.lasts))
 	}
 	return v
 }
@@ -93,11 +94,11 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 // wrote reports whether it is our annotation that is bad, and not the one that
 // was there before. A long value is shortened in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
-	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String()}[a.Key]
+	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id}[a.Key]
 	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))
 }
 
-// hopeless are the kinds of errors that a JVM's next answer will not mend.
+// hopeless are the kinds of errors that a JVM's next answer will not fix.
 var hopeless = []attach.Kind{attach.Refused, attach.NotPermitted, attach.TooOld}
 
 // judgeJVMs looks whether every JVM has the selection. One whose error is not
@@ -109,7 +110,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 	for _, j := range l.JVMs {
 		switch {
 		case j.Applied == selection && j.Error == "":
-			v.told = append(v.told, fmt.Sprintf("pid %d: %s on top of its own, on %s", j.PID, selection, strings.Join(j.Outputs, ", ")))
+			v.done = append(v.done, fmt.Sprintf("pid %d: %s on top of its own, on %s", j.PID, selection, strings.Join(j.Outputs, ", ")))
 		case j.Error == "":
 			v.waiting = append(v.waiting, fmt.Sprintf("pid %d does not have it yet", j.PID))
 		case !slices.Contains(l.Errors, j.Error):
@@ -120,7 +121,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 			v.waiting = append(v.waiting, j.Error)
 		}
 	}
-	if len(v.told)+len(v.failed)+len(v.waiting) == 0 { // nobody of ours: it may have just been started
+	if len(v.done)+len(v.failed)+len(v.waiting) == 0 { // no JVM of ours: it may have just been started
 		v.waiting = slices.Concat(others, l.Errors)
 		if len(v.waiting) == 0 {
 			v.waiting = []string{"no JVM was found yet"}
@@ -133,13 +134,13 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 // effect afterwards.
 func judgeReset(before, now *admin.Levels) verdict {
 	if now == nil {
-		return verdict{told: []string{"the sidecar leaves log levels alone"}}
+		return verdict{done: []string{"the sidecar leaves log levels alone"}}
 	}
 	if r := now.Raise; r != nil {
 		if r.Cause == string(levels.FromAnnotation) {
 			return verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
 		}
-		return verdict{told: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, printable.Until(r.Until), r.Why)}}
+		return verdict{done: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, printable.Until(r.Until), r.Why)}}
 	}
 	var v verdict
 	for _, j := range now.JVMs {
@@ -157,12 +158,12 @@ func judgeReset(before, now *admin.Levels) verdict {
 	if before != nil {
 		for _, j := range before.JVMs {
 			if j.Applied != "" {
-				v.told = append(v.told, fmt.Sprintf("pid %d: its own level again, without %s", j.PID, j.Applied))
+				v.done = append(v.done, fmt.Sprintf("pid %d: its own level again, without %s", j.PID, j.Applied))
 			}
 		}
 	}
-	if len(v.told) == 0 {
-		v.told = []string{"nothing was raised"}
+	if len(v.done) == 0 {
+		v.done = []string{"nothing was raised"}
 	}
 	v.failed = now.Errors
 	return v

@@ -15,43 +15,45 @@ import (
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 
 // ours is the raise that the tests ask for.
-var ours = wanted{selection: "gc*=debug", lasts: 10*time.Minute + 283*time.Millisecond}
+var ours = wanted{selection: "gc*=debug", lasts: 10 * time.Minute, id: "abcdefghijkl"}
 
 func raised(cause, selection string, lasts time.Duration) *admin.Raise {
-	return &admin.Raise{Cause: cause, Why: "because", Selection: selection, Since: noon, Until: noon.Add(lasts)}
+	return &admin.Raise{Cause: cause, Why: "because", Selection: selection, ID: ours.id, Since: noon, Until: noon.Add(lasts)}
 }
 
 func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 	mine := raised("annotation", ours.selection, ours.lasts)
+	earlier := *mine
+	earlier.ID = "zyxwvutsrqpo"
 	has := admin.JVM{PID: 1, Applied: ours.selection, Outputs: []string{"file=a", "file=b"}}
-	const told, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:01, in 10m0s"
+	const has1, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:00, in 10m0s"
 	unseen := []string{"the sidecar has not seen the annotations yet (it needs --annotations)"}
 	for name, c := range map[string]struct {
 		now  *admin.Levels
 		want verdict
 	}{
-		"all have it":          {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}}, verdict{told: []string{told, until}}},
+		"all have it":          {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}}, verdict{done: []string{has1, until}}},
 		"nothing seen":         {&admin.Levels{}, verdict{waiting: unseen}},
 		"the file is unread":   {&admin.Levels{Errors: []string{"open: denied"}}, verdict{waiting: append(slices.Clone(unseen), "open: denied")}},
-		"an earlier length":    {&admin.Levels{Raise: raised("annotation", ours.selection, 10*time.Minute), JVMs: []admin.JVM{has}}, verdict{waiting: unseen}},
+		"an earlier raise":     {&admin.Levels{Raise: &earlier, JVMs: []admin.JVM{has}}, verdict{waiting: unseen}},
 		"an earlier selection": {&admin.Levels{Raise: raised("annotation", "gc=debug", ours.lasts)}, verdict{waiting: unseen}},
 		"a trigger's":          {&admin.Levels{Raise: raised("trigger", ours.selection, ours.lasts), JVMs: []admin.JVM{has}}, verdict{waiting: unseen}},
 		"an old bad annotation": {&admin.Levels{Annotations: []admin.Annotation{{Key: logKey, Value: "gc=loud", Problem: "no level"}}},
 			verdict{waiting: unseen}},
 		"another bad annotation": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}, Annotations: []admin.Annotation{{Key: levels.Prefix + "trigger", Value: "x"}}},
-			verdict{told: []string{told, until}}},
+			verdict{done: []string{has1, until}}},
 		"no JVM yet":   {&admin.Levels{Raise: mine}, verdict{waiting: []string{"no JVM was found yet"}}},
 		"none to find": {&admin.Levels{Raise: mine, Errors: []string{"waiting for a JVM"}}, verdict{waiting: []string{"waiting for a JVM"}}},
 		"one has what was before": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Applied: "gc=debug"}}},
-			verdict{told: []string{told, until}, waiting: []string{"pid 7 does not have it yet"}}},
+			verdict{done: []string{has1, until}, waiting: []string{"pid 7 does not have it yet"}}},
 		"one is busy": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Error: "busy", Kind: "timeout"}}, Errors: []string{"busy"}},
-			verdict{told: []string{told, until}, waiting: []string{"busy"}}},
+			verdict{done: []string{has1, until}, waiting: []string{"busy"}}},
 		"one refuses": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Error: "no", Kind: "refused"}}, Errors: []string{"no"}},
-			verdict{told: []string{told, until}, failed: []string{"no"}}},
+			verdict{done: []string{has1, until}, failed: []string{"no"}}},
 		"one may not be asked": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{{PID: 7, Error: "uid", Kind: "not_permitted"}}, Errors: []string{"uid"}},
 			verdict{failed: []string{"uid"}}},
 		"one logs elsewhere": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has, {PID: 7, Error: "elsewhere", Kind: "error"}}},
-			verdict{told: []string{told, until}}},
+			verdict{done: []string{has1, until}}},
 		"all log elsewhere": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{{PID: 7, Error: "elsewhere"}}}, verdict{waiting: []string{"elsewhere"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,10 +65,11 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 }
 
 func TestABadAnnotationOfOursIsNotWaitedFor(t *testing.T) {
-	w := wanted{selection: strings.Repeat("gc+heap=debug,", 9) + "gc=info", lasts: ours.lasts}
+	w := wanted{selection: strings.Repeat("gc+heap=debug,", 9) + "gc=info", lasts: ours.lasts, id: ours.id}
 	for _, a := range []admin.Annotation{
 		{Key: logKey, Value: w.selection[:60] + "…", Problem: "no"},
-		{Key: logForKey, Value: "10m0.283s", Problem: "no"},
+		{Key: logForKey, Value: "10m0s", Problem: "no"},
+		{Key: logIDKey, Value: ours.id, Problem: "unknown annotation"}, // an older sidecar
 	} {
 		if v := w.judge(nil, &admin.Levels{Annotations: []admin.Annotation{a}}); len(v.failed) != 1 || !strings.Contains(v.failed[0], a.Key) {
 			t.Errorf("%+v: %+v", a, v)
@@ -80,13 +83,13 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		now  *admin.Levels
 		want verdict
 	}{
-		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{told: []string{"pid 1: its own level again, without gc=debug"}}},
+		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}}},
 		"not seen":     {&admin.Levels{Raise: raised("annotation", "gc=debug", time.Minute)}, verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}},
 		"on the way":   {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug"}}}, verdict{waiting: []string{"pid 1 has gc=debug yet"}}},
 		"fails":        {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug", Error: "busy"}}}, verdict{waiting: []string{"busy"}}},
-		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{told: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},
-		"a trigger's":  {&admin.Levels{Raise: raised("trigger", "gc=debug", time.Minute)}, verdict{told: []string{"still raised to gc=debug until 12:01:00: because"}}},
-		"levels alone": {nil, verdict{told: []string{"the sidecar leaves log levels alone"}}},
+		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},
+		"a trigger's":  {&admin.Levels{Raise: raised("trigger", "gc=debug", time.Minute)}, verdict{done: []string{"still raised to gc=debug until 12:01:00: because"}}},
+		"levels alone": {nil, verdict{done: []string{"the sidecar leaves log levels alone"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, judgeReset(before, c.now), cmp.AllowUnexported(verdict{})); d != "" {
@@ -94,34 +97,20 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 			}
 		})
 	}
-	if v := judgeReset(nil, &admin.Levels{}); !slices.Equal(v.told, []string{"nothing was raised"}) {
+	if v := judgeReset(nil, &admin.Levels{}); !slices.Equal(v.done, []string{"nothing was raised"}) {
 		t.Errorf("%+v", v)
 	}
 }
 
-func TestALengthIsNeverThatOfTheRaiseInEffect(t *testing.T) {
-	at := noon.Add(282 * time.Millisecond) // 283 are added
-	before := []answer{
-		{status: admin.Status{Levels: &admin.Levels{Raise: raised("annotation", "gc=debug", ours.lasts)}}},
-		{status: admin.Status{Levels: &admin.Levels{Raise: raised("annotation", "gc=debug", ours.lasts+time.Millisecond)}}},
-		{status: admin.Status{Levels: &admin.Levels{}}},
-		{},
-	}
-	if got := unlike(10*time.Minute, nil, at); got != ours.lasts {
-		t.Errorf("without any raise: %s", got)
-	}
-	if got := unlike(10*time.Minute, before, at); got != ours.lasts+2*time.Millisecond {
-		t.Errorf("with two: %s", got)
-	}
-	if got := unlike(levels.MaxRaise, nil, at); got >= levels.MaxRaise || got < levels.MaxRaise-time.Second {
-		t.Errorf("of the longest: %s", got)
-	}
-	for ms := range 1000 { // the sidecar takes each of them
-		d := unlike(time.Second, nil, noon.Add(time.Duration(ms)*time.Millisecond))
-		req, problems := levels.ParseRequest(map[string]string{logKey: "gc", logForKey: d.String()}, nil)
-		if len(problems) > 0 || req.LogFor != d || d <= time.Second {
-			t.Fatalf("%s: %+v, %v", d, req, problems)
+func TestTheSidecarTakesEveryIDAndTellsThemApart(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		id := newID()
+		req, problems := levels.ParseRequest(map[string]string{logKey: "gc", logIDKey: id}, nil)
+		if len(problems) > 0 || req.LogID != id || seen[id] {
+			t.Fatalf("%q: %+v, %v, seen %v", id, req, problems, seen[id])
 		}
+		seen[id] = true
 	}
 }
 

@@ -77,7 +77,7 @@ func (c *logsConfig) validate(args []string) []error {
 		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.stream))
 	}
 	if len(args) == 0 {
-		return append(bad, errors.New("of which pod? Name one that 'kubectl get pods' shows"))
+		return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows"))
 	}
 	var err error
 	if c.pod, err = podName(args[0]); err != nil {

@@ -6,11 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/cli"
@@ -28,9 +25,10 @@ Usage:
   ullage log rotate                        have the JVM rotate its files
 
 SELECTION is that of -Xlog, "gc*=debug,safepoint=info", and is put on top of the
-output's own. Only outputs that write into --source are raised. The end of the
-raise is seen to by the 'ullage run' of that source; where none runs, this
-command stays until then, and Ctrl-C ends it early.
+output's own. Only outputs that write into --source are raised. Where an 'ullage
+run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
+flags apply, and it ends the raise. Where none runs, the command itself stays to
+the end of the raise; Ctrl-C ends it early.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
@@ -38,7 +36,7 @@ takes the JVM's own user and group. In Kubernetes:
   kubectl exec POD -c ullage -- ullage log set 'gc*=debug' --for 10m
 `
 
-// logConfig is what `ullage log` can be told.
+// logConfig has the settings of `ullage log`.
 type logConfig struct {
 	levels levels.Config
 	tail   tail.Config
@@ -53,7 +51,7 @@ type logConfig struct {
 func (c *logConfig) flags(fs *flag.FlagSet) {
 	c.levels, c.tail = levels.DefaultConfig(), tail.DefaultConfig()
 	c.levels.Attach.Flags(fs)
-	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "the JVM with this process `ID`, instead of all that are found")
+	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "the JVM with this process `ID`, instead of all that are found (an 'ullage run' raises all)")
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
 	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in it that are shipped")
 	switch c.verb {
@@ -117,8 +115,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	c.levels.Source, c.levels.Match = c.tail.Source, c.tail.Match
-	m := levels.New(c.levels, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	if err := c.run(ctx, m, e); err != nil {
+	if err := c.run(ctx, levels.NewCommand(c.levels), e); err != nil {
 		for _, text := range strings.Split(err.Error(), "\n") {
 			fmt.Fprintf(e.Stderr, "ullage log %s: %s\n", c.verb, printable.Line(text))
 		}
@@ -127,7 +124,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-func (c *logConfig) run(ctx context.Context, m *levels.Manager, e cli.Env) error {
+func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error {
 	switch c.verb {
 	case "set":
 		return c.set(ctx, m, e)
@@ -153,8 +150,8 @@ func (c *logConfig) run(ctx context.Context, m *levels.Manager, e cli.Env) error
 	return printList(e.Stdout, listed)
 }
 
-// set raises, and stays to the end of it where nobody else sees to that.
-func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error {
+// set raises, and stays to the end of the raise where no other process ends it.
+func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
 	changes, until, err := m.Set(ctx, c.selection, c.lasts)
 	printChanges(e.Stdout, changes)
 	if err != nil && len(changes) == 0 {
@@ -163,7 +160,7 @@ func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error
 	if err == nil && len(changes) == 0 {
 		fmt.Fprintf(e.Stdout, "the level is that already\n")
 	}
-	if m.Owned() {
+	if m.Kept() {
 		fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", printable.Until(until))
 		return err
 	}
@@ -179,7 +176,7 @@ func (c *logConfig) set(ctx context.Context, m *levels.Manager, e cli.Env) error
 	return err
 }
 
-func reset(ctx context.Context, m *levels.Manager, e cli.Env) error {
+func reset(ctx context.Context, m *levels.Command, e cli.Env) error {
 	changes, err := m.Reset(ctx)
 	printChanges(e.Stdout, changes)
 	if err == nil && len(changes) == 0 {
@@ -188,12 +185,12 @@ func reset(ctx context.Context, m *levels.Manager, e cli.Env) error {
 	return err
 }
 
-func rotate(ctx context.Context, m *levels.Manager, e cli.Env) error {
+func rotate(ctx context.Context, m *levels.Command, e cli.Env) error {
 	rotated, err := m.Rotate(ctx)
 	for _, l := range rotated {
 		for _, o := range l.Outputs {
 			if o.File() != "" && !strings.Contains(","+o.Options, ",filecount=0") {
-				fmt.Fprintf(e.Stdout, "pid %d: rotated %s\n", l.JVM.PID, printable.Line(o.File()))
+				fmt.Fprintf(e.Stdout, "pid %d: rotated %s\n", l.PID, printable.Line(o.File()))
 			}
 		}
 	}
@@ -202,6 +199,6 @@ func rotate(ctx context.Context, m *levels.Manager, e cli.Env) error {
 
 func printChanges(w io.Writer, changes []levels.Change) {
 	for _, c := range changes {
-		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, printable.Line(c.Output), c.From, c.To)
+		fmt.Fprintf(w, "pid %d: %s: %s → %s\n", c.PID, printable.Line(c.Output), printable.Line(c.From), printable.Line(c.To))
 	}
 }

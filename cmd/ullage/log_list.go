@@ -19,14 +19,14 @@ func printList(w io.Writer, listed []levels.Listed) error {
 		for _, o := range l.Outputs {
 			shipped := "no"
 			switch {
-			case o.Err != nil:
-				shipped = "left alone: " + o.Err.Error()
+			case o.Problem != "":
+				shipped = "left alone: " + o.Problem
 			case o.Raised != "":
 				shipped = "yes, raised"
 			case o.Shipped:
 				shipped = "yes"
 			}
-			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.JVM.PID, printable.Line(o.Name), printable.Line(o.Selection), printable.Line(o.Decorators), dash(printable.Line(o.Options)), printable.Line(shipped))
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.PID, printable.Line(o.Name), printable.Line(o.Selection), printable.Line(o.Decorators), dash(printable.Line(o.Options)), printable.Line(shipped))
 		}
 	}
 	return t.Flush()
@@ -56,12 +56,8 @@ func printListJSON(w io.Writer, listed []levels.Listed) error {
 	all := []listedJSON{}
 	for _, l := range listed {
 		for _, o := range l.Outputs {
-			one := listedJSON{PID: l.JVM.PID, Index: o.Index, Output: o.Name, Selection: o.Selection, Decorators: o.Decorators,
-				Options: o.Options, Shipped: o.Shipped, Raised: o.Raised}
-			if o.Err != nil {
-				one.Error = o.Err.Error()
-			}
-			all = append(all, one)
+			all = append(all, listedJSON{PID: l.PID, Index: o.Index, Output: o.Name, Selection: o.Selection, Decorators: o.Decorators,
+				Options: o.Options, Shipped: o.Shipped, Raised: o.Raised, Error: o.Problem})
 		}
 	}
 	enc := json.NewEncoder(w)

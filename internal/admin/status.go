@@ -84,6 +84,7 @@ type Raise struct {
 	Cause     string    `json:"cause"` // "annotation", "trigger" or "command"
 	Why       string    `json:"why"`
 	Selection string    `json:"selection"`
+	ID        string    `json:"id,omitempty"` // of the annotation log-id
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until"`
 }

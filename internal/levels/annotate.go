@@ -44,7 +44,7 @@ func (a *annotations) poll(now time.Time) bool {
 	}
 	info, err := os.Stat(a.path)
 	if err != nil {
-		return a.gone(err)
+		return a.absent(err)
 	}
 	a.missing = 0
 	if at := stampOf(info); at != a.seen {
@@ -57,8 +57,8 @@ func (a *annotations) poll(now time.Time) bool {
 	return false
 }
 
-// gone takes in that the file cannot be found.
-func (a *annotations) gone(err error) bool {
+// absent takes in that the file cannot be found.
+func (a *annotations) absent(err error) bool {
 	if a.missing++; a.missing != missingPolls {
 		return false
 	}
@@ -89,16 +89,16 @@ func (a *annotations) read() bool {
 
 // fail keeps what was asked for before.
 func (a *annotations) fail(err error) bool {
-	told := a.err != nil && a.err.Error() == err.Error()
+	again := a.err != nil && a.err.Error() == err.Error()
 	a.err, a.seen = err, stamp{} // what keeps us from reading may change without a change of the file
-	return !told
+	return !again
 }
 
 // set takes in a file that could be read. What a bad group of annotations
 // asked for before it was bad stays.
 func (a *annotations) set(req Request, problems []Problem) bool {
 	if req.LogBad {
-		req.Log, req.LogFor = a.request.Log, a.request.LogFor
+		req.Log, req.LogFor, req.LogID = a.request.Log, a.request.LogFor, a.request.LogID
 	}
 	if req.TriggerBad {
 		req.Trigger, req.TriggerLog, req.TriggerFor = a.request.Trigger, a.request.TriggerLog, a.request.TriggerFor

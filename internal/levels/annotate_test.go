@@ -130,7 +130,7 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 		p.hasMetric(1, "ullage_annotation_problems")
 		p.log.says(t, 1, "cannot read the annotations")
 		if st := p.Status(); len(st.Errors)+len(st.Problems) == 0 {
-			t.Errorf("%s: the status does not say that the annotations cannot be read", name)
+			t.Errorf("%s: the status does not say that cannot read the annotations", name)
 		}
 		must(t, os.Rename(r.cfg.Annotations+".kept", r.cfg.Annotations+".back"))
 		must(t, os.RemoveAll(r.cfg.Annotations))

@@ -20,6 +20,7 @@ const Prefix = "ullage.dev/"
 const (
 	logName        = "log"
 	logForName     = "log-for"
+	logIDName      = "log-id"
 	triggerName    = "trigger"
 	triggerLogName = "trigger-log"
 	triggerForName = "trigger-for"
@@ -28,7 +29,7 @@ const (
 // Live returns the names, without [Prefix], of the annotations that take
 // effect while a pod runs.
 func Live() []string {
-	return []string{logName, logForName, triggerName, triggerLogName, triggerForName}
+	return []string{logName, logForName, logIDName, triggerName, triggerLogName, triggerForName}
 }
 
 // Defaults and bounds of the live annotations.
@@ -43,6 +44,9 @@ const (
 	maxValue    = 64   // bytes of Problem.Value
 	maxText     = 1024 // bytes of Problem.Text; a selection may be quoted in it
 )
+
+// maxID bounds the annotation log-id, in bytes.
+const maxID = 64
 
 // Problem is a bad annotation. Problems are comparable.
 type Problem struct {
@@ -68,6 +72,11 @@ type Request struct {
 	// Zero where Log is.
 	LogFor time.Duration
 
+	// LogID tells the raise from an earlier one to the same selection: with
+	// another ID the raise begins again. It may be empty, and is where Log is
+	// zero.
+	LogID string
+
 	// Trigger is when to raise without being asked. Zero: never.
 	Trigger Trigger
 
@@ -76,8 +85,8 @@ type Request struct {
 	TriggerLog attach.Selection
 	TriggerFor time.Duration
 
-	// LogBad and TriggerBad say that an annotation of the group, log and
-	// log-for or trigger and those that begin so, has a problem. The fields of
+	// LogBad and TriggerBad say that an annotation of the group, log, log-for and
+	// log-id or trigger and those that begin so, has a problem. The fields of
 	// that group are then zero and ask for nothing: what is in effect stays.
 	LogBad, TriggerBad bool
 }
@@ -88,12 +97,12 @@ type entry struct {
 	bad   string // not empty: there is no value that could be read, and why
 }
 
-// ParseRequest reads a pod's annotations. Those without [Prefix] are none of
-// ours. Known has the names, without the prefix, of those that are ours but
+// ParseRequest reads a pod's annotations and ignores those without [Prefix].
+// Known has the names, without the prefix, of those that are ours but
 // not live; any further one is a problem, although of no group. An empty value
 // is the same as no annotation. The problems are sorted by key; of more than
-// 20, those of live annotations come before others, and the last one says how
-// many are left out.
+// 20, those of live annotations come before others, and the last one counts
+// those that are left out.
 func ParseRequest(annotations map[string]string, known []string) (Request, []Problem) {
 	ours := map[string]entry{}
 	for key, value := range annotations {
@@ -104,8 +113,8 @@ func ParseRequest(annotations map[string]string, known []string) (Request, []Pro
 	return interpret(ours, known, nil)
 }
 
-// interpret reads annotations of which every key has our prefix. The problems
-// are those that are known already.
+// interpret reads annotations whose keys all have our prefix. The problems are
+// those that are known already.
 func interpret(ours map[string]entry, known []string, problems []Problem) (Request, []Problem) {
 	p := &problemList{problems: problems}
 	var req Request
@@ -113,8 +122,9 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	before := len(p.problems)
 	sel := readLive(p, ours, logName, "", attach.ParseSelection)
 	length := readLive(p, ours, logForName, DefaultFor.String(), parseFor)
+	id := readLive(p, ours, logIDName, "", parseID)
 	if req.LogBad = len(p.problems) > before; !req.LogBad && !sel.IsZero() {
-		req.Log, req.LogFor = sel, length
+		req.Log, req.LogFor, req.LogID = sel, length, id
 	}
 
 	before = len(p.problems)
@@ -157,6 +167,13 @@ func parseFor(text string) (time.Duration, error) {
 		return 0, errors.New("not a length of time from 1s to 24h; write it like 90s, 15m or 1h30m")
 	}
 	return d, nil
+}
+
+func parseID(text string) (string, error) {
+	if len(text) > maxID || strings.IndexFunc(text, notInKey) >= 0 {
+		return "", fmt.Errorf("not an ID: use at most %d letters, digits and signs of -_./", maxID)
+	}
+	return text, nil
 }
 
 // checkOthers finds the problems of annotations that are not live.

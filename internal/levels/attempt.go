@@ -18,25 +18,25 @@ const (
 type attempt struct {
 	wanted  string // selection
 	err     error
-	refusal error // the JVM said no: it is not asked again for the same
+	refusal error // the JVM refused: it is not asked again for the same
 	wait    time.Duration
 	next    time.Time // not before
 }
 
-// attempted keeps what the next attempt has to know, and returns what is to be
-// told.
-func (m *Manager) attempted(t *task) error {
+// attempted keeps what the next attempt has to know, and returns the error to
+// report.
+func (f *fleet) attempted(t *task) error {
 	id := t.jvm.ID
-	a := m.attempts[id]
+	a := f.attempts[id]
 	switch {
 	case t.err == nil && a.refusal == nil:
-		delete(m.attempts, id)
+		delete(f.attempts, id)
 		return nil
 	case errors.Is(t.err, context.Canceled):
 		return nil // we are asked to end, and drain
 	case t.err == nil: // at last it has what it had before the refusal
 		a.err, a.wait = a.refusal, 0
-		m.attempts[id] = a
+		f.attempts[id] = a
 		return nil
 	}
 	a.wanted, a.err = t.wanted, named(t.jvm, t.err)
@@ -48,8 +48,8 @@ func (m *Manager) attempted(t *task) error {
 	}
 	a.wait = min(max(2*a.wait, firstWait), mostWait)
 	a.next = time.Now().Add(a.wait)
-	m.attempts[id] = a
-	m.metrics.attach.WithLabelValues(string(attach.KindOf(t.err))).Inc()
+	f.attempts[id] = a
+	f.metrics.attach.WithLabelValues(string(attach.KindOf(t.err))).Inc()
 	if a.noOurs() && t.outputs == nil {
 		return nil
 	}
@@ -57,19 +57,19 @@ func (m *Manager) attempted(t *task) error {
 	if t.want.IsZero() {
 		op = opRestore
 	}
-	m.metrics.errors.WithLabelValues(op).Inc()
+	f.metrics.errors.WithLabelValues(op).Inc()
 	switch {
 	case a.noOurs():
-		m.forget(id)
+		f.forget(id)
 	case errors.Is(t.err, errRemade):
-		delete(m.state.JVMs, id) // no further attempt can mend that
-		delete(m.attempts, id)
+		delete(f.state.JVMs, id) // no further attempt can change that
+		delete(f.attempts, id)
 	}
 	return a.err
 }
 
-// noOurs reports whether there is no JVM of ours behind the socket: one that
-// logs elsewhere, or a socket that a JVM left behind. That is worth a word only
+// noOurs reports whether no JVM that logs to the source is behind the socket: one that
+// logs elsewhere, or a socket that a JVM left behind. That is reported only
 // where there is no other.
 func (a attempt) noOurs() bool {
 	return errors.Is(a.err, errNotShipped) || attach.KindOf(a.err) == attach.NoJVM

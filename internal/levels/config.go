@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 )
 
-// Config is what a [Manager] can be told.
+// Config has the settings of a [Loop] and of a [Command].
 type Config struct {
 	// Annotations is the downward-API file with the pod's annotations. Empty:
 	// there are none.

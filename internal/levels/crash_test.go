@@ -156,7 +156,7 @@ func TestAKillAfterTheRestoreOfADrainWhileTheRaiseGoesOn(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
-	p.draining = true
+	p.fleet.draining = true
 	r.killedAt(p, j, 1, listCommand, obey)
 	logs(t, j, ownSelection)
 	r.settle()

@@ -5,11 +5,11 @@
 //
 // A raise is a selection that is wanted for a while: by a trigger, by an
 // annotation, or by a person at a terminal; the later of these wins while it
-// lasts. The end of a raise is a point in time, so that no restart prolongs
-// it. A [Manager] compares what is wanted with what each JVM was last told and
-// speaks to those JVMs alone for which that differs.
+// lasts. The end of a raise is a point in time, so no restart prolongs it. A
+// [Loop] compares what is wanted with what each JVM took last, and sends
+// commands only to the JVMs for which the two differ.
 //
-// Only outputs whose files the sidecar ships are ever touched. What is sent is
+// Only outputs whose files the sidecar ships are ever changed. What is sent is
 // always absolute: the output's own selection, as the JVM listed it, and the
 // raise on top. So no sequence of raises adds up, and to restore is to send
 // the same without a raise. A restore counts only when a list has shown that
@@ -19,23 +19,47 @@
 //	change   VM.log output=... what=own,raise
 //	restore  VM.log output=... what=own, VM.log list, forget the baseline
 //
+// # One keeper
+//
+// One process keeps the levels of a source: it holds a lock in the source's
+// state directory (SOURCE/.ullage/levels.lock) for as long as it lasts, it alone
+// changes JVMs, and what it has in memory counts. That is the Loop of an `ullage
+// run`. A [Command] asks it over a socket (levels.sock). Where nobody holds the
+// lock, the Command takes it and runs a Loop itself, until the raise that it was
+// asked for is over. Such a Command releases the lock when a later Command or an
+// `ullage run` asks for it, and what it knows is saved by then.
+//
+// The kernel releases the lock of a process that is killed. So whoever gets the
+// lock knows that no keeper is left, and replaces the socket that is there,
+// whatever it is.
+//
 // # Crash windows
 //
-// The baseline is saved before the first raise and forgotten after the
-// verified restore. A process that finds a saved baseline therefore restores
-// it, or puts what is wanted now on top of it, whatever was under way when the
-// last one was killed: both commands may be repeated.
+// The saved state (levels.json) is for crashes: a keeper reads it once, when it
+// starts, and then only writes it. It saves the baseline before the first raise
+// and forgets it after the verified restore. A keeper that finds a saved
+// baseline therefore restores it, or puts what is wanted now on top of it,
+// whatever was under way when its predecessor was killed: both commands may be
+// repeated.
 //
 //	killed before save      nothing has happened
-//	killed after save       the JVM may be raised or not: restored, or told again
+//	killed after save       the JVM may be raised or not: restored, or raised again
 //	killed after restore    restored once more
 //
-// The state lies in the source's state directory, on the tmpfs, which lives as
-// long as the JVMs that it is about. The application can write there: what is
-// read is checked like any input, and can at worst ask for what the
-// application could do to its own log itself. A running Manager keeps the
-// state in memory if the file is taken away. Commands share the file with the
-// Manager under a lock, so there is one owner of a baseline.
+// # Untrusted input
+//
+// The state directory lies on the tmpfs, which lives as long as the JVMs. The
+// application can write there, and in the end to the JVM itself: it gains
+// nothing by a forgery, but it must not harm the sidecar or a command.
+//
+//   - The saved state is checked like any input, and is read at a start alone.
+//   - A lock that the application holds keeps a Loop from nothing: after
+//     lockPatience it goes on without the lock, and without a socket.
+//   - A request is one line of at most 4 KiB. It can ask for list, set, reset and
+//     rotate, with a selection that is parsed: nothing else reaches a JVM. Few
+//     connections are served at a time, each with deadlines.
+//   - A reply is read up to 4 MiB and a deadline, and is only shown. The socket is
+//     opened without following a link, and is connected to by its descriptor.
 //
 // # Triggers
 //

@@ -33,7 +33,7 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	within(t, patience, "the status", func() bool { return p.Status().Until.Equal(until) })
 }
 
-func TestADrainEndsOtherRaisesForGood(t *testing.T) {
+func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := r.jvm(1)
@@ -144,16 +144,21 @@ func TestADrainNeedsNoStateDirectory(t *testing.T) {
 	logs(t, j, ownSelection)
 }
 
-func TestALockThatIsNeverLetGoOfHoldsUpNoDrain(t *testing.T) {
+func TestALockThatIsTakenAwayHoldsUpNeitherAChangeNorTheDrain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := r.jvm(1)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
-	unlock, err := p.store.lock(t.Context(), 0)
-	must(t, err)
-	defer unlock()
+	must(t, os.Remove(r.state(lockName)))
+	other := &store{source: r.cfg.Source}
+	must(t, other.lock())
+	defer other.unlock()
+	r.annotate("log", "gc*=trace")
+	p.step()
+	logs(t, j, atop("gc*=trace"))
+	hasError(t, p.Status(), "lock the levels: another process holds")
 	must(t, p.drain(t.Context()))
 	logs(t, j, ownSelection)
 }

@@ -31,7 +31,7 @@ const (
 // fakeOutput is one output as VM.log lists it.
 type fakeOutput struct{ name, selection, decorators, options, reconfigured string }
 
-// fakeJVM plays VM.log as HotSpot does for what a Manager may send, behind an
+// fakeJVM plays VM.log as HotSpot does for what a Loop may send, behind an
 // attach socket in a shared /tmp. Like HotSpot it serves one client at a time.
 type fakeJVM struct {
 	t   testing.TB
@@ -205,7 +205,7 @@ func (j *fakeJVM) do(cmd string) string {
 	}
 	m := configureCommand.FindStringSubmatch(cmd)
 	if m == nil {
-		j.t.Errorf("a command that no Manager may send: %q", cmd)
+		j.t.Errorf("a command that no Loop may send: %q", cmd)
 		return "Syntax : VM.log [options]"
 	}
 	i := slices.IndexFunc(j.outputs, func(o fakeOutput) bool { return o.name == m[1] })

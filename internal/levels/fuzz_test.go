@@ -15,7 +15,7 @@ import (
 func checkSound(t *testing.T, r Request) {
 	t.Helper()
 	lasts := func(d time.Duration) bool { return d >= minFor && d <= MaxRaise }
-	if r.Log.IsZero() != (r.LogFor == 0) || !r.Log.IsZero() && (r.LogBad || !lasts(r.LogFor)) {
+	if r.Log.IsZero() != (r.LogFor == 0) || !r.Log.IsZero() && (r.LogBad || !lasts(r.LogFor)) || r.Log.IsZero() && r.LogID != "" || len(r.LogID) > maxID {
 		t.Errorf("log %+v", r)
 	}
 	if r.Trigger.IsZero() != r.TriggerLog.IsZero() || r.Trigger.IsZero() != (r.TriggerFor == 0) ||

@@ -6,27 +6,6 @@ import (
 	"time"
 )
 
-func TestOwned(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	c := r.command()
-	for range 2 { // to ask does not own it
-		if c.Owned() {
-			t.Error("owned, although nobody runs")
-		}
-	}
-	p := r.process()
-	stop := p.run()
-	within(t, patience, "it is owned", func() bool { return r.command().Owned() })
-	if !r.command().Owned() {
-		t.Error("not owned any more after somebody asked")
-	}
-	must(t, stop())
-	if r.command().Owned() {
-		t.Error("owned after the end")
-	}
-}
-
 func TestHoldRestoresAtTheEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -34,8 +13,8 @@ func TestHoldRestoresAtTheEnd(t *testing.T) {
 	c := r.command()
 	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Second)
 	must(t, err)
-	if c.Owned() {
-		t.Error("owned, although nobody runs")
+	if c.Kept() {
+		t.Error("kept by another, although nobody runs")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

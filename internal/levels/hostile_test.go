@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -180,7 +179,7 @@ func TestNamesOfAHostileJVMAreBounded(t *testing.T) {
 	for _, e := range p.Status().Errors {
 		size += len(e)
 	}
-	if logged := p.log.String(); size == 0 || size > 2*maxSaid || len(logged) > 3*maxSaid || strings.Contains(logged, "\u202e") {
+	if logged := p.log.String(); size == 0 || size > 2*maxQuoted || len(logged) > 3*maxQuoted || strings.Contains(logged, "\u202e") {
 		t.Errorf("%d bytes in the status, %d in the log", size, len(logged))
 	}
 }
@@ -195,27 +194,4 @@ func TestAnOutputWhoseNameIsNoTextIsNotRaised(t *testing.T) {
 	p.step()
 	logs(t, j, ownSelection)
 	hasError(t, p.Status(), "none of its outputs is shipped")
-}
-
-// A second command that holds takes over from the first.
-func TestACommandThatHoldsLeavesTheRaiseOfAnotherAlone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	first, second := r.command(), r.command()
-	_, _, err := first.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
-	must(t, err)
-	_, _, err = second.Set(t.Context(), selected(t, "gc*=trace"), time.Hour)
-	must(t, err)
-	if second.Owned() {
-		t.Error("a command is taken for a Manager that runs")
-	}
-	first.holding, first.oneTime = true, false
-	if err := first.drain(t.Context()); !errors.Is(err, ErrReplaced) {
-		t.Error(err)
-	}
-	logs(t, j, atop("gc*=trace"))
-	second.holding, second.oneTime = true, false
-	must(t, second.drain(t.Context()))
-	logs(t, j, ownSelection)
 }

@@ -24,6 +24,7 @@ type rig struct {
 	t       testing.TB
 	cfg     Config
 	written int // how often the kubelet wrote the annotations
+	last    *process
 }
 
 func newRig(t testing.TB) *rig {
@@ -67,30 +68,60 @@ func (r *rig) annotate(pairs ...string) {
 // state is the path of a file of the state directory.
 func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, statedir.Name, name) }
 
-// process is a Manager as one process has it. It stands for a sidecar that is
+// process is a Loop as one process has it. It stands for a sidecar that is
 // driven by hand with step and can be killed, until run is called.
 type process struct {
-	*Manager
+	*Loop
 	t   testing.TB
 	reg *prometheus.Registry
 	log *logged
 }
 
+// process returns a new one. The one before it, if there was one, is killed.
 func (r *rig) process() *process {
 	r.t.Helper()
+	if r.last != nil {
+		r.last.kill()
+	}
 	p := &process{t: r.t, reg: prometheus.NewRegistry(), log: &logged{}}
-	p.Manager = New(r.cfg, p.reg, slog.New(slog.NewTextHandler(p.log, nil)))
-	p.Manager.caughtUp = true // as Run begins
+	p.Loop = New(r.cfg, p.reg, slog.New(slog.NewTextHandler(p.log, nil)))
+	p.watch.caughtUp = true // as if nothing had been raised
 	r.t.Cleanup(p.kill)
+	r.last = p
 	return p
 }
 
 // command is a process that runs one command.
-func (r *rig) command() *process {
-	r.t.Helper()
-	cfg := r.cfg
-	cfg.Annotations = ""
-	return (&rig{t: r.t, cfg: cfg}).process()
+func (r *rig) command() *Command { return NewCommand(r.cfg) }
+
+// during has the process run while f does something, as a command that asks it.
+func (p *process) during(f func()) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p.tick(ctx)
+	var turning sync.WaitGroup
+	turning.Go(func() { p.turn(ctx, func() bool { return false }) })
+	f()
+	cancel()
+	turning.Wait()
+	p.fleet.crew.Wait()
+}
+
+// set has a command raise, which asks the process, and reset has one end that.
+func (p *process) set(sel string, lasts time.Duration) (changes []Change, until time.Time, err error) {
+	p.t.Helper()
+	c := NewCommand(p.cfg)
+	p.during(func() { changes, until, err = c.Set(p.t.Context(), selected(p.t, sel), lasts) })
+	if !c.Kept() {
+		p.t.Error("the command does not see that a Loop keeps the levels")
+	}
+	return changes, until, err
+}
+
+func (p *process) reset() (changes []Change, err error) {
+	p.t.Helper()
+	p.during(func() { changes, err = NewCommand(p.cfg).Reset(p.t.Context()) })
+	return changes, err
 }
 
 // step is one tick of Run, in which an update is due.
@@ -102,14 +133,18 @@ func (p *process) step() {
 
 // due has the next attempt at every JVM that failed come after a while from now.
 func (p *process) due(wait time.Duration) {
-	for id, a := range p.attempts {
+	for id, a := range p.fleet.attempts {
 		a.next = time.Now().Add(wait)
-		p.attempts[id] = a
+		p.fleet.attempts[id] = a
 	}
 }
 
-// kill is what the kernel does of it when the process is killed.
-func (p *process) kill() { p.store.disown() }
+// kill is what the kernel does of it when the process is killed: nobody listens
+// any more, and the name of the socket stays.
+func (p *process) kill() {
+	p.keeper.stop()
+	p.store.unlock()
+}
 
 // run starts Run. Stop cancels it and returns what it returned.
 func (p *process) run() (stop func() error) {
@@ -163,13 +198,13 @@ func logs(t testing.TB, j *fakeJVM, selection string) {
 	}
 }
 
-// started waits until a running Manager has looked at everything once.
+// started waits until a running Loop has looked at everything once.
 func (p *process) started() {
 	p.t.Helper()
 	within(p.t, patience, "a first update", func() bool { return !p.Status().Reconciled.IsZero() })
 }
 
-// polls waits until a running Manager has looked at everything n times more. It
+// polls waits until a running Loop has looked at everything n times more. It
 // does so only while something is raised.
 func (p *process) polls(n int) {
 	p.t.Helper()
@@ -212,7 +247,7 @@ func (p *process) lint() {
 	}
 }
 
-// logged is what a Manager has logged.
+// logged is what a Loop has logged.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -43,6 +43,9 @@ type raise struct {
 	Reason    string        `json:"reason"` // a metric's label: the cause, or the condition of a trigger
 	Why       string        `json:"why"`    // for people
 	Ended     string        `json:"ended"`  // why it ended before its time; empty if it did not
+
+	// ID is the annotation log-id: it tells a raise from an earlier one to the same.
+	ID string `json:"id,omitempty"`
 }
 
 func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
@@ -62,8 +65,8 @@ type baseline struct {
 	Applied string          `json:"applied"` // the last selection that the JVM took; empty: its own
 	Cause   Cause           `json:"cause"`   // ... and where it came from
 
-	// Unsure is set before the JVM is told anything, and cleared when it has
-	// taken it: in between it may have Applied, or what it was told.
+	// Unsure is set before the JVM is sent anything, and cleared when the JVM has
+	// taken it: in between the JVM may have Applied, or what it was sent.
 	Unsure bool `json:"unsure"`
 
 	kept bool // it is saved
@@ -98,8 +101,8 @@ const (
 	maxWhy     = 300 // bytes
 )
 
-// parseState reads what was saved and keeps what is sound of it; the error says
-// that something was not. A raise that would last longer than was asked for
+// parseState reads a saved state and keeps the parts that are sound; it returns
+// an error if a part was not. A raise that would last longer than was asked for
 // ends when it could have at the latest. The state is nil only with an error.
 func parseState(text []byte, now time.Time) (*state, error) {
 	s := newState()
@@ -117,7 +120,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 			delete(s.Raises, cause)
 			continue
 		}
-		r.Selection, r.Why, r.Ended = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy)
+		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, maxID)
 		r.Until = earlier(r.Until, now.Add(r.For))
 		s.Raises[cause] = r
 	}
@@ -133,21 +136,32 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	return s, bad
 }
 
-// take takes in what another process has saved. A baseline that is known does
-// not change, and does not go: if the other process has restored it, a look at
-// the JVM will show that.
-func (s *state) take(saved *state) {
-	s.Raises, s.Quiet = saved.Raises, saved.Quiet
-	for id, b := range s.JVMs {
-		if theirs := saved.JVMs[id]; theirs != nil {
-			b.Applied, b.Cause, b.Unsure = theirs.Applied, theirs.Cause, theirs.Unsure
-		} else {
-			b.Unsure = true
-		}
+// end ends a raise before its time.
+func (s *state) end(cause Cause, why string) {
+	if r, ok := s.Raises[cause]; ok && r.Ended == "" {
+		r.Ended = why
+		s.Raises[cause] = r
 	}
-	for id, theirs := range saved.JVMs {
-		if s.JVMs[id] == nil {
-			s.JVMs[id] = theirs
+}
+
+// endAll ends every raise before its time.
+func (s *state) endAll(why string) {
+	for cause := range s.Raises {
+		s.end(cause, why)
+	}
+}
+
+// expire forgets raises that are over. An annotation that is over and still
+// there has to be remembered, and why a raise has ended until everybody has
+// seen it. A clock that was set back prolongs no raise.
+func (s *state) expire(now time.Time) {
+	for cause, r := range s.Raises {
+		if latest := now.Add(r.For); r.Until.After(latest) {
+			r.Until = latest
+			s.Raises[cause] = r
+		}
+		if cause != FromAnnotation && now.After(r.Until.Add(time.Minute)) {
+			delete(s.Raises, cause)
 		}
 	}
 }
@@ -187,7 +201,7 @@ func (s *state) clone() *state {
 	return c
 }
 
-// same reports whether s says what t says.
+// same reports whether s and t are equal.
 func (s *state) same(t *state) bool { return reflect.DeepEqual(s, t) }
 
 func earlier(a, b time.Time) time.Time {

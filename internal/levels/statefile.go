@@ -2,7 +2,6 @@ package levels
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,9 +20,9 @@ import (
 // Names in the state directory of the source. It lies on the tmpfs: it lives
 // as long as the JVMs that it is about.
 const (
-	stateName = "levels.json"
-	lockName  = "levels.lock"  // held while somebody changes levels
-	ownerName = "levels.owner" // held by a Manager that runs, for as long as it does
+	stateName  = "levels.json" // read at a start, and written for the next one
+	lockName   = "levels.lock" // held by the process that keeps the levels
+	socketName = "levels.sock" // where that process is asked
 )
 
 // store is the saved state of one source. The application can write to its
@@ -31,8 +30,8 @@ const (
 // followed, nothing but a regular file is opened, and nothing blocks.
 type store struct {
 	source string
-	seen   stamp // of the state as it was last read or written
-	owner  *os.File
+	seen   stamp    // of the state as it was last read or written
+	held   *os.File // the lock; nil: it is not held
 }
 
 // stamp tells apart the versions of a file. The zero value is a missing one.
@@ -52,8 +51,8 @@ func stampOf(info fs.FileInfo) stamp {
 
 func (s *store) path(name string) string { return filepath.Join(s.source, statedir.Name, name) }
 
-// errNoSource is that the source is missing, or cannot be opened: its reader
-// says so, and waits.
+// errNoSource means that the source is missing or cannot be opened. Its reader
+// reports that, and waits.
 var errNoSource = errors.New("the source directory cannot be opened")
 
 // missing returns that error, or nil.
@@ -103,98 +102,6 @@ func open(root *os.Root, name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-var errHeld = errors.New("another process holds")
-
-// lockPatience is how long a lock is waited for. An attach command that hangs
-// holds it for some seconds.
-const lockPatience = 8 * time.Second
-
-// lock waits until nobody else changes levels.
-func (s *store) lock(ctx context.Context, patience time.Duration) (unlock func(), err error) {
-	root, err := s.root()
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	f, err := open(root, lockName, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return nil, fmt.Errorf("lock the levels: %w", err)
-	}
-	deadline := time.Now().Add(patience)
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if err == unix.EWOULDBLOCK && time.Now().Before(deadline) {
-			select {
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			case <-time.After(20 * time.Millisecond):
-				continue
-			}
-		}
-		f.Close()
-		if err == unix.EWOULDBLOCK {
-			return nil, fmt.Errorf("lock the levels: %w %s", errHeld, s.path(lockName))
-		}
-		return nil, fmt.Errorf("lock the levels: %w", err)
-	}
-}
-
-// own marks that a Manager runs, if none does, and marks it again if the mark
-// was taken away.
-func (s *store) own() bool {
-	if s.owns() {
-		return true
-	}
-	root, err := s.root()
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	f, err := open(root, ownerName, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return false
-	}
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		f.Close()
-		return false
-	}
-	s.disown()
-	s.owner = f
-	return true
-}
-
-// owns reports whether the mark is ours.
-func (s *store) owns() bool {
-	if s.owner == nil {
-		return false
-	}
-	ours, err1 := s.owner.Stat()
-	named, err2 := os.Lstat(s.path(ownerName))
-	return err1 == nil && err2 == nil && os.SameFile(ours, named)
-}
-
-// owned reports whether a Manager runs, this one or another.
-func (s *store) owned() bool {
-	if s.owns() {
-		return true
-	}
-	if !s.own() {
-		return true
-	}
-	s.disown()
-	return false
-}
-
-func (s *store) disown() {
-	if s.owner != nil {
-		s.owner.Close()
-		s.owner = nil
-	}
-}
-
 // moved reports whether the saved state is not the one that was last read or
 // written: changed, or gone.
 func (s *store) moved() bool {
@@ -205,20 +112,11 @@ func (s *store) moved() bool {
 	return stampOf(info) != s.seen
 }
 
-// lost reports whether a Manager runs and its state is missing.
-func (s *store) lost() bool {
-	if s.missing() != nil {
-		return false // there is nothing to wait for
-	}
-	_, err := os.Lstat(s.path(stateName))
-	return errors.Is(err, fs.ErrNotExist) && s.owned()
-}
-
 // load reads the saved state: nil if there is none. A state that is not sound
 // in parts is returned with an error. One that is not as it would be saved is
 // not taken for seen: it is to be saved again.
 func (s *store) load(now time.Time) (*state, error) {
-	root, err := s.root()
+	root, err := s.openSource()
 	if err != nil {
 		return nil, err
 	}

@@ -134,8 +134,8 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 		if st := p.Status(); !st.Until.Equal(until) || j.count() != 2 {
 			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
 		}
-		if !r.command().Owned() {
-			t.Errorf("%s: a command does not see that a Manager runs", name)
+		if !r.command().store.kept() {
+			t.Errorf("%s: a command does not see that a Loop runs", name)
 		}
 		r.annotate()
 		p.step()
@@ -156,11 +156,11 @@ func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
 	for range 8 { // as in two seconds
 		p.step()
 	}
-	_, _, err := r.command().Set(t.Context(), selected(t, "safepoint*=debug"), time.Hour)
+	_, _, err := p.set("safepoint*=debug", time.Hour)
 	must(t, err)
 	p.step()
 	r.annotate()
-	if _, err := r.command().Reset(t.Context()); err != nil {
+	if _, err := p.reset(); err != nil {
 		t.Error(err)
 	}
 	p.step()
@@ -208,24 +208,25 @@ func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 	must(t, os.Chmod(filepath.Dir(r.cfg.Source), 0o755)) // let the other user come by
 	p := r.process()
 	asNobody(t, func() { p.step(); p.step() })
-	p.log.says(t, 1, `"cannot read the saved log levels"`)
-	p.log.says(t, 0, "not sound")
+	p.log.says(t, 1, "cannot read the saved log levels")
 	p.log.says(t, 1, "run as the user who wrote them, or as root")
+	p.log.says(t, 0, "not sound")
+	p.log.says(t, 0, "replacing them")
 }
 
 func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := r.jvm(1)
-	unlock, err := r.process().store.lock(t.Context(), lockPatience)
-	must(t, err)
+	other := &store{source: r.cfg.Source}
+	must(t, other.lock())
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
 	if becomes(700*time.Millisecond, func() bool { return j.count() > 0 }) {
 		t.Errorf("without the lock it told the JVM %q", j.sent(0))
 	}
-	unlock()
+	other.unlock()
 	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause == FromAnnotation })
 	hasError(t, p.Status(), "")

@@ -14,14 +14,18 @@ import (
 
 // Watch looks at each new line for what fires a trigger. The reader of the
 // lines calls Line and CaughtUp; both are cheap, do not block, and are for one
-// goroutine. The zero value is not ready: see [Manager.Watch].
+// goroutine. The zero value is not ready: see [Loop.Watch].
 type Watch struct {
 	armed atomic.Pointer[Trigger] // nil: no line is looked at
 	fired chan alarm
 
-	// waiting is set by the Manager when it wants to know that every line
+	// waiting is set by the Loop when it wants to know that every line
 	// written until then has been read; the reader clears it.
 	waiting atomic.Bool
+
+	// Used by the Loop alone.
+	caughtUp bool // the reader has read all that was written in a raise
+	asked    bool // ... and was asked whether
 }
 
 // alarm is one firing of a trigger.
@@ -43,17 +47,40 @@ func (w *Watch) Line(line []byte, c ul.Class) {
 	if !ok {
 		return
 	}
-	w.armed.Store(nil) // the Manager arms it again
+	w.armed.Store(nil) // the Loop arms it again
 	select {
 	case w.fired <- a:
 	default: // one is on its way
 	}
 }
 
-// CaughtUp says that every line that was seen to be there has been read.
+// CaughtUp reports to the Watch that every line written so far has been read.
 func (w *Watch) CaughtUp() {
 	if w.waiting.Load() {
 		w.waiting.Store(false)
+	}
+}
+
+// arm lets the trigger fire, or not: not while quiet, which is while anything
+// is raised and in the cool-down that follows, and not before everything that
+// was written in a raise has been read, however long that takes.
+func (w *Watch) arm(t Trigger, quiet bool) {
+	switch {
+	case t.IsZero():
+		w.armed.Store(nil)
+	case quiet:
+		w.armed.Store(nil)
+		w.caughtUp, w.asked = false, false
+	case !w.caughtUp:
+		if !w.asked {
+			w.asked = true
+			w.waiting.Store(true)
+		}
+		w.caughtUp = !w.waiting.Load()
+	default:
+		if was := w.armed.Load(); len(w.fired) == 0 && (was == nil || *was != t) {
+			w.armed.Store(&t)
+		}
 	}
 }
 

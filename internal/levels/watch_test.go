@@ -74,7 +74,7 @@ func (p *process) takeAlarm(t *testing.T) {
 	select {
 	case a := <-p.watch.fired:
 		p.alarm = &a
-		if _, err := p.update(t.Context(), nil); err != nil {
+		if err := p.update(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	default:
@@ -133,7 +133,7 @@ func TestATriggerIsArmedOnlyAfterTheCoolDownAndWhenAllIsRead(t *testing.T) {
 	restored := time.Now()
 	p.Watch().CaughtUp() // too early: of before
 	within(t, patience, "it wants to know what has been read", func() bool { return p.watch.waiting.Load() })
-	if waited := time.Since(restored); waited < settleTime-pollInterval {
+	if waited := time.Since(restored); waited < trailTime-pollInterval {
 		t.Errorf("that was %s after the restore", waited)
 	}
 	if until := p.Status().Quiet; time.Now().Before(until) {
@@ -181,7 +181,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 	fire(p, dropLine)
 	p.takeAlarm(t)
 	quiet := p.Status().Quiet
-	if _, err := r.command().Reset(t.Context()); err != nil {
+	if _, err := p.reset(); err != nil {
 		t.Error(err)
 	}
 	p.kill()

@@ -24,11 +24,11 @@ import (
 func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
-	manager := cfg.manager(reg, log)
+	loop := cfg.levelsLoop(reg, log)
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, manager, reg, started) }, log)
+	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, loop, reg, started) }, log)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	var serve, work errgroup.Group
 	serve.Go(func() error { return server.Run(serving) })
 	ctx, cancel := context.WithCancel(ctx)
-	work.Go(func() error { return manager.Run(ctx) })
+	work.Go(func() error { return loop.Run(ctx) })
 	err = shipper.Run(ctx)
 	cancel()
 	err = errors.Join(err, work.Wait())
@@ -50,14 +50,14 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	return errors.Join(err, serve.Wait())
 }
 
-// manager returns what looks after the log levels, and has it see the lines if
+// levelsLoop returns what keeps the log levels, and shows the lines to it if
 // they can matter to it.
-func (c *Config) manager(reg prometheus.Registerer, log *slog.Logger) *levels.Manager {
+func (c *Config) levelsLoop(reg prometheus.Registerer, log *slog.Logger) *levels.Loop {
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
-	m := levels.New(c.Levels, reg, log)
+	l := levels.New(c.Levels, reg, log)
 	if c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off {
-		c.Ship.Tail.OnLine, c.Ship.OnCaughtUp = m.Watch().Line, m.Watch().CaughtUp
+		c.Ship.Tail.OnLine, c.Ship.OnCaughtUp = l.Watch().Line, l.Watch().CaughtUp
 	}
-	return m
+	return l
 }

@@ -14,7 +14,7 @@ import (
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
 // the metrics, so that the two cannot disagree.
-func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Manager, reg prometheus.Gatherer, started time.Time) admin.Status {
+func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, reg prometheus.Gatherer, started time.Time) admin.Status {
 	st, counts := s.Stats(), gather(reg)
 	out := admin.Status{
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
@@ -54,11 +54,11 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Manager, reg
 	return out
 }
 
-// levelsOf is a Manager's state as /status shows it.
+// levelsOf is a Loop's state as /status shows it.
 func levelsOf(st levels.Status) *admin.Levels {
 	out := &admin.Levels{Errors: st.Errors, Reconciled: st.Reconciled}
 	if st.Cause != "" {
-		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: st.Why, Selection: st.Selection, Since: st.Since, Until: st.Until}
+		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: st.Why, Selection: st.Selection, ID: st.ID, Since: st.Since, Until: st.Until}
 	}
 	for _, j := range st.JVMs {
 		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied, Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})

@@ -20,8 +20,8 @@ import (
 // the order of their birth. It does not skip a file that did not hold its saved
 // position: somebody truncated that file, so its lines may be newer than the place.
 func (s *Source) Align(stream string, end []byte) (bool, error) {
-	st := s.streams[stream]
-	s.alignOpenLine(stream, len(end) > 0 && end[len(end)-1] != '\n')
+	st := s.streams.byName[stream]
+	s.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
 	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
 	}
@@ -44,7 +44,7 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 		if err := f.skipTo(offset); err != nil {
 			f.restart()
 		} else {
-			s.alignOpenLine(stream, false) // f has the rest
+			s.open.align(stream, false) // f has the rest
 		}
 		return true, nil
 	}

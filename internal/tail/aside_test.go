@@ -45,7 +45,7 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 		os.Remove(r.path(name(i)))
 	}
 	r.settleAll()
-	if n := len(r.src.saved) + len(r.src.aside) + len(r.src.files); n > 0 {
+	if n := len(r.src.absent.saved) + len(r.src.absent.aside) + len(r.src.files); n > 0 {
 		t.Errorf("%d files are remembered, and none is left", n)
 	}
 }
@@ -57,7 +57,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	r.put("a.log", "a\n")
 	r.put("b.log", "b\n")
 	for i := range maxFiles {
-		r.src.saved[position.Identity{Ino: uint64(1<<40 + i)}] = Saved{}
+		r.src.absent.saved[position.Identity{Ino: uint64(1<<40 + i)}] = Saved{}
 	}
 	r.settleAll()
 	if got := len(r.got); got != 1 {

@@ -63,7 +63,7 @@ func (s *Source) Drop(reason ul.Reason, keep ul.Level, want, allowed int64, refu
 		n, err := s.dropFrom(f, reason, keep)
 		if err != nil {
 			s.metrics.readErrors.Inc()
-			s.warnOnce("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
+			s.log.once("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
 			f.drops.stuck = true
 		}
 		freed += n

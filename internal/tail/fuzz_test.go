@@ -73,7 +73,7 @@ func (m *model) step(op byte) {
 		m.endLine()
 		m.archives++
 		m.w = m.rotate(m.w, "gc.log", fmt.Sprintf("gc.log.%d", m.archives))
-		m.src.stale = true
+		m.src.listing.stale = true
 		m.src.Scan()
 	case 't': // a truncation of what has been read
 		m.endLine()

@@ -156,7 +156,7 @@ func (s *Source) passed(f *File, offset int64) {
 		f.setGaps(slices.Delete(f.gaps, 0, n))
 	}
 	for _, t := range texts {
-		s.freeText(t)
+		s.text.free(t)
 	}
 }
 
@@ -195,7 +195,7 @@ func (s *Source) passGap(f *File, g *gap, area []byte) (int, Chunk, error) {
 	if g.text == nil {
 		out = g.AppendMarker(out)
 		made = len(out)
-	} else if n := s.readText(g, f.read.Text, area[len(out):]); n > 0 {
+	} else if n := s.text.read(g.text, f.read.Text, area[len(out):]); n > 0 {
 		out = area[:len(out)+n]
 		made = s.countText(f, out, &lines)
 		f.read.Text += int64(n)
@@ -276,8 +276,5 @@ func (s *Source) PunchGaps() {
 			}
 		}
 	}
-	for _, t := range s.droppedText {
-		s.freeText(t)
-	}
-	s.droppedText = nil
+	s.text.freeDropped()
 }

@@ -203,13 +203,13 @@ func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r.src.now = func() time.Time { r.now = r.now.Add(step); return r.now }
 	step = 10 * time.Millisecond // as if each look at the clock took so long
 	r.put("a.log", "")
-	r.src.stale = true
+	r.src.listing.stale = true
 	if found, err := r.src.Scan(); err != nil || found != 1 {
 		t.Fatalf("found %d, %v", found, err)
 	}
 	step = 0
 	r.put("b.log", "")
-	r.src.stale = true
+	r.src.listing.stale = true
 	if found, _ := r.src.Scan(); found != 0 || !r.src.Stale() {
 		t.Fatalf("a scan followed at once and found %d", found)
 	}

@@ -14,38 +14,33 @@ type openLine struct {
 	level ul.Level
 }
 
-// Where nothing of an open line follows, because its file was truncated, or is
-// gone at a restart, the next chunk of the stream would run into it. So that
-// chunk has a '\n' in front. Source.open tells of which streams what was handed
-// on ends in an open line, and Source.openDurable the same of what is durable:
-// a Rewind goes back to that. The checkpoint keeps it in the position of the
-// file, see addOpenLines.
+// openLines are the streams that end in an open line. Where nothing of such a
+// line follows, because its file was truncated, or is gone at a restart, the
+// next chunk of the stream would run into it: that chunk gets a '\n' in front.
+//
+// The checkpoint keeps an open line in the position of its file, see addTo.
+type openLines struct {
+	handedOn map[string]openLine // by stream: how what was handed on ends
+	durable  map[string]openLine // ... and what is durable, which a rewind goes back to
+	chunks   uint64              // that were handed on
+}
+
+func newOpenLines() openLines {
+	return openLines{handedOn: map[string]openLine{}, durable: map[string]openLine{}}
+}
 
 // maxOpenLines bounds the streams without files whose open line is remembered.
 const maxOpenLines = maxFiles
 
-// handOn takes in that c is handed on. continues says that it goes on where the
-// last chunk of the same file has ended, and counted that its lines are in the
-// read metrics already. It returns c with the end of an open line in front, if
-// one was abandoned; area has room for that behind the n bytes of c.
-func (s *Source) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
-	st := c.File.stream
-	if was, open := s.open[st.name]; open && (!continues || was.of != c.File.id) {
-		copy(area[1:n+1], area[:n])
-		area[0] = '\n'
-		n++
-		c.Made++
-		c.Lines[was.level]++
-		if !counted {
-			var v volume
-			v.lines[was.level] = 1
-			s.countRead(st, v)
-		}
-	}
-	s.handedOn++
-	c.number = s.handedOn
-	setOpenLine(s.open, c)
-	return n, c
+// next numbers c, which is handed on now. If the stream ended in an open line
+// that c does not continue, next returns that line, to be ended in front of c.
+// Continues says that c begins where the last chunk of the same file ended.
+func (o *openLines) next(c *Chunk, continues bool) (was openLine, abandoned bool) {
+	was, open := o.handedOn[c.File.stream.name]
+	o.chunks++
+	c.number = o.chunks
+	setOpenLine(o.handedOn, *c)
+	return was, open && (!continues || was.of != c.File.id)
 }
 
 func setOpenLine(open map[string]openLine, c Chunk) {
@@ -57,50 +52,51 @@ func setOpenLine(open map[string]openLine, c Chunk) {
 	}
 }
 
-// durable takes in that c is durable. What is published together comes in any
-// order, so that only the last chunk of a stream counts.
-func (s *Source) durable(c Chunk) {
+// commit notes that c is durable, and returns the file of the line that was open
+// before. Chunks that are published together come in any order, so only the last
+// one of a stream counts.
+func (o *openLines) commit(c Chunk) (ended position.Identity, open bool) {
 	st := c.File.stream
 	if c.number < st.durable {
-		return
+		return ended, false
 	}
 	st.durable = c.number
-	was, open := s.openDurable[st.name]
-	setOpenLine(s.openDurable, c)
-	if _, waits := s.waiting[was.of]; open && !waits && s.files[was.of] == nil {
-		s.letGo(was.of) // the checkpoint kept its position for the sake of the open line
-		delete(s.saved, was.of)
-	}
+	was, open := o.durable[st.name]
+	setOpenLine(o.durable, c)
+	return was.of, open
 }
 
-// letGo says that the checkpoint need not have the position of a file any more,
-// unless that tells of an open line.
-func (s *Source) letGo(id position.Identity) {
-	for _, line := range s.openDurable {
+// isOf reports whether the position of a file tells of an open line that is
+// durable.
+func (o *openLines) isOf(id position.Identity) bool {
+	for _, line := range o.durable {
 		if line.of == id {
-			return
+			return true
 		}
 	}
-	s.gone = append(s.gone, id)
+	return false
 }
 
-// loadOpenLines finds the open lines in the positions of a checkpoint.
-func (s *Source) loadOpenLines(files map[position.Identity]Saved) {
+// load finds the open lines in the positions of a checkpoint.
+func (o *openLines) load(files map[position.Identity]Saved) {
 	for id, saved := range files {
-		if saved.Position.Open && saved.Stream != "" && len(s.openDurable) < maxOpenLines {
-			s.openDurable[saved.Stream] = openLine{id, saved.Position.Level}
+		if saved.Position.Open && saved.Stream != "" && len(o.durable) < maxOpenLines {
+			o.durable[saved.Stream] = openLine{id, saved.Position.Level}
 		}
 	}
-	s.open = maps.Clone(s.openDurable)
+	o.rewind()
 }
 
-// addOpenLines adds to the positions for a checkpoint those of open lines that
-// have none: of files that are gone, or that were truncated. These have an open
+// rewind goes back to what is durable.
+func (o *openLines) rewind() { o.handedOn = maps.Clone(o.durable) }
+
+// addTo adds to the positions for a checkpoint those of open lines that have
+// none: of files that are absent, or that were truncated. These have an open
 // position at offset 0, which stands for the content before.
-func (s *Source) addOpenLines(saved map[position.Identity]Saved) {
-	for name, line := range s.openDurable {
+func (o *openLines) addTo(saved, absent map[position.Identity]Saved) {
+	for name, line := range o.durable {
 		has, known := saved[line.of]
-		if gone, ok := s.saved[line.of]; ok && !known {
+		if gone, ok := absent[line.of]; ok && !known {
 			has = gone
 		}
 		if has.Stream = name; has.Position.Offset == 0 {
@@ -110,10 +106,10 @@ func (s *Source) addOpenLines(saved map[position.Identity]Saved) {
 	}
 }
 
-// alignOpenLine takes in how the persisted copy of a stream ends: in a line
-// that is open, and that no file has the rest of.
-func (s *Source) alignOpenLine(stream string, open bool) {
-	for _, lines := range []map[string]openLine{s.open, s.openDurable} {
+// align notes how the persisted copy of a stream ends: open says that it ends in
+// a line that no file has the rest of.
+func (o *openLines) align(stream string, open bool) {
+	for _, lines := range []map[string]openLine{o.handedOn, o.durable} {
 		delete(lines, stream)
 		if open && len(lines) < maxOpenLines {
 			lines[stream] = openLine{}

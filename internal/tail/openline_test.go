@@ -119,7 +119,7 @@ func TestOpenLongLineThatIsAbandonedIsEnded(t *testing.T) {
 			r.write(r.writer("gc.log"), "next\n")
 			r.read()
 			r.want("gc.log", want+"next\n")
-			if open := len(r.src.open) + len(r.src.openDurable); open > 0 {
+			if open := len(r.src.open.handedOn) + len(r.src.open.durable); open > 0 {
 				t.Errorf("%d lines are still open", open)
 			}
 		})

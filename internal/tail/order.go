@@ -84,13 +84,13 @@ func releaseAtLeast(release string, major, minor int) bool {
 // file that follows, and never renames an archive again.
 func (s *Source) place() (all bool) {
 	all = true
-	for _, st := range s.streams {
+	for _, st := range s.streams.byName {
 		if len(st.found) == 0 {
 			continue
 		}
 		slices.SortFunc(st.found, (*File).compare)
 		n := len(st.found)
-		for n > 0 && st.found[n-1].pass == s.pass {
+		for n > 0 && st.found[n-1].pass == s.listing.pass {
 			n--
 		}
 		for _, f := range st.found[:n] {

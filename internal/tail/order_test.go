@@ -17,7 +17,7 @@ func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
 	r := newRig(t)
 	f := r.writer("gc.log")
 	r.write(f, "1\n2\n")
-	names, err := r.src.dir.Readdirnames(512)
+	names, err := r.src.dir.dir.Readdirnames(512)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestAgeOfFiles(t *testing.T) {
 // TestInodesOfATmpfsCountUp looks whether the kernel does what compare relies on.
 func TestInodesOfATmpfsCountUp(t *testing.T) {
 	r := newRig(t)
-	if !r.src.countsUp {
+	if !r.src.listing.countsUp {
 		t.Skip("not on a tmpfs, or an old kernel")
 	}
 	type created struct {

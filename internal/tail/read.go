@@ -41,25 +41,45 @@ const turnBytes = blockBytes
 // nothing to read for now. Streams take turns, of as many bytes: what one of
 // them writes must not keep the lines of another from being read.
 func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) {
-	for len(s.active) > 0 {
-		st := s.active[0]
+	for len(s.streams.active) > 0 {
+		st := s.streams.active[0]
 		if st.credit <= 0 {
 			// The stream keeps its place in the queue of turns, at the end. One
 			// that took more than a turn of it, in a long line, waits for more.
 			st.credit += turnBytes
-			copy(s.active, s.active[1:])
-			s.active[len(s.active)-1] = st
+			copy(s.streams.active, s.streams.active[1:])
+			s.streams.active[len(s.streams.active)-1] = st
 			continue
 		}
 		if n, c, ok = s.nextOf(st, area); ok {
 			st.credit -= n
 			return n, c, true
 		}
-		copy(s.active, s.active[1:])
-		s.active = s.active[:len(s.active)-1]
+		copy(s.streams.active, s.streams.active[1:])
+		s.streams.active = s.streams.active[:len(s.streams.active)-1]
 		st.active = false
 	}
 	return 0, Chunk{}, false
+}
+
+// handOn counts c, of n bytes in area, as handed on. It puts the end of an open
+// line in front of c if one was abandoned; the area has room for that. Counted
+// says that the lines of c are in the read metrics already.
+func (s *Source) handOn(area []byte, n int, c Chunk, continues, counted bool) (int, Chunk) {
+	was, abandoned := s.open.next(&c, continues)
+	if !abandoned {
+		return n, c
+	}
+	copy(area[1:n+1], area[:n])
+	area[0] = '\n'
+	c.Made++
+	c.Lines[was.level]++
+	if !counted {
+		var v volume
+		v.lines[was.level] = 1
+		s.countRead(c.File.stream, v)
+	}
+	return n + 1, c
 }
 
 // nextOf reads from the oldest file of the stream that has something.
@@ -75,7 +95,7 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 		n, c, err := s.nextChunk(f, area[:len(area)-1])
 		if err != nil {
 			s.metrics.readErrors.Inc()
-			s.warnOnce("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
+			s.log.once("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
 		}
 		if err == nil && n > 0 {
 			same := f.epoch == epoch
@@ -164,8 +184,7 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 // truncated begins again with a file that was truncated in place.
 func (s *Source) truncated(f *File) {
 	s.metrics.truncations.Inc()
-	if now := s.now(); now.Sub(s.truncationTold) > time.Minute {
-		s.truncationTold = now
+	if s.log.notTooOften(s.now()) {
 		s.log.Warn("source file was truncated in place",
 			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
 			"hint", "its unread lines are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")

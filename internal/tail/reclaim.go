@@ -1,7 +1,6 @@
 package tail
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -88,7 +87,38 @@ func (s *Source) Committed(c Chunk) {
 		f.committed = c.End
 		s.passed(f, c.End.Offset)
 	}
-	s.durable(c)
+	s.commitOpenLine(c)
+}
+
+// commitOpenLine notes how the durable part of the stream ends. The checkpoint
+// kept the position of a file that is gone for the sake of its open line: it
+// need not once that line has ended.
+func (s *Source) commitOpenLine(c Chunk) {
+	id, open := s.open.commit(c)
+	if open && !s.absent.waits(id) && s.files[id] == nil {
+		s.letGo(id)
+		s.absent.remove(id)
+	}
+}
+
+// letGo says that the checkpoint need not have the position of a file any more,
+// unless that tells of an open line.
+func (s *Source) letGo(id position.Identity) {
+	if !s.open.isOf(id) {
+		s.gone = append(s.gone, id)
+	}
+}
+
+// setAside closes a finished file that keeps its name. Without room to remember
+// it, the file stays held: otherwise it would be read again.
+func (s *Source) setAside(f *File) {
+	var st unix.Statx_t
+	if s.absent.full() || statx(f.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
+		return
+	}
+	s.absent.setAside(f.id, Saved{Stream: f.stream.name, Position: f.committed}, &st, s.listing.pass)
+	s.forget(f)
+	s.listing.stale = true
 }
 
 // Rewind forgets everything that was handed on and not committed, so that
@@ -97,7 +127,7 @@ func (s *Source) Rewind() {
 	for _, f := range s.files {
 		s.rewind(f)
 	}
-	s.open = maps.Clone(s.openDurable)
+	s.open.rewind()
 }
 
 func (s *Source) rewind(f *File) {
@@ -114,8 +144,8 @@ func (s *Source) rewind(f *File) {
 // Tick is the slow poll, to be called about once a second: it makes a scan
 // due, and looks for files whose writer is gone.
 func (s *Source) Tick() {
-	s.stale = true
-	if s.watcher == nil && s.dir != nil {
+	s.listing.stale = true
+	if s.dir.watcher == nil && s.dir.opened() {
 		s.lookAgain()
 	}
 	for _, f := range s.files {
@@ -141,7 +171,7 @@ func (s *Source) Reclaim() (gone []position.Identity) {
 		}
 		// Who is most likely written to is asked about once in a tick only, if
 		// nobody waits for it.
-		due := s.crowded() || f.quiet || f.name == "" || f.stream.superseded(f) || s.draining
+		due := s.listing.crowded() || f.quiet || f.name == "" || f.stream.superseded(f) || s.draining
 		f.quiet = false
 		if due && f.caughtUp() {
 			s.finish(f)
@@ -188,7 +218,7 @@ func (s *Source) punchPages(f *File, at, end int64) int64 {
 	}
 	if err != nil {
 		s.metrics.reclaimErrs.Inc()
-		s.warnOnce("punch", "punching a source file failed", "file", f.name, "error", err, "hint", "its memory stays in use")
+		s.log.once("punch", "punching a source file failed", "file", f.name, "error", err, "hint", "its memory stays in use")
 		f.punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
 	}
 	return at
@@ -207,9 +237,9 @@ func (s *Source) finish(f *File) {
 		s.grow(f, size) // it grew, or was truncated and written again
 		return
 	}
-	if links == 0 || f.name == "" && !s.stale {
-		if links > 0 && len(s.saved) < maxFiles {
-			s.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+	if links == 0 || f.name == "" && !s.listing.stale {
+		if links > 0 && !s.absent.full() {
+			s.absent.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
 		} else {
 			s.letGo(f.id)
 		}
@@ -217,11 +247,11 @@ func (s *Source) finish(f *File) {
 		return
 	}
 	switch {
-	case f.name == "" || s.dir == nil:
+	case f.name == "" || !s.dir.opened():
 		// It may have another name, which the scan will find.
 	case s.cfg.Reclaim != ReclaimNone && !f.keepName:
 		s.unlink(f)
-	case s.crowded():
+	case s.listing.crowded():
 		s.setAside(f)
 	}
 }
@@ -237,14 +267,14 @@ func (s *Source) mayPunch(f *File, st *unix.Statx_t) bool {
 		return true // as far as one knows: the punch will tell
 	}
 	if err != nil {
-		s.warnOnce("no punch", "source file may not be punched",
+		s.log.once("no punch", "source file may not be punched",
 			"file", f.name, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)), "error", err,
 			"hint", "its memory is given back only when it is unlinked; run the sidecar as the JVM's user and group")
 		return false
 	}
 	unix.Close(fd)
-	if !s.warned["punch mode"] {
-		s.warned["punch mode"] = true
+	if !s.log.warned["punch mode"] {
+		s.log.warned["punch mode"] = true
 		s.log.Info("reclaiming by punching holes", "reclaim", ReclaimPunch)
 	}
 	return true

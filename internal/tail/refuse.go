@@ -8,12 +8,12 @@ package tail
 // Files of refused streams may take half of the descriptors. The others are
 // let go of, and wait as those do that are too many.
 func (s *Source) Refuse(names map[string]struct{}) {
-	s.refused, s.refusedFiles = names, 0
-	for _, st := range s.streams {
+	s.streams.refused, s.streams.refusedFiles = names, 0
+	for _, st := range s.streams.byName {
 		was := st.refused
 		_, st.refused = names[st.name]
 		if st.refused {
-			s.refusedFiles += len(st.files) + len(st.found)
+			s.streams.refusedFiles += len(st.files) + len(st.found)
 		}
 		if st.refused && !was {
 			for _, f := range st.files {
@@ -22,7 +22,7 @@ func (s *Source) Refuse(names map[string]struct{}) {
 		}
 	}
 	for _, f := range s.files {
-		if s.refusedFiles <= s.maxHeld/2 {
+		if s.streams.refusedFiles <= s.maxHeld/2 {
 			return
 		}
 		s.release(f)
@@ -30,13 +30,13 @@ func (s *Source) Refuse(names map[string]struct{}) {
 }
 
 // Refusing reports whether any file is of a refused stream.
-func (s *Source) Refusing() bool { return s.refusedFiles > 0 }
+func (s *Source) Refusing() bool { return s.streams.refusedFiles > 0 }
 
 // Refused returns the refused streams that have files.
 func (s *Source) Refused() map[string]struct{} {
 	var names map[string]struct{}
-	for name := range s.refused {
-		if s.streams[name] == nil {
+	for name := range s.streams.refused {
+		if s.streams.byName[name] == nil {
 			continue
 		}
 		if names == nil {
@@ -52,8 +52,8 @@ func (s *Source) tooMany(name string) bool {
 	if len(s.files) >= s.maxHeld {
 		return true
 	}
-	_, refused := s.refused[StreamName(name)]
-	return refused && s.refusedFiles >= s.maxHeld/2
+	_, refused := s.streams.refused[StreamName(name)]
+	return refused && s.streams.refusedFiles >= s.maxHeld/2
 }
 
 // release closes a file of a refused stream that the next scan will find again,
@@ -64,12 +64,12 @@ func (s *Source) release(f *File) {
 		return
 	}
 	if f.committed.Offset > 0 {
-		if len(s.saved) >= maxFiles {
+		if s.absent.full() {
 			return
 		}
-		s.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+		s.absent.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
 	}
-	s.stale = true
-	s.ignored[IgnoredTooMany]++
+	s.listing.stale = true
+	s.listing.ignored[IgnoredTooMany]++
 	s.forget(f)
 }

@@ -15,7 +15,7 @@ func TestWaitingForAProcessorIsNoReasonToRest(t *testing.T) {
 	r.src.now = still
 	r.now = r.now.Add(20 * time.Millisecond)
 	r.put("b.log", "x\n")
-	r.src.stale = true
+	r.src.listing.stale = true
 	if found, err := r.src.Scan(); found != 1 || err != nil {
 		t.Errorf("20 ms after a scan, %d new files are found, error: %v", found, err)
 	}

@@ -21,9 +21,9 @@ type Saved struct {
 func (s *Source) Restore(files map[position.Identity]Saved, lost bool) {
 	s.unaligned = lost
 	for id, saved := range files {
-		s.await(id, saved)
+		s.absent.await(id, saved)
 	}
-	s.loadOpenLines(files)
+	s.open.load(files)
 }
 
 // Aligned says that reading begins where persisting has ended.
@@ -56,8 +56,8 @@ func (s *Source) Unread() map[string]struct{} {
 			names[f.stream.name] = struct{}{}
 		}
 	}
-	for id := range s.waiting {
-		names[s.saved[id].Stream] = struct{}{}
+	for id := range s.absent.waiting {
+		names[s.absent.saved[id].Stream] = struct{}{}
 	}
 	return names
 }
@@ -65,10 +65,8 @@ func (s *Source) Unread() map[string]struct{} {
 // Anew takes nothing for committed any more: the positions of the checkpoint
 // were wrong. Gaps stay, and Rewind comes next.
 func (s *Source) Anew() {
-	clear(s.saved)
-	clear(s.aside)
-	clear(s.openDurable)
-	clear(s.waiting)
+	s.absent.clear()
+	clear(s.open.durable)
 	for _, f := range s.files {
 		f.committed = position.Position{}
 	}
@@ -81,12 +79,11 @@ func (s *Source) restore(f *File) {
 	}
 	f.lookWhetherHollow()
 	f.unaligned = s.unaligned
-	saved, ok := s.saved[f.id]
+	saved, ok := s.absent.saved[f.id]
 	if !ok {
 		return
 	}
-	delete(s.saved, f.id)
-	delete(s.waiting, f.id)
+	s.absent.remove(f.id)
 	saved.Position.Open = saved.Position.Open && saved.Position.Offset > 0
 	if f.holds(saved.Position) && s.moveTo(f, saved) {
 		f.gapsChanged = true // if the file was gone, the checkpoint has forgotten its position
@@ -145,22 +142,22 @@ func (s *Source) gapsLeft() int { return max(0, mostGaps-s.Gaps()) }
 // beginning, or that has gaps, and those of files that may still be found.
 func (s *Source) Positions() map[position.Identity]Saved {
 	saved := map[position.Identity]Saved{}
-	for id := range s.waiting {
-		saved[id] = s.saved[id]
+	for id := range s.absent.waiting {
+		saved[id] = s.absent.saved[id]
 	}
 	for id, f := range s.files {
 		if orphan := f.untoldOrphan(); f.read.Offset > 0 || len(f.gaps) > 0 || orphan.Total() > 0 {
 			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps, orphan), Epoch: f.epoch}
 		}
 	}
-	s.addOpenLines(saved)
+	s.open.addTo(saved, s.absent.saved)
 	return saved
 }
 
 // StreamNames returns the names of the streams that have files.
 func (s *Source) StreamNames() []string {
 	var names []string
-	for name := range s.streams {
+	for name := range s.streams.byName {
 		names = append(names, name)
 	}
 	return names

@@ -33,7 +33,7 @@ const (
 var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, IgnoredPermission, IgnoredTooMany, IgnoredError}
 
 // Stale reports whether a scan is due, although it may be too early for it.
-func (s *Source) Stale() bool { return s.stale && s.dir != nil }
+func (s *Source) Stale() bool { return s.listing.stale && s.dir.opened() }
 
 // Scan brings the set of held files in step with the directory, if that is
 // due: it opens files that are new, of which it returns the number, and learns
@@ -43,11 +43,12 @@ func (s *Source) Stale() bool { return s.stale && s.dir != nil }
 // thousands of files cannot keep a processor busy.
 func (s *Source) Scan() (found int, err error) {
 	started := s.now()
-	if !s.Stale() || started.Before(s.scanAfter) {
+	if !s.Stale() || started.Before(s.listing.after) {
 		return 0, nil
 	}
-	s.stale = false
-	defer s.restFromScan(started, threadCPU())
+	s.listing.stale = false
+	cpu := threadCPU()
+	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
 	held := len(s.files)
 	placed := false
 	for n := 0; n < maxPasses && !placed; n++ {
@@ -56,53 +57,56 @@ func (s *Source) Scan() (found int, err error) {
 		}
 		placed = s.place()
 	}
-	s.stale = s.stale || !placed
-	if placed && !s.leftOut() {
-		s.round++
+	s.listing.stale = s.listing.stale || !placed
+	if placed && !s.listing.leftOut() {
+		s.listing.round++
 	}
 	for _, reason := range ignoreReasons {
-		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.ignored[reason]))
+		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.listing.ignored[reason]))
 	}
-	for _, st := range s.renamed {
+	for _, st := range s.listing.renamed {
 		s.countMissed(st)
 	}
-	s.renamed = s.renamed[:0]
+	s.listing.renamed = s.listing.renamed[:0]
 	s.metrics.files.Set(float64(len(s.files)))
 	found = len(s.files) - held
-	if !s.stale {
+	if !s.listing.stale {
 		s.sawAll()
 	}
 	s.makeRoom()
 	return found, nil
 }
 
-// leftOut reports whether the last listing had a file that may be followed
-// later, and so be older than one that was found now.
-func (s *Source) leftOut() bool {
-	return s.ignored[ignoreLinks]+s.ignored[IgnoredPermission]+s.ignored[IgnoredTooMany]+s.ignored[IgnoredError] > 0
+// sawAll ends a scan during which the directory did not change: whatever later
+// scans find is new, and a file that this one did not see is gone.
+func (s *Source) sawAll() {
+	s.unaligned = false
+	for id, saved := range s.absent.unseen() {
+		s.letGo(id)
+		if gaps, orphan, _ := decodeGaps(saved.Gaps, saved.Position, mostGaps); len(gaps) > 0 || orphan.Total() > 0 {
+			s.log.Error("source file with dropped lines is gone", "stream", saved.Stream,
+				"hint", "the lines are counted; no gap marker will be written for them")
+		}
+	}
 }
 
 // list goes once through the directory and looks at each entry.
 func (s *Source) list() error {
-	s.pass++
-	clear(s.ignored)
-	clear(s.sighted)
-	was := s.names
-	clear(s.spare)
-	s.names, s.spare = s.spare, was
-	if _, err := s.dir.Seek(0, io.SeekStart); err != nil {
+	was := s.listing.begin()
+	clear(s.absent.sighted)
+	if _, err := s.dir.dir.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("rewind source directory: %w", err)
 	}
 	for {
-		names, err := s.dir.Readdirnames(512)
+		names, err := s.dir.dir.Readdirnames(512)
 		for _, name := range names {
 			if ok, _ := path.Match(s.cfg.Match, name); !ok || name == statedir.Name {
 				s.sight(name)
 				continue
 			}
 			if reason := s.see(name); reason != "" {
-				s.ignored[reason]++
-				s.warnOnce("ignored "+reason, "source entry is not followed",
+				s.listing.ignored[reason]++
+				s.log.once("ignored "+reason, "source entry is not followed",
 					"reason", reason, "name", name, "hint", "further entries with this reason are only counted")
 			}
 		}
@@ -115,17 +119,16 @@ func (s *Source) list() error {
 	}
 	s.nameless(was)
 	clear(was)
-	s.forgetAsides()
+	for _, id := range s.absent.removeAsides(s.listing.pass) {
+		s.letGo(id)
+	}
 	return nil
 }
-
-// crowded reports whether files wait until others are let go of.
-func (s *Source) crowded() bool { return s.ignored[IgnoredTooMany] > 0 }
 
 // makeRoom lets go of finished files of which the scan has found no other name,
 // if others wait for that, and makes the next scan due.
 func (s *Source) makeRoom() {
-	if !s.crowded() || s.stale {
+	if !s.listing.crowded() || s.listing.stale {
 		return
 	}
 	held := len(s.files)
@@ -134,14 +137,14 @@ func (s *Source) makeRoom() {
 			s.finish(f)
 		}
 	}
-	s.stale = s.stale || len(s.files) < held
+	s.listing.stale = s.listing.stale || len(s.files) < held
 }
 
 // nameless takes the name from the files that have lost it since the last
 // scan. They are read to their end nevertheless.
 func (s *Source) nameless(was map[string]*File) {
 	for name, f := range was {
-		if f.name == name && s.names[name] != f {
+		if f.name == name && s.listing.names[name] != f {
 			f.name = ""
 			s.touch(f)
 		}
@@ -155,18 +158,17 @@ func (s *Source) see(name string) (reason string) {
 		return ignoreName
 	}
 	var st unix.Statx_t
-	if err := statx(int(s.dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
-		s.stale = s.stale || err == unix.ENOENT // somebody may have renamed it during the scan
+	if err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
+		s.listing.stale = s.listing.stale || err == unix.ENOENT // somebody may have renamed it during the scan
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	id := position.Identify(&st)
 	f := s.files[id]
-	if f == nil && s.isAside(id, &st) {
-		s.sightFile(id)
-		return ""
-	}
 	if f == nil {
-		s.sightFile(id)
+		s.absent.sight(id)
+		if s.absent.isAside(id, &st, s.listing.pass) {
+			return ""
+		}
 		if reason := typeReason(&st); reason != "" {
 			return reason
 		}
@@ -179,19 +181,34 @@ func (s *Source) see(name string) (reason string) {
 		}
 		if f == nil {
 			// Another file has taken the name meanwhile.
-			s.stale = true
+			s.listing.stale = true
 			return ""
 		}
 	}
 	if f.name != name || f.fresh {
 		f.name, f.fresh, f.renamed = name, false, true
-		s.renamed = append(s.renamed, f.stream)
+		s.listing.renamed = append(s.listing.renamed, f.stream)
 	}
-	s.names[name] = f
+	s.listing.names[name] = f
 	if size := int64(st.Size); size != f.size {
 		s.grow(f, size)
 	}
 	return ""
+}
+
+// sight finds out whether an entry that the scan does not follow is a file with
+// a saved position.
+func (s *Source) sight(name string) {
+	var st unix.Statx_t
+	if len(s.absent.saved) == 0 || name == statedir.Name {
+		return
+	}
+	switch err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err {
+	case nil:
+		s.absent.sight(position.Identify(&st))
+	case unix.ENOENT:
+		s.listing.stale = true // somebody may have renamed it during the scan
+	}
 }
 
 // typeReason says why an inode is not followed, or nothing.
@@ -229,7 +246,7 @@ func ignoreUnless(err error, expected unix.Errno) string {
 // already be an act. It returns nil if the name turned out to be no file that
 // may be followed.
 func (s *Source) hold(name string) (*File, error) {
-	look, err := unix.Openat(int(s.dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -250,14 +267,14 @@ func (s *Source) hold(name string) (*File, error) {
 		name:  name,
 		fresh: true,
 		fd:    fd,
-		pass:  s.pass,
-		round: s.round,
-		age:   age(&st, s.countsUp),
+		pass:  s.listing.pass,
+		round: s.listing.round,
+		age:   age(&st, s.listing.countsUp),
 		grew:  s.now(),
 	}
 	f.punchable = s.mayPunch(f, &st)
 	streamName := StreamName(name)
-	if saved, known := s.saved[f.id]; known {
+	if saved, known := s.absent.saved[f.id]; known {
 		streamName = cmp.Or(saved.Stream, streamName)
 		if saved.Position.Offset > 0 {
 			f.round = 0 // persisted in part, and so older than what nobody has read
@@ -265,10 +282,7 @@ func (s *Source) hold(name string) (*File, error) {
 	}
 	s.files[f.id] = f
 	f.stream = s.streamOf(streamName)
-	if f.stream.refused {
-		s.refusedFiles++
-	}
-	f.stream.found = append(f.stream.found, f)
+	s.streams.join(f)
 	s.restore(f)
 	return f, nil
 }
@@ -295,15 +309,9 @@ func (s *Source) forget(f *File) {
 	unix.Close(f.fd)
 	f.fd = -1
 	delete(s.files, f.id)
-	if f.name != "" && s.names[f.name] == f {
-		delete(s.names, f.name)
+	if f.name != "" && s.listing.names[f.name] == f {
+		delete(s.listing.names, f.name)
 	}
-	if f.stream.refused {
-		s.refusedFiles--
-	}
-	f.stream.leave(f)
-	if f.stream.empty() {
-		delete(s.streams, f.stream.name)
-	}
+	s.streams.leave(f)
 	s.metrics.files.Set(float64(len(s.files)))
 }

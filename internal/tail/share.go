@@ -13,7 +13,7 @@ import (
 // nobody can give it back, and the JVMs need their headroom all the same.
 func (s *Source) share(allowed int64) int64 {
 	var sharing []int64
-	for _, st := range s.streams {
+	for _, st := range s.streams.byName {
 		st.memory = 0
 		for _, f := range st.files {
 			memory, _ := f.resident()
@@ -42,7 +42,7 @@ func (s *Source) share(allowed int64) int64 {
 // of the others. Nil: there is none.
 func (s *Source) largestOver(share int64, reason ul.Reason, refused bool) (oldest *File) {
 	most := share
-	for _, st := range s.streams {
+	for _, st := range s.streams.byName {
 		if st.refused != refused || st.memory <= most {
 			continue
 		}

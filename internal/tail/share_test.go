@@ -13,7 +13,7 @@ import (
 func (r *rig) held() map[string]int64 {
 	r.src.share(0)
 	held := map[string]int64{}
-	for name, st := range r.src.streams {
+	for name, st := range r.src.streams.byName {
 		held[name] = st.memory
 	}
 	return held
@@ -106,7 +106,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 			c.write(r)
 			r.look()
 			size := int64(0)
-			for _, f := range r.src.streams["gc.log"].files {
+			for _, f := range r.src.streams.byName["gc.log"].files {
 				size += f.size
 			}
 			read := map[string]int{}

@@ -25,7 +25,7 @@ func (s *Source) Usage() Usage {
 		u.Backlog += f.backlog()
 	}
 	var st unix.Statfs_t
-	if s.dir != nil && unix.Fstatfs(int(s.dir.Fd()), &st) == nil {
+	if s.dir.opened() && unix.Fstatfs(s.dir.fd(), &st) == nil {
 		u.Total = int64(st.Blocks) * st.Bsize
 		u.Headroom = int64(st.Bavail) * st.Bsize
 		u.Tmpfs = st.Type == unix.TMPFS_MAGIC
@@ -43,11 +43,7 @@ func (s *Source) Resident() (memory, length int64) {
 		m, l := f.resident()
 		memory, length = memory+m, length+l
 	}
-	var st unix.Stat_t
-	if s.text != nil && unix.Fstat(int(s.text.Fd()), &st) == nil {
-		memory += st.Blocks * 512
-	}
-	return memory, length
+	return memory + s.text.memory(), length
 }
 
 // resident asks the kernel how much memory the file takes, and how long it is.
@@ -72,7 +68,7 @@ const maxStats = 200
 // Streams lists the streams that have files, those with the largest backlog
 // first, at most 200 of them, and says how many more there are.
 func (s *Source) Streams() (stats []StreamStats, omitted int) {
-	for _, st := range s.streams {
+	for _, st := range s.streams.byName {
 		stat := StreamStats{Name: st.name, Files: len(st.files)}
 		for _, f := range st.files {
 			stat.Backlog += f.backlog()
@@ -90,7 +86,7 @@ func (s *Source) Streams() (stats []StreamStats, omitted int) {
 }
 
 // Ignored counts the entries that the last scan left alone, by reason.
-func (s *Source) Ignored() map[string]int { return maps.Clone(s.ignored) }
+func (s *Source) Ignored() map[string]int { return maps.Clone(s.listing.ignored) }
 
 // ReclaimMode says which mode is in effect for the files held now, for a
 // human: "punch", "unlink" or "none", or "punch for 3 of 5 files".

@@ -31,11 +31,8 @@ func (st *Stream) Label() string { return st.label }
 
 // streamOf returns the named stream, which is a new one if it has no files.
 func (s *Source) streamOf(name string) *Stream {
-	st := s.streams[name]
-	if st == nil {
-		_, refused := s.refused[name]
-		st = &Stream{name: name, label: s.label(name), refused: refused}
-		s.streams[name] = st
+	st, fresh := s.streams.get(name)
+	if fresh {
 		s.metrics.appear(st.label)
 	}
 	return st
@@ -79,29 +76,16 @@ func (s *Source) countMissed(st *Stream) {
 		st.nextArchive = number + 1
 		if missed > 0 {
 			s.metrics.missedFiles.Add(float64(missed))
-			s.warnOnce("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
+			s.log.once("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
 				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
 		}
 	}
 }
 
-func (s *Source) label(name string) string {
-	if !s.labels[name] {
-		if len(s.labels) >= maxLabels {
-			return OtherLabel
-		}
-		s.labels[name] = true
-	}
-	return name
-}
-
 // touch notes that f may have more to read and gives its stream a turn.
 func (s *Source) touch(f *File) {
 	f.dirty = true
-	if st := f.stream; !st.active {
-		st.active = true
-		s.active = append(s.active, st)
-	}
+	s.streams.activate(f.stream)
 }
 
 // grow takes in a new size of f.

@@ -203,7 +203,7 @@ func TestRotatedFilesAreOneStreamInOrder(t *testing.T) {
 				f = r.rotate(f, "gc.log", archives[i%len(archives)])
 				// A file is held from its first sight, which comes before the
 				// archive that it becomes is overwritten.
-				r.src.stale = true
+				r.src.listing.stale = true
 				r.src.Scan()
 			}
 			r.read()
@@ -227,7 +227,7 @@ func TestArchiveThatIsOverwrittenBeforeItWasReadIsNotLost(t *testing.T) {
 	r.read()
 	r.write(f, "first\n")
 	f = r.rotate(f, "gc.log", "gc.log.0")
-	r.src.stale = true
+	r.src.listing.stale = true
 	r.src.Scan()
 	r.write(f, "second\n")
 	f = r.rotate(f, "gc.log", "gc.log.0") // the first one is gone from the directory

@@ -9,16 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/position"
-	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
-	// textName is the file, in the state directory, of lines that are kept while those
-	// around them are dropped. In its place each of them keeps a whole page of
-	// the source file in use; here they stand side by side.
-	textName = "kept"
-
 	// compactAbove is how many gaps a file has at most before text takes the
 	// place of all but compactLeaves, the newest, of which the last one still
 	// grows.
@@ -56,7 +50,7 @@ func (s *Source) Compact(most int) {
 	for _, f := range s.files {
 		for at := s.firstUntold(f); len(f.gaps)-at > above; at++ {
 			if err := s.compact(f, at, len(f.gaps)-compactLeaves); err != nil {
-				s.warnOnce("compact", "moving kept lines together failed", "error", err, "hint", "each kept line keeps a page in use")
+				s.log.once("compact", "moving kept lines together failed", "error", err, "hint", "each kept line keeps a page in use")
 				return
 			}
 		}
@@ -121,7 +115,7 @@ func (s *Source) compact(f *File, first, last int) error {
 	}
 	end.Level = class.Level()
 	sum.end = end
-	if err := s.appendText(sum.text, out); err != nil {
+	if err := s.text.append(sum.text, out); err != nil {
 		return err
 	}
 	s.countRead(f.stream, read)
@@ -129,70 +123,14 @@ func (s *Source) compact(f *File, first, last int) error {
 	return nil
 }
 
-// appendText writes text behind all that is there.
-func (s *Source) appendText(t *text, out []byte) error {
-	if err := s.openText(unix.O_CREAT); err != nil {
-		return err
-	}
-	t.at, t.length = pageAfter(s.textEnd), int64(len(out))
-	if _, err := s.text.WriteAt(out, t.at); err != nil {
-		_ = s.text.Truncate(t.at) // a full tmpfs: the pages are needed
-		return err
-	}
-	s.textEnd = t.at + t.length
-	return nil
-}
-
-// pageAfter returns where the first page begins that has nothing before offset.
-func pageAfter(offset int64) int64 {
-	return (offset + position.PageSize - 1) &^ (position.PageSize - 1)
-}
-
 // textMemory is how much memory the texts of f take.
 func (f *File) textMemory() (sum int64) {
 	for i := range f.gaps {
 		if t := f.gaps[i].text; t != nil {
-			sum += pageAfter(t.length)
+			sum += position.PageAfter(t.length)
 		}
 	}
 	return sum
-}
-
-// openText opens the file of texts.
-func (s *Source) openText(create int) error {
-	if s.text != nil {
-		return nil
-	}
-	f, err := statedir.OpenFile(s.state, textName, create|unix.O_RDWR)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return fmt.Errorf("stat %s: %w", textName, err)
-	}
-	s.text, s.textEnd = f, info.Size()
-	return nil
-}
-
-// readText reads whole lines of the text of g, from an offset in it on.
-func (s *Source) readText(g *gap, offset int64, area []byte) int {
-	if err := s.openText(0); err != nil {
-		return 0
-	}
-	left := g.text.length - offset
-	if left <= 0 {
-		return 0
-	}
-	n, err := unix.Pread(int(s.text.Fd()), area[:min(left, int64(len(area)))], g.text.at+offset)
-	if err != nil || n <= 0 {
-		return 0
-	}
-	if keep := bytes.LastIndexByte(area[:n], '\n') + 1; keep > 0 && int64(n) < left {
-		n = keep
-	}
-	return n
 }
 
 // countText counts the lines in text that are the file's, and returns the bytes
@@ -230,21 +168,10 @@ func (s *Source) dropText(f *File, g *gap) (freed int64) {
 	g.Bytes += t.bytes
 	g.Last = s.now()
 	s.countDropped(f, ul.DropAll, t.kept, t.bytes)
-	s.droppedText = append(s.droppedText, t)
+	s.text.dropped = append(s.text.dropped, t)
 	g.text = nil
 	f.setGaps(f.gaps)
 	return t.length
-}
-
-// freeText gives back the memory of a text that no gap has any more.
-func (s *Source) freeText(t *text) { s.freeTexts(t.at, t.at+t.length) }
-
-// freeTexts gives back the pages of the file of texts from one offset to
-// another.
-func (s *Source) freeTexts(from, to int64) {
-	if from, to = pageAfter(from), pageAfter(to); to > from && s.openText(0) == nil {
-		_ = unix.Fallocate(int(s.text.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
-	}
 }
 
 // Tidy comes after the first Scan. It gives back what no gap has of the texts of
@@ -261,23 +188,10 @@ func (s *Source) Tidy() {
 	for _, f := range s.files {
 		collect(f.gaps)
 	}
-	for id := range s.waiting {
-		gaps, _, _ := decodeGaps(s.saved[id].Gaps, s.saved[id].Position, mostGaps)
+	for id := range s.absent.waiting {
+		gaps, _, _ := decodeGaps(s.absent.saved[id].Gaps, s.absent.saved[id].Position, mostGaps)
 		collect(gaps)
 	}
-	if len(texts) == 0 && s.text == nil {
-		if s.state != nil {
-			_ = unix.Unlinkat(int(s.state.Fd()), textName, 0)
-		}
-		return
-	}
 	slices.SortFunc(texts, func(a, b *text) int { return cmp.Compare(a.at, b.at) })
-	end := int64(0)
-	for _, t := range texts {
-		s.freeTexts(end, t.at)
-		end = max(end, t.at+t.length)
-	}
-	if s.openText(0) == nil {
-		s.freeTexts(end, s.textEnd)
-	}
+	s.text.freeOthers(texts)
 }

@@ -30,8 +30,8 @@ const takenPrefix = "finished-"
 // the name back, see [Source.putBackTaken], and the scan finds the file: f with
 // its position in the checkpoint, another file as one that is new.
 func (s *Source) unlink(f *File) {
-	if is(int(s.dir.Fd()), f.name, f.id) != nil {
-		s.stale = true
+	if is(s.dir.fd(), f.name, f.id) != nil {
+		s.listing.stale = true
 		return
 	}
 	s.remove(f)
@@ -39,13 +39,13 @@ func (s *Source) unlink(f *File) {
 
 // remove does what unlink does, whoever has the name of f by now.
 func (s *Source) remove(f *File) {
-	dir, state := int(s.dir.Fd()), int(s.state.Fd())
+	dir, state := s.dir.fd(), int(s.dir.state.Fd())
 	taken := takenPrefix + f.name
 	if err := unix.Renameat2(dir, f.name, state, taken, unix.RENAME_NOREPLACE); err != nil {
 		s.unlinkRefused(f, err)
 		return
 	}
-	s.stale = true
+	s.listing.stale = true
 	if is(state, taken, f.id) != nil || f.writers() == writersSome || s.changed(f) {
 		s.putBack(f.name)
 		return
@@ -58,7 +58,7 @@ func (s *Source) remove(f *File) {
 	if left := f.size - f.reclaimed; left > 0 {
 		s.metrics.reclaimed.WithLabelValues(string(ReclaimUnlink)).Add(float64(left))
 	}
-	delete(s.names, f.name)
+	delete(s.listing.names, f.name)
 	f.name = ""
 	s.touch(f)
 }
@@ -85,14 +85,14 @@ func (s *Source) changed(f *File) bool {
 // refusal.
 func (s *Source) unlinkRefused(f *File, err error) {
 	if err == unix.ENOENT {
-		s.stale = true
+		s.listing.stale = true
 		return
 	}
 	f.keepName = true
 	s.metrics.reclaimErrs.Inc()
 	var st unix.Statx_t
 	_ = statx(f.fd, "", unix.AT_EMPTY_PATH, &st)
-	s.warnOnce("unlink", "unlinking a finished source file failed", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
+	s.log.once("unlink", "unlinking a finished source file failed", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
 		"hint", "its memory stays in use")
 }
 
@@ -100,7 +100,7 @@ func (s *Source) unlinkRefused(f *File, err error) {
 // taken meanwhile, by a JVM that opened its log and did not find it, the file
 // is older than the one there, and becomes an archive.
 func (s *Source) putBack(name string) {
-	dir, state := int(s.dir.Fd()), int(s.state.Fd())
+	dir, state := s.dir.fd(), int(s.dir.state.Fd())
 	err := unix.Renameat2(state, takenPrefix+name, dir, name, unix.RENAME_NOREPLACE)
 	for n := 0; err == unix.EEXIST && n <= maxArchive; n++ {
 		archive := fmt.Sprintf("%s.%d", StreamName(name), n)
@@ -111,7 +111,7 @@ func (s *Source) putBack(name string) {
 		s.log.Error("returning a source file to the source failed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err,
 			"hint", "the file is not followed; move it back by hand")
 	}
-	s.stale = true
+	s.listing.stale = true
 }
 
 // maxArchive is the largest number that HotSpot gives an archive.
@@ -124,10 +124,10 @@ const maxTaken = 4096
 // putBackTaken gives the files their names back that a killed process has left
 // in the state directory, see [Source.unlink].
 func (s *Source) putBackTaken() {
-	if _, err := s.state.Seek(0, io.SeekStart); err != nil {
+	if _, err := s.dir.state.Seek(0, io.SeekStart); err != nil {
 		return
 	}
-	names, _ := s.state.Readdirnames(maxTaken)
+	names, _ := s.dir.state.Readdirnames(maxTaken)
 	for _, taken := range names {
 		name, ok := strings.CutPrefix(taken, takenPrefix)
 		if matches, _ := path.Match(s.cfg.Match, name); ok && matches && ValidName(name) {

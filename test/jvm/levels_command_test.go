@@ -153,8 +153,8 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 // bystander waits until the sidecar runs as far as a command can see.
 func (r *levelRig) bystander() {
 	r.Helper()
-	lab.Eventually(r, patience, "the sidecar looks after the levels", func() bool {
-		_, err := os.Stat(filepath.Join(r.source, ".ullage", "levels.owner"))
+	lab.Eventually(r, patience, "the sidecar takes requests about the levels", func() bool {
+		_, err := os.Stat(filepath.Join(r.source, ".ullage", "levels.sock"))
 		return err == nil
 	})
 }

@@ -37,39 +37,53 @@ type task struct {
 	undone   bool      // it refused want and has again what it had before
 }
 
-// errRemade is what is said of an output that cannot be restored any more.
-var errRemade = errors.New("an output was deleted while it was raised, and is there anew")
+// errRemade is the error of an output that cannot be restored any more.
+var errRemade = errors.New("an output was deleted while it was raised, and the JVM has made another of that name")
 
-// errNotShipped is what is said of a JVM whose log goes elsewhere.
+// errNotShipped is the error of a JVM whose log goes elsewhere.
 var errNotShipped = errors.New("none of its outputs is shipped")
 
+// guard turns a panic into an error: whatever a JVM answers, the sidecar goes on
+// shipping its log. It is for defer.
+func guard(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("this is a bug in ullage: %v", r)
+	}
+}
+
+// dialogue sends commands to JVMs and reads their answers. It keeps no state of
+// a JVM, and may be used by several goroutines, but not for the same JVM.
+type dialogue struct {
+	cfg    Config
+	client *attach.Client
+}
+
+func newDialogue(cfg Config) dialogue {
+	return dialogue{cfg: cfg, client: attach.New(cfg.Attach, cfg.Source)}
+}
+
 // bring makes one JVM what it should be, or reads what it is.
-func (m *Manager) bring(ctx context.Context, t *task) (err error) {
-	defer func() {
-		// Whatever a JVM answers, the log goes on being shipped.
-		if r := recover(); r != nil {
-			err = fmt.Errorf("this is a bug in ullage: %v", r)
-		}
-	}()
+func (d dialogue) bring(ctx context.Context, t *task) (err error) {
+	defer guard(&err)
 	if t.outputs == nil {
-		t.learned, err = m.learn(ctx, t.jvm)
+		t.learned, err = d.learn(ctx, t.jvm)
 		return err
 	}
 	if t.unsure {
-		if done, err := m.check(ctx, t); done || err != nil {
+		if done, err := d.check(ctx, t); done || err != nil {
 			return err
 		}
 	}
 	if t.want.IsZero() {
-		return m.restore(ctx, t)
+		return d.restore(ctx, t)
 	}
-	err = m.configure(ctx, t, t.want)
+	err = d.configure(ctx, t, t.want)
 	if t.applied = err == nil; t.applied || attach.KindOf(err) != attach.Refused {
 		return err
 	}
 	// A selection that matches only in part is applied in part. Back to what
 	// was there before it.
-	undoErr := m.undo(ctx, t)
+	undoErr := d.undo(ctx, t)
 	if t.undone = undoErr == nil; t.undone {
 		return err
 	}
@@ -77,16 +91,16 @@ func (m *Manager) bring(ctx context.Context, t *task) (err error) {
 }
 
 // undo returns a JVM to what it had before t.
-func (m *Manager) undo(ctx context.Context, t *task) error {
+func (d dialogue) undo(ctx context.Context, t *task) error {
 	if t.before.IsZero() {
-		return m.restore(ctx, t)
+		return d.restore(ctx, t)
 	}
-	return m.configure(ctx, t, t.before)
+	return d.configure(ctx, t, t.before)
 }
 
-// learn asks a JVM what it logs and keeps the outputs that are ours.
-func (m *Manager) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
-	outputs, err := m.list(ctx, j)
+// learn lists the outputs of a JVM and keeps those that are shipped.
+func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
+	outputs, err := d.list(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +108,7 @@ func (m *Manager) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 	var elsewhere []string
 	for _, o := range outputs {
 		switch {
-		case !m.ships(j, o):
+		case !d.ships(j, o):
 			if file := o.File(); file != "" && len(elsewhere) < 3 {
 				elsewhere = append(elsewhere, printable.Escaped(file, maxValue))
 			}
@@ -111,17 +125,17 @@ func (m *Manager) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 	}
 	if len(b.Outputs) == 0 {
 		return nil, fmt.Errorf("%w: it has no file output in %s that matches %q (it has: %s)", errNotShipped,
-			m.cfg.Source, m.cfg.Match, strings.Join(append(elsewhere, "stdout, stderr"), ", "))
+			d.cfg.Source, d.cfg.Match, strings.Join(append(elsewhere, "stdout, stderr"), ", "))
 	}
 	return b, nil
 }
 
-// maxNamed bounds what is quoted of a name or a configuration in an error.
+// maxNamed bounds a quoted name or configuration in an error.
 const maxNamed = 200
 
 // list asks a JVM for its outputs.
-func (m *Manager) list(ctx context.Context, j attach.JVM) ([]attach.Output, error) {
-	text, err := m.client.Run(ctx, j, attach.List())
+func (d dialogue) list(ctx context.Context, j attach.JVM) ([]attach.Output, error) {
+	text, err := d.client.Run(ctx, j, attach.List())
 	if err != nil {
 		return nil, err
 	}
@@ -129,24 +143,24 @@ func (m *Manager) list(ctx context.Context, j attach.JVM) ([]attach.Output, erro
 }
 
 // ships reports whether the output is one whose files the sidecar ships. A
-// name that is no text would not be the same when it is read back.
-func (m *Manager) ships(j attach.JVM, o attach.Output) bool {
+// name that is not valid UTF-8 would not be the same when it is read back.
+func (d dialogue) ships(j attach.JVM, o attach.Output) bool {
 	file := o.File()
-	if file == "" || !utf8.ValidString(file) || !m.client.Ships(j, o) {
+	if file == "" || !utf8.ValidString(file) || !d.client.Ships(j, o) {
 		return false
 	}
 	// As HotSpot expands a name: the first of each only.
 	name := strings.Replace(filepath.Base(file), "%p", strconv.Itoa(j.PID), 1)
 	name = strings.Replace(name, "%t", "2006-01-02_15-04-05", 1)
-	ok, err := path.Match(m.cfg.Match, name)
+	ok, err := path.Match(d.cfg.Match, name)
 	return err == nil && ok && tail.ValidName(name)
 }
 
-// check looks what a JVM has of which that is not sure. It reports true if the
-// JVM has its own level, and that is what is wanted. A baseline that was read
+// check lists the outputs of a JVM whose selection is not certain. It reports
+// true if the JVM has its own level, and that is what is wanted. A baseline that was read
 // back may name what is not there: nothing is made for it.
-func (m *Manager) check(ctx context.Context, t *task) (done bool, err error) {
-	outputs, err := m.list(ctx, t.jvm)
+func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
+	outputs, err := d.list(ctx, t.jvm)
 	if err != nil {
 		return false, err
 	}
@@ -166,25 +180,25 @@ func (m *Manager) check(ctx context.Context, t *task) (done bool, err error) {
 }
 
 // configure sets every shipped output to its baseline with raise on top.
-func (m *Manager) configure(ctx context.Context, t *task, raise attach.Selection) error {
+func (d dialogue) configure(ctx context.Context, t *task, raise attach.Selection) error {
 	for _, o := range t.outputs {
 		cmd, err := attach.Configure(o, raise)
 		if err != nil {
 			return err
 		}
-		if _, err := m.client.Run(ctx, t.jvm, cmd); err != nil {
+		if _, err := d.client.Run(ctx, t.jvm, cmd); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restore returns a JVM to its baseline and looks whether it is there.
-func (m *Manager) restore(ctx context.Context, t *task) error {
-	if err := m.configure(ctx, t, attach.Selection{}); err != nil {
+// restore returns a JVM to its baseline and verifies that with a list.
+func (d dialogue) restore(ctx context.Context, t *task) error {
+	if err := d.configure(ctx, t, attach.Selection{}); err != nil {
 		return err
 	}
-	outputs, err := m.list(ctx, t.jvm)
+	outputs, err := d.list(ctx, t.jvm)
 	if err != nil {
 		return err
 	}
@@ -195,7 +209,7 @@ func (m *Manager) restore(ctx context.Context, t *task) error {
 	return nil
 }
 
-// compare says what of the baseline the listed outputs are not.
+// compare returns an error if the listed outputs differ from the baseline.
 func compare(baseline, listed []attach.Output) error {
 	for _, was := range baseline {
 		at := slices.IndexFunc(listed, func(is attach.Output) bool { return is.Name == was.Name })

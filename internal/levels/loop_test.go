@@ -142,7 +142,7 @@ func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
 	p.step()
 	until := p.Status().Until
 	time.Sleep(time.Until(until))
-	p.finish(p.state.clone(), until.Add(-time.Millisecond), nil)
+	p.finish(p.fleet.state.clone(), until.Add(-time.Millisecond), nil)
 	if p.next.After(until) || !p.until.Equal(until) {
 		t.Errorf("it ended at %s, and the next update is due at %s", until, p.next)
 	}
@@ -152,8 +152,8 @@ func TestTheEndOfARaiseIsToldRoundedUp(t *testing.T) {
 	t.Parallel()
 	p := newRig(t).process()
 	at := time.Date(2026, 11, 20, 16, 45, 11, 1, time.UTC)
-	p.tellChange(Change{Until: at, reason: "annotation"})
-	p.tellChange(Change{Until: at.Truncate(time.Second), reason: "annotation"})
+	p.journal.change(Change{Until: at, reason: "annotation"})
+	p.journal.change(Change{Until: at.Truncate(time.Second), reason: "annotation"})
 	p.log.says(t, 1, "until=2026-11-20T16:45:12Z")
 	p.log.says(t, 1, "until=2026-11-20T16:45:11Z")
 }
@@ -172,6 +172,34 @@ func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
 		logs(t, j, ownSelection)
 	}
 	p.hasMetric(3, "ullage_level_raises_total", "annotation")
+}
+
+// Another ID is another raise: it begins again, also after its time was over.
+func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	p := r.process()
+	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "one")
+	p.step()
+	first := p.Status()
+	time.Sleep(time.Until(first.Until))
+	p.step()
+	logs(t, j, ownSelection)
+	p = r.process()
+	p.step() // a restart makes no other raise of it
+	logs(t, j, ownSelection)
+	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "two")
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	if st := p.Status(); first.ID != "one" || st.ID != "two" || !st.Until.After(first.Until) {
+		t.Errorf("first %+v, then %+v", first, st)
+	}
+	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "t w o") // bad: what is in effect stays
+	p.step()
+	if st := p.Status(); st.ID != "two" || len(st.Problems) != 1 {
+		t.Errorf("%+v", st)
+	}
 }
 
 func TestRaisesDoNotAddUp(t *testing.T) {
@@ -266,7 +294,9 @@ func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
 			t.Errorf("output %d logs %s, want %s", i, got, sel)
 		}
 	}
-	listed, err := r.command().List(t.Context())
+	var listed []Listed
+	var err error
+	p.during(func() { listed, err = r.command().List(t.Context()) })
 	if err != nil || len(listed) != 1 || len(listed[0].Outputs) != len(want) {
 		t.Fatalf("listed %+v, %v", listed, err)
 	}

@@ -1,0 +1,81 @@
+package levels
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+// Change is one thing that was done to an output of a JVM.
+type Change struct {
+	PID      int
+	Output   string
+	From, To string // selections
+	Why      string
+	Until    time.Time // zero for a restore
+
+	reason   string // of a raise, a metric's label
+	restored bool
+}
+
+// changes are what an update did: the difference between the states before and
+// after it.
+func (f *fleet) changes(before *state) []Change {
+	var changes []Change
+	for id, is := range f.state.JVMs {
+		from := ""
+		if was := before.JVMs[id]; was != nil {
+			from = was.Applied
+		}
+		if is.Applied == from {
+			continue
+		}
+		r := f.state.Raises[is.Cause]
+		for _, o := range is.Outputs {
+			changes = append(changes, Change{PID: is.PID, Output: o.Name, From: onTop(o, from), To: onTop(o, is.Applied),
+				Why: r.Why, Until: r.Until, reason: r.Reason})
+		}
+	}
+	for id, was := range before.JVMs {
+		if f.state.JVMs[id] != nil || was.Applied == "" || f.ended[id] {
+			continue
+		}
+		for _, o := range was.Outputs {
+			changes = append(changes, Change{PID: was.PID, Output: o.Name, From: onTop(o, was.Applied), To: o.Selection,
+				Why: f.whyEnded(was.Cause), restored: true})
+		}
+	}
+	clear(f.ended)
+	slices.SortFunc(changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Output, b.Output))
+	})
+	return changes
+}
+
+// onTop is the selection of an output while raised: that of its own, and the
+// raise on top of it.
+func onTop(o attach.Output, raise string) string {
+	if raise == "" {
+		return o.Selection
+	}
+	return o.Selection + "," + raise
+}
+
+const whyDrained = "the sidecar drains"
+
+// whyEnded returns why a raise is over.
+func (f *fleet) whyEnded(cause Cause) string {
+	r, ok := f.state.Raises[cause]
+	switch {
+	case ok && r.Ended != "":
+		return r.Ended
+	case f.draining:
+		return whyDrained
+	case ok:
+		return "its time is over"
+	}
+	return fmt.Sprintf("the %s is gone", cause)
+}

@@ -1,0 +1,230 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+// errand is a request that changes levels, until it is answered.
+type errand struct {
+	request
+	answer chan reply // takes one
+
+	changes   []Change
+	errs      []error
+	until     time.Time // end of the raise that it began
+	was       raise     // what its raise has replaced
+	had       bool      // ... if there was one
+	withdrawn bool      // no JVM took the raise, so it is not wanted any more
+	deadline  time.Time // it is answered then, whatever is still under way
+}
+
+func newErrand(r request) *errand { return &errand{request: r, answer: make(chan reply, 1)} }
+
+func (e *errand) answered() bool { return len(e.answer) > 0 }
+
+// fail answers an errand with an error.
+func (e *errand) fail(err error) { e.answer <- failed(err) }
+
+// errands are those of a Loop.
+type errands struct {
+	coming chan *errand
+	over   chan struct{} // closed when none is taken any more
+
+	looking sync.Mutex // held by the one that lists or rotates: descriptors are few
+
+	under []*errand // those under way
+	heirs []*errand // those that ask this process to let another keep the levels
+}
+
+func newErrands() *errands {
+	return &errands{coming: make(chan *errand), over: make(chan struct{})}
+}
+
+// note adds to those under way what an update has changed, and what has failed.
+func (s *errands) note(changes []Change, err error) {
+	for _, e := range s.under {
+		e.changes = append(e.changes, changes...)
+		e.errs = append(e.errs, split(err)...)
+	}
+}
+
+// end answers all errands that are left. Call it after the lock is released: an
+// heir takes the lock as soon as it has its answer.
+func (s *errands) end() {
+	close(s.over)
+	for _, e := range s.under {
+		e.fail(errEnds)
+	}
+	for _, e := range s.heirs {
+		e.answer <- reply{Yielded: true}
+	}
+}
+
+// answer answers a request. It is the server's: several goroutines call it.
+func (l *Loop) answer(ctx context.Context, r request) reply {
+	if r.Verb == verbList || r.Verb == verbRotate {
+		return l.look(ctx, r)
+	}
+	if r.PID != l.cfg.Attach.PID {
+		return failed(errors.New("the process that keeps the levels does so for every JVM of the source: leave out --pid"))
+	}
+	e := newErrand(r)
+	select {
+	case l.errands.coming <- e:
+	case <-l.errands.over:
+		return failed(errEnds)
+	case <-ctx.Done():
+		return failed(errEnds)
+	}
+	select {
+	case out := <-e.answer:
+		return out
+	case <-ctx.Done(): // end has answered before, if it was called
+	}
+	select {
+	case out := <-e.answer:
+		return out
+	default:
+		return failed(errEnds)
+	}
+}
+
+// errEnds means that the process ends before it has done what was asked for.
+var errEnds = errors.New("the process that keeps the levels ends")
+
+// look lists what the JVMs log, or has them rotate. Nothing of the Loop waits
+// for that, and a Client of its own keeps it apart from what is under way.
+func (l *Loop) look(ctx context.Context, r request) reply {
+	cfg := l.cfg
+	cfg.Attach.PID = r.PID
+	if bad := cfg.Attach.Validate(); len(bad) > 0 {
+		return failed(errors.Join(bad...))
+	}
+	l.errands.looking.Lock()
+	defer l.errands.looking.Unlock()
+	var listed []Listed
+	var err error
+	if talk := newDialogue(cfg); r.Verb == verbRotate {
+		listed, err = talk.rotateAll(ctx)
+	} else {
+		_, listed, err = talk.listAll(ctx, l.raisedTo)
+	}
+	out := failed(err)
+	out.Listed = listed
+	return out
+}
+
+// receive takes in an errand of another process.
+func (l *Loop) receive(ctx context.Context, e *errand) {
+	switch {
+	case l.holds && e.Verb != verbReset:
+		l.errands.heirs = append(l.errands.heirs, e)
+	case e.Verb == verbYield:
+		e.fail(errors.New("an 'ullage run' keeps the levels"))
+	default:
+		l.begin(ctx, e)
+	}
+}
+
+// begin takes an errand on.
+func (l *Loop) begin(ctx context.Context, e *errand) {
+	var change func(now time.Time)
+	switch e.Verb {
+	case verbSet:
+		sel, err := attach.ParseSelection(e.Selection)
+		if err != nil {
+			e.fail(err)
+			return
+		}
+		change = func(now time.Time) { l.raise(e, sel, now) }
+	default:
+		change = func(time.Time) { l.fleet.state.endAll("ullage log reset") }
+	}
+	l.pursue(ctx, e, change)
+}
+
+// pursue does the update that an errand asks for, and leaves the errand under
+// way. If it does not come to the update, the errand learns why.
+func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
+	e.deadline = time.Now().Add(perTask*l.cfg.Attach.Timeout + findInterval)
+	l.errands.under = append(l.errands.under, e)
+	began := false
+	err := l.update(ctx, func(now time.Time) {
+		began = true
+		change(now)
+	})
+	if !began {
+		e.errs = append(e.errs, err)
+	}
+}
+
+// raise begins the raise that an errand asks for.
+func (l *Loop) raise(e *errand, sel attach.Selection, now time.Time) {
+	r, s := newRaise(sel, e.For, string(FromCommand), "ullage log set", now), l.fleet.state
+	e.was, e.had = s.Raises[FromCommand]
+	s.Raises[FromCommand], e.until = r, r.Until
+}
+
+// conclude answers those errands for which nothing is under way any more.
+func (l *Loop) conclude(ctx context.Context) {
+	var left []*errand
+	for _, e := range l.errands.under {
+		if l.fails(e) {
+			l.withdraw(ctx, e)
+		}
+		if l.pending(e) {
+			left = append(left, e)
+			continue
+		}
+		e.report()
+	}
+	l.errands.under = left
+}
+
+// pending reports whether an errand has to wait for a JVM.
+func (l *Loop) pending(e *errand) bool {
+	return len(l.fleet.flying) > 0 && time.Now().Before(e.deadline)
+}
+
+// fails reports whether no JVM took the raise that an errand asked for, and
+// sees to it that the errand has a reason.
+func (l *Loop) fails(e *errand) bool {
+	if e.Verb != verbSet || e.withdrawn || l.pending(e) {
+		return false
+	}
+	if late := len(l.fleet.flying); late > 0 {
+		e.errs = append(e.errs, fmt.Errorf("%d JVMs have not answered yet", late))
+	}
+	if len(e.errs) == 0 {
+		e.errs = split(l.fleet.nobody(""))
+	}
+	return len(e.changes) == 0 && len(e.errs) > 0
+}
+
+// withdraw takes back the raise that an errand asked for: what was wanted before
+// is wanted again.
+func (l *Loop) withdraw(ctx context.Context, e *errand) {
+	e.withdrawn = true
+	e.deadline = time.Now().Add(perTask*l.cfg.Attach.Timeout + findInterval)
+	_ = l.update(ctx, func(time.Time) { // the errand learns the errors
+		raises := l.fleet.state.Raises
+		if delete(raises, FromCommand); e.had {
+			raises[FromCommand] = e.was
+		}
+	})
+}
+
+// report answers an errand.
+func (e *errand) report() {
+	r := failed(errors.Join(e.errs...))
+	if !e.withdrawn {
+		r.Changes, r.Until = e.changes, e.until
+	}
+	e.answer <- r
+}

@@ -1,0 +1,115 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+// Listed is what a JVM logs, and where to.
+type Listed struct {
+	PID     int
+	Outputs []ListedOutput
+}
+
+// ListedOutput is one output of a JVM. Its Err is nil: Problem has the text.
+type ListedOutput struct {
+	attach.Output
+	Shipped bool
+	Raised  string // selection on top of its own; empty: none
+	Problem string // not empty: the output is left alone, and why
+}
+
+// NoJVMError means that no JVM answers, and that nothing else is wrong.
+type NoJVMError struct {
+	text  string
+	stale int // sockets that nobody listens on
+}
+
+// Error includes what makes a JVM answer.
+func (e *NoJVMError) Error() string {
+	if e.stale > 0 {
+		return fmt.Sprintf("%s; nobody listens any more on %d sockets that are left there", e.text, e.stale)
+	}
+	return e.text
+}
+
+// listAll asks every JVM for its outputs. It returns what it got and an error
+// for the rest, a [*NoJVMError] if there is no rest either. A socket that a JVM
+// left behind is not reported, unless the JVM was named. Raised returns the
+// selection that a JVM was raised to, by ID.
+func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (jvms []attach.JVM, listed []Listed, err error) {
+	found, problems := d.client.Find(ctx)
+	all, errs := make([]Listed, len(found)), make([]error, len(found))
+	var crew sync.WaitGroup
+	for i, j := range found {
+		crew.Go(func() {
+			defer guard(&errs[i])
+			var outputs []attach.Output
+			outputs, errs[i] = d.list(ctx, j)
+			all[i] = Listed{PID: j.PID, Outputs: d.describe(j, outputs, raised(j.ID))}
+		})
+	}
+	crew.Wait()
+	none := &NoJVMError{text: d.noJVM()}
+	for i, l := range all {
+		if l.Outputs != nil {
+			jvms, listed = append(jvms, found[i]), append(listed, l)
+		}
+		if attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0 {
+			none.stale++
+		} else if errs[i] != nil {
+			problems = append(problems, named(found[i], errs[i]))
+		}
+	}
+	if err := errors.Join(problems...); err != nil || len(listed) > 0 {
+		return jvms, listed, err
+	}
+	return nil, nil, none
+}
+
+// describe adds to a JVM's outputs whether they are shipped and raised.
+func (d dialogue) describe(j attach.JVM, outputs []attach.Output, raised string) []ListedOutput {
+	var all []ListedOutput
+	for _, o := range outputs {
+		lo := ListedOutput{Output: o, Shipped: d.ships(j, o)}
+		if lo.Shipped {
+			lo.Raised = raised
+		}
+		if o.Err != nil {
+			lo.Problem, lo.Err = o.Err.Error(), nil
+		}
+		all = append(all, lo)
+	}
+	return all
+}
+
+// rotateAll has every JVM rotate its log files, and returns those that did.
+func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
+	jvms, listed, err := d.listAll(ctx, func(string) string { return "" })
+	var done []Listed
+	for i, l := range listed {
+		if _, runErr := d.client.Run(ctx, jvms[i], attach.Rotate()); runErr != nil {
+			err = errors.Join(err, named(jvms[i], runErr))
+			continue
+		}
+		done = append(done, l)
+	}
+	return done, err
+}
+
+// noJVM is the text of an error: no JVM was found, and what to do about that.
+func (d dialogue) noJVM() string {
+	text := "no JVM has a socket in " + d.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
+	process := "no process that logs to " + d.cfg.Source + " is a JVM (share the process namespace"
+	switch d.cfg.Attach.Mode {
+	case attach.ProcessNamespace:
+		return process + ")"
+	case attach.SharedTmp:
+		return text + "; or share the process namespace, and take --attach process-namespace)"
+	}
+	return text + "), and " + process + ", as for --attach process-namespace)"
+}

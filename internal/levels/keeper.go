@@ -1,0 +1,92 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// lockPatience is how long a process waits for a lock that another one holds: a
+// sidecar that drains needs some seconds.
+const lockPatience = 8 * time.Second
+
+// yieldPatience bounds the wait for a command that holds a raise to release the
+// lock.
+const yieldPatience = 500 * time.Millisecond
+
+// errBusy means that another process keeps the levels, and that the Loop waits for
+// its end.
+var errBusy = errors.New("another process still keeps the levels")
+
+// keeper holds the lock and the socket of a Loop.
+type keeper struct {
+	store  *store
+	answer func(context.Context, request) reply
+	server *server   // nil: nobody can ask
+	owner  bool      // the lock was held once
+	since  time.Time // since when the lock cannot be had
+
+	// err is why the lock is not held: errBusy while that is waited for.
+	err error
+
+	// deaf is why no command can ask. The levels are kept all the same.
+	deaf error
+}
+
+// keep takes the lock and opens the socket, or takes them again if their names
+// were removed or replaced. It reports whether that has begun to fail, or to
+// succeed. A command that holds the lock is asked for it, and a process that
+// ends is waited for. What the application does to the lock must keep nobody
+// from restoring: after lockPatience the Loop goes on without the lock and the
+// socket, and it does so at once if it has held the lock before.
+func (k *keeper) keep(ctx context.Context, now time.Time) (changed bool) {
+	failed, deaf := k.err != nil, k.deaf != nil
+	k.err = k.store.lock()
+	if k.err != nil && k.since.IsZero() {
+		k.since = now
+	}
+	waiting := errors.Is(k.err, errHeld) && now.Sub(k.since) < lockPatience && !k.owner
+	if waiting {
+		if r, err := k.store.ask(ctx, request{Verb: verbYield}, yieldPatience); err == nil && r.Yielded {
+			k.err = k.store.lock()
+		}
+	}
+	switch {
+	case k.err == nil:
+		k.owner, k.since = true, time.Time{}
+		k.deaf = k.listen()
+	case waiting:
+		k.err = errBusy
+	}
+	return failed != (k.err != nil) || deaf != (k.deaf != nil)
+}
+
+// listen opens the socket if others do not find ours.
+func (k *keeper) listen() error {
+	if k.server != nil && k.store.named(k.server.socket) {
+		return nil
+	}
+	listener, socket, err := k.store.listen()
+	if err != nil {
+		return err
+	}
+	k.stop()
+	k.server = startServer(listener, socket, k.answer)
+	return nil
+}
+
+// release gives up the lock. What is asked already is still answered.
+func (k *keeper) release() {
+	if k.server != nil {
+		k.store.removeSocket(k.server.socket)
+	}
+	k.store.unlock()
+}
+
+// stop ends the server.
+func (k *keeper) stop() {
+	if k.server != nil {
+		k.server.stop()
+		k.server = nil
+	}
+}

@@ -1,0 +1,282 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+const (
+	// pollInterval is how often the annotations file, the lock and the socket are
+	// looked at. A poll needs no inotify instance (a user has few), and does not
+	// miss the swap of a directory.
+	pollInterval = 500 * time.Millisecond
+
+	// findInterval is how often JVMs are looked for while something is raised.
+	findInterval = time.Second
+
+	// drainTimeout bounds the restore when the process is asked to end.
+	drainTimeout = 5 * time.Second
+
+	// trailTime is how long after a restore the lines of the raise may still be
+	// on their way to the source's reader: twice its slow poll.
+	trailTime = 2 * time.Second
+)
+
+// Loop keeps the log levels of the JVMs at what is wanted, as long as its
+// process runs. There is one for a source: except for listing and rotating, it
+// alone sends commands to the JVMs, and what it has in memory counts. Create it with
+// [New].
+type Loop struct {
+	cfg   Config
+	log   *slog.Logger
+	store *store
+	notes *annotations
+	watch *Watch
+	fleet *fleet
+
+	journal journal
+	keeper  keeper // of the lock and the socket
+	errands *errands
+
+	alarm   *alarm    // that has not become a raise yet
+	holds   bool      // it is a command's, and lets another process keep the levels
+	loaded  bool      // the saved state was looked at
+	unsaved bool      // what is saved is not what is in memory
+	next    time.Time // when an update is due without any cause
+	until   time.Time // when the raise ends that the last update found in effect; zero: none
+
+	mu    sync.Mutex
+	shown Status
+}
+
+// New returns a Loop for a valid cfg. It touches nothing.
+func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
+	st, m := &store{source: cfg.Source}, newMetrics(reg)
+	l := &Loop{
+		cfg: cfg, log: log, store: st, watch: newWatch(), notes: newAnnotations(cfg.Annotations, cfg.Known),
+		journal: journal{log: log, metrics: m, holding: map[string]bool{}},
+		fleet: &fleet{
+			talk: newDialogue(cfg), log: log, metrics: m, store: st, state: newState(),
+			attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{},
+			flying: map[string]*task{}, landing: make(chan struct{}, 1),
+		},
+		errands: newErrands(),
+	}
+	l.keeper = keeper{store: st, answer: l.answer}
+	return l
+}
+
+// Watch returns the [Watch] that has to see each line, for the triggers.
+func (l *Loop) Watch() *Watch { return l.watch }
+
+// Run keeps the levels at what is wanted until ctx ends, then restores. A JVM
+// that does not answer, or a source that is missing, is tried again and never
+// makes it fail: it returns an error only if levels may be left raised.
+func (l *Loop) Run(ctx context.Context) error {
+	if l.cfg.Attach.Mode == attach.Off {
+		if l.cfg.Annotations != "" {
+			l.log.Info("log levels are left alone", "hint", "--attach is off")
+		}
+		<-ctx.Done()
+		return nil
+	}
+	defer l.close()
+	l.turn(ctx, func() bool { return false })
+	return l.drain(context.WithoutCancel(ctx))
+}
+
+// turn goes round until done reports true, or ctx ends.
+func (l *Loop) turn(ctx context.Context, done func() bool) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	l.tick(ctx)
+	for !done() {
+		var end <-chan time.Time
+		if !l.until.IsZero() {
+			end = time.After(time.Until(l.until))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-l.watch.fired:
+			l.alarm = &a
+			l.update(ctx, nil)
+		case <-l.fleet.landing:
+			l.update(ctx, nil)
+		case e := <-l.errands.coming:
+			l.receive(ctx, e)
+		case <-tick.C:
+			l.tick(ctx)
+		case <-end: // not a poll later
+			l.tick(ctx)
+		}
+		l.conclude(ctx)
+	}
+}
+
+// tick checks the lock, the annotations and the saved file, and updates if one of
+// them has changed or an update is due.
+func (l *Loop) tick(ctx context.Context) {
+	now := time.Now()
+	changed := l.keeper.keep(ctx, now)
+	if l.notes.poll(now) {
+		changed = true
+		l.journal.annotations(l.notes)
+		l.show(now)
+	}
+	if changed || l.store.moved() || !now.Before(l.next) {
+		l.update(ctx, nil)
+	}
+	t := l.notes.request.Trigger
+	_, _, on := l.fleet.state.wanted(now)
+	l.watch.arm(t, on || l.fleet.ours() > 0 || now.Before(l.fleet.state.Quiet))
+}
+
+// update takes in everything that asks for a level, change among it if it is
+// not nil, and brings the JVMs in line. It returns what stands in the way of
+// that; everybody whose request is under way learns what has changed and what
+// has failed.
+func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
+	now, f := time.Now(), l.fleet
+	l.next, l.until = now.Add(findInterval), time.Time{}
+	err := l.keeper.err
+	if errors.Is(err, errBusy) && !f.draining || errors.Is(err, errNoSource) && len(f.state.JVMs) == 0 {
+		l.next = time.Time{}
+		return err
+	}
+	l.load(now)
+	before := f.state.clone()
+	l.want(now)
+	if change != nil {
+		change(now)
+	}
+	err = errors.Join(err, f.reconcile(ctx, now))
+	err = errors.Join(err, l.save(before))
+	l.finish(before, now, err)
+	return err
+}
+
+// load reads, once, what an earlier process has saved. Later changes of the file
+// are ignored: the application can write there.
+func (l *Loop) load(now time.Time) {
+	if l.loaded {
+		return
+	}
+	saved, err := l.store.load(now)
+	if saved != nil {
+		l.fleet.state = saved
+	}
+	l.loaded, l.unsaved = true, err != nil || saved != nil && l.store.seen == stamp{}
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrPermission): // whether it is sound, only its owner knows
+		l.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
+	default:
+		l.log.Warn("saved log levels are not sound", "error", err, "hint", "their sound part is used, and the file is replaced")
+	}
+}
+
+// save saves the state if it is not the one that was saved last, or if the
+// file is not the one that this process has left. It fails only if something
+// would be lost.
+func (l *Loop) save(before *state) error {
+	s := l.fleet.state
+	if !l.unsaved && !l.store.moved() && s.same(before) {
+		return nil
+	}
+	err := l.store.save(s)
+	if l.unsaved = err != nil; len(s.JVMs)+len(s.Raises) == 0 {
+		return nil
+	}
+	return err
+}
+
+// want turns what the annotations and a trigger ask for into raises.
+func (l *Loop) want(now time.Time) {
+	req, s := l.notes.request, l.fleet.state
+	switch was, ok := s.Raises[FromAnnotation]; {
+	case req.LogBad || l.notes.unknown: // nothing changes
+	case req.Log.IsZero():
+		delete(s.Raises, FromAnnotation)
+	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID:
+		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+Prefix+"log", now)
+		r.ID = req.LogID
+		s.Raises[FromAnnotation] = r
+	}
+	if l.alarm != nil {
+		if !req.Trigger.IsZero() {
+			r := newRaise(req.TriggerLog, req.TriggerFor, l.alarm.reason, "trigger: "+l.alarm.why, now)
+			s.Raises[FromTrigger] = r
+			s.Quiet = r.Until.Add(r.For)
+		}
+		l.alarm = nil
+	}
+	if !req.TriggerBad && !l.notes.unknown && req.Trigger.IsZero() {
+		delete(s.Raises, FromTrigger)
+	}
+	s.expire(now)
+}
+
+// finish reports what has changed, and what went wrong. A raise that was in
+// effect when the update began may be over by now: then its end is still to be
+// met.
+func (l *Loop) finish(before *state, began time.Time, err error) {
+	now, f := time.Now(), l.fleet
+	changes := f.changes(before)
+	for _, c := range changes {
+		l.journal.change(c)
+	}
+	l.errands.note(changes, err)
+	l.journal.errors(now, l.errorsNow(err), f.problems)
+	if len(l.journal.holding)+len(f.flying) == 0 {
+		l.journal.allWell(now)
+	}
+	_, r, on := f.state.wanted(began)
+	switch {
+	case on:
+		l.next, l.until = earlier(l.next, r.Until), r.Until
+	case len(f.state.JVMs) == 0:
+		l.next = now.Add(time.Hour) // nothing but a change can matter
+	case f.ours() == 0:
+		l.next = now.Add(10 * findInterval) // most likely it has ended
+	}
+	l.show(now)
+}
+
+// drain restores every JVM. The raise of an annotation goes on after a restart
+// of the sidecar, until its time; the others end here.
+func (l *Loop) drain(ctx context.Context) error {
+	f := l.fleet
+	f.crew.Wait() // the tasks end with the context of turn
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	f.draining = true
+	l.watch.armed.Store(nil)
+	err := l.update(ctx, func(time.Time) {
+		f.state.end(FromCommand, whyDrained)
+		f.state.end(FromTrigger, whyDrained)
+	})
+	f.crew.Wait()
+	if left := f.ours(); left > 0 {
+		return fmt.Errorf("%d JVMs are left with a raised log level, which the next start restores: %w", left, err)
+	}
+	return nil
+}
+
+// close lets another process keep the levels. What this one knew is saved. The
+// lock goes before whoever asked for it learns that.
+func (l *Loop) close() {
+	l.fleet.crew.Wait()
+	l.keeper.release()
+	l.errands.end()
+	l.keeper.stop()
+}

@@ -1,0 +1,186 @@
+package levels
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/attach"
+)
+
+// plan returns the JVMs that are not as they should be, and may be tried.
+func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
+	var tasks []*task
+	attempts := map[string]attempt{} // those of JVMs that are gone are dropped
+	for _, j := range f.jvms {
+		a, tried := f.attempts[j.ID]
+		if tried = tried && a.wanted == want.sel.String(); tried {
+			attempts[j.ID] = a
+		}
+		b := f.state.JVMs[j.ID]
+		if b != nil && want.sel.IsZero() && b.Applied == "" && !b.Unsure {
+			delete(f.state.JVMs, j.ID) // it was sent nothing
+			continue
+		}
+		t := &task{jvm: j, want: want.sel, from: want.from, wanted: want.sel.String()}
+		if tried && a.refusal != nil {
+			if b == nil || !b.Unsure {
+				continue
+			}
+			t.want, t.from = b.before(), b.Cause // it could not be taken back yet
+		}
+		inLine := b == nil && t.want.IsZero() || b != nil && !t.want.IsZero() && b.Applied == t.want.String() && !b.Unsure
+		if inLine || f.flying[j.ID] != nil || failed[j.ID] || tried && !f.draining && now.Before(a.next) {
+			continue
+		}
+		if b != nil {
+			// What was read back may name what is not ours.
+			b.Outputs = slices.DeleteFunc(slices.Clone(b.Outputs), func(o attach.Output) bool { return !f.talk.ships(j, o) })
+			if len(b.Outputs) == 0 {
+				delete(f.state.JVMs, j.ID)
+				continue
+			}
+			t.outputs, t.before, t.unsure = b.Outputs, b.before(), b.Unsure
+		}
+		tasks = append(tasks, t)
+	}
+	f.attempts = attempts
+	return tasks
+}
+
+// before is what the JVM has, as far as we know.
+func (b *baseline) before() attach.Selection {
+	sel, err := attach.ParseSelection(b.Applied)
+	if err != nil {
+		return attach.Selection{}
+	}
+	return sel
+}
+
+// dispatch lets the tasks begin. That the JVMs are sent something is saved
+// before: a process that finds that later takes nothing for granted. A JVM
+// whose baseline cannot be saved is not raised; where it is saved, a tmpfs
+// without room keeps nobody from raising it further, or from restoring it.
+func (f *fleet) dispatch(ctx context.Context, tasks []*task) (bad []error) {
+	note := false
+	for _, t := range tasks {
+		if b := f.state.JVMs[t.jvm.ID]; b != nil && (!b.Unsure || !b.kept) {
+			b.Unsure, note = true, true
+		}
+	}
+	var unsaved error
+	if note {
+		unsaved = f.store.save(f.state)
+	}
+	for _, t := range tasks {
+		b := f.state.JVMs[t.jvm.ID]
+		if b != nil && !b.kept && unsaved != nil {
+			delete(f.state.JVMs, t.jvm.ID)
+			t.err = fmt.Errorf("raise nothing, since its baseline cannot be kept: %w", unsaved)
+			bad = append(bad, f.attempted(t))
+			continue
+		}
+		if b != nil {
+			b.kept = true
+		}
+		f.launch(ctx, t)
+	}
+	return bad
+}
+
+// launch begins a task. It has landed when its channel is closed.
+func (f *fleet) launch(ctx context.Context, t *task) {
+	t.landed = make(chan struct{})
+	f.flying[t.jvm.ID] = t
+	ctx, cancel := context.WithTimeout(ctx, perTask*f.talk.cfg.Attach.Timeout)
+	f.crew.Go(func() {
+		defer cancel()
+		t.err = f.talk.bring(ctx, t)
+		close(t.landed)
+		select {
+		case f.landing <- struct{}{}:
+		default: // one is on its way
+		}
+	})
+}
+
+// await waits until a task lands. It reports false when it is time to go on
+// without the others. A drain waits for all of them.
+func (f *fleet) await(ctx context.Context, deadline <-chan time.Time) bool {
+	if f.draining {
+		deadline = nil // each task has one of its own
+	}
+	select {
+	case <-f.landing:
+		return true
+	case <-deadline:
+		return false
+	case <-ctx.Done():
+		f.crew.Wait() // they end with the context, too
+		return true
+	}
+}
+
+// collect takes in what became of the tasks that have landed.
+func (f *fleet) collect(now time.Time, failed map[string]bool) (bad []error) {
+	for id, t := range f.flying {
+		select {
+		case <-t.landed:
+		default:
+			continue
+		}
+		delete(f.flying, id)
+		f.takeIn(t, now)
+		failed[id] = t.err != nil
+		if err := f.attempted(t); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	return bad
+}
+
+// takeIn notes what a JVM has now.
+func (f *fleet) takeIn(t *task, now time.Time) {
+	id := t.jvm.ID
+	b := f.state.JVMs[id]
+	switch {
+	case t.learned != nil:
+		f.adopt(t)
+		return
+	case b == nil:
+		return
+	}
+	if len(t.outputs) < len(b.Outputs) { // the others are not there, or not ours
+		b.Outputs = t.outputs
+	}
+	switch {
+	case t.restored:
+		delete(f.state.JVMs, id)
+		f.state.Quiet = later(f.state.Quiet, now.Add(trailTime))
+	case t.applied:
+		b.Applied, b.Cause, b.Unsure = t.want.String(), t.from, false
+	case t.undone:
+		b.Unsure = false
+	}
+}
+
+// adopt keeps a baseline that was just read. A JVM that has made its socket
+// again looks like another one: what it lists is then not its own selection but
+// what it was raised to, and its baseline is the one that is kept already. A JVM
+// that has been started since lists nothing as reconfigured.
+func (f *fleet) adopt(t *task) {
+	is := t.learned
+	for id, was := range f.state.JVMs {
+		if was.PID != is.PID || f.found(id) {
+			continue
+		}
+		if same := slices.EqualFunc(was.Outputs, is.Outputs, func(a, b attach.Output) bool { return a.Name == b.Name && b.Reconfigured }); same {
+			is.Outputs, is.Applied, is.Cause, is.Unsure = was.Outputs, was.Applied, was.Cause, true
+			delete(f.state.JVMs, id)
+		} else {
+			f.forget(id)
+		}
+	}
+	f.state.JVMs[t.jvm.ID] = is
+}

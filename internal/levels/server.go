@@ -1,0 +1,122 @@
+package levels
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// maxClients is how many connections are served at a time; further ones are
+	// closed. Whoever takes all of them keeps commands away for requestTimeout.
+	maxClients = 4
+
+	// requestTimeout bounds the reading of a request and, once more, the writing
+	// of the reply.
+	requestTimeout = 2 * time.Second
+)
+
+// server answers requests on a socket. Each connection is for one request.
+type server struct {
+	listener *net.UnixListener
+	socket   fs.FileInfo
+	answer   func(context.Context, request) reply
+	cancel   context.CancelFunc
+	crew     sync.WaitGroup // of the goroutines that accept and answer
+}
+
+// startServer serves l until stop is called.
+func startServer(l *net.UnixListener, socket fs.FileInfo, answer func(context.Context, request) reply) *server {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &server{listener: l, socket: socket, answer: answer, cancel: cancel}
+	s.crew.Go(func() { s.accept(ctx) })
+	return s
+}
+
+// stop ends the server, and what it answers.
+func (s *server) stop() {
+	s.listener.Close()
+	s.cancel()
+	s.crew.Wait()
+}
+
+func (s *server) accept(ctx context.Context) {
+	seats := make(chan struct{}, maxClients)
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			select { // no descriptor is free, most likely
+			case <-ctx.Done():
+				return
+			case <-time.After(pollInterval):
+			}
+			continue
+		}
+		select {
+		case seats <- struct{}{}:
+			s.crew.Go(func() {
+				defer func() { <-seats }()
+				s.serve(ctx, c)
+			})
+		default:
+			c.Close()
+		}
+	}
+}
+
+// serve answers one request.
+func (s *server) serve(ctx context.Context, c net.Conn) {
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })() // no request is read any more
+	req, err := readRequest(c)
+	var r reply
+	if err == nil {
+		err = req.check()
+	}
+	if err != nil {
+		r = failed(err)
+	} else {
+		if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
+			_, _ = c.Write([]byte{'\n'}) // see exchange; the write below fails as well
+		}
+		r = s.answer(ctx, req)
+	}
+	text, err := json.Marshal(r)
+	if err == nil && len(text) > maxReply {
+		err = fmt.Errorf("the answer has %d bytes, at most %d are sent", len(text), maxReply)
+	}
+	if err != nil {
+		text, _ = json.Marshal(failed(err)) // of strings
+	}
+	if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
+		_, _ = c.Write(text) // whoever asked has gone, or does not read
+	}
+}
+
+// readRequest reads one line of at most maxRequest bytes.
+func readRequest(c net.Conn) (request, error) {
+	var req request
+	if err := c.SetReadDeadline(time.Now().Add(requestTimeout)); err != nil {
+		return req, fmt.Errorf("read the request: %w", err)
+	}
+	line, err := bufio.NewReader(io.LimitReader(c, maxRequest)).ReadBytes('\n')
+	if err != nil {
+		return req, fmt.Errorf("read the request, a line of at most %d bytes: %w", maxRequest, err)
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&req); err != nil {
+		return req, fmt.Errorf("understand the request: %w", err)
+	}
+	return req, nil
+}

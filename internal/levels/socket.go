@@ -1,0 +1,168 @@
+package levels
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/statedir"
+)
+
+// The socket lies beside the saved state. Both sides reach it through a
+// descriptor of the directory (/proc/self/fd/N/…): so no link leads out of the
+// source, and a long path does not exceed the 108 bytes of an address.
+
+// openStateDir opens the state directory. Nothing else in its place is opened,
+// and nothing blocks.
+func openStateDir(root *os.Root) (*os.File, error) {
+	return root.OpenFile(statedir.Name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+}
+
+// listen puts a new socket in the place of whatever has its name: one that a
+// killed process left behind, or something of the application's. A directory
+// stays in the way. Only the holder of the lock calls listen.
+func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
+	root, err := s.root()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	dir, err := openStateDir(root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	defer dir.Close()
+	const fresh = socketName + ".new"
+	inRoot := filepath.Join(statedir.Name, fresh)
+	_ = root.Remove(inRoot) // of one that was killed; what cannot be removed is in the way
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), fresh)})
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	l.SetUnlinkOnClose(false)
+	err = root.Chmod(inRoot, 0o600)
+	if err == nil {
+		err = root.Rename(inRoot, filepath.Join(statedir.Name, socketName))
+	}
+	var named fs.FileInfo
+	if err == nil {
+		named, err = root.Lstat(filepath.Join(statedir.Name, socketName))
+	}
+	if err != nil {
+		l.Close()
+		return nil, nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	return l, named, nil
+}
+
+// named reports whether the socket that others find is the given one.
+func (s *store) named(socket fs.FileInfo) bool {
+	is, err := os.Lstat(s.path(socketName))
+	return err == nil && os.SameFile(is, socket)
+}
+
+// removeSocket removes the socket's name if it still stands for the given one.
+func (s *store) removeSocket(socket fs.FileInfo) {
+	if root, err := s.openSource(); err == nil && s.named(socket) {
+		defer root.Close()
+		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // else it is a stale one, which is in nobody's way
+	}
+}
+
+// errNobody means that there is no socket, that nobody listens on it, or that the
+// listener ends. A moment later that may be different.
+var errNobody = errors.New("nobody answers")
+
+// dialTimeout bounds the connect.
+const dialTimeout = time.Second
+
+// dial connects to the process that keeps the levels.
+func (s *store) dial(ctx context.Context) (net.Conn, error) {
+	root, err := s.openSource()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir, err := openStateDir(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	fd, err := unix.Openat(int(dir.Fd()), socketName, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, errors.New("it is not a socket")
+	}
+	d := net.Dialer{Timeout: dialTimeout}
+	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
+}
+
+// ask asks the process that keeps the levels. The application can put a socket of
+// its own there, and answer: so ask waits and reads up to a bound, and its callers
+// do nothing with the answer but show it.
+func (s *store) ask(ctx context.Context, req request, patience time.Duration) (reply, error) {
+	socket := s.path(socketName)
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	text, err := exchange(conn, req, patience)
+	switch {
+	case ctx.Err() != nil:
+		return reply{}, context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped, or wait for a JVM (%w)", socket, err)
+	case len(text) > maxReply:
+		return reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: no ullage listens there", socket, maxReply)
+	case err != nil || len(bytes.TrimSpace(text)) == 0:
+		return reply{}, fmt.Errorf("%w at %s: the connection was closed", errNobody, socket)
+	}
+	var r reply
+	if err := json.Unmarshal(text, &r); err != nil {
+		return reply{}, fmt.Errorf("understand the answer at %s: %w", socket, err)
+	}
+	return r, nil
+}
+
+// exchange sends a request and reads the reply. The server sends one byte of white
+// space as soon as it has the request, so that a stopped one is noticed soon.
+func exchange(conn net.Conn, req request, patience time.Duration) ([]byte, error) {
+	text, err := json.Marshal(req)
+	if err == nil {
+		err = conn.SetDeadline(time.Now().Add(min(patience, requestTimeout)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(append(text, '\n')); err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(io.LimitReader(conn, maxReply+1))
+	if _, err := in.Peek(1); err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(in)
+}

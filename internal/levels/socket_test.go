@@ -1,0 +1,410 @@
+package levels
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// deepSource moves the source to a path that no socket's address could hold.
+func (r *rig) deepSource() {
+	r.t.Helper()
+	r.cfg.Source = filepath.Join(r.cfg.Source, strings.Repeat("deep", 30), strings.Repeat("er", 60))
+	must(r.t, os.MkdirAll(r.cfg.Source, 0o700))
+}
+
+// listenAt listens at a path of any length.
+func listenAt(t testing.TB, path string) *net.UnixListener {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	dir, err := os.Open(filepath.Dir(path))
+	must(t, err)
+	defer dir.Close()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))})
+	must(t, err)
+	l.SetUnlinkOnClose(false)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func TestACommandFindsASidecarBehindALongPath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.deepSource()
+	j := r.jvm(1)
+	r.annotate()
+	p := r.process()
+	if _, _, err := p.set("gc*=debug", time.Hour); err != nil {
+		t.Error(err)
+	}
+	logs(t, j, atop("gc*=debug"))
+	must(t, ignoreChanges(p.reset()))
+	logs(t, j, ownSelection)
+}
+
+// What a killed process has left behind, and what the application puts in the
+// place of the socket.
+func impostors(t *testing.T) map[string]func(path string) error {
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	l := listenAt(t, elsewhere)
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			t.Error("a command has followed a link out of the source")
+			c.Close()
+		}
+	}()
+	return map[string]func(path string) error{
+		"a stale socket":     func(path string) error { return listenAt(t, path).Close() },
+		"a deaf socket":      func(path string) error { listenAt(t, path); return nil },
+		"a file":             func(path string) error { return os.WriteFile(path, []byte("{}"), 0o666) },
+		"a FIFO":             func(path string) error { return unix.Mkfifo(path, 0o666) },
+		"a link to outside":  func(path string) error { return os.Symlink(elsewhere, path) },
+		"a link to itself":   func(path string) error { return os.Symlink(path, path) },
+		"an empty directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	}
+}
+
+func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	for name, put := range impostors(t) {
+		for _, running := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, sidecar %v", name, running), func(t *testing.T) {
+				if running && name == "an empty directory" {
+					t.Skip("it stays in the way: see below")
+				}
+				r := newRig(t)
+				j := r.jvm(1)
+				r.annotate()
+				must(t, os.Mkdir(filepath.Dir(r.state(socketName)), 0o700))
+				must(t, put(r.state(socketName)))
+				p := r.process()
+				if running {
+					_, _, err := p.set("gc*=debug", time.Hour)
+					must(t, err)
+					must(t, os.Remove(r.state(socketName)))
+					must(t, put(r.state(socketName)))
+					_, _, err = p.set("gc*=trace", time.Hour)
+					must(t, err)
+					logs(t, j, atop("gc*=trace"))
+					must(t, ignoreChanges(p.reset()))
+				} else {
+					c := r.command()
+					_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Second)
+					must(t, err)
+					logs(t, j, atop("gc*=debug"))
+					must(t, c.Hold(t.Context()))
+				}
+				logs(t, j, ownSelection)
+			})
+		}
+	}
+}
+
+func TestADirectoryInThePlaceOfTheSocketIsReportedAndTheLevelsAreKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	must(t, os.MkdirAll(r.state(socketName)+"/deep", 0o700))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	hasError(t, p.Status(), "listen for commands")
+	must(t, os.RemoveAll(r.state(socketName)))
+	p.step()
+	hasError(t, p.Status(), "")
+	r.annotate()
+	p.step()
+	logs(t, j, ownSelection)
+}
+
+// The application holds the lock and answers on the socket: commands end within
+// a bound and say what they met, and nothing of the answer runs or is lost.
+func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
+	t.Parallel()
+	flood := strings.Repeat("x", 1<<16)
+	for name, c := range map[string]struct {
+		serve func(c net.Conn)
+		want  string
+	}{
+		"hangs":             {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "does not answer"},
+		"drips":             {func(c net.Conn) { drip(c) }, "does not answer"},
+		"never ends":        {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: no ullage listens there"},
+		"closes":            {func(net.Conn) {}, "nobody answers"},
+		"acknowledges":      {func(c net.Conn) { fmt.Fprint(c, "\n") }, "nobody answers"},
+		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "understand the answer"},
+		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "understand the answer"},
+		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "understand the answer"},
+		"yields for nought": {func(c net.Conn) { fmt.Fprint(c, `{"yielded":true}`) }, "another process holds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.cfg.Attach.Timeout = 20 * time.Millisecond
+			forger := &store{source: r.cfg.Source}
+			must(t, forger.lock())
+			defer forger.unlock()
+			l := listenAt(t, r.state(socketName))
+			go func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					go func() {
+						defer conn.Close()
+						_, _ = conn.Read(make([]byte, maxRequest)) // the request
+						c.serve(conn)
+					}()
+				}
+			}()
+			began := time.Now()
+			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if took := time.Since(began); took > 2*lockPatience {
+				t.Errorf("after %s", took)
+			}
+		})
+	}
+}
+
+func drip(c net.Conn) {
+	for {
+		if _, err := c.Write([]byte(" ")); err != nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func flow(c net.Conn, text string) {
+	for {
+		if _, err := io.WriteString(c, text); err != nil {
+			return
+		}
+	}
+}
+
+func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate()
+	p := r.process()
+	p.run()
+	p.started()
+	for text, want := range map[string]string{
+		"{}\n":                                   "is not a request",
+		"\n":                                     "understand the request",
+		"GET / HTTP/1.1\r\n\r\n":                 "understand the request",
+		`{"verb":"run","selection":"id"}` + "\n": "is not a request",
+		`{"verb":"list","command":"VM.exit"}` + "\n":                                 "understand the request",
+		`{"verb":"set","selection":"gc output=/etc/passwd","for":1000000000}` + "\n": "selection",
+		`{"verb":"set","selection":"gc\nVM.log disable","for":1000000000}` + "\n":    "selection",
+		`{"verb":"set","selection":"gc=debug","for":1}` + "\n":                       "out of range",
+		`{"verb":"set","selection":"gc=debug","for":-1000000000}` + "\n":             "out of range",
+		`{"verb":"set","selection":"gc=debug","for":1000000000,"pid":1}` + "\n":      "leave out --pid",
+		`{"verb":"rotate","pid":-1}` + "\n":                                          "no process number",
+		`{"verb":"yield"}` + "\n":                                                    "an 'ullage run' keeps the levels",
+		strings.Repeat("x", maxRequest):                                              "a line of at most 4096 bytes",
+		`{"verb":"` + strings.Repeat("\u202e", 1000) + `"}` + "\n":                   "is not a request",
+		`{"verb":"list"} {"verb":"set","selection":"gc=debug","for":1000000000}`:     "a line of",
+	} {
+		conn, err := p.store.dial(t.Context())
+		must(t, err)
+		_, err = io.WriteString(conn, text)
+		must(t, err)
+		must(t, conn.(*net.UnixConn).CloseWrite())
+		answer, err := io.ReadAll(conn)
+		must(t, err)
+		conn.Close()
+		var got reply
+		if err := json.Unmarshal(answer, &got); err != nil || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], want) || strings.Contains(got.Errors[0], "\u202e") {
+			t.Errorf("%.60q is answered %.300q (%v), want %q", text, answer, err, want)
+		}
+	}
+	if n := j.count(); n != 0 {
+		t.Errorf("the JVM was sent %q", j.sent(0))
+	}
+}
+
+// Connections that ask for nothing are closed, and hold up neither commands for
+// long nor the end.
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate()
+	p := r.process()
+	stop := p.run()
+	p.started()
+	idle := func(n int) {
+		for range n {
+			c, err := p.store.dial(t.Context())
+			must(t, err)
+			t.Cleanup(func() { c.Close() })
+		}
+	}
+	idle(3 * maxClients)
+	if _, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour); err != nil {
+		t.Error(err)
+	}
+	logs(t, j, atop("gc*=debug"))
+	idle(3 * maxClients)
+	began := time.Now()
+	must(t, stop())
+	if took := time.Since(began); took > requestTimeout {
+		t.Errorf("it ended after %s", took)
+	}
+	logs(t, j, ownSelection)
+}
+
+// A later command takes over from one that holds a raise, and so does a sidecar
+// that starts: the levels are kept by one process at a time.
+func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	first, second := r.command(), r.command()
+	_, _, err := first.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	must(t, err)
+	held := make(chan error, 1)
+	go func() { held <- first.Hold(t.Context()) }()
+	listed, err := r.command().List(t.Context())
+	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	_, _, err = second.Set(t.Context(), selected(t, "gc*=trace"), time.Hour)
+	must(t, err)
+	if err := <-held; !errors.Is(err, ErrReplaced) {
+		t.Error(err)
+	}
+	if second.Kept() {
+		t.Error("a command is taken for one that does not have to hold")
+	}
+	logs(t, j, atop("gc*=trace"))
+	go func() { held <- second.Hold(t.Context()) }()
+	r.annotate()
+	p := r.process()
+	stop := p.run()
+	if err := <-held; !errors.Is(err, ErrReplaced) {
+		t.Error(err)
+	}
+	within(t, patience, "the sidecar knows of the raise", func() bool { return p.Status().Cause == FromCommand })
+	logs(t, j, atop("gc*=trace"))
+	must(t, stop())
+	logs(t, j, ownSelection)
+	if n := j.count(); n != 6 { // one of them for the list
+		t.Errorf("%d commands: %q", n, j.sent(0))
+	}
+}
+
+// The application asks a command for the levels, and does not take the lock: the
+// raise is still ended.
+func TestACommandThatNobodySucceedsGoesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	c := r.command()
+	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), 4*time.Second)
+	must(t, err)
+	held := make(chan error, 1)
+	go func() { held <- c.Hold(t.Context()) }()
+	other := &store{source: r.cfg.Source}
+	if yielded, err := other.ask(t.Context(), request{Verb: verbYield}, patience); err != nil || !yielded.Yielded {
+		t.Fatalf("%+v, %v", yielded, err)
+	}
+	if other.kept() {
+		t.Error("the lock is held by who yielded")
+	}
+	must(t, <-held)
+	if time.Now().Before(until) {
+		t.Errorf("it ended before %s", until)
+	}
+	logs(t, j, ownSelection)
+}
+
+func TestAResetEndsWhatAnotherCommandHolds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	c := r.command()
+	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	must(t, err)
+	held := make(chan error, 1)
+	go func() { held <- c.Hold(t.Context()) }()
+	changes, err := r.command().Reset(t.Context())
+	if err != nil || len(changes) != 1 || changes[0].To != ownSelection {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	logs(t, j, ownSelection)
+	must(t, <-held)
+}
+
+// Whatever becomes of the names while the sidecar runs, its successor finds the
+// lock free and the raise in the file.
+func TestAKilledSidecarIsFollowedByACommand(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	p := r.process()
+	p.step()
+	p.kill()
+	listed, err := r.command().List(t.Context())
+	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	changes, err := r.command().Reset(t.Context())
+	if err != nil || len(changes) != 1 || changes[0].From != ownSelection+",gc*=debug" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	logs(t, j, ownSelection)
+	p = r.settle()
+	if st := p.Status(); st.Cause != "" {
+		t.Errorf("the annotation raises again: %+v", st)
+	}
+}
+
+// To look leaves nothing behind: a shipper decides by what it finds there
+// whether a source is new.
+func TestAListCreatesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.jvm(1)
+	if _, err := r.command().List(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.command().Rotate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(r.cfg.Source); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.annotate()
+	p := r.process()
+	p.tick(t.Context()) // it listens, and does nothing more
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}

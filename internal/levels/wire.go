@@ -1,0 +1,91 @@
+package levels
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
+)
+
+// The verbs of a request.
+const (
+	verbList   = "list"
+	verbSet    = "set"
+	verbReset  = "reset"
+	verbRotate = "rotate"
+	verbYield  = "yield" // from a sidecar that starts, to a command that holds a raise
+)
+
+// Bounds on what goes over the socket. Whoever may write to the state directory
+// can be at the other end, the application too.
+const (
+	maxRequest = 4 << 10 // bytes
+	maxReply   = 4 << 20
+)
+
+// request is what a command asks of the process that keeps the levels: one line
+// of JSON. It can ask for nothing but what `ullage log` does.
+type request struct {
+	Verb      string        `json:"verb"`
+	Selection string        `json:"selection,omitempty"`
+	For       time.Duration `json:"for,omitempty"`
+	PID       int           `json:"pid,omitempty"` // the only JVM that is meant; 0: all
+}
+
+// check returns what is wrong with a request.
+func (r request) check() error {
+	switch r.Verb {
+	case verbList, verbRotate, verbReset, verbYield:
+	case verbSet:
+		if _, err := attach.ParseSelection(r.Selection); err != nil {
+			return err
+		}
+		if r.For < minFor || r.For > MaxRaise {
+			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, MaxRaise.Hours())
+		}
+	default:
+		return fmt.Errorf("%q is not a request: ask for list, set, reset or rotate", printable.Escaped(r.Verb, maxValue))
+	}
+	return nil
+}
+
+// reply is the answer to a request: one JSON document, up to the end of the
+// connection.
+type reply struct {
+	Errors  []string  `json:"errors,omitempty"`
+	NoJVM   bool      `json:"noJVM,omitempty"`   // of list: the error is a NoJVMError
+	Changes []Change  `json:"changes,omitempty"` // of set and reset
+	Until   time.Time `json:"until,omitzero"`    // of set: the end of the raise
+	Listed  []Listed  `json:"listed,omitempty"`  // of list and rotate
+
+	// Yielded says that the process keeps the levels no longer: it has released
+	// the lock, and what it knew is saved.
+	Yielded bool `json:"yielded,omitempty"`
+}
+
+// err returns the errors of a reply as one.
+func (r reply) err() error {
+	if r.NoJVM && len(r.Errors) == 1 {
+		return &NoJVMError{text: r.Errors[0]}
+	}
+	var all []error
+	for _, text := range r.Errors {
+		all = append(all, errors.New(text))
+	}
+	return errors.Join(all...)
+}
+
+// failed is a reply with errors, each once.
+func failed(err error) (r reply) {
+	for _, e := range split(err) {
+		if text := e.Error(); !slices.Contains(r.Errors, text) {
+			r.Errors = append(r.Errors, text)
+		}
+	}
+	var none *NoJVMError
+	r.NoJVM = errors.As(err, &none)
+	return r
+}

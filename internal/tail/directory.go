@@ -1,0 +1,100 @@
+package tail
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/statedir"
+)
+
+// directory is the source directory, the state directory in it, and their
+// events. It is open or closed as a whole, except that there may be no watcher.
+type directory struct {
+	path    string
+	dir     *os.File // nil: closed
+	state   *os.File
+	watcher *fsnotify.Watcher // nil: only the poll sees changes
+}
+
+// ErrNoDirectory says that something else than a directory has the source's
+// name, or a part of it.
+var ErrNoDirectory = errors.New("the source is not a directory")
+
+// open opens both directories.
+func (d *directory) open() error {
+	fd, err := unix.Open(d.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		err = &fs.PathError{Op: "open source directory", Path: d.path, Err: err}
+		if errors.Is(err, unix.ENOTDIR) {
+			err = fmt.Errorf("%w: %w", ErrNoDirectory, err)
+		}
+		return err
+	}
+	dir := os.NewFile(uintptr(fd), d.path)
+	state, err := statedir.Open(dir)
+	if err != nil {
+		dir.Close()
+		return err
+	}
+	d.dir, d.state = dir, state
+	return nil
+}
+
+// locked takes the lock of the state directory, and reports whether another
+// process has it.
+func (d *directory) locked() bool {
+	return unix.Flock(int(d.state.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK
+}
+
+// watch asks for events of the source directory.
+func (d *directory) watch() error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return err
+	}
+	if err := w.Add(d.path); err != nil {
+		w.Close()
+		return err
+	}
+	d.watcher = w
+	return nil
+}
+
+func (d *directory) close() {
+	if d.watcher != nil {
+		d.watcher.Close()
+		d.watcher = nil
+	}
+	if d.dir != nil {
+		d.dir.Close()
+		d.state.Close()
+		d.dir, d.state = nil, nil
+	}
+}
+
+func (d *directory) opened() bool { return d.dir != nil }
+
+// fd returns the descriptor of the source directory, which has to be open.
+func (d *directory) fd() int { return int(d.dir.Fd()) }
+
+// replaced reports whether one of the open directories is no longer the one that
+// its path names.
+func (d *directory) replaced() bool {
+	if d.dir == nil {
+		return false
+	}
+	was, err1 := d.dir.Stat()
+	is, err2 := os.Stat(d.path)
+	if err1 != nil || err2 != nil || !os.SameFile(was, is) {
+		return true
+	}
+	own, err1 := d.state.Stat()
+	named, err2 := os.Lstat(filepath.Join(d.path, statedir.Name))
+	return err1 != nil || err2 != nil || !os.SameFile(own, named)
+}

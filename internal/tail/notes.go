@@ -1,0 +1,31 @@
+package tail
+
+import (
+	"log/slog"
+	"time"
+)
+
+// notes is the log of a Source, and what it need not say again.
+type notes struct {
+	*slog.Logger
+	warned    map[string]bool
+	truncated time.Time // when a truncation was last logged
+}
+
+// once logs a warning the first time that its key is seen. The keys are
+// constants of this package, so the set is bounded.
+func (n *notes) once(key, msg string, args ...any) {
+	if !n.warned[key] {
+		n.warned[key] = true
+		n.Logger.Warn(msg, args...)
+	}
+}
+
+// notTooOften reports whether a truncation may be logged now.
+func (n *notes) notTooOften(now time.Time) bool {
+	if now.Sub(n.truncated) <= time.Minute {
+		return false
+	}
+	n.truncated = now
+	return true
+}
