@@ -113,10 +113,10 @@ func (s sidecar) ask(ctx context.Context) (json.RawMessage, admin.Status, error)
 func parseStatus(text []byte) (admin.Status, error) {
 	var st *admin.Status
 	if err := json.Unmarshal(text, &st); err != nil {
-		return admin.Status{}, fmt.Errorf("understand the sidecar's answer: %w", err)
+		return admin.Status{}, fmt.Errorf("decode the sidecar's answer: %w", err)
 	}
 	if st == nil {
-		return admin.Status{}, errors.New("understand the sidecar's answer: it is empty")
+		return admin.Status{}, errors.New("decode the sidecar's answer: it is empty")
 	}
 	return *st, nil
 }

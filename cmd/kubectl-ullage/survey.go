@@ -47,7 +47,7 @@ func (s *survey) validate(args []string) []error {
 		}
 	}
 	if len(args) > 0 && (s.cluster.all || s.cluster.selector != "") {
-		bad = append(bad, errors.New("name pods, or select them with -l or -A: not both"))
+		bad = append(bad, errors.New("pod names do not go together with -l or -A: use one or the other"))
 	}
 	return bad
 }

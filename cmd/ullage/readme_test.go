@@ -46,7 +46,7 @@ func TestReadmeTables(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the README's tables are not those of the code; write them anew with: go test ./cmd/ullage -run ReadmeTables -update")
+		t.Fatal("the README's tables are not those of the code; write them again with: go test ./cmd/ullage -run ReadmeTables -update")
 	}
 	if err := os.WriteFile(readme, []byte(want), 0o644); err != nil {
 		t.Fatal(err)

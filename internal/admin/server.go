@@ -83,7 +83,7 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 		return s, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the admin listener: %w (take another address with --listen, or --listen off)", err)
+		return nil, fmt.Errorf("open the admin listener: %w (set another address with --listen, or --listen off)", err)
 	}
 	s.listener = crowd.Limit(l, s.most)
 	return s, nil

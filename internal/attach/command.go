@@ -75,9 +75,9 @@ func checkName(name string) error {
 	case !isFile || path == "":
 		return fmt.Errorf("output %.200q is neither stdout, stderr nor a file", name)
 	case strings.Contains(name, `"`):
-		return fmt.Errorf("output %.200q has a double quote in its name, which the JVM can't be told: rename the file in -Xlog", name)
+		return fmt.Errorf("output %.200q has a double quote in its name, which no command can carry: rename the file in -Xlog", name)
 	case strings.HasSuffix(name, `\`):
-		return fmt.Errorf("output %.200q has a backslash at its end, which the JVM can't be told: rename the file in -Xlog", name)
+		return fmt.Errorf("output %.200q has a backslash at its end, which no command can carry: rename the file in -Xlog", name)
 	}
 	for i := range len(name) {
 		if c := name[i]; c < ' ' || c == 0x7f {

@@ -142,9 +142,9 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 		"never ends":        {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: no ullage listens there"},
 		"closes":            {func(net.Conn) {}, "nobody answers"},
 		"acknowledges":      {func(c net.Conn) { fmt.Fprint(c, "\n") }, "nobody answers"},
-		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "understand the answer"},
-		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "understand the answer"},
-		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "understand the answer"},
+		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "decode the answer"},
+		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "decode the answer"},
+		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "decode the answer"},
 		"yields for nought": {func(c net.Conn) { fmt.Fprint(c, `{"yielded":true}`) }, "another process holds"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -161,7 +161,7 @@ func (s *Store) loadKey(own string) ([]byte, error) {
 // explain adds to an error of Open who we are, what the directory is and what
 // a user can do.
 func (s *Store) explain(verb string, err error) error {
-	who := fmt.Sprintf("we run as uid %d, gid %d", os.Geteuid(), os.Getegid())
+	who := fmt.Sprintf("ullage runs as uid %d, gid %d", os.Geteuid(), os.Getegid())
 	what, hint := "", ""
 	var named *fs.PathError
 	if errors.As(err, &named) && named.Path == s.dir {

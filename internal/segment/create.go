@@ -23,7 +23,7 @@ func (t *Stream) open() error {
 	}
 	stat, err := file.Stat()
 	if err == nil && stat.Size() != t.seg.Size {
-		err = fmt.Errorf("it was changed by others: it has %d bytes, not %d", stat.Size(), t.seg.Size)
+		err = fmt.Errorf("it was changed by another process: it has %d bytes, not %d", stat.Size(), t.seg.Size)
 	}
 	if err != nil {
 		file.Close()

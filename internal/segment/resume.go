@@ -10,7 +10,7 @@ import (
 
 // ErrMark says that the segments are not those that the mark was made of.
 // Nothing was changed. What is left is Recover.
-var ErrMark = errors.New("segments do not fit the mark")
+var ErrMark = errors.New("segments do not match the mark")
 
 // maxNewer bounds how many segments Resume looks at: between two commits there
 // is at most one new one.

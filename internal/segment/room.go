@@ -49,7 +49,7 @@ func (s *Store) look() error {
 	}
 	var st unix.Statfs_t
 	if err := retry(func() error { return unix.Fstatfs(int(s.root.Fd()), &st) }); err != nil {
-		return fmt.Errorf("look at the file system: %w", err)
+		return fmt.Errorf("inspect the file system: %w", err)
 	}
 	if !r.looked {
 		r.taken = used

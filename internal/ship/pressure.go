@@ -164,7 +164,7 @@ func (r *reader) checkBudget(u tail.Usage) error {
 		r.log.Warn("source has no size limit", "source", r.cfg.Tail.Source, "budget", settings.Size(defaultBudget).String(),
 			"hint", "what a JVM writes to a tmpfs counts as its memory, and too much gets it killed; give the tmpfs a size limit, or set --budget")
 	case int64(r.cfg.Budget) > u.Total && u.Total > 0:
-		return fmt.Errorf("--budget %s is more than the tmpfs %q has, %s: take a smaller budget, or 0 for the size of the tmpfs",
+		return fmt.Errorf("--budget %s is more than the tmpfs %q has, %s: use a smaller budget, or 0 for the size of the tmpfs",
 			r.cfg.Budget, r.cfg.Tail.Source, settings.Size(u.Total))
 	}
 	return nil

@@ -246,7 +246,7 @@ func (s *Shipper) end(err error) error {
 func (s *Shipper) unpersisted() error {
 	for _, st := range s.Stats().Streams {
 		if st.Refused != "" && st.Backlog > 0 {
-			return fmt.Errorf("%d bytes of stream %q are not durable, they stay in %q for the next start; %w", st.Backlog, st.Name, s.cfg.Tail.Source, s.link.refusal())
+			return fmt.Errorf("%d bytes of stream %q are not durable; they stay in %q for the next start: %w", st.Backlog, st.Name, s.cfg.Tail.Source, s.link.refusal())
 		}
 	}
 	return nil
@@ -258,7 +258,7 @@ func (s *Shipper) undrained(why string) error {
 	if st.Failure != "" {
 		why += "; " + st.Failure
 	}
-	return fmt.Errorf("not drained within %s: %d bytes of %q are not durable, they stay there for the next start: %s",
+	return fmt.Errorf("not drained within %s: %d bytes of %q are not durable; they stay there for the next start: %s",
 		s.cfg.DrainTimeout, st.Usage.Backlog, s.cfg.Tail.Source, why)
 }
 
@@ -278,7 +278,7 @@ func (s *Shipper) Ready() error {
 		return err
 	}
 	if lag := s.link.lag(time.Now()); lag > stallLag+2*s.cfg.SyncInterval {
-		return fmt.Errorf("the destination stalls: a line has been waiting for it for %s", lag.Round(time.Second))
+		return fmt.Errorf("the destination stalls: a line has waited for %s", lag.Round(time.Second))
 	}
 	return s.link.refusal()
 }
