@@ -115,7 +115,7 @@ func (c cluster) explain(err error, complaint string) error {
 	return errors.New(printable.Line(strings.Join(said, " ")))
 }
 
-// notRun says why there is no kubectl.
+// notRun returns why kubectl could not be started.
 func (c cluster) notRun(err error) error {
 	return fmt.Errorf("run kubectl: %w (put it on the PATH, or name it in KUBECTL)", err)
 }

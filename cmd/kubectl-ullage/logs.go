@@ -33,7 +33,7 @@ Examples:
   kubectl ullage logs web-0 -f | grep Pause
 `
 
-// logsConfig is what `kubectl ullage logs` can be told.
+// logsConfig has the settings of `kubectl ullage logs`.
 type logsConfig struct {
 	cluster   cluster
 	pod       string

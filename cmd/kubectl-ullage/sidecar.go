@@ -52,7 +52,7 @@ func (s sidecar) execWithStdin(args ...string) []string {
 	return slices.Insert(s.exec(args...), 1, "--stdin")
 }
 
-// setting returns what the sidecar was told for a flag: by the flag, or by its
+// setting returns the sidecar's value for a flag: from the flag, or from its
 // environment. Empty: nothing, or nothing that can be read from outside.
 func (s sidecar) setting(flag string) string {
 	for i, arg := range s.container.Args {

@@ -31,7 +31,7 @@ It exits with 0 when the sidecar answers, even with "not ready".
 // listens at the address.
 const maxStatus = 1 << 20
 
-// statusConfig is what `ullage status` can be told.
+// statusConfig has the settings of `ullage status`.
 type statusConfig struct {
 	addr    string
 	json    bool

@@ -20,7 +20,7 @@ import (
 
 // The deadlines of one connection. An answer is a few hundred KiB at most, so
 // whoever needs longer is broken or hostile. A scraper that comes every minute
-// connects anew each time, which costs less than the memory of connections that
+// connects again each time, which costs less than the memory of connections that
 // wait for it.
 const (
 	readHeaderTimeout = 3 * time.Second

@@ -20,7 +20,7 @@ const maxMerged = 32
 
 // Command is one VM.log command line. It is made by the functions here alone,
 // from parsed values, so that it is one command and never another than VM.log.
-// The zero value is no command.
+// The zero value is not a command.
 type Command struct{ line string }
 
 // String returns the command line, without a newline.

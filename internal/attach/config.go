@@ -30,7 +30,7 @@ func (m *Mode) Set(text string) error {
 
 func (m *Mode) String() string { return string(*m) }
 
-// Config is what a [Client] can be told.
+// Config has the settings of a [Client].
 type Config struct {
 	Mode Mode
 	Tmp  string // directory with the attach sockets of JVMs that are not seen as processes

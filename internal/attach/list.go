@@ -22,7 +22,7 @@ const (
 // last byte, the comma takes the place of the NUL, and the next item goes
 // behind a NUL that a failed attempt left at offset 255 (or 511). Where less
 // than the tags of an item fit, a "=" replaces a comma, and the tags may be
-// gone, from about 240 bytes: that is never well formed. OpenJDK mended both
+// gone, from about 240 bytes: that is never well formed. OpenJDK fixed both
 // with JDK-8294362.
 const lossLen = 255
 

@@ -52,7 +52,7 @@ func (s *Store) prepare() error {
 
 // Acquire locks the destination against a second process, and writes and syncs
 // a probe file there, so that a destination that cannot work is found at once.
-// A full one is only logged, since retention may mend it.
+// A full one is only logged, because retention may make room in it.
 func (s *Store) Acquire(ctx context.Context) error {
 	if err := s.takeLock(ctx, unseenWait); err != nil {
 		return err

@@ -99,7 +99,7 @@ func (s *Store) openSegment(seg Info, flags int) (*os.File, error) {
 }
 
 // removeSegment unlinks a segment. It does not sync the directory. That it is
-// gone already is no error.
+// gone already is not an error.
 func (s *Store) removeSegment(seg Info) error {
 	dir, err := s.openDir(seg.Stream)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -69,10 +69,11 @@ func (h holder) write(lock *os.File) {
 }
 
 // takeLock holds the lock until unlock; the kernel gives it up when the process
-// dies. A process that was killed inside a call into a disk that stands still
-// keeps it until the disk is back, and is waited for, as long as it takes: that
-// call may yet write. One that lives is not waited for. One that we cannot see
-// may be either, and is waited for during unseen.
+// dies. A process that was killed inside a call into a stalled disk holds the
+// lock until the disk is back. takeLock waits for such a process without a limit,
+// because its call may still write: a new owner would truncate segments under it.
+// takeLock does not wait for a process that lives. A process in another namespace
+// may be dead or alive, and takeLock waits for it during unseen.
 func (s *Store) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for told := false; ; told = true {

@@ -23,7 +23,7 @@ const (
 	lookBack   = 64       // segments that may be needed for one tail
 )
 
-// Recover places a stream for which there is no mark. It decodes the newest
+// Recover places a stream that has no mark. It decodes the newest
 // segment, keeps what is sound up to the first unsound byte and cuts the rest:
 // half a frame, zeros, garbage. A segment with nothing sound in it is deleted
 // and the one before has its turn. What is kept is durable when it returns,

@@ -18,7 +18,7 @@ const (
 )
 
 // Maintain seals the segments that are older than SegmentAge, deletes what
-// retention lets go of and updates the gauges. Call it after a commit: it
+// retention releases, and updates the gauges. Call it after a commit: it
 // trusts that the checkpoint has the mark of the last Sync, and that every
 // stream of the checkpoint was opened with Stream. With nothing to do it costs
 // no I/O. An error is one of the destination; nothing need be abandoned.

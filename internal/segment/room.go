@@ -33,7 +33,7 @@ type room struct {
 	reach  int64 // bytes that segments could take at all, as long as others take no more
 }
 
-// noteFull takes note of an error that says that there is no space.
+// noteFull records an error that reports a lack of space.
 func (s *Store) noteFull(err error) {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		s.room.full = true

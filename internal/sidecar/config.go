@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// Config is everything that `ullage run` can be told.
+// Config has all settings of `ullage run`.
 type Config struct {
 	Ship   ship.Config
 	Levels levels.Config
