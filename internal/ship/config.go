@@ -62,7 +62,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.KeepLevel, "keep-level", "lowest `LEVEL` that is kept past --discard-at: trace, debug, info, warning, error, or off (none)")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
 	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`, and at least every eighth of the budget")
-	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "most `DURATION` from SIGTERM to exit; everything written is committed in that time")
+	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "at most this `DURATION` from SIGTERM to exit, to commit everything that was written")
 }
 
 // Validate returns one error for each setting that cannot work.
