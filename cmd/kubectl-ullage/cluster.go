@@ -37,8 +37,8 @@ type cluster struct {
 
 // flags declares what names a cluster. The values of c are the defaults.
 func (c *cluster) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.kubeconfig, "kubeconfig", c.kubeconfig, "`FILE` that kubectl takes its clusters from")
-	fs.StringVar(&c.context, "context", c.context, "`NAME` of the context in it")
+	fs.StringVar(&c.kubeconfig, "kubeconfig", c.kubeconfig, "kubeconfig `FILE` of kubectl")
+	fs.StringVar(&c.context, "context", c.context, "`NAME` of the context in the kubeconfig")
 	fs.StringVar(&c.namespace, "namespace", c.namespace, "`NAME` of the pods' namespace")
 	fs.StringVar(&c.namespace, "n", c.namespace, "short for --namespace `NAME`")
 }
@@ -115,9 +115,9 @@ func (c cluster) explain(err error, complaint string) error {
 	return errors.New(printable.Line(strings.Join(said, " ")))
 }
 
-// notRun says why there is no kubectl.
+// notRun returns why kubectl could not be started.
 func (c cluster) notRun(err error) error {
-	return fmt.Errorf("run kubectl: %w: put it on the PATH, or name it in KUBECTL", err)
+	return fmt.Errorf("run kubectl: %w (put it on the PATH, or name it in KUBECTL)", err)
 }
 
 // head keeps the first bytes that are written to it.

@@ -21,12 +21,12 @@ const levelsAbout = `kubectl ullage levels shows and changes what a pod's JVMs l
 
 Usage:
   kubectl ullage levels POD                          what they log now
-  kubectl ullage levels POD SELECTION [--for 10m]    raise it for a while
-  kubectl ullage levels POD --reset                  take that back now
+  kubectl ullage levels POD SELECTION [--for 10m]    raise it for a time
+  kubectl ullage levels POD --reset                  end the raise now
 
-SELECTION is that of -Xlog, "gc*=debug,safepoint=info", and is put on top of what
-a JVM logs by itself. The command writes it into the pod's annotations
-ullage.dev/log, log-for and log-id, replaces what they say, and waits until every
+SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
+JVM logs by itself. The command writes it into the pod's annotations
+ullage.dev/log, log-for and log-id, replaces their values, and waits until every
 JVM has it. When the time is over, the sidecar returns the JVMs to their own
 level. Each call writes a new log-id, so the same selection can be raised again.
 
@@ -57,16 +57,16 @@ type levelsConfig struct {
 
 func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.flags(fs)
-	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (15m if none is given)")
+	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
-	fs.DurationVar(&c.timeout, "timeout", 15*time.Second, "wait no longer than this `DURATION` for the JVMs")
+	fs.DurationVar(&c.timeout, "timeout", 15*time.Second, "wait at most this `DURATION` for the JVMs")
 }
 
 // validate holds the request to the sidecar's own rules.
 func (c *levelsConfig) validate(args []string) []error {
 	var bad []error
 	if c.timeout <= 0 {
-		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be more than 0", c.timeout))
+		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be positive", c.timeout))
 	}
 	if len(args) == 0 {
 		return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows"))

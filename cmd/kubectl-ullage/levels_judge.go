@@ -55,10 +55,10 @@ func poll(ctx context.Context, before answer, judge judge) verdict {
 func cannotRaise(l *admin.Levels) error {
 	switch {
 	case l == nil:
-		return fmt.Errorf("the sidecar leaves log levels alone: it runs with --attach off (annotation %sattach)", levels.Prefix)
+		return fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", levels.Prefix)
 	case l.Raise != nil && l.Raise.Cause == string(levels.FromCommand):
-		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, which goes before annotations: "+
-			"end that first, with 'ullage log reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))
+		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, and a command overrides annotations: "+
+			"end that raise first, with 'ullage log reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 // effect afterwards.
 func judgeReset(before, now *admin.Levels) verdict {
 	if now == nil {
-		return verdict{done: []string{"the sidecar leaves log levels alone"}}
+		return verdict{done: []string{"the sidecar does not change log levels"}}
 	}
 	if r := now.Raise; r != nil {
 		if r.Cause == string(levels.FromAnnotation) {

@@ -89,7 +89,7 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		"fails":        {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug", Error: "busy"}}}, verdict{waiting: []string{"busy"}}},
 		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},
 		"a trigger's":  {&admin.Levels{Raise: raised("trigger", "gc=debug", time.Minute)}, verdict{done: []string{"still raised to gc=debug until 12:01:00: because"}}},
-		"levels alone": {nil, verdict{done: []string{"the sidecar leaves log levels alone"}}},
+		"levels alone": {nil, verdict{done: []string{"the sidecar does not change log levels"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, judgeReset(before, c.now), cmp.AllowUnexported(verdict{})); d != "" {

@@ -20,11 +20,11 @@ const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted
 Usage:
   kubectl ullage logs POD [-f] [--since T] [--level L] [--stream S] [-c NAME]
 
-It runs 'ullage cat' in the sidecar, so it takes what that takes. T is a duration
+It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (2026-11-20T16:45).
 L is trace, debug, info, warning or error; S a pattern such as 'gc*.log'. Every
-byte of a line is as the JVM wrote it; but on a terminal, a character that it
-would obey rather than show is printed like \x1b.
+byte of a line is as the JVM wrote it; but on a terminal, a control character is
+printed like \x1b.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 
@@ -33,7 +33,7 @@ Examples:
   kubectl ullage logs web-0 -f | grep Pause
 `
 
-// logsConfig is what `kubectl ullage logs` can be told.
+// logsConfig has the settings of `kubectl ullage logs`.
 type logsConfig struct {
 	cluster   cluster
 	pod       string
@@ -56,7 +56,7 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	})
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
-	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, where the pod has several")
+	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, if the pod has several")
 	fs.StringVar(&c.container, "c", "", "short for --container `NAME`")
 }
 

@@ -1,8 +1,8 @@
 // Command kubectl-ullage is a plugin of kubectl, which runs it as `kubectl
 // ullage`: log levels, state and persisted lines of the pods that have ullage
-// as a sidecar. It reaches the cluster by running kubectl in its turn, so that
-// it has the rights, the clusters and the credentials of whoever runs it, and
-// needs no others: to get and patch pods, and to exec in them.
+// as a sidecar. It reaches the cluster by running kubectl, so it
+// has the rights, the clusters and the credentials of its user. It needs the
+// rights to get and patch pods, and to exec in them.
 package main
 
 import (
@@ -17,29 +17,30 @@ import (
 )
 
 // usage is the whole of `kubectl ullage help`.
-const usage = `kubectl ullage looks after the ullage sidecars of pods, which ship the logs of JVMs.
+const usage = `kubectl ullage shows and controls the ullage sidecars of pods, which ship the logs of JVMs.
 
 Usage:
-  kubectl ullage levels POD SELECTION [--for 10m]   raise what its JVMs log, for a while
-  kubectl ullage levels POD [--reset]               show the levels, or take the raise back
-  kubectl ullage status [POD...]                    how the sidecars are doing, as a table
+  kubectl ullage levels POD SELECTION [--for 10m]   raise what its JVMs log, for a time
+  kubectl ullage levels POD [--reset]               show the levels, or end the raise
+  kubectl ullage status [POD...]                    the state of the sidecars, as a table
   kubectl ullage top [POD...]                       headroom and lag, the worst first
   kubectl ullage logs POD [-f] [--since 10m]        print what was persisted
   kubectl ullage version                            print what this program was built from
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does;
-status and top take -l and -A as well. Flags may stand before or behind names.
+status and top take -l and -A as well. Flags may stand before or after names.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
   kubectl ullage logs web-0 -f --level warning
   kubectl ullage top -A
 
-It runs kubectl, found on the PATH or named by $KUBECTL, and needs the right to
-get pods and to exec in them (create pods/exec); 'levels' to patch pods as well.
+It runs the kubectl on the PATH, or the one that $KUBECTL names. It needs the
+right to get pods and to exec in them (create pods/exec); 'levels' also needs the
+right to patch pods.
 
-Exit status: 0 done, 1 failed while it ran, 2 asked for in a wrong way.
+Exit status: 0 success, 1 run-time failure, 2 usage error.
 `
 
 func main() {

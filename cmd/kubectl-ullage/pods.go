@@ -89,7 +89,7 @@ func parsePods(text []byte) ([]pod, error) {
 		pod
 	}
 	if err := json.Unmarshal(text, &got); err != nil {
-		return nil, fmt.Errorf("get pods: understand what kubectl printed: %w", err)
+		return nil, fmt.Errorf("get pods: decode the output of kubectl: %w", err)
 	}
 	if got.Kind == "Pod" {
 		return []pod{got.pod}, nil
@@ -140,8 +140,8 @@ func whyDown(p pod, name string) string {
 	return "the sidecar does not run: the pod is " + p.Status.Phase
 }
 
-// errNoSidecar is what is said of a pod that was named and has no sidecar.
-var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and have the pod made anew`)
+// errNoSidecar is the error of a named pod that has no sidecar.
+var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and recreate the pod`)
 
 // the returns the sidecars of one pod, all of them running.
 func (c cluster) the(ctx context.Context, name string) ([]sidecar, error) {
@@ -164,8 +164,8 @@ func (c cluster) the(ctx context.Context, name string) ([]sidecar, error) {
 	return found, nil
 }
 
-// errNoPod is what is said of a name that no pod has.
-var errNoPod = errors.New("there is none of that name in the namespace: see 'kubectl get pods'")
+// errNoPod is the error of a name that no pod has.
+var errNoPod = errors.New("no such pod in the namespace: see 'kubectl get pods'")
 
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
@@ -176,7 +176,7 @@ func podName(arg string) (string, error) {
 		kind, name = "pod", arg
 	}
 	if !slices.Contains([]string{"pod", "pods", "po"}, kind) || !dnsName.MatchString(name) {
-		return "", fmt.Errorf("%q is not the name of a pod: take one that 'kubectl get pods' shows", arg)
+		return "", fmt.Errorf("%q is not the name of a pod: use one that 'kubectl get pods' lists", arg)
 	}
 	return name, nil
 }

@@ -52,7 +52,7 @@ func (s sidecar) execWithStdin(args ...string) []string {
 	return slices.Insert(s.exec(args...), 1, "--stdin")
 }
 
-// setting returns what the sidecar was told for a flag: by the flag, or by its
+// setting returns the sidecar's value for a flag: from the flag, or from its
 // environment. Empty: nothing, or nothing that can be read from outside.
 func (s sidecar) setting(flag string) string {
 	for i, arg := range s.container.Args {
@@ -113,10 +113,10 @@ func (s sidecar) ask(ctx context.Context) (json.RawMessage, admin.Status, error)
 func parseStatus(text []byte) (admin.Status, error) {
 	var st *admin.Status
 	if err := json.Unmarshal(text, &st); err != nil {
-		return admin.Status{}, fmt.Errorf("understand the sidecar's answer: %w", err)
+		return admin.Status{}, fmt.Errorf("decode the sidecar's answer: %w", err)
 	}
 	if st == nil {
-		return admin.Status{}, errors.New("understand the sidecar's answer: it is empty")
+		return admin.Status{}, errors.New("decode the sidecar's answer: it is empty")
 	}
 	return *st, nil
 }

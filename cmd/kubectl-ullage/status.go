@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 )
 
-const statusAbout = `kubectl ullage status asks many sidecars how they are doing.
+const statusAbout = `kubectl ullage status shows the state of many sidecars.
 
 Usage:
   kubectl ullage status [POD...] [--json]
@@ -26,13 +26,13 @@ pod with several JVM containers has a sidecar, and a row, for each.
   BACKLOG   bytes that the JVM has written and that are not yet durable
   HEADROOM  free bytes of the tmpfs that the JVM writes to
   LAG       age of the oldest line that is not yet durable
-  LEVEL     "own", or what the level was raised to, and for how long yet; "off":
-            the sidecar leaves the levels alone
-  ERRORS    what is wrong, or why the sidecar cannot be asked
+  LEVEL     "own", or what the level was raised to, and for how much longer;
+            "off": the sidecar does not change levels
+  ERRORS    what is wrong, or why the sidecar cannot be reached
 
-A pod's own state in full: kubectl exec POD -c ullage -- ullage status
+For the full state of one pod: kubectl exec POD -c ullage -- ullage status
 
-It exits with 1 if a sidecar cannot be asked that should run. With --json it
+It exits with 1 if a sidecar that should run cannot be reached. With --json it
 prints an array of objects with pod, namespace, container, and error or status.
 `
 

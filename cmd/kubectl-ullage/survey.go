@@ -47,7 +47,7 @@ func (s *survey) validate(args []string) []error {
 		}
 	}
 	if len(args) > 0 && (s.cluster.all || s.cluster.selector != "") {
-		bad = append(bad, errors.New("name pods, or select them with -l or -A: not both"))
+		bad = append(bad, errors.New("pod names do not go together with -l or -A: use one or the other"))
 	}
 	return bad
 }
@@ -80,7 +80,7 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 	return answers, ctx.Err()
 }
 
-// askAll asks every sidecar of which nothing is known yet.
+// askAll asks every sidecar that has no answer and no error yet.
 func askAll(ctx context.Context, answers []answer) {
 	var g errgroup.Group
 	g.SetLimit(atOnce)
@@ -97,7 +97,7 @@ func askAll(ctx context.Context, answers []answer) {
 }
 
 // outcome is the exit code: a sidecar that should have answered and did not is
-// a failure, and no sidecar at all is told.
+// a failure, and the absence of any sidecar is reported.
 func (s *survey) outcome(name string, e env, answers []answer) int {
 	if len(answers) == 0 {
 		where := "in the namespace"

@@ -19,9 +19,9 @@ Usage:
   kubectl ullage top [POD...]
   kubectl ullage top -l SELECTOR | -A
 
-First come those that cannot be asked, then the others by headroom in tenths of
-the budget, and of those with as much of it the one with the greatest lag. Pods
-that have ended are left out.
+Sidecars that cannot be reached come first. The others follow by headroom in
+tenths of the budget, and among equals by lag, the greatest first. Pods that have
+ended are left out.
 
   HEADROOM  free bytes of the tmpfs that the JVM writes to
   FREE      the same as a share of the budget that the backlog may take

@@ -68,8 +68,8 @@ func (c *injectConfig) flags(fs *flag.FlagSet) {
 	c.defaults = pairs{}
 	fs.StringVar(&c.file, "f", "", "YAML `FILE` with pods or workloads; - is standard input")
 	fs.StringVar(&c.config, "config", "", "YAML `FILE` with the injector's configuration, as 'serve' takes it")
-	fs.StringVar(&c.image, "image", "", "`IMAGE` of the sidecar; wins over that of --config")
-	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`, named as its annotation without ullage.dev/;\nwins over that of --config, and may be given several times")
+	fs.StringVar(&c.image, "image", "", "`IMAGE` of the sidecar; overrides that of --config")
+	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`, named as its annotation without ullage.dev/;\noverrides that of --config; may be given several times")
 }
 
 // load returns the configuration of the injector, and what is wrong with it.
@@ -101,7 +101,7 @@ func injectCmd(_ context.Context, args []string, e cli.Env) int {
 	code, ok := e.Parse(fs, injectAbout, args, func() []error {
 		bad := cli.Unexpected(fs.Args())
 		if c.file == "" {
-			bad = append(bad, errors.New("which file? Write -f FILE, or -f - for standard input"))
+			bad = append(bad, errors.New("no file given: write -f FILE, or -f - for standard input"))
 		}
 		var wrong []error
 		cfg, wrong = c.load()

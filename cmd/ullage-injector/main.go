@@ -21,10 +21,10 @@ Usage:
 Try it, without a cluster:
   ullage-injector inject --image ullage:v1 -f deployment.yaml | kubectl apply -f -
 
-Every flag of every subcommand can be set in the environment as well: --image is
-ULLAGE_IMAGE. A flag wins.
+Every flag can also be set in the environment: --image as ULLAGE_IMAGE. A flag
+overrides the environment.
 
-Exit status: 0 done, 1 failed while it ran, 2 usage error.
+Exit status: 0 success, 1 run-time failure, 2 usage error.
 `
 
 func main() { cli.Main("ullage-injector", dispatch) }

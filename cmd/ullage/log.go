@@ -20,11 +20,11 @@ const logAbout = `ullage log shows and changes what a running JVM logs. The appl
 
 Usage:
   ullage log list                          every output of each JVM, as a table
-  ullage log set SELECTION [--for 10m]     raise the shipped outputs for a while
+  ullage log set SELECTION [--for 10m]     raise the shipped outputs for a time
   ullage log reset                         end every raise now
   ullage log rotate                        have the JVM rotate its files
 
-SELECTION is that of -Xlog, "gc*=debug,safepoint=info", and is put on top of the
+SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
 output's own. Only outputs that write into --source are raised. Where an 'ullage
 run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
 flags apply, and it ends the raise. Where none runs, the command itself stays to
@@ -65,14 +65,14 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 func (c *logConfig) validate(args []string) []error {
 	bad := append(c.levels.Attach.Validate(), c.tail.Validate()...)
 	if c.levels.Attach.Mode == attach.Off {
-		bad = append(bad, errors.New("--attach off leaves no way to a JVM"))
+		bad = append(bad, errors.New("--attach off does not reach any JVM: use auto, shared-tmp or process-namespace"))
 	}
 	if c.verb == "set" {
 		if c.lasts < time.Second || c.lasts > levels.MaxRaise {
 			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, levels.MaxRaise.Hours()))
 		}
 		if len(args) == 0 {
-			return append(bad, errors.New("which selection? Write it like 'gc*=debug,safepoint=info'"))
+			return append(bad, errors.New("no selection given: write it like 'gc*=debug,safepoint=info'"))
 		}
 		var err error
 		if c.selection, err = attach.ParseSelection(args[0]); err != nil {
@@ -97,10 +97,10 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 			e.Help(fs, logAbout)
 			return cli.OK
 		}
-		fmt.Fprintln(e.Stderr, "ullage log: what? list, set, reset or rotate\nrun 'ullage log --help' for what they do")
+		fmt.Fprintln(e.Stderr, "ullage log: no verb given: use list, set, reset or rotate\nrun 'ullage log --help' for what they do")
 		return cli.Usage
 	default:
-		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: take list, set, reset or rotate\nrun 'ullage log --help' for what they do\n", c.verb)
+		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: use list, set, reset or rotate\nrun 'ullage log --help' for what they do\n", c.verb)
 		return cli.Usage
 	}
 	// The selection may stand before the flags, as one writes it.

@@ -10,18 +10,19 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 )
 
-// usage is the whole of `ullage help`. What a subcommand takes is told by
-// `ullage SUBCOMMAND --help`, from the flags themselves.
+// usage is the whole of `ullage help`. The flags of a subcommand are in
+// `ullage SUBCOMMAND --help`, which is made from their declarations.
 const usage = `ullage keeps headroom between a JVM that logs and a disk that stalls.
 
 A JVM writes its log (-Xlog) to files on a tmpfs, where a write never waits for
 a disk. ullage follows those files, copies their lines to durable storage, and
-gives the memory back. A sidecar in Kubernetes, it runs as well on any Linux.
+gives the memory back. It is made to be a sidecar in Kubernetes, and runs on any
+Linux.
 
 Usage:
   ullage run      follow a directory of log files and persist their lines
   ullage cat      print what was persisted
-  ullage log      show a running JVM's log levels, raise them for a while
+  ullage log      show a running JVM's log levels, raise them for a time
   ullage status   ask a running 'ullage run' how it is doing
   ullage version  print what this program was built from
   ullage help     print this text; 'ullage help run' is 'ullage run --help'
@@ -33,11 +34,11 @@ Try it, with a JVM on this machine (/dev/shm is a tmpfs):
   ullage status
   ullage cat /tmp/durable
 
-Every flag of every subcommand can be set in the environment as well: --dest is
-ULLAGE_DEST, --sync-interval is ULLAGE_SYNC_INTERVAL. A flag wins. Durations are
-written like 500ms, 10s or 24h, sizes like 64Mi, 1Gi or 4096.
+Every flag can also be set in the environment: --dest as ULLAGE_DEST,
+--sync-interval as ULLAGE_SYNC_INTERVAL. A flag overrides the environment. Write
+durations like 500ms, 10s or 24h, and sizes like 64Mi, 1Gi or 4096.
 
-Exit status: 0 done, 1 failed while it ran, 2 usage error.
+Exit status: 0 success, 1 run-time failure, 2 usage error.
 `
 
 func main() {

@@ -15,10 +15,10 @@ const runAbout = `ullage run follows the log files in a directory on tmpfs and p
 Usage:
   ullage run --source DIR --dest DIR [flags]
 
-It waits for the source to appear, follows every file in it that matches, and
-keeps going when the destination fails: the backlog then stays on the tmpfs. On
+It waits for the source to appear and follows every matching file in it. When
+the destination fails, the backlog stays on the tmpfs and ullage retries. On
 SIGTERM or SIGINT it reads every file to its end, commits, and exits with 0.
-A second 'ullage run' on the same destination is refused.
+It refuses a destination that another 'ullage run' holds.
 
 Example:
   ullage run --source /dev/shm/jvm --dest /var/lib/ullage --compress none

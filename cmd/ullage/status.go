@@ -16,7 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 )
 
-const statusAbout = `ullage status asks a running 'ullage run' how it is doing.
+const statusAbout = `ullage status shows the state of a running 'ullage run'.
 
 Usage:
   ullage status [--addr HOST:PORT] [--json] [--timeout DURATION]
@@ -24,14 +24,14 @@ Usage:
 In Kubernetes, ask the sidecar from within:
   kubectl exec POD -c ullage -- ullage status
 
-It exits with 0 when it got an answer, also when that is "not ready".
+It exits with 0 when the sidecar answers, even with "not ready".
 `
 
 // maxStatus bounds the answer. A real one is under 100 KiB, but who knows what
 // listens at the address.
 const maxStatus = 1 << 20
 
-// statusConfig is what `ullage status` can be told.
+// statusConfig has the settings of `ullage status`.
 type statusConfig struct {
 	addr    string
 	json    bool
@@ -41,8 +41,8 @@ type statusConfig struct {
 func (c *statusConfig) flags(fs *flag.FlagSet) {
 	// The default of --listen names a port and no host.
 	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
-	fs.BoolVar(&c.json, "json", false, "print the answer as it came, as JSON")
-	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "wait no longer than this `DURATION` for the answer")
+	fs.BoolVar(&c.json, "json", false, "print the answer as JSON")
+	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
 }
 
 func (c *statusConfig) validate() []error {
@@ -51,7 +51,7 @@ func (c *statusConfig) validate() []error {
 		bad = append(bad, fmt.Errorf("invalid value %q for --addr: write it like 127.0.0.1:9919", c.addr))
 	}
 	if c.timeout <= 0 {
-		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be more than 0", c.timeout))
+		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be positive", c.timeout))
 	}
 	return bad
 }
@@ -104,7 +104,7 @@ func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, err
 		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", place, maxStatus)
 	}
 	if err := json.Unmarshal(body, &st); err != nil {
-		return nil, st, fmt.Errorf("understand the answer of %s: %w: does ullage listen there?", place, err)
+		return nil, st, fmt.Errorf("decode the answer of %s: %w: does ullage listen there?", place, err)
 	}
 	return body, st, nil
 }
@@ -114,7 +114,7 @@ func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, err
 func (c statusConfig) unanswered(err error) error {
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {
-		return fmt.Errorf("%s took the question and has not answered within %s: it is stopped or very busy, or no ullage listens there (--timeout waits longer)", c.addr, c.timeout)
+		return fmt.Errorf("%s accepted the request and did not answer within %s: ullage is stopped or very busy, or something else listens there (set a longer --timeout)", c.addr, c.timeout)
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {

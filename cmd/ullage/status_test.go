@@ -115,7 +115,7 @@ func TestStatusSaysForHowLongItHasWaited(t *testing.T) {
 	}
 	defer l.Close()
 	code, stdout, stderr := status("--addr", l.Addr().String(), "--timeout", "50ms")
-	want := "ullage status: " + l.Addr().String() + " took the question and has not answered within 50ms: "
+	want := "ullage status: " + l.Addr().String() + " accepted the request and did not answer within 50ms: "
 	if code != cli.Failure || stdout != "" || !strings.HasPrefix(stderr, want) || strings.Contains(stderr, "http") {
 		t.Errorf("exit %d, %q, want %q", code, stderr, want)
 	}
@@ -178,9 +178,9 @@ func TestStatusDistrustsWhatListensThere(t *testing.T) {
 		want   string
 	}{
 		"no such path": {http.NotFound, "404 Not Found: does ullage listen there?"},
-		"no JSON":      {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }, "understand the answer"},
+		"no JSON":      {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }, "decode the answer"},
 		"endless":      {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2*maxStatus)) }, "longer than"},
-		"too slow":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "has not answered within"},
+		"too slow":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(c.answer)

@@ -17,7 +17,7 @@ type Config struct {
 	Listen string
 
 	// Connections is how many are open at once; 0 means 32. When one more comes,
-	// the idlest is closed. It is no flag, but what the descriptors allow.
+	// the idlest is closed. It is not a flag: the descriptors decide it.
 	Connections int
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,6 +89,14 @@ func text(w http.ResponseWriter, code int, body string) {
 	_, _ = w.Write([]byte(body))
 }
 
+// serverErrors logs what net/http reports, one line at a time.
+type serverErrors struct{ log *slog.Logger }
+
+func (s serverErrors) Write(line []byte) (int, error) {
+	s.log.Warn("HTTP server reported an error", "error", printable.Text(strings.TrimSpace(string(line)), maxReason))
+	return len(line), nil
+}
+
 // firstError logs the first error of the metrics handler and is then silent: a
 // broken collector fails at each scrape, and one line tells as much as a
 // thousand. A client that goes away or reads too slowly is not worth a line. It
@@ -107,5 +116,6 @@ func (f *firstError) Println(v ...any) {
 	if f.said.Swap(true) {
 		return
 	}
-	f.log.Warn("serve metrics: this and later errors leave metrics out", "err", printable.Text(fmt.Sprint(v...), maxReason))
+	f.log.Warn("serving metrics failed", "error", printable.Text(fmt.Sprint(v...), maxReason),
+		"hint", "some metrics are missing; later errors are not logged")
 }

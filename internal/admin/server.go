@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 
 // The deadlines of one connection. An answer is a few hundred KiB at most, so
 // whoever needs longer is broken or hostile. A scraper that comes every minute
-// connects anew each time, which costs less than the memory of connections that
+// connects again each time, which costs less than the memory of connections that
 // wait for it.
 const (
 	readHeaderTimeout = 3 * time.Second
@@ -68,7 +69,7 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:          stdlog.New(serverErrors{log}, "", 0),
 	}
 	s.stopper = graceful.New(s.http, shutdownTimeout)
 	if cfg.Listen == Off {
@@ -76,12 +77,13 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 	}
 	l, err := net.Listen("tcp", cfg.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		log.Warn("the admin address is taken: going on without metrics and health, trying again; take another one with --listen, or --listen off", "listen", cfg.Listen, "error", err)
+		log.Warn("admin address is taken", "listen", cfg.Listen, "error", err,
+			"hint", "metrics and health are missing until a retry succeeds; set another --listen, or --listen off")
 		s.taken = cfg.Listen
 		return s, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the admin listener: %w (take another address with --listen, or --listen off)", err)
+		return nil, fmt.Errorf("open the admin listener: %w (set another address with --listen, or --listen off)", err)
 	}
 	s.listener = crowd.Limit(l, s.most)
 	return s, nil
@@ -142,7 +144,7 @@ func (s *Server) retry(ctx context.Context) {
 		case <-again.C:
 		}
 		if l, err := net.Listen("tcp", s.taken); err == nil {
-			s.log.Info("the admin address is free again", "listen", s.taken)
+			s.log.Info("admin address is free again", "listen", s.taken)
 			s.listener = crowd.Limit(l, s.most)
 		}
 	}

@@ -74,7 +74,7 @@ func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	}
 	status, body, err := parseReply(reply)
 	if err != nil {
-		return "", &Error{Kind: BadReply, JVM: j.String(), Text: "this is no JVM's reply", Err: err}
+		return "", &Error{Kind: BadReply, JVM: j.String(), Text: "the reply is not a JVM's", Err: err}
 	}
 	if status == 0 && (body == "" || cmd == List()) {
 		return body, nil
@@ -136,7 +136,7 @@ func (c *Client) open(j JVM) (*socket, error) {
 	}
 	if err == nil && j.host == 0 && s.id != j.socket {
 		s.close()
-		return nil, &Error{Kind: NoJVM, JVM: j.String(), Text: "it has ended, and another has taken its place"}
+		return nil, &Error{Kind: NoJVM, JVM: j.String(), Text: "it has ended, and another process has its ID"}
 	}
 	return s, err
 }

@@ -20,7 +20,7 @@ const maxMerged = 32
 
 // Command is one VM.log command line. It is made by the functions here alone,
 // from parsed values, so that it is one command and never another than VM.log.
-// The zero value is no command.
+// The zero value is not a command.
 type Command struct{ line string }
 
 // String returns the command line, without a newline.
@@ -75,9 +75,9 @@ func checkName(name string) error {
 	case !isFile || path == "":
 		return fmt.Errorf("output %.200q is neither stdout, stderr nor a file", name)
 	case strings.Contains(name, `"`):
-		return fmt.Errorf("output %.200q has a double quote in its name, which the JVM can't be told: rename the file in -Xlog", name)
+		return fmt.Errorf("output %.200q has a double quote in its name, which no command can carry: rename the file in -Xlog", name)
 	case strings.HasSuffix(name, `\`):
-		return fmt.Errorf("output %.200q has a backslash at its end, which the JVM can't be told: rename the file in -Xlog", name)
+		return fmt.Errorf("output %.200q has a backslash at its end, which no command can carry: rename the file in -Xlog", name)
 	}
 	for i := range len(name) {
 		if c := name[i]; c < ' ' || c == 0x7f {

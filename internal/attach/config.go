@@ -25,12 +25,12 @@ func (m *Mode) Set(text string) error {
 		*m = v
 		return nil
 	}
-	return errors.New("take auto, shared-tmp, process-namespace or off")
+	return errors.New("use auto, shared-tmp, process-namespace or off")
 }
 
 func (m *Mode) String() string { return string(*m) }
 
-// Config is what a [Client] can be told.
+// Config has the settings of a [Client].
 type Config struct {
 	Mode Mode
 	Tmp  string // directory with the attach sockets of JVMs that are not seen as processes
@@ -50,8 +50,8 @@ func DefaultConfig() Config {
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.Var(&c.Mode, "attach", "how JVMs are found whose log levels are changed, `MODE`: shared-tmp (by their sockets in --jvm-tmp; start them with\n-XX:+StartAttachListener), process-namespace (among the pod's processes), off, or auto (both)")
-	fs.StringVar(&c.Tmp, "jvm-tmp", c.Tmp, "`DIR` that is the JVM's /tmp, shared with it, where its attach socket is")
+	fs.Var(&c.Mode, "attach", "`MODE` of finding the JVMs whose log levels are changed: shared-tmp (by their sockets in --jvm-tmp; start them with\n-XX:+StartAttachListener), process-namespace (among the pod's processes), off, or auto (both)")
+	fs.StringVar(&c.Tmp, "jvm-tmp", c.Tmp, "`DIR` shared with the JVM as its /tmp, which holds its attach socket")
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -65,10 +65,10 @@ func (c Config) Validate() []error {
 		bad = append(bad, errors.New("--jvm-tmp is empty: name the directory that the JVM has as its /tmp"))
 	}
 	if c.PID < 0 || c.PID > maxPID {
-		bad = append(bad, fmt.Errorf("%d is no process number: take 1 to %d, or 0 for all", c.PID, maxPID))
+		bad = append(bad, fmt.Errorf("%d is not a process ID: use 1 to %d, or 0 for all", c.PID, maxPID))
 	}
 	if c.Timeout <= 0 {
-		bad = append(bad, fmt.Errorf("%v is no time for a command: take 5s", c.Timeout))
+		bad = append(bad, fmt.Errorf("%v is not a usable timeout for a command: use 5s", c.Timeout))
 	}
 	return bad
 }

@@ -1,47 +1,49 @@
-// Package attach speaks HotSpot's attach protocol, natively, and knows the
-// VM.log dialogue: it raises the log levels of a JVM and sets them back. It
-// sends a JVM nothing but VM.log, and needs no JDK.
+// Package attach implements HotSpot's attach protocol and the commands of VM.log:
+// it raises the log levels of a JVM and restores them. It sends no command other
+// than VM.log, and needs no JDK.
 //
 // # Finding
 //
 // A JVM listens on the socket .java_pid<N> in its own /tmp, N being its number
-// in its own pid namespace. There are two ways to it:
+// in its own pid namespace. A client can find the socket in two ways:
 //
 //   - shared-tmp: the JVM's /tmp is also ours (an emptyDir), and the JVM was
-//     started with -XX:+StartAttachListener. A JVM is known by its socket alone.
+//     started with -XX:+StartAttachListener. The socket alone identifies the JVM.
 //   - process-namespace: the JVM's process is visible to us. A JVM is a process
-//     that has libjvm.so mapped, and it matters if it has a file of the source
-//     open. If it does not listen yet it is asked to: a trigger file, then
-//     SIGQUIT.
+//     that has libjvm.so mapped; it counts if it has a file of the source open.
+//     If the JVM does not listen yet, a trigger file and SIGQUIT make it listen.
 //
-// SIGQUIT kills a process without a handler for it, and makes a JVM that
-// listens already print a thread dump. It is sent only where neither can be:
-// through a descriptor of the process, after its start time, its handler and
-// the absence of a live socket were checked, and once in 30 seconds if nothing
-// comes of it.
+// SIGQUIT kills a process that has no handler for it, and makes a JVM that already
+// listens print a thread dump. So the package opens a descriptor of the process,
+// then checks its start time, its handler and that no live socket exists, then
+// sends the signal through that descriptor. Without the descriptor, another process
+// could get the number after the checks and be killed. A JVM that does not react
+// gets the next signal after 30 seconds.
 //
 // # Permission
 //
 // HotSpot serves its own effective uid and gid, and root, and closes other
-// connections without a word. Who listens is asked of the kernel
-// (SO_PEERCRED) before anything is sent.
+// connections without a reply. Before the package sends a byte, it asks the kernel
+// who listens (SO_PEERCRED).
 //
 // # Protocol
 //
 // Version 1, which all JDKs have (HotSpot's attachListener_posix.cpp): the
 // request is five strings, each ended by a NUL, "1", "jcmd", the command line
 // (at most 1024 bytes) and two empty ones; the reply is a status, a newline and
-// text up to the end of the connection. Status 0 is success of the transport:
-// VM.log has succeeded when it also says nothing.
+// text up to the end of the connection. Status 0 means that the transport worked:
+// VM.log has succeeded only if its text is empty as well.
 //
-// The server has one thread and a backlog of five: a connection is made for
-// one command, and only to look where one was not answered; a full backlog (EAGAIN) is waited for.
+// The server has one thread and a backlog of five. The package connects once for
+// each command, and once more to inspect a JVM that did not answer. It waits while
+// the backlog is full (EAGAIN).
 //
 // # Untrusted input
 //
-// The application can write to all that is looked at. A socket is opened
-// without following a link, with a descriptor that cannot block, is checked
-// for type and owner, and is connected to by that descriptor. Paths of a JVM
-// are resolved inside its own root. Directories, files and replies are read up
-// to a bound, and one deadline is set for all of a command.
+// The application can write to everything that the package reads. The package
+// opens a socket without following a link and without blocking, checks its type and
+// owner, and connects through that descriptor: a path could name something else
+// after the check. It resolves the paths of a JVM inside the JVM's own root. It reads
+// directories, files and replies up to a bound, with one deadline for a whole
+// command.
 package attach

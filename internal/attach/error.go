@@ -77,7 +77,7 @@ func KindOf(err error) Kind {
 
 // errOverdue ends what has taken longer than Config.Timeout, as opposed to
 // longer than the caller's context.
-var errOverdue = errors.New("the time for one command is over")
+var errOverdue = errors.New("the command took too long")
 
 // classify makes an *Error of a cause. The caller's own context goes first:
 // whatever failed then failed because of it.

@@ -57,11 +57,11 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 	slices.SortStableFunc(f.jvms, func(a, b JVM) int { return order(first[b.ID]) - order(first[a.ID]) })
 	if len(f.jvms) > maxFound {
 		f.problem(&Error{Kind: OtherError, JVM: f.jvms[maxFound].String(),
-			Text: fmt.Sprintf("there are more than %d JVMs: leaving %d alone", maxFound, len(f.jvms)-maxFound)})
+			Text: fmt.Sprintf("there are more than %d JVMs: %d are not changed", maxFound, len(f.jvms)-maxFound)})
 		f.jvms = f.jvms[:maxFound]
 	}
 	if pid := c.cfg.PID; pid != 0 && len(f.jvms)+len(f.problems) == 0 && c.cfg.Mode != Off {
-		f.problem(&Error{Kind: NoJVM, JVM: fmt.Sprintf("pid %d", pid), Text: "no such JVM is seen here"})
+		f.problem(&Error{Kind: NoJVM, JVM: fmt.Sprintf("pid %d", pid), Text: "no such JVM was found here"})
 	}
 	if err := ctx.Err(); err != nil {
 		f.problem(&Error{Kind: OtherError, JVM: "processes", Text: "stopped looking", Err: err})
@@ -125,7 +125,7 @@ func (c *Client) socketPIDs() ([]int, error) {
 	var pids []int
 	if err == errTooMany {
 		// What a container runs is most often its process 1.
-		pids, err = append(pids, 1), fmt.Errorf("%w; looked at some of them, and for that of process 1", err)
+		pids, err = append(pids, 1), fmt.Errorf("%w; some of them were searched, and that of process 1", err)
 	}
 	for _, name := range names {
 		digits, ok := strings.CutPrefix(name, ".java_pid")
@@ -143,7 +143,7 @@ func socketName(pid int) string { return ".java_pid" + strconv.Itoa(pid) }
 func parsePID(digits string) (int, error) {
 	pid, err := strconv.Atoi(digits)
 	if err != nil || pid < 1 || pid > maxPID || strconv.Itoa(pid) != digits {
-		return 0, fmt.Errorf("%q is no process number", digits)
+		return 0, fmt.Errorf("%q is not a process ID", digits)
 	}
 	return pid, nil
 }

@@ -78,7 +78,7 @@ func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
 	if diff := cmp.Diff(want, pids(jvms)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "leaving 4 alone") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "4 are not changed") {
 		t.Errorf("problems: %v", problems)
 	}
 }
@@ -212,7 +212,7 @@ func TestConfig(t *testing.T) {
 	fs := flag.NewFlagSet("x", flag.ContinueOnError)
 	cfg.Flags(fs)
 	bad := settings.Parse(fs, []string{"--attach", "nonsense", "--jvm-tmp", "/jvm"}, func(string) (string, bool) { return "", false })
-	if len(bad) != 1 || !strings.Contains(bad[0].Error(), "take auto, shared-tmp, process-namespace or off") {
+	if len(bad) != 1 || !strings.Contains(bad[0].Error(), "use auto, shared-tmp, process-namespace or off") {
 		t.Errorf("complaints: %v", bad)
 	}
 	if cfg.Mode != Auto || cfg.Tmp != "/jvm" {

@@ -22,7 +22,7 @@ const (
 // last byte, the comma takes the place of the NUL, and the next item goes
 // behind a NUL that a failed attempt left at offset 255 (or 511). Where less
 // than the tags of an item fit, a "=" replaces a comma, and the tags may be
-// gone, from about 240 bytes: that is never well formed. OpenJDK mended both
+// gone, from about 240 bytes: that is never well formed. OpenJDK fixed both
 // with JDK-8294362.
 const lossLen = 255
 
@@ -59,7 +59,7 @@ func (o Output) File() string {
 // "Log output configuration:" that begins with an output, or beyond the limits.
 func ParseList(text string) ([]Output, error) {
 	if len(text) > maxList {
-		return nil, fmt.Errorf("parse VM.log list: the reply has %d bytes, at most %d are taken", len(text), maxList)
+		return nil, fmt.Errorf("parse VM.log list: the reply has %d bytes, at most %d are allowed", len(text), maxList)
 	}
 	// The first one: names, which may hold anything, come behind it.
 	_, section, ok := strings.Cut("\n"+text, "\n"+listHeader)
@@ -77,7 +77,7 @@ func ParseList(text string) ([]Output, error) {
 		case len(outputs) == 0:
 			return nil, errors.New("parse VM.log list: it does not begin with an output")
 		default:
-			outputs[len(outputs)-1].fail(errors.New("a line follows it that is no output: its name may hold a newline"))
+			outputs[len(outputs)-1].fail(errors.New("the next line is not an output: its name may contain a newline"))
 		}
 	}
 	checkOrder(outputs)
@@ -89,7 +89,7 @@ func ParseList(text string) ([]Output, error) {
 func checkOrder(outputs []Output) {
 	for i := range outputs {
 		if at := outputs[i].Index; at != i {
-			err := fmt.Errorf("output #%d is listed in place %d: a name may hold a newline", at, i)
+			err := fmt.Errorf("output #%d is listed in place %d: a name may contain a newline", at, i)
 			outputs[i].fail(err)
 			if at < i {
 				outputs[at].fail(err)
@@ -171,7 +171,7 @@ func (o *Output) check() error {
 		return fmt.Errorf("its selection has %d bytes: JDK 17 lists %d or more with parts missing; use wildcards in -Xlog, or a newer JDK",
 			len(o.Selection), lossLen)
 	case o.Selection == "all=off" && o.File() != "":
-		return errors.New("it is off: to restore that, the JVM would delete the output")
+		return errors.New("it is off: restoring it would make the JVM delete the output")
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func TestParseListRefusesAnOutput(t *testing.T) {
 		{"all not alone", "stdout all=off,all=info none", "is damaged"},
 		{"comma at the end", "stdout all=off, none", "comma"},
 		{"two commas", "stdout all=off,,gc=info none", "is damaged"},
-		{"a file that is off", "file=x all=off" + tail, "would delete the output"},
+		{"a file that is off", "file=x all=off" + tail, "make the JVM delete the output"},
 	} {
 		outputs, err := ParseList(listOf(" #0: " + c.line))
 		if err != nil || len(outputs) != 1 || outputs[0].Err == nil || !strings.Contains(outputs[0].Err.Error(), c.want) {
@@ -221,7 +221,7 @@ func TestParseListFails(t *testing.T) {
 		{"sign before the index", listOf(" #+0: stdout all=off none"), "does not begin with an output"},
 		{"great index", listOf(" #65536: stdout all=off none"), "does not begin with an output"},
 		{"too many outputs", listOf(many...), "more than 256 outputs"},
-		{"too long", listOf(" #0: stdout all=off none") + strings.Repeat("\n", maxList), "at most 1048576 are taken"},
+		{"too long", listOf(" #0: stdout all=off none") + strings.Repeat("\n", maxList), "at most 1048576 are allowed"},
 	} {
 		outputs, err := ParseList(c.text)
 		if err == nil || outputs != nil || !strings.Contains(err.Error(), c.want) {

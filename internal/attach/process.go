@@ -25,7 +25,7 @@ type scan struct {
 }
 
 // findProcesses looks for JVMs among the processes that we see. Those that
-// have no file of the source open are none of our business, unless one is
+// have no file of the source open are ignored, unless one is
 // named.
 func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string]bool) {
 	c.scan.Lock()

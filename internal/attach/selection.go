@@ -32,7 +32,7 @@ func ParseSelection(text string) (Selection, error) {
 	}
 	items := strings.Split(strings.ToLower(text), ",")
 	if len(items) > maxItems {
-		return Selection{}, fmt.Errorf("parse selection: it has %d items, at most %d are taken: use wildcards such as gc*", len(items), maxItems)
+		return Selection{}, fmt.Errorf("parse selection: it has %d items, at most %d are allowed: use wildcards such as gc*", len(items), maxItems)
 	}
 	for i, item := range items {
 		var err error
@@ -77,7 +77,7 @@ func checkText(text string) error {
 
 func checkLength(text string) error {
 	if len(text) > maxSelection {
-		return fmt.Errorf("it has %d bytes, at most %d are taken: use wildcards such as gc*", len(text), maxSelection)
+		return fmt.Errorf("it has %d bytes, at most %d are allowed: use wildcards such as gc*", len(text), maxSelection)
 	}
 	return nil
 }
@@ -92,9 +92,9 @@ func canonicalItem(item string) (string, error) {
 	case item == "":
 		return "", errors.New("an item is empty: write one comma between two items")
 	case isArgument(tags):
-		return "", fmt.Errorf("item %q: %s is an argument of VM.log and only a selection is taken: write it like gc*=debug", item, tags)
+		return "", fmt.Errorf("item %q: %s is an argument of VM.log, and only a selection is allowed: write it like gc*=debug", item, tags)
 	case level == "off", item == "off": // as a word, too: -Xlog:off
-		return "", fmt.Errorf("item %q: level off is not taken, since a JVM closes and deletes an output that has nothing left to log: "+
+		return "", fmt.Errorf("item %q: level off is not allowed, because a JVM closes and deletes an output that has nothing left to log: "+
 			"use warning or error to quieten", item)
 	}
 	if err := checkTags(tags); err != nil {

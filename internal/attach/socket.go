@@ -15,7 +15,7 @@ const (
 	lastPause  = 50 * time.Millisecond
 
 	// refusedFor is how long ECONNREFUSED is not believed: a JVM that starts
-	// its listener anew refuses for a moment.
+	// its listener again refuses for a moment.
 	refusedFor = 300 * time.Millisecond
 )
 
@@ -40,7 +40,7 @@ type socket struct {
 
 func (s *socket) close() { unix.Close(s.fd) }
 
-// newSocket takes over an O_PATH descriptor. If it is no socket, or not one
+// newSocket takes over an O_PATH descriptor. If it is not a socket, or not one
 // that we may use, the descriptor is closed and the error an *Error without a
 // JVM. The file must belong to owner.
 func newSocket(fd int, owner func(uid uint32) bool) (s *socket, err error) {

@@ -74,7 +74,7 @@ func (c *Client) maySummon(j JVM) error {
 	}
 	environ, _ := readProc(j.host, "environ")
 	if attachDisabled(cmdline, environ) {
-		return &Error{Kind: Disabled, JVM: j.String(), Text: "it was started with -XX:+DisableAttachMechanism: remove that"}
+		return &Error{Kind: Disabled, JVM: j.String(), Text: "it was started with -XX:+DisableAttachMechanism: remove that flag"}
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (b *Info) read(info *debug.BuildInfo) {
 func (b Info) Metric(name string) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        name,
-		Help:        "1, with what the program was built from as labels.",
+		Help:        "1; the labels hold the version and the revision of the program.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": strings.TrimPrefix(b.Go, "go")},
 	})
 	g.Set(1)

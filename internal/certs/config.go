@@ -73,7 +73,7 @@ var (
 func (c Config) validateSelfMade() []error {
 	var bad []error
 	if c.Lifetime < minLifetime || c.Lifetime > maxLifetime {
-		bad = append(bad, fmt.Errorf("invalid value %s for --certificate-lifetime: it is from %s to %s", c.Lifetime, minLifetime, maxLifetime))
+		bad = append(bad, fmt.Errorf("invalid value %s for --certificate-lifetime: it must be from %s to %s", c.Lifetime, minLifetime, maxLifetime))
 	}
 	for _, name := range []struct {
 		flag, value string

@@ -60,7 +60,7 @@ func (f *files) look() {
 	}
 	if text := err.Error(); text != f.failed {
 		f.failed = text
-		f.log.Warn("certificate files are unusable", "hint", "the current certificate stays in use; the files are read again", "err", printable.Text(text, maxText))
+		f.log.Warn("certificate files are unusable", "hint", "the current certificate stays in use; the files are read again", "error", printable.Text(text, maxText))
 	}
 }
 

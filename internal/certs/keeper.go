@@ -95,7 +95,7 @@ func (k *keeper) report(err error) {
 		text := printable.Text(err.Error(), 2*maxText)
 		if kind := withoutDigits(text); kind != k.failed {
 			k.failed = kind
-			k.log.Warn("certificate maintenance failed", "hint", "the current certificate stays in use; maintenance is tried again", "err", text)
+			k.log.Warn("certificate maintenance failed", "hint", "the current certificate stays in use; maintenance is tried again", "error", text)
 		}
 	case k.failed != "":
 		k.failed = ""
@@ -210,7 +210,7 @@ func (k *keeper) agree(ctx context.Context) (material, error) {
 	}
 	if garbled != nil && garbled.Error() != k.garbled {
 		k.garbled = garbled.Error()
-		k.log.Warn("Secret is unusable and is replaced", "secret", k.cfg.Secret, "err", printable.Text(k.garbled, maxText))
+		k.log.Warn("replacing an unusable Secret", "secret", k.cfg.Secret, "error", printable.Text(k.garbled, maxText))
 	}
 	if err := k.api.writeSecret(ctx, s, data); err != nil {
 		return m, err

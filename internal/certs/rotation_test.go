@@ -129,7 +129,7 @@ func TestAnUnusableSecretIsReplaced(t *testing.T) {
 					t.Errorf("what was served before is distrusted: %v", err)
 				}
 			}
-			if n := strings.Count(running.journal.String(), "Secret is unusable"); n != 1 {
+			if n := strings.Count(running.journal.String(), "replacing an unusable Secret"); n != 1 {
 				t.Errorf("told %d times: %s", n, running.journal)
 			}
 			f.setData(bad)

@@ -17,7 +17,7 @@ import (
 const (
 	OK      = 0
 	Failure = 1 // it failed while it ran
-	Usage   = 2 // it was asked for in a wrong way, and did nothing
+	Usage   = 2 // usage error: nothing was done
 )
 
 // Env is what a subcommand has of the outside world.

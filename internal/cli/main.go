@@ -27,10 +27,9 @@ func Main(name string, run Command) {
 	os.Exit(code)
 }
 
-// Dispatch runs the one of commands that args begins with and returns the exit
-// code. It answers help itself, with usage, or, when a name stands behind it, by
-// that command's --help. --version is the command version. No command is asking
-// in a wrong way, and so is one that there is not.
+// Dispatch runs the command that args begins with, and returns its exit code. It
+// answers help with usage, and "help NAME" with that command's --help. --version
+// is the command version. No command, and an unknown one, is a usage error.
 func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands map[string]Command) int {
 	if len(args) == 0 {
 		io.WriteString(e.Stderr, usage)

@@ -18,7 +18,7 @@ type Screen struct {
 	text []byte
 }
 
-// NewScreen returns the screen that w is, or nil if w is no terminal: then
+// NewScreen returns the screen that w is, or nil if w is not a terminal: then
 // every byte may be meant for a program, and is to stay as it is.
 func NewScreen(w io.Writer) *Screen {
 	file, ok := w.(*os.File)

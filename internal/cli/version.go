@@ -18,7 +18,7 @@ Usage:
 `
 
 // Version returns the subcommand that prints what the program was built from.
-// Linked is what the linker was told of the version.
+// Linked is the version that the linker was given.
 func Version(linked string) Command {
 	return func(_ context.Context, args []string, e Env) int { return e.version(args, linked) }
 }

@@ -50,7 +50,7 @@ func apply(n *yaml.Node, op Op, isJSON bool) error {
 			return errAnchor(n)
 		}
 		if n = step(n, name); n == nil {
-			return errors.New("there is nothing; is it behind an alias, or a merge key, <<?")
+			return errors.New("nothing is there; is it behind an alias, or a merge key, <<?")
 		}
 	}
 	old := step(n, last)

@@ -101,10 +101,10 @@ func (c Config) Validate() []error {
 		bad = append(bad, fmt.Errorf("image %.80q: name the sidecar's image, as registry.example/ullage:v1", c.Image))
 	}
 	if !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, c.ImagePullPolicy) {
-		bad = append(bad, fmt.Errorf("imagePullPolicy %.80q: take Always, IfNotPresent or Never", c.ImagePullPolicy))
+		bad = append(bad, fmt.Errorf("imagePullPolicy %.80q: use Always, IfNotPresent or Never", c.ImagePullPolicy))
 	}
 	if c.OnError != Allow && c.OnError != Deny {
-		bad = append(bad, fmt.Errorf("onError %.80q: take %s or %s", c.OnError, Allow, Deny))
+		bad = append(bad, fmt.Errorf("onError %.80q: use %s or %s", c.OnError, Allow, Deny))
 	}
 	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults())
 }
@@ -115,7 +115,7 @@ func (r Resources) validate() []error {
 	for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			if !slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}, name) {
-				bad = append(bad, fmt.Errorf("resources: %.80q: take cpu, memory and ephemeral-storage", name))
+				bad = append(bad, fmt.Errorf("resources: %.80q: use cpu, memory and ephemeral-storage", name))
 			}
 			if q := list[name]; q.Sign() < 0 {
 				bad = append(bad, fmt.Errorf("resources: %s is negative", name))

@@ -38,8 +38,8 @@ defaults: {sync-interval: often, log: gc, container: app, source: /x, bufer: 1Mi
 	bad := cfg.Validate()
 	text := errors.Join(bad...).Error()
 	for _, want := range []string{
-		"name the sidecar's image", "take Always", "take allow or deny", "gpu", "cpu is negative", "96Mi, is over its limit, 64Mi",
-		`defaults: invalid value "often" for sync-interval`, "defaults: log is for single pods", "defaults: container is for", "source: the injector chooses it",
+		"name the sidecar's image", "use Always", "use allow or deny", "gpu", "cpu is negative", "96Mi, is over its limit, 64Mi",
+		`defaults: invalid value "often" for sync-interval`, "defaults: log is for single pods", "defaults: container is for", "source: the injector sets it",
 		`did you mean "buffer"`, `defaults: dest "here"`,
 	} {
 		if !strings.Contains(text, want) {

@@ -83,7 +83,7 @@ func compareFile(t *testing.T, file string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not what it was; if that is right, write it anew with go test ./internal/inject -update\n%s", file, diff)
+		t.Errorf("%s is not what it was; if that is right, write it again with go test ./internal/inject -update\n%s", file, diff)
 	}
 }
 

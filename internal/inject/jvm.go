@@ -52,7 +52,7 @@ func (m *mutation) plan(index, number int) (*jvm, string) {
 		return nil, fmt.Sprintf("container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", j.Name, at, logDir)
 	}
 	if limit, ok := m.memoryLimit(j); ok && int64(m.wishes.buffer) > limit/4 {
-		m.warn("%s%s is %s and counts as memory of container %.80q, of which the limit is %d MiB: raise the limit, or take a smaller buffer",
+		m.warn("%s%s is %s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer",
 			levels.Prefix, bufferName, m.wishes.buffer, j.Name, limit>>20)
 	}
 	if says(j.Container, "-Xlog:disable", optionsVariable) { // in that one it comes before ours
@@ -86,7 +86,7 @@ func (m *mutation) planUser(j *jvm) {
 		if j.attach != attach.Off {
 			j.attach, text = attach.Off, text+", and log levels can't be changed"
 		}
-		m.warn("the user of container %.80q is not known: %s: set runAsUser and runAsGroup in its securityContext, to those of its image", j.Name, text)
+		m.warn("the user of container %.80q is not known: %s: set runAsUser and runAsGroup in its securityContext to those of its image", j.Name, text)
 	case *j.uid == 0:
 		m.warn("container %.80q runs as root, and so does its sidecar, without capabilities: set runAsUser and runAsGroup", j.Name)
 	}
@@ -105,7 +105,7 @@ func (m *mutation) planAttach(j *jvm) {
 		m.planTmp(j)
 	}
 	if j.gid == nil && j.attach != attach.Off {
-		m.warn("the group of container %.80q is not known: log levels can be changed if it is the one that the sidecar gets, 0: set runAsGroup in its securityContext", j.Name)
+		m.warn("the group of container %.80q is not known: log levels can be changed only if it is that of the sidecar, 0: set runAsGroup in its securityContext", j.Name)
 	}
 }
 

@@ -98,7 +98,7 @@ func (m *manifest) document(text []byte) ([]byte, error) {
 		return text, nil
 	}
 	if err := d.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, errors.New(`read it: there is more behind its end, "...": write --- between documents`)
+		return nil, errors.New(`read it: there is more after its end, "...": write --- between documents`)
 	}
 	m.isJSON = root.Content[0].Style&yaml.FlowStyle != 0
 	changed, err := m.object(root.Content[0])

@@ -161,7 +161,7 @@ func (m *mutation) planDest() []string {
 			continue
 		}
 		if claim.ReadOnly {
-			return []string{fmt.Sprintf("%s%s: the pod has the claim %s as volume %.80q, which is read-only: take that off, or take another claim",
+			return []string{fmt.Sprintf("%s%s: the pod has the claim %s as volume %.80q, which is read-only: make it writable, or use another claim",
 				levels.Prefix, destName, claim.ClaimName, v.Name)}
 		}
 		m.destVolume = v.Name
@@ -189,7 +189,7 @@ func (m *mutation) planPorts() []string {
 		return nil
 	}
 	if m.pod.Spec.HostNetwork && m.wishes.listen == "" {
-		m.warn("metrics and status are off, since with hostNetwork the pods of a node would have one port: set %s%s to one that is free on all nodes, like :9919",
+		m.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9919",
 			levels.Prefix, listenName)
 		return nil
 	}

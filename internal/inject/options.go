@@ -25,7 +25,7 @@ func (m *mutation) addOptions(j *jvm, tree map[string]any, at string) {
 	}
 	e := j.Env[i]
 	if e.ValueFrom != nil {
-		m.warn("%s of container %.80q has a valueFrom and is left alone: add to what that refers to: %s", optionsVariable, j.Name, options)
+		m.warn("%s of container %.80q has a valueFrom and is not changed: add to the value that it refers to: %s", optionsVariable, j.Name, options)
 		return
 	}
 	path := at + "/env/" + strconv.Itoa(i) + "/value"
@@ -53,7 +53,7 @@ func lastEnv(c *corev1.Container, name string) int {
 func (m *mutation) warnEnvFrom(j *jvm) {
 	for _, from := range j.EnvFrom {
 		if strings.HasPrefix(optionsVariable, from.Prefix) {
-			m.warn("container %.80q has envFrom: if %s comes from there, it is hidden now: add to env, to keep it: {name: %s, value: $(%s)}",
+			m.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it: to keep it, add to env: {name: %s, value: $(%s)}",
 				j.Name, optionsVariable, optionsVariable, optionsVariable)
 			return
 		}

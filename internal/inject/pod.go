@@ -41,7 +41,7 @@ func readPod(text []byte) (*pod, error) {
 		return nil, fmt.Errorf("read the pod: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF || p.tree == nil {
-		return nil, errors.New("read the pod: it is no single JSON object")
+		return nil, errors.New("read the pod: it is not a single JSON object")
 	}
 	once, err := json.Marshal(p.tree)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err 
 		return []int{0}, "", nil
 	}
 	i := max(0, find(p.Annotations[defaultMark]))
-	return []int{i}, fmt.Sprintf("of %d containers, %.80q is taken for the one with the JVM: say so, or name another, with %s%s",
+	return []int{i}, fmt.Sprintf("of %d containers, %.80q was chosen as the one with the JVM: confirm that, or name another, with %s%s",
 		len(p.Spec.Containers), p.Spec.Containers[i].Name, levels.Prefix, containerName), nil
 }
 

@@ -36,5 +36,5 @@ func checkTag(tag string) (warning string, err error) {
 	case slices.Contains(strings.Fields(tagsOf25), tag):
 		return fmt.Sprintf("JDK 17 has no log tag %q and does not start with it", tag), nil
 	}
-	return "", fmt.Errorf("%q is no log tag of JDK 17 to 25, and a JVM does not start with one that it does not know: 'java -Xlog:help' lists them", tag)
+	return "", fmt.Errorf("%q is not a log tag of JDK 17 to 25, and a JVM does not start with an unknown tag: 'java -Xlog:help' lists all tags", tag)
 }

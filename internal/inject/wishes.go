@@ -97,9 +97,9 @@ func (w *wishes) readFlags(fs *flag.FlagSet, value func(string) string) []string
 		switch {
 		case v == "" || f.Name == destName: // dest names a volume here, not a directory
 		case slices.Contains(owned, f.Name):
-			problems = append(problems, fmt.Sprintf("%s%s: the injector chooses it: leave it out", levels.Prefix, f.Name))
+			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", levels.Prefix, f.Name))
 		case len(v) > maxValue:
-			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are taken", levels.Prefix, f.Name, v, len(v), maxValue))
+			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", levels.Prefix, f.Name, v, len(v), maxValue))
 		default:
 			args = append(args, "--"+f.Name+"="+v)
 			w.set[f.Name] = v
@@ -147,11 +147,11 @@ func (w *wishes) readOwn(value func(string) string) []string {
 
 	w.buffer, err = settings.ParseSize(cmp.Or(value(bufferName), "64Mi"))
 	if err != nil || w.buffer < minBuffer {
-		err = fmt.Errorf("it is no size of at least %s: write it like 64Mi", minBuffer)
+		err = fmt.Errorf("it is not a size of at least %s: write it like 64Mi", minBuffer)
 	}
 	check(bufferName, err)
 	if budget := w.sidecar.Ship.Budget; err == nil && budget > w.buffer {
-		check("budget", fmt.Errorf("it is over the size of the tmpfs, %s%s, which is %s", levels.Prefix, bufferName, w.buffer))
+		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", levels.Prefix, bufferName, w.buffer))
 	}
 
 	w.dest, err = parseDestination(cmp.Or(value(destName), "emptyDir"))
@@ -167,7 +167,7 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	}
 	w.listen = value(listenName)
 	if _, digits, err := net.SplitHostPort(w.listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
-		check(listenName, errors.New("nobody could find it: write it like :9919, 127.0.0.1:9919 or off"))
+		check(listenName, errors.New("no scraper could find it: write it like :9919, 127.0.0.1:9919 or off"))
 	}
 	return problems
 }
@@ -185,7 +185,7 @@ func parseContainers(text string) ([]string, error) {
 	}
 	names := strings.Split(text, ",")
 	if len(names) > maxJVMs {
-		return nil, fmt.Errorf("it names %d containers, at most %d are taken", len(names), maxJVMs)
+		return nil, fmt.Errorf("it names %d containers, at most %d are allowed", len(names), maxJVMs)
 	}
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])

@@ -41,7 +41,7 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 			t.Errorf("%q: %+v", c.bad, st)
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
-		p.log.says(t, 1, "bad annotation; it changes nothing")
+		p.log.says(t, 1, "bad annotation")
 		p.kill()
 		p = r.process() // nor does it after a restart
 		p.step()

@@ -113,7 +113,7 @@ func (f *fleet) forget(id string) {
 		return
 	}
 	if b.Applied != "" {
-		f.log.Info("a JVM has ended while its log level was raised", "pid", b.PID, "raised to", b.Applied)
+		f.log.Info("JVM ended while its log level was raised", "pid", b.PID, "raised_to", b.Applied)
 	}
 	f.ended[id] = true
 	delete(f.state.JVMs, id)

@@ -54,12 +54,14 @@ func (j *journal) annotations(notes *annotations) {
 		if slices.Contains(j.noted, p) {
 			continue
 		}
-		j.log.Warn("bad annotation; it changes nothing", "annotation", p.Key, "value", p.Value, "problem", p.Text)
+		j.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
+			"hint", "it changes nothing until it is corrected")
 	}
 	j.noted = notes.problems
 	if notes.err != nil {
 		n++
-		j.log.Warn("cannot read the annotations; keeping what they asked for before", "error", notes.err)
+		j.log.Warn("cannot read the annotations", "error", notes.err,
+			"hint", "the last readable annotations stay in effect")
 	}
 	j.metrics.problems.Set(float64(n))
 }
@@ -94,7 +96,7 @@ func (j *journal) warn(now time.Time, text string) {
 	case j.warns < maxWarns:
 		j.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
 	case j.warns == maxWarns:
-		j.log.Warn("log levels have too many errors to log in this minute", "hint", "ullage status shows those that hold now")
+		j.log.Warn("log levels have too many errors to log", "hint", "ullage status shows those that hold now")
 	}
 }
 

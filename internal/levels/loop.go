@@ -84,7 +84,7 @@ func (l *Loop) Watch() *Watch { return l.watch }
 func (l *Loop) Run(ctx context.Context) error {
 	if l.cfg.Attach.Mode == attach.Off {
 		if l.cfg.Annotations != "" {
-			l.log.Info("log levels are left alone: --attach is off")
+			l.log.Info("log levels are left alone", "hint", "--attach is off")
 		}
 		<-ctx.Done()
 		return nil
@@ -181,7 +181,7 @@ func (l *Loop) load(now time.Time) {
 	case errors.Is(err, fs.ErrPermission): // whether it is sound, only its owner knows
 		l.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
 	default:
-		l.log.Warn("the saved log levels are not sound; replacing them", "error", err)
+		l.log.Warn("saved log levels are not sound", "error", err, "hint", "their sound part is used, and the file is replaced")
 	}
 }
 

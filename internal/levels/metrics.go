@@ -26,7 +26,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		raised: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_level_raised", Help: "JVMs whose log level is raised now."}),
 		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_level_raises_total", Help: "Raises that a JVM took, by what asked for them: annotation, command, or the condition of a trigger."}, []string{"reason"}),
+			Name: "ullage_level_raises_total", Help: "Raises that a JVM took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
 		restores: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ullage_level_restores_total", Help: "Returns of a JVM to its own log configuration, verified."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -36,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		reconciled: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_level_reconcile_timestamp_seconds", Help: "When all JVMs that were found last had the levels that are wanted, Unix time."}),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_annotation_problems", Help: "Annotations that are bad now; /status says which and why."}),
+			Name: "ullage_annotation_problems", Help: "Annotations that are invalid now; /status lists them with the reason."}),
 	}
 	// A counter that is there from the beginning shows its first step.
 	for _, r := range reasons {

@@ -116,7 +116,7 @@ func readRequest(c net.Conn) (request, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&req); err != nil {
-		return req, fmt.Errorf("understand the request: %w", err)
+		return req, fmt.Errorf("decode the request: %w", err)
 	}
 	return req, nil
 }

@@ -139,7 +139,7 @@ func (s *store) ask(ctx context.Context, req request, patience time.Duration) (r
 	}
 	var r reply
 	if err := json.Unmarshal(text, &r); err != nil {
-		return reply{}, fmt.Errorf("understand the answer at %s: %w", socket, err)
+		return reply{}, fmt.Errorf("decode the answer at %s: %w", socket, err)
 	}
 	return r, nil
 }

@@ -142,9 +142,9 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 		"never ends":        {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: no ullage listens there"},
 		"closes":            {func(net.Conn) {}, "nobody answers"},
 		"acknowledges":      {func(c net.Conn) { fmt.Fprint(c, "\n") }, "nobody answers"},
-		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "understand the answer"},
-		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "understand the answer"},
-		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "understand the answer"},
+		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "decode the answer"},
+		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "decode the answer"},
+		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "decode the answer"},
 		"yields for nought": {func(c net.Conn) { fmt.Fprint(c, `{"yielded":true}`) }, "another process holds"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,16 +207,16 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 	p.started()
 	for text, want := range map[string]string{
 		"{}\n":                                   "is not a request",
-		"\n":                                     "understand the request",
-		"GET / HTTP/1.1\r\n\r\n":                 "understand the request",
+		"\n":                                     "decode the request",
+		"GET / HTTP/1.1\r\n\r\n":                 "decode the request",
 		`{"verb":"run","selection":"id"}` + "\n": "is not a request",
-		`{"verb":"list","command":"VM.exit"}` + "\n":                                 "understand the request",
+		`{"verb":"list","command":"VM.exit"}` + "\n":                                 "decode the request",
 		`{"verb":"set","selection":"gc output=/etc/passwd","for":1000000000}` + "\n": "selection",
 		`{"verb":"set","selection":"gc\nVM.log disable","for":1000000000}` + "\n":    "selection",
 		`{"verb":"set","selection":"gc=debug","for":1}` + "\n":                       "out of range",
 		`{"verb":"set","selection":"gc=debug","for":-1000000000}` + "\n":             "out of range",
 		`{"verb":"set","selection":"gc=debug","for":1000000000,"pid":1}` + "\n":      "leave out --pid",
-		`{"verb":"rotate","pid":-1}` + "\n":                                          "no process number",
+		`{"verb":"rotate","pid":-1}` + "\n":                                          "not a process ID",
 		`{"verb":"yield"}` + "\n":                                                    "an 'ullage run' keeps the levels",
 		strings.Repeat("x", maxRequest):                                              "a line of at most 4096 bytes",
 		`{"verb":"` + strings.Repeat("\u202e", 1000) + `"}` + "\n":                   "is not a request",

@@ -107,10 +107,10 @@ const (
 func parseState(text []byte, now time.Time) (*state, error) {
 	s := newState()
 	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("understand the saved levels: %w", err)
+		return nil, fmt.Errorf("decode the saved levels: %w", err)
 	}
 	if s.Raises == nil || s.JVMs == nil {
-		return nil, errors.New("understand the saved levels: a part is missing")
+		return nil, errors.New("decode the saved levels: a part is missing")
 	}
 	var bad error
 	for cause, r := range s.Raises {

@@ -29,11 +29,11 @@ func TestParseState(t *testing.T) {
 		bad      string
 	}{
 		"sound":                        {raises: 1, jvms: 1},
-		"nothing":                      {whole: "", raises: -1, bad: "understand"},
-		"zeros":                        {whole: strings.Repeat("\x00", 100), raises: -1, bad: "understand"},
-		"cut off":                      {whole: soundState[:300], raises: -1, bad: "understand"},
-		"an array":                     {whole: "[]", raises: -1, bad: "understand"},
-		"no raises":                    {whole: `{"raises":null,"jvms":{}}`, raises: -1, bad: "understand"},
+		"nothing":                      {whole: "", raises: -1, bad: "decode"},
+		"zeros":                        {whole: strings.Repeat("\x00", 100), raises: -1, bad: "decode"},
+		"cut off":                      {whole: soundState[:300], raises: -1, bad: "decode"},
+		"an array":                     {whole: "[]", raises: -1, bad: "decode"},
+		"no raises":                    {whole: `{"raises":null,"jvms":{}}`, raises: -1, bad: "decode"},
 		"null":                         {whole: "null", bad: ""},
 		"an empty one":                 {whole: "{}", bad: ""},
 		"a raise of 1000 h":            {old: "3600000000000", new: "3600000000000000", jvms: 1, bad: "raise is not sound"},
@@ -50,12 +50,12 @@ func TestParseState(t *testing.T) {
 		"a selection with an argument": {old: "all=off,gc*=info", new: "all=off,gc=info disable=true", raises: 1, bad: "baseline is not sound"},
 		"off":                          {old: "all=off,gc*=info", new: "all=off", raises: 1, bad: "baseline is not sound"},
 		"decorators that are none":     {old: "uptime,level,tags", new: "uptime disable=true", raises: 1, bad: "baseline is not sound"},
-		"an error":                     {old: `"Err":null`, new: `"Err":{}`, raises: -1, bad: "understand"},
+		"an error":                     {old: `"Err":null`, new: `"Err":{}`, raises: -1, bad: "decode"},
 		"applied that is no selection": {old: `"applied":"gc*=debug"`, new: `"applied":"gc*"`, raises: 1, jvms: 1},
 		"applied with an argument":     {old: `"applied":"gc*=debug"`, new: `"applied":"x disable=true"`, raises: 1, bad: "baseline is not sound"},
 		"10,000 baselines":             {old: `"cause":"annotation"}}`, new: `"cause":"annotation"}` + many.String() + "}", raises: 1, jvms: maxJVMs, bad: "baseline is not sound"},
-		"a time that does not exist":   {old: "T09:00", new: "T25:00", raises: -1, bad: "understand"},
-		"another type":                 {old: `"pid":1`, new: `"pid":"1"`, raises: -1, bad: "understand"},
+		"a time that does not exist":   {old: "T09:00", new: "T25:00", raises: -1, bad: "decode"},
+		"another type":                 {old: `"pid":1`, new: `"pid":"1"`, raises: -1, bad: "decode"},
 	} {
 		text := c.whole
 		if c.old != "" || c.raises+c.jvms == 2 && c.bad == "" {

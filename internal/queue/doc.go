@@ -2,11 +2,11 @@
 // first-in, first-out ring of chunks of bytes, each with a value that
 // describes it.
 //
-// Its memory is taken once, by [New]. The producer reads files straight into
-// it (Reserve, Push) and the consumer writes files straight out of it (Peek,
-// Release), so that a byte is copied by the kernel only. A chunk is always
-// contiguous. When there is no room, Reserve says so at once and the producer
-// waits for Space: the backlog then stays where it is.
+// [New] allocates all of its memory. The producer reads files straight into the
+// queue (Reserve, Push), and the consumer writes files straight out of the queue
+// (Peek, Release), so only the kernel copies bytes. A chunk is always contiguous.
+// When the queue has no room, Reserve returns at once, and the producer waits for
+// Space. Meanwhile the backlog stays in the source.
 //
 // A queue serves one producer and one consumer, which may run concurrently.
 package queue

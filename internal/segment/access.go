@@ -52,7 +52,7 @@ func (s *Store) prepare() error {
 
 // Acquire locks the destination against a second process, and writes and syncs
 // a probe file there, so that a destination that cannot work is found at once.
-// A full one is only logged, since retention may mend it.
+// A full one is only logged, because retention may make room in it.
 func (s *Store) Acquire(ctx context.Context) error {
 	if err := s.takeLock(ctx, unseenWait); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (s *Store) Acquire(ctx context.Context) error {
 	err := probe(filepath.Join(s.dir, ownDir))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		s.noteFull(err)
-		s.log.Warn("destination is full: nothing is persisted until there is space",
-			"dir", s.dir, "error", err, "hint", "let --retain-bytes be less than the volume holds")
+		s.log.Warn("destination is full",
+			"dir", s.dir, "error", err, "hint", "nothing is persisted until there is space; set --retain-bytes below the size of the volume")
 		return nil
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) loadKey(own string) ([]byte, error) {
 	case err == nil && len(key) == keyBytes:
 		return key, nil
 	case err == nil:
-		s.log.Warn("replacing a damaged key: checkpoints made with it are not accepted", "path", path, "bytes", len(key))
+		s.log.Warn("replacing a damaged key", "path", path, "bytes", len(key), "hint", "checkpoints made with the old key are rejected")
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (s *Store) loadKey(own string) ([]byte, error) {
 // explain adds to an error of Open who we are, what the directory is and what
 // a user can do.
 func (s *Store) explain(verb string, err error) error {
-	who := fmt.Sprintf("we run as uid %d, gid %d", os.Geteuid(), os.Getegid())
+	who := fmt.Sprintf("ullage runs as uid %d, gid %d", os.Geteuid(), os.Getegid())
 	what, hint := "", ""
 	var named *fs.PathError
 	if errors.As(err, &named) && named.Path == s.dir {

@@ -44,7 +44,7 @@ func (c *Compression) Set(text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a compression (take zstd, gzip or none)", text)
+	return fmt.Errorf("%q is not a compression (use zstd, gzip or none)", text)
 }
 
 // MarshalText implements [encoding.TextMarshaler] with [Compression.String].
@@ -96,7 +96,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.SegmentAge, "segment-age", c.SegmentAge,
 		"seal a segment this `DURATION` after its creation and start another with the next line; 0: never by age")
 	fs.Var(&c.RetainBytes, "retain-bytes",
-		"delete the oldest segments when those of all streams take more than this `SIZE` of the volume, in whole blocks, or that share of its inodes, and when it is almost full; 0: no bound")
+		"delete the oldest segments when all segments together use more than this `SIZE` of the volume, or the same share of its inodes, or when the volume is almost full; 0: no bound")
 	fs.DurationVar(&c.RetainAge, "retain-age", c.RetainAge,
 		"delete a segment this `DURATION` after its last write; 0: never by age")
 }
@@ -105,7 +105,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 func (c Config) Validate() []error {
 	var bad []error
 	if !c.Compress.valid() {
-		bad = append(bad, fmt.Errorf("--compress is %s: take zstd, gzip or none", c.Compress))
+		bad = append(bad, fmt.Errorf("--compress is %s: use zstd, gzip or none", c.Compress))
 	}
 	if c.SegmentBytes < minSegment {
 		bad = append(bad, fmt.Errorf("--segment-bytes is %s: it must be at least %s", c.SegmentBytes, minSegment))

@@ -23,7 +23,7 @@ func (t *Stream) open() error {
 	}
 	stat, err := file.Stat()
 	if err == nil && stat.Size() != t.seg.Size {
-		err = fmt.Errorf("it was changed by others: it has %d bytes, not %d", stat.Size(), t.seg.Size)
+		err = fmt.Errorf("it was changed by another process: it has %d bytes, not %d", stat.Size(), t.seg.Size)
 	}
 	if err != nil {
 		file.Close()
@@ -99,7 +99,7 @@ func (s *Store) openSegment(seg Info, flags int) (*os.File, error) {
 }
 
 // removeSegment unlinks a segment. It does not sync the directory. That it is
-// gone already is no error.
+// gone already is not an error.
 func (s *Store) removeSegment(seg Info) error {
 	dir, err := s.openDir(seg.Stream)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,80 +10,94 @@
 //
 // The name of a segment is the UTC time of its creation, a sequence number of
 // at least six digits and the suffix of its compression: .log.zst, .log.gz or
-// .log. The number alone orders the segments of a stream; clocks step back.
-// Numbers may have gaps. Files have mode 0640 and directories 0750, less the
+// .log. The number alone orders the segments of a stream, because a
+// clock can step back. Numbers may have gaps. Files have mode 0640 and directories 0750, less the
 // umask; other files in a stream's directory are left alone.
 //
 // # Format
 //
 // A segment is a concatenation of frames and nothing else, so the standard
-// zstdcat and zcat read it, the one that is growing as well. Each Append
+// zstdcat and zcat read it, even while it grows. Each Append
 // makes one frame of at most [FrameBytes] raw bytes:
 //
 //	.log.zst   one Zstandard frame with content size and checksum (RFC 8878, 3.1.1)
 //	.log.gz    one gzip member (RFC 1952)
 //	.log       the raw bytes, without any framing
 //
-// No frame refers to another one, so that any prefix of frames, and anything
-// behind damage, can be decoded. Where a Zstandard frame ends is found without
-// decoding it, by its header and by the three bytes before each block.
+// No frame refers to another frame, so any prefix of frames can be decoded, and
+// so can the frames behind a damaged one. The header of a Zstandard frame and the
+// three bytes before each of its blocks give its end without decoding.
 //
 // # Commit
 //
-// One goroutine owns a [Store] and all its streams:
+// One goroutine, the writer, owns a [Store] and all its streams. It works in
+// this order:
 //
 //	Append... → Sync → save the Mark in the checkpoint → publish → Maintain
 //
-// [Stream.Sync] makes the bytes durable, then the directory entries of what
-// was created. A segment is created only when all of the one before is
-// synced. It is sealed, and never changes again, once a committed [Mark] says
-// so or names a later segment.
+// [Stream.Sync] first makes the bytes durable, then the directory entries of new
+// files. The writer creates a segment only after it has synced the whole previous
+// segment; otherwise a crash could leave a hole between two segments that both
+// look sound. A segment is sealed, and never changes again, once a committed
+// [Mark] says so or names a later segment.
+//
+// The reader reclaims nothing before "publish". So the source holds all bytes
+// behind the checkpoint's mark, and the next start removes them from the segments
+// and reads them again. If it kept them, their lines would be persisted twice. If
+// the checkpoint were saved before Sync, a crash of the node could lose bytes that
+// the checkpoint calls durable.
 //
 // What a kill or a crash leaves behind:
 //
-//	in or after Append   bytes behind the mark, perhaps in a new segment. Resume removes them.
-//	in Sync              as before; the new segment's entry may or may not be there.
-//	after Sync           bytes behind the checkpoint's mark. Resume removes them: the source still has them.
-//	in Resume            newer segments go first, the newest one before the others, and the cut comes
-//	                     last, so at any moment a prefix of what was appended is there. Resume again.
-//	in Recover           as in Resume.
-//	in Maintain          whole segments are gone, the oldest first. The mark of a stream whose newest one
-//	                     goes was saved before, as Gone: Resume takes it with the segment and without.
-//	crash of the node    no checkpoint, and pages of the unsynced tail in any state: zeros, holes, half a
-//	                     frame. Recover keeps the sound frames before the first unsound byte.
+//	in or after Append   Bytes behind the mark, perhaps in a new segment. Resume removes them.
+//	in Sync              The same; the directory entry of a new segment may be missing.
+//	after Sync           Durable bytes behind the checkpoint's mark. Resume removes them.
+//	in Resume            Resume deletes the newer segments, the newest first, and truncates last. So the
+//	                     segments always hold a prefix of what was appended, and Resume can run again.
+//	in Recover           The same as in Resume.
+//	in Maintain          Maintain deletes whole segments, the oldest first. Before it deletes the newest
+//	                     segment of a stream, it saves the stream's mark as Gone. Resume accepts such a
+//	                     mark whether the segment is there or not.
+//	crash of the node    The tmpfs is empty, so there is no checkpoint. Pages of the unsynced tail can hold
+//	                     zeros, holes or half a frame. Recover keeps the sound frames before the first
+//	                     damaged byte.
 //
 // # Start
 //
 // Each stream of the checkpoint is opened and resumed at its mark. A stream
-// without a mark, or with one that is refused with [ErrMark], is recovered:
-// the tail that [Stream.Recover] returns tells where in the source to go on,
-// and its mark belongs into the next checkpoint. Maintain comes after all of
-// them, because a stream that is not open has only sealed segments.
+// without a mark is recovered, and so is one whose mark Resume refuses with
+// [ErrMark]. [Stream.Recover] returns the end of the stream; the caller searches
+// the source for it and resumes reading there. The new mark belongs into the next
+// checkpoint. Maintain comes last, because it takes every segment of a stream that
+// is not open for sealed.
 //
 // # Retention
 //
-// What segments take of the file system is bounded, in whole blocks, directories
-// and inodes, and so is what they take of a volume that others fill, or that is
-// smaller than RetainBytes. The order is that of the last writes, on a clock that
-// never steps; within a stream it is that of the numbers. A directory is removed
-// only behind a segment that was deleted in it.
+// Retention bounds the blocks and inodes that segments and their directories use.
+// It also holds on a volume that other programs fill, or that is smaller than
+// RetainBytes. It deletes in the order of the last writes, on a clock that never
+// steps; within a stream, in the order of the numbers. It removes a directory only
+// after it has deleted a segment in it.
 //
 // # Errors
 //
-// After a failed write or fsync nobody knows which pages reached the disk,
-// and a later fsync of the same descriptor may say that all is well. So an
-// error of Append or Sync spoils the stream until [Stream.Abandon], and only
-// [Stream.Resume] with the last mark brings it back, on a new descriptor.
+// After a failed write or fsync, the pages that reached the disk are unknown, and
+// a later fsync of the same descriptor may succeed although pages are lost. So an
+// error of Append or Sync makes the stream unusable until [Stream.Abandon], and
+// only [Stream.Resume] with the last mark makes it usable again, on a new
+// descriptor.
 //
-// An error that wraps [ErrRefused] is of one stream alone: what has its name is
-// not a directory, or not ours, or the file system has no such name. The
-// destination is looked at before a stream is blamed.
+// An error that wraps [ErrRefused] concerns one stream alone: its name belongs to
+// something that is not a directory, its directory belongs to another user, or the
+// file system does not allow its name. The store checks the destination itself
+// first, and refuses a stream only if the destination works.
 //
-// The directory of the destination is held open, and everything is reached by
-// way of it. While its path names another one, or nothing, Resume, Recover and a
-// new segment fail with [ErrAway], and [Store.Reopen] says when to go on. Others
-// may also take segments away and bring them back: a [Mark] that is Gone tells
-// up to which number they were committed, so that they are never cut.
+// The store holds the directory of the destination open and reaches everything
+// through that descriptor. While the path names another directory, or nothing,
+// Resume, Recover and the creation of a segment fail with [ErrAway], until
+// [Store.Reopen] succeeds. Other processes may also move segments away and bring
+// them back. A [Mark] that is Gone holds the number of the last committed segment,
+// so Resume never truncates those that come back.
 //
 // # Following
 //
@@ -108,7 +122,7 @@
 //
 // # Memory
 //
-// One encoder and one frame buffer serve all streams. Nothing grows with the
-// volume: of the segments on disk only the next ones to be deleted are known
-// by name. Reading holds one frame, and a frame over the bound is damage.
+// One encoder and one frame buffer serve all streams. Memory does not grow with
+// the volume: the store knows only the next segments to delete by name. A reader
+// holds one frame, and treats a frame over the bound as damage.
 package segment

@@ -69,10 +69,11 @@ func (h holder) write(lock *os.File) {
 }
 
 // takeLock holds the lock until unlock; the kernel gives it up when the process
-// dies. A process that was killed inside a call into a disk that stands still
-// keeps it until the disk is back, and is waited for, as long as it takes: that
-// call may yet write. One that lives is not waited for. One that we cannot see
-// may be either, and is waited for during unseen.
+// dies. A process that was killed inside a call into a stalled disk holds the
+// lock until the disk is back. takeLock waits for such a process without a limit,
+// because its call may still write: a new owner would truncate segments under it.
+// takeLock does not wait for a process that lives. A process in another namespace
+// may be dead or alive, and takeLock waits for it during unseen.
 func (s *Store) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for told := false; ; told = true {
@@ -81,21 +82,21 @@ func (s *Store) takeLock(ctx context.Context, unseen time.Duration) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-			s.log.Warn("destination has no file locks: nothing keeps a second sidecar out of it", "dir", s.dir, "error", err)
+			s.log.Warn("destination has no file locks", "dir", s.dir, "error", err, "hint", "nothing keeps a second sidecar out of it")
 			return nil
 		case !errors.Is(err, unix.EWOULDBLOCK):
 			return s.explain("lock", err)
 		}
-		who, us, message := readHolder(s.lock), self(), "waiting for the end of a killed ullage that the destination holds"
+		who, us, hint := readHolder(s.lock), self(), "it was killed, and its last call into the disk has not returned"
 		seen := who.place != "" && who.place == us.place
 		if !seen {
-			message = "waiting for another ullage that holds the destination, and that cannot be seen from here, to end"
+			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
 		if seen && (who.pid == us.pid || !dying(who.pid)) || !seen && time.Now().After(until) {
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", s.dir, who)
 		}
 		if !told {
-			s.log.Warn(message, "dir", s.dir, "holder", who.String())
+			s.log.Warn("waiting for another ullage to release the destination", "dir", s.dir, "holder", who.String(), "hint", hint)
 		}
 		select {
 		case <-ctx.Done():

@@ -51,13 +51,13 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 	}{
 		"ourselves":                           {in(us.place, us.pid), 0, ""},
 		"one that lives":                      {in(us.place, child(t).Process.Pid), 0, ""},
-		"one that was killed":                 {in(us.place, killed(t).Process.Pid), -1, "a killed ullage"},
-		"one that has just gone":              {in(us.place, 1<<22+1), -1, "a killed ullage"},
-		"our number in another container":     {in("boot/pid:[1]", us.pid), unseen, "cannot be seen"},
-		"no such number here, but there":      {in("boot/pid:[1]", 1<<22+1), unseen, "cannot be seen"},
-		"one that does not know where it is":  {in("", us.pid), unseen, "cannot be seen"},
-		"one that says less, of an older one": {fmt.Sprintf("host %q, pid %d\n", us.host, us.pid), unseen, "cannot be seen"},
-		"nobody, for a moment":                {"", unseen, "cannot be seen"},
+		"one that was killed":                 {in(us.place, killed(t).Process.Pid), -1, "it was killed"},
+		"one that has just gone":              {in(us.place, 1<<22+1), -1, "it was killed"},
+		"our number in another container":     {in("boot/pid:[1]", us.pid), unseen, "another machine"},
+		"no such number here, but there":      {in("boot/pid:[1]", 1<<22+1), unseen, "another machine"},
+		"one that does not know where it is":  {in("", us.pid), unseen, "another machine"},
+		"one that says less, of an older one": {fmt.Sprintf("host %q, pid %d\n", us.host, us.pid), unseen, "another machine"},
+		"nobody, for a moment":                {"", unseen, "another machine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dest := t.TempDir()

@@ -60,7 +60,7 @@ func ValidStream(name string) error {
 	case strings.ContainsRune(name, '/'):
 		return fmt.Errorf("stream name %q contains a slash", name)
 	case name == lostFound:
-		return fmt.Errorf("stream name %q is that of a directory of the file system", name)
+		return fmt.Errorf("stream name %q is reserved by the file system", name)
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return fmt.Errorf("stream name %q contains a control character", name)
 	}

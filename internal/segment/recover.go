@@ -23,7 +23,7 @@ const (
 	lookBack   = 64       // segments that may be needed for one tail
 )
 
-// Recover places a stream for which there is no mark. It decodes the newest
+// Recover places a stream that has no mark. It decodes the newest
 // segment, keeps what is sound up to the first unsound byte and cuts the rest:
 // half a frame, zeros, garbage. A segment with nothing sound in it is deleted
 // and the one before has its turn. What is kept is durable when it returns,
@@ -122,7 +122,7 @@ func (t *Stream) notBefore(m Mark, seq uint64) Mark {
 func (t *Stream) keep(seg Info, sound int64, why error) error {
 	if cut := seg.Size - sound; cut > 0 {
 		t.store.metrics.cut.Add(float64(cut))
-		t.store.log.Warn("cutting the unsound end of a segment", "stream", t.name, "segment", seg.Name,
+		t.store.log.Warn("cutting the damaged end of a segment", "stream", t.name, "segment", seg.Name,
 			"kept_bytes", sound, "cut_bytes", cut, "reason", why)
 	}
 	var err error

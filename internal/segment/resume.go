@@ -10,7 +10,7 @@ import (
 
 // ErrMark says that the segments are not those that the mark was made of.
 // Nothing was changed. What is left is Recover.
-var ErrMark = errors.New("segments do not fit the mark")
+var ErrMark = errors.New("segments do not match the mark")
 
 // maxNewer bounds how many segments Resume looks at: between two commits there
 // is at most one new one.
@@ -66,7 +66,7 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 		return err
 	}
 	if cut > 0 || len(found) > at+1 {
-		t.store.log.Debug("cut what was not committed", "stream", t.name, "segment", m.Segment,
+		t.store.log.Debug("cut uncommitted data", "stream", t.name, "segment", m.Segment,
 			"offset", m.Offset, "cut_bytes", cut, "segments_deleted", len(found)-at-1)
 	}
 	var seg Info

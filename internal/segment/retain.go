@@ -18,16 +18,17 @@ const (
 )
 
 // Maintain seals the segments that are older than SegmentAge, deletes what
-// retention lets go of and updates the gauges. Call it after a commit: it
+// retention releases, and updates the gauges. Call it after a commit: it
 // trusts that the checkpoint has the mark of the last Sync, and that every
 // stream of the checkpoint was opened with Stream. With nothing to do it costs
-// no I/O. An error is one of the destination; nothing need be abandoned.
+// no I/O. An error is one of the destination; no stream need be abandoned.
 //
-// Where older segments are not enough, the newest ones of streams go as well:
-// that of a stream that has ended in its turn, and that of a living one by its
-// last write, but for the one that was written last. Their streams are released:
-// the marks are Gone, and Maintain calls save, which puts these marks into the
-// checkpoint, before it deletes anything. If save fails, nothing is deleted.
+// Where older segments are not enough, Maintain also deletes the newest segments of
+// streams, in the order of their last writes, but never the one that was written
+// last. It releases their streams in this order: it sets their marks to Gone, calls
+// save, which puts these marks into the checkpoint, and only then deletes. If save
+// fails, it deletes nothing: a kill after a deletion would leave a checkpoint whose
+// mark names a missing segment.
 func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) error {
 	s.reader = nil // recoveries are over
 	s.sealOld(now)
@@ -261,9 +262,9 @@ func (s *Store) delete(chosen []due, save func([]*Stream) error) error {
 	return errors.Join(errs...)
 }
 
-// removeDirectory removes the directory of a stream of which retention has just
-// deleted a segment, if nothing is left in it. Other empty directories, which
-// may be somebody else's, are never touched.
+// removeDirectory removes the directory of a stream if it is empty and retention has
+// just deleted a segment in it. It never touches other empty directories, which may
+// belong to another program.
 func (s *Store) removeDirectory(stream string) (removed bool, err error) {
 	if t := s.streams[stream]; t != nil && (!t.placed || t.seg.Name != "") {
 		return false, nil

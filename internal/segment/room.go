@@ -33,7 +33,7 @@ type room struct {
 	reach  int64 // bytes that segments could take at all, as long as others take no more
 }
 
-// noteFull takes note of an error that says that there is no space.
+// noteFull records an error that reports a lack of space.
 func (s *Store) noteFull(err error) {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		s.room.full = true
@@ -49,7 +49,7 @@ func (s *Store) look() error {
 	}
 	var st unix.Statfs_t
 	if err := retry(func() error { return unix.Fstatfs(int(s.root.Fd()), &st) }); err != nil {
-		return fmt.Errorf("look at the file system: %w", err)
+		return fmt.Errorf("inspect the file system: %w", err)
 	}
 	if !r.looked {
 		r.taken = used

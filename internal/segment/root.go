@@ -70,11 +70,11 @@ func (s *Store) present() error {
 		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	if err != nil {
-		return fmt.Errorf("look at destination: %w", err)
+		return fmt.Errorf("inspect destination: %w", err)
 	}
 	was, err := s.root.Stat()
 	if err != nil {
-		return fmt.Errorf("look at destination: %w", err)
+		return fmt.Errorf("inspect destination: %w", err)
 	}
 	if !os.SameFile(was, is) {
 		return fmt.Errorf("%w: %s is not the directory that was opened", ErrAway, s.dir)
@@ -104,8 +104,8 @@ func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
 	if err := s.adopt(ctx); err != nil {
 		return false, err
 	}
-	s.log.Error("the destination is another directory than before, or was emptied: going on there; what was committed is where somebody has moved it, or lost",
-		"dir", s.dir)
+	s.log.Error("destination was replaced or emptied",
+		"dir", s.dir, "hint", "persisting continues in the new directory; earlier segments are where the old directory was moved, or lost")
 	return true, nil
 }
 
@@ -128,7 +128,7 @@ func (s *Store) foreign() error {
 	}
 	deleted := links(s.root) == 0
 	if here, there := mountOf(unix.AT_FDCWD, s.dir), mountOf(int(s.root.Fd()), ""); !deleted && here != there {
-		return errors.New("another file system is mounted there, or its own no longer: mount the volume again, or restart ullage to go on there")
+		return errors.New("another file system is mounted there, or the volume is no longer mounted: mount the volume again, or restart ullage to continue there")
 	}
 	if len(key) == keyBytes {
 		return nil
@@ -140,7 +140,7 @@ func (s *Store) foreign() error {
 	defer dir.Close()
 	names, _ := dir.Readdirnames(2)
 	if names = slices.DeleteFunc(names, func(name string) bool { return name == lostFound }); len(names) > 0 {
-		return errors.New("it has other files in it: empty it, or restart ullage to go on there")
+		return errors.New("it contains other files: empty it, or restart ullage to continue there")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (s *Store) foreign() error {
 // it has one, and else with ours.
 func (s *Store) adopt(ctx context.Context) error {
 	if err := s.unlock(); err != nil {
-		s.log.Debug("closing the lock of the old destination failed", "error", err)
+		s.log.Debug("unlocking the old destination failed", "error", err)
 	}
 	s.ledger.fresh, s.room = false, room{}
 	err := s.prepare()

@@ -116,7 +116,7 @@ func TestDestinationThatIsMadeAnewIsTaken(t *testing.T) {
 			if replaced, err := s.Reopen(t.Context()); err != nil || !replaced {
 				t.Fatal(replaced, err)
 			}
-			if !bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "another directory than before") {
+			if !bytes.Equal(s.Key(), key) || !strings.Contains(s.log.String(), "destination was replaced or emptied") {
 				t.Errorf("key %x, want %x; log: %s", s.Key(), key, s.log)
 			}
 			second := openStore(t, dest, DefaultConfig())

@@ -36,9 +36,9 @@ type Store struct {
 	sealAt  int64     // the size at which a segment is sealed
 }
 
-// Open makes dir the destination and creates it if it is missing. To one that
-// was used before it writes nothing, so that it returns also while writing
-// there stands still. Before anything but Key is used, [Store.Acquire] comes.
+// Open makes dir the destination and creates it if it is missing. It writes nothing
+// to a destination that was used before, so it returns even while writes there
+// stall. The caller calls [Store.Acquire] before any method but Key.
 //
 // The error says what to do, and wraps that of the system call. A nil reg
 // leaves the metrics unregistered, a nil log discards.

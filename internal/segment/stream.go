@@ -153,7 +153,7 @@ func (t *Stream) sync() error {
 		return fmt.Errorf("stat segment %s: %w", t.seg.Name, err)
 	}
 	if st.Nlink == 0 || st.Size != t.seg.Size {
-		return fmt.Errorf("segment %s was changed by others: it has %d links and %d bytes, not %d",
+		return fmt.Errorf("segment %s was changed by another process: it has %d links and %d bytes, not %d",
 			t.seg.Name, st.Nlink, st.Size, t.seg.Size)
 	}
 	t.seg.Disk = onDisk(&st)

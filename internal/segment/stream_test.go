@@ -199,7 +199,7 @@ func TestSegmentChangedByOthersIsNoticed(t *testing.T) {
 			m := sync(t, str)
 			appendAll(t, str, lines(2, 100))
 			must(t, harm(filepath.Join(dest, "gc", m.Segment)))
-			if _, err := str.Sync(); err == nil || !strings.Contains(err.Error(), "changed by others") {
+			if _, err := str.Sync(); err == nil || !strings.Contains(err.Error(), "changed by another process") {
 				t.Fatal(err)
 			}
 			if err := str.Append(lines(3, 100)); err == nil || !strings.Contains(err.Error(), "must be abandoned") {

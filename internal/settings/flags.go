@@ -20,10 +20,9 @@ func EnvName(flagName string) string {
 }
 
 // Parse sets the flags of fs from args and, for those that args leave alone,
-// from the environment, which lookup reads (os.LookupEnv). It does not stop at
-// the first bad value: it returns one error for each, so that a user mends
-// them all at once. [flag.ErrHelp] is among them when help was asked for.
-// Arguments that are no flags are left in fs.Args.
+// from the environment, which lookup reads (os.LookupEnv). It returns one error for
+// each bad value, so a user can fix all of them at once. The errors include
+// [flag.ErrHelp] if args ask for help. Arguments that are not flags stay in fs.Args.
 func Parse(fs *flag.FlagSet, args []string, lookup func(string) (string, bool)) []error {
 	fs.Init(fs.Name(), flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -62,12 +61,12 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 	return bad
 }
 
-// badValue is how the flag package says that a value is bad.
+// badValue matches the flag package's error for a bad value.
 var badValue = regexp.MustCompile(`^invalid (?:boolean )?value ".*" for (?:flag )?-([^:]+): (.*)$`)
 
 // describe turns an error of the flag package into one that spells the flag as
 // our help does and says how to write the value. A flag with a bad value gets
-// its default back, so that its value is not complained about again.
+// its default back, so no later check reports its value again.
 func describe(fs *flag.FlagSet, err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err

@@ -60,7 +60,7 @@ func (w *writer) committed() {
 	}
 	w.forgetPending()
 	if w.link.setFailure(nil, time.Time{}) {
-		w.log.Info("lines become durable again")
+		w.log.Info("commits succeed again")
 	}
 }
 
@@ -81,12 +81,13 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 		}
 		w.m.checkpointErrors.Inc()
 		if errors.Is(err, errNoRoom) {
-			w.log.Warn("going on without a checkpoint until there is room; after a crash the segments would decide where reading begins", "error", err)
+			w.log.Warn("source has no room for the checkpoint", "error", err,
+				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
 			return nil
 		}
 		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.oldest)
 		if backoff == firstBackoff {
-			w.log.Error("cannot save the checkpoint, trying again; nothing is reclaimed until then", "error", err)
+			w.log.Error("saving the checkpoint failed", "error", err, "hint", "nothing is reclaimed until a retry succeeds")
 		}
 		if err := sleep(ctx, backoff); err != nil {
 			return err

@@ -54,15 +54,15 @@ func DefaultConfig() Config {
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Tail.Flags(fs)
 	c.Segment.Flags(fs)
-	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream gets a directory in it")
-	fs.Var(&c.Queue, "queue", "memory of `SIZE` between reader and writer; when it is full, the backlog stays on the tmpfs")
-	fs.Var(&c.Budget, "budget", "what the backlog may take of the tmpfs, a `SIZE`; 0 means the size of the tmpfs")
-	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "while the destination stalls, `PERCENT` of the budget from which on lines below --keep-level are dropped")
-	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "while the destination stalls, `PERCENT` of the budget from which on all lines are dropped, the oldest first")
-	fs.Var(&c.KeepLevel, "keep-level", "`LEVEL` from which on lines are kept past --discard-at: trace, debug, info, warning, error, or off (none)")
+	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream has a directory in it")
+	fs.Var(&c.Queue, "queue", "`SIZE` of the memory between reader and writer; when it is full, the backlog stays on the tmpfs")
+	fs.Var(&c.Budget, "budget", "`SIZE` of the tmpfs that the backlog may use; 0: all of it")
+	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "`PERCENT` of the budget at which lines below --keep-level are dropped while the destination stalls")
+	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "`PERCENT` of the budget at which all lines are dropped, the oldest first, while the destination stalls")
+	fs.Var(&c.KeepLevel, "keep-level", "lowest `LEVEL` that is kept past --discard-at: trace, debug, info, warning, error, or off (none)")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
-	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`; never more than an eighth of the budget")
-	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "`DURATION` from SIGTERM to exit, in which everything written is committed")
+	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`, and at least every eighth of the budget")
+	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "at most this `DURATION` from SIGTERM to exit, to commit everything that was written")
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -87,7 +87,7 @@ func (c Config) Validate() []error {
 		bad = append(bad, fmt.Errorf("--budget %s is too small: at least 1Mi, or 0 for the size of the tmpfs", c.Budget))
 	}
 	if c.DiscardAt < 10 || c.DropAt > 95 || c.DiscardAt >= c.DropAt {
-		bad = append(bad, fmt.Errorf("--discard-at %d and --drop-at %d do not go together: take 10 to 95 per cent, and the first one less", c.DiscardAt, c.DropAt))
+		bad = append(bad, fmt.Errorf("--discard-at %d and --drop-at %d do not go together: use 10 to 95 per cent, with --discard-at below --drop-at", c.DiscardAt, c.DropAt))
 	}
 	if c.DrainTimeout <= 0 {
 		bad = append(bad, fmt.Errorf("--drain-timeout %s is not positive", c.DrainTimeout))
@@ -106,7 +106,7 @@ func (k *KeepLevel) Set(text string) error {
 		return nil
 	}
 	if (*ul.Level)(k).Set(text) != nil {
-		return errors.New("take trace, debug, info, warning, error or off")
+		return errors.New("use trace, debug, info, warning, error or off")
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error) *metrics {
 	m := &metrics{
 		persistedLines: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_persisted_lines_total", Help: "Lines that became durable, by the line's level."}, []string{"stream", "level"}),
+			Name: "ullage_persisted_lines_total", Help: "Lines that became durable, by level."}, []string{"stream", "level"}),
 		persistedBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_persisted_bytes_total", Help: "Bytes of lines that became durable, before compression."}, []string{"stream"}),
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -57,12 +57,12 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 	}
 	gauge("ullage_backlog_bytes", "Bytes written by JVMs and not yet durable.", viewed(func() int64 { return v.usage.Backlog }))
 	gauge("ullage_headroom_bytes", "Free bytes of the source's file system.", viewed(func() int64 { return v.usage.Headroom }))
-	gauge("ullage_budget_bytes", "What the backlog may take of the source's file system.", viewed(func() int64 { return v.budget }))
+	gauge("ullage_budget_bytes", "Bytes of the source's file system that the backlog may use.", viewed(func() int64 { return v.budget }))
 	gauge("ullage_queue_bytes", "Bytes in the queue between reader and writer.", func() float64 { return float64(l.queue.Bytes()) })
 	gauge("ullage_queue_capacity_bytes", "Size of the queue between reader and writer.", func() float64 { return float64(l.queue.Capacity()) })
 	gauge("ullage_lag_seconds", "Age of the oldest line that was read and is not yet durable.", func() float64 { return l.lag(time.Now()).Seconds() })
 	gauge("ullage_destination_last_error_timestamp_seconds", "When the destination last failed, or the checkpoint could not be saved, Unix time; 0 for never.", l.lastErrorSeconds)
-	gauge("ullage_ready", "1 while lines become durable, 0 while they do not; /readyz says why.", func() float64 {
+	gauge("ullage_ready", "1 while lines become durable, 0 while they do not; /readyz has the reason.", func() float64 {
 		if ready() != nil {
 			return 0
 		}

@@ -158,12 +158,13 @@ func unlimited(u tail.Usage) bool {
 func (r *reader) checkBudget(u tail.Usage) error {
 	switch {
 	case !u.Tmpfs:
-		r.log.Warn("the source is not on a tmpfs: a JVM that writes to it can wait for a disk", "source", r.cfg.Tail.Source)
+		r.log.Warn("source is not on a tmpfs", "source", r.cfg.Tail.Source,
+			"hint", "a JVM that writes to it can wait for a disk; mount a tmpfs there")
 	case unlimited(u) && r.cfg.Budget == 0:
-		r.log.Warn("the source is a tmpfs without a size limit: what is written to it counts as memory of the JVM, which can be killed for it; give the tmpfs a limit, or set --budget",
-			"source", r.cfg.Tail.Source, "budget", settings.Size(defaultBudget).String())
+		r.log.Warn("source has no size limit", "source", r.cfg.Tail.Source, "budget", settings.Size(defaultBudget).String(),
+			"hint", "what a JVM writes to a tmpfs counts as its memory, and too much gets it killed; give the tmpfs a size limit, or set --budget")
 	case int64(r.cfg.Budget) > u.Total && u.Total > 0:
-		return fmt.Errorf("--budget %s is more than the tmpfs %q has, %s: take a smaller budget, or 0 for the size of the tmpfs",
+		return fmt.Errorf("--budget %s is more than the tmpfs %q has, %s: use a smaller budget, or 0 for the size of the tmpfs",
 			r.cfg.Budget, r.cfg.Tail.Source, settings.Size(u.Total))
 	}
 	return nil
@@ -246,7 +247,8 @@ func (r *reader) drop(want int64, m usage) (freed int64) {
 	r.src.ChangedGaps(r.ledger.setGaps)
 	if err := r.check.save(r.ledger.state); err != nil && !errors.Is(err, errNoRoom) {
 		if !r.unrecorded {
-			r.log.Error("cannot record what is dropped, so that its memory is not given back; trying again", "error", err)
+			r.log.Error("recording dropped lines failed", "error", err,
+				"hint", "no memory is given back until a retry succeeds")
 		}
 		r.unrecorded = true
 		return 0
@@ -263,14 +265,14 @@ func (r *reader) tellDrop(reason ul.Reason, m usage) {
 		return
 	}
 	r.told[reason] = now
-	what := "lines below " + r.cfg.KeepLevel.String()
+	below := r.cfg.KeepLevel.String()
 	if reason == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
-		what = "all lines, the oldest first"
+		below = "all"
 	}
-	why := "the destination does not take lines as fast as they come"
+	why := "the destination is slower than the JVMs"
 	if r.press.refused {
-		why, what = "the destination refuses streams", what+", of these streams"
+		why = "the destination refuses streams"
 	}
-	r.log.Warn("the source fills up since "+why+": dropping "+what+" (counted, and marked in the stream)",
+	r.log.Warn("dropping lines", "why", why, "below", below,
 		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "source_files_bytes", m.own)
 }

@@ -109,7 +109,7 @@ func (r *reader) open() error {
 func (r *reader) opened() {
 	if r.waiting {
 		r.waiting = false
-		r.log.Info("the source directory is there", "source", r.cfg.Tail.Source)
+		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
 	r.check.attach(r.src.State())
 	r.adapt(r.budget(r.src.Usage()))
@@ -145,7 +145,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 func (r *reader) round() {
 	found, err := r.src.Scan()
 	if err != nil {
-		r.log.Warn("cannot scan the source, trying again at the next poll", "error", err)
+		r.log.Warn("scanning the source failed", "error", err, "hint", "the next poll tries again")
 	}
 	if found > 0 {
 		r.rotated = time.Now()
@@ -312,7 +312,8 @@ func (r *reader) show() {
 // tick is the slow poll.
 func (r *reader) tick() {
 	if r.src.Opened() && r.src.Gone() {
-		r.log.Warn("the source directory, or .ullage in it, is another one or gone; files of the old one are read to their end", "source", r.cfg.Tail.Source)
+		r.log.Warn("source directory was replaced or removed", "source", r.cfg.Tail.Source,
+			"hint", "this includes .ullage in it; open files of the old directory are read to their end")
 		r.src.CloseDir()
 	}
 	if !r.src.Opened() {
@@ -359,7 +360,7 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 	for name, end := range ends {
 		aligned, err := r.src.Align(name, end)
 		if err != nil {
-			r.log.Warn("cannot search the source for where a stream ended", "stream", name, "error", err)
+			r.log.Warn("searching the source for a stream's end failed", "stream", name, "error", err)
 		}
 		if aligned {
 			found++
@@ -369,5 +370,6 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 	if news {
 		level = slog.LevelWarn
 	}
-	r.log.Log(context.Background(), level, "no usable checkpoint, the segments decided where reading begins", "streams", len(ends), "found", found)
+	r.log.Log(context.Background(), level, "no usable checkpoint", "streams", len(ends), "found", found,
+		"hint", "the segments decide where reading resumes")
 }

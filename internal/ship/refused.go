@@ -60,8 +60,9 @@ func (w *writer) refuse(name string, err error, place func() error) {
 	w.showRefused()
 	if now := time.Now(); now.Sub(w.refused.told) > time.Minute {
 		w.refused.told = now
-		w.log.Error("the destination refuses a stream; its lines stay on the source, the other streams go on (others within a minute: see /status)",
-			"stream", name, "dest", w.cfg.Dest, "retry", refusedRetry.String(), "error", err)
+		w.log.Error("destination refuses a stream",
+			"stream", name, "dest", w.cfg.Dest, "retry", refusedRetry.String(), "error", err,
+			"hint", "its lines stay on the source and the other streams continue; /status lists all refused streams")
 	}
 }
 
@@ -117,7 +118,7 @@ func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	if err := w.rewind(ctx, rewind{ends: w.ends, news: len(w.ends) > 0}); err != nil {
 		return true, err
 	}
-	w.log.Info("streams that the destination refused are back, or gone from the source", "streams", len(back), "still_refused", len(w.refused.streams))
+	w.log.Info("refused streams resolved", "streams", len(back), "still_refused", len(w.refused.streams))
 	return true, w.saveMarks(ctx)
 }
 

@@ -63,7 +63,7 @@ func streamsOf(files []fileState) []string {
 func (s *Shipper) reportInvalid(invalid []error) {
 	for _, err := range invalid {
 		s.metrics.checkpointInvalid.WithLabelValues(slotReason(err)).Inc()
-		s.log.Warn("ignoring an invalid checkpoint slot", "error", err)
+		s.log.Warn("invalid checkpoint slot ignored", "error", err)
 	}
 }
 
@@ -191,7 +191,7 @@ func (w *writer) tryPlace(name string, from start) error {
 		if !errors.Is(err, segment.ErrMark) {
 			return err
 		}
-		w.log.Warn("the checkpoint does not fit the segments", "stream", name, "error", err)
+		w.log.Warn("checkpoint does not match the segments", "stream", name, "error", err)
 		w.m.checkpointInvalid.WithLabelValues("stale").Inc()
 	}
 	// What cannot be read again must not be cut off.
@@ -208,7 +208,7 @@ func (w *writer) tryPlace(name string, from start) error {
 func (w *writer) resumeDry(name string, seg *segment.Stream, mark segment.Mark) error {
 	err := seg.Resume(mark, 0)
 	if errors.Is(err, segment.ErrMark) {
-		w.log.Debug("what is behind the checkpoint's mark stays", "stream", name, "error", err)
+		w.log.Debug("keeping segment data behind the mark", "stream", name, "error", err)
 		err = w.recover(name, seg)
 		delete(w.ends, name) // there is nothing to look it up in
 	}

@@ -31,8 +31,8 @@ func (w *writer) destinationFailed(err error, backoff time.Duration) {
 		oldest = c.Read
 	}
 	if w.link.setFailure(fmt.Errorf("destination: %w", err), oldest) {
-		w.log.Error("the destination fails; the backlog stays on the source, trying again",
-			"kind", kind, "dest", w.cfg.Dest, "retry", backoff.String(), "error", err)
+		w.log.Error("destination failed",
+			"kind", kind, "dest", w.cfg.Dest, "retry", backoff.String(), "error", err, "hint", "the backlog stays on the source")
 	}
 	for _, st := range w.streams {
 		st.segments.Abandon()
@@ -119,7 +119,7 @@ func (w *writer) resume(st *writerStream) error {
 	if !errors.Is(err, segment.ErrMark) {
 		return err
 	}
-	w.log.Error("committed segments are gone from the destination, or changed: going on behind what is left", "stream", st.name, "error", err)
+	w.log.Error("committed segments are missing or changed", "stream", st.name, "error", err, "hint", "the stream continues behind what is left")
 	mark.Gone = true
 	if err = st.segments.Resume(mark, segment.Unbounded); errors.Is(err, segment.ErrMark) {
 		return w.recover(st.name, st.segments)
@@ -194,6 +194,6 @@ func (w *writer) tolerate(err error) {
 	kind := errorKind(err)
 	w.m.destinationErrors.WithLabelValues(kind).Inc()
 	if w.link.setMaintenance(err) {
-		w.log.Warn("maintaining the segments failed, trying again", "kind", kind, "error", err)
+		w.log.Warn("segment maintenance failed", "kind", kind, "error", err, "hint", "maintenance is retried")
 	}
 }

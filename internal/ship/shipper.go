@@ -119,7 +119,7 @@ func (s *Shipper) open() opened {
 	}
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
-		s.log.Warn("the destination is on a tmpfs: what is persisted there is gone with the node", "dest", s.cfg.Dest)
+		s.log.Warn("destination is on a tmpfs", "dest", s.cfg.Dest, "hint", "persisted lines are lost when the node restarts")
 	}
 	return opened{store: store}
 }
@@ -181,7 +181,8 @@ func (s *Shipper) ask() (answer chan opened, keyed bool, err error) {
 func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
 	silence := time.AfterFunc(silentTime, func() {
 		s.link.setFailure(errNoAnswer, time.Time{})
-		s.log.Warn("the destination does not answer: reading on without it, and dropping lines when the source fills up", "dest", s.cfg.Dest)
+		s.log.Warn("destination does not answer", "dest", s.cfg.Dest,
+			"hint", "reading continues without it; lines are dropped when the source fills up")
 	})
 	defer silence.Stop()
 	a := s.await(answer)
@@ -200,7 +201,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	s.log.Info("shipping", "source", s.cfg.Tail.Source, "dest", s.cfg.Dest)
 	if !silence.Stop() {
 		s.link.setFailure(nil, time.Time{})
-		s.log.Info("the destination answers")
+		s.log.Info("destination answers")
 	}
 	return s.writer.run(stop)
 }
@@ -245,7 +246,7 @@ func (s *Shipper) end(err error) error {
 func (s *Shipper) unpersisted() error {
 	for _, st := range s.Stats().Streams {
 		if st.Refused != "" && st.Backlog > 0 {
-			return fmt.Errorf("%d bytes of stream %q are not durable, they stay in %q for the next start; %w", st.Backlog, st.Name, s.cfg.Tail.Source, s.link.refusal())
+			return fmt.Errorf("%d bytes of stream %q are not durable; they stay in %q for the next start: %w", st.Backlog, st.Name, s.cfg.Tail.Source, s.link.refusal())
 		}
 	}
 	return nil
@@ -257,7 +258,7 @@ func (s *Shipper) undrained(why string) error {
 	if st.Failure != "" {
 		why += "; " + st.Failure
 	}
-	return fmt.Errorf("not drained within %s: %d bytes of %q are not durable, they stay there for the next start: %s",
+	return fmt.Errorf("not drained within %s: %d bytes of %q are not durable; they stay there for the next start: %s",
 		s.cfg.DrainTimeout, st.Usage.Backlog, s.cfg.Tail.Source, why)
 }
 
@@ -277,7 +278,7 @@ func (s *Shipper) Ready() error {
 		return err
 	}
 	if lag := s.link.lag(time.Now()); lag > stallLag+2*s.cfg.SyncInterval {
-		return fmt.Errorf("the destination stalls: a line has been waiting for it for %s", lag.Round(time.Second))
+		return fmt.Errorf("the destination stalls: a line has waited for %s", lag.Round(time.Second))
 	}
 	return s.link.refusal()
 }

@@ -216,9 +216,9 @@ func (c *checkpoint) matches(code string, t trust, body io.Reader) bool {
 // unauthentic says of a slot that has not our code what has happened to it.
 func (c *checkpoint) unauthentic(s *slot) error {
 	if s.key != "" && s.key != keyName(c.key) {
-		return fmt.Errorf("%w: the destination is another one than before, or its key was replaced: --dest was changed, or another volume is mounted there", errSlotMoved)
+		return fmt.Errorf("%w: it was made for another destination: --dest was changed, another volume is mounted there, or the key was replaced", errSlotMoved)
 	}
-	return fmt.Errorf("%w: it was changed, and not by ullage", errSlotForged)
+	return fmt.Errorf("%w: another process changed it", errSlotForged)
 }
 
 // keyName names a key without telling it.

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/ship"
 )
 
-// Config is everything that `ullage run` can be told.
+// Config has all settings of `ullage run`.
 type Config struct {
 	Ship   ship.Config
 	Levels levels.Config
@@ -33,7 +33,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Levels.Flags(fs)
 	c.Admin.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
-	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "`LEVEL` from which on the sidecar logs: debug, info, warn, error")
+	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -44,7 +44,7 @@ func (c Config) Validate() []error {
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		bad = append(bad, fmt.Errorf("--log-level %q is none of debug, info, warn, error", c.LogLevel))
+		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.LogLevel))
 	}
 	return bad
 }

@@ -28,7 +28,7 @@ func (m *Mode) Set(text string) error {
 		*m = v
 		return nil
 	}
-	return errors.New("take auto, punch, unlink or none")
+	return errors.New("use auto, punch, unlink or none")
 }
 
 func (m *Mode) String() string { return string(*m) }
@@ -57,9 +57,9 @@ func DefaultConfig() Config {
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on tmpfs that JVMs write their logs into; waited for if it is missing")
-	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source that are followed, archives included")
-	fs.Var(&c.Reclaim, "reclaim", "how tmpfs memory is given back, `MODE`: punch (holes into committed pages; needs write permission),\nunlink (only files that nobody writes any more), none, or auto (the first of these that permission allows)")
+	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
+	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives")
+	fs.Var(&c.Reclaim, "reclaim", "`MODE` of giving memory of the tmpfs back: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
 }
 
 // Validate returns one error for each setting that cannot work.

@@ -63,7 +63,7 @@ func (s *Source) Drop(reason ul.Reason, keep ul.Level, want, allowed int64, refu
 		n, err := s.dropFrom(f, reason, keep)
 		if err != nil {
 			s.metrics.readErrors.Inc()
-			s.log.once("read", "cannot read a source file; trying again at each poll", "error", err)
+			s.log.once("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
 			f.drops.stuck = true
 		}
 		freed += n

@@ -47,20 +47,20 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	return metrics{
 		readLines:   counters("ullage_read_lines_total", "Complete lines read from the source, by the line's level.", "stream", "level"),
 		readBytes:   counters("ullage_read_bytes_total", "Bytes read from the source.", "stream"),
-		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM says it dropped itself (-Xlog:async).", "stream"),
+		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM dropped itself and reported (-Xlog:async).", "stream"),
 		jvmCut:      counters("ullage_jvm_cut_lines_total", "Lines that the JVM could not end on a full tmpfs; others may have been lost whole at the same place.", "stream"),
 		dropped:     counters("ullage_dropped_lines_total", "Lines dropped to keep headroom, by level and by reason: discard (below --keep-level, past --discard-at), drop (past --drop-at).", "stream", "level", "reason"),
 		droppedSize: counters("ullage_dropped_bytes_total", "Bytes of lines dropped to keep headroom, by reason.", "stream", "reason"),
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,
-		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; what was unread in them is gone."),
-		missedFiles: counter("ullage_source_missed_files_total", "Archives that the JVM overwrote before they were seen, as far as gaps in their numbers tell."),
-		holeBytes:   counter("ullage_source_hole_bytes_total", "Bytes skipped because they are holes in a source file, not written by anybody."),
+		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; their unread lines are lost."),
+		missedFiles: counter("ullage_source_missed_files_total", "Archives that the JVM overwrote before ullage opened them, counted by the gaps in their numbers."),
+		holeBytes:   counter("ullage_source_hole_bytes_total", "Bytes of holes in source files, which no process wrote; ullage skips them."),
 		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source."),
 		watching:    gauge("ullage_source_watching", "1 while directory events are received, 0 while the source is only polled."),
 		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, event queue overflows included."),
 		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source given back, by method.", "method"),
-		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to give back memory of the source."),
+		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to reclaim memory of the source."),
 	}
 }
 

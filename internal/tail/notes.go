@@ -17,7 +17,7 @@ type notes struct {
 func (n *notes) once(key, msg string, args ...any) {
 	if !n.warned[key] {
 		n.warned[key] = true
-		n.Warn(msg, args...)
+		n.Logger.Warn(msg, args...)
 	}
 }
 

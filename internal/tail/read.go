@@ -95,7 +95,7 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 		n, c, err := s.nextChunk(f, area[:len(area)-1])
 		if err != nil {
 			s.metrics.readErrors.Inc()
-			s.log.once("read", "cannot read a source file; trying again at each poll", "error", err)
+			s.log.once("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
 		}
 		if err == nil && n > 0 {
 			same := f.epoch == epoch
@@ -185,8 +185,9 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 func (s *Source) truncated(f *File) {
 	s.metrics.truncations.Inc()
 	if s.log.notTooOften(s.now()) {
-		s.log.Warn("a source file was truncated in place, reading it from its beginning; what was unread is gone (others within a minute are only counted)",
-			"file", f.name, "stream", f.stream.name, "position", f.read.Offset)
+		s.log.Warn("source file was truncated in place",
+			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
+			"hint", "its unread lines are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
 	}
 	s.restart(f)
 }

@@ -134,7 +134,7 @@ func (s *Source) rewind(f *File) {
 	f.orphan, f.telling = f.untoldOrphan(), nil
 	if err := f.rewind(); err != nil {
 		s.metrics.truncations.Inc()
-		s.log.Warn("a source file changed under its position, reading it from its beginning", "error", err)
+		s.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
 		f.read = position.Position{} // nothing was handed on
 		s.restart(f)
 	}
@@ -218,7 +218,7 @@ func (s *Source) punchPages(f *File, at, end int64) int64 {
 	}
 	if err != nil {
 		s.metrics.reclaimErrs.Inc()
-		s.log.once("punch", "cannot punch a hole into a source file, its memory stays in use", "file", f.name, "error", err)
+		s.log.once("punch", "punching a source file failed", "file", f.name, "error", err, "hint", "its memory stays in use")
 		f.punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
 	}
 	return at
@@ -267,14 +267,15 @@ func (s *Source) mayPunch(f *File, st *unix.Statx_t) bool {
 		return true // as far as one knows: the punch will tell
 	}
 	if err != nil {
-		s.log.once("no punch", "cannot give back memory of a file that is being written, only unlink its archives; run the sidecar as the JVM's user and group",
-			"file", f.name, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)), "error", err)
+		s.log.once("no punch", "source file may not be punched",
+			"file", f.name, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)), "error", err,
+			"hint", "its memory is given back only when it is unlinked; run the sidecar as the JVM's user and group")
 		return false
 	}
 	unix.Close(fd)
 	if !s.log.warned["punch mode"] {
 		s.log.warned["punch mode"] = true
-		s.log.Info("giving memory back by punching holes into what is committed", "reclaim", ReclaimPunch)
+		s.log.Info("reclaiming by punching holes", "reclaim", ReclaimPunch)
 	}
 	return true
 }

@@ -91,7 +91,8 @@ func (s *Source) restore(f *File) {
 	}
 	f.unheld = true
 	s.metrics.truncations.Inc()
-	s.log.Warn("a source file does not hold the checkpoint's position, reading it from its beginning", "file", f.name, "position", saved.Position.Offset)
+	s.log.Warn("source file does not hold the checkpoint's position", "file", f.name, "position", saved.Position.Offset,
+		"hint", "it is read from its beginning")
 	if saved.Anew != "" {
 		f.restart()
 		s.moveTo(f, Saved{Gaps: saved.Anew})
@@ -114,7 +115,8 @@ func (s *Source) moveTo(f *File, saved Saved) bool {
 		err = errGaps
 	}
 	if err != nil {
-		s.log.Error("the gaps of a source file do not fit it, its dropped lines are not told of", "file", f.name, "gaps", len(gaps), "error", err)
+		s.log.Error("source file does not match its gaps", "file", f.name, "gaps", len(gaps), "error", err,
+			"hint", "no gap marker will be written for its dropped lines")
 		gaps, orphan, saved.Position.Text = nil, ul.Gap{}, 0
 	}
 	if f.moveTo(saved.Position) != nil {

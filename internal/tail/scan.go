@@ -84,7 +84,8 @@ func (s *Source) sawAll() {
 	for id, saved := range s.absent.unseen() {
 		s.letGo(id)
 		if gaps, orphan, _ := decodeGaps(saved.Gaps, saved.Position, mostGaps); len(gaps) > 0 || orphan.Total() > 0 {
-			s.log.Error("a source file with dropped lines is gone: they are counted, and have no marker in the stream", "stream", saved.Stream)
+			s.log.Error("source file with dropped lines is gone", "stream", saved.Stream,
+				"hint", "the lines are counted; no gap marker will be written for them")
 		}
 	}
 }
@@ -105,8 +106,8 @@ func (s *Source) list() error {
 			}
 			if reason := s.see(name); reason != "" {
 				s.listing.ignored[reason]++
-				s.log.once("ignored "+reason, "not following an entry of the source (further ones are only counted)",
-					"reason", reason, "name", name)
+				s.log.once("ignored "+reason, "source entry is not followed",
+					"reason", reason, "name", name, "hint", "further entries with this reason are only counted")
 			}
 		}
 		if err == io.EOF {

@@ -76,15 +76,15 @@ func (s *Source) Open() error {
 	}
 	if s.dir.locked() {
 		// Only a warning, since any process of the application can do this.
-		s.log.once("lock", "another process has locked the state directory: if it is another ullage, each gives back memory that the other has not read",
-			"directory", s.dir.state.Name())
+		s.log.once("lock", "another process has locked the state directory",
+			"directory", s.dir.state.Name(), "hint", "two sidecars on one source destroy each other's unread lines; end one of them")
 	}
 	s.listing.stale = true
 	s.listing.countsUp = inodesCountUp(s.dir.fd())
 	s.putBackTaken()
 	if err := s.dir.watch(); err != nil {
-		s.log.once("watch", "cannot watch the source for events, polling it only; raise fs.inotify.max_user_instances or max_user_watches",
-			"source", s.cfg.Source, "error", err)
+		s.log.once("watch", "watching the source failed", "source", s.cfg.Source, "error", err,
+			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
 		return nil
 	}
 	s.metrics.watching.Set(1)
@@ -136,7 +136,7 @@ func (s *Source) HandleError(err error) {
 	s.metrics.watchErrors.Inc()
 	s.lookAgain()
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		s.log.once("watch error", "watching the source failed; the poll goes on", "error", err)
+		s.log.once("watch error", "source watcher reported an error", "error", err, "hint", "the poll continues")
 	}
 }
 

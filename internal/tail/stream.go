@@ -76,8 +76,8 @@ func (s *Source) countMissed(st *Stream) {
 		st.nextArchive = number + 1
 		if missed > 0 {
 			s.metrics.missedFiles.Add(float64(missed))
-			s.log.once("missed", "the JVM has overwritten archives before they were seen, their lines are gone (further ones are only counted); let it rotate larger files, or none with filesize=0",
-				"stream", st.name, "archives", missed)
+			s.log.once("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
+				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *Source) Compact(most int) {
 	for _, f := range s.files {
 		for at := s.firstUntold(f); len(f.gaps)-at > above; at++ {
 			if err := s.compact(f, at, len(f.gaps)-compactLeaves); err != nil {
-				s.log.once("compact", "cannot move kept lines together, each of them keeps a page in use", "error", err)
+				s.log.once("compact", "moving kept lines together failed", "error", err, "hint", "each kept line keeps a page in use")
 				return
 			}
 		}
@@ -153,7 +153,8 @@ func (s *Source) countText(f *File, out []byte, lines *[ul.NumLevels]uint32) (ma
 // loseText makes a plain gap of one whose text is gone: somebody deleted or cut
 // the file.
 func (s *Source) loseText(f *File, g *gap) {
-	s.log.Error("lines that were kept are gone: somebody changed the sidecar's own file; they are counted as dropped", "file", f.name, "bytes", g.text.bytes)
+	s.log.Error("kept lines are gone", "file", f.name, "bytes", g.text.bytes,
+		"hint", "another process changed a file of the sidecar; the lines are counted as dropped")
 	f.read.Text = 0
 	s.dropText(f, g)
 }

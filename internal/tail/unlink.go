@@ -92,7 +92,8 @@ func (s *Source) unlinkRefused(f *File, err error) {
 	s.metrics.reclaimErrs.Inc()
 	var st unix.Statx_t
 	_ = statx(f.fd, "", unix.AT_EMPTY_PATH, &st)
-	s.log.once("unlink", "cannot unlink a finished source file, its memory stays in use", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)))
+	s.log.once("unlink", "unlinking a finished source file failed", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
+		"hint", "its memory stays in use")
 }
 
 // putBack gives a file in the state directory its name in the source back. If that was
@@ -107,7 +108,8 @@ func (s *Source) putBack(name string) {
 	}
 	if err != nil && err != unix.ENOENT {
 		s.metrics.reclaimErrs.Inc()
-		s.log.Error("cannot give a source file its name back, it is not followed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err)
+		s.log.Error("returning a source file to the source failed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err,
+			"hint", "the file is not followed; move it back by hand")
 	}
 	s.listing.stale = true
 }
@@ -129,7 +131,7 @@ func (s *Source) putBackTaken() {
 	for _, taken := range names {
 		name, ok := strings.CutPrefix(taken, takenPrefix)
 		if matches, _ := path.Match(s.cfg.Match, name); ok && matches && ValidName(name) {
-			s.log.Info("giving a source file its name back, which a killed process was about to remove", "file", name)
+			s.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
 			s.putBack(name)
 		}
 	}

@@ -62,7 +62,7 @@ func (c *Classifier) parse(line []byte) Class {
 	return Class{Kind: r.Kind, Level: r.Level, Dropped: r.Dropped}
 }
 
-// inherits returns the kind of a line that is no header.
+// inherits returns the kind of a line that is not a header.
 func (c *Classifier) inherits() Kind {
 	if c.started {
 		return Continuation

@@ -7,7 +7,7 @@ import (
 
 // When returns the wall-clock time of the record, in UTC, from the first that
 // it has of Time, UTCTime and TimeMillis. It returns false if it has none, or
-// one that is no date.
+// one that is not a date.
 func (r *Record) When() (time.Time, bool) {
 	switch {
 	case r.Present&Time != 0:

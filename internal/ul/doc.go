@@ -1,45 +1,41 @@
 // Package ul reads one line of the JVM's Unified Logging (UL, -Xlog): its
 // decorations, its level, its tags and its message.
 //
-// A line is data here, never more: nothing is changed, nothing is copied,
-// nothing is allocated, and no input makes the package fail. What is not UL is
-// [Text]. The package knows no configuration; the text of the line is all it
-// has, so that it reads any output of any JVM, also after its decorators were
-// changed at run time.
+// The package never changes, copies or allocates anything for a line, and no input
+// makes it fail. A line that is not UL is [Text]. The package has no configuration:
+// it sees only the text of the line, so it reads any output of any JVM, even after
+// the decorators were changed at run time.
 //
 // # Two readers
 //
-// [Record.Parse] takes a line apart and looks at that line alone.
-// [Classifier.Classify] says only what kind and level a line has, at a small
-// fraction of the cost, and remembers from line to line what a continuation
-// inherits. Both return the same kind and level for the same line, except
-// where only the lines before it can tell:
+// [Record.Parse] splits one line into its parts, and sees that line alone.
+// [Classifier.Classify] returns only the kind and level of a line, at a small
+// fraction of the cost, and remembers what a continuation inherits. Both return the
+// same kind and level for the same line, except where the earlier lines decide:
 //
 //   - A line without decorations that follows a header is a [Continuation] of
 //     it (JDK 23 and older write the second and further lines of a message
-//     so). Alone it is Text. After a header, then, there is no Text in the
-//     stream.
-//   - A weak prefix, see below, is a Continuation in a stream whose headers
-//     are strong, and so is whatever would be a Drop without a strong prefix.
-//   - A Drop without any decoration is one only where no header was seen.
+//     so). Alone it is Text. So a stream has no Text after its first header.
+//   - A weak prefix, see below, is a Continuation in a stream whose headers are
+//     strong. So is a line that would be a Drop but has no strong prefix.
+//   - A line without decorations is a Drop only where no header was seen.
 //
 // A Continuation has the level of its record, and level [Unknown] where that
 // record was not seen. JDK 24 and newer begin the further lines of a message
 // with a blank bracket, "[      ] ", which Parse knows by itself.
 //
 // A [Drop] is the JVM's own report of lines that -Xlog:async discarded. The JVM
-// writes it between two records, never inside one. If a continuation follows
-// it all the same (two JVMs share the file), that line belongs to the record
-// before it: a Drop leaves what is inherited as it was.
+// writes it between two records, never inside one. If a continuation follows a Drop
+// nevertheless, because two JVMs share the file, that line belongs to the record
+// before the Drop: a Drop does not change what a continuation inherits.
 //
 // # The prefix
 //
 // Decorations are bracketed fields without anything between them, in the order
-// of the [Decorator] constants, and the first "] " ends them. At most 16
-// fields and 1024 bytes are taken for a prefix, which bounds the work that a
-// hostile line can cause; the JVM stays far below. A field that has no known
-// shape, or that stands where its decorator cannot, is tolerated and counted
-// in [Record.UnknownFields].
+// of the [Decorator] constants, and the first "] " ends them. A prefix has at most
+// 16 fields and 1024 bytes, which bounds the work that a hostile line can cause; the
+// JVM stays far below. [Record.UnknownFields] counts fields of an unknown shape and
+// fields in a place where their decorator cannot stand; they are no error.
 //
 // A prefix is strong if it has a level or any of the time, uptime,
 // milliseconds and nanoseconds fields. Hostname, pid, tid and tags alone make
@@ -63,7 +59,7 @@
 // Others have a reading so much likelier that Parse does not flag them:
 //
 //   - One milliseconds field is TimeMillis from 10^12 up (the year 2001), and
-//     UptimeMillis below (31 years). Two of them are told apart by order.
+//     UptimeMillis below (31 years). Their order distinguishes two of them.
 //   - The last field that spells a level is the level. So a host named "info"
 //     is read well beside a level, and as the level where there is none.
 //   - A host whose name is a number is read well where pid and tid are both
@@ -77,6 +73,6 @@
 //     continuation that happens to begin like a strong prefix is a Header:
 //     nothing in its text is different.
 //
-// Bytes prove nothing about their author. Whoever can write to the file can
-// write a line of any kind and level.
+// Bytes prove nothing about their author. Any process that can write to the file
+// can write a line of any kind and level.
 package ul

@@ -31,7 +31,7 @@ func (r Reason) String() string {
 }
 
 // A Gap is what was dropped on purpose at one place of a stream. The zero
-// value is no gap: nothing was dropped. Counts are exact, and wrap where a
+// value is not a gap: nothing was dropped. Counts are exact, and wrap where a
 // uint64 does, which takes a JVM some centuries.
 type Gap struct {
 	Lines       [NumReasons][NumLevels]uint64

@@ -31,7 +31,7 @@ func (l Level) String() string {
 }
 
 // ParseLevel reads a level as UL spells it: trace, debug, info, warning or
-// error. Unknown is no level that could be asked for, so "unknown" is an error.
+// error. Unknown cannot be asked for, so "unknown" is an error.
 func ParseLevel(s string) (Level, error) {
 	if l := levelOf([]byte(s)); l != Unknown {
 		return l, nil

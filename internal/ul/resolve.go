@@ -45,7 +45,7 @@ func (r *Record) resolveClocks(line []byte, fields []field) int {
 }
 
 // clockOf returns the decorator of a clock field after the decorator last, or 0
-// if it is no clock. paired says that the next field has the same shape.
+// if it is not a clock. paired says that the next field has the same shape.
 func clockOf(f field, line []byte, last Decorator, paired bool) Decorator {
 	switch f.shape {
 	case timeShape:

@@ -60,7 +60,7 @@ func shapeOfNumber(text []byte) shape {
 	return strangeShape
 }
 
-// digits returns the offset of the first byte from i on that is no digit.
+// digits returns the offset of the first byte from i on that is not a digit.
 func digits(text []byte, i int) int {
 	for i < len(text) && isDigit(text[i]) {
 		i++

@@ -42,7 +42,7 @@ func (c Config) Validate() []error {
 		bad = append(bad, fmt.Errorf("invalid value %q for --webhook-listen: write it like :9443 or 127.0.0.1:9443", c.Listen))
 	}
 	if c.ShutdownDelay < 0 || c.ShutdownDelay > maxShutdownDelay {
-		bad = append(bad, fmt.Errorf("invalid value %s for --shutdown-delay: it is from 0s to %s", c.ShutdownDelay, maxShutdownDelay))
+		bad = append(bad, fmt.Errorf("invalid value %s for --shutdown-delay: it must be from 0s to %s", c.ShutdownDelay, maxShutdownDelay))
 	}
 	return bad
 }

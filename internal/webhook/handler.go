@@ -208,7 +208,7 @@ func (h *handler) decide(body []byte) (rep reply, err error) {
 // as was read.
 func (h *handler) fail(body []byte, err error) reply {
 	why := printable.Text(err.Error(), maxText)
-	h.quiet.warn("review failed", "err", why)
+	h.quiet.warn("review failed", "error", why)
 	known := readHead(body)
 	if !known.answerable() {
 		code := http.StatusBadRequest

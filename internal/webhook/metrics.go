@@ -24,12 +24,12 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_injector_reviews_total", Help: "Admission reviews by what became of them: injected, unchanged, skipped (not a pod's creation), denied, error."}, []string{"result"}),
+			Name: "ullage_injector_reviews_total", Help: "Admission reviews by result: injected, unchanged, skipped (not a pod's creation), denied, error."}, []string{"result"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "ullage_injector_review_duration_seconds", Help: "Time from a review's header to its answer.",
 			Buckets: []float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ullage_injector_panics_total", Help: "Reviews that ran into a bug; they are among the errors."}),
+			Name: "ullage_injector_panics_total", Help: "Reviews that hit a bug; the errors include them."}),
 	}
 	// A counter that exists from the start shows its first step.
 	for _, result := range []string{injected, unchanged, skipped, denied, failed} {

@@ -55,7 +55,7 @@ func New(cfg Config, serving *certs.Serving, mutate Mutate, reg prometheus.Regis
 	s := &Server{cfg: cfg, handler: newHandler(cfg, mutate, newMetrics(reg), log), serving: serving}
 	l, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("open the webhook's listener: %w (take another address with --webhook-listen)", err)
+		return nil, fmt.Errorf("open the webhook's listener: %w (set another address with --webhook-listen)", err)
 	}
 	s.listener = crowd.Limit(l, maxConns)
 	s.http = s.newHTTP()

@@ -198,7 +198,7 @@ func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 	if rss, err := side.PeakRSS(); err == nil {
 		w.memory = max(w.memory, rss)
 	}
-	if strings.Contains(side.Stderr(), "cut what was not committed") {
+	if strings.Contains(side.Stderr(), "cut uncommitted data") {
 		w.cuts++
 	}
 	if side.Exited() {

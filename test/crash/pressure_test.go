@@ -98,7 +98,7 @@ func (p *pressed) start() *lab.Sidecar {
 
 // ended takes in what a sidecar has said that was killed.
 func (p *pressed) ended(side *lab.Sidecar) {
-	if strings.Contains(side.Stderr(), "dropping") {
+	if strings.Contains(side.Stderr(), `msg="dropping lines"`) {
 		p.dropping++
 	}
 	if strings.Contains(side.Stderr(), "no usable checkpoint") {

@@ -119,7 +119,7 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 		{"trigger", "pause>long", "pause>long"},
 		{"attach", "telnet", "shared-tmp"},
 		{"listen", ":99190", "write it like :9919"},
-		{"budget", "128Mi", "over the size of the tmpfs"},
+		{"budget", "128Mi", "larger than the tmpfs"},
 		{"compress", "rar", "zstd"},
 		{"bufer", "64Mi", "buffer"},
 	} {

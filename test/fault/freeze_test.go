@@ -95,7 +95,7 @@ func TestKilledWhileFrozenKeepsItsPort(t *testing.T) {
 	}
 	r.flags = append(r.flags, "--listen", addr)
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)
-	saysOf(t, r.side, "the admin address is taken", "waiting for the end of a killed ullage")
+	saysOf(t, r.side, "admin address is taken", "waiting for another ullage to release the destination")
 	r.writes(perSecond / 2)
 	thaw()
 	r.turnsGreen()

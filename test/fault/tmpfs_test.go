@@ -117,7 +117,7 @@ func TestTmpfsWithoutASize(t *testing.T) {
 	must(t, "mount", "-t", "tmpfs", "-o", "size=0,mode=1777", "ullage", source)
 	t.Cleanup(func() { _ = unix.Unmount(source, unix.MNT_DETACH) })
 	side := lab.Run(t, source, v.dir+"/dest")
-	saysOf(t, side, "without a size limit", "--budget", "memory")
+	saysOf(t, side, "source has no size limit", "--budget", "memory")
 	side.Kill()
 
 	const budget = 8 * mib

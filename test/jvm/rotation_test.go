@@ -52,7 +52,7 @@ func testRotation(t *testing.T, jdk lab.JDK, filecount string, archive *regexp.R
 		t.Fatal(err)
 	}
 	r.stop()
-	if strings.Contains(r.side.Stderr(), "has overwritten archives before they were seen") {
+	if strings.Contains(r.side.Stderr(), "archives were overwritten unread") {
 		return false
 	}
 	written := r.written("gc.log")
