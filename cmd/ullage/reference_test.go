@@ -46,11 +46,7 @@ func TestReferenceTables(t *testing.T) {
 		return
 	}
 	if !*update {
-<<<<<<< HEAD:cmd/ullage/reference_test.go
 		t.Fatal("the tables of docs/reference.md are not those of the code; write them with: go test ./cmd/ullage -run ReferenceTables -update")
-=======
-		t.Fatal("the README's tables are not those of the code; write them again with: go test ./cmd/ullage -run ReadmeTables -update")
->>>>>>> logs:cmd/ullage/readme_test.go
 	}
 	if err := os.WriteFile(reference, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
