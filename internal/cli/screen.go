@@ -29,6 +29,10 @@ func NewScreen(w io.Writer) *Screen {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return nil
 	}
+	// The other character device that output often goes to.
+	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(info, null) {
+		return nil
+	}
 	return &Screen{w: w}
 }
 

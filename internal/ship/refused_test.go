@@ -3,6 +3,7 @@ package ship
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,14 +61,7 @@ func TestStreamWhoseNameIsTakenStopsNoOther(t *testing.T) {
 // refuses waits until a stream is refused, and others are told.
 func (b *bench) refuses(stream string) {
 	b.t.Helper()
-	b.eventually("the stream is refused", func() bool {
-		for _, st := range b.ship.Stats().Streams {
-			if st.Name == stream && st.Refused != "" {
-				return true
-			}
-		}
-		return false
-	})
+	b.eventually("the stream is refused", func() bool { return b.refused(stream) })
 	b.eventually("readiness tells", func() bool {
 		err := b.ship.Ready()
 		return err != nil && strings.Contains(err.Error(), stream)
@@ -75,6 +69,11 @@ func (b *bench) refuses(stream string) {
 	if n := testutil.ToFloat64(b.ship.metrics.refused.WithLabelValues("occupied")); n != 1 {
 		b.t.Errorf("%v streams count as refused, want 1", n)
 	}
+}
+
+// refused reports whether status shows the stream as refused.
+func (b *bench) refused(stream string) bool {
+	return slices.ContainsFunc(b.ship.Stats().Streams, func(st Stream) bool { return st.Name == stream && st.Refused != "" })
 }
 
 // An obstacle comes while lines of the stream are appended and not committed,
@@ -94,12 +93,16 @@ func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, dir, nil)
-	for i := 1; i < 20; i++ {
-		b.appendTo("bad.log", lines(i*1000, i*1000+1000))
-		b.appendTo("gc.log", lines(i*1000, i*1000+1000))
-	}
+	// The open segment takes lines until it is sealed; the next one cannot be made.
+	n := 1000
+	b.eventually("the stream is refused", func() bool {
+		b.appendTo("bad.log", lines(n, n+1000))
+		b.appendTo("gc.log", lines(n, n+1000))
+		n += 1000
+		return b.refused("bad.log")
+	})
 	b.refuses("bad.log")
-	b.eventually("the other stream goes on", b.persistedLines(20000))
+	b.eventually("the other stream goes on", b.persistedLines(n))
 	os.Remove(dir)
 	if err := os.Rename(dir+".moved", dir); err != nil {
 		t.Fatal(err)
@@ -107,8 +110,8 @@ func TestStreamIsRefusedInTheMiddleAndComesBack(t *testing.T) {
 	b.eventually("the stream is back", func() bool { return b.ship.Ready() == nil })
 	b.drain()
 	for _, stream := range []string{"bad.log", "gc.log"} {
-		if got := b.persisted(stream); got != lines(0, 20000) {
-			t.Errorf("persisted %d bytes of %s, want %d", len(got), stream, len(lines(0, 20000)))
+		if got := b.persisted(stream); got != lines(0, n) {
+			t.Errorf("persisted %d bytes of %s, want %d", len(got), stream, len(lines(0, n)))
 		}
 	}
 }
