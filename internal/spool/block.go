@@ -1,0 +1,110 @@
+package spool
+
+import (
+	"time"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// A Block is what is about to be moved into the log: bytes of one source file
+// side by side, and which of them are kept. Fill it with [Block.Begin] and
+// [Block.Take].
+type Block struct {
+	File   position.Identity
+	Epoch  uint32
+	Stream string
+	From   int64
+	End    position.Position // to be set before Append
+	Read   time.Time
+
+	data  []byte // all that was taken
+	parts [2]part
+	runs  []run
+}
+
+// Begin empties the block. The memory that was taken for it stays.
+func (b *Block) Begin(file position.Identity, epoch uint32, stream string, from int64, data []byte) {
+	*b = Block{File: file, Epoch: epoch, Stream: stream, From: from, data: data[:0], runs: b.runs[:0]}
+}
+
+// Take adds the next line of the data that the block began with, or a piece of
+// one, and says whether it is kept. Ended says that the line ends in it: lines
+// count where they end.
+func (b *Block) Take(line []byte, level ul.Level, kept, ended bool) {
+	b.data = b.data[:len(b.data)+len(line)]
+	if len(b.runs) == 0 {
+		b.runs = append(b.runs, run{})
+	}
+	last := &b.runs[len(b.runs)-1]
+	if !kept {
+		if last.kept > 0 {
+			b.runs = append(b.runs, run{})
+			last = &b.runs[len(b.runs)-1]
+		}
+		last.rest += uint32(len(line))
+		if ended {
+			last.lines[level]++
+		}
+		return
+	}
+	if last.kept == 0 && last.rest < MinRest {
+		b.keep()
+		last = &b.runs[len(b.runs)-1]
+	}
+	last.kept += uint32(len(line))
+	if ended {
+		b.parts[Kept].lines[level]++
+	}
+}
+
+// keep turns the last run, a short stretch of rest, into kept lines.
+func (b *Block) keep() {
+	last := len(b.runs) - 1
+	short := b.runs[last]
+	for level, n := range short.lines {
+		b.parts[Kept].lines[level] += n
+	}
+	if last > 0 {
+		b.runs = b.runs[:last]
+		b.runs[last-1].kept += short.rest
+		return
+	}
+	b.runs[0] = run{kept: short.rest}
+}
+
+// Len returns how many bytes were taken.
+func (b *Block) Len() int { return len(b.data) }
+
+// close adds up the parts.
+func (b *Block) close() {
+	for i := range b.runs {
+		b.parts[Kept].raw += b.runs[i].kept
+		b.parts[Rest].raw += b.runs[i].rest
+		for level, n := range b.runs[i].lines {
+			b.parts[Rest].lines[level] += n
+		}
+	}
+}
+
+// split appends the bytes of one part to dst, or returns the block's own data
+// where the part is all of it.
+func (b *Block) split(dst []byte, which Part) []byte {
+	switch int(b.parts[which].raw) {
+	case 0:
+		return nil
+	case len(b.data):
+		return b.data
+	}
+	at := uint32(0)
+	for i := range b.runs {
+		r := &b.runs[i]
+		from, n := at, r.rest
+		if which == Kept {
+			from, n = at+r.rest, r.kept
+		}
+		dst = append(dst, b.data[from:from+n]...)
+		at += r.rest + r.kept
+	}
+	return dst
+}

@@ -1,0 +1,75 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// encodeWindow is how far back a match may lie: as in segments, on lines of
+	// UL more does not compress better.
+	encodeWindow = 256 << 10
+
+	// maxStored is the longest frame: bytes that do not compress, 3 more for
+	// each block of them, and the frame's own.
+	maxStored = BlockBytes + BlockBytes/(64<<10)*3 + 64
+)
+
+// codec compresses and decompresses parts.
+type codec struct {
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+	part    []byte // lines of one part, put together
+	frame   []byte
+	lines   [2][]byte // of both parts, decompressed
+}
+
+func newCodec() (*codec, error) {
+	encoder, err := zstd.NewWriter(nil,
+		zstd.WithEncoderConcurrency(1), // no goroutines
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(encodeWindow),
+		zstd.WithEncoderCRC(true))
+	if err != nil {
+		return nil, fmt.Errorf("make an encoder: %w", err)
+	}
+	decoder, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(BlockBytes))
+	if err != nil {
+		return nil, fmt.Errorf("make a decoder: %w", err)
+	}
+	return &codec{encoder: encoder, decoder: decoder}, nil
+}
+
+func (l *Log) codecs() (*codec, error) {
+	if l.codec == nil {
+		c, err := newCodec()
+		if err != nil {
+			return nil, err
+		}
+		l.codec = c
+	}
+	return l.codec, nil
+}
+
+// compress returns the frame of a part. It is valid until the next call.
+func (l *Log) compress(b *Block, which Part) ([]byte, error) {
+	c, err := l.codecs()
+	if err != nil {
+		return nil, err
+	}
+	lines := b.data
+	if int(b.parts[which].raw) != len(b.data) {
+		c.part = b.split(c.part[:0], which)
+		lines = c.part
+	}
+	c.frame = c.encoder.EncodeAll(lines, c.frame[:0])
+	return c.frame, nil
+}
+
+var errPayload = errors.New("the lines of a record of the spool cannot be read: others have changed them")

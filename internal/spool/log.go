@@ -1,0 +1,216 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// reserveBytes is allocated behind the last record, so that a record without
+// lines can be appended to a full tmpfs.
+const reserveBytes = 64 << 10
+
+// Log is the spool of one source. Make it with [Open].
+type Log struct {
+	file     *os.File
+	end      int64 // where the next record begins
+	reserved int64 // memory is allocated up to here
+	seq      uint64
+
+	codec *codec // nil until the first payload
+	head  []byte
+	runs  []run
+}
+
+// Open reads the records in file, the oldest first, and gives back all memory
+// that does not belong to one. The Log owns file from now on.
+func Open(file *os.File) (*Log, []*Record, error) {
+	l := &Log{file: file}
+	found, err := l.walk()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the spool: %w", err)
+	}
+	records := newest(found)
+	at := int64(0)
+	for _, r := range records {
+		l.punch(at, r.at)
+		at = r.end()
+		for p := range r.parts {
+			if !r.Holds(Part(p)) {
+				l.punch(r.place(Part(p)))
+			}
+		}
+	}
+	if len(records) == 0 {
+		l.end = 0
+		if err := file.Truncate(0); err != nil {
+			return nil, nil, fmt.Errorf("empty the spool: %w", err)
+		}
+	} else {
+		l.end = at
+		if err := file.Truncate(at); err != nil {
+			return nil, nil, fmt.Errorf("cut the spool: %w", err)
+		}
+	}
+	l.reserve()
+	return l, records, nil
+}
+
+// Close closes the file. Records stay in it.
+func (l *Log) Close() error { return l.file.Close() }
+
+// Memory returns how many bytes of memory the log takes.
+func (l *Log) Memory() int64 {
+	var st unix.Stat_t
+	if unix.Fstat(int(l.file.Fd()), &st) != nil {
+		return 0
+	}
+	return st.Blocks * 512
+}
+
+// reserve allocates memory for the next record without lines. Where there is
+// none, Append finds out.
+func (l *Log) reserve() {
+	if l.end+reserveBytes/2 <= l.reserved {
+		return
+	}
+	if unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, l.end, reserveBytes) == nil {
+		l.reserved = l.end + reserveBytes
+	}
+}
+
+// Append appends the block as one record. A part whose reason to go is in
+// without is not stored; counts say that it was. If there is no memory for the
+// parts, the record has none. After an error nothing was appended.
+func (l *Log) Append(b *Block, without Without) (*Record, error) {
+	b.close()
+	r := &Record{File: b.File, Epoch: b.Epoch, Stream: b.Stream, From: b.From, End: b.End, first: b.Read, last: b.Read, parts: b.parts}
+	for p := range r.parts {
+		part := &r.parts[p]
+		if part.state = without[p]; part.raw == 0 {
+			part.state = stored
+		}
+	}
+	err := l.write(r, b)
+	if errors.Is(err, unix.ENOSPC) {
+		// The pages of the head stay allocated for the second attempt.
+		from, _ := r.place(Kept)
+		l.punch(from, r.end())
+		l.reserved = l.end
+		for p := range r.parts {
+			if part := &r.parts[p]; part.held() {
+				part.state = dropped
+			}
+		}
+		err = l.write(r, b)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("append to the spool: %w", err)
+	}
+	return r, nil
+}
+
+// Without says which parts of a record are not stored, and why. The zero value
+// stores both.
+type Without [2]state
+
+// WithoutRest discards the rest, and stores what is kept.
+func WithoutRest() Without { return Without{Rest: discarded} }
+
+// WithoutLines drops all lines.
+func WithoutLines() Without { return Without{Kept: dropped, Rest: dropped} }
+
+// write writes a record at the end of the log: the parts, then the head.
+func (l *Log) write(r *Record, b *Block) error {
+	l.seq++
+	r.seq, r.at = l.seq, l.end
+	runs := b.runs
+	if r.Empty() {
+		runs = nil
+	}
+	// The parts lie behind the head, whose length the runs give.
+	l.head = r.appendHead(l.head[:0], runs)
+	for p := range r.parts {
+		part := &r.parts[p]
+		part.stored, part.check = 0, 0
+		if !part.held() {
+			continue
+		}
+		frame, err := l.compress(b, Part(p))
+		if err != nil {
+			return err
+		}
+		part.stored, part.check = uint32(len(frame)), position.Checksum(frame)
+		from, _ := r.place(Part(p))
+		if err := l.writeAt(frame, from); err != nil {
+			return err
+		}
+	}
+	l.head = r.appendHead(l.head[:0], runs)
+	if err := l.writeAt(l.head, r.at); err != nil {
+		return err
+	}
+	l.end = r.end()
+	l.reserve()
+	return nil
+}
+
+func (l *Log) writeAt(b []byte, at int64) error {
+	_, err := l.file.WriteAt(b, at)
+	return err
+}
+
+// Drop gives back the lines of a part of r. It returns how many bytes of
+// memory that freed.
+func (l *Log) Drop(r *Record, p Part, why ul.Reason) (freed int64, err error) {
+	part := &r.parts[p]
+	if !part.held() {
+		return 0, nil
+	}
+	if err := l.writeAt([]byte{byte(gone(why))}, r.at+atState+int64(p)); err != nil {
+		return 0, fmt.Errorf("drop lines of the spool: %w", err)
+	}
+	part.state = gone(why)
+	from, to := r.place(p)
+	l.punch(from, to)
+	return to - from, nil
+}
+
+// Sum appends one record for two without lines, of which the second continues
+// the first, and gives both back.
+func (l *Log) Sum(a, b *Record) (*Record, error) {
+	if !a.Continues(b) || !a.Empty() || !b.Empty() {
+		return nil, errors.New("sum up records of the spool: they have lines, or do not lie side by side")
+	}
+	g := a.Gap()
+	g.Add(b.Gap())
+	r := &Record{File: a.File, Epoch: a.Epoch, Stream: a.Stream, From: a.From, End: b.End, first: g.First, last: g.Last, sum: &g}
+	if err := l.write(r, &Block{}); err != nil {
+		return nil, fmt.Errorf("sum up records of the spool: %w", err)
+	}
+	l.Free(a)
+	l.Free(b)
+	return r, nil
+}
+
+// Continues reports whether b begins where r ends.
+func (r *Record) Continues(b *Record) bool {
+	return r.File == b.File && r.Epoch == b.Epoch && r.End.Offset == b.From
+}
+
+// Free gives back all memory of r: its lines are durable, or another record
+// stands for it.
+func (l *Log) Free(r *Record) { l.punch(r.at, r.end()) }
+
+// punch gives back the pages from one offset to another. It can only fail where
+// the file system cannot do it, and then memory is not given back.
+func (l *Log) punch(from, to int64) {
+	if to > from {
+		_ = unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
+	}
+}

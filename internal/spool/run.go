@@ -1,0 +1,81 @@
+package spool
+
+import (
+	"encoding/binary"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// A run is a stretch of rest and the stretch of kept behind it. Either may be
+// empty.
+type run struct {
+	rest  uint32 // bytes
+	lines [ul.NumLevels]uint32
+	kept  uint32 // bytes
+}
+
+// append appends the run: the bytes of rest, a set of the levels that have
+// lines, their counts, the bytes of kept.
+func (r *run) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(r.rest))
+	set := byte(0)
+	for level, n := range r.lines {
+		if n > 0 {
+			set |= 1 << level
+		}
+	}
+	b = append(b, set)
+	for _, n := range r.lines {
+		if n > 0 {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return binary.AppendUvarint(b, uint64(r.kept))
+}
+
+// parseRuns reads the runs at the end of the head of r. They have to add up to
+// what the header says, so that whoever walks them stays inside the parts, and
+// each marker has to have room in the place of its stretch.
+func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
+	rest := head[headerBytes+len(r.Stream):]
+	next := func() uint64 {
+		v, n := binary.Uvarint(rest)
+		if n <= 0 || v > BlockBytes {
+			rest = nil
+			return 0
+		}
+		rest = rest[n:]
+		return v
+	}
+	var kept, left uint64
+	var lines [ul.NumLevels]uint64
+	for i := range r.runs {
+		n := run{rest: uint32(next())}
+		if len(rest) == 0 {
+			return nil, errRecord
+		}
+		set := rest[0]
+		rest = rest[1:]
+		for level := range n.lines {
+			if set&(1<<level) != 0 {
+				n.lines[level] = uint32(next())
+				lines[level] += uint64(n.lines[level])
+			}
+		}
+		n.kept = uint32(next())
+		if n.kept > 0 && n.rest < MinRest && (i > 0 || n.rest > 0) || n.kept == 0 && i < r.runs-1 {
+			return nil, errRecord
+		}
+		left, kept = left+uint64(n.rest), kept+uint64(n.kept)
+		runs = append(runs, n)
+	}
+	for level, n := range lines {
+		if n != uint64(r.parts[Rest].lines[level]) {
+			return nil, errRecord
+		}
+	}
+	if len(rest) != 0 || kept != uint64(r.parts[Kept].raw) || left != uint64(r.parts[Rest].raw) {
+		return nil, errRecord
+	}
+	return runs, nil
+}
