@@ -9,11 +9,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/attach"
 )
 
 // deepSource moves the source to a path that no socket's address could hold.
@@ -177,6 +181,40 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 				t.Errorf("after %s", took)
 			}
 		})
+	}
+}
+
+// A sidecar that starts asks whoever holds the lock for it. Its memory is a few
+// tens of megabytes, whatever the application answers in a few.
+func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
+	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
+		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := decodeReply([]byte(text))
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 2*maxReply {
+			t.Errorf("%s: %d bytes are taken, %v", name, took, err)
+		}
+	}
+}
+
+// The longest list is still an answer.
+func TestTheLongestListIsDecoded(t *testing.T) {
+	t.Parallel()
+	var r reply
+	for pid := range 16 {
+		l := Listed{PID: pid, Outputs: make([]ListedOutput, 256)}
+		for i := range l.Outputs {
+			l.Outputs[i] = ListedOutput{Output: attach.Output{Name: `file=/a,"b\c,",` + strings.Repeat(",", 50), Selection: ownSelection}, Problem: ",,"}
+		}
+		r.Listed = append(r.Listed, l)
+	}
+	text, err := json.Marshal(r)
+	must(t, err)
+	again, err := decodeReply(text)
+	if err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("%d bytes: %v", len(text), err)
 	}
 }
 
