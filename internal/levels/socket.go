@@ -74,7 +74,10 @@ func (s *store) named(socket fs.FileInfo) bool {
 
 // removeSocket removes the socket's name if it still stands for the given one.
 func (s *store) removeSocket(socket fs.FileInfo) {
-	if root, err := s.openSource(); err == nil && s.named(socket) {
+	if !s.named(socket) {
+		return
+	}
+	if root, err := s.openSource(); err == nil {
 		defer root.Close()
 		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // else it is a stale one, which is in nobody's way
 	}
