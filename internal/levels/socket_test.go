@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -216,6 +217,64 @@ func TestTheLongestListIsDecoded(t *testing.T) {
 	again, err := decodeReply(text)
 	if err != nil || !reflect.DeepEqual(again, r) {
 		t.Errorf("%d bytes: %v", len(text), err)
+	}
+}
+
+// The application makes sockets of as many JVMs as are looked at, whose lists are
+// as long as any may be, and asks the sidecar for them, as often as it may.
+func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
+	r := newRig(t)
+	r.cfg.Attach.Timeout = 5 * time.Second
+	const longest = 256 << 10 // that a JVM may answer
+	long := "0\nLog output configuration:\n #0: file=" + strings.Repeat("\x01", longest)
+	for pid := range 16 {
+		l := listenAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1)))
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer conn.Close()
+					_, _ = conn.Read(make([]byte, maxRequest))
+					_, _ = io.WriteString(conn, long[:longest-40]+" all=off none\n")
+				}()
+			}
+		}()
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	p := r.process()
+	var most uint64
+	p.during(func() {
+		var asking sync.WaitGroup
+		for range maxClients {
+			asking.Go(func() {
+				conn, err := p.store.dial(t.Context())
+				must(t, err)
+				defer conn.Close()
+				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")
+				must(t, err)
+				time.Sleep(time.Second) // it does not read yet
+				_, _ = io.Copy(io.Discard, conn)
+			})
+		}
+		done := make(chan struct{})
+		go func() { asking.Wait(); close(done) }()
+		for over := false; !over; {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+			select {
+			case <-done:
+				over = true
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	t.Log(most)
+	if most > 24<<20 {
+		t.Errorf("%d bytes were taken", most)
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 const (
 	maxRequest = 4 << 10 // bytes
 	maxReply   = 4 << 20
+	maxListed  = 256 << 10 // of text; in JSON, a byte may take six
 
 	// maxCommas bounds what a reply takes once it is decoded: an element of a list
 	// can be two bytes there, "0,", and is a hundred here. Lists of 16 JVMs with
