@@ -35,6 +35,12 @@ func (f *finding) problem(e *Error) {
 	}
 }
 
+// MoreError is the cause of the problem that there are more JVMs than Find
+// returns. Most often they are sockets that killed JVMs have left behind.
+type MoreError struct{ Left int }
+
+func (e *MoreError) Error() string { return fmt.Sprintf("%d are not changed", e.Left) }
+
 // Find returns the JVMs that there are now, at most 16, sorted by PID, and
 // what stood in the way of further ones, each an [*Error]. It looks at files
 // only: a JVM that was killed may be among those of which there is a socket
@@ -57,7 +63,7 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 	slices.SortStableFunc(f.jvms, func(a, b JVM) int { return order(first[b.ID]) - order(first[a.ID]) })
 	if len(f.jvms) > maxFound {
 		f.problem(&Error{Kind: OtherError, JVM: f.jvms[maxFound].String(),
-			Text: fmt.Sprintf("there are more than %d JVMs: %d are not changed", maxFound, len(f.jvms)-maxFound)})
+			Text: fmt.Sprintf("there are more than %d JVMs", maxFound), Err: &MoreError{Left: len(f.jvms) - maxFound}})
 		f.jvms = f.jvms[:maxFound]
 	}
 	if pid := c.cfg.PID; pid != 0 && len(f.jvms)+len(f.problems) == 0 && c.cfg.Mode != Off {

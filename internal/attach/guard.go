@@ -2,6 +2,7 @@ package attach
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,10 @@ import (
 const deadly = "perf+class+link"
 
 var deadlyTags = strings.Split(deadly, "+")
+
+// unmatched is what a JVM says that has no such tag set. One that has it may say
+// the same of a longer item of the raise.
+var unmatched = regexp.MustCompile(`No tag set matches selection: ` + regexp.QuoteMeta(deadly) + `([^+*\w]|$)`)
 
 // Guard returns raise with the tag set switched off that would kill the JVM, if
 // raise switches it on and base does not have it on. A JVM that does not know the
@@ -34,7 +39,7 @@ func Unguarded(err error) bool {
 	if !errors.As(err, &refused) || refused.Kind != Refused {
 		return false
 	}
-	if strings.Contains(refused.Text, "No tag set matches selection: "+deadly) {
+	if unmatched.MatchString(refused.Text) {
 		return true
 	}
 	return slices.ContainsFunc(deadlyTags, func(tag string) bool { return strings.Contains(refused.Text, "Invalid tag '"+tag+"'") })

@@ -29,10 +29,13 @@ func TestGuardSwitchesOffWhatWouldKillTheJVM(t *testing.T) {
 
 func TestOnlyAJVMWithoutTheTagSetIsAskedUnguarded(t *testing.T) {
 	for text, want := range map[string]bool{
-		"Invalid tag 'link' in log selection. Did you mean 'inlining'?":                    true,
-		"No tag set matches selection: perf+class+link. Did you mean any of the following": true,
-		"Invalid tag 'oops2' in log selection.":                                            false,
-		"No tag set matches selection: gc+class.":                                          false,
+		"Invalid tag 'link' in log selection. Did you mean 'inlining'?":                                       true,
+		"No tag set matches selection: perf+class+link. Did you mean any of the following":                    true,
+		"Invalid tag 'oops2' in log selection.":                                                               false,
+		"No tag set matches selection: gc+class.":                                                             false,
+		"No tag set matches selection: perf+class+link+init. Did you mean any of ":                            false, // of the raise's own
+		"No tag set matches selection: perf+class+link+init.\nNo tag set matches selection: perf+class+link.": true,
+		"No tag set matches selection: perf+class+link":                                                       true,
 		"": false,
 	} {
 		if got := Unguarded(fmt.Errorf("raise: %w", &Error{Kind: Refused, Text: text})); got != want {

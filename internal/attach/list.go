@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxList    = 1 << 20 // bytes
+	maxList    = maxReply
 	maxOutputs = 256
 	filePrefix = "file="
 	listHeader = "Log output configuration:\n"
@@ -48,7 +48,7 @@ func (o Output) File() string {
 	return path
 }
 
-// ParseList reads the reply to VM.log list, of at most 1 MiB and 256 outputs,
+// ParseList reads the reply to VM.log list, of at most 256 KiB and 256 outputs,
 // as JDK 17, 21 and 25 write it:
 //
 //	#<n>: <name> all=<level>(,<tags>[*]=<level>)* (none|<decorator>(,<decorator>)*)[ <k=v,...>][ (reconfigured)]

@@ -221,7 +221,7 @@ func TestParseListFails(t *testing.T) {
 		{"sign before the index", listOf(" #+0: stdout all=off none"), "does not begin with an output"},
 		{"great index", listOf(" #65536: stdout all=off none"), "does not begin with an output"},
 		{"too many outputs", listOf(many...), "more than 256 outputs"},
-		{"too long", listOf(" #0: stdout all=off none") + strings.Repeat("\n", maxList), "at most 1048576 are allowed"},
+		{"too long", listOf(" #0: stdout all=off none") + strings.Repeat("\n", maxList), "at most 262144 are allowed"},
 	} {
 		outputs, err := ParseList(c.text)
 		if err == nil || outputs != nil || !strings.Contains(err.Error(), c.want) {

@@ -14,7 +14,9 @@ import (
 )
 
 const (
-	maxReply = 1 << 20 // bytes
+	// maxReply is in bytes. A list of JDK 25 has less than ten thousand; of 16
+	// forged JVMs at once, all that there may be, a sidecar holds each reply twice.
+	maxReply = 256 << 10
 
 	// badVersion is ATTACH_ERROR_BADVERSION in HotSpot's attachListener.hpp.
 	badVersion = 101

@@ -313,6 +313,36 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	}
 }
 
+// However many there are, a list looks at some, counts the others, and is no
+// failure. A JVM that does not answer is one.
+func TestListPassesOverMoreLeftSocketsThanItLooksAt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for pid := range 20 {
+		must(t, listenAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1))).Close())
+	}
+	p := r.process()
+	list := func() {
+		listed, err := r.command().List(t.Context())
+		var none *NoJVMError
+		if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "16 sockets that are left there, and 4 older ones") {
+			t.Errorf("%+v, %v", listed, err)
+		}
+	}
+	list()
+	p.during(list)
+	stuck := r.jvm(21)
+	stuck.when(always(hang))
+	var none *NoJVMError
+	if _, err := r.command().List(t.Context()); !timedOut(err) || errors.As(err, &none) {
+		t.Errorf("beside one that does not answer: %v", err)
+	}
+	stuck.when(nil)
+	if listed, err := r.command().List(t.Context()); len(listed) != 1 || err == nil || !strings.Contains(err.Error(), "more than 16 JVMs: 5 are not") {
+		t.Errorf("beside one that answers: %+v, %v", listed, err)
+	}
+}
+
 // A mistyped --source is told by all commands. Only a list goes on without it.
 func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	t.Parallel()

@@ -115,9 +115,22 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 	} else {
 		_, listed, err = talk.listAll(ctx, l.raisedTo)
 	}
+	if size(listed) > maxListed {
+		return failed(fmt.Errorf("the JVMs list more than %d KiB of outputs", maxListed>>10))
+	}
 	out := failed(err)
 	out.Listed = listed
 	return out
+}
+
+// size is how many bytes of text a list has.
+func size(listed []Listed) (n int) {
+	for _, l := range listed {
+		for _, o := range l.Outputs {
+			n += len(o.Name) + len(o.Selection) + len(o.Decorators) + len(o.Options) + len(o.Raised) + len(o.Problem)
+		}
+	}
+	return n
 }
 
 // receive takes in an errand of another process.

@@ -27,14 +27,19 @@ type ListedOutput struct {
 type NoJVMError struct {
 	text  string
 	stale int // sockets that nobody listens on
+	more  int // sockets that were not looked at
 }
 
 // Error includes what makes a JVM answer.
 func (e *NoJVMError) Error() string {
+	text := e.text
 	if e.stale > 0 {
-		return fmt.Sprintf("%s; nobody listens any more on %d sockets that are left there", e.text, e.stale)
+		text += fmt.Sprintf("; nobody listens any more on %d sockets that are left there", e.stale)
 	}
-	return e.text
+	if e.more > 0 {
+		text += fmt.Sprintf(", and %d older ones were not looked at", e.more)
+	}
+	return text
 }
 
 // listAll asks every JVM for its outputs. It returns what it got and an error
@@ -63,6 +68,12 @@ func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (j
 			none.stale++
 		} else if errs[i] != nil {
 			problems = append(problems, named(found[i], errs[i]))
+		}
+	}
+	if len(listed) == 0 && len(problems) == 1 {
+		// So many stale sockets are no failure, however many more there are.
+		if more := (*attach.MoreError)(nil); errors.As(problems[0], &more) && none.stale > 0 {
+			none.more, problems = more.Left, nil
 		}
 	}
 	if err := errors.Join(problems...); err != nil || len(listed) > 0 {

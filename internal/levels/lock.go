@@ -60,7 +60,8 @@ func (s *store) unlock() {
 }
 
 // kept reports whether another process holds the lock. It creates nothing. A
-// lock that cannot be looked at counts as free.
+// lock that cannot be looked at counts as free. It tries for a shared one, so
+// that processes which only look do not take each other for the holder.
 func (s *store) kept() bool {
 	root, err := s.openSource()
 	if err != nil {
@@ -72,5 +73,5 @@ func (s *store) kept() bool {
 		return false
 	}
 	defer f.Close() // and with it the lock, if it was free
-	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK
 }

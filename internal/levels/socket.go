@@ -74,7 +74,10 @@ func (s *store) named(socket fs.FileInfo) bool {
 
 // removeSocket removes the socket's name if it still stands for the given one.
 func (s *store) removeSocket(socket fs.FileInfo) {
-	if root, err := s.openSource(); err == nil && s.named(socket) {
+	if !s.named(socket) {
+		return
+	}
+	if root, err := s.openSource(); err == nil {
 		defer root.Close()
 		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // else it is a stale one, which is in nobody's way
 	}
@@ -116,8 +119,8 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // ask asks the process that keeps the levels. The application can put a socket of
-// its own there, and answer: so ask waits and reads up to a bound, and its callers
-// do nothing with the answer but show it.
+// its own there, and answer: so ask waits, reads and decodes up to a bound, and its
+// callers do nothing with the answer but show it.
 func (s *store) ask(ctx context.Context, req request, patience time.Duration) (reply, error) {
 	socket := s.path(socketName)
 	conn, err := s.dial(ctx)
@@ -137,8 +140,8 @@ func (s *store) ask(ctx context.Context, req request, patience time.Duration) (r
 	case err != nil || len(bytes.TrimSpace(text)) == 0:
 		return reply{}, fmt.Errorf("%w at %s: the connection was closed", errNobody, socket)
 	}
-	var r reply
-	if err := json.Unmarshal(text, &r); err != nil {
+	r, err := decodeReply(text)
+	if err != nil {
 		return reply{}, fmt.Errorf("decode the answer at %s: %w", socket, err)
 	}
 	return r, nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -376,6 +377,33 @@ func TestAKilledSidecarIsFollowedByACommand(t *testing.T) {
 	if st := p.Status(); st.Cause != "" {
 		t.Errorf("the annotation raises again: %+v", st)
 	}
+}
+
+// A command that holds a raise, and has offered the levels to another, must not
+// take a list that looks at the lock for its successor: nobody would restore.
+func TestWhoLooksAtTheLockIsNotTakenForItsHolder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	holder := &store{source: r.cfg.Source}
+	must(t, holder.lock())
+	holder.unlock()
+	var looking sync.WaitGroup
+	for range 2 {
+		looking.Go(func() {
+			for range 2000 {
+				if (&store{source: r.cfg.Source}).kept() {
+					t.Error("nobody holds the lock")
+					return
+				}
+			}
+		})
+	}
+	looking.Wait()
+	must(t, holder.lock())
+	if !(&store{source: r.cfg.Source}).kept() {
+		t.Error("the holder is not seen")
+	}
+	holder.unlock()
 }
 
 // To look leaves nothing behind: a shipper decides by what it finds there

@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +25,12 @@ const (
 const (
 	maxRequest = 4 << 10 // bytes
 	maxReply   = 4 << 20
+	maxListed  = 256 << 10 // of text; in JSON, a byte may take six
+
+	// maxCommas bounds what a reply takes once it is decoded: an element of a list
+	// can be two bytes there, "0,", and is a hundred here. Lists of 16 JVMs with
+	// 256 outputs each have fewer.
+	maxCommas = 64 << 10
 )
 
 // request is what a command asks of the process that keeps the levels: one line
@@ -64,6 +71,27 @@ type reply struct {
 	// Yielded says that the process keeps the levels no longer: it has released
 	// the lock, and what it knew is saved.
 	Yielded bool `json:"yielded,omitempty"`
+}
+
+// decodeReply decodes a reply. What comes between two elements, of a list or of an
+// object, is a comma outside of strings.
+func decodeReply(text []byte) (r reply, err error) {
+	commas, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case text[i] == '\\' && quoted:
+			i++
+		case text[i] == ',' && !quoted:
+			commas++
+		}
+	}
+	if commas > maxCommas {
+		return r, errors.New("it has more elements than any ullage sends")
+	}
+	err = json.Unmarshal(text, &r)
+	return r, err
 }
 
 // err returns the errors of a reply as one.

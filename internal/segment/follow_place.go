@@ -37,7 +37,7 @@ type Place struct {
 	Done    bool   `json:"done,omitempty"`  // there are no more in it
 }
 
-// Repeat is a number of raw bytes, and how they begin: nil once that was seen.
+// Repeat is a number of raw bytes, and how they begin: empty once that was seen.
 type Repeat struct {
 	Raw  int64  `json:"raw"`
 	Head []byte `json:"head,omitempty"`
@@ -205,7 +205,7 @@ func (r *repeat) strip(raw []byte) []byte {
 			return raw
 		}
 		n := min(b.Raw, int64(len(raw)))
-		b.Head = nil
+		b.Head = b.Head[min(int(n), len(b.Head)):] // a frame may be shorter
 		b.Raw -= n
 		raw = raw[n:]
 	}

@@ -28,12 +28,13 @@ func TestRepeatedBytesAreStrippedOnlyIfTheyRepeat(t *testing.T) {
 		raw          []string
 		want         string
 	}{
-		"cut back":                  {past("abcdef"), Repeat{}, []string{"ab", "cd", "ef", "gh"}, "gh"},
-		"into a new segment":        {Repeat{}, past("abcdef"), []string{"abcde", "fgh"}, "gh"},
-		"both":                      {past("abcdef"), past("ghi"), []string{"abcdefghijk"}, "jk"},
-		"retention":                 {Repeat{}, past("abcdef"), []string{"xyz", "abcdef"}, "xyzabcdef"},
-		"another file of that name": {past("abcdef"), Repeat{}, []string{"xyz"}, "xyz"},
-		"cut, then retention":       {past("abc"), past("def"), []string{"abcx", "def"}, "xdef"},
+		"cut back":                   {past("abcdef"), Repeat{}, []string{"ab", "cd", "ef", "gh"}, "gh"},
+		"into a new segment":         {Repeat{}, past("abcdef"), []string{"abcde", "fgh"}, "gh"},
+		"both":                       {past("abcdef"), past("ghi"), []string{"abcdefghijk"}, "jk"},
+		"retention":                  {Repeat{}, past("abcdef"), []string{"xyz", "abcdef"}, "xyzabcdef"},
+		"retention, and a short one": {Repeat{}, past("abcdef"), []string{"a", "xyz", "abcdef"}, "xyzabcdef"},
+		"another file of that name":  {past("abcdef"), Repeat{}, []string{"xyz"}, "xyz"},
+		"cut, then retention":        {past("abc"), past("def"), []string{"abcx", "def"}, "xdef"},
 	} {
 		r := repeat{cut: c.cut, deleted: c.deleted}
 		got := ""

@@ -103,6 +103,41 @@ func TestReleasedStreamResumes(t *testing.T) {
 	}
 }
 
+// As long as the checkpoint does not say that a segment is gone, it stays, however
+// often retention is called; and once the checkpoint says so, it goes.
+func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
+	dest := t.TempDir()
+	s := openStore(t, dest, retaining(0, time.Hour))
+	str := freshStream(t, s, "gc")
+	before := sealOne(t, str)
+	must(t, s.Maintain(time.Now()))
+	later := time.Now().Add(time.Hour)
+	for range 3 {
+		saves := 0
+		err := s.Store.Maintain(later, func([]*Stream) error { saves++; return errors.New("interrupted") })
+		if err == nil || saves != 1 {
+			t.Errorf("saved %d times, %v", saves, err)
+		}
+		if got := namesOf(t, dest, "gc"); !slices.Equal(got, []string{before.Segment}) {
+			t.Fatalf("%v are there", got)
+		}
+		used := s.used()
+		must(t, s.scan())
+		if s.used() != used {
+			t.Errorf("takes %+v, the disk says %+v", used, s.used())
+		}
+	}
+	appendAll(t, str, lines(2, 4096)) // it is still of use
+	if m := sync(t, str); m.seq() != before.seq()+1 {
+		t.Errorf("it goes on with %+v after %+v", m, before)
+	}
+	must(t, s.Maintain(time.Now()))
+	must(t, s.Maintain(later.Add(time.Hour)))
+	if got := namesOf(t, dest, "gc"); len(got) != 0 {
+		t.Errorf("%v are there", got)
+	}
+}
+
 // Whatever becomes of streams, and without a look at the disk, retention knows
 // what is on it.
 func TestLedgerAgreesWithTheDisk(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 // last. It releases their streams in this order: it sets their marks to Gone, calls
 // save, which puts these marks into the checkpoint, and only then deletes. If save
 // fails, it deletes nothing: a kill after a deletion would leave a checkpoint whose
-// mark names a missing segment.
+// mark names a missing segment. The next Maintain releases them again.
 func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) error {
 	s.reader = nil // recoveries are over
 	s.sealOld(now)
@@ -211,25 +211,44 @@ func (s *Store) newest(now time.Time, expired int64) (list []due) {
 	return list
 }
 
+// release releases the streams whose newest segments were chosen. Where save fails
+// they keep them.
+func (s *Store) release(chosen []due, save func([]*Stream) error) error {
+	var released []*Stream
+	var kept []Stream // as they were
+	for _, d := range chosen {
+		if t := d.newest; t != nil {
+			released, kept = append(released, t), append(kept, Stream{seg: t.seg, mark: t.mark})
+			t.release()
+		}
+	}
+	if len(released) == 0 {
+		return nil
+	}
+	if err := save(released); err != nil {
+		for i, t := range released {
+			t.seg, t.mark = kept[i].seg, kept[i].mark
+			t.mark.Sealed = true // as release has done
+		}
+		s.ledger.fresh = false // the others that were chosen are still there
+		return fmt.Errorf("save the marks of released streams: %w", err)
+	}
+	for _, d := range chosen {
+		if d.newest != nil {
+			s.ledger.count++
+			s.ledger.size += d.size
+			s.ledger.disk += d.disk
+		}
+	}
+	return nil
+}
+
 // delete deletes what was chosen, after save has made sure that no checkpoint
 // needs it. A segment that cannot be deleted leaves the window until the next
 // scan, so that it doesn't keep the others.
 func (s *Store) delete(chosen []due, save func([]*Stream) error) error {
-	var released []*Stream
-	for _, d := range chosen {
-		if t := d.newest; t != nil {
-			t.release()
-			s.ledger.count++
-			s.ledger.size += d.size
-			s.ledger.disk += d.disk
-			released = append(released, t)
-		}
-	}
-	if len(released) > 0 {
-		if err := save(released); err != nil {
-			s.ledger.fresh = false
-			return fmt.Errorf("save the marks of released streams: %w", err)
-		}
+	if err := s.release(chosen, save); err != nil {
+		return err
 	}
 	changed := map[string]bool{} // directories that need a sync
 	var errs []error
