@@ -67,3 +67,33 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 		t.Errorf("%d files wait, want 1", got)
 	}
 }
+
+// A checkpoint takes a chunk of an earlier epoch for one of a content that is
+// gone. So a file that was truncated, closed and opened again goes on counting.
+func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.maxHeld = 1
+	r.put("a.log", "long before\n")
+	r.settleAll()
+	os.Truncate(r.path("a.log"), 0)
+	r.put("a.log", "one\n")
+	r.settleAll()
+	r.put("b.log", "b\n")
+	r.settleAll()
+	r.want("b.log", "b\n")
+	r.put("a.log", "two\n")
+	epoch := -1
+	for range 12 {
+		r.read()
+		for f, c := range r.last {
+			if f.Stream().Name() == "a.log" {
+				epoch = c.Epoch()
+			}
+		}
+		r.commit()
+	}
+	r.want("a.log", "long before\none\ntwo\n")
+	if epoch != 1 {
+		t.Errorf("the last chunk is of epoch %d, and the file was truncated once", epoch)
+	}
+}

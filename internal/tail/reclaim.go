@@ -116,7 +116,7 @@ func (s *Source) setAside(f *File) {
 	if s.absent.full() || statx(f.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
 		return
 	}
-	s.absent.setAside(f.id, Saved{Stream: f.stream.name, Position: f.committed}, &st, s.listing.pass)
+	s.absent.setAside(f.id, f.saved(), &st, s.listing.pass)
 	s.forget(f)
 	s.listing.stale = true
 }
@@ -239,7 +239,7 @@ func (s *Source) finish(f *File) {
 	}
 	if links == 0 || f.name == "" && !s.listing.stale {
 		if links > 0 && !s.absent.full() {
-			s.absent.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+			s.absent.await(f.id, f.saved())
 		} else {
 			s.letGo(f.id)
 		}

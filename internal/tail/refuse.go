@@ -67,7 +67,7 @@ func (s *Source) release(f *File) {
 		if s.absent.full() {
 			return
 		}
-		s.absent.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+		s.absent.await(f.id, f.saved())
 	}
 	s.listing.stale = true
 	s.listing.ignored[IgnoredTooMany]++
