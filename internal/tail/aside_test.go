@@ -97,3 +97,26 @@ func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 		t.Errorf("the last chunk is of epoch %d, and the file was truncated once", epoch)
 	}
 }
+
+// A file that comes back between the scan that missed it and the next look at
+// the checkpoint keeps its place there, although it is not held.
+func TestFileThatComesBackAndWaitsStaysInTheCheckpoint(t *testing.T) {
+	r := newRig(t)
+	r.put("gc.log", "1\n")
+	r.read()
+	r.commit()
+	r.put("gc.log", "2\n")
+	saved := r.src.Positions()
+	r.src.Close()
+	os.Rename(r.path("gc.log"), r.dir+"-elsewhere")
+	t.Cleanup(func() { os.Remove(r.dir + "-elsewhere") })
+	r.reopen(saved)
+	os.Rename(r.dir+"-elsewhere", r.path("gc.log"))
+	if err := os.Link(r.path("gc.log"), r.path("second")); err != nil {
+		t.Fatal(err)
+	}
+	r.read()
+	if gone := r.src.Reclaim(); len(gone) > 0 {
+		t.Errorf("the checkpoint lets go of %d files that wait", len(gone))
+	}
+}

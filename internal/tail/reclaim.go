@@ -88,6 +88,9 @@ func (s *Source) Committed(c Chunk) {
 		s.passed(f, c.End.Offset)
 	}
 	s.commitOpenLine(c)
+	if f.fd < 0 {
+		s.letGo(f.id) // the checkpoint has it again: it was truncated and deleted while c was on its way
+	}
 }
 
 // commitOpenLine notes how the durable part of the stream ends. The checkpoint
@@ -179,7 +182,7 @@ func (s *Source) Reclaim() (gone []position.Identity) {
 	}
 	gone, s.gone = s.gone, nil
 	// The checkpoint needs the position of a file that came back meanwhile.
-	return slices.DeleteFunc(gone, func(id position.Identity) bool { return s.files[id] != nil })
+	return slices.DeleteFunc(gone, func(id position.Identity) bool { return s.files[id] != nil || s.absent.waits(id) })
 }
 
 // punch gives back the whole pages before the committed position, but for the
