@@ -45,26 +45,50 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 		os.Remove(r.path(name(i)))
 	}
 	r.settleAll()
-	if n := len(r.src.absent.saved) + len(r.src.absent.aside) + len(r.src.files); n > 0 {
-		t.Errorf("%d files are remembered, and none is left", n)
+	if n := len(r.src.absent.waiting) + len(r.src.absent.aside) + len(r.src.files); n > 0 {
+		t.Errorf("%d files are waited for, and none is left", n)
 	}
 }
 
 // What would not be remembered is not let go of, since it would be read again.
+// Positions that nothing waits for any more make room.
 func TestFilesSetAsideAreBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.maxHeld = 1
 	r.put("a.log", "a\n")
 	r.put("b.log", "b\n")
+	r.read()
 	for i := range maxFiles {
-		r.src.absent.saved[position.Identity{Ino: uint64(1<<40 + i)}] = Saved{}
+		r.src.absent.await(position.Identity{Ino: uint64(1<<40 + i)}, Saved{})
+	}
+	r.commit()
+	if n := len(r.src.absent.aside); n > 0 {
+		t.Errorf("%d files were set aside without room for their positions", n)
+	}
+	r.settleAll() // and nobody finds those files
+	for _, name := range []string{"a.log", "b.log"} {
+		r.want(name, name[:1]+"\n")
+	}
+	if n := len(r.src.absent.saved); n > maxFiles {
+		t.Errorf("%d positions are kept", n)
+	}
+}
+
+// Somebody gives a file that was set aside a name that does not match, and later
+// its own again.
+func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.maxHeld = 1
+	for _, name := range []string{"a.log", "b.log", "c.log"} {
+		r.put(name, name+"\n")
 	}
 	r.settleAll()
-	if got := len(r.got); got != 1 {
-		t.Errorf("%d files were read, want 1", got)
-	}
-	if got := r.src.Ignored()[IgnoredTooMany]; got != 1 {
-		t.Errorf("%d files wait, want 1", got)
+	for _, name := range []string{"a.log", "b.log", "c.log"} {
+		os.Rename(r.path(name), r.path("aside"))
+		r.settleAll()
+		os.Rename(r.path("aside"), r.path(name))
+		r.settleAll()
+		r.want(name, name+"\n")
 	}
 }
 

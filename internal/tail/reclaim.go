@@ -119,7 +119,7 @@ func (s *Source) setAside(f *File) {
 	if s.absent.full() || statx(f.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
 		return
 	}
-	s.absent.setAside(f.id, f.saved(), &st, s.listing.pass)
+	s.absent.setAside(f.id, f.saved(), &st)
 	s.forget(f)
 	s.listing.stale = true
 }
