@@ -21,6 +21,7 @@ type absent struct {
 	saved   map[position.Identity]Saved
 	waiting map[position.Identity]struct{}
 	sighted map[position.Identity]struct{} // those of saved whose file the current listing has seen
+	back    map[position.Identity]struct{} // those of waiting that the checkpoint may have forgotten
 	aside   map[position.Identity]aside    // those of waiting that need not be held
 }
 
@@ -29,6 +30,7 @@ func newAbsent() absent {
 		saved:   map[position.Identity]Saved{},
 		waiting: map[position.Identity]struct{}{},
 		sighted: map[position.Identity]struct{}{},
+		back:    map[position.Identity]struct{}{},
 		aside:   map[position.Identity]aside{},
 	}
 }
@@ -63,14 +65,19 @@ func (a *absent) waits(id position.Identity) bool {
 func (a *absent) remove(id position.Identity) {
 	delete(a.saved, id)
 	delete(a.waiting, id)
+	delete(a.back, id)
 	delete(a.aside, id)
 }
 
 // sight notes that a file is in the directory, although it is not held.
 func (a *absent) sight(id position.Identity) {
-	if _, ok := a.saved[id]; ok {
-		a.sighted[id] = struct{}{}
+	if _, ok := a.saved[id]; !ok {
+		return
+	}
+	a.sighted[id] = struct{}{}
+	if !a.waits(id) {
 		a.waiting[id] = struct{}{}
+		a.back[id] = struct{}{}
 	}
 }
 
@@ -81,6 +88,7 @@ func (a *absent) unseen() map[position.Identity]Saved {
 	for id := range a.waiting {
 		if _, ok := a.sighted[id]; !ok {
 			delete(a.waiting, id)
+			delete(a.back, id)
 			delete(a.aside, id)
 			gone[id] = a.saved[id]
 		}
@@ -110,5 +118,6 @@ func changeTime(st *unix.Statx_t) int64 { return st.Ctime.Sec*1e9 + int64(st.Cti
 func (a *absent) clear() {
 	clear(a.saved)
 	clear(a.waiting)
+	clear(a.back)
 	clear(a.aside)
 }
