@@ -27,7 +27,7 @@ type gap struct {
 // The page with the last byte stays: it tells the position behind the gap from
 // that of a rewritten file.
 func (g *gap) pages() (from, to int64) {
-	from, to = (g.start+position.PageSize-1)&^(position.PageSize-1), (g.end.Offset-1)&^(position.PageSize-1)
+	from, to = position.PageAfter(g.start), position.PageBefore(g.end.Offset)
 	return from, max(from, to)
 }
 

@@ -189,7 +189,7 @@ func (s *Source) Reclaim() (gone []position.Identity) {
 // one with the byte before it. The position is compared once more before:
 // bytes that a JVM has just written over a truncated file are not ours to give.
 func (s *Source) punch(f *File) {
-	end := (f.committed.Offset - 1) &^ (position.PageSize - 1)
+	end := position.PageBefore(f.committed.Offset)
 	if !f.punchable || end <= f.reclaimed || !f.holds(f.committed) {
 		return
 	}
