@@ -346,9 +346,11 @@ func (r *reader) rewind(request rewind) {
 	}
 	if r.draining {
 		r.asked = false
-		select {
-		case <-r.link.flush: // asked before, to be asked again
-		default:
+		for _, before := range []chan struct{}{r.link.flush, r.link.flushed} { // asked, or answered, before
+			select {
+			case <-before:
+			default:
+			}
 		}
 	}
 }

@@ -155,3 +155,16 @@ func (b *bench) sum() (told, persisted int) {
 	}
 	return told, persisted
 }
+
+// While the destination does not answer, a reader that drains is told that there
+// is nothing to flush. If the destination answers just then and makes the reader
+// begin again, that does not hold for what is read from then on.
+func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
+	s, _ := newBench(t).begun(true)
+	s.reader.draining, s.reader.asked = true, true
+	s.link.flushed <- struct{}{}
+	s.reader.rewind(rewind{})
+	if s.reader.asked || len(s.link.flushed) > 0 {
+		t.Error("the reader takes the earlier answer for that to the next question")
+	}
+}

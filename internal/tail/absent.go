@@ -1,6 +1,8 @@
 package tail
 
 import (
+	"maps"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/position"
@@ -13,13 +15,14 @@ import (
 // second name, or a name that does not match, or the Source holds as many files
 // as it may, or a JVM renamed the file during the scan. A waiting position stays
 // in the checkpoint, and its stream counts as unread. A scan that saw the whole
-// directory, but not the file, ends the wait. The position stays known for as
-// long as this process lives, in case the file comes back.
+// directory, but not the file, ends the wait. The position stays known in case the
+// file comes back, until positions that wait need the room.
 type absent struct {
 	saved   map[position.Identity]Saved
 	waiting map[position.Identity]struct{}
 	sighted map[position.Identity]struct{} // those of saved whose file the current listing has seen
-	aside   map[position.Identity]*aside
+	back    map[position.Identity]struct{} // those of waiting that the checkpoint may have forgotten
+	aside   map[position.Identity]aside    // those of waiting that need not be held
 }
 
 func newAbsent() absent {
@@ -27,20 +30,24 @@ func newAbsent() absent {
 		saved:   map[position.Identity]Saved{},
 		waiting: map[position.Identity]struct{}{},
 		sighted: map[position.Identity]struct{}{},
-		aside:   map[position.Identity]*aside{},
+		back:    map[position.Identity]struct{}{},
+		aside:   map[position.Identity]aside{},
 	}
 }
 
 // An aside is a finished file that keeps its name and was closed, so that
 // another one can be held: where files are not unlinked, that is how those
 // beyond the descriptors have their turn. It is held again once it changes.
-type aside struct {
-	size, changed int64
-	pass          int // the last listing that had it
-}
+type aside struct{ size, changed int64 }
 
-// full reports whether no more positions can be kept.
-func (a *absent) full() bool { return len(a.saved) >= maxFiles }
+// full reports whether no more positions can be kept. Those that nothing waits
+// for make room.
+func (a *absent) full() bool {
+	if len(a.saved) >= maxFiles && len(a.saved) > len(a.waiting) {
+		maps.DeleteFunc(a.saved, func(id position.Identity, _ Saved) bool { return !a.waits(id) })
+	}
+	return len(a.saved) >= maxFiles
+}
 
 // await keeps the position of a file that is not held.
 func (a *absent) await(id position.Identity, saved Saved) {
@@ -58,14 +65,19 @@ func (a *absent) waits(id position.Identity) bool {
 func (a *absent) remove(id position.Identity) {
 	delete(a.saved, id)
 	delete(a.waiting, id)
+	delete(a.back, id)
 	delete(a.aside, id)
 }
 
 // sight notes that a file is in the directory, although it is not held.
 func (a *absent) sight(id position.Identity) {
-	if _, ok := a.saved[id]; ok {
-		a.sighted[id] = struct{}{}
+	if _, ok := a.saved[id]; !ok {
+		return
+	}
+	a.sighted[id] = struct{}{}
+	if !a.waits(id) {
 		a.waiting[id] = struct{}{}
+		a.back[id] = struct{}{}
 	}
 }
 
@@ -76,6 +88,8 @@ func (a *absent) unseen() map[position.Identity]Saved {
 	for id := range a.waiting {
 		if _, ok := a.sighted[id]; !ok {
 			delete(a.waiting, id)
+			delete(a.back, id)
+			delete(a.aside, id)
 			gone[id] = a.saved[id]
 		}
 	}
@@ -83,42 +97,27 @@ func (a *absent) unseen() map[position.Identity]Saved {
 }
 
 // setAside keeps the position of a finished file that keeps its name.
-func (a *absent) setAside(id position.Identity, saved Saved, st *unix.Statx_t, pass int) {
+func (a *absent) setAside(id position.Identity, saved Saved, st *unix.Statx_t) {
 	a.await(id, saved)
-	a.aside[id] = &aside{int64(st.Size), changeTime(st), pass}
+	a.aside[id] = aside{int64(st.Size), changeTime(st)}
 }
 
 // isAside reports whether the file was set aside and is as it was then.
-func (a *absent) isAside(id position.Identity, st *unix.Statx_t, pass int) bool {
-	was := a.aside[id]
-	if was == nil {
-		return false
-	}
-	if was.size != int64(st.Size) || was.changed != changeTime(st) {
+func (a *absent) isAside(id position.Identity, st *unix.Statx_t) bool {
+	was, ok := a.aside[id]
+	if ok && was != (aside{int64(st.Size), changeTime(st)}) {
 		delete(a.aside, id)
 		return false
 	}
-	was.pass = pass
-	return true
+	return ok
 }
 
 func changeTime(st *unix.Statx_t) int64 { return st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec) }
-
-// removeAsides forgets the files set aside that the last listing did not have,
-// and returns them: somebody has deleted them.
-func (a *absent) removeAsides(pass int) (gone []position.Identity) {
-	for id, was := range a.aside {
-		if was.pass != pass {
-			a.remove(id)
-			gone = append(gone, id)
-		}
-	}
-	return gone
-}
 
 // clear forgets everything: the positions of the checkpoint were wrong.
 func (a *absent) clear() {
 	clear(a.saved)
 	clear(a.waiting)
+	clear(a.back)
 	clear(a.aside)
 }

@@ -13,7 +13,7 @@ import (
 // line goes on at the beginning of a page with a prefix like that of the lines
 // around it. Each page is looked at once.
 func (s *Source) countCut(f *File, data []byte, offset int64) {
-	for page := (offset + position.PageSize - 1) &^ (position.PageSize - 1); page < offset+int64(len(data)); page += position.PageSize {
+	for page := position.PageAfter(offset); page < offset+int64(len(data)); page += position.PageSize {
 		i := int(page - offset)
 		if page >= f.uncut && i > 0 && data[i] == '[' && data[i-1] != '\n' && isCut(data, i) {
 			s.metrics.jvmCut.WithLabelValues(f.stream.label).Inc()

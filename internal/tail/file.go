@@ -70,6 +70,11 @@ func (f *File) Identity() position.Identity { return f.id }
 // Stream returns the stream that the file belongs to.
 func (f *File) Stream() *Stream { return f.stream }
 
+// saved returns what is known of a file that has no gaps and is let go of.
+func (f *File) saved() Saved {
+	return Saved{Stream: f.stream.name, Position: f.committed, Epoch: f.epoch}
+}
+
 // caughtUp reports whether everything that is in the file, as last seen, has
 // been committed.
 func (f *File) caughtUp() bool {

@@ -27,7 +27,7 @@ type gap struct {
 // The page with the last byte stays: it tells the position behind the gap from
 // that of a rewritten file.
 func (g *gap) pages() (from, to int64) {
-	from, to = (g.start+position.PageSize-1)&^(position.PageSize-1), (g.end.Offset-1)&^(position.PageSize-1)
+	from, to = position.PageAfter(g.start), position.PageBefore(g.end.Offset)
 	return from, max(from, to)
 }
 
@@ -161,7 +161,8 @@ func (s *Source) passed(f *File, offset int64) {
 }
 
 // ChangedGaps calls each for the files whose gaps are others than at the last
-// call, with these as a checkpoint keeps them.
+// call, with these as a checkpoint keeps them; and for those that came back and
+// are not held, since the checkpoint may have forgotten them.
 func (s *Source) ChangedGaps(each func(id position.Identity, saved Saved)) {
 	for id, f := range s.files {
 		if f.gapsChanged {
@@ -169,6 +170,10 @@ func (s *Source) ChangedGaps(each func(id position.Identity, saved Saved)) {
 			each(id, Saved{Stream: f.stream.name, Position: f.committed, Gaps: encodeGaps(f.gaps, f.untoldOrphan()), Epoch: f.epoch})
 		}
 	}
+	for id := range s.absent.back {
+		each(id, s.absent.saved[id])
+	}
+	clear(s.absent.back)
 }
 
 // Gaps returns how many gaps there are whose markers are not durable.

@@ -1,6 +1,8 @@
 package tail
 
 import (
+	"hash/fnv"
+	"io"
 	"maps"
 
 	"github.com/ullage/ullage/internal/position"
@@ -10,7 +12,7 @@ import (
 // An openLine is a line over the limit of which a part was handed on, the last
 // of its stream, and not yet the end.
 type openLine struct {
-	of    position.Identity // the file that has the rest; zero: none
+	of    position.Identity // the file that has the rest, or nowhere
 	level ul.Level
 }
 
@@ -112,7 +114,15 @@ func (o *openLines) align(stream string, open bool) {
 	for _, lines := range []map[string]openLine{o.handedOn, o.durable} {
 		delete(lines, stream)
 		if open && len(lines) < maxOpenLines {
-			lines[stream] = openLine{}
+			lines[stream] = openLine{of: nowhere(stream)}
 		}
 	}
+}
+
+// nowhere is the identity of no file. Each stream has its own, since a checkpoint
+// has one position for each identity.
+func nowhere(stream string) position.Identity {
+	h := fnv.New64a()
+	io.WriteString(h, stream)
+	return position.Identity{Ino: h.Sum64()} // of no device
 }

@@ -155,3 +155,23 @@ func TestOpenLongLineGoesOnAfterARestartAndARewind(t *testing.T) {
 	r.read()
 	r.want("gc.log", long+"end\n"+innocent)
 }
+
+// The persisted copies of two streams end in open lines, and no file has the rest.
+// A kill behind that must not let one of the streams forget it.
+func TestOpenLinesOfNoFileAreKeptForEachStream(t *testing.T) {
+	r := newRig(t)
+	streams := []string{"a.log", "b.log"}
+	for _, name := range streams {
+		if found, err := r.src.Align(name, []byte("begun")); found || err != nil {
+			t.Fatalf("found %v, error %v", found, err)
+		}
+	}
+	r.reopen(r.src.Positions())
+	for _, name := range streams {
+		r.put(name, innocent)
+	}
+	r.read()
+	for _, name := range streams {
+		r.want(name, "\n"+innocent)
+	}
+}

@@ -88,6 +88,9 @@ func (s *Source) Committed(c Chunk) {
 		s.passed(f, c.End.Offset)
 	}
 	s.commitOpenLine(c)
+	if f.fd < 0 {
+		s.letGo(f.id) // the checkpoint has it again: it was truncated and deleted while c was on its way
+	}
 }
 
 // commitOpenLine notes how the durable part of the stream ends. The checkpoint
@@ -116,7 +119,7 @@ func (s *Source) setAside(f *File) {
 	if s.absent.full() || statx(f.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
 		return
 	}
-	s.absent.setAside(f.id, Saved{Stream: f.stream.name, Position: f.committed}, &st, s.listing.pass)
+	s.absent.setAside(f.id, f.saved(), &st)
 	s.forget(f)
 	s.listing.stale = true
 }
@@ -179,14 +182,14 @@ func (s *Source) Reclaim() (gone []position.Identity) {
 	}
 	gone, s.gone = s.gone, nil
 	// The checkpoint needs the position of a file that came back meanwhile.
-	return slices.DeleteFunc(gone, func(id position.Identity) bool { return s.files[id] != nil })
+	return slices.DeleteFunc(gone, func(id position.Identity) bool { return s.files[id] != nil || s.absent.waits(id) })
 }
 
 // punch gives back the whole pages before the committed position, but for the
 // one with the byte before it. The position is compared once more before:
 // bytes that a JVM has just written over a truncated file are not ours to give.
 func (s *Source) punch(f *File) {
-	end := (f.committed.Offset - 1) &^ (position.PageSize - 1)
+	end := position.PageBefore(f.committed.Offset)
 	if !f.punchable || end <= f.reclaimed || !f.holds(f.committed) {
 		return
 	}
@@ -239,7 +242,7 @@ func (s *Source) finish(f *File) {
 	}
 	if links == 0 || f.name == "" && !s.listing.stale {
 		if links > 0 && !s.absent.full() {
-			s.absent.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+			s.absent.await(f.id, f.saved())
 		} else {
 			s.letGo(f.id)
 		}

@@ -63,11 +63,10 @@ func (s *Source) release(f *File) {
 	if orphan := f.untoldOrphan(); !f.stream.refused || f.name == "" || len(f.gaps) > 0 || orphan.Total() > 0 {
 		return
 	}
-	if f.committed.Offset > 0 {
-		if s.absent.full() {
-			return
-		}
-		s.absent.await(f.id, Saved{Stream: f.stream.name, Position: f.committed})
+	if !s.absent.full() {
+		s.absent.await(f.id, f.saved()) // also of nothing: the checkpoint may have met the file
+	} else if f.committed.Offset > 0 || f.epoch > 0 {
+		return
 	}
 	s.listing.stale = true
 	s.listing.ignored[IgnoredTooMany]++

@@ -2,9 +2,11 @@ package tail
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -69,6 +71,40 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 		if got := r.got[name]; got == nil || got.String() != "1\n2\n" {
 			t.Errorf("%s: handed on %v", name, got)
 		}
+	}
+}
+
+// The checkpoint meets a file before it commits anything of it. If the file goes
+// while it waits for a descriptor, the checkpoint lets go of it as well.
+func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
+	r := newRig(t)
+	r.src.maxHeld = 2
+	for _, name := range []string{"a.log", "b.log"} {
+		r.put(name, "1\n")
+	}
+	r.read() // and nothing is committed
+	met := map[position.Identity]bool{}
+	for id := range r.src.files {
+		met[id] = true
+	}
+	r.src.Refuse(map[string]struct{}{"a.log": {}, "b.log": {}})
+	if len(r.src.files) != 1 {
+		t.Fatalf("%d files are held, want 1", len(r.src.files))
+	}
+	for id, f := range r.src.files {
+		delete(met, id)
+		for _, name := range []string{"a.log", "b.log"} {
+			if name != f.name {
+				os.Remove(r.path(name))
+			}
+		}
+	}
+	r.read()
+	for _, id := range r.src.Reclaim() {
+		delete(met, id)
+	}
+	if len(met) > 0 {
+		t.Errorf("the checkpoint keeps %d deleted files", len(met))
 	}
 }
 

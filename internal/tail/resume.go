@@ -84,6 +84,7 @@ func (s *Source) restore(f *File) {
 		return
 	}
 	s.absent.remove(f.id)
+	f.epoch = saved.Epoch // it goes on counting: the ledger takes a lower one for an old content
 	saved.Position.Open = saved.Position.Open && saved.Position.Offset > 0
 	if f.holds(saved.Position) && s.moveTo(f, saved) {
 		f.gapsChanged = true // if the file was gone, the checkpoint has forgotten its position

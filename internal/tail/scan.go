@@ -119,9 +119,6 @@ func (s *Source) list() error {
 	}
 	s.nameless(was)
 	clear(was)
-	for _, id := range s.absent.removeAsides(s.listing.pass) {
-		s.letGo(id)
-	}
 	return nil
 }
 
@@ -166,7 +163,7 @@ func (s *Source) see(name string) (reason string) {
 	f := s.files[id]
 	if f == nil {
 		s.absent.sight(id)
-		if s.absent.isAside(id, &st, s.listing.pass) {
+		if s.absent.isAside(id, &st) {
 			return ""
 		}
 		if reason := typeReason(&st); reason != "" {

@@ -13,11 +13,11 @@ type Stream struct {
 	files  []*File // from the oldest to the newest
 	found  []*File // have no place among them yet, and are not read before
 	class  ul.Classifier
-	active bool  // in Source.active
+	active bool  // in streamSet.active
 	credit int   // bytes that are left of its turn; negative: it took more
 	memory int64 // of its files, while lines are dropped
 
-	refused     bool   // in Source.refused
+	refused     bool   // in streamSet.refused
 	durable     uint64 // number of the last chunk that is
 	nextArchive int    // the number that it should have; 0 before the first one
 }

@@ -3,6 +3,7 @@ package tail
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -172,5 +173,31 @@ func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	if fd, err := unix.Open(r.path("gc.log.0"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != unix.EWOULDBLOCK {
 		unix.Close(fd)
 		t.Errorf("opening the log in place does not wait: %v", err)
+	}
+}
+
+// A file that is truncated and deleted has nothing left to be committed, while a
+// chunk of it may be on its way: the commit of that puts it into the checkpoint
+// again.
+func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
+	r := newRig(t)
+	r.put("gc.log", "1\n")
+	r.read()
+	os.Truncate(r.path("gc.log"), 0)
+	os.Remove(r.path("gc.log"))
+	r.readTouched()
+	r.src.Tick()
+	for range 3 {
+		r.read()
+		r.src.Reclaim()
+	}
+	if n := len(r.src.files); n > 0 {
+		t.Fatalf("%d files are held", n)
+	}
+	for f, c := range r.last {
+		r.src.Committed(c)
+		if gone := r.src.Reclaim(); !slices.Contains(gone, f.Identity()) {
+			t.Errorf("let go of: %v, want %v", gone, f.Identity())
+		}
 	}
 }
