@@ -102,8 +102,7 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 			}
 		}
 	})
-	t.Log(most)
-	if most > 24<<20 {
+	if most > 48<<20 { // under the race detector; it was 647 MB
 		t.Errorf("%d bytes were taken", most)
 	}
 }
