@@ -70,8 +70,8 @@ func (f *File) Identity() position.Identity { return f.id }
 // Stream returns the stream that the file belongs to.
 func (f *File) Stream() *Stream { return f.stream }
 
-// saved returns what is known of a file that has no gaps and is let go of.
-func (f *File) saved() Saved {
+// savedOf returns what is known of a file that has no gaps and is let go of.
+func savedOf(f *File) Saved {
 	return Saved{Stream: f.stream.name, Position: f.committed, Epoch: f.epoch}
 }
 

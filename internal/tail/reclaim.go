@@ -119,7 +119,7 @@ func (s *Source) setAside(f *File) {
 	if s.absent.full() || statx(f.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
 		return
 	}
-	s.absent.setAside(f.id, f.saved(), &st)
+	s.absent.setAside(f.id, savedOf(f), &st)
 	s.forget(f)
 	s.listing.stale = true
 }
@@ -242,7 +242,7 @@ func (s *Source) finish(f *File) {
 	}
 	if links == 0 || f.name == "" && !s.listing.stale {
 		if links > 0 && !s.absent.full() {
-			s.absent.await(f.id, f.saved())
+			s.absent.await(f.id, savedOf(f))
 		} else {
 			s.letGo(f.id)
 		}

@@ -64,7 +64,7 @@ func (s *Source) release(f *File) {
 		return
 	}
 	if !s.absent.full() {
-		s.absent.await(f.id, f.saved()) // also of nothing: the checkpoint may have met the file
+		s.absent.await(f.id, savedOf(f)) // also of nothing: the checkpoint may have met the file
 	} else if f.committed.Offset > 0 || f.epoch > 0 {
 		return
 	}
