@@ -86,9 +86,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		if err := w.resume(st); errors.Is(err, segment.ErrRefused) {
 			w.refuseOpen(st, err)
 		} else if err != nil {
-			if len(w.recovered) == 0 { // their marks are not for the checkpoint yet
-				w.retain(ctx) // what is left to resume may need space
-			}
+			w.retain(ctx) // what is left to resume may need space
 			return err
 		}
 		st.forget()
