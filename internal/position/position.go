@@ -42,6 +42,21 @@ func Identify(st *unix.Statx_t) Identity {
 	return id
 }
 
+// Content names what a source file holds between two truncations. A JVM that
+// truncates its log in place makes another content of the same file: positions
+// in the one say nothing about the other.
+type Content struct {
+	Identity
+	Epoch uint32 `json:"epoch,omitempty"` // how often the file was truncated before
+}
+
+// Saved is what is known of a content: the stream that it belongs to, and how
+// far it was consumed. An empty Stream is the one that the file's name says.
+type Saved struct {
+	Stream string `json:"stream"`
+	Position
+}
+
 // Position is a place in a source file: everything before Offset has been
 // consumed. The zero value is the beginning.
 type Position struct {
@@ -54,9 +69,6 @@ type Position struct {
 	Open bool `json:"open,omitempty"`
 	// Level is that of the record before, which a continuation inherits.
 	Level ul.Level `json:"level,omitempty"`
-	// Text is how much was consumed of what stands in the place of the gap
-	// that begins at Offset.
-	Text int64 `json:"text,omitempty"`
 }
 
 // Span returns how many bytes before offset a Position is checked with. They

@@ -49,7 +49,7 @@ func BenchmarkAppend(b *testing.B) {
 	memory := int64(0)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		block.Begin(position.Identity{Ino: 1}, 0, "gc.log", 0, text)
+		block.Begin(position.Content{Identity: position.Identity{Ino: 1}}, "gc.log", 0, text)
 		for line := range bytes.Lines(text) {
 			c := class.Classify(line[:len(line)-1])
 			block.Take(line, c.Level, c.Level >= ul.Warning, true)

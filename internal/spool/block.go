@@ -11,8 +11,7 @@ import (
 // side by side, and which of them are kept. Fill it with [Block.Begin] and
 // [Block.Take].
 type Block struct {
-	File   position.Identity
-	Epoch  uint32
+	Of     position.Content
 	Stream string
 	From   int64
 	End    position.Position // to be set before Append
@@ -24,14 +23,14 @@ type Block struct {
 }
 
 // Begin empties the block. The memory that was taken for it stays.
-func (b *Block) Begin(file position.Identity, epoch uint32, stream string, from int64, data []byte) {
-	*b = Block{File: file, Epoch: epoch, Stream: stream, From: from, data: data[:0], runs: b.runs[:0]}
+func (b *Block) Begin(of position.Content, stream string, from int64, data []byte) {
+	*b = Block{Of: of, Stream: stream, From: from, data: data[:0], runs: b.runs[:0]}
 }
 
 // Take adds the next line of the data that the block began with, or a piece of
-// one, and says whether it is kept. Ended says that the line ends in it: lines
-// count where they end.
-func (b *Block) Take(line []byte, level ul.Level, kept, ended bool) {
+// one, and says whether it is kept. Counts says that it is a line more: it begins
+// here, or what came before of it was not moved.
+func (b *Block) Take(line []byte, level ul.Level, kept, counts bool) {
 	b.data = b.data[:len(b.data)+len(line)]
 	if len(b.runs) == 0 {
 		b.runs = append(b.runs, run{})
@@ -43,7 +42,7 @@ func (b *Block) Take(line []byte, level ul.Level, kept, ended bool) {
 			last = &b.runs[len(b.runs)-1]
 		}
 		last.rest += uint32(len(line))
-		if ended {
+		if counts {
 			last.lines[level]++
 		}
 		return
@@ -53,7 +52,7 @@ func (b *Block) Take(line []byte, level ul.Level, kept, ended bool) {
 		last = &b.runs[len(b.runs)-1]
 	}
 	last.kept += uint32(len(line))
-	if ended {
+	if counts {
 		b.parts[Kept].lines[level]++
 	}
 }

@@ -89,7 +89,7 @@ func (l *Log) reserve() {
 // parts, the record has none. After an error nothing was appended.
 func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	b.close()
-	r := &Record{File: b.File, Epoch: b.Epoch, Stream: b.Stream, From: b.From, End: b.End, first: b.Read, last: b.Read, parts: b.parts}
+	r := &Record{Of: b.Of, Stream: b.Stream, From: b.From, End: b.End, first: b.Read, last: b.Read, parts: b.parts}
 	for p := range r.parts {
 		part := &r.parts[p]
 		if part.state = without[p]; part.raw == 0 {
@@ -189,7 +189,7 @@ func (l *Log) Sum(a, b *Record) (*Record, error) {
 	}
 	g := a.Gap()
 	g.Add(b.Gap())
-	r := &Record{File: a.File, Epoch: a.Epoch, Stream: a.Stream, From: a.From, End: b.End, first: g.First, last: g.Last, sum: &g}
+	r := &Record{Of: a.Of, Stream: a.Stream, From: a.From, End: b.End, first: g.First, last: g.Last, sum: &g}
 	if err := l.write(r, &Block{}); err != nil {
 		return nil, fmt.Errorf("sum up records of the spool: %w", err)
 	}
@@ -200,7 +200,7 @@ func (l *Log) Sum(a, b *Record) (*Record, error) {
 
 // Continues reports whether b begins where r ends.
 func (r *Record) Continues(b *Record) bool {
-	return r.File == b.File && r.Epoch == b.Epoch && r.End.Offset == b.From
+	return r.Of == b.Of && r.End.Offset == b.From
 }
 
 // Free gives back all memory of r: its lines are durable, or another record

@@ -15,7 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-var born = position.Identity{Dev: 1, Ino: 2, Born: 3}
+var born = position.Content{Identity: position.Identity{Dev: 1, Ino: 2, Born: 3}}
 
 // open opens the spool at path.
 func open(t testing.TB, path string) (*Log, []*Record) {
@@ -35,13 +35,13 @@ func open(t testing.TB, path string) (*Log, []*Record) {
 // block makes a block of text, of which lines with the word keep are kept.
 func block(from int64, text string) *Block {
 	b := &Block{}
-	b.Begin(born, 0, "gc.log", from, []byte(text))
+	b.Begin(born, "gc.log", from, []byte(text))
 	for line := range strings.Lines(text) {
 		level := ul.Info
 		if strings.Contains(line, "keep") {
 			level = ul.Warning
 		}
-		b.Take([]byte(line), level, level == ul.Warning, strings.HasSuffix(line, "\n"))
+		b.Take([]byte(line), level, level == ul.Warning, true)
 	}
 	end := from + int64(len(text))
 	b.End = position.Position{Offset: end, CheckLen: position.Span(end), Open: !strings.HasSuffix(text, "\n"), Level: ul.Info}
@@ -113,7 +113,7 @@ func TestLinesComeBackAsTheyWere(t *testing.T) {
 				t.Errorf("read %d bytes, want %d", len(got.Data), len(c.text))
 			}
 			again, records := open(t, path)
-			if len(records) != 1 || records[0].From != 100 || records[0].Stream != "gc.log" || records[0].File != born {
+			if len(records) != 1 || records[0].From != 100 || records[0].Stream != "gc.log" || records[0].Of != born {
 				t.Fatalf("found %+v", records)
 			}
 			if got := read(t, again, records[0]); string(got.Data) != c.text {
@@ -244,7 +244,7 @@ func TestMarkerAfterAPieceOfALineBeginsALine(t *testing.T) {
 	a := appended(t, l, block(0, "keep this pie"), Without{})
 	b := appended(t, l, block(13, "ce\n"), WithoutLines())
 	got := read(t, l, a, b)
-	if want := "keep this pie\n<1 lines, 3 bytes>\n"; shape(got.Data) != want || got.Lines[ul.Info] != 1 {
+	if want := "keep this pie\n<1 lines, 3 bytes>\n"; shape(got.Data) != want || got.Lines[ul.Warning] != 1 {
 		t.Errorf("handed on %q, want %q; lines %v", shape(got.Data), want, got.Lines)
 	}
 }

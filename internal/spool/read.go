@@ -13,13 +13,12 @@ import (
 type Reading struct {
 	Data  []byte               // lines and markers
 	Made  int                  // bytes of Data that are not the JVM's
-	Lines [ul.NumLevels]uint32 // the JVM's lines that end in Data
+	Lines [ul.NumLevels]uint32 // the JVM's lines that begin in Data
 	Gap   ul.Gap               // what was dropped behind the last byte of Data and has no marker yet
 
-	// Open says that what was handed on so far ends inside a line, which has
-	// the level Level: a marker then needs a line end before it.
-	Open  bool
-	Level ul.Level
+	// Open says that what was handed on so far ends inside a line: a marker then
+	// needs a line end before it.
+	Open bool
 }
 
 // Mark appends the marker that is due.
@@ -29,8 +28,7 @@ func (o *Reading) Mark() {
 	}
 	before := len(o.Data)
 	if o.Open {
-		o.Data = append(o.Data, '\n')
-		o.Lines[o.Level]++
+		o.Data = append(o.Data, '\n') // the line was counted where it began
 		o.Open = false
 	}
 	o.Data = o.Gap.AppendMarker(o.Data)
@@ -96,7 +94,7 @@ func (o *Reading) close(r *Record) {
 		}
 	}
 	if n := len(o.Data); n > 0 {
-		o.Open, o.Level = o.Data[n-1] != '\n', r.End.Level
+		o.Open = o.Data[n-1] != '\n'
 	}
 }
 

@@ -71,8 +71,7 @@ func (p *part) held() bool { return p.raw > 0 && p.state == stored }
 // A Record is a block of one source file that was moved into the log. Its
 // exported fields never change.
 type Record struct {
-	File   position.Identity
-	Epoch  uint32 // of the file's content: how often it was truncated before
+	Of     position.Content
 	Stream string
 	From   int64             // where the block begins
 	End    position.Position // behind the block
@@ -158,10 +157,10 @@ func (r *Record) appendHead(b []byte, runs []run) []byte {
 	b = append(b, magic...)
 	b = append(b, 0, 0, 0, 0, byte(r.parts[Kept].state), byte(r.parts[Rest].state), 0, 0)
 	b = le.AppendUint64(b, r.seq)
-	b = le.AppendUint64(b, r.File.Dev)
-	b = le.AppendUint64(b, r.File.Ino)
-	b = le.AppendUint64(b, uint64(r.File.Born))
-	b = le.AppendUint32(b, r.Epoch)
+	b = le.AppendUint64(b, r.Of.Dev)
+	b = le.AppendUint64(b, r.Of.Ino)
+	b = le.AppendUint64(b, uint64(r.Of.Born))
+	b = le.AppendUint32(b, r.Of.Epoch)
 	b = le.AppendUint32(b, 0)
 	b = le.AppendUint64(b, uint64(r.From))
 	b = le.AppendUint64(b, uint64(r.End.Offset))
@@ -231,8 +230,10 @@ func parseHead(b []byte) (*Record, error) {
 		return nil, errRecord
 	}
 	r := &Record{
-		File:  position.Identity{Dev: le.Uint64(b[24:]), Ino: le.Uint64(b[32:]), Born: int64(le.Uint64(b[40:]))},
-		Epoch: le.Uint32(b[48:]),
+		Of: position.Content{
+			Identity: position.Identity{Dev: le.Uint64(b[24:]), Ino: le.Uint64(b[32:]), Born: int64(le.Uint64(b[40:]))},
+			Epoch:    le.Uint32(b[48:]),
+		},
 		From:  int64(le.Uint64(b[56:])),
 		End:   position.Position{Offset: int64(le.Uint64(b[64:])), Check: le.Uint32(b[72:]), CheckLen: int(b[76]), Open: b[77] == 1, Level: ul.Level(b[78])},
 		first: time.Unix(0, int64(le.Uint64(b[80:]))),

@@ -87,14 +87,13 @@ func (l *Log) readAt(n int, at int64) ([]byte, error) {
 // in the order in which they were appended.
 func newest(found []*Record) []*Record {
 	slices.SortFunc(found, func(a, b *Record) int { return cmp.Compare(b.seq, a.seq) })
-	taken := map[content]*ranges{}
+	taken := map[position.Content]*ranges{}
 	records := found[:0]
 	for _, r := range found {
-		of := content{r.File, r.Epoch}
-		file := taken[of]
+		file := taken[r.Of]
 		if file == nil {
 			file = &ranges{}
-			taken[of] = file
+			taken[r.Of] = file
 		}
 		if file.add(r.From, r.End.Offset) {
 			records = append(records, r)
@@ -102,12 +101,6 @@ func newest(found []*Record) []*Record {
 	}
 	slices.SortFunc(records, func(a, b *Record) int { return cmp.Compare(a.at, b.at) })
 	return records
-}
-
-// content is what a file held at a time.
-type content struct {
-	file  position.Identity
-	epoch uint32
 }
 
 // ranges are stretches of a file that do not overlap, in their order.

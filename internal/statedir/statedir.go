@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -74,4 +75,13 @@ func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
 		return nil, fmt.Errorf("open %s: it is not a regular file with one name", name)
 	}
 	return os.NewFile(uintptr(fd), name), nil
+}
+
+// Displace makes room in dir where something stands that is not a file of ours.
+// A directory that is not empty can only be moved.
+func Displace(dir *os.File, name string) {
+	at := int(dir.Fd())
+	if unix.Unlinkat(at, name, 0) != nil && unix.Unlinkat(at, name, unix.AT_REMOVEDIR) != nil {
+		_ = unix.Renameat(at, name, at, fmt.Sprintf("displaced-%s-%d", name, time.Now().UnixNano()))
+	}
 }

@@ -18,7 +18,7 @@ import (
 // directory, but not the file, ends the wait. The position stays known in case the
 // file comes back, until positions that wait need the room.
 type absent struct {
-	saved   map[position.Identity]Saved
+	saved   map[position.Identity]known
 	waiting map[position.Identity]struct{}
 	sighted map[position.Identity]struct{} // those of saved whose file the current listing has seen
 	back    map[position.Identity]struct{} // those of waiting that the checkpoint may have forgotten
@@ -27,12 +27,24 @@ type absent struct {
 
 func newAbsent() absent {
 	return absent{
-		saved:   map[position.Identity]Saved{},
+		saved:   map[position.Identity]known{},
 		waiting: map[position.Identity]struct{}{},
 		sighted: map[position.Identity]struct{}{},
 		back:    map[position.Identity]struct{}{},
 		aside:   map[position.Identity]aside{},
 	}
+}
+
+// known is what is known of a file that is not held: how far its newest content
+// was consumed.
+type known struct {
+	position.Saved
+	epoch uint32
+}
+
+// content returns what a position is of.
+func (k known) content(id position.Identity) position.Content {
+	return position.Content{Identity: id, Epoch: k.epoch}
 }
 
 // An aside is a finished file that keeps its name and was closed, so that
@@ -44,13 +56,13 @@ type aside struct{ size, changed int64 }
 // for make room.
 func (a *absent) full() bool {
 	if len(a.saved) >= maxFiles && len(a.saved) > len(a.waiting) {
-		maps.DeleteFunc(a.saved, func(id position.Identity, _ Saved) bool { return !a.waits(id) })
+		maps.DeleteFunc(a.saved, func(id position.Identity, _ known) bool { return !a.waits(id) })
 	}
 	return len(a.saved) >= maxFiles
 }
 
 // await keeps the position of a file that is not held.
-func (a *absent) await(id position.Identity, saved Saved) {
+func (a *absent) await(id position.Identity, saved known) {
 	a.saved[id] = saved
 	a.waiting[id] = struct{}{}
 }
@@ -81,10 +93,19 @@ func (a *absent) sight(id position.Identity) {
 	}
 }
 
+// positions returns what is known of all files that are not held.
+func (a *absent) positions() map[position.Content]position.Saved {
+	all := map[position.Content]position.Saved{}
+	for id, k := range a.saved {
+		all[k.content(id)] = k.Saved
+	}
+	return all
+}
+
 // unseen ends the waits of files that a scan of the whole directory has not
 // seen, and returns what was known of them.
-func (a *absent) unseen() map[position.Identity]Saved {
-	gone := map[position.Identity]Saved{}
+func (a *absent) unseen() map[position.Identity]known {
+	gone := map[position.Identity]known{}
 	for id := range a.waiting {
 		if _, ok := a.sighted[id]; !ok {
 			delete(a.waiting, id)
@@ -97,7 +118,7 @@ func (a *absent) unseen() map[position.Identity]Saved {
 }
 
 // setAside keeps the position of a finished file that keeps its name.
-func (a *absent) setAside(id position.Identity, saved Saved, st *unix.Statx_t) {
+func (a *absent) setAside(id position.Identity, saved known, st *unix.Statx_t) {
 	a.await(id, saved)
 	a.aside[id] = aside{int64(st.Size), changeTime(st)}
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/spool"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -26,24 +27,19 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 		return false, nil
 	}
 	for i, f := range st.files {
-		offset, found, err := f.findEnd(end)
+		offset, found, err := s.findEnd(f, end)
 		if err != nil {
 			return false, err
 		}
 		if !found {
 			continue
 		}
-		for _, older := range st.files[:i] {
-			if older.unheld {
-				continue
-			}
-			if err := older.skipTo(older.size); err != nil {
-				older.restart() // truncated just now
+		for _, older := range slices.Clone(st.files[:i]) {
+			if !older.unheld {
+				s.skipTo(older, older.size)
 			}
 		}
-		if err := f.skipTo(offset); err != nil {
-			f.restart()
-		} else {
+		if s.skipTo(f, offset) {
 			s.open.align(stream, false) // f has the rest
 		}
 		return true, nil
@@ -64,62 +60,93 @@ func behindMarkers(end []byte) []byte {
 	return end
 }
 
-// skipTo moves all positions of f to offset. Markers of gaps before it are
-// where the search has found what is before it.
-func (f *File) skipTo(offset int64) error {
-	gaps := slices.DeleteFunc(f.gaps, func(g gap) bool { return g.start < offset })
+// skipTo moves all positions of f to offset, and gives back the records before
+// it. It reports whether f still has what was found in it.
+func (s *Source) skipTo(f *File, offset int64) bool {
+	for _, r := range f.records.list {
+		if r.From < offset && offset < r.End.Offset {
+			offset = r.From // no position lies inside a record: its lines are persisted again
+		}
+	}
+	if !f.held() {
+		if last := f.records.last(); last != nil && offset <= last.End.Offset {
+			f.read = position.Position{Offset: offset}
+		}
+		f.queued, f.committed = f.read, f.read
+		f.records.freeBefore(offset)
+		return true
+	}
 	counted := f.counted
-	f.gaps = nil
-	f.restart()
-	f.setGaps(gaps)
-	f.read.Offset = offset
-	k := position.Span(offset)
-	n, err := unix.Pread(f.fd, f.seen[:k], offset-int64(k))
+	p, err := position.At(f.fd, offset)
+	if err == nil {
+		err = f.moveTo(p)
+	}
 	if err != nil {
-		return fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, err)
+		s.renew(f) // truncated just now
+		return false
 	}
-	if n != k {
-		return fmt.Errorf("read the bytes before offset %d of %q: %w", offset, f.name, errRewritten)
-	}
-	f.seenLen = k
-	f.setCheck()
-	err = f.moveTo(f.read)
 	f.counted = max(f.counted, counted)
-	return err
+	f.records.freeBefore(offset)
+	return true
 }
 
-// findEnd returns the offset in f behind the bytes of end. Only the last part
-// of end may be left, and stand where the file's data begins: the pages
-// before were given back, or the rest of end is in an older file.
-func (f *File) findEnd(end []byte) (offset int64, found bool, err error) {
+// findEnd returns the offset in f behind the bytes of end, which stand in the
+// file, or in a record that its lines were moved to.
+func (s *Source) findEnd(f *File, end []byte) (offset int64, found bool, err error) {
+	part := int64(0)
+	if f.held() {
+		var exact bool
+		if part, exact, err = f.searchFile(end); err != nil || exact {
+			return part, exact, err
+		}
+	}
+	for i := range f.records.list {
+		r := &f.records.list[i]
+		o := spool.Reading{Data: s.spool.area(AreaBytes)[:0]}
+		if r.Empty() || r.log.Read(&o, r.Record) != nil {
+			continue
+		}
+		o.Mark()
+		if lines := behindMarkers(o.Data); len(lines) > 0 && (bytes.HasSuffix(lines, end) || bytes.HasSuffix(end, lines)) {
+			return r.End.Offset, true, nil
+		}
+	}
+	return part, part > 0, nil
+}
+
+// searchFile returns the offset in the file behind the bytes of end. If only the
+// last part of end is there, where data begins, because the pages before were
+// given back or the rest of end is in an older file, that is not exact.
+func (f *File) searchFile(end []byte) (offset int64, exact bool, err error) {
 	start, err := f.nextData(0)
 	if err != nil {
 		return 0, false, err
 	}
 	buf := make([]byte, len(end)+blockBytes)
-	kept := 0
+	kept, longest, begins := 0, 0, true
 	for at := start; ; {
 		if data, err := f.nextData(at); err == nil && data > at {
-			at, kept = data, 0 // over a hole
+			at, kept, begins = data, 0, true // over a hole
 		}
 		if at >= f.size && at > start {
-			return offset, found, nil // as it was when the search began: it may grow for ever
+			return offset, false, nil // as it was when the search began: it may grow for ever
 		}
 		n, err := unix.Pread(f.fd, buf[kept:], at)
 		if err != nil {
 			return 0, false, fmt.Errorf("search %q: %w", f.name, err)
 		}
 		window := buf[:kept+n]
-		if at == start {
-			if k := overlap(end, window, start > 0); k > 0 {
-				offset, found = start+int64(k), true
+		if begins {
+			if k := overlap(end, window, at > 0); k > longest {
+				offset, longest = at+int64(k), k
 			}
+			begins = false
 		}
 		if i := bytes.Index(window, end); i >= 0 {
 			return at - int64(kept) + int64(i+len(end)), true, nil
 		}
 		if n == 0 {
-			return offset, found, nil
+			return offset, false, nil
 		}
 		at += int64(n)
 		kept = copy(buf, window[max(0, len(window)-len(end)):])

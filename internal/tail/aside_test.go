@@ -2,6 +2,7 @@ package tail
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 	r.put("b.log", "b\n")
 	r.read()
 	for i := range maxFiles {
-		r.src.absent.await(position.Identity{Ino: uint64(1<<40 + i)}, Saved{})
+		r.src.absent.await(position.Identity{Ino: uint64(1<<40 + i)}, known{})
 	}
 	r.commit()
 	if n := len(r.src.absent.aside); n > 0 {
@@ -92,8 +93,7 @@ func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// A checkpoint takes a chunk of an earlier epoch for one of a content that is
-// gone. So a file that was truncated, closed and opened again goes on counting.
+// A checkpoint tells the contents of a file apart by their epoch. So a file that was truncated, closed and opened again goes on counting.
 func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
 	r.src.maxHeld = 1
@@ -111,7 +111,7 @@ func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 		r.read()
 		for f, c := range r.last {
 			if f.Stream().Name() == "a.log" {
-				epoch = c.Epoch()
+				epoch = int(c.File.Content().Epoch)
 			}
 		}
 		r.commit()
@@ -139,7 +139,7 @@ func TestFileThatComesBackAndWaitsIsInTheCheckpoint(t *testing.T) {
 			os.Rename(r.path("gc.log"), elsewhere)
 			r.reopen(checkpoint)
 			settle := func() {
-				r.src.ChangedGaps(func(id position.Identity, saved Saved) { checkpoint[id] = saved })
+				maps.Copy(checkpoint, r.src.Back())
 				for _, id := range r.src.Reclaim() {
 					delete(checkpoint, id)
 				}

@@ -74,7 +74,7 @@ func TestHoleThatIsPunchedWhileItIsLookedAt(t *testing.T) {
 	})
 	for range 3000 {
 		for _, f := range r.src.files {
-			f.restart()
+			r.src.renew(f)
 		}
 		r.read()
 		r.got = map[string]*strings.Builder{}

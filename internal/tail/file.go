@@ -12,23 +12,19 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// A File is one source file that is held open. Its fields belong to its
-// [Source]; only Identity and Stream may be used elsewhere.
+// A File is one content of a source file. While it is what the file holds, it
+// has the file open; what is left of an earlier content are records of the
+// spool. Its fields belong to its [Source]; only Content and Stream may be used
+// elsewhere.
 type File struct {
-	id     position.Identity
+	of     position.Content
 	stream *Stream
-	name   string // in the directory now; empty once it has none there
+	rank
+	naming
+	growth
 
-	fresh   bool // its name has not been looked at
-	renamed bool // it has a name that countMissed has not looked at
-
-	fd    int   // read-only, so that our own descriptor does not deny us the lease
-	pass  int   // the listing that found it
-	round int   // of the scan that found it, see [Source]; 0: it was read before
-	age   int64 // orders it among those of one round
-
+	fd        int // read-only, so that our own descriptor does not deny us the lease; -1: not held
 	punchable bool
-	keepName  bool // unlinking was refused; do not try again
 
 	read      position.Position // handed on
 	queued    position.Position // end of the last chunk handed on
@@ -36,7 +32,7 @@ type File struct {
 	reclaimed int64             // punched up to here
 	hollow    bool              // the first page was seen to be a hole
 	counted   int64             // lines before this offset are in the read metrics
-	epoch     int               // number of truncations seen
+	records   records           // of lines that were moved into the spool
 
 	seen      [position.CheckBytes]byte // the bytes before read.Offset
 	seenLen   int
@@ -47,16 +43,31 @@ type File struct {
 	relevel    bool  // read was moved: the classifier has to be told its level
 	solid      int64 // no hole between a place that was looked at and here
 
-	gaps        []gap     // in order, those whose markers are not durable
-	gapBytes    int64     // that they take out of the backlog
-	gapsChanged bool      // since they were last recorded
-	drops       *dropping // nil: nothing was ever dropped
-	orphan      ul.Gap    // of what was in the file before it was truncated, and has no marker yet
-	telling     []told    // ... whose markers were handed on, and are not durable
-	unaligned   bool      // it may be persisted already
-	unheld      bool      // it did not hold its saved position: it was truncated while nobody looked
-	uncut       int64     // lines before it were looked at for countCut
+	unaligned bool  // it may be persisted already
+	unheld    bool  // the file did not hold its saved position: it was truncated while nobody looked
+	uncut     int64 // lines before it were looked at for countCut
 
+	memory int64 // of the file and of its records, when it was last weighed
+	stuck  bool  // nothing of it can be moved or dropped now
+}
+
+// rank is what orders the files of a stream, see [File.compare].
+type rank struct {
+	pass  int   // the listing that found it
+	round int   // of the scan that found it; 0: it was read before
+	age   int64 // orders it among those of one round
+}
+
+// naming is the name of a file in the directory.
+type naming struct {
+	name     string // now; empty once it has none there
+	fresh    bool   // its name has not been looked at
+	renamed  bool   // it has a name that countMissed has not looked at
+	keepName bool   // unlinking was refused; do not try again
+}
+
+// growth is how much a file was seen to grow.
+type growth struct {
 	dirty bool  // may have more to read
 	size  int64 // as last seen
 	grew  time.Time
@@ -64,21 +75,27 @@ type File struct {
 	quiet bool // did not grow between the last two Ticks, and was not asked about since
 }
 
-// Identity returns the file's identity.
-func (f *File) Identity() position.Identity { return f.id }
+// Content returns what the File is of.
+func (f *File) Content() position.Content { return f.of }
 
 // Stream returns the stream that the file belongs to.
 func (f *File) Stream() *Stream { return f.stream }
 
-// savedOf returns what is known of a file that has no gaps and is let go of.
-func savedOf(f *File) Saved {
-	return Saved{Stream: f.stream.name, Position: f.committed, Epoch: f.epoch}
+// held reports whether the content is what the file holds.
+func (f *File) held() bool { return f.fd >= 0 }
+
+// savedOf returns what is known of a file that is let go of.
+func savedOf(f *File) known {
+	return known{Saved: position.Saved{Stream: f.stream.name, Position: f.committed}, epoch: f.of.Epoch}
 }
 
 // caughtUp reports whether everything that is in the file, as last seen, has
 // been committed.
 func (f *File) caughtUp() bool {
-	return f.read.Offset == f.size && f.committed == f.queued && !f.read.Open && len(f.telling) == 0 && f.orphan.Total() == 0
+	if f.committed != f.queued || !f.records.empty() {
+		return false
+	}
+	return !f.held() || f.read.Offset == f.size && !f.read.Open
 }
 
 // advance moves the read position over data, which begins at the position,
@@ -151,6 +168,10 @@ var errRewritten = errors.New("it was truncated and written again")
 
 // rewind goes back to what is committed.
 func (f *File) rewind() error {
+	if !f.held() {
+		f.read, f.queued = f.committed, f.committed
+		return nil
+	}
 	if !f.holds(f.committed) {
 		return fmt.Errorf("rewind %q: %w", f.name, errRewritten)
 	}
@@ -160,40 +181,22 @@ func (f *File) rewind() error {
 	return err
 }
 
-// told is what was dropped in a file before it was truncated, and where its
-// marker ends in what was handed on.
-type told struct {
-	epoch  int
-	offset int64
-	ul.Gap
-}
-
-// untoldOrphan returns what has no durable marker of what was in the file
-// before it was truncated.
-func (f *File) untoldOrphan() ul.Gap {
-	sum := f.orphan
-	for _, t := range f.telling {
-		sum.Add(t.Gap)
+// renewed returns the File of what is in a truncated file now. What is left of
+// f are the records of which nothing is durable, and what is on its way to the
+// destination.
+func (f *File) renewed() *File {
+	g := &File{
+		of:        position.Content{Identity: f.of.Identity, Epoch: f.of.Epoch + 1},
+		stream:    f.stream,
+		rank:      f.rank,
+		naming:    f.naming,
+		growth:    growth{grew: f.grew, young: true, size: f.size},
+		fd:        f.fd,
+		punchable: f.punchable,
 	}
-	return sum
-}
-
-// restart begins again at the beginning of a file that was truncated.
-func (f *File) restart() {
-	for i := range f.gaps {
-		if g := &f.gaps[i]; f.untold(g) {
-			f.orphan.Add(g.Gap)
-		} else {
-			f.telling = append(f.telling, told{f.epoch, g.end.Offset, g.Gap})
-		}
-	}
-	f.read, f.queued, f.committed = position.Position{}, position.Position{}, position.Position{}
-	f.reclaimed, f.hollow, f.counted, f.solid, f.seenLen = 0, false, 0, 0, 0
-	f.ended, f.endCounted = false, false
-	f.drops, f.uncut = nil, 0
-	f.setGaps(nil)
-	f.unaligned = false
-	f.epoch++
+	f.fd, f.punchable = -1, false
+	f.naming = naming{}
+	return g
 }
 
 // pread reads area from the read position and compares, in the same call, the

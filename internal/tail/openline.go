@@ -12,7 +12,7 @@ import (
 // An openLine is a line over the limit of which a part was handed on, the last
 // of its stream, and not yet the end.
 type openLine struct {
-	of    position.Identity // the file that has the rest, or nowhere
+	of    position.Content // the file that has the rest, or nowhere
 	level ul.Level
 }
 
@@ -42,7 +42,7 @@ func (o *openLines) next(c *Chunk, continues bool) (was openLine, abandoned bool
 	o.chunks++
 	c.number = o.chunks
 	setOpenLine(o.handedOn, *c)
-	return was, open && (!continues || was.of != c.File.id)
+	return was, open && (!continues || was.of != c.File.of)
 }
 
 func setOpenLine(open map[string]openLine, c Chunk) {
@@ -50,14 +50,14 @@ func setOpenLine(open map[string]openLine, c Chunk) {
 	if !c.End.Open {
 		delete(open, name)
 	} else if len(open) < maxOpenLines {
-		open[name] = openLine{c.File.id, c.End.Level}
+		open[name] = openLine{c.File.of, c.End.Level}
 	}
 }
 
 // commit notes that c is durable, and returns the file of the line that was open
 // before. Chunks that are published together come in any order, so only the last
 // one of a stream counts.
-func (o *openLines) commit(c Chunk) (ended position.Identity, open bool) {
+func (o *openLines) commit(c Chunk) (ended position.Content, open bool) {
 	st := c.File.stream
 	if c.number < st.durable {
 		return ended, false
@@ -70,7 +70,7 @@ func (o *openLines) commit(c Chunk) (ended position.Identity, open bool) {
 
 // isOf reports whether the position of a file tells of an open line that is
 // durable.
-func (o *openLines) isOf(id position.Identity) bool {
+func (o *openLines) isOf(id position.Content) bool {
 	for _, line := range o.durable {
 		if line.of == id {
 			return true
@@ -80,7 +80,7 @@ func (o *openLines) isOf(id position.Identity) bool {
 }
 
 // load finds the open lines in the positions of a checkpoint.
-func (o *openLines) load(files map[position.Identity]Saved) {
+func (o *openLines) load(files map[position.Content]position.Saved) {
 	for id, saved := range files {
 		if saved.Position.Open && saved.Stream != "" && len(o.durable) < maxOpenLines {
 			o.durable[saved.Stream] = openLine{id, saved.Position.Level}
@@ -95,7 +95,7 @@ func (o *openLines) rewind() { o.handedOn = maps.Clone(o.durable) }
 // addTo adds to the positions for a checkpoint those of open lines that have
 // none: of files that are absent, or that were truncated. These have an open
 // position at offset 0, which stands for the content before.
-func (o *openLines) addTo(saved, absent map[position.Identity]Saved) {
+func (o *openLines) addTo(saved, absent map[position.Content]position.Saved) {
 	for name, line := range o.durable {
 		has, known := saved[line.of]
 		if gone, ok := absent[line.of]; ok && !known {
@@ -121,8 +121,8 @@ func (o *openLines) align(stream string, open bool) {
 
 // nowhere is the identity of no file. Each stream has its own, since a checkpoint
 // has one position for each identity.
-func nowhere(stream string) position.Identity {
+func nowhere(stream string) position.Content {
 	h := fnv.New64a()
 	io.WriteString(h, stream)
-	return position.Identity{Ino: h.Sum64()} // of no device
+	return position.Content{Identity: position.Identity{Ino: h.Sum64()}} // of no device
 }

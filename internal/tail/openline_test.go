@@ -11,7 +11,7 @@ import (
 )
 
 // reopen opens the source anew with the positions that the checkpoint has.
-func (r *rig) reopen(saved map[position.Identity]Saved) {
+func (r *rig) reopen(saved map[position.Content]position.Saved) {
 	r.t.Helper()
 	r.src.Close()
 	r.open()

@@ -31,7 +31,7 @@ func (f *File) compare(g *File) int {
 			live = 1
 		}
 	}
-	return cmp.Or(cmp.Compare(f.round, g.round), live, cmp.Compare(f.age, g.age), cmp.Compare(f.id.Ino, g.id.Ino))
+	return cmp.Or(cmp.Compare(f.round, g.round), live, cmp.Compare(f.age, g.age), cmp.Compare(f.of.Ino, g.of.Ino), cmp.Compare(f.of.Epoch, g.of.Epoch))
 }
 
 // live reports whether f has the name of the output itself.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/spool"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -18,13 +19,8 @@ type Chunk struct {
 
 	Made int // bytes of it that are markers of gaps, and not the JVM's
 
-	epoch  int    // of the file
 	number uint64 // counts what is handed on
 }
-
-// Epoch tells the content of the file from others that it had, or has since,
-// because it was truncated.
-func (c Chunk) Epoch() int { return c.epoch }
 
 // AreaSlack is by how much more than LineLimit the area for Next has to have: for
 // two markers, each behind the newline of a line that a gap cut off, for the end
@@ -36,8 +32,26 @@ const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 // turn.
 const turnBytes = blockBytes
 
-// Next reads the next chunk of any file that has one into area, of LineLimit and
-// [AreaSlack] bytes, and returns its length. ok is false when there is
+// AreaBytes is the largest area that Next can need, whatever an earlier process
+// has left in the spool.
+const AreaBytes = spool.BlockBytes + AreaSlack
+
+// Area returns how long the area for Next has to be now.
+func (s *Source) Area() int {
+	area := s.cfg.LineLimit + AreaSlack
+	for _, f := range s.files {
+		if area >= AreaBytes {
+			break
+		}
+		if !f.records.empty() {
+			area = AreaBytes
+		}
+	}
+	return area
+}
+
+// Next reads the next chunk of any file that has one into area, of [Source.Area]
+// bytes, and returns its length. ok is false when there is
 // nothing to read for now. Streams take turns, of as many bytes: what one of
 // them writes must not keep the lines of another from being read.
 func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) {
@@ -87,19 +101,25 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 	if st.refused {
 		return 0, Chunk{}, false
 	}
-	for _, f := range st.files {
+	for i := 0; i < len(st.files); i++ {
+		f := st.files[i]
 		if !f.dirty {
 			continue
 		}
-		open, epoch, counted := f.read.Open, f.epoch, f.counted
+		f.skipLost()
+		open, counted := f.read.Open, f.counted
 		n, c, err := s.nextChunk(f, area[:len(area)-1])
+		if err == errRewritten {
+			s.truncated(f)
+			i = -1 // the file has another place among the others
+			continue
+		}
 		if err != nil {
 			s.metrics.readErrors.Inc()
 			s.log.once("read", "reading a source file failed", "error", err, "hint", "each poll tries again")
 		}
 		if err == nil && n > 0 {
-			same := f.epoch == epoch
-			n, c = s.handOn(area, n, c, open && same, same && f.counted == counted)
+			n, c = s.handOn(area, n, c, open, f.counted == counted)
 			return n, c, true
 		}
 		f.dirty = false
@@ -107,26 +127,36 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 	return 0, Chunk{}, false
 }
 
-// nextChunk reads one chunk of f. No bytes means that there is none for now.
+// nextChunk reads one chunk of f. No bytes means that there is none for now, and
+// errRewritten that the file was truncated in place.
 func (s *Source) nextChunk(f *File, area []byte) (int, Chunk, error) {
 	for {
-		g := f.nextGap()
+		f.skipLost()
+		r := f.records.next(f.read.Offset)
 		switch {
-		case g != nil && !f.intact(g):
-			s.truncated(f)
-		case f.read.Offset == 0 && f.read.Text == 0 && f.orphan.Total() > 0:
-			return s.passOrphan(f, area)
-		case g != nil && g.start == f.read.Offset:
-			if n, c, err := s.passGap(f, g, area); n > 0 || err != nil {
-				return n, c, err
-			}
-		default:
+		case r != nil && !f.intact(r):
+			return 0, Chunk{}, errRewritten
+		case r != nil && r.From == f.read.Offset:
+		case f.held():
 			return s.nextLines(f, area)
+		default:
+			return 0, Chunk{}, nil
+		}
+		if n, c, err := s.passRecords(f, area); n > 0 || err != nil {
+			return n, c, err
 		}
 	}
 }
 
-// nextLines reads one chunk of f up to the next gap.
+// skipLost moves the read position to the next record of a content that its file
+// does not hold any more: what was between them is gone.
+func (f *File) skipLost() {
+	if r := f.records.next(f.read.Offset); r != nil && !f.held() && r.From > f.read.Offset {
+		f.read = position.Position{Offset: r.From, Level: f.read.Level}
+	}
+}
+
+// nextLines reads one chunk of f up to the next record.
 func (s *Source) nextLines(f *File, area []byte) (int, Chunk, error) {
 	n, atEnd, err := s.fill(f, area)
 	if err != nil {
@@ -147,7 +177,7 @@ func (s *Source) nextLines(f *File, area []byte) (int, Chunk, error) {
 		return s.take(f, area[:n])
 	case n > s.cfg.LineLimit:
 		return s.take(f, area[:s.cfg.LineLimit])
-	case n > 0 && f.endsAtGap(n):
+	case n > 0 && f.endsAtRecord(n):
 		return s.take(f, area[:n])
 	case atEnd && (n > 0 || f.read.Open) && !f.ended && s.mayEnd(f):
 		return s.takeRest(f, area, n)
@@ -156,7 +186,7 @@ func (s *Source) nextLines(f *File, area []byte) (int, Chunk, error) {
 }
 
 // fill reads from f until it has a line end, more than LineLimit bytes, or
-// the end of the file. After a truncation it reads from the beginning.
+// the end of the file.
 func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 	most := s.cfg.LineLimit + 1
 	if again := f.counted - f.read.Offset; again > 0 {
@@ -164,15 +194,14 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 		// line is counted as read twice.
 		most = int(min(int64(most), again))
 	}
-	most = f.untilGap(most)
+	most = f.untilRecord(most)
 	first := min(blockBytes, most)
 	n, rewritten, err := f.pread(area[:first])
 	if err != nil {
 		return 0, false, err
 	}
 	if rewritten {
-		s.truncated(f)
-		return s.fill(f, area)
+		return 0, false, errRewritten
 	}
 	if n < first || n == most || bytes.IndexByte(area[:n], '\n') >= 0 {
 		return n, n < first, nil
@@ -181,7 +210,7 @@ func (s *Source) fill(f *File, area []byte) (n int, atEnd bool, err error) {
 	return n + more, n+more < most, err
 }
 
-// truncated begins again with a file that was truncated in place.
+// truncated begins with what is in a file now that was truncated in place.
 func (s *Source) truncated(f *File) {
 	s.metrics.truncations.Inc()
 	if s.log.notTooOften(s.now()) {
@@ -189,18 +218,23 @@ func (s *Source) truncated(f *File) {
 			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
 			"hint", "its unread lines are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
 	}
-	s.restart(f)
+	s.renew(f)
 }
 
-// restart begins again at the beginning of f. Lines that were kept in texts are
-// known to the line, and not told of: nobody reads them any more.
-func (s *Source) restart(f *File) {
-	for i := range f.gaps {
-		if g := &f.gaps[i]; g.text != nil && f.untold(g) {
-			s.dropText(f, g)
-		}
+// renew takes what is in a file now for another content, to be read from its
+// beginning behind what is left of the one before.
+func (s *Source) renew(f *File) *File {
+	g := f.renewed()
+	s.hold(g)
+	if g.name != "" {
+		s.listing.names[g.name] = g
 	}
-	f.restart()
+	s.streams.follow(f, g)
+	s.touch(g)
+	if s.touch(f); f.caughtUp() {
+		s.finishContent(f)
+	}
+	return g
 }
 
 // take hands on data, which lies at the read position.
@@ -229,7 +263,7 @@ func (s *Source) chunk(f *File, lines [ul.NumLevels]uint32, dropped uint64, sour
 	if f.read.Offset > f.size {
 		s.grow(f, f.read.Offset)
 	}
-	return Chunk{File: f, End: f.read, Lines: lines, Read: s.now(), epoch: f.epoch}
+	return Chunk{File: f, End: f.read, Lines: lines, Read: s.now()}
 }
 
 // countRead counts what is read for the first time.
@@ -313,6 +347,9 @@ func (s *Source) cutHole(f *File, area []byte, n int) (int, Chunk, bool, error) 
 	data, err := f.nextData(start)
 	if err != nil {
 		return 0, Chunk{}, false, err
+	}
+	if r := f.records.next(start); r != nil {
+		data = min(data, r.From) // what the record stands for is a hole as well
 	}
 	if data > start {
 		return s.stepOver(f, area, data)

@@ -60,7 +60,7 @@ func (s *Source) writerless(f *File) bool {
 // Written reports whether anybody has a file open for writing, as far as the
 // kernel tells.
 func (s *Source) Written() bool {
-	for _, f := range s.files {
+	for _, f := range s.held {
 		if f.writers() == writersSome {
 			return true
 		}
@@ -78,37 +78,39 @@ func (s *Source) mayEnd(f *File) bool {
 // Committed takes in that everything up to the end of c is durable.
 func (s *Source) Committed(c Chunk) {
 	f := c.File
-	untold := len(f.telling)
-	f.telling = slices.DeleteFunc(f.telling, func(t told) bool {
-		return t.epoch < c.epoch || t.epoch == c.epoch && t.offset <= c.End.Offset
-	})
-	f.gapsChanged = f.gapsChanged || len(f.telling) < untold
-	if f.fd >= 0 && c.epoch == f.epoch {
-		f.committed = c.End
-		s.passed(f, c.End.Offset)
-	}
+	f.committed = c.End
+	f.records.freeBefore(c.End.Offset)
 	s.commitOpenLine(c)
-	if f.fd < 0 {
-		s.letGo(f.id) // the checkpoint has it again: it was truncated and deleted while c was on its way
+	switch {
+	case s.files[f.of] != f:
+		s.letGo(f.of) // the checkpoint has it again
+	case !f.held() && f.caughtUp():
+		s.finishContent(f)
 	}
+}
+
+// finishContent lets go of a content that its file does not hold any more.
+func (s *Source) finishContent(f *File) {
+	s.forget(f)
+	s.letGo(f.of)
 }
 
 // commitOpenLine notes how the durable part of the stream ends. The checkpoint
 // kept the position of a file that is gone for the sake of its open line: it
 // need not once that line has ended.
 func (s *Source) commitOpenLine(c Chunk) {
-	id, open := s.open.commit(c)
-	if open && !s.absent.waits(id) && s.files[id] == nil {
-		s.letGo(id)
-		s.absent.remove(id)
+	of, open := s.open.commit(c)
+	if open && !s.absent.waits(of.Identity) && s.files[of] == nil {
+		s.letGo(of)
+		s.absent.remove(of.Identity)
 	}
 }
 
 // letGo says that the checkpoint need not have the position of a file any more,
 // unless that tells of an open line.
-func (s *Source) letGo(id position.Identity) {
-	if !s.open.isOf(id) {
-		s.gone = append(s.gone, id)
+func (s *Source) letGo(of position.Content) {
+	if !s.open.isOf(of) {
+		s.gone = append(s.gone, of)
 	}
 }
 
@@ -119,7 +121,7 @@ func (s *Source) setAside(f *File) {
 	if s.absent.full() || statx(f.fd, "", unix.AT_EMPTY_PATH, &st) != nil || int64(st.Size) != f.size {
 		return
 	}
-	s.absent.setAside(f.id, savedOf(f), &st)
+	s.absent.setAside(f.of.Identity, savedOf(f), &st)
 	s.forget(f)
 	s.listing.stale = true
 }
@@ -134,12 +136,11 @@ func (s *Source) Rewind() {
 }
 
 func (s *Source) rewind(f *File) {
-	f.orphan, f.telling = f.untoldOrphan(), nil
 	if err := f.rewind(); err != nil {
 		s.metrics.truncations.Inc()
 		s.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
-		f.read = position.Position{} // nothing was handed on
-		s.restart(f)
+		f.read, f.queued = f.committed, f.committed // nothing was handed on
+		s.renew(f)
 	}
 	s.touch(f)
 }
@@ -151,7 +152,7 @@ func (s *Source) Tick() {
 	if s.dir.watcher == nil && s.dir.opened() {
 		s.lookAgain()
 	}
-	for _, f := range s.files {
+	for _, f := range s.held {
 		if size, _, err := f.sizeNow(); err == nil && size != f.size {
 			s.grow(f, size)
 			continue
@@ -167,8 +168,8 @@ func (s *Source) Tick() {
 // Reclaim gives back what is committed: pages of files that are still
 // written, and whole files that are finished. It returns the files that it
 // let go of; a checkpoint need not name them any more.
-func (s *Source) Reclaim() (gone []position.Identity) {
-	for _, f := range s.files {
+func (s *Source) Reclaim() (gone []position.Content) {
+	for _, f := range s.held {
 		if s.cfg.Reclaim != ReclaimNone {
 			s.punch(f)
 		}
@@ -182,7 +183,9 @@ func (s *Source) Reclaim() (gone []position.Identity) {
 	}
 	gone, s.gone = s.gone, nil
 	// The checkpoint needs the position of a file that came back meanwhile.
-	return slices.DeleteFunc(gone, func(id position.Identity) bool { return s.files[id] != nil || s.absent.waits(id) })
+	return slices.DeleteFunc(gone, func(of position.Content) bool {
+		return s.files[of] != nil || s.absent.waits(of.Identity) && s.absent.saved[of.Identity].epoch == of.Epoch
+	})
 }
 
 // punch gives back the whole pages before the committed position, but for the
@@ -242,9 +245,9 @@ func (s *Source) finish(f *File) {
 	}
 	if links == 0 || f.name == "" && !s.listing.stale {
 		if links > 0 && !s.absent.full() {
-			s.absent.await(f.id, savedOf(f))
+			s.absent.await(f.of.Identity, savedOf(f))
 		} else {
-			s.letGo(f.id)
+			s.letGo(f.of)
 		}
 		s.forget(f)
 		return

@@ -21,7 +21,7 @@ func (s *Source) Refuse(names map[string]struct{}) {
 			}
 		}
 	}
-	for _, f := range s.files {
+	for _, f := range s.held {
 		if s.streams.refusedFiles <= s.maxHeld/2 {
 			return
 		}
@@ -49,7 +49,7 @@ func (s *Source) Refused() map[string]struct{} {
 
 // tooMany reports whether a file of that name has to wait for a descriptor.
 func (s *Source) tooMany(name string) bool {
-	if len(s.files) >= s.maxHeld {
+	if len(s.held) >= s.maxHeld {
 		return true
 	}
 	_, refused := s.streams.refused[StreamName(name)]
@@ -57,15 +57,15 @@ func (s *Source) tooMany(name string) bool {
 }
 
 // release closes a file of a refused stream that the next scan will find again,
-// and remembers its position. A file without a name would be lost, and gaps are
-// known here alone.
+// and remembers its position. A file without a name would be lost, and records
+// are not taken in a second time.
 func (s *Source) release(f *File) {
-	if orphan := f.untoldOrphan(); !f.stream.refused || f.name == "" || len(f.gaps) > 0 || orphan.Total() > 0 {
+	if !f.stream.refused || f.name == "" || !f.records.empty() {
 		return
 	}
 	if !s.absent.full() {
-		s.absent.await(f.id, savedOf(f)) // also of nothing: the checkpoint may have met the file
-	} else if f.committed.Offset > 0 || f.epoch > 0 {
+		s.absent.await(f.of.Identity, savedOf(f)) // also of nothing: the checkpoint may have met the file
+	} else if f.committed.Offset > 0 || f.of.Epoch > 0 {
 		return
 	}
 	s.listing.stale = true

@@ -83,7 +83,7 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 		r.put(name, "1\n")
 	}
 	r.read() // and nothing is committed
-	met := map[position.Identity]bool{}
+	met := map[position.Content]bool{}
 	for id := range r.src.files {
 		met[id] = true
 	}
@@ -122,7 +122,10 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.src.Refuse(map[string]struct{}{"bad.log": {}})
-	if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0, true); freed == 0 || freed > int64(len(text)) {
+	r.src.Weigh()
+	relief := everything
+	relief.Refused = true
+	if freed := r.src.Drop(ul.DropAll, relief); freed == 0 || freed > int64(len(text)) {
 		t.Errorf("%d bytes were dropped, and %d are in the refused stream", freed, len(text))
 	}
 	r.read()

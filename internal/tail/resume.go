@@ -1,29 +1,73 @@
 package tail
 
 import (
-	"github.com/ullage/ullage/internal/position"
-	"github.com/ullage/ullage/internal/ul"
-)
+	"cmp"
 
-// Saved is what a checkpoint knows of one file.
-type Saved struct {
-	Stream   string // empty: as its name says
-	Position position.Position
-	Gaps     string // those behind the position, encoded. Empty: none
-	Anew     string // those of what is in a file that does not hold the position: it was truncated before they were recorded
-	Epoch    int    // of this process, see [Chunk.Epoch]; not in a checkpoint
-}
+	"github.com/ullage/ullage/internal/position"
+)
 
 // Restore gives the positions of a checkpoint, before the first Scan. A file
 // that does not hold its position is read from its beginning. Lost says that
 // there was a checkpoint and is none: what the first Scan finds may be persisted
-// already, and nothing of it is dropped before [Source.Aligned].
-func (s *Source) Restore(files map[position.Identity]Saved, lost bool) {
+// already, and nothing of it is moved or dropped before [Source.Aligned].
+func (s *Source) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.unaligned = lost
-	for id, saved := range files {
-		s.absent.await(id, saved)
+	s.open.load(saved)
+	s.expect(saved)
+}
+
+// expect takes in what an earlier process has left: positions, and the records
+// of the spool. The newest content of a file waits for the file. Of an older one
+// there is nothing but its records.
+func (s *Source) expect(saved map[position.Content]position.Saved) {
+	s.expected = true
+	newest := map[position.Identity]known{}
+	take := func(of position.Content, p position.Saved) {
+		if have, ok := newest[of.Identity]; !ok || of.Epoch >= have.epoch {
+			newest[of.Identity] = known{Saved: p, epoch: of.Epoch}
+		}
 	}
-	s.open.load(files)
+	for of, list := range s.spool.pending {
+		take(of, position.Saved{Stream: list[0].Stream})
+	}
+	for of, p := range saved {
+		take(of, p)
+	}
+	for id, k := range newest {
+		if s.held[id] == nil {
+			s.absent.await(id, k)
+		}
+	}
+	for of := range s.spool.pending {
+		if of != newest[of.Identity].content(of.Identity) || s.held[of.Identity] != nil {
+			s.strand(of, saved[of])
+		}
+	}
+	for of := range saved {
+		if of != newest[of.Identity].content(of.Identity) && s.files[of] == nil {
+			s.letGo(of)
+		}
+	}
+}
+
+// strand goes on with the records of a content whose file does not hold it any
+// more, and reports whether there are any. Like a file that a scan finds, they
+// wait for their place in the stream.
+func (s *Source) strand(of position.Content, saved position.Saved) bool {
+	list := s.spool.take(of, saved.Offset)
+	if len(list) == 0 {
+		return false
+	}
+	f := &File{of: of, fd: -1, rank: rank{age: int64(of.Ino)}}
+	f.read, f.queued, f.committed = saved.Position, saved.Position, saved.Position
+	f.read.Open = false
+	for _, r := range list {
+		f.records.add(r)
+	}
+	f.stream = s.streamOf(cmp.Or(saved.Stream, list[0].Stream))
+	s.files[of] = f
+	s.streams.join(f)
+	return true
 }
 
 // Aligned says that reading begins where persisting has ended.
@@ -52,7 +96,7 @@ func (s *Source) Unheld() map[string]struct{} {
 func (s *Source) Unread() map[string]struct{} {
 	names := map[string]struct{}{}
 	for _, f := range s.files {
-		if orphan := f.untoldOrphan(); f.read.Offset < f.size || f.read.Open || len(f.gaps) > 0 || orphan.Total() > 0 {
+		if f.held() && f.read.Offset < f.size || f.read.Open || !f.records.empty() {
 			names[f.stream.name] = struct{}{}
 		}
 	}
@@ -63,7 +107,7 @@ func (s *Source) Unread() map[string]struct{} {
 }
 
 // Anew takes nothing for committed any more: the positions of the checkpoint
-// were wrong. Gaps stay, and Rewind comes next.
+// were wrong. Records stay, and Rewind comes next.
 func (s *Source) Anew() {
 	s.absent.clear()
 	clear(s.open.durable)
@@ -72,87 +116,77 @@ func (s *Source) Anew() {
 	}
 }
 
-// restore moves a file that was just opened to its saved position.
-func (s *Source) restore(f *File) {
+// restore moves a file that was just opened to its saved position, and takes in
+// the records behind it. A file that does not hold these was truncated.
+func (s *Source) restore(f *File, saved position.Saved, waited bool) {
 	if data, err := f.nextData(0); err == nil {
 		f.reclaimed = data &^ (position.PageSize - 1)
 	}
 	f.lookWhetherHollow()
 	f.unaligned = s.unaligned
-	saved, ok := s.absent.saved[f.id]
-	if !ok {
+	for _, r := range s.spool.take(f.of, saved.Offset) {
+		f.records.add(r)
+	}
+	if !waited {
 		return
 	}
-	s.absent.remove(f.id)
-	f.epoch = saved.Epoch // it goes on counting: the ledger takes a lower one for an old content
-	saved.Position.Open = saved.Position.Open && saved.Position.Offset > 0
-	if f.holds(saved.Position) && s.moveTo(f, saved) {
-		f.gapsChanged = true // if the file was gone, the checkpoint has forgotten its position
+	s.absent.remove(f.of.Identity)
+	saved.Open = saved.Open && saved.Offset > 0
+	f.read, f.queued, f.committed = saved.Position, saved.Position, saved.Position // also if it was truncated
+	if f.holds(saved.Position) && f.holdsRecords() && f.moveTo(saved.Position) == nil {
+		s.back[f.of] = position.Saved{Stream: f.stream.name, Position: f.committed} // the checkpoint may have forgotten it
+		for i := range f.records.list {
+			s.punchRecord(f, &f.records.list[i])
+		}
 		return
 	}
-	f.unheld = true
 	s.metrics.truncations.Inc()
-	s.log.Warn("source file does not hold the checkpoint's position", "file", f.name, "position", saved.Position.Offset,
+	s.log.Warn("source file does not hold the checkpoint's position", "file", f.name, "position", saved.Offset,
 		"hint", "it is read from its beginning")
-	if saved.Anew != "" {
-		f.restart()
-		s.moveTo(f, Saved{Gaps: saved.Anew})
-		return
-	}
-	f.gaps, f.orphan, _ = decodeGaps(saved.Gaps, saved.Position, s.gapsLeft()) // told of in front of what is there now
-	s.restart(f)
+	s.renew(f).unheld = true
 }
 
-// moveTo moves a file to a saved position, which it holds, and takes in the
-// gaps that were recorded behind it. If it does not hold these, it reports false.
-func (s *Source) moveTo(f *File, saved Saved) bool {
-	gaps, orphan, err := decodeGaps(saved.Gaps, saved.Position, s.gapsLeft())
-	for _, g := range gaps {
-		if !f.holds(g.end) {
+// holdsRecords reports whether all records can be of what is in the file.
+func (f *File) holdsRecords() bool {
+	for i := range f.records.list {
+		if !f.intact(&f.records.list[i]) {
 			return false
 		}
 	}
-	if err == nil && saved.Position.Text != 0 && !inText(gaps, saved.Position) {
-		err = errGaps
-	}
-	if err != nil {
-		s.log.Error("source file does not match its gaps", "file", f.name, "gaps", len(gaps), "error", err,
-			"hint", "no gap marker will be written for its dropped lines")
-		gaps, orphan, saved.Position.Text = nil, ul.Gap{}, 0
-	}
-	if f.moveTo(saved.Position) != nil {
-		return false
-	}
-	f.orphan = orphan
-	f.setGaps(gaps)
 	return true
 }
 
-// inText reports whether p is inside the text of the first gap.
-func inText(gaps []gap, p position.Position) bool {
-	return len(gaps) > 0 && gaps[0].start == p.Offset && gaps[0].text != nil && p.Text > 0 && p.Text <= gaps[0].text.length
-}
-
-// mostGaps bounds the gaps that are taken from what was saved: more than are
-// ever recorded. Anybody could have written it.
-const mostGaps = 8 << 10
-
-func (s *Source) gapsLeft() int { return max(0, mostGaps-s.Gaps()) }
-
-// Positions returns the read position of every file that is not at its
-// beginning, or that has gaps, and those of files that may still be found.
-func (s *Source) Positions() map[position.Identity]Saved {
-	saved := map[position.Identity]Saved{}
+// Positions returns the read position of every content that is not at its
+// beginning, or that has records, and those of files that may still be found.
+func (s *Source) Positions() map[position.Content]position.Saved {
+	saved := map[position.Content]position.Saved{}
 	for id := range s.absent.waiting {
-		saved[id] = s.absent.saved[id]
+		k := s.absent.saved[id]
+		saved[k.content(id)] = k.Saved
 	}
-	for id, f := range s.files {
-		if orphan := f.untoldOrphan(); f.read.Offset > 0 || len(f.gaps) > 0 || orphan.Total() > 0 {
-			saved[id] = Saved{Stream: f.stream.name, Position: f.read, Gaps: encodeGaps(f.gaps, orphan), Epoch: f.epoch}
+	for of, f := range s.files {
+		if f.read.Offset > 0 || !f.records.empty() {
+			saved[of] = position.Saved{Stream: f.stream.name, Position: f.read}
 		}
 	}
-	s.open.addTo(saved, s.absent.saved)
+	s.open.addTo(saved, s.absent.positions())
 	return saved
+}
+
+// Back returns what the checkpoint may have forgotten, since the last call: the
+// positions of files that were gone, and came back.
+func (s *Source) Back() map[position.Content]position.Saved {
+	for id := range s.absent.back {
+		k := s.absent.saved[id]
+		s.back[k.content(id)] = k.Saved
+	}
+	clear(s.absent.back)
+	if len(s.back) == 0 {
+		return nil
+	}
+	back := s.back
+	s.back = map[position.Content]position.Saved{}
+	return back
 }
 
 // StreamNames returns the names of the streams that have files.

@@ -14,10 +14,10 @@ import (
 // restart opens the source anew, with the positions of what was committed.
 func (r *rig) restart() {
 	r.t.Helper()
-	saved := map[position.Identity]Saved{}
+	saved := map[position.Content]position.Saved{}
 	for id, f := range r.src.files {
 		if f.committed.Offset > 0 {
-			saved[id] = Saved{Stream: f.stream.name, Position: f.committed}
+			saved[id] = position.Saved{Stream: f.stream.name, Position: f.committed}
 		}
 	}
 	r.src.Close()
@@ -75,10 +75,10 @@ func TestReusedInodeIsAnotherFile(t *testing.T) {
 	r.commit()
 	// No file system hands out the same number on demand, so the checkpoint is
 	// made to name the new file's number with the old file's birth.
-	saved := map[position.Identity]Saved{}
+	saved := map[position.Content]position.Saved{}
 	for id, f := range r.src.files {
 		id.Born--
-		saved[id] = Saved{Stream: "gc.log", Position: f.committed}
+		saved[id] = position.Saved{Stream: "gc.log", Position: f.committed}
 	}
 	r.src.Close()
 	r.open()

@@ -46,14 +46,17 @@ func (s *Source) Scan() (found int, err error) {
 	if !s.Stale() || started.Before(s.listing.after) {
 		return 0, nil
 	}
+	if !s.expected {
+		s.expect(nil)
+	}
 	s.listing.stale = false
 	cpu := threadCPU()
 	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
-	held := len(s.files)
+	held := len(s.held)
 	placed := false
 	for n := 0; n < maxPasses && !placed; n++ {
 		if err := s.list(); err != nil {
-			return len(s.files) - held, err
+			return len(s.held) - held, err
 		}
 		placed = s.place()
 	}
@@ -68,8 +71,8 @@ func (s *Source) Scan() (found int, err error) {
 		s.countMissed(st)
 	}
 	s.listing.renamed = s.listing.renamed[:0]
-	s.metrics.files.Set(float64(len(s.files)))
-	found = len(s.files) - held
+	s.metrics.files.Set(float64(len(s.held)))
+	found = len(s.held) - held
 	if !s.listing.stale {
 		s.sawAll()
 	}
@@ -82,12 +85,12 @@ func (s *Source) Scan() (found int, err error) {
 func (s *Source) sawAll() {
 	s.unaligned = false
 	for id, saved := range s.absent.unseen() {
-		s.letGo(id)
-		if gaps, orphan, _ := decodeGaps(saved.Gaps, saved.Position, mostGaps); len(gaps) > 0 || orphan.Total() > 0 {
-			s.log.Error("source file with dropped lines is gone", "stream", saved.Stream,
-				"hint", "the lines are counted; no gap marker will be written for them")
+		of := saved.content(id)
+		if !s.strand(of, saved.Saved) {
+			s.letGo(of)
 		}
 	}
+	s.place()
 }
 
 // list goes once through the directory and looks at each entry.
@@ -128,13 +131,13 @@ func (s *Source) makeRoom() {
 	if !s.listing.crowded() || s.listing.stale {
 		return
 	}
-	held := len(s.files)
-	for _, f := range s.files {
+	held := len(s.held)
+	for _, f := range s.held {
 		if f.name == "" && f.caughtUp() {
 			s.finish(f)
 		}
 	}
-	s.listing.stale = s.listing.stale || len(s.files) < held
+	s.listing.stale = s.listing.stale || len(s.held) < held
 }
 
 // nameless takes the name from the files that have lost it since the last
@@ -160,7 +163,7 @@ func (s *Source) see(name string) (reason string) {
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	id := position.Identify(&st)
-	f := s.files[id]
+	f := s.held[id]
 	if f == nil {
 		s.absent.sight(id)
 		if s.absent.isAside(id, &st) {
@@ -173,7 +176,7 @@ func (s *Source) see(name string) (reason string) {
 			return IgnoredTooMany
 		}
 		var err error
-		if f, err = s.hold(name); err != nil {
+		if f, err = s.openFile(name); err != nil {
 			return ignoreUnless(err, unix.ENOENT)
 		}
 		if f == nil {
@@ -238,11 +241,11 @@ func ignoreUnless(err error, expected unix.Errno) string {
 	return IgnoredError
 }
 
-// hold opens the named file and begins to follow it. The descriptor is first
+// openFile opens the named file and begins to follow it. The descriptor is first
 // one that can only be looked at (O_PATH): opening a FIFO or a device would
 // already be an act. It returns nil if the name turned out to be no file that
 // may be followed.
-func (s *Source) hold(name string) (*File, error) {
+func (s *Source) openFile(name string) (*File, error) {
 	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -252,7 +255,7 @@ func (s *Source) hold(name string) (*File, error) {
 	if err := statx(look, "", unix.AT_EMPTY_PATH, &st); err != nil {
 		return nil, err
 	}
-	if typeReason(&st) != "" || s.files[position.Identify(&st)] != nil {
+	if typeReason(&st) != "" || s.held[position.Identify(&st)] != nil {
 		return nil, nil
 	}
 	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -260,28 +263,27 @@ func (s *Source) hold(name string) (*File, error) {
 		return nil, err
 	}
 	f := &File{
-		id:    position.Identify(&st),
-		name:  name,
-		fresh: true,
-		fd:    fd,
-		pass:  s.listing.pass,
-		round: s.listing.round,
-		age:   age(&st, s.listing.countsUp),
-		grew:  s.now(),
+		of:     position.Content{Identity: position.Identify(&st)},
+		rank:   rank{pass: s.listing.pass, round: s.listing.round, age: age(&st, s.listing.countsUp)},
+		naming: naming{name: name, fresh: true},
+		growth: growth{grew: s.now()},
+		fd:     fd,
 	}
 	f.punchable = s.mayPunch(f, &st)
 	streamName := StreamName(name)
-	if saved, known := s.absent.saved[f.id]; known {
+	saved, waited := s.absent.saved[f.of.Identity]
+	if waited {
+		f.of.Epoch = saved.epoch
 		streamName = cmp.Or(saved.Stream, streamName)
-		if saved.Position.Offset > 0 {
+		if saved.Offset > 0 {
 			f.round = 0 // persisted in part, and so older than what nobody has read
 		}
 	}
-	s.files[f.id] = f
 	f.stream = s.streamOf(streamName)
+	s.hold(f)
 	s.streams.join(f)
-	s.restore(f)
-	return f, nil
+	s.restore(f, saved.Saved, waited)
+	return s.held[f.of.Identity], nil
 }
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
@@ -301,14 +303,22 @@ func ValidName(name string) bool {
 		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
+// hold makes f the content that its file holds now.
+func (s *Source) hold(f *File) {
+	s.files[f.of], s.held[f.of.Identity] = f, f
+}
+
 // forget closes a file and drops all memory of it.
 func (s *Source) forget(f *File) {
-	unix.Close(f.fd)
-	f.fd = -1
-	delete(s.files, f.id)
+	if f.held() {
+		unix.Close(f.fd)
+		f.fd = -1
+		delete(s.held, f.of.Identity)
+	}
+	delete(s.files, f.of)
 	if f.name != "" && s.listing.names[f.name] == f {
 		delete(s.listing.names, f.name)
 	}
 	s.streams.leave(f)
-	s.metrics.files.Set(float64(len(s.files)))
+	s.metrics.files.Set(float64(len(s.held)))
 }

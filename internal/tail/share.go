@@ -3,23 +3,19 @@ package tail
 import (
 	"slices"
 
+	"github.com/ullage/ullage/internal/spool"
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// share weighs the streams and returns how much memory each of them may have, so
-// that all of them together have as much as allowed: an equal part, and more
-// where others need less. The memory of streams without lines that can be dropped
-// (they are in the queue, or in files that may not be punched) comes off first:
-// nobody can give it back, and the JVMs need their headroom all the same.
+// share returns how much memory each stream may have, so that all of them
+// together have as much as allowed: an equal part, and more where others need
+// less. The memory of streams of which nothing can be given back (their lines are
+// in the queue, or in files that may not be punched) comes off first: the JVMs
+// need their headroom all the same.
 func (s *Source) share(allowed int64) int64 {
 	var sharing []int64
 	for _, st := range s.streams.byName {
-		st.memory = 0
-		for _, f := range st.files {
-			memory, _ := f.resident()
-			st.memory += memory + f.textMemory()
-		}
-		if st.oldestUndecided(ul.DropAll) != nil {
+		if st.relievable() {
 			sharing = append(sharing, st.memory)
 		} else {
 			allowed -= st.memory
@@ -37,29 +33,50 @@ func (s *Source) share(allowed int64) int64 {
 	return share
 }
 
-// largestOver returns the oldest file, with lines that may be dropped, of the
-// stream that takes the most memory, more than its share; of refused streams, or
-// of the others. Nil: there is none.
-func (s *Source) largestOver(share int64, reason ul.Reason, refused bool) (oldest *File) {
-	most := share
-	for _, st := range s.streams.byName {
-		if st.refused != refused || st.memory <= most {
-			continue
-		}
-		if f := st.oldestUndecided(reason); f != nil {
-			oldest, most = f, st.memory
+// relievable reports whether lines of the stream could be dropped.
+func (st *Stream) relievable() bool {
+	if f, _ := st.oldestHolding(ul.DropAll); f != nil {
+		return true
+	}
+	for _, f := range st.files {
+		if f.unmoved() > 0 {
+			return true
 		}
 	}
-	return oldest
+	return false
 }
 
-// oldestUndecided returns the stream's oldest file with lines that may be
-// dropped, or nil.
-func (st *Stream) oldestUndecided(reason ul.Reason) *File {
-	for _, f := range st.files {
-		if f.drops != nil && !f.drops.stuck && f.undecided(reason) > 0 {
-			return f
+// largestOver returns the stream with moved lines to drop that takes the most
+// memory, more than its share: a refused stream if there is one. Nil: there is
+// none.
+func (s *Source) largestOver(share int64, why ul.Reason, refusedOnly bool) (largest *Stream) {
+	for _, st := range s.streams.byName {
+		switch {
+		case !st.refused && (refusedOnly || st.memory <= share):
+			continue
+		case largest != nil && (largest.refused && !st.refused || largest.refused == st.refused && largest.memory >= st.memory):
+			continue
+		}
+		if f, _ := st.oldestHolding(why); f != nil {
+			largest = st
 		}
 	}
-	return nil
+	return largest
+}
+
+// oldestHolding returns the place of the stream's oldest record with lines that
+// may be dropped for a reason, or nil. Records that were handed on are not
+// touched any more.
+func (st *Stream) oldestHolding(why ul.Reason) (*File, int) {
+	for _, f := range st.files {
+		if f.stuck {
+			continue
+		}
+		for at := f.records.at(f.read.Offset); at < len(f.records.list); at++ {
+			if r := &f.records.list[at]; r.Holds(spool.Rest) || why == ul.DropAll && r.Holds(spool.Kept) {
+				return f, at
+			}
+		}
+	}
+	return nil, 0
 }

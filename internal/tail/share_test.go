@@ -11,7 +11,7 @@ import (
 
 // held is the memory that each stream takes now.
 func (r *rig) held() map[string]int64 {
-	r.src.share(0)
+	r.src.Weigh()
 	held := map[string]int64{}
 	for name, st := range r.src.streams.byName {
 		held[name] = st.memory
@@ -23,22 +23,20 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
 		name    string
-		reason  ul.Reason
 		level   string // of what the first stream writes
 		written []int64
 		fixed   int64 // of a stream of which nothing can be dropped
 		allowed int64
 		left    []int64
 	}{
-		{"one stream", ul.Discard, "debug", []int64{8 * mib}, 0, 4 * mib, []int64{4 * mib}},
-		{"one is over", ul.Discard, "debug", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
-		{"one is over, all lines", ul.DropAll, "warning", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
-		{"one is over with lines that stay", ul.Discard, "warning", []int64{8 * mib, mib}, 0, 6 * mib, []int64{8 * mib, mib}},
-		{"two are over", ul.Discard, "debug", []int64{8 * mib, 5 * mib, mib}, 0, 6 * mib, []int64{5 * mib / 2, 5 * mib / 2, mib}},
-		{"many small ones", ul.Discard, "debug", []int64{8 * mib, 2 * mib, 4096, 4096, 4096, 4096}, 0, 6 * mib, []int64{4 * mib, 2 * mib}},
-		{"none is over", ul.DropAll, "debug", []int64{2 * mib, 2 * mib}, 0, 6 * mib, []int64{2 * mib, 2 * mib}},
-		{"memory that cannot be given back", ul.Discard, "debug", []int64{8 * mib, mib}, 4 * mib, 8 * mib, []int64{3 * mib, mib}},
-		{"more of it than is allowed", ul.Discard, "debug", []int64{4 * mib, mib}, 4 * mib, 4 * mib, []int64{0, 0}},
+		{"one stream", "debug", []int64{8 * mib}, 0, 4 * mib, []int64{4 * mib}},
+		{"one is over", "debug", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
+		{"one is over, all lines", "warning", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
+		{"two are over", "debug", []int64{8 * mib, 5 * mib, mib}, 0, 6 * mib, []int64{5 * mib / 2, 5 * mib / 2, mib}},
+		{"many small ones", "debug", []int64{8 * mib, 2 * mib, 4096, 4096, 4096, 4096}, 0, 6 * mib, []int64{4 * mib, 2 * mib}},
+		{"none is over", "debug", []int64{2 * mib, 2 * mib}, 0, 6 * mib, []int64{2 * mib, 2 * mib}},
+		{"memory that cannot be given back", "debug", []int64{8 * mib, mib}, 4 * mib, 8 * mib, []int64{3 * mib, mib}},
+		{"more of it than is allowed", "debug", []int64{4 * mib, mib}, 4 * mib, 4 * mib, []int64{0, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
@@ -55,8 +53,11 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 			for _, f := range r.src.files {
 				f.punchable = f.name != "fixed.log"
 			}
-			for r.src.Drop(c.reason, ul.Warning, 64<<10, c.allowed, false) > 0 {
-				r.src.PunchGaps()
+			relief := everything
+			relief.Want, relief.Allowed = 64<<10, c.allowed
+			r.src.Weigh()
+			for r.src.Drop(ul.DropAll, relief) > 0 {
+				r.src.Weigh()
 			}
 			held := r.held()
 			for i, want := range c.left {
@@ -65,6 +66,37 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Lines that were moved are discarded of a stream that is over its share, and
+// those that are kept stay.
+func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		level     string
+		allowed   int64
+		discarded bool
+	}{
+		{"debug", 64 << 10, true},
+		{"warning", 64 << 10, false},
+		{"debug", 16 * mib, false},
+	} {
+		r := newRig(t)
+		r.put("gc.log", uls("x", c.level, 8*mib/len(uls("x", "debug", 1))))
+		r.put("small.log", uls("y", "debug", 100))
+		r.move()
+		r.src.Weigh()
+		relief := everything
+		relief.Allowed = c.allowed
+		r.src.Drop(ul.Discard, relief)
+		r.read()
+		if total, _ := markers(r.text()); (total > 0) != c.discarded {
+			t.Errorf("%s, %d bytes allowed: %d lines were dropped", c.level, c.allowed, total)
+		}
+		if total, _ := markers(r.got["small.log"].String()); total > 0 {
+			t.Errorf("%s, %d bytes allowed: %d lines of the small stream were dropped", c.level, c.allowed, total)
+		}
 	}
 }
 
@@ -77,8 +109,9 @@ func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	}
 	r.look()
 	before := r.held()
-	r.src.Drop(ul.Discard, ul.Warning, 2*mib, 0, false)
-	r.src.PunchGaps()
+	relief := everything
+	relief.Want = 2 * mib
+	r.src.Drop(ul.DropAll, relief)
 	after := r.held()
 	if after["b.log"] > before["b.log"]-2*mib || after["a.log"] != before["a.log"] || after["c.log"] != before["c.log"] {
 		t.Errorf("before: %v, after: %v", before, after)
@@ -141,15 +174,18 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	for range 3 { // the line grows, before and after its gap is passed
 		r.write(w, strings.Repeat("y", 8<<20))
 		r.look()
-		if freed := r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0, false); freed < 7<<20 {
+		r.src.Weigh()
+		if freed := r.src.Drop(ul.DropAll, everything); freed < 7<<20 {
 			t.Fatalf("dropping gives back %d bytes", freed)
 		}
-		r.src.PunchGaps()
 	}
 	r.read()
 	r.write(w, strings.Repeat("y", 1<<20)+"\nlast\n")
 	r.look()
-	r.src.Drop(ul.DropAll, ul.Warning, 900<<10, 0, false)
+	relief := everything
+	relief.Want = 900 << 10
+	r.src.Weigh()
+	r.src.Drop(ul.DropAll, relief)
 	r.read()
 	r.commit()
 	var dropped uint64

@@ -35,14 +35,15 @@ type Source struct {
 	dir     directory
 	listing listing // what is in it
 	streams streamSet
-	files   map[position.Identity]*File // held
+	files   map[position.Content]*File  // all contents of which anything is left
+	held    map[position.Identity]*File // those of them that are in a file that is open
 	absent  absent                      // ... and not
 	open    openLines
-	gone    []position.Identity // files that the checkpoint need not have; since the last Reclaim
+	back    map[position.Content]position.Saved // that the checkpoint may have forgotten; since the last Back
+	gone    []position.Content                  // that the checkpoint need not have; since the last Reclaim
+	spool   spooler
 
-	scratch []byte   // what is read ahead to be dropped; nil until the first time
-	text    textFile // lines that are kept while those around them are dropped
-
+	expected  bool // the records that an earlier process has left were taken in
 	unaligned bool // what the first scan finds may be persisted already
 	draining  bool
 }
@@ -50,7 +51,7 @@ type Source struct {
 // New returns a Source for a valid cfg that has opened nothing yet.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	maxHeld, _ := Descriptors()
-	s := &Source{
+	return &Source{
 		cfg:     cfg,
 		log:     notes{Logger: log, warned: map[string]bool{}},
 		metrics: newMetrics(reg),
@@ -59,12 +60,13 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 		dir:     directory{path: cfg.Source},
 		listing: newListing(),
 		streams: newStreamSet(),
-		files:   map[position.Identity]*File{},
+		files:   map[position.Content]*File{},
+		held:    map[position.Identity]*File{},
 		absent:  newAbsent(),
 		open:    newOpenLines(),
+		back:    map[position.Content]position.Saved{},
+		spool:   spooler{pending: map[position.Content][]spooled{}},
 	}
-	s.text.dir = &s.dir
-	return s
 }
 
 // Open opens the directory and begins to watch it. It fails with an error
@@ -82,6 +84,12 @@ func (s *Source) Open() error {
 	s.listing.stale = true
 	s.listing.countsUp = inodesCountUp(s.dir.fd())
 	s.putBackTaken()
+	s.expected = false
+	known := func(of position.Content) bool { return s.files[of] != nil }
+	if err := s.spool.open(&s.dir, known); err != nil {
+		s.log.Error("opening the spool failed", "error", err,
+			"hint", "no memory can be given back while the destination stalls; look at .ullage in the source")
+	}
 	if err := s.dir.watch(); err != nil {
 		s.log.once("watch", "watching the source failed", "source", s.cfg.Source, "error", err,
 			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
@@ -162,6 +170,7 @@ func (s *Source) Gone() bool { return s.dir.replaced() }
 
 // CloseDir closes the directory and the watcher, not the files.
 func (s *Source) CloseDir() {
+	s.spool.leave()
 	s.dir.close()
 	s.metrics.watching.Set(0)
 	for name, f := range s.listing.names {
@@ -176,5 +185,5 @@ func (s *Source) Close() {
 	for _, f := range s.files {
 		s.forget(f)
 	}
-	s.text.close()
+	s.spool.close()
 }

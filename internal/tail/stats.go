@@ -34,22 +34,38 @@ func (s *Source) Usage() Usage {
 }
 
 // backlog leaves out what was dropped: it is not there any more.
-func (f *File) backlog() int64 { return max(0, f.size-f.committed.Offset-f.gapBytes) }
-
-// Resident asks the kernel how much memory the files take, that of kept lines
-// included, and how long they are, all together, in bytes.
-func (s *Source) Resident() (memory, length int64) {
-	for _, f := range s.files {
-		m, l := f.resident()
-		memory, length = memory+m, length+l
+func (f *File) backlog() int64 {
+	if !f.held() {
+		return f.records.bytes - f.records.lost
 	}
-	return memory + s.text.memory(), length
+	return max(0, f.size-f.committed.Offset-f.records.lost)
+}
+
+// Weigh asks the kernel how much memory the files and the spool take, and how
+// long the files are, all together, in bytes. Move and Drop go by what it found.
+func (s *Source) Weigh() (memory, length int64) {
+	for _, st := range s.streams.byName {
+		st.memory = 0
+		for _, f := range st.files {
+			m, l := f.resident()
+			memory, length = memory+m, length+l
+			if l > f.size {
+				s.grow(f, l)
+			}
+			st.memory += m + f.records.memory()
+		}
+		for _, f := range st.found {
+			m, l := f.resident()
+			memory, length = memory+m, length+l
+		}
+	}
+	return memory + s.spool.memory(), length
 }
 
 // resident asks the kernel how much memory the file takes, and how long it is.
 func (f *File) resident() (memory, length int64) {
 	var st unix.Stat_t
-	if unix.Fstat(f.fd, &st) != nil {
+	if !f.held() || unix.Fstat(f.fd, &st) != nil {
 		return 0, 0
 	}
 	return st.Blocks * 512, st.Size
@@ -95,16 +111,16 @@ func (s *Source) ReclaimMode() string {
 		return string(s.cfg.Reclaim)
 	}
 	punchable := 0
-	for _, f := range s.files {
+	for _, f := range s.held {
 		if f.punchable {
 			punchable++
 		}
 	}
 	switch punchable {
-	case len(s.files):
+	case len(s.held):
 		return string(ReclaimPunch)
 	case 0:
 		return string(ReclaimUnlink)
 	}
-	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(s.files))
+	return fmt.Sprintf("punch for %d of %d files, else unlink", punchable, len(s.held))
 }

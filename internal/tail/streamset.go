@@ -1,5 +1,7 @@
 package tail
 
+import "slices"
+
 // streamSet is the streams that have files, and which of them are refused.
 type streamSet struct {
 	byName map[string]*Stream
@@ -54,6 +56,19 @@ func (t *streamSet) leave(f *File) {
 	if f.stream.empty() {
 		delete(t.byName, f.stream.name)
 	}
+}
+
+// follow gives g the place behind f in its stream.
+func (t *streamSet) follow(f, g *File) {
+	st := f.stream
+	if st.refused {
+		t.refusedFiles++
+	}
+	list := &st.files
+	if slices.Contains(st.found, f) {
+		list = &st.found
+	}
+	*list = slices.Insert(*list, slices.Index(*list, f)+1, g)
 }
 
 // activate gives a stream a turn.

@@ -1,13 +1,13 @@
 package tail
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/position"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // What was dropped before a truncation is told of in front of what is new.
@@ -31,14 +31,14 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		r := newRig(t)
 		w := r.writer("gc.log")
-		saved := map[position.Identity]Saved{}
+		saved := map[position.Content]position.Saved{}
 		for round := range 3 {
 			r.write(w, uls("old", "info", 2000))
 			r.discard()
 			r.truncate()
 			r.write(w, uls("new", "info", 2000+round))
 			r.discard()
-			r.src.ChangedGaps(func(id position.Identity, s Saved) { saved[id] = s })
+			saved = r.src.Positions()
 		}
 		dropped := r.droppedMetric()
 		r.src.Close()
@@ -108,8 +108,8 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 		r.commit()
 		r.tells()
 		for _, f := range r.src.files {
-			if left := f.untoldOrphan(); left.Total() > 0 {
-				t.Errorf("rewind %t: %d lines are still to be told of", rewind, left.Total())
+			if !f.records.empty() {
+				t.Errorf("rewind %t: %d records are left", rewind, len(f.records.list))
 			}
 		}
 	}
@@ -135,57 +135,59 @@ func TestTruncatedToNothingIsToldOf(t *testing.T) {
 
 // While the sidecar is down, whatever was committed before.
 func TestTruncatedWhileDownIsToldOf(t *testing.T) {
-	for _, compact := range []bool{false, true} {
-		for _, committed := range []bool{false, true} {
-			r := newRig(t)
-			w := r.writer("gc.log")
-			if committed {
-				r.write(w, uls("first", "error", 10))
-				r.read()
-				r.commit()
-			}
-			r.write(w, flood())
-			if r.discard(); compact {
-				r.discardAndCompact()
-			}
-			dropped := r.droppedMetric()
-			saved := r.src.Positions()
-			r.src.Close()
-			r.truncate()
-			r.write(w, uls("new", "info", 3))
-			r.open()
-			r.src.Restore(saved, false)
+	for _, committed := range []bool{false, true} {
+		r := newRig(t)
+		w := r.writer("gc.log")
+		if committed {
+			r.write(w, uls("first", "error", 10))
 			r.read()
 			r.commit()
-			dropped += r.droppedMetric()
-			if total, n := markers(r.text()); n != 1 || float64(total) != dropped || compact && total < 300*90 {
-				t.Errorf("compacted %t, committed %t: %v lines were dropped, %d markers tell of %d", compact, committed, dropped, n, total)
-			}
+		}
+		r.write(w, flood())
+		r.discard()
+		dropped := r.droppedMetric()
+		saved := r.src.Positions()
+		r.src.Close()
+		r.truncate()
+		r.write(w, uls("new", "info", 3))
+		r.open()
+		r.src.Restore(saved, false)
+		r.read()
+		r.commit()
+		dropped += r.droppedMetric()
+		if total, n := markers(r.text()); n == 0 || float64(total) != dropped || total < 299*90 {
+			t.Errorf("committed %t: %v lines were dropped, %d markers tell of %d", committed, dropped, n, total)
 		}
 	}
 }
 
 // The destination fails, and that makes the sidecar look.
-func TestTruncatedBeforeARewindCountsKeptLines(t *testing.T) {
+func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	r.write(w, uls("first", "error", 10))
 	r.read()
 	r.commit()
 	r.write(w, flood())
-	r.discardAndCompact()
+	r.discard()
+	kept := testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", "warning"))
 	r.truncate()
 	r.write(w, uls("new", "info", 3))
 	r.src.Rewind()
 	r.read()
 	r.commit()
 	r.tells()
-	kept := testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", "warning", ul.DropAll.String()))
-	if read := testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", "warning")); read == 0 || read != kept {
-		t.Errorf("%v kept warnings were read, %v of them are counted as dropped", read, kept)
+	if got := strings.Count(r.text(), "][warning][gc] "); kept == 0 || float64(got) != kept {
+		t.Errorf("%v warnings were kept, %d of them were handed on", kept, got)
 	}
-	r.src.PunchGaps()
-	if left := blocks(t, r.path(".ullage/kept")); left > 0 {
-		t.Errorf("%d blocks of texts are left", left)
+}
+
+// flood is warnings far enough from one another for gaps between them.
+func flood() string {
+	var b strings.Builder
+	for i := range 300 {
+		b.WriteString(uls("keep", "warning", 1))
+		b.WriteString(uls(fmt.Sprint("r", i), "debug", 90))
 	}
+	return b.String()
 }

@@ -30,7 +30,7 @@ const takenPrefix = "finished-"
 // the name back, see [Source.putBackTaken], and the scan finds the file: f with
 // its position in the checkpoint, another file as one that is new.
 func (s *Source) unlink(f *File) {
-	if is(s.dir.fd(), f.name, f.id) != nil {
+	if is(s.dir.fd(), f.name, f.of.Identity) != nil {
 		s.listing.stale = true
 		return
 	}
@@ -46,7 +46,7 @@ func (s *Source) remove(f *File) {
 		return
 	}
 	s.listing.stale = true
-	if is(state, taken, f.id) != nil || f.writers() == writersSome || s.changed(f) {
+	if is(state, taken, f.of.Identity) != nil || f.writers() == writersSome || s.changed(f) {
 		s.putBack(f.name)
 		return
 	}

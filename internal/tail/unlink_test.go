@@ -191,13 +191,13 @@ func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 		r.read()
 		r.src.Reclaim()
 	}
-	if n := len(r.src.files); n > 0 {
+	if n := len(r.src.held); n > 0 {
 		t.Fatalf("%d files are held", n)
 	}
 	for f, c := range r.last {
 		r.src.Committed(c)
-		if gone := r.src.Reclaim(); !slices.Contains(gone, f.Identity()) {
-			t.Errorf("let go of: %v, want %v", gone, f.Identity())
+		if gone := r.src.Reclaim(); !slices.Contains(gone, f.Content()) {
+			t.Errorf("let go of: %v, want %v", gone, f.Content())
 		}
 	}
 }

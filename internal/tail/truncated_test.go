@@ -45,21 +45,22 @@ func (r *rig) look() {
 	}
 }
 
-// discard drops what is below warning, and gives it back.
-func (r *rig) discard() {
+// everything asks for all memory that there is.
+var everything = Relief{Want: 1 << 40, Least: 1, Keep: ul.Warning}
+
+// move moves all unread lines into the spool.
+func (r *rig) move() {
 	r.t.Helper()
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
-	r.src.PunchGaps()
+	r.src.Weigh()
+	r.src.Move(everything)
 }
 
-// discardAndCompact does so, with texts in the place of gaps.
-func (r *rig) discardAndCompact() {
+// discard does so, and drops what is below warning.
+func (r *rig) discard() {
 	r.t.Helper()
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
-	r.src.Compact(10000)
-	r.src.PunchGaps()
+	r.move()
+	r.src.Drop(ul.Discard, everything)
 }
 
 // truncate is what a JVM with filecount=0 does at its start.
@@ -109,15 +110,14 @@ func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	w := r.writer("gc.log")
 	r.write(w, uls("old", "info", 2000))
 	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
+	r.discard()
 	saved, dropped := r.src.Positions(), r.droppedMetric()
 	r.src.Close() // kill -9
 	r.truncate()
 	r.write(w, uls("new", "info", 500))
 	r.open()
 	r.src.Restore(saved, false)
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 1<<30, 0, false)
+	r.discard()
 	r.read()
 	dropped += r.droppedMetric()
 	if total, _ := markers(r.text()); float64(total) != dropped {
@@ -141,8 +141,8 @@ func TestTruncatedAheadOfReading(t *testing.T) {
 		size += len(line)
 		if size%4096 < 100 {
 			r.look()
-			r.src.Drop(ul.DropAll, ul.Warning, 1<<30, 0, false)
-			r.src.PunchGaps()
+			r.src.Weigh()
+			r.src.Drop(ul.DropAll, everything)
 		}
 	}
 	r.read()
@@ -157,8 +157,9 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	r.write(w, uls("old", "info", 2000))
 	r.discard()
 	r.truncate()
-	want := uls("new", "info", 3000)
-	r.write(w, want)
+	text := uls("new", "info", 3000)
+	want := uls("w", "warning", 100) + text // they were kept in the spool
+	r.write(w, text)
 	r.read()
 	got := r.text()
 	var jvm strings.Builder
@@ -173,12 +174,13 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	r.tells()
 }
 
-// The segments decide where reading begins: gaps behind that place stay.
-func TestAlignKeepsGaps(t *testing.T) {
+// The segments decide where reading begins: records behind that place stay.
+func TestAlignKeepsRecords(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
 	head := uls("head", "warning", 100)
 	r.write(w, head)
+	r.read() // and committed, but the checkpoint is lost
 	r.write(w, uls("old", "info", 2000))
 	r.write(w, uls("tail", "warning", 10))
 	r.discard()
@@ -197,9 +199,7 @@ func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
 	w := r.writer("gc.log")
 	r.write(w, uls("old", "info", 100))
 	r.write(w, "[9.000s][info   ][gc] header of a record\n")
-	r.look()
-	r.src.Drop(ul.Discard, ul.Warning, 4096, 0, false)
-	r.src.PunchGaps()
+	r.discard()
 	r.write(w, "  its second line\n  its third line\n") // the second write(2) of one message
 	r.read()
 	if strings.Contains(r.text(), "its second line") != strings.Contains(r.text(), "header of a record") {
@@ -219,30 +219,25 @@ func manyGaps(r *rig, n int) {
 		if b.Len() > 1<<20 {
 			r.write(w, b.String())
 			b.Reset()
-			r.look()
-			for r.src.Drop(ul.Discard, ul.Warning, 4<<20, 0, false) > 0 {
-			}
-			r.src.PunchGaps()
+			r.discard()
 		}
 	}
 	r.write(w, b.String())
-	r.look()
-	for r.src.Drop(ul.Discard, ul.Warning, 4<<20, 0, false) > 0 {
-	}
-	r.src.PunchGaps()
+	r.discard()
 }
 
 // Kept lines between gaps go one by one, until there is room enough.
 func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
 	r := newRig(t)
 	manyGaps(r, 3000)
-	before, _ := r.src.Resident()
-	r.src.Drop(ul.DropAll, ul.Warning, 256<<10, 0, false)
-	r.src.PunchGaps()
-	after, _ := r.src.Resident()
+	before, _ := r.src.Weigh()
+	relief := everything
+	relief.Want = 64 << 10
+	r.src.Drop(ul.DropAll, relief)
+	after, _ := r.src.Weigh()
 	gone := testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", "warning", "drop"))
-	t.Logf("asked for 256 KiB; %d KiB came back, %v of 3000 kept warnings are gone", (before-after)>>10, gone)
-	if before-after > 2<<20 {
+	t.Logf("asked for 64 KiB; %d KiB came back, %v of 3000 kept warnings are gone", (before-after)>>10, gone)
+	if before-after > 256<<10 {
 		t.Errorf("%d KiB", (before-after)>>10)
 	}
 }

@@ -1,0 +1,388 @@
+package tail
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/spool"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// A Relief says how much memory the source is to give back, and at whose cost.
+type Relief struct {
+	Want    int64    // bytes of memory
+	Least   int64    // bytes of a file that are worth a record
+	Keep    ul.Level // lines at or above it are kept when lines are discarded
+	Allowed int64    // what all streams may have together, see Drop
+	Refused bool     // only of streams that the destination refuses
+}
+
+// relieveTime bounds one Move or Drop: reading waits meanwhile.
+const relieveTime = 100 * time.Millisecond
+
+// Move moves unread lines into the spool, compressed, the oldest of the stream
+// with the most of them first, until it has given back as much memory as wanted,
+// or nothing is left that is worth a record, or it takes too long. No line is
+// lost. It returns how much memory it gave back: at least 1 if it moved anything.
+//
+// The order is append, then punch. A kill in between leaves the block in the
+// spool and in the file: the record counts, and the next start punches.
+func (s *Source) Move(r Relief) (freed int64) {
+	left := spool.MostRecords
+	for _, f := range s.files {
+		f.stuck = false
+		left -= len(f.records.list)
+	}
+	for deadline := s.now().Add(relieveTime); freed < r.Want && left > 0 && s.now().Before(deadline); left-- {
+		f := s.toMove(r, 0)
+		if f == nil {
+			break
+		}
+		freed += s.relieveFile(f, r, spool.Without{})
+	}
+	return freed
+}
+
+// relieveFile moves one block of f. A file that cannot be relieved is passed
+// over until the next call of Move or Drop.
+func (s *Source) relieveFile(f *File, r Relief, without spool.Without) (freed int64) {
+	n, err := s.moveBlock(f, r, without)
+	if err == errRewritten {
+		s.truncated(f)
+		return 0
+	}
+	if err != nil {
+		s.metrics.readErrors.Inc()
+		s.log.once("move", "moving lines into the spool failed", "error", err, "hint", "the next look at the pressure tries again")
+	}
+	f.stuck = n == 0
+	return n
+}
+
+// unmoved returns how many bytes of f could be moved.
+func (f *File) unmoved() int64 {
+	if !f.punchable || f.unaligned || f.stuck {
+		return 0
+	}
+	from, _, _ := f.front()
+	return max(0, f.size-from)
+}
+
+// front returns where the part of f begins that is neither handed on nor moved,
+// whether that is inside a line, and the level there.
+func (f *File) front() (offset int64, open bool, level ul.Level) {
+	if r := f.records.last(); r != nil && r.End.Offset > f.read.Offset {
+		return r.End.Offset, r.End.Open, r.End.Level
+	}
+	if f.read.Open {
+		return f.read.Offset, true, f.openLevel
+	}
+	return f.read.Offset, false, f.read.Level
+}
+
+// toMove returns the oldest file with a block to move, of the stream that has
+// most to move and takes more memory than share. Nil: there is none.
+func (s *Source) toMove(r Relief, share int64) (oldest *File) {
+	most := int64(0)
+	for _, st := range s.streams.byName {
+		if r.Refused && !st.refused || st.memory <= share && !st.refused {
+			continue
+		}
+		var first *File
+		sum := int64(0)
+		for _, f := range st.files {
+			if n := f.unmoved(); n >= r.Least {
+				sum += n
+				if first == nil {
+					first = f
+				}
+			}
+		}
+		if sum > most {
+			oldest, most = first, sum
+		}
+	}
+	return oldest
+}
+
+// moveBlock moves the next block of f, and reports how much memory that gave
+// back: nothing if there is no block that is worth it.
+func (s *Source) moveBlock(f *File, r Relief, without spool.Without) (freed int64, err error) {
+	if err := f.sound(); err != nil {
+		return 0, err
+	}
+	from, open, level := f.front()
+	data, err := s.readBlock(f, &from)
+	if err != nil || int64(len(data)) < r.Least {
+		return 0, err
+	}
+	b := &s.spool.block
+	b.Begin(f.of, f.stream.name, from, data)
+	b.Read = s.now()
+	level, read := s.classifyBlock(f, b, data, open, level, r.Keep)
+	if b.End, err = f.behind(data, from); err != nil {
+		return 0, errRewritten
+	}
+	b.End.Open, b.End.Level = data[len(data)-1] != '\n', level
+	record, err := s.spool.log.Append(b, without)
+	if err != nil {
+		return 0, err
+	}
+	if from >= f.counted {
+		s.countRead(f.stream, read)
+		f.counted = b.End.Offset
+	}
+	s.countDropped(f.stream, record, spool.Kept)
+	s.countDropped(f.stream, record, spool.Rest)
+	f.records.add(spooled{Record: record, log: s.spool.log, full: true})
+	freed = s.punchRecord(f, f.records.last()) - record.Memory()
+	merged, err := s.mergeAround(f, len(f.records.list)-1)
+	freed += merged
+	f.stream.memory -= freed
+	return max(1, freed), err
+}
+
+// behind returns the position behind data, which was read at an offset. It is
+// made of the bytes that were read: the file may have others by now.
+func (f *File) behind(data []byte, offset int64) (position.Position, error) {
+	end := offset + int64(len(data))
+	k := position.Span(end)
+	if k > len(data) {
+		return position.At(f.fd, end)
+	}
+	return position.Position{Offset: end, Check: position.Checksum(data[len(data)-k:]), CheckLen: k}, nil
+}
+
+// sound looks whether f is what is known of it, since the queue may have no
+// room for long, and nobody reads meanwhile. What a JVM writes over a truncated
+// file must not be taken for what was there.
+func (f *File) sound() error {
+	size, _, err := f.sizeNow()
+	if err != nil {
+		return err
+	}
+	from, _, _ := f.front()
+	if r := f.records.last(); size < from || r != nil && !f.intact(r) || !f.holds(f.read) {
+		return errRewritten
+	}
+	return nil
+}
+
+// readBlock reads the block that begins at from, or behind the hole there: whole
+// lines, or a piece of one that is longer than a block, or that a hole ends.
+func (s *Source) readBlock(f *File, from *int64) ([]byte, error) {
+	begin, err := f.nextData(*from)
+	if err != nil || begin >= f.size {
+		return nil, err
+	}
+	hole, err := f.nextHole(begin)
+	if err != nil {
+		return nil, err
+	}
+	most := min(spool.BlockBytes, int64(s.cfg.LineLimit))
+	if again := f.counted - begin; again > 0 {
+		most = min(most, again) // no line is counted twice
+	}
+	bound := hole < min(f.size, begin+most) || begin+most <= f.size
+	data := s.spool.area(int(min(most, hole-begin, f.size-begin)))
+	n, err := unix.Pread(f.fd, data, begin)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", f.name, err)
+	}
+	*from = begin
+	keep := lastMessage(data[:n], f.stream.class)
+	if keep == 0 && bound && n == len(data) {
+		if keep = bytes.LastIndexByte(data, '\n') + 1; keep == 0 {
+			keep = n
+		}
+	}
+	return data[:keep], nil
+}
+
+// lastMessage returns where the last message in data begins. It may have further
+// lines, which a JVM writes with a second write, and which have to go where
+// their message goes.
+func lastMessage(data []byte, class ul.Classifier) int {
+	for end := bytes.LastIndexByte(data, '\n') + 1; end > 0; {
+		begin := bytes.LastIndexByte(data[:end-1], '\n') + 1
+		if c := class; c.Classify(data[begin:end-1]).Kind != ul.Continuation {
+			return begin
+		}
+		end = begin
+	}
+	return 0
+}
+
+// classifyBlock takes the lines of data into the block, each with its level, and
+// shows new ones to whoever wants to see lines. It returns the level behind the
+// last of them, and what the metrics of reading count.
+func (s *Source) classifyBlock(f *File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
+	s.countCut(f, data, b.From)
+	class := f.stream.class
+	class.Resume(level)
+	read := volume{bytes: len(data)}
+	show := s.cfg.OnLine
+	if b.From < f.counted {
+		show = nil
+	}
+	counts := !open || b.From == f.read.Offset // the rest of one that is handed on in part
+	for len(data) > 0 {
+		line, ended := data, false
+		if end := bytes.IndexByte(data, '\n'); end >= 0 {
+			line, ended = data[:end+1], true
+		}
+		if !open {
+			text := bytes.TrimSuffix(line, newline)
+			c := class.Classify(text)
+			level = c.Level
+			read.dropped += c.Dropped
+			if show != nil {
+				show(text, c)
+			}
+		}
+		b.Take(line, level, effective(level) >= keep, counts)
+		if counts {
+			read.lines[level]++
+		}
+		open, counts = !ended, ended
+		data = data[len(line):]
+	}
+	if !open {
+		level = class.Level()
+	}
+	return level, read
+}
+
+var newline = []byte{'\n'}
+
+// effective is the level that counts: a line that nobody gave a level is
+// information.
+func effective(l ul.Level) ul.Level {
+	if l == ul.Unknown {
+		return ul.Info
+	}
+	return l
+}
+
+// volume is what the metrics of reading count.
+type volume struct {
+	lines   [ul.NumLevels]uint32
+	bytes   int
+	dropped uint64 // lines that the JVM says that it dropped itself
+}
+
+// mergeAround makes one record of that at an index and its neighbours that are
+// side by side with it, as far as they have no lines and were not handed on.
+func (s *Source) mergeAround(f *File, at int) (freed int64, err error) {
+	first := f.records.at(f.read.Offset)
+	for _, i := range []int{at + 1, at} {
+		if i-1 < first {
+			continue
+		}
+		n, err := f.records.merge(i)
+		if err != nil {
+			return freed, err
+		}
+		if n > 0 {
+			s.punchRecord(f, &f.records.list[i-1]) // the page between them
+			freed += n + position.PageSize
+		}
+	}
+	return freed, nil
+}
+
+// punchRecord gives back the pages of the source file that a record stands for,
+// if they are what they were, and returns how many bytes it asked to give back.
+func (s *Source) punchRecord(f *File, r *spooled) int64 {
+	if !r.full || !f.held() || !f.intact(r) {
+		return 0
+	}
+	from, to := r.pages()
+	done := s.punchPages(f, from, to) >= to
+	// With larger pages than ours some of it stays, as zeros.
+	data, err := f.nextData(from)
+	r.full = !done || err != nil || data < to
+	return to - from
+}
+
+// Drop drops lines that were moved, and for [ul.DropAll] also such as could not
+// be, until it has given back as much memory as wanted. [ul.Discard] takes those
+// below the level to keep.
+//
+// A stream that takes less memory than its share of what is allowed loses
+// nothing; of the others the largest one goes first, and of its lines the
+// oldest. Refused streams have no share, and go before all others.
+func (s *Source) Drop(why ul.Reason, r Relief) (freed int64) {
+	for _, f := range s.files {
+		f.stuck = false
+	}
+	share := s.share(r.Allowed)
+	for deadline := s.now().Add(relieveTime); freed < r.Want && s.now().Before(deadline); {
+		n := int64(0)
+		if st := s.largestOver(share, why, r.Refused); st != nil {
+			n = s.dropOldest(st, why)
+		} else if f := s.toMove(r, share); f != nil && why == ul.DropAll {
+			n = s.relieveFile(f, r, spool.WithoutLines())
+		} else {
+			break
+		}
+		freed += n
+	}
+	return freed
+}
+
+// dropOldest drops the lines of the oldest record of the stream that has any.
+func (s *Source) dropOldest(st *Stream, why ul.Reason) (freed int64) {
+	f, at := st.oldestHolding(why)
+	freed, err := s.dropParts(f, &f.records.list[at], why)
+	if err == nil {
+		var merged int64
+		merged, err = s.mergeAround(f, at)
+		freed += merged
+	}
+	if err != nil {
+		s.metrics.readErrors.Inc()
+		s.log.once("drop", "dropping lines of the spool failed", "error", err, "hint", "the next look at the pressure tries again")
+		f.stuck = true
+	}
+	st.memory -= freed
+	return max(1, freed)
+}
+
+// dropParts drops the lines of a record for a reason.
+func (s *Source) dropParts(f *File, r *spooled, why ul.Reason) (freed int64, err error) {
+	before := r.Gap()
+	for _, p := range []spool.Part{spool.Rest, spool.Kept} {
+		if p == spool.Kept && why == ul.Discard || !r.Holds(p) {
+			continue
+		}
+		n, err := r.log.Drop(r.Record, p, why)
+		if err != nil {
+			return freed, err
+		}
+		freed += n
+		s.countDropped(f.stream, r.Record, p)
+	}
+	after := r.Gap()
+	f.records.lost += int64(after.Bytes - before.Bytes)
+	return freed, nil
+}
+
+// countDropped counts the lines of a part of a record that was dropped.
+func (s *Source) countDropped(st *Stream, r *spool.Record, p spool.Part) {
+	why, gone := r.Dropped(p)
+	if !gone {
+		return
+	}
+	lines, size := r.Lines(p)
+	for level, n := range lines {
+		if n > 0 {
+			s.metrics.dropped.WithLabelValues(st.label, ul.Level(level).String(), why.String()).Add(float64(n))
+		}
+	}
+	s.metrics.droppedSize.WithLabelValues(st.label, why.String()).Add(float64(size))
+}

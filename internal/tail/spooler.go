@@ -1,0 +1,111 @@
+package tail
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/spool"
+	"github.com/ullage/ullage/internal/statedir"
+)
+
+// spoolName is the name of the spool in the state directory.
+const spoolName = "spool"
+
+// spooler is the spool of a Source, and what moving lines into it needs.
+type spooler struct {
+	log   *spool.Log // nil: nothing can be moved
+	old   []*spool.Log
+	block spool.Block
+	data  []byte
+
+	// pending are records whose files are not held yet.
+	pending map[position.Content][]spooled
+}
+
+// area returns memory for n bytes of a block.
+func (p *spooler) area(n int) []byte {
+	p.data = slices.Grow(p.data[:0], n)[:n]
+	return p.data
+}
+
+// open opens the spool in the state directory, and takes in the records that an
+// earlier process has left. Those of contents that are known already are in the
+// log that was open before.
+func (p *spooler) open(dir *directory, known func(position.Content) bool) error {
+	f, err := statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		statedir.Displace(dir.state, spoolName)
+		if f, err = statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL); err != nil {
+			return err
+		}
+	}
+	log, found, err := spool.Open(f)
+	if err != nil {
+		f.Close()
+		return err
+	}
+	p.log = log
+	for _, r := range found {
+		list := p.pending[r.Of]
+		switch {
+		case known(r.Of):
+		case !ValidName(r.Stream):
+			log.Free(r)
+		default:
+			// Only the last one may not have been punched any more.
+			if n := len(list); n > 0 {
+				list[n-1].full = false
+			}
+			p.pending[r.Of] = append(list, spooled{Record: r, log: log, full: true})
+		}
+	}
+	for _, list := range p.pending {
+		slices.SortFunc(list, func(a, b spooled) int { return cmp.Compare(a.From, b.From) })
+	}
+	return nil
+}
+
+// leave goes on without the log, which others still have records in.
+func (p *spooler) leave() {
+	if p.log != nil {
+		p.old = append(p.old, p.log)
+		p.log = nil
+	}
+}
+
+// memory returns how many bytes of memory the logs take.
+func (p *spooler) memory() (sum int64) {
+	if p.log != nil {
+		sum = p.log.Memory()
+	}
+	for _, l := range p.old {
+		sum += l.Memory()
+	}
+	return sum
+}
+
+// close closes all logs.
+func (p *spooler) close() {
+	p.leave()
+	for _, l := range p.old {
+		l.Close()
+	}
+	p.old = nil
+}
+
+// take returns the pending records of a content that are behind a position, and
+// gives back the others.
+func (p *spooler) take(of position.Content, behind int64) []spooled {
+	list := p.pending[of]
+	delete(p.pending, of)
+	return slices.DeleteFunc(list, func(r spooled) bool {
+		if r.From >= behind {
+			return false
+		}
+		r.log.Free(r.Record)
+		return true
+	})
+}
