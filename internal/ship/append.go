@@ -46,7 +46,7 @@ func (w *writer) takeBatch() error {
 		if st == nil {
 			continue
 		}
-		w.unsaved = w.ledger.meet(c.Meta) || w.unsaved
+		w.unsaved = w.check.Meet(c.Meta.File.Content(), c.Meta.File.Stream().Name()) || w.unsaved
 		if len(st.parts) == 0 && st.bytes == 0 {
 			if w.dirty == w.maxOpen {
 				clear(w.batch[i:])
@@ -124,14 +124,14 @@ func (w *writer) stream(src *tail.Stream) (*writerStream, error) {
 // placeNew places a stream that has no mark yet. Its mark has to be saved before
 // anything is appended behind it.
 func (w *writer) placeNew(name string) error {
-	if _, known := w.ledger.markOf(name); known {
+	if _, known := w.check.Mark(name); known {
 		return nil
 	}
 	segments := w.store.Stream(name)
 	if _, _, err := segments.Recover(); err != nil {
 		return err
 	}
-	w.ledger.mark(name, segments.Mark())
+	w.check.SetMark(name, segments.Mark())
 	w.unsaved = true
 	return nil
 }

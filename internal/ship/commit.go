@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ullage/ullage/internal/checkpoint"
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -37,11 +39,16 @@ func (w *writer) commit(ctx context.Context) error {
 	if w.pending == 0 {
 		return nil // all of it was of streams that are refused
 	}
-	w.ledger.commit(w.marks, w.last)
+	files := make(map[position.Content]position.Saved, len(w.last))
+	for f, c := range w.last {
+		files[f.Content()] = position.Saved{Stream: f.Stream().Name(), Position: c.End}
+	}
+	w.check.Commit(w.marks, files)
 	if err := w.saveCheckpoint(ctx); err != nil {
 		return err
 	}
 	w.unsaved = false
+	w.link.setMarks(w.marks)
 	w.last = w.link.publish(w.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
@@ -70,17 +77,31 @@ func (w *writer) forgetPending() {
 	w.link.oldest.Store(0)
 }
 
-// saveCheckpoint saves the ledger, for as long as it takes: once the segments
+// takeNews takes in what the reader has to say about the checkpoint.
+func (w *writer) takeNews() {
+	n := w.link.takeNews()
+	w.check.Forget(n.gone)
+	w.check.Add(n.back)
+	if n.dirNews {
+		w.check.Attach(n.dir)
+	}
+	if n.dir != nil {
+		n.dir.Close()
+	}
+}
+
+// saveCheckpoint saves the checkpoint, for as long as it takes: once the segments
 // are synced there is no way back, since the slot may hold the new state even
 // if saving it has failed.
 func (w *writer) saveCheckpoint(ctx context.Context) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
-		err := w.check.save(w.ledger.state)
+		w.takeNews()
+		err := w.check.Save()
 		if err == nil {
 			return nil
 		}
 		w.m.checkpointErrors.Inc()
-		if errors.Is(err, errNoRoom) {
+		if errors.Is(err, checkpoint.ErrNoRoom) {
 			w.log.Warn("source has no room for the checkpoint", "error", err,
 				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
 			return nil

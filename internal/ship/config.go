@@ -22,8 +22,9 @@ type Config struct {
 	Dest         string        // durable directory
 	Queue        settings.Size // memory between reader and writer
 	Budget       settings.Size // what the backlog may take of the tmpfs; 0 means its size
-	DiscardAt    int           // per cent of the budget from which on lines below KeepLevel are dropped
-	DropAt       int           // ... and from which on all are
+	SpoolAt      int           // per cent of the budget from which on lines are moved into the spool
+	DiscardAt    int           // ... from which on lines below KeepLevel are dropped
+	DropAt       int           // ... and from which on all lines are
 	KeepLevel    KeepLevel
 	SyncInterval time.Duration // longest time from reading a line to its commit
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
@@ -41,6 +42,7 @@ func DefaultConfig() Config {
 		Segment:      segment.DefaultConfig(),
 		Dest:         "/var/lib/ullage",
 		Queue:        4 * settings.Mi,
+		SpoolAt:      25,
 		DiscardAt:    60,
 		DropAt:       85,
 		KeepLevel:    KeepLevel(ul.Warning),
@@ -57,6 +59,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream has a directory in it")
 	fs.Var(&c.Queue, "queue", "`SIZE` of the memory between reader and writer; when it is full, the backlog stays on the tmpfs")
 	fs.Var(&c.Budget, "budget", "`SIZE` of the tmpfs that the backlog may use; 0: all of it")
+	fs.IntVar(&c.SpoolAt, "spool-at", c.SpoolAt, "`PERCENT` of the budget at which the oldest lines are compressed on the tmpfs while the destination stalls")
 	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "`PERCENT` of the budget at which lines below --keep-level are dropped while the destination stalls")
 	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "`PERCENT` of the budget at which all lines are dropped, the oldest first, while the destination stalls")
 	fs.Var(&c.KeepLevel, "keep-level", "lowest `LEVEL` that is kept past --discard-at: trace, debug, info, warning, error, or off (none)")
@@ -86,8 +89,8 @@ func (c Config) Validate() []error {
 	if c.Budget != 0 && c.Budget < settings.Mi {
 		bad = append(bad, fmt.Errorf("--budget %s is too small: at least 1Mi, or 0 for the size of the tmpfs", c.Budget))
 	}
-	if c.DiscardAt < 10 || c.DropAt > 95 || c.DiscardAt >= c.DropAt {
-		bad = append(bad, fmt.Errorf("--discard-at %d and --drop-at %d do not go together: use 10 to 95 per cent, with --discard-at below --drop-at", c.DiscardAt, c.DropAt))
+	if c.SpoolAt < 5 || c.DropAt > 95 || c.SpoolAt >= c.DiscardAt || c.DiscardAt >= c.DropAt {
+		bad = append(bad, fmt.Errorf("--spool-at %d, --discard-at %d and --drop-at %d do not go together: use 5 to 95 per cent, each below the next", c.SpoolAt, c.DiscardAt, c.DropAt))
 	}
 	if c.DrainTimeout <= 0 {
 		bad = append(bad, fmt.Errorf("--drain-timeout %s is not positive", c.DrainTimeout))

@@ -3,11 +3,16 @@ package ship
 import (
 	"context"
 	"maps"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/queue"
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -39,26 +44,89 @@ type link struct {
 
 	refused     map[string]error // streams, and why; never changed in place
 	refusedNews bool             // the reader has yet to take it in
+
+	news  news                    // of the source, which the writer has yet to take in
+	marks map[string]segment.Mark // committed, for others to see
+}
+
+// news is what the reader tells the writer for the next checkpoint.
+type news struct {
+	dir     *os.File // the state directory, if dirNews; a descriptor of its own, or nil
+	dirNews bool
+	gone    []position.Content                  // that the checkpoint need not have any more
+	back    map[position.Content]position.Saved // that it may have forgotten
+}
+
+// setDir passes on the state directory that is in use from now on, or none.
+func (l *link) setDir(dir *os.File) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.news.dir != nil {
+		l.news.dir.Close()
+	}
+	l.news.dir, l.news.dirNews = nil, true
+	if dir == nil {
+		return
+	}
+	if fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+		l.news.dir = os.NewFile(uintptr(fd), dir.Name())
+	}
+}
+
+// setFiles passes on which contents are gone, and which came back.
+func (l *link) setFiles(gone []position.Content, back map[position.Content]position.Saved) {
+	if len(gone) == 0 && len(back) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.news.gone = append(l.news.gone, gone...)
+	if l.news.back == nil {
+		l.news.back = back
+	} else {
+		maps.Copy(l.news.back, back)
+	}
+	for _, of := range gone {
+		delete(l.news.back, of)
+	}
+}
+
+// takeNews returns what the reader has passed on since the last call.
+func (l *link) takeNews() news {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.news
+	l.news = news{}
+	return n
+}
+
+// setMarks lets others see where committed segments end.
+func (l *link) setMarks(marks map[string]segment.Mark) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.Copy(l.marks, marks)
 }
 
 // rewind asks the reader to read again from the last commit; of the streams in
-// ends, from where their segments end. It is answered by closing done.
+// ends, from where their segments end. The answer is where that is.
 type rewind struct {
 	ends map[string][]byte
 	anew bool // there was no commit: what was taken for one is forgotten
 	news bool // there should have been a checkpoint
-	done chan struct{}
+	done chan map[position.Content]position.Saved
 }
 
 func newLink(cfg Config) *link {
 	const chunks = 4096 // descriptions; more small chunks than this wait on the source
 	l := &link{
-		queue:     queue.New[tail.Chunk](int(cfg.Queue), chunks, cfg.wakeBytes()),
+		// The spool may have a record of an earlier process, with a larger queue.
+		queue:     queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.wakeBytes()),
 		flush:     make(chan struct{}, 1),
 		flushed:   make(chan struct{}, 1),
 		rewind:    make(chan rewind),
 		wake:      make(chan struct{}, 1),
 		published: map[*tail.File]tail.Chunk{},
+		marks:     map[string]segment.Mark{},
 	}
 	l.syncBytes.Store(int64(cfg.SyncBytes))
 	l.frameBytes.Store(int64(cfg.frameBytes()))
@@ -101,18 +169,18 @@ func (l *link) takePublished(each func(tail.Chunk)) {
 
 // requestRewind makes the reader forget what is not committed, and waits until
 // it has.
-func (l *link) requestRewind(ctx context.Context, request rewind) error {
-	request.done = make(chan struct{})
+func (l *link) requestRewind(ctx context.Context, request rewind) (map[position.Content]position.Saved, error) {
+	request.done = make(chan map[position.Content]position.Saved, 1)
 	select {
 	case l.rewind <- request:
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	select {
-	case <-request.done:
-		return nil
+	case files := <-request.done:
+		return files, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // The tmpfs had no room for a checkpoint any more, and the sidecar was killed
@@ -41,11 +41,10 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 				s.src.Tick()
 				_, err := s.src.Scan()
 				b.must(err)
-				s.reader.drop(256<<10, s.reader.measure())
-				return s.src.Gaps() > 0
+				return s.drops(ul.Discard, 256<<10) > 0
 			})
 			for told := false; !told; {
-				area := s.link.queue.Reserve(s.cfg.Tail.LineLimit + tail.AreaSlack)
+				area := s.link.queue.Reserve(s.src.Area())
 				n, chunk, ok := s.src.Next(area)
 				if !ok {
 					t.Fatal("there is no marker")

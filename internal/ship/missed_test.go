@@ -160,7 +160,9 @@ func TestFileThatIsGoneIsForgotten(t *testing.T) {
 	b.must(os.Remove(b.path("gc.log")))
 	s, from := b.begun(true)
 	s.begins(t, from)
-	if known := s.ledger.saved(); len(known) > 0 {
+	s.reader.settle()
+	s.writer.takeNews()
+	if known := s.check.Files(); len(known) > 0 {
 		t.Errorf("known: %v", known)
 	}
 	b.persistsOnce("gc.log", lines(0, 200))

@@ -1,7 +1,6 @@
 package ship
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,19 +20,22 @@ const (
 	// that is waiting for a processor more often than work.
 	mostRest = 10 * pressurePace
 
-	// reliefBytes is about how much is dropped before it is recorded and given
-	// back; the other things that a reader has to do wait meanwhile.
+	// reliefBytes is about how much is given back before the other things that a
+	// reader has to do get their turn.
 	reliefBytes = 4 << 20
 
-	// gapBudget is how much of the budget there is for each gap that may be
-	// kept, within bounds. Most gaps give way to text before.
-	gapBudget        = 32 << 10
-	minGaps, maxGaps = 256, 4 << 10
+	// leastRoomy is the least of a file that is worth a record while there is
+	// room: what the record itself takes is then a small part of it. leastTight is
+	// the same where lines would be dropped otherwise.
+	leastRoomy = 64 << 10
+	leastTight = 16 << 10
 
 	// A destination that has taken nothing for stallTime stands still, for now.
 	// rateTime is from one look at what is written to the next.
-	stallTime = 250 * time.Millisecond
-	rateTime  = 100 * time.Millisecond
+	// JVMs that wrote within writingTime may write again before the next look.
+	stallTime   = 250 * time.Millisecond
+	rateTime    = 100 * time.Millisecond
+	writingTime = time.Second
 
 	// defaultBudget is taken where nothing else bounds the source.
 	defaultBudget = 64 << 20
@@ -45,28 +47,42 @@ const (
 // pressure is how full the source is, and what follows from it. The zero value
 // has no pressure, and needs its marks.
 type pressure struct {
-	discardAt, dropAt float64 // shares of the budget
-	discarding        bool    // lines below the level to keep go
-	dropping          bool    // all lines go
-	refused           bool    // but only of streams that the destination refuses
+	spoolAt, discardAt, dropAt float64 // shares of the budget
+
+	spooling   bool // lines are moved into the spool
+	discarding bool // lines below the level to keep go
+	dropping   bool // all lines go
+	refused    bool // but only of streams that the destination refuses
 }
 
-// take takes in which share of the budget is in use. Both marks have
-// hysteresis: dropping all ends below the first mark, and discarding once a
-// sixth below it.
+// slack is how far below its mark each of them ends, as a share of the budget.
+// Little is lost for it, and the JVMs do not reach the mark at once again.
+const slack = 1. / 24
+
+// take takes in which share of the budget is in use.
 func (p *pressure) take(used float64) {
-	p.dropping = used > p.dropAt || p.dropping && used > p.discardAt
-	p.discarding = used > p.discardAt || (p.discarding || p.dropping) && used > p.low()
+	past := func(on bool, mark float64) bool { return used > mark || on && used > mark-slack }
+	p.spooling = past(p.spooling, p.spoolAt)
+	p.discarding = past(p.discarding, p.discardAt)
+	p.dropping = past(p.dropping, p.dropAt)
 }
 
 // low is the share that is aimed at.
-func (p *pressure) low() float64 { return p.discardAt * 5 / 6 }
+func (p *pressure) low() float64 {
+	switch {
+	case p.dropping:
+		return p.dropAt - slack
+	case p.discarding:
+		return p.discardAt - slack
+	}
+	return p.spoolAt - slack
+}
 
 // reset forgets what was under pressure.
-func (p *pressure) reset() { p.discarding, p.dropping = false, false }
+func (p *pressure) reset() { p.spooling, p.discarding, p.dropping = false, false, false }
 
-// on reports whether anything is to be dropped.
-func (p *pressure) on() bool { return p.discarding || p.dropping }
+// on reports whether anything is to be done.
+func (p *pressure) on() bool { return p.spooling || p.discarding || p.dropping }
 
 // reason is the one for which lines are dropped now, as text, or nothing.
 func (p *pressure) reason() string {
@@ -92,7 +108,7 @@ type usage struct {
 func (r *reader) measure() usage {
 	u := r.src.Usage()
 	m := usage{budget: r.budget(u)}
-	m.own, m.written = r.src.Resident()
+	m.own, m.written = r.src.Weigh()
 	if u.Tmpfs && u.Total > 0 {
 		others := max(0, u.Total-u.Headroom-m.own)
 		m.budget = max(minBudget, min(m.budget, u.Total-others))
@@ -104,17 +120,21 @@ func (r *reader) measure() usage {
 // rate is how source and destination keep up with each other.
 type rate struct {
 	looked  time.Time
-	written int64 // sizes of all source files, then
-	own     int64 // their memory
-	writing bool  // the JVMs wrote since the look before
-	growing int   // looks in a row that found more in use
+	written int64     // sizes of all source files, then
+	own     int64     // their memory
+	grew    time.Time // when a look last found that the JVMs wrote
+	writing bool      // they did so not long ago
+	growing int       // looks in a row that found more in use
 }
 
 func (t *rate) take(m usage, now time.Time) {
 	if now.Sub(t.looked) < rateTime {
 		return
 	}
-	t.writing = m.written > t.written && !t.looked.IsZero()
+	if m.written > t.written && !t.looked.IsZero() {
+		t.grew = now
+	}
+	t.writing = now.Sub(t.grew) < writingTime
 	if m.own > t.own {
 		t.growing++
 	} else {
@@ -177,17 +197,16 @@ func (r *reader) adapt(budget int64) {
 	r.view.setBudget(budget)
 	sync := min(int64(r.cfg.SyncBytes), max(64<<10, budget/8))
 	r.queueBytes = int(min(int64(r.cfg.Queue), max(64<<10, budget/4)))
-	r.maxGaps = int(min(maxGaps, max(minGaps, budget/gapBudget)))
 	frame := min(r.cfg.frameBytes(), r.queueBytes/2, int(sync)/2)
 	r.link.syncBytes.Store(sync)
 	r.link.frameBytes.Store(int64(frame))
 	r.link.queue.SetWake(frame)
 }
 
-// relieve drops lines as long as the source is too full. It is called while
-// the queue has no room, and while streams are refused: otherwise reading, and
-// not dropping, is what makes room. A destination that takes the other streams
-// is no reason to drop lines of those.
+// relieve gives memory back as long as the source is too full. It is called while
+// the queue has no room, and while streams are refused: otherwise reading is what
+// makes room. A destination that takes the other streams is no reason to drop
+// lines of those.
 func (r *reader) relieve() {
 	started := time.Now()
 	m := r.measure()
@@ -195,12 +214,12 @@ func (r *reader) relieve() {
 	behind := r.behind(m) && r.full
 	r.press.refused = !behind
 	if behind || r.src.Refusing() && r.rate.writing {
-		r.dropUntilRelieved(m)
+		r.relieveUntil(m)
 	} else {
 		r.press.reset()
 	}
 	if r.press.on() && r.relieved >= reliefBytes {
-		r.reliefAt = time.Time{} // there is more to drop
+		r.reliefAt = time.Time{} // there is more to do
 		return
 	}
 	rest := pressurePace
@@ -211,15 +230,14 @@ func (r *reader) relieve() {
 	r.reliefAt = time.Now().Add(rest)
 }
 
-// dropUntilRelieved drops lines while the marks say so, for a while.
-func (r *reader) dropUntilRelieved(m usage) {
+// relieveUntil gives memory back while the marks say so, for a while.
+func (r *reader) relieveUntil(m usage) {
 	for r.relieved = 0; r.relieved < reliefBytes; m = r.measure() {
 		r.press.take(m.used)
 		if !r.press.on() {
 			return
 		}
-		want := int64((m.used - r.press.low()) * float64(m.budget))
-		freed := r.drop(min(max(want, 256<<10), reliefBytes), m)
+		freed := r.relieveOnce(m)
 		if freed == 0 {
 			return
 		}
@@ -227,52 +245,50 @@ func (r *reader) dropUntilRelieved(m usage) {
 	}
 }
 
-// drop drops lines of about so many bytes, records that, and gives their
-// memory back. Recorded comes first: a crash in between finds lines that are
-// still there, and are counted once.
-func (r *reader) drop(want int64, m usage) (freed int64) {
-	reason := ul.Discard
-	// Gaps cost memory, here and in the checkpoint.
-	if r.press.dropping || r.src.Gaps() >= r.maxGaps {
-		reason = ul.DropAll
+// relieveOnce gives back some memory in the way that costs least: moving lines
+// loses none. Only past the last mark, where the JVMs would soon have no room,
+// lines that were moved go first, since that is quicker.
+func (r *reader) relieveOnce(m usage) (freed int64) {
+	relief := tail.Relief{
+		Want:    min(max(int64((m.used-r.press.low())*float64(m.budget)), 256<<10), reliefBytes),
+		Least:   leastTight,
+		Keep:    ul.Level(r.cfg.KeepLevel),
+		Allowed: int64(r.press.low() * float64(m.budget)),
+		Refused: r.press.refused,
 	}
-	if !r.unrecorded {
-		allowed := int64(r.press.low() * float64(m.budget))
-		if freed = r.src.Drop(reason, ul.Level(r.cfg.KeepLevel), want, allowed, r.press.refused); freed == 0 {
-			return 0
+	switch {
+	case r.press.dropping:
+		freed = r.drop(ul.DropAll, relief, m)
+	case r.press.discarding:
+		if freed = r.src.Move(relief); freed == 0 {
+			freed = r.drop(ul.Discard, relief, m)
 		}
-		r.tellDrop(reason, m)
-		r.src.Compact(r.maxGaps)
+	default:
+		relief.Least = leastRoomy
+		freed = r.src.Move(relief)
 	}
-	r.src.ChangedGaps(r.ledger.setGaps)
-	if err := r.check.save(r.ledger.state); err != nil && !errors.Is(err, errNoRoom) {
-		if !r.unrecorded {
-			r.log.Error("recording dropped lines failed", "error", err,
-				"hint", "no memory is given back until a retry succeeds")
-		}
-		r.unrecorded = true
-		return 0
-	}
-	r.unrecorded = false
-	r.src.PunchGaps()
-	return max(1, freed)
+	return freed
 }
 
-// tellDrop logs that lines are dropped, at most once a minute for each reason.
-func (r *reader) tellDrop(reason ul.Reason, m usage) {
-	now := time.Now()
-	if now.Sub(r.told[reason]) < time.Minute {
-		return
+// drop drops lines, and logs that, at most once a minute for each reason.
+func (r *reader) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64) {
+	if freed = r.src.Drop(why, relief); freed == 0 {
+		return 0
 	}
-	r.told[reason] = now
+	now := time.Now()
+	if now.Sub(r.logged[why]) < time.Minute {
+		return freed
+	}
+	r.logged[why] = now
 	below := r.cfg.KeepLevel.String()
-	if reason == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
+	if why == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
 		below = "all"
 	}
-	why := "the destination is slower than the JVMs"
-	if r.press.refused {
-		why = "the destination refuses streams"
+	cause := "the destination is slower than the JVMs"
+	if relief.Refused {
+		cause = "the destination refuses streams"
 	}
-	r.log.Warn("dropping lines", "why", why, "below", below,
+	r.log.Warn("dropping lines", "why", cause, "below", below,
 		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "source_files_bytes", m.own)
+	return freed
 }

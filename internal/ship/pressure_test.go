@@ -10,26 +10,27 @@ import (
 )
 
 func TestMarksHaveHysteresis(t *testing.T) {
-	p := pressure{discardAt: 0.6, dropAt: 0.85}
+	p := pressure{spoolAt: 0.25, discardAt: 0.6, dropAt: 0.85}
 	for i, step := range []struct {
-		used               float64
-		discards, dropsAll bool
+		used                    float64
+		spools, discards, drops bool
 	}{
-		{0.59, false, false},
-		{0.61, true, false},
-		{0.55, true, false}, // not before a sixth below the mark
-		{0.49, false, false},
-		{0.55, false, false},
-		{0.86, true, true},
-		{0.70, true, true}, // not before the first mark
-		{0.59, true, false},
-		{0.49, false, false},
-		{1.00, true, true},
-		{0.10, false, false},
+		{0.24, false, false, false},
+		{0.26, true, false, false},
+		{0.22, true, false, false}, // not before the slack below the mark
+		{0.20, false, false, false},
+		{0.61, true, true, false},
+		{0.57, true, true, false},
+		{0.55, true, false, false},
+		{0.86, true, true, true},
+		{0.82, true, true, true},
+		{0.80, true, true, false},
+		{1.00, true, true, true},
+		{0.10, false, false, false},
 	} {
 		p.take(step.used)
-		if p.discarding != step.discards || p.dropping != step.dropsAll {
-			t.Fatalf("step %d, %v in use: discarding %v, dropping all %v; want %v, %v", i, step.used, p.discarding, p.dropping, step.discards, step.dropsAll)
+		if p.spooling != step.spools || p.discarding != step.discards || p.dropping != step.drops {
+			t.Fatalf("step %d, %v in use: %+v, want %+v", i, step.used, p, step)
 		}
 	}
 }
@@ -79,23 +80,31 @@ func TestKeepLevelIsALevelOrOff(t *testing.T) {
 // One stream writes more than the budget, another one little: the latter keeps
 // its lines past both marks.
 func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
-	for _, p := range []pressure{{discarding: true}, {discarding: true, dropping: true}} {
-		b := newBench(t)
-		b.small()
-		b.write(b.log("noise.log"), debugLines(0, 40000))
-		b.write(b.log("gc.log"), debugLines(0, 2000))
-		s, _ := b.begun(true)
-		p.discardAt, p.dropAt = s.reader.press.discardAt, s.reader.press.dropAt
-		s.reader.press = p
-		for s.reader.drop(1<<20, s.reader.measure()) > 0 {
+	b := newBench(t)
+	b.small()
+	b.write(b.log("noise.log"), debugLines(0, 40000))
+	b.write(b.log("gc.log"), debugLines(0, 2000))
+	s, from := b.begun(true)
+	s.begins(t, from)
+	s.reader.press.dropping = true
+	for {
+		m := s.reader.measure()
+		allowed := int64(s.reader.press.low() * float64(m.budget))
+		if s.src.Drop(ul.DropAll, tail.Relief{Want: 1 << 20, Least: 1, Allowed: allowed}) == 0 {
+			break
 		}
-		gaps := map[string]bool{}
-		for _, f := range s.ledger.state().Files {
-			gaps[f.Stream] = f.Gaps != ""
-		}
-		if m := s.reader.measure(); !gaps["noise.log"] || gaps["gc.log"] || m.used > s.reader.press.low()+0.3 {
-			t.Errorf("dropping all %v: streams with gaps: %v, %.2f of the budget is in use", p.dropping, gaps, m.used)
-		}
+	}
+	if m := s.reader.measure(); m.used > s.reader.press.low()+0.3 {
+		t.Errorf("%.2f of the budget is in use", m.used)
+	}
+	for s.reader.round(); s.reader.read > 0; s.reader.round() {
+		s.appends(t)
+	}
+	s.commits(t)
+	told, _ := sumOf(b.persisted("noise.log"))
+	spared, kept := sumOf(b.persisted("gc.log"))
+	if told == 0 || spared > 0 || kept != 2000 {
+		t.Errorf("%d lines of the noise were dropped, %d of the other stream, of which %d are persisted", told, spared, kept)
 	}
 }
 

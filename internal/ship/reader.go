@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -35,13 +36,11 @@ const (
 
 // reader owns the source. Everything in it is used by one goroutine.
 type reader struct {
-	cfg    Config
-	log    *slog.Logger
-	link   *link
-	src    *tail.Source
-	ledger *ledger
-	check  *checkpoint
-	view   *view
+	cfg  Config
+	log  *slog.Logger
+	link *link
+	src  *tail.Source
+	view *view
 
 	poll *time.Ticker
 	pace *time.Timer
@@ -63,12 +62,10 @@ type reader struct {
 
 	press      pressure
 	queueBytes int       // most that may be queued
-	maxGaps    int       // before all lines are dropped
 	reliefAt   time.Time // not before is the pressure looked at again
 	rate       rate
 	relieved   int64                    // bytes that the last look at the pressure gave back
-	unrecorded bool                     // what was dropped could not be recorded
-	told       [ul.NumReasons]time.Time // when it was last logged that lines are dropped
+	logged     [ul.NumReasons]time.Time // when it was last logged that lines are dropped
 }
 
 // waitForSource opens the source directory, for as long as it takes. What is no
@@ -111,9 +108,8 @@ func (r *reader) opened() {
 		r.waiting = false
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
-	r.check.attach(r.src.State())
+	r.link.setDir(r.src.State())
 	r.adapt(r.budget(r.src.Usage()))
-	r.check.reserveGaps(r.maxGaps)
 }
 
 // run reads until ctx ends, and then until everything is committed or stop
@@ -159,7 +155,7 @@ func (r *reader) round() {
 			r.full = true
 			return
 		}
-		area := r.link.queue.Reserve(r.cfg.Tail.LineLimit + tail.AreaSlack)
+		area := r.link.queue.Reserve(r.src.Area())
 		if area == nil {
 			r.full = true
 			return
@@ -219,8 +215,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-r.link.wake:
 		r.settle()
 	case request := <-r.link.rewind:
-		r.rewind(request)
-		close(request.done)
+		request.done <- r.rewind(request)
 	case <-r.link.flushed:
 		r.settle()
 		r.settle() // files whose names went just now are let go of
@@ -296,8 +291,7 @@ func (r *reader) takeWaiting() {
 // settle reclaims what has been committed.
 func (r *reader) settle() {
 	r.takeCommitted()
-	r.src.ChangedGaps(r.ledger.setGaps)
-	r.ledger.forget(r.src.Reclaim())
+	r.link.setFiles(r.src.Reclaim(), r.src.Back())
 }
 
 // show lets others see how the source is, not too often.
@@ -327,10 +321,10 @@ func (r *reader) tick() {
 	}
 }
 
-// rewind forgets what is not committed. The writer waits meanwhile. Of the
-// streams that it names nothing is known but how their segments end, and the
-// source is searched for that.
-func (r *reader) rewind(request rewind) {
+// rewind forgets what is not committed, and returns from where reading goes on.
+// The writer waits meanwhile. For the streams in ends, the source is searched for
+// how their segments end.
+func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	r.takeCommitted()
 	r.link.queue.Reset()
 	if request.anew {
@@ -341,9 +335,6 @@ func (r *reader) rewind(request rewind) {
 		r.align(request.ends, request.news)
 	}
 	r.src.Aligned()
-	if len(request.ends) > 0 || request.anew {
-		r.ledger.replaceFiles(r.src.Positions())
-	}
 	if r.draining {
 		r.asked = false
 		for _, before := range []chan struct{}{r.link.flush, r.link.flushed} { // asked, or answered, before
@@ -353,6 +344,7 @@ func (r *reader) rewind(request rewind) {
 			}
 		}
 	}
+	return r.src.Positions()
 }
 
 // align finds in the source where the streams end that have no mark, and lets

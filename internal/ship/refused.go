@@ -92,7 +92,7 @@ func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	var back []string
 	for name, r := range w.refused.streams {
 		err := r.place()
-		_, marked := w.ledger.markOf(name)
+		_, marked := w.check.Mark(name)
 		switch {
 		case err == nil:
 			back = append(back, name)

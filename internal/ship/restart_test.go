@@ -60,7 +60,7 @@ func (b *bench) persistedLines(n int) func() bool {
 
 // slots returns the checkpoint's files, newest content first.
 func (b *bench) slots() []string {
-	return []string{b.path(statedir.Name + "/" + slotNames[0]), b.path(statedir.Name + "/" + slotNames[1])}
+	return []string{b.path(statedir.Name + "/checkpoint-0"), b.path(statedir.Name + "/checkpoint-1")}
 }
 
 func TestUnusableCheckpointLetsTheSegmentsDecide(t *testing.T) {

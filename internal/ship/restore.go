@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/checkpoint"
+	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -26,31 +28,42 @@ type start struct {
 // the loops, so it uses what belongs to both. Nothing is asked of the
 // destination, which may stand still: begin does that.
 func (s *Shipper) restore(keyed bool) (start, error) {
-	l := s.check.load()
-	s.reportInvalid(l.invalid)
+	s.attach()
+	found := s.check.Load()
+	s.reportInvalid(found.Invalid)
 	// A sidecar without a checkpoint makes one first. Whoever finds none, where
 	// there was one, knows that it was lost.
-	lost := l.Lost || l.begun && !l.marked && !l.claimed && !l.since
-	s.ledger.load(l.state)
-	s.ledger.setLost(lost)
-	s.src.Restore(s.ledger.saved(), lost)
+	lost := s.check.Lost() || found.Begun && !found.Marked && !found.Claimed
+	s.check.SetLost(lost)
+	saved := streamsOf(s.check.Files())
+	s.src.Restore(s.check.Files(), lost)
 	if _, err := s.src.Scan(); err != nil {
 		return start{}, fmt.Errorf("find where the last run ended: %w", err)
 	}
-	s.src.Tidy()
 	s.view.update(s.src)
-	s.ledger.replaceFiles(s.src.Positions())
-	if !lost && !l.marked {
-		_ = s.check.save(s.ledger.state) // without room for it there is none for a record of what is dropped
+	s.check.SetFiles(s.src.Positions())
+	if keyed && !lost && !found.Marked {
+		_ = s.check.Save() // the first commit tries again
 	}
-	from := start{keyed: keyed, invalid: len(l.invalid) > 0, lost: lost, all: s.src.StreamNames(), unheld: s.src.Unheld(), unread: s.src.Unread()}
-	if from.streams = from.all; !lost && (l.marked || l.claimed) {
-		from.streams = streamsOf(l.Files) // nothing of others was persisted
+	from := start{keyed: keyed, invalid: len(found.Invalid) > 0, lost: lost, all: s.src.StreamNames(), unheld: s.src.Unheld(), unread: s.src.Unread()}
+	if from.streams = from.all; !lost && (found.Marked || found.Claimed) {
+		from.streams = saved // nothing of others was persisted
 	}
 	return from, nil
 }
 
-func streamsOf(files []fileState) []string {
+// attach gives the checkpoint the state directory that the reader has opened.
+func (s *Shipper) attach() {
+	n := s.link.takeNews()
+	if n.dirNews {
+		s.check.Attach(n.dir)
+	}
+	if n.dir != nil {
+		n.dir.Close()
+	}
+}
+
+func streamsOf(files map[position.Content]position.Saved) []string {
 	names := map[string]struct{}{}
 	for _, f := range files {
 		if f.Stream != "" {
@@ -62,7 +75,7 @@ func streamsOf(files []fileState) []string {
 
 func (s *Shipper) reportInvalid(invalid []error) {
 	for _, err := range invalid {
-		s.metrics.checkpointInvalid.WithLabelValues(slotReason(err)).Inc()
+		s.metrics.checkpointInvalid.WithLabelValues(checkpoint.Reason(err)).Inc()
 		s.log.Warn("invalid checkpoint slot ignored", "error", err)
 	}
 }
@@ -70,7 +83,7 @@ func (s *Shipper) reportInvalid(invalid []error) {
 // unseal finds out whether the checkpoint that reading began with, while the
 // destination did not answer, is one of ours.
 func (s *Shipper) unseal(from start) start {
-	_, invalid := s.check.unseal(s.store.Key(), s.ledger.loadMarks)
+	invalid := s.check.Unseal(s.store.Key())
 	s.reportInvalid(invalid)
 	if from.invalid = len(invalid) > 0; from.invalid {
 		from.streams = from.all
@@ -87,15 +100,15 @@ func (w *writer) begin(ctx context.Context, from start) error {
 		return err
 	}
 	own := w.cfg.mostUncommitted()
-	if own > w.ledger.uncommitted() {
-		w.ledger.setUncommitted(own)
+	if own > w.check.Uncommitted() {
+		w.check.SetUncommitted(own)
 		w.unsaved = true
 	}
 	if err := w.placeStreams(ctx, from); err != nil {
 		return err
 	}
 	if len(w.refused.streams) == 0 {
-		w.ledger.setUncommitted(own) // what was behind the marks is cut off
+		w.check.SetUncommitted(own) // what was behind the marks is cut off
 	}
 	w.link.setFailure(nil, time.Time{})
 	again := rewind{ends: w.ends, anew: from.invalid && !from.keyed, news: from.invalid}
@@ -116,9 +129,9 @@ func (w *writer) begin(ctx context.Context, from start) error {
 // unplaced returns the streams to be placed: those that have a mark, and those
 // that have lost it.
 func (w *writer) unplaced(from start) []string {
-	names := w.ledger.streamNames()
+	names := w.check.Streams()
 	for _, name := range from.streams {
-		if _, marked := w.ledger.markOf(name); !marked {
+		if _, marked := w.check.Mark(name); !marked {
 			names = append(names, name)
 		}
 	}
@@ -156,7 +169,7 @@ func (w *writer) placeStream(ctx context.Context, name string, from start) error
 			continue
 		}
 		if replaced {
-			w.check.setKey(w.store.Key())
+			w.check.SetKey(w.store.Key())
 			return errReplaced
 		}
 		err = w.placeOrRefuse(name, from)
@@ -173,8 +186,8 @@ func (w *writer) placeOrRefuse(name string, from start) error {
 		return err
 	}
 	w.refuse(name, err, func() error { return w.tryPlace(name, from) })
-	if _, marked := w.ledger.markOf(name); !marked && from.invalid {
-		w.ledger.setLost(true)
+	if _, marked := w.check.Mark(name); !marked && from.invalid {
+		w.check.SetLost(true)
 		w.unsaved = true
 	}
 	return nil
@@ -182,12 +195,12 @@ func (w *writer) placeOrRefuse(name string, from start) error {
 
 func (w *writer) tryPlace(name string, from start) error {
 	seg := w.store.Stream(name)
-	mark, marked := w.ledger.markOf(name)
+	mark, marked := w.check.Mark(name)
 	if _, unheld := from.unheld[name]; marked && !unheld {
 		if _, unread := from.unread[name]; !unread {
 			return w.resumeDry(name, seg, mark)
 		}
-		err := seg.Resume(mark, w.ledger.uncommitted())
+		err := seg.Resume(mark, w.check.Uncommitted())
 		if !errors.Is(err, segment.ErrMark) {
 			return err
 		}
@@ -234,15 +247,20 @@ func (w *writer) recover(name string, seg *segment.Stream) error {
 // rewind makes the reader begin again, and takes in the marks of the streams
 // that were recovered.
 func (w *writer) rewind(ctx context.Context, request rewind) error {
-	if err := w.link.requestRewind(ctx, request); err != nil {
+	files, err := w.link.requestRewind(ctx, request)
+	if err != nil {
 		return err
 	}
+	if len(request.ends) > 0 || request.anew {
+		w.takeNews() // of before
+		w.check.SetFiles(files)
+	}
 	for name, mark := range w.recovered {
-		w.ledger.mark(name, mark)
+		w.check.SetMark(name, mark)
 		w.unsaved = true
 	}
 	if len(w.refused.streams) == 0 {
-		w.ledger.setLost(false)
+		w.check.SetLost(false)
 	}
 	clear(w.recovered)
 	clear(w.ends)

@@ -79,7 +79,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		return err
 	}
 	if replaced {
-		w.check.setKey(w.store.Key())
+		w.check.SetKey(w.store.Key())
 		w.unsaved = true
 	}
 	for _, st := range w.streams {
@@ -108,7 +108,7 @@ func (w *writer) reopen(ctx context.Context) error {
 // that is lost, and the stream goes on behind what they have left; no segment
 // that was committed goes.
 func (w *writer) resume(st *writerStream) error {
-	mark, _ := w.ledger.markOf(st.name)
+	mark, _ := w.check.Mark(st.name)
 	// It is our own last mark. How much may be behind it is not a question of
 	// the settings of now: the budget may have shrunk since the append, and what
 	// is not cut would be read back from pages that a failed sync has marked
@@ -125,7 +125,7 @@ func (w *writer) resume(st *writerStream) error {
 	if err != nil {
 		return err
 	}
-	w.ledger.mark(st.name, st.segments.Mark())
+	w.check.SetMark(st.name, st.segments.Mark())
 	w.unsaved = true
 	return nil
 }
@@ -156,7 +156,9 @@ func (c Config) mostUncommitted() int64 {
 // line; they are counted.
 func (w *writer) maintain(ctx context.Context) {
 	if w.pending == 0 {
-		for _, name := range w.ledger.idleStreams(maxIdleStreams, w.refused.streams) {
+		// A stream that is refused may have uncommitted bytes behind its mark.
+		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
+		for _, name := range w.check.ForgetIdle(maxIdleStreams, refused) {
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
 		}
@@ -174,7 +176,7 @@ func (w *writer) maintain(ctx context.Context) {
 func (w *writer) retain(ctx context.Context) {
 	err := w.store.Maintain(time.Now(), func(released []*segment.Stream) error {
 		for _, st := range released {
-			w.ledger.mark(st.Name(), st.Mark())
+			w.check.SetMark(st.Name(), st.Mark())
 		}
 		return w.saveCheckpoint(ctx)
 	})

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/checkpoint"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -28,8 +29,7 @@ type Shipper struct {
 	src    *tail.Source
 	store  *segment.Store
 	link   *link
-	ledger *ledger
-	check  *checkpoint
+	check  *checkpoint.Checkpoint // until the loops run; then the writer's alone
 	reader *reader
 	writer *writer
 
@@ -44,10 +44,9 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	s.link = newLink(cfg)
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)
-	s.ledger = newLedger()
-	s.check = newCheckpoint()
-	s.reader = &reader{cfg: cfg, log: log, link: s.link, src: s.src, ledger: s.ledger, check: s.check, view: s.view,
-		press: pressure{discardAt: float64(cfg.DiscardAt) / 100, dropAt: float64(cfg.DropAt) / 100}}
+	s.check = checkpoint.New()
+	s.reader = &reader{cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
+		press: pressure{spoolAt: float64(cfg.SpoolAt) / 100, discardAt: float64(cfg.DiscardAt) / 100, dropAt: float64(cfg.DropAt) / 100}}
 	return s
 }
 
@@ -167,7 +166,7 @@ func (s *Shipper) ask() (answer chan opened, keyed bool, err error) {
 			return nil, false, a.err
 		}
 		s.store = a.store
-		s.check.setKey(a.store.Key())
+		s.check.SetKey(a.store.Key())
 		s.link.progress.Store(time.Now().UnixNano())
 		answer <- a
 		return answer, true, nil
@@ -194,7 +193,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		s.link.progress.Store(time.Now().UnixNano())
 		from = s.unseal(from)
 	}
-	s.writer = newWriter(s.cfg, s.link, s.store, s.ledger, s.check, s.view, s.metrics, s.log)
+	s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
 	if err := s.writer.begin(stop, from); err != nil {
 		return err
 	}
@@ -234,7 +233,8 @@ func (s *Shipper) end(err error) error {
 		err = errors.Join(s.view.unreadable(), s.unpersisted())
 	}
 	s.src.Close()
-	s.check.attach(nil)
+	s.check.Attach(nil)
+	s.link.setDir(nil)
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"sync"
 	"time"
 
@@ -135,6 +136,7 @@ func (s *Shipper) Stats() Stats {
 		st.Failure = s.link.failure.Error()
 	}
 	refused := s.link.refused
+	marks := maps.Clone(s.link.marks)
 	s.link.mu.Unlock()
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
@@ -142,7 +144,7 @@ func (s *Shipper) Stats() Stats {
 	st.Dropping = s.view.dropping
 	st.StreamsOmitted = s.view.omitted
 	for _, stream := range s.view.streams {
-		mark, _ := s.ledger.markOf(stream.Name)
+		mark := marks[stream.Name]
 		if mark.Gone {
 			mark = segment.Mark{} // it has none, or an older one
 		}

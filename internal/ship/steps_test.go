@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -28,14 +29,14 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 			b.t.Fatal(err)
 		}
 		s.store = store
-		s.check.setKey(store.Key())
+		s.check.SetKey(store.Key())
 	}
 	from, err := s.restore(answers)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	if answers {
-		s.writer = newWriter(s.cfg, s.link, s.store, s.ledger, s.check, s.view, s.metrics, s.log)
+		s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
 	}
 	b.t.Cleanup(func() { s.killed() })
 	return s, from
@@ -44,7 +45,8 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 // killed leaves behind what kill -9 would.
 func (s *Shipper) killed() {
 	s.src.Close()
-	s.check.attach(nil)
+	s.check.Attach(nil)
+	s.link.setDir(nil)
 	if s.store != nil {
 		s.store.Close()
 		s.store = nil
@@ -75,6 +77,22 @@ func (b *bench) ships(text string) {
 	b.start()
 	b.eventually("persisted: "+text, func() bool { return strings.Contains(b.persisted("gc.log"), text) })
 	b.drain()
+}
+
+// drops moves lines into the spool and drops them for a reason until so much
+// memory was given back, whatever the marks say, and returns how much was.
+func (s *Shipper) drops(why ul.Reason, want int64) (freed int64) {
+	m := s.reader.measure()
+	relief := tail.Relief{Want: want, Least: 1, Keep: ul.Level(s.cfg.KeepLevel)}
+	s.src.Move(relief)
+	return s.reader.drop(why, relief, m)
+}
+
+func (s *Shipper) commits(t *testing.T) {
+	t.Helper()
+	if err := s.writer.commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // small is a tmpfs that is soon too full.
@@ -118,8 +136,7 @@ func (s *Shipper) begins(t *testing.T, from start) {
 		for {
 			select {
 			case request := <-s.link.rewind:
-				s.reader.rewind(request)
-				close(request.done)
+				request.done <- s.reader.rewind(request)
 			case <-ctx.Done():
 				return
 			}
@@ -146,7 +163,12 @@ func (s *Shipper) appends(t *testing.T) {
 // sum counts what is persisted of gc.log, and what its markers tell of.
 func (b *bench) sum() (told, persisted int) {
 	b.t.Helper()
-	for line := range strings.Lines(b.persisted("gc.log")) {
+	return sumOf(b.persisted("gc.log"))
+}
+
+// sumOf counts the lines in a text, and what its markers tell of.
+func sumOf(text string) (told, persisted int) {
+	for line := range strings.Lines(text) {
 		if g, ok := ul.ParseMarker([]byte(line)); ok {
 			told += int(g.Total())
 		} else {

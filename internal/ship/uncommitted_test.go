@@ -34,7 +34,7 @@ func muchAppended(b *bench) (*Shipper, segment.Mark) {
 			}
 		}
 	}
-	mark, _ := s.ledger.markOf("gc.log")
+	mark, _ := s.check.Mark("gc.log")
 	if pending := s.writer.pending; pending < 6<<20 {
 		b.t.Fatalf("%d bytes are pending, which is no case for this test", pending)
 	}
@@ -76,7 +76,7 @@ func TestFailedSyncAfterTheBudgetShrank(t *testing.T) {
 	s.reader.adapt(minBudget)
 	s.writer.destinationFailed(fmt.Errorf("sync segment: %w", unix.EIO), 0)
 	s.reopens(t)
-	if now, _ := s.ledger.markOf("gc.log"); now != committed {
+	if now, _ := s.check.Mark("gc.log"); now != committed {
 		t.Errorf("the mark is %+v, and was %+v when the sync failed", now, committed)
 	}
 	if size := newestSize(t, b, "gc.log"); size != committed.Offset {
@@ -94,7 +94,7 @@ func TestRestartWithSmallerCommits(t *testing.T) {
 	b.cfg.Queue, b.cfg.SyncBytes = 256*settings.Ki, 64*settings.Ki
 	s, from := b.begun(true)
 	s.begins(t, from)
-	if now, _ := s.ledger.markOf("gc.log"); now != committed {
+	if now, _ := s.check.Mark("gc.log"); now != committed {
 		t.Errorf("the mark is %+v, and was %+v when the sidecar was killed", now, committed)
 	}
 	if size := newestSize(t, b, "gc.log"); size != committed.Offset {

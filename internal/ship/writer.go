@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ullage/ullage/internal/checkpoint"
 	"github.com/ullage/ullage/internal/queue"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
@@ -18,14 +19,13 @@ const (
 
 // writer owns the destination. Everything in it is used by one goroutine.
 type writer struct {
-	cfg    Config
-	log    *slog.Logger
-	link   *link
-	store  *segment.Store
-	ledger *ledger
-	check  *checkpoint
-	view   *view
-	m      *metrics
+	cfg   Config
+	log   *slog.Logger
+	link  *link
+	store *segment.Store
+	check *checkpoint.Checkpoint
+	view  *view
+	m     *metrics
 
 	maxOpen int // most segments that are open at once, or made in one commit
 	streams map[string]*writerStream
@@ -60,10 +60,10 @@ func (st *writerStream) forget() {
 	st.bytes, st.made, st.lines, st.parts = 0, 0, [ul.NumLevels]uint64{}, st.parts[:0]
 }
 
-func newWriter(cfg Config, l *link, store *segment.Store, led *ledger, check *checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
+func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	_, maxOpen := tail.Descriptors()
 	return &writer{
-		cfg: cfg, log: log, link: l, store: store, ledger: led, check: check, view: v, m: m,
+		cfg: cfg, log: log, link: l, store: store, check: check, view: v, m: m,
 		maxOpen:   maxOpen,
 		streams:   map[string]*writerStream{},
 		ends:      map[string][]byte{},

@@ -42,15 +42,15 @@ func (s *Source) Move(r Relief) (freed int64) {
 		if f == nil {
 			break
 		}
-		freed += s.relieveFile(f, r, spool.Without{})
+		freed += s.relieveFile(f, r.Least, spool.BlockBytes, r.Keep, spool.Without{})
 	}
 	return freed
 }
 
 // relieveFile moves one block of f. A file that cannot be relieved is passed
 // over until the next call of Move or Drop.
-func (s *Source) relieveFile(f *File, r Relief, without spool.Without) (freed int64) {
-	n, err := s.moveBlock(f, r, without)
+func (s *Source) relieveFile(f *File, least, most int64, keep ul.Level, without spool.Without) (freed int64) {
+	n, err := s.moveBlock(f, least, most, keep, without)
 	if err == errRewritten {
 		s.truncated(f)
 		return 0
@@ -109,21 +109,21 @@ func (s *Source) toMove(r Relief, share int64) (oldest *File) {
 	return oldest
 }
 
-// moveBlock moves the next block of f, and reports how much memory that gave
-// back: nothing if there is no block that is worth it.
-func (s *Source) moveBlock(f *File, r Relief, without spool.Without) (freed int64, err error) {
+// moveBlock moves the next block of f, of at least and at most so many bytes, and
+// reports how much memory that gave back: nothing if there is no such block.
+func (s *Source) moveBlock(f *File, least, most int64, keep ul.Level, without spool.Without) (freed int64, err error) {
 	if err := f.sound(); err != nil {
 		return 0, err
 	}
 	from, open, level := f.front()
-	data, err := s.readBlock(f, &from)
-	if err != nil || int64(len(data)) < r.Least {
+	data, err := s.readBlock(f, &from, most)
+	if err != nil || int64(len(data)) < least {
 		return 0, err
 	}
 	b := &s.spool.block
 	b.Begin(f.of, f.stream.name, from, data)
 	b.Read = s.now()
-	level, read := s.classifyBlock(f, b, data, open, level, r.Keep)
+	level, read := s.classifyBlock(f, b, data, open, level, keep)
 	if b.End, err = f.behind(data, from); err != nil {
 		return 0, errRewritten
 	}
@@ -132,10 +132,8 @@ func (s *Source) moveBlock(f *File, r Relief, without spool.Without) (freed int6
 	if err != nil {
 		return 0, err
 	}
-	if from >= f.counted {
-		s.countRead(f.stream, read)
-		f.counted = b.End.Offset
-	}
+	s.countRead(f.stream, read)
+	f.counted = max(f.counted, b.End.Offset)
 	s.countDropped(f.stream, record, spool.Kept)
 	s.countDropped(f.stream, record, spool.Rest)
 	f.records.add(spooled{Record: record, log: s.spool.log, full: true})
@@ -174,7 +172,7 @@ func (f *File) sound() error {
 
 // readBlock reads the block that begins at from, or behind the hole there: whole
 // lines, or a piece of one that is longer than a block, or that a hole ends.
-func (s *Source) readBlock(f *File, from *int64) ([]byte, error) {
+func (s *Source) readBlock(f *File, from *int64, most int64) ([]byte, error) {
 	begin, err := f.nextData(*from)
 	if err != nil || begin >= f.size {
 		return nil, err
@@ -182,10 +180,6 @@ func (s *Source) readBlock(f *File, from *int64) ([]byte, error) {
 	hole, err := f.nextHole(begin)
 	if err != nil {
 		return nil, err
-	}
-	most := min(spool.BlockBytes, int64(s.cfg.LineLimit))
-	if again := f.counted - begin; again > 0 {
-		most = min(most, again) // no line is counted twice
 	}
 	bound := hole < min(f.size, begin+most) || begin+most <= f.size
 	data := s.spool.area(int(min(most, hole-begin, f.size-begin)))
@@ -218,17 +212,14 @@ func lastMessage(data []byte, class ul.Classifier) int {
 }
 
 // classifyBlock takes the lines of data into the block, each with its level, and
-// shows new ones to whoever wants to see lines. It returns the level behind the
-// last of them, and what the metrics of reading count.
+// shows those that were not read before to whoever wants to see lines. It returns
+// the level behind the last of them, and what the metrics of reading count.
 func (s *Source) classifyBlock(f *File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
 	s.countCut(f, data, b.From)
 	class := f.stream.class
 	class.Resume(level)
-	read := volume{bytes: len(data)}
-	show := s.cfg.OnLine
-	if b.From < f.counted {
-		show = nil
-	}
+	var read volume
+	offset := b.From
 	counts := !open || b.From == f.read.Offset // the rest of one that is handed on in part
 	for len(data) > 0 {
 		line, ended := data, false
@@ -239,14 +230,19 @@ func (s *Source) classifyBlock(f *File, b *spool.Block, data []byte, open bool, 
 			text := bytes.TrimSuffix(line, newline)
 			c := class.Classify(text)
 			level = c.Level
-			read.dropped += c.Dropped
-			if show != nil {
-				show(text, c)
+			if offset >= f.counted {
+				read.dropped += c.Dropped
+				if s.cfg.OnLine != nil {
+					s.cfg.OnLine(text, c)
+				}
 			}
 		}
 		b.Take(line, level, effective(level) >= keep, counts)
-		if counts {
-			read.lines[level]++
+		if offset += int64(len(line)); offset > f.counted {
+			read.bytes += len(line)
+			if counts {
+				read.lines[level]++
+			}
 		}
 		open, counts = !ended, ended
 		data = data[len(line):]
@@ -326,7 +322,8 @@ func (s *Source) Drop(why ul.Reason, r Relief) (freed int64) {
 		if st := s.largestOver(share, why, r.Refused); st != nil {
 			n = s.dropOldest(st, why)
 		} else if f := s.toMove(r, share); f != nil && why == ul.DropAll {
-			n = s.relieveFile(f, r, spool.WithoutLines())
+			over := min(max(2*r.Least, f.stream.memory-share), spool.BlockBytes) // a block ends with a message
+			n = s.relieveFile(f, r.Least, over, r.Keep, spool.WithoutLines())
 		} else {
 			break
 		}

@@ -12,6 +12,7 @@ import (
 // Usage is what the source and its files occupy, in bytes.
 type Usage struct {
 	Backlog  int64 // written and not committed
+	Spooled  int64 // ... of it, lines that were moved into the spool
 	Total    int64 // size of the file system
 	Headroom int64 // free in it
 	Tmpfs    bool
@@ -23,6 +24,7 @@ func (s *Source) Usage() Usage {
 	var u Usage
 	for _, f := range s.files {
 		u.Backlog += f.backlog()
+		u.Spooled += f.records.bytes - f.records.lost
 	}
 	var st unix.Statfs_t
 	if s.dir.opened() && unix.Fstatfs(s.dir.fd(), &st) == nil {

@@ -47,7 +47,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	for _, f := range change {
 		f(&cfg)
 	}
-	r := &rig{t: t, dir: dir, cfg: cfg, got: map[string]*strings.Builder{}, area: make([]byte, cfg.LineLimit+1+blockBytes)}
+	r := &rig{t: t, dir: dir, cfg: cfg, got: map[string]*strings.Builder{}, area: make([]byte, max(AreaBytes, cfg.LineLimit+AreaSlack))}
 	r.open()
 	return r
 }

@@ -1,0 +1,266 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/statedir"
+)
+
+const (
+	// More is no checkpoint of ours: 4,096 files take 1 to 4 MiB.
+	slotMaxBytes  = 32 << 20
+	claimMaxBytes = 4 << 20
+
+	mostFiles = 16 << 10 // in a slot, and as many streams
+)
+
+// Why a slot was not used.
+var (
+	errSlotTorn   = errors.New("torn")
+	errSlotForged = errors.New("forged")
+	errSlotMoved  = errors.New("other_destination")
+	errSlotOther  = errors.New("unreadable")
+)
+
+// Reason names the class of one of the errors in [Found] for a metric label:
+// torn, forged, other_destination or unreadable.
+func Reason(err error) string {
+	for _, reason := range []error{errSlotTorn, errSlotForged, errSlotMoved} {
+		if errors.Is(err, reason) {
+			return reason.Error()
+		}
+	}
+	return errSlotOther.Error()
+}
+
+// slot is what was read of one: its state, and the code of that.
+type slot struct {
+	state
+	at   int // its place in the pair
+	code string
+	key  string // the name of the one that the code was made with, as it says
+}
+
+// newest returns the newest valid slot, nil when there is none; and an error for
+// each that is there and is not valid. Without the key, any slot is valid whose
+// form is right.
+func (s *slots) newest() (found *slot, invalid []error) {
+	for at, name := range slotNames {
+		got, err := s.read(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			invalid = append(invalid, fmt.Errorf("checkpoint slot %s: %w", name, err))
+		case found == nil || got.Seq > found.Seq:
+			got.at = at
+			found = got
+		}
+	}
+	return found, invalid
+}
+
+func (s *slots) read(name string) (*slot, error) {
+	f, err := statedir.OpenFile(s.dir, name, unix.O_RDONLY)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, os.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
+	}
+	defer f.Close()
+	got := &slot{}
+	begin, length, err := got.readHeader(f)
+	if err != nil {
+		return nil, err
+	}
+	most := int64(slotMaxBytes)
+	if s.key == nil {
+		most = claimMaxBytes
+	}
+	body := io.NewSectionReader(f, begin, length)
+	// First without taking it into memory: anybody can make a long file.
+	if !s.matches(got.code, body) {
+		return nil, s.unauthentic(got)
+	}
+	if length > most {
+		return nil, fmt.Errorf("%w: %d bytes", errSlotOther, length)
+	}
+	data := make([]byte, length)
+	if _, err := body.ReadAt(data, 0); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
+	}
+	if !s.matches(got.code, bytes.NewReader(data)) {
+		return nil, fmt.Errorf("%w: it changes", errSlotForged)
+	}
+	if err := got.decode(data); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSlotOther, err)
+	}
+	return got, nil
+}
+
+// decode reads the JSON of a slot, list by list, so that it never takes more
+// memory than the lists may have.
+func (s *slot) decode(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := expect(dec, json.Delim('{')); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "seq":
+			err = dec.Decode(&s.Seq)
+		case "lost":
+			err = dec.Decode(&s.Lost)
+		case "uncommitted":
+			err = dec.Decode(&s.Uncommitted)
+		case "streams":
+			s.Streams, err = decodeList[streamState](dec)
+		case "files":
+			s.Files, err = decodeList[fileState](dec)
+		default:
+			err = fmt.Errorf("unknown field %q", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := expect(dec, json.Delim('}')); err != nil {
+		return err
+	}
+	for i := range s.Files {
+		if segment.ValidStream(s.Files[i].Stream) != nil {
+			s.Files[i].Stream = "" // what the file's name says
+		}
+	}
+	return nil
+}
+
+func decodeList[T any](dec *json.Decoder) (list []T, err error) {
+	if begin, err := dec.Token(); err != nil || begin == nil {
+		return nil, err // null is an empty one
+	} else if begin != json.Delim('[') {
+		return nil, fmt.Errorf("%v in the place of a list", begin)
+	}
+	for dec.More() {
+		if len(list) == mostFiles {
+			return nil, errors.New("too many values")
+		}
+		var v T
+		if err := dec.Decode(&v); err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, expect(dec, json.Delim(']'))
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	if got, err := dec.Token(); err != nil || got != want {
+		return fmt.Errorf("%v in the place of %q: %w", got, want, err)
+	}
+	return nil
+}
+
+// readHeader reads the code, and returns where the JSON is.
+func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w: stat: %w", errSlotOther, err)
+	}
+	head := make([]byte, headerRoom)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return 0, 0, fmt.Errorf("%w: %w", errSlotOther, err)
+	}
+	if n > 0 && head[0] == 0 {
+		return 0, 0, os.ErrNotExist // reserved, and never written
+	}
+	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
+	begin = int64(len(line)) + 1
+	text, key, _ := strings.Cut(string(line), slotFor)
+	s.key = key
+	if _, err := fmt.Sscanf(text+"\n", slotHeader, &length, &s.code); err != nil || length < 0 || length > slotMaxBytes || begin+length > info.Size() {
+		return 0, 0, fmt.Errorf("%w: no such header or length", errSlotTorn)
+	}
+	return begin, length, nil
+}
+
+// matches reports whether the code is that of body, as far as the key is there.
+func (s *slots) matches(code string, body io.Reader) bool {
+	if s.key == nil {
+		return true
+	}
+	m := hmac.New(sha256.New, s.key)
+	want, err := hex.DecodeString(code)
+	if _, readErr := io.Copy(m, body); err != nil || readErr != nil {
+		return false
+	}
+	return hmac.Equal(want, m.Sum(nil))
+}
+
+// unauthentic says of a slot that has not our code what has happened to it.
+func (s *slots) unauthentic(got *slot) error {
+	if got.key != "" && got.key != keyName(s.key) {
+		return fmt.Errorf("%w: it was made for another destination: --dest was changed, another volume is mounted there, or the key was replaced", errSlotMoved)
+	}
+	return fmt.Errorf("%w: another process changed it", errSlotForged)
+}
+
+// keyName names a key without telling it.
+func keyName(key []byte) string { return hex.EncodeToString(sum(key, []byte("name"))[:8]) }
+
+func sum(key, body []byte) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write(body)
+	return m.Sum(nil)
+}
+
+// load returns the state of the newest valid slot.
+func (s *slots) load() (st state, found Found) {
+	newest, invalid := s.newest()
+	found.Invalid = invalid
+	if newest != nil {
+		st, s.next, s.seq = newest.state, 1-newest.at, newest.Seq
+		if found.Marked = s.key != nil; !found.Marked {
+			found.Claimed, s.claimed = true, newest.code
+		}
+	}
+	s.begun = s.hasMark()
+	found.Begun = s.begun || len(invalid) > 0
+	for at := range s.files {
+		_ = s.reserve(at, 0) // save tries again, and has an answer
+	}
+	return st, found
+}
+
+// unseal takes in the key, which was not there at load, and returns the state of
+// the newest authentic slot. It is marked if load took it.
+func (s *slots) unseal(key []byte) (st state, marked bool, invalid []error) {
+	s.key, s.next, s.seq = key, 0, 0
+	newest, invalid := s.newest()
+	if newest != nil {
+		s.next, s.seq = 1-newest.at, newest.Seq // and not what somebody has claimed
+		st, marked = newest.state, newest.code == s.claimed
+	}
+	if !marked && invalid == nil && (newest != nil || s.claimed != "") {
+		invalid = []error{fmt.Errorf("%w: reading began with another one", errSlotForged)}
+	}
+	return st, marked, invalid
+}

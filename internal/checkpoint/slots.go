@@ -1,0 +1,209 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/statedir"
+)
+
+const (
+	slotHeader = "ullage-checkpoint 1 %d %64s\n"
+	slotFor    = " for "
+
+	slotReserve = 32 << 10
+	headerRoom  = 128 // more than a header takes
+)
+
+var slotNames = [2]string{"checkpoint-0", "checkpoint-1"}
+
+// markName is the empty file that says that there was a checkpoint. The state
+// directory alone says nothing, because other parts of the sidecar create it
+// too.
+const markName = "checkpointed"
+
+type state struct {
+	Seq  uint64 `json:"seq"`
+	Lost bool   `json:"lost,omitempty"`
+	// Uncommitted is the most that can be on disk behind a mark.
+	Uncommitted int64         `json:"uncommitted,omitempty"`
+	Streams     []streamState `json:"streams"`
+	Files       []fileState   `json:"files"`
+}
+
+type streamState struct {
+	Name string       `json:"name"`
+	Mark segment.Mark `json:"mark"`
+}
+
+type fileState struct {
+	position.Content
+	position.Saved
+}
+
+// slots are the pair of files.
+type slots struct {
+	key     []byte   // nil while the destination has not told it
+	claimed string   // the code of the slot that load took without the key; empty: it took none
+	dir     *os.File // the state directory; nil while there is none
+	files   [2]*os.File
+	next    int      // the slot to be written, since the other one is newer
+	size    [2]int64 // reserved
+	begun   bool     // markName is there
+	seq     uint64
+	buf     bytes.Buffer
+}
+
+func (s *slots) close() {
+	for i, f := range s.files {
+		if f != nil {
+			f.Close()
+		}
+		s.files[i], s.size[i] = nil, 0
+	}
+}
+
+// attach uses another state directory from now on, or none.
+func (s *slots) attach(dir *os.File) {
+	s.close()
+	s.begun = false
+	if s.dir != nil {
+		s.dir.Close()
+		s.dir = nil
+	}
+	if dir == nil {
+		return
+	}
+	// A descriptor of its own: it stays good where the source moves away.
+	if fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+		s.dir = os.NewFile(uintptr(fd), dir.Name())
+	}
+}
+
+// removed reports whether the directory was deleted, and the slots with it.
+func (s *slots) removed() bool {
+	var st unix.Stat_t
+	return s.dir == nil || unix.Fstat(int(s.dir.Fd()), &st) == nil && st.Nlink == 0
+}
+
+// ErrNoRoom says that the source has no room for a checkpoint.
+var ErrNoRoom = errors.New("the source has no room for the checkpoint")
+
+func (s *slots) save(st state) error {
+	if s.removed() {
+		// No stale slot is left either: a restart lets the segments decide.
+		return nil
+	}
+	st.Seq = s.seq + 1
+	encoded, err := s.encode(st)
+	if err != nil {
+		return err
+	}
+	at := s.next
+	err = s.reserve(at, int64(len(encoded)))
+	if errors.Is(err, unix.ENOSPC) {
+		s.drop()
+		if err = s.reserve(at, int64(len(encoded))); errors.Is(err, unix.ENOSPC) {
+			s.drop()
+			s.begin()
+			return fmt.Errorf("%w: %w", ErrNoRoom, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	if _, err := s.files[at].WriteAt(encoded, 0); err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	s.seq, s.next = st.Seq, 1-at
+	s.begin()
+	return nil
+}
+
+// begin creates markName. If it did so before the first slot is saved, a kill
+// between the two would make the next start miss a checkpoint that never was.
+func (s *slots) begin() {
+	if s.begun {
+		return
+	}
+	f, err := statedir.OpenFile(s.dir, markName, unix.O_WRONLY|unix.O_CREAT)
+	if err == nil {
+		f.Close()
+	}
+	s.begun = s.hasMark()
+}
+
+// hasMark reports whether there was a checkpoint.
+func (s *slots) hasMark() bool {
+	var st unix.Stat_t
+	return s.dir != nil && unix.Fstatat(int(s.dir.Fd()), markName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+// encode returns what a slot holds for st. It is valid until the next call:
+// thousands of files take a megabyte, which is not taken anew for each save.
+func (s *slots) encode(st state) ([]byte, error) {
+	var room [headerRoom]byte
+	s.buf.Reset()
+	s.buf.Write(room[:])
+	enc := json.NewEncoder(&s.buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(st); err != nil {
+		return nil, fmt.Errorf("encode checkpoint: %w", err)
+	}
+	body := s.buf.Bytes()[headerRoom:]
+	header := fmt.Appendf(room[:0], slotHeader, len(body), hex.EncodeToString(sum(s.key, body)))
+	header = fmt.Appendf(bytes.TrimSuffix(header, []byte("\n")), "%s%s\n", slotFor, keyName(s.key))
+	all := s.buf.Bytes()[headerRoom-len(header):]
+	copy(all, header)
+	return all, nil
+}
+
+// drop removes both slots.
+func (s *slots) drop() {
+	s.close()
+	for _, name := range slotNames {
+		statedir.Displace(s.dir, name)
+	}
+}
+
+// reserve makes sure that the slot is a file of ours that still has its name,
+// with memory for at least n bytes, so that writing them cannot fail on a full
+// tmpfs.
+func (s *slots) reserve(at int, n int64) error {
+	var st unix.Stat_t
+	if f := s.files[at]; f != nil && (unix.Fstat(int(f.Fd()), &st) != nil || st.Nlink != 1) {
+		f.Close()
+		s.files[at], s.size[at] = nil, 0
+	}
+	if s.files[at] == nil {
+		name := slotNames[at]
+		f, err := statedir.OpenFile(s.dir, name, unix.O_RDWR)
+		if err != nil {
+			if s.dir != nil {
+				statedir.Displace(s.dir, name)
+			}
+			f, err = statedir.OpenFile(s.dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+		}
+		if err != nil {
+			return err
+		}
+		s.files[at] = f
+	}
+	if want := (n + slotReserve) / slotReserve * slotReserve; want > s.size[at] {
+		// Twice what is needed now, so that growing is rare.
+		want = max(2*want, 2*slotReserve)
+		if err := unix.Fallocate(int(s.files[at].Fd()), 0, 0, want); err != nil && err != unix.EOPNOTSUPP {
+			return fmt.Errorf("reserve %d bytes: %w", want, err)
+		}
+		s.size[at] = want
+	}
+	return nil
+}
