@@ -1,6 +1,12 @@
 package segment
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
 
 // followIdle is how long after its last write the newest segment stays open.
 // A destination may hold many streams that ended, and each open segment costs
@@ -129,3 +135,115 @@ func (f *Follower) Close() error {
 	f.reader = nil
 	return err
 }
+
+// followAhead is how many segments one look of a Follower finds at most.
+const followAhead = 64
+
+// listing finds the segments that a Follower reads.
+type listing struct {
+	dir    string // of a stream,
+	files  []Info // or else these files, numbered in their order
+	sealed bool   // the last of the files has a successor
+}
+
+// list returns the oldest segments from first on, whether there are older ones,
+// and whether there are more. Of files it also returns those behind first that do
+// not exist, so that opening them says why.
+func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
+	if l.files != nil {
+		return l.listFiles(first), false, false, nil
+	}
+	dir, err := openDir(l.dir)
+	if err != nil {
+		return nil, false, false, err
+	}
+	defer dir.Close()
+	shrink := func() {
+		slices.SortFunc(found, compareInfo)
+		if len(found) > followAhead {
+			found, more = slices.Delete(found, followAhead, len(found)), true
+		}
+	}
+	err = each(dir, func(info Info) error {
+		if compareInfo(info, first) < 0 {
+			older = true
+			return nil
+		}
+		if found = append(found, info); len(found) >= 2*followAhead {
+			shrink()
+		}
+		return nil
+	})
+	shrink()
+	return found, older, more, err
+}
+
+func (l *listing) listFiles(first Info) []Info {
+	var found []Info
+	for _, info := range l.files {
+		stat, err := os.Stat(info.Path)
+		if err == nil {
+			info.Size, info.ModTime = stat.Size(), stat.ModTime()
+		}
+		if order := compareInfo(info, first); order >= 0 && err == nil || order > 0 {
+			found = append(found, info)
+		}
+	}
+	return found
+}
+
+// indexOf returns where the segment of that name is, or -1.
+func indexOf(found []Info, name string) int {
+	return slices.IndexFunc(found, func(info Info) bool { return info.Name == name })
+}
+
+// errTorn is why a frame cannot be decoded that is not at the end of a segment
+// that grows.
+var errTorn = errors.New("a frame without its end")
+
+// DamageError says that a [Follower] passed over the bytes of a segment from From
+// to To, as no frame is found in them. How many raw bytes they were is unknown.
+type DamageError struct {
+	Path     string
+	From, To int64
+	Err      error // what is wrong with the first of them
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("bytes %d-%d of %s: %v", e.From, e.To-1, e.Path, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// GoneError says that segments were deleted before a [Follower] had read them to
+// their end, by retention or by hand.
+type GoneError struct {
+	Path   string // of one of them, or of the last one before them
+	Offset int64  // how much of that was read
+	Size   int64  // its size when it was last seen; 0: never. What is over Offset was missed.
+
+	// Numbers counts the numbers behind it that no segment has. Each stands for a
+	// segment that came and went unseen, but for those that a restart left out.
+	Numbers uint64
+}
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("segments deleted unread: %s from byte %d on, and %d that follow it", e.Path, e.Offset, e.Numbers)
+}
+
+// ReadError says that a [Follower] cannot list a directory, or cannot open or read
+// a segment at Offset. It wraps [fs.ErrNotExist] for a directory that does not
+// exist, and for a file of [FollowFiles].
+type ReadError struct {
+	Path   string
+	Offset int64
+	Err    error
+}
+
+func (e *ReadError) Error() string {
+	return fmt.Sprintf("read %s at byte %d: %v", e.Path, e.Offset, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ReadError) Unwrap() error { return e.Err }

@@ -75,7 +75,9 @@ func (s *testStore) Maintain(now time.Time) error {
 	})
 }
 
-func (s *testStore) scan() error { return s.Store.scan(time.Now()) }
+func (s *testStore) scan() error { return s.retention.scan(time.Now()) }
+
+func (s *testStore) used() use { return s.retention.used() }
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,29 +75,29 @@ func (h holder) write(lock *os.File) {
 // because its call may still write: a new owner would truncate segments under it.
 // takeLock does not wait for a process that lives. A process in another namespace
 // may be dead or alive, and takeLock waits for it during unseen.
-func (s *Store) takeLock(ctx context.Context, unseen time.Duration) error {
+func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for told := false; ; told = true {
-		err := retry(func() error { return unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+		err := retry(func() error { return unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-			s.log.Warn("destination has no file locks", "dir", s.dir, "error", err, "hint", "nothing keeps a second sidecar out of it")
+			d.log.Warn("destination has no file locks", "dir", d.dir, "error", err, "hint", "nothing keeps a second sidecar out of it")
 			return nil
 		case !errors.Is(err, unix.EWOULDBLOCK):
-			return s.explain("lock", err)
+			return d.explain("lock", err)
 		}
-		who, us, hint := readHolder(s.lock), self(), "it was killed, and its last call into the disk has not returned"
+		who, us, hint := readHolder(d.lock), self(), "it was killed, and its last call into the disk has not returned"
 		seen := who.place != "" && who.place == us.place
 		if !seen {
 			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
 		if seen && (who.pid == us.pid || !dying(who.pid)) || !seen && time.Now().After(until) {
-			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", s.dir, who)
+			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
 		if !told {
-			s.log.Warn("waiting for another ullage to release the destination", "dir", s.dir, "holder", who.String(), "hint", hint)
+			d.log.Warn("waiting for another ullage to release the destination", "dir", d.dir, "holder", who.String(), "hint", hint)
 		}
 		select {
 		case <-ctx.Done():
@@ -130,11 +131,27 @@ func dying(pid int) bool {
 	return false
 }
 
-func (s *Store) unlock() error {
-	if s.lock == nil {
+// openLock opens DEST/.ullage/lock. It opens an existing file without O_CREAT, which
+// would wait on a frozen file system.
+func (d *destination) openLock(own string) (err error) {
+	path := filepath.Join(own, lockName)
+	d.lock, err = os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, fileMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.lock, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
+	}
+	if err != nil {
+		d.lock = nil
+		return d.explain("lock", err)
+	}
+	return nil
+}
+
+// unlock closes the lock file, and the kernel releases the lock.
+func (d *destination) unlock() error {
+	if d.lock == nil {
 		return nil
 	}
-	err := s.lock.Close()
-	s.lock = nil
+	err := d.lock.Close()
+	d.lock = nil
 	return err
 }

@@ -67,7 +67,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*unseen)
 			defer cancel()
 			begin := time.Now()
-			err := second.takeLock(ctx, unseen)
+			err := second.dest.takeLock(ctx, unseen)
 			took := time.Since(begin)
 			switch {
 			case c.waits < 0 && !errors.Is(err, context.DeadlineExceeded):
@@ -81,7 +81,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 				t.Errorf("it said %q, want %q once", log, c.says)
 			}
 			must(t, first.Close())
-			must(t, second.takeLock(t.Context(), unseen)) // whoever it was
+			must(t, second.dest.takeLock(t.Context(), unseen)) // whoever it was
 		})
 	}
 }
