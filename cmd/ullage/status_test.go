@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -169,6 +170,14 @@ func TestStatusAsksARealServer(t *testing.T) {
 	}
 	if d := cmp.Diff(full(), st); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+func TestStatusJSONIsNotObeyedByATerminal(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "{\"source\": \"a\u202eb\u009b31m\"}") }))
+	defer s.Close()
+	if code, out, errs := status("--json", "--addr", strings.TrimPrefix(s.URL, "http://")); code != cli.OK || out != `{"source": "a\u202eb\u009b31m"}`+"\n" {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
 
