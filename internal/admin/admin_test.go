@@ -142,7 +142,7 @@ func TestReadyzGivesTheReasonOnOneBoundedLine(t *testing.T) {
 }
 
 func TestStatusRoundTripsAndIsBounded(t *testing.T) {
-	want := Status{Version: "v1", Started: time.Unix(1e9, 0).UTC(), BacklogBytes: 42, Ignored: map[string]int64{"symlink": 2}}
+	want := Status{Version: "v1", Started: time.Unix(1e9, 0).UTC(), Space: Space{BacklogBytes: 42}, Ignored: map[string]int64{"symlink": 2}}
 	for range MaxStreams + 3 {
 		want.AddStream(Stream{Name: "gc", ReadBytes: 1})
 	}
