@@ -13,9 +13,7 @@ import (
 )
 
 func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	stop := p.run()
@@ -47,15 +45,11 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	p.log.says(t, 1, "its time is over")
 	p.hasMetric(1, "ullage_level_raises_total", "command")
 	p.hasMetric(1, "ullage_level_restores_total")
-	if n := j.count(); n != 4 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(4)
 }
 
 func TestASecondSetReplacesTheFirst(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	for _, c := range []struct {
@@ -128,9 +122,7 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 
 // What is remembered of a JVM that has just ended is nobody who took the raise.
 func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -173,9 +165,7 @@ func ignoreChanges(_ []Change, err error) error { return err }
 func timedOut(err error) bool { return err != nil && strings.Contains(err.Error(), "no answer") }
 
 func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -202,9 +192,7 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 }
 
 func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
@@ -345,9 +333,7 @@ func TestListPassesOverMoreLeftSocketsThanItLooksAt(t *testing.T) {
 
 // A mistyped --source is told by all commands. Only a list goes on without it.
 func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.cfg.Source += "/nowhere"
 	began := time.Now()
 	listed, err := r.command().List(t.Context())

@@ -13,9 +13,7 @@ import (
 )
 
 func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	stop := p.run()
@@ -56,9 +54,7 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 }
 
 func TestNothingIsSentWhileNothingChanges(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	for range 30 {
@@ -83,9 +79,7 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 }
 
 func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p := r.process()
 	began := time.Now()
@@ -103,17 +97,13 @@ func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
 		p.step()
 	}
 	logs(t, j, ownSelection)
-	if n := j.count(); n != 4 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(4)
 }
 
 // The end is a point in time that everybody is shown: it is met when it comes,
 // and not with the next look at the annotations.
 func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	p := r.process()
 	p.run()
 	soonest := time.Hour
@@ -141,7 +131,7 @@ func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p.step()
 	until := p.Status().Until
-	time.Sleep(time.Until(until))
+	passes(t, until)
 	p.finish(p.fleet.state.clone(), until.Add(-time.Millisecond), nil)
 	if p.next.After(until) || !p.until.Equal(until) {
 		t.Errorf("it ended at %s, and the next update is due at %s", until, p.next)
@@ -159,31 +149,25 @@ func TestTheEndOfARaiseIsToldRoundedUp(t *testing.T) {
 }
 
 func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	p := r.process()
 	for range 3 {
 		r.annotate("log", "gc*=debug")
 		p.step()
 		logs(t, j, atop("gc*=debug"))
-		r.annotate()
-		p.step()
-		logs(t, j, ownSelection)
+		r.restored(p, j)
 	}
 	p.hasMetric(3, "ullage_level_raises_total", "annotation")
 }
 
 // Another ID is another raise: it begins again, also after its time was over.
 func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	p := r.process()
 	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "one")
 	p.step()
 	first := p.Status()
-	time.Sleep(time.Until(first.Until))
+	passes(t, first.Until)
 	p.step()
 	logs(t, j, ownSelection)
 	p = r.process()
@@ -203,9 +187,7 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 }
 
 func TestRaisesDoNotAddUp(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	p := r.process()
 	for _, sel := range []string{"gc*=debug", "safepoint*=trace", "class+load=info,gc+heap=trace", "all=debug", "gc*=debug"} {
 		r.annotate("log", sel)
@@ -215,15 +197,11 @@ func TestRaisesDoNotAddUp(t *testing.T) {
 	if n := j.count(); n != 6 {
 		t.Errorf("%d commands for five raises: %q", n, j.sent(0))
 	}
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 }
 
 func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug")
 	p := r.process()
 	stop := p.run()
@@ -247,9 +225,7 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 }
 
 func TestAJVMThatStartsAnewIsRaisedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
@@ -338,9 +314,7 @@ func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
 }
 
 func TestAttachOffTouchesNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.cfg.Attach.Mode = attach.Off
 	r.annotate("log", "gc*=debug")
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
@@ -356,9 +330,7 @@ func TestAttachOffTouchesNothing(t *testing.T) {
 }
 
 func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	for range maxJVMs + 1 { // within the time that one is remembered that has ended

@@ -38,6 +38,25 @@ func listenAt(t testing.TB, path string) *net.UnixListener {
 	return l
 }
 
+// serveAt listens at a path, reads a request from each connection, and has it served.
+func serveAt(t testing.TB, path string, serve func(net.Conn)) {
+	t.Helper()
+	l := listenAt(t, path)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = conn.Read(make([]byte, maxRequest))
+				serve(conn)
+			}()
+		}
+	}()
+}
+
 func TestACommandFindsASidecarBehindALongPath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -112,21 +131,14 @@ func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
 }
 
 func TestADirectoryInThePlaceOfTheSocketIsReportedAndTheLevelsAreKept(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	must(t, os.MkdirAll(r.state(socketName)+"/deep", 0o700))
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
-	logs(t, j, atop("gc*=debug"))
+	p := r.raised(j)
 	hasError(t, p.Status(), "listen for commands")
 	must(t, os.RemoveAll(r.state(socketName)))
 	p.step()
 	hasError(t, p.Status(), "")
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 }
 
 // The application holds the lock and answers on the socket: commands end within
@@ -155,20 +167,7 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 			forger := &store{source: r.cfg.Source}
 			must(t, forger.lock())
 			defer forger.unlock()
-			l := listenAt(t, r.state(socketName))
-			go func() {
-				for {
-					conn, err := l.Accept()
-					if err != nil {
-						return
-					}
-					go func() {
-						defer conn.Close()
-						_, _ = conn.Read(make([]byte, maxRequest)) // the request
-						c.serve(conn)
-					}()
-				}
-			}()
+			serveAt(t, r.state(socketName), c.serve)
 			began := time.Now()
 			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -181,12 +180,13 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 	}
 }
 
+// drip sends a byte now and then, sooner than the other side loses its patience.
 func drip(c net.Conn) {
-	for {
+	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
 		if _, err := c.Write([]byte(" ")); err != nil {
+			tick.Stop()
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
@@ -199,9 +199,7 @@ func flow(c net.Conn, text string) {
 }
 
 func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	p.run()
@@ -244,9 +242,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 // Connections that ask for nothing are closed, and hold up neither commands for
 // long nor the end.
 func TestIdleConnectionsAreBounded(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	stop := p.run()
@@ -275,9 +271,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 // A later command takes over from one that holds a raise, and so does a sidecar
 // that starts: the levels are kept by one process at a time.
 func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	first, second := r.command(), r.command()
 	_, _, err := first.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
 	must(t, err)
@@ -307,17 +301,13 @@ func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
 	logs(t, j, atop("gc*=trace"))
 	must(t, stop())
 	logs(t, j, ownSelection)
-	if n := j.count(); n != 6 { // one of them for the list
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(6) // one of them for the list
 }
 
 // The application asks a command for the levels, and does not take the lock: the
 // raise is still ended.
 func TestACommandThatNobodySucceedsGoesOn(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	c := r.command()
 	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), 4*time.Second)
 	must(t, err)
@@ -338,9 +328,7 @@ func TestACommandThatNobodySucceedsGoesOn(t *testing.T) {
 }
 
 func TestAResetEndsWhatAnotherCommandHolds(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	c := r.command()
 	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
 	must(t, err)
@@ -357,9 +345,7 @@ func TestAResetEndsWhatAnotherCommandHolds(t *testing.T) {
 // Whatever becomes of the names while the sidecar runs, its successor finds the
 // lock free and the raise in the file.
 func TestAKilledSidecarIsFollowedByACommand(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
