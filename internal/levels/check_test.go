@@ -1,13 +1,13 @@
 package levels
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // patience is how long is waited for what takes a second or two at most: the
@@ -98,22 +98,7 @@ func (p *process) lint() {
 }
 
 // logged is what a Loop has logged.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
+type logged struct{ lab.Journal }
 
 // says checks how many lines hold a text.
 func (l *logged) says(t testing.TB, times int, text string) {

@@ -3,7 +3,6 @@ package levels
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -107,7 +106,7 @@ func (r *rig) process() *process {
 		r.last.kill()
 	}
 	p := &process{t: r.t, reg: prometheus.NewRegistry(), log: &logged{}}
-	p.Loop = New(r.cfg, p.reg, slog.New(slog.NewTextHandler(p.log, nil)))
+	p.Loop = New(r.cfg, p.reg, p.log.Logger())
 	p.watch.caughtUp = true // as if nothing had been raised
 	r.t.Cleanup(p.kill)
 	r.last = p
