@@ -24,9 +24,9 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 	}
 }
 
-// A cleaner of /tmp removes the socket of a raised JVM, which makes it anew
+// A cleaner of /tmp removes the socket of a raised JVM, which creates it again
 // when somebody attaches. It is no other JVM.
-func TestASocketThatIsMadeAnewIsThatOfTheSameJVM(t *testing.T) {
+func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
@@ -48,8 +48,8 @@ func TestASocketThatIsMadeAnewIsThatOfTheSameJVM(t *testing.T) {
 	}
 }
 
-// A JVM that is started anew under the same number has its own level.
-func TestAJVMThatIsStartedAnewIsAnother(t *testing.T) {
+// A JVM that is restarted under the same number has its own level.
+func TestARestartedJVMIsAnother(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()

@@ -224,7 +224,7 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 	logs(t, j, ownSelection)
 }
 
-func TestAJVMThatStartsAnewIsRaisedAgain(t *testing.T) {
+func TestARestartedJVMIsRaisedAgain(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()

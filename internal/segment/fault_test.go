@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/settings"
 )
 
-// mountSmall mounts a tmpfs of 1 MiB and returns where. It takes root.
+// mountSmall mounts a tmpfs of 1 MiB and returns its path. It needs root.
 func mountSmall(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestFullDiskAtStartIsLoggedAndRetentionMendsIt(t *testing.T) {
 	sync(t, str)
 }
 
-// fillUp takes what space is left.
+// fillUp takes all space that is left.
 func fillUp(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)

@@ -13,28 +13,27 @@ import (
 // the memory of a frame.
 const followIdle = 10 * time.Second
 
-// FollowOptions says where a [Follower] begins and what it waits for. The zero
-// value begins with the oldest segment and waits for more.
+// FollowOptions says where a [Follower] begins, and whether more will be appended. The
+// zero value begins with the oldest segment and expects more.
 type FollowOptions struct {
-	// From is where to go on: the Position of an earlier Follower.
+	// From is where to continue: the Position of an earlier Follower.
 	From Position
 
-	// Since passes over the segments that were complete before this time. Their
-	// names tell when: the last line of a segment is persisted before the next
-	// segment is created. Where a clock was set back, nothing is passed over.
+	// Since skips the segments that were complete before this time. The name of the
+	// next segment shows when: the last line of a segment is persisted before the next
+	// segment is created. Where a clock was set back, no segment is skipped.
 	Since time.Time
 
-	// Once takes the segments as they are now: nothing is added to them. Then an
-	// incomplete frame at the end of the newest one is damage if there is a sound
-	// frame behind it, and else a [*TornError].
+	// Once reads the segments as they are now: nothing will be appended to them. Then
+	// an incomplete frame in the newest segment is damage if a sound frame follows it,
+	// and else a [*TornError].
 	Once bool
 }
 
-// Follower reads the segments of one stream in their order, and then what is
-// added. It survives what happens to them meanwhile: new segments, retention,
-// and restarts of the writer, which cut off what was not committed and append
-// the same bytes again in other frames, perhaps in another segment. Next hands
-// out each raw byte once.
+// Follower reads the segments of one stream in their order, and then what is appended.
+// Meanwhile the writer may create segments, retention may delete some, and a restart of
+// the writer cuts off what was not committed and appends the same bytes again in other
+// frames, perhaps in another segment. Next returns each raw byte once all the same.
 //
 // A Follower starts no goroutine, never waits, and holds one frame and a bounded
 // number of names in memory. It is not safe for concurrent use.
@@ -43,16 +42,16 @@ type Follower struct {
 	since time.Time
 	once  bool
 
-	found  []Info // by the last look: prev, cur and what follows
+	found  []Info // at the last look: prev, cur and what follows
 	more   bool   // there are newer segments than found
-	looked bool   // found is still to be read to its end
+	looked bool   // found is not read to its end yet
 
 	cur, prev place
 	newest    bool    // nothing follows cur, so it may grow
 	reader    *Reader // of cur; nil: closed
 	again     repeat
 	seen      uint64 // the highest number of a segment that was begun
-	sure      bool   // the damage at cur was seen by a fresh reader
+	sure      bool   // a fresh reader found the damage at cur too
 	stuck     bool   // cur cannot be read
 	retired   bool   // cur was deleted, and not by a restart
 	unread    bool   // ... and may have had more
@@ -68,8 +67,8 @@ func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
 	return f, nil
 }
 
-// FollowFiles follows files in the order given, whatever their names; each has
-// its Path and Name. The last file may grow, unless it is sealed.
+// FollowFiles follows files in the order given, whatever their names. Each has its Path
+// and Name. The last file may grow, unless it is sealed.
 func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	in := listing{files: make([]Info, len(files)), sealed: sealed}
 	for i, info := range files {
@@ -79,18 +78,18 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	return &Follower{in: in, since: opt.Since, once: opt.Once}
 }
 
-// Next returns the next raw bytes: at least one, and all of the same frame. They
-// are valid until the next call. It returns [io.EOF] once it has handed out all
-// that was there when it looked last, and the next call looks again. Its other
-// errors do not end it:
+// Next returns the next raw bytes: at least one, and all of the same frame. They are
+// valid until the next call. Next returns [io.EOF] once it has returned all bytes that
+// existed at its last look, and the next call looks again. After other errors, Next may
+// be called again too:
 //
-//   - [*DamageError]: a range of bytes on disk is passed over. The next call goes
-//     on behind that range, and may return the adjacent one.
+//   - [*DamageError]: Next skipped a range of bytes on disk. The next call continues
+//     behind that range, and may return the adjacent range.
 //   - [*GoneError]: segments were deleted before they were read. The next call
-//     goes on with those that are left.
+//     continues with the segments that are left.
 //   - [*TornError]: stands for io.EOF, only with FollowOptions.Once.
 //   - [*ReadError]: the directory or a segment cannot be read. The next call tries
-//     again; Skip gives the segment up.
+//     again; Skip skips the segment.
 func (f *Follower) Next() ([]byte, error) {
 	for {
 		var raw []byte
@@ -115,11 +114,10 @@ func (f *Follower) Next() ([]byte, error) {
 	}
 }
 
-// Segment describes the segment that was read last; its Size is that of the last
-// look.
+// Segment describes the segment that was read last. Its Size is that of the last look.
 func (f *Follower) Segment() Info { return f.cur.seg }
 
-// Skip gives up the segment for which Next has just returned a [*ReadError].
+// Skip skips the segment for which Next has just returned a [*ReadError].
 func (f *Follower) Skip() {
 	if f.stuck {
 		f.leave()
@@ -146,9 +144,9 @@ type listing struct {
 	sealed bool   // the last of the files has a successor
 }
 
-// list returns the oldest segments from first on, whether there are older ones,
-// and whether there are more. Of files it also returns those behind first that do
-// not exist, so that opening them says why.
+// list returns the oldest segments from first on, whether there are older ones, and
+// whether there are more. Given files, it also returns those behind first that do not
+// exist, so that opening them returns the error.
 func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 	if l.files != nil {
 		return l.listFiles(first), false, false, nil
@@ -197,16 +195,15 @@ func indexOf(found []Info, name string) int {
 	return slices.IndexFunc(found, func(info Info) bool { return info.Name == name })
 }
 
-// errTorn is why a frame cannot be decoded that is not at the end of a segment
-// that grows.
+// errTorn is the damage of an incomplete frame that will not be completed.
 var errTorn = errors.New("a frame without its end")
 
-// DamageError says that a [Follower] passed over the bytes of a segment from From
-// to To, as no frame is found in them. How many raw bytes they were is unknown.
+// DamageError says that a [Follower] skipped the bytes of a segment from From to To,
+// because no frame was found in them. How many raw bytes they held is unknown.
 type DamageError struct {
 	Path     string
 	From, To int64
-	Err      error // what is wrong with the first of them
+	Err      error // what is wrong with the first of these bytes
 }
 
 func (e *DamageError) Error() string {
@@ -223,8 +220,8 @@ type GoneError struct {
 	Offset int64  // how much of that was read
 	Size   int64  // its size when it was last seen; 0: never. What is over Offset was missed.
 
-	// Numbers counts the numbers behind it that no segment has. Each stands for a
-	// segment that came and went unseen, but for those that a restart left out.
+	// Numbers counts the sequence numbers behind it that no segment has. Each is that
+	// of a segment that was created and deleted unread, unless a restart skipped it.
 	Numbers uint64
 }
 

@@ -16,27 +16,28 @@ import (
 )
 
 const (
-	// lockPoll is how often a lock is tried again whose holder is waited for.
+	// lockPoll is the time between two attempts to take a lock.
 	lockPoll = 100 * time.Millisecond
 
-	// unseenWait is for how long a holder is waited for that cannot be seen,
-	// in another container or on another machine: longer than the default
-	// --drain-timeout, since it may be one that drains and makes room.
+	// unseenWait is how long takeLock waits for a holder in another container or on
+	// another machine. It is longer than the default --drain-timeout, because the
+	// holder may be a sidecar that drains and then exits.
 	unseenWait = 30 * time.Second
 )
 
-// holder is who has the lock of a destination, as it has written that there.
+// holder identifies the process that holds the lock of a destination. The process
+// writes it into the lock file.
 type holder struct {
 	host  string // for people
 	pid   int
-	place string // where pid counts: the boot and the process namespace. Empty: not known
+	place string // the boot and the process namespace that pid belongs to; empty: unknown
 }
 
 const holderForm = "host %q, pid %d, place %q"
 
 func (h holder) String() string { return fmt.Sprintf("host %q, pid %d", h.host, h.pid) }
 
-// self is this process as a holder.
+// self describes this process as a holder.
 func self() holder {
 	host, _ := os.Hostname()
 	h := holder{host: host, pid: os.Getpid()}
@@ -52,7 +53,7 @@ func self() holder {
 	return h
 }
 
-// readHolder reads who holds a lock. What is not known of it is zero.
+// readHolder reads the holder of a lock. Fields that the file does not have are zero.
 func readHolder(lock *os.File) holder {
 	text := make([]byte, 1024)
 	n, _ := lock.ReadAt(text, 0)
@@ -61,23 +62,24 @@ func readHolder(lock *os.File) holder {
 	return h
 }
 
-// write says in the lock that we hold it. It is for others' messages and
-// patience alone, so it may fail.
+// write writes h into the lock file. Other processes use it for their messages, and
+// to decide whether to wait; the lock itself does not depend on it, so write ignores
+// errors.
 func (h holder) write(lock *os.File) {
 	if lock.Truncate(0) == nil {
 		_, _ = lock.WriteAt(fmt.Appendf(nil, holderForm+"\n", h.host, h.pid, h.place), 0)
 	}
 }
 
-// takeLock holds the lock until unlock; the kernel gives it up when the process
-// dies. A process that was killed inside a call into a stalled disk holds the
-// lock until the disk is back. takeLock waits for such a process without a limit,
-// because its call may still write: a new owner would truncate segments under it.
-// takeLock does not wait for a process that lives. A process in another namespace
-// may be dead or alive, and takeLock waits for it during unseen.
+// takeLock takes the lock. The process holds it until unlock, and the kernel releases
+// it when the process dies. A process that was killed inside a call into a stalled
+// disk holds the lock until the disk answers. takeLock waits for such a process without
+// a limit: its call may still append to a segment, and a new owner would meanwhile
+// truncate that segment. takeLock fails at once if the holder is alive. It cannot see
+// whether a process in another namespace is alive, and waits for it for the time unseen.
 func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
-	for told := false; ; told = true {
+	for waiting := false; ; waiting = true {
 		err := retry(func() error { return unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 		switch {
 		case err == nil:
@@ -96,7 +98,7 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		if seen && (who.pid == us.pid || !dying(who.pid)) || !seen && time.Now().After(until) {
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
-		if !told {
+		if !waiting {
 			d.log.Warn("waiting for another ullage to release the destination", "dir", d.dir, "holder", who.String(), "hint", hint)
 		}
 		select {
@@ -107,12 +109,12 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 	}
 }
 
-// dying reports whether a process of our namespace was killed and has not
-// ended: its first thread has, or is about to.
+// dying reports whether a process of our namespace was killed and has not ended: its
+// first thread has ended, or has SIGKILL pending.
 func dying(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) // just now: the lock is next
+		return errors.Is(err, fs.ErrNotExist) // it has just ended, and its lock is free or will be
 	}
 	for line := range strings.Lines(string(status)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")

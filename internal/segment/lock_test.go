@@ -21,8 +21,7 @@ func child(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// killed starts a process, kills it, and leaves what the kernel keeps of it: as
-// long as nobody waits for it, it has not ended.
+// killed starts a process and kills it. The process is a zombie until the test ends.
 func killed(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := child(t)

@@ -60,7 +60,7 @@ func (t *Stream) Name() string { return t.name }
 // Mark returns the mark of the last Sync, Resume or Recover. Abandon keeps it.
 func (t *Stream) Mark() Mark { return t.mark }
 
-// Dirty says whether there are appended bytes that a Sync has yet to cover.
+// Dirty reports whether bytes were appended since the last Sync.
 func (t *Stream) Dirty() bool { return t.dirty }
 
 // Append writes raw, at most [FrameBytes], as one frame behind the last frame, in a
