@@ -4,7 +4,7 @@
 //
 // # Parts
 //
-// A [Store] consists of three parts, each of which uses the parts on its right only:
+// A [Store] has four parts. Each of them uses only what its arrow points to:
 //
 //	retention → Stream → ledger, destination
 //

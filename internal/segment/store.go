@@ -20,8 +20,8 @@ type Store struct {
 	reg       prometheus.Registerer
 }
 
-// parts are what the streams of a Store and its retention have in common. They
-// point down: a [Stream] and the [retention] use them, they use neither.
+// parts are what the streams of a Store and its retention have in common. Streams and
+// retention call the parts; no part calls a stream or retention.
 type parts struct {
 	cfg      Config
 	log      *slog.Logger
