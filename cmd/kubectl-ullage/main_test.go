@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) {
@@ -12,15 +14,11 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the real command line against a kubectl that plays recorded
-// answers: testdata/script/*.txtar, of which each says at its beginning why it
-// exists. What a cluster does with the same calls is for the tests that have
-// one.
+// answers. Each script in testdata/script/*.txtar says at its beginning why it exists.
+// The tests in test/e2e make the same calls to a cluster.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
-		// A program under the race detector sleeps for a second as it exits.
-		e.Setenv("GORACE", "atexit_sleep_ms=0")
+	lab.Scripts(t, func(e *testscript.Env) {
 		e.Setenv("FAKE", filepath.Join(e.WorkDir, "fake"))
 		e.Setenv("TZ", "UTC")
-		return nil
-	}})
+	})
 }

@@ -123,19 +123,5 @@ func statusJSON(answers []answer) (string, error) {
 	if err := enc.Encode(all); err != nil {
 		return "", fmt.Errorf("print JSON: %w", err)
 	}
-	return escapeJSON(b.String()), nil
-}
-
-// escapeJSON writes the control characters as escapes that JSON lets stand in
-// a string. The rest of them it does not let stand anywhere.
-func escapeJSON(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r >= 0x7f && r < 0xa0 {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r) // what is not UTF-8 becomes U+FFFD
-		}
-	}
-	return b.String()
+	return printable.JSON(b.String()), nil
 }

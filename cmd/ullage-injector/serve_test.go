@@ -25,25 +25,11 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // output is what a command that runs has written so far.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
+type output struct{ lab.Journal }
 
 // wait returns the first part of the output that the pattern has in brackets.
 func (o *output) wait(t testing.TB, pattern string) string {

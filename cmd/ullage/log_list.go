@@ -52,6 +52,8 @@ type listedJSON struct {
 	Error      string `json:"error,omitempty"`  // why it is left alone
 }
 
+// printListJSON prints the outputs as JSON. Names are the application's, so what a
+// terminal would obey is escaped.
 func printListJSON(w io.Writer, listed []levels.Listed) error {
 	all := []listedJSON{}
 	for _, l := range listed {
@@ -60,7 +62,10 @@ func printListJSON(w io.Writer, listed []levels.Listed) error {
 				Options: o.Options, Shipped: o.Shipped, Raised: o.Raised, Error: o.Problem})
 		}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(all)
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	_, err = fmt.Fprintln(w, printable.JSON(string(text)))
+	return err
 }

@@ -4,18 +4,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ullage": main, "mkseg": mkseg})
 }
 
-// TestScript runs the real command line: testdata/script/*.txtar, of which
-// each says at its beginning why it exists.
-func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
-		// A program under the race detector sleeps for a second as it exits.
-		e.Setenv("GORACE", "atexit_sleep_ms=0")
-		return nil
-	}})
-}
+// TestScript runs the real command line. Each script in testdata/script/*.txtar says
+// at its beginning why it exists.
+func TestScript(t *testing.T) { lab.Scripts(t, nil) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 const statusAbout = `ullage status shows the state of a running 'ullage run'.
@@ -68,7 +69,7 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 		return e.Fail("status", err)
 	}
 	if c.json {
-		_, err = e.Stdout.Write(body)
+		_, err = io.WriteString(e.Stdout, printable.JSON(string(body)))
 	} else {
 		err = renderStatus(e.Stdout, st)
 	}

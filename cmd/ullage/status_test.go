@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -28,10 +29,10 @@ func full() admin.Status {
 		Version: "v0.1.0", Started: started, UptimeSeconds: 11524.2,
 		Source: "/var/log/jvm", Destination: "/var/lib/ullage", Ready: true,
 		Reclaim: admin.Reclaim{Mode: "punch", Why: "auto: the tmpfs can punch holes"}, Compress: "zstd",
-		BacklogBytes: 1258291, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20,
+		Space:      admin.Space{BacklogBytes: 1258291, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20},
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
-		Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
-		Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard", JVMLost: admin.JVMLost{Async: 7, Cut: 1},
+		Lines: admin.Lines{Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
+			Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard", JVMLost: admin.JVMLost{Async: 7, Cut: 1}},
 		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
 		Levels: &admin.Levels{
 			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Since: started,
@@ -169,6 +170,14 @@ func TestStatusAsksARealServer(t *testing.T) {
 	}
 	if d := cmp.Diff(full(), st); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+func TestStatusJSONIsNotObeyedByATerminal(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "{\"source\": \"a\u202eb\u009b31m\"}") }))
+	defer s.Close()
+	if code, out, errs := status("--json", "--addr", strings.TrimPrefix(s.URL, "http://")); code != cli.OK || out != `{"source": "a\u202eb\u009b31m"}`+"\n" {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
 

@@ -16,41 +16,25 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// journal is a log that a test can read.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
 
 // rig is a running server and what to ask it with.
 type rig struct {
 	base   string
 	reg    *prometheus.Registry
-	log    *journal
+	log    *lab.Journal
 	client *http.Client
 	stop   func() error // ends Run and returns its error
 }
 
 func start(t *testing.T, ready Check, status func() any) *rig {
 	t.Helper()
-	r := &rig{reg: prometheus.NewRegistry(), log: &journal{}, client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}}
-	s, err := New(Config{Listen: "127.0.0.1:0"}, r.reg, ready, status, slog.New(slog.NewTextHandler(r.log, nil)))
+	r := &rig{reg: prometheus.NewRegistry(), log: &lab.Journal{}, client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}}
+	s, err := New(Config{Listen: "127.0.0.1:0"}, r.reg, ready, status, r.log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +126,7 @@ func TestReadyzGivesTheReasonOnOneBoundedLine(t *testing.T) {
 }
 
 func TestStatusRoundTripsAndIsBounded(t *testing.T) {
-	want := Status{Version: "v1", Started: time.Unix(1e9, 0).UTC(), BacklogBytes: 42, Ignored: map[string]int64{"symlink": 2}}
+	want := Status{Version: "v1", Started: time.Unix(1e9, 0).UTC(), Space: Space{BacklogBytes: 42}, Ignored: map[string]int64{"symlink": 2}}
 	for range MaxStreams + 3 {
 		want.AddStream(Stream{Name: "gc", ReadBytes: 1})
 	}
@@ -201,8 +185,8 @@ func TestATakenPortIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	log := &journal{}
-	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, slog.New(slog.NewTextHandler(log, nil)))
+	log := &lab.Journal{}
+	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ const MaxStreams = 200
 // Status is what /status answers, as JSON, and what `ullage status` reads. It
 // is a contract between versions: a field may be added, none changes its
 // meaning. Sizes are in bytes. A zero time or an empty text means "none yet".
+// The fields of embedded types stand beside the others in the JSON.
 type Status struct {
 	Version       string    `json:"version"`
 	Started       time.Time `json:"started,omitzero"`
@@ -23,26 +24,13 @@ type Status struct {
 	Reclaim  Reclaim `json:"reclaim"`
 	Compress string  `json:"compress"`
 
-	BacklogBytes       int64 `json:"backlogBytes"`
-	HeadroomBytes      int64 `json:"headroomBytes"`
-	BudgetBytes        int64 `json:"budgetBytes"`
-	QueueUsedBytes     int64 `json:"queueUsedBytes"`
-	QueueCapacityBytes int64 `json:"queueCapacityBytes"`
+	Space
 
 	// LagSeconds is the age of the oldest line that is not yet durable.
 	LagSeconds float64   `json:"lagSeconds"`
 	LastCommit time.Time `json:"lastCommit,omitzero"`
 
-	Read      Volume `json:"read"`
-	Persisted Volume `json:"persisted"`
-
-	// Dropped is what was dropped to keep headroom, and Dropping the reason for
-	// which lines are dropped now, "discard" or "drop". Empty: none are.
-	Dropped  Volume `json:"dropped"`
-	Dropping string `json:"dropping,omitempty"`
-
-	// JVMLost counts lines that JVMs did not write, as far as they show it.
-	JVMLost JVMLost `json:"jvmLost"`
+	Lines
 
 	DestinationErrors Errors `json:"destinationErrors"`
 
@@ -56,6 +44,29 @@ type Status struct {
 
 	// Levels is how the JVMs' log levels are. Nil: they are left alone.
 	Levels *Levels `json:"levels,omitempty"`
+}
+
+// Space is what the source and the queue hold, and may hold.
+type Space struct {
+	BacklogBytes       int64 `json:"backlogBytes"`
+	HeadroomBytes      int64 `json:"headroomBytes"`
+	BudgetBytes        int64 `json:"budgetBytes"`
+	QueueUsedBytes     int64 `json:"queueUsedBytes"`
+	QueueCapacityBytes int64 `json:"queueCapacityBytes"`
+}
+
+// Lines is what became of the lines.
+type Lines struct {
+	Read      Volume `json:"read"`
+	Persisted Volume `json:"persisted"`
+
+	// Dropped is what was dropped to keep headroom, and Dropping the reason for
+	// which lines are dropped now, "discard" or "drop". Empty: none are.
+	Dropped  Volume `json:"dropped"`
+	Dropping string `json:"dropping,omitempty"`
+
+	// JVMLost counts lines that JVMs did not write, as far as they show it.
+	JVMLost JVMLost `json:"jvmLost"`
 }
 
 // Levels is what log level is wanted, and what the JVMs have.

@@ -45,7 +45,7 @@ type Client struct {
 	source string
 
 	mu     sync.Mutex
-	inVain map[string]time.Time // when attaching to a JVM was last in vain, by ID
+	failed map[string]time.Time // when attaching to a JVM last failed, by ID
 
 	scan     sync.Mutex
 	verdicts map[int]verdict // of the processes that the last Find saw
@@ -54,7 +54,7 @@ type Client struct {
 // New returns a Client for a valid cfg. The JVMs that matter are those whose
 // log files are in the directory source, which need not exist yet.
 func New(cfg Config, source string) *Client {
-	return &Client{cfg: cfg, source: source, inVain: map[string]time.Time{}, verdicts: map[int]verdict{}}
+	return &Client{cfg: cfg, source: source, failed: map[string]time.Time{}, verdicts: map[int]verdict{}}
 }
 
 // Run runs one command in a JVM and returns what it answered to [List].
@@ -99,12 +99,12 @@ func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error)
 		defer s.close()
 		stale = s.id
 		grace := refusedFor
-		if _, ok := c.lastInVain(j); ok {
+		if _, ok := c.lastFailure(j); ok {
 			grace = 0
 		}
 		conn, err = s.dial(ctx, grace)
 		if j.host == 0 && errors.Is(err, unix.ECONNREFUSED) {
-			c.wasInVain(j)
+			c.noteFailure(j)
 		}
 	}
 	if j.host != 0 && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)) {

@@ -36,7 +36,8 @@
 //
 // The server has one thread and a backlog of five. The package connects once for
 // each command, and once more to inspect a JVM that did not answer. It waits while
-// the backlog is full (EAGAIN).
+// the backlog is full (EAGAIN). Where it finds more than 16 sockets, it also connects
+// to each one, without sending a byte, to tell running JVMs from killed ones.
 //
 // # Untrusted input
 //

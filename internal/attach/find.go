@@ -41,13 +41,14 @@ type MoreError struct{ Left int }
 
 func (e *MoreError) Error() string { return fmt.Sprintf("%d are not changed", e.Left) }
 
-// Find returns the JVMs that there are now, at most 16, sorted by PID, and
-// what stood in the way of further ones, each an [*Error]. It looks at files
-// only: a JVM that was killed may be among those of which there is a socket
-// alone. In mode auto, a socket of a process that is seen is not a JVM of its
-// own, and a socket with two names is one.
+// Find returns the JVMs that exist now, at most 16, sorted by PID, and what kept it
+// from finding others, each an [*Error]. A JVM that is known by its socket alone may
+// have been killed. In mode auto, the socket of a visible process is not a JVM of its
+// own, and a socket with two names is one JVM.
 //
-// Those whose IDs are known to the caller are never among those left out.
+// Find connects to nothing unless there are more than 16 candidates. Then it prefers
+// the JVMs whose IDs the caller knows, then visible processes and sockets that
+// somebody listens on, and then the newest sockets.
 func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problems []error) {
 	f := finding{seen: map[inode]bool{}}
 	first := map[string]bool{}
@@ -60,8 +61,8 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 	if c.cfg.Mode == Auto || c.cfg.Mode == SharedTmp {
 		c.findSockets(&f)
 	}
-	slices.SortStableFunc(f.jvms, func(a, b JVM) int { return order(first[b.ID]) - order(first[a.ID]) })
 	if len(f.jvms) > maxFound {
+		f.jvms = c.preferred(ctx, f.jvms, first)
 		f.problem(&Error{Kind: OtherError, JVM: f.jvms[maxFound].String(),
 			Text: fmt.Sprintf("there are more than %d JVMs", maxFound), Err: &MoreError{Left: len(f.jvms) - maxFound}})
 		f.jvms = f.jvms[:maxFound]
@@ -81,16 +82,42 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 	return f.jvms, f.problems
 }
 
-// order sorts true behind false.
-func order(b bool) int {
-	if b {
-		return 1
+// preferred sorts candidates: first the known ones, then those that run, then the
+// others. Killed JVMs leave their sockets behind, and any number of newer ones must
+// not hide a JVM that runs.
+func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]bool) []JVM {
+	var first, running, rest []JVM
+	for _, j := range jvms {
+		switch {
+		case known[j.ID]:
+			first = append(first, j)
+		case j.host != 0 || ctx.Err() == nil && c.listens(j):
+			running = append(running, j)
+		default:
+			rest = append(rest, j)
+		}
 	}
-	return 0
+	return slices.Concat(first, running, rest)
 }
 
-// findSockets looks for sockets in the shared directory. The newest come
-// first, since JVMs that were killed leave theirs behind.
+// listens reports whether the JVM's user listens on the JVM's socket. It connects
+// once, does not wait, and sends nothing. A full backlog has a listener.
+func (c *Client) listens(j JVM) bool {
+	s, err := c.open(j)
+	if err != nil {
+		return false
+	}
+	defer s.close()
+	conn, err := s.connect()
+	if err != nil {
+		return err == unix.EAGAIN
+	}
+	defer conn.Close()
+	return j.mustBe(conn.peer) == nil
+}
+
+// findSockets looks for sockets in the shared directory. The newest come first,
+// because killed JVMs leave their sockets behind.
 func (c *Client) findSockets(f *finding) {
 	pids, err := c.socketPIDs()
 	if err != nil && (c.cfg.Mode != Auto || !errors.Is(err, fs.ErrNotExist)) {

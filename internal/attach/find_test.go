@@ -1,8 +1,10 @@
 package attach
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -258,4 +260,49 @@ func TestAKnownJVMIsNotLeftOut(t *testing.T) {
 	if again, _ := c.Find(t.Context(), jvms[0].ID); len(again) != maxFound || again[0] != jvms[0] {
 		t.Errorf("found %v", again)
 	}
+}
+
+// The sockets of killed JVMs do not hide a JVM that runs, whether it answers at once
+// or has a full backlog, and however old its socket is.
+func TestNewerStaleSocketsDoNotHideARunningJVM(t *testing.T) {
+	for name, busy := range map[string]bool{"idle": false, "busy": true} {
+		t.Run(name, func(t *testing.T) {
+			tmp := t.TempDir()
+			l := listen(t, tmp, 1)
+			if busy {
+				fill(t, l, filepath.Join(tmp, socketName(1)))
+			}
+			time.Sleep(5 * time.Millisecond) // the clock of births ticks slowly
+			for n := range 2 * maxFound {
+				deadSockets(t, tmp, socketName(100+n))
+			}
+			jvms, problems := New(testConfig(tmp), tmp).Find(t.Context())
+			if len(jvms) != maxFound || jvms[0].PID != 1 {
+				t.Errorf("found %v, want %d with pid 1", jvms, maxFound)
+			}
+			var more *MoreError
+			if len(problems) != 1 || !errors.As(problems[0], &more) || more.Left != maxFound+1 {
+				t.Errorf("problems: %v", problems)
+			}
+		})
+	}
+}
+
+// fill takes all places in the backlog of a listener, which accepts nothing.
+func fill(t *testing.T, l *net.UnixListener, path string) {
+	t.Helper()
+	raw, err := l.SyscallConn()
+	must(t, err)
+	must(t, raw.Control(func(fd uintptr) { _ = unix.Listen(int(fd), 1) }))
+	for range 10 {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		must(t, err)
+		t.Cleanup(func() { unix.Close(fd) })
+		if err := unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err == unix.EAGAIN {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the backlog does not fill")
 }

@@ -86,7 +86,7 @@ func TestTriggerBelongsToTheUserOfTheJVM(t *testing.T) {
 	}
 }
 
-func TestProcessThatIsAskedInVainIsLeftAlone(t *testing.T) {
+func TestProcessThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	source := t.TempDir()
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log", "QUIT=mute")
 	c := inProcesses(source)
@@ -96,7 +96,7 @@ func TestProcessThatIsAskedInVainIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.inVain[j.ID] = time.Now().Add(-restInVain - time.Second)
+	c.failed[j.ID] = time.Now().Add(-retryAfter - time.Second)
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != Disabled {
 		t.Fatal(err)
 	}

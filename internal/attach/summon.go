@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restInVain is how long a JVM that opened no socket after SIGQUIT gets no
-// further one: each may print a thread dump into the application's output.
-const restInVain = 30 * time.Second
+// retryAfter is how long a JVM that opened no socket after SIGQUIT gets no further
+// SIGQUIT: each one may print a thread dump into the application's output.
+const retryAfter = 30 * time.Second
 
 // summon makes a JVM that does not listen yet do so, and connects to it. The
 // JVM looks for a trigger file when it gets SIGQUIT, opens its socket if there
@@ -53,7 +53,7 @@ func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) 
 	}
 	conn, err := c.await(ctx, j)
 	if err != nil {
-		c.wasInVain(j)
+		c.noteFailure(j)
 	}
 	if errors.Is(err, errOverdue) {
 		return nil, &Error{Kind: Disabled, JVM: j.String(),
@@ -64,9 +64,9 @@ func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) 
 
 // maySummon says why a JVM cannot be sent SIGQUIT.
 func (c *Client) maySummon(j JVM) error {
-	if last, ok := c.lastInVain(j); ok {
+	if last, ok := c.lastFailure(j); ok {
 		return &Error{Kind: Disabled, JVM: j.String(), Text: fmt.Sprintf("it opened no attach socket after SIGQUIT %v ago: it gets another after %v",
-			time.Since(last).Round(time.Second), restInVain)}
+			time.Since(last).Round(time.Second), retryAfter)}
 	}
 	cmdline, err := readProc(j.host, "cmdline")
 	if err != nil {
@@ -158,22 +158,23 @@ func (c *Client) await(ctx context.Context, j JVM) (*conn, error) {
 	}
 }
 
-// wasInVain remembers that nothing came of attaching to this run of a JVM.
-func (c *Client) wasInVain(j JVM) {
+// noteFailure remembers that attaching to this run of a JVM failed.
+func (c *Client) noteFailure(j JVM) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.inVain[j.ID] = time.Now()
+	c.failed[j.ID] = time.Now()
 }
 
-// lastInVain returns when that was, if it was within restInVain.
-func (c *Client) lastInVain(j JVM) (last time.Time, ok bool) {
+// lastFailure returns when attaching to this run last failed, if that was within
+// retryAfter.
+func (c *Client) lastFailure(j JVM) (last time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, last := range c.inVain {
-		if time.Since(last) > restInVain {
-			delete(c.inVain, id)
+	for id, last := range c.failed {
+		if time.Since(last) > retryAfter {
+			delete(c.failed, id)
 		}
 	}
-	last, ok = c.inVain[j.ID]
+	last, ok = c.failed[j.ID]
 	return last, ok
 }

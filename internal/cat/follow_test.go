@@ -1,14 +1,12 @@
 package cat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,30 +14,13 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/lab"
 )
-
-// catOutput is what a cat that runs has printed so far.
-type catOutput struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *catOutput) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *catOutput) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
 
 // follower is a `ullage cat -f` that runs in a test.
 type follower struct {
 	t              *testing.T
-	stdout, stderr catOutput
+	stdout, stderr lab.Journal
 	want           strings.Builder
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // pair makes a certificate and its key, as files hold them.
@@ -58,10 +60,10 @@ func (v *volume) swap(t *testing.T, cert, key []byte) {
 	}
 }
 
-func newFiles(dir string, c *clock) (*files, *journal) {
-	log := &journal{}
+func newFiles(dir string, c *clock) (*files, *lab.Journal) {
+	log := &lab.Journal{}
 	return &files{cert: filepath.Join(dir, "tls.crt"), key: filepath.Join(dir, "tls.key"),
-		serving: newServing(newMetrics(prometheus.NewRegistry())), log: log.logger(), now: c.now}, log
+		serving: newServing(newMetrics(prometheus.NewRegistry())), log: log.Logger(), now: c.now}, log
 }
 
 func TestFilesAreTakenWhenTheyAreSwapped(t *testing.T) {
@@ -152,7 +154,7 @@ func TestFilesAreFollowedUntilTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { f.run(ctx); close(done) }()
-	eventually(t, "the certificate", func() bool { return f.serving.current.Load() != nil })
+	lab.Eventually(t, patience, "the certificate", func() bool { return f.serving.current.Load() != nil })
 	cancel()
 	<-done
 }

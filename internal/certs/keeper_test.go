@@ -13,12 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // replica is one injector's keeper.
 type replica struct {
 	*keeper
-	journal *journal
+	journal *lab.Journal
 }
 
 func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
@@ -34,8 +36,8 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.http.CloseIdleConnections)
-	log := &journal{}
-	k := newKeeper(cfg, api, newServing(m), log.logger())
+	log := &lab.Journal{}
+	k := newKeeper(cfg, api, newServing(m), log.Logger())
 	k.now = c.now
 	return &replica{keeper: k, journal: log}
 }
@@ -217,9 +219,9 @@ func TestRunGoesOnUntilItIsTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { r.run(ctx); close(done) }()
-	eventually(t, "a first error", func() bool { return strings.Contains(r.journal.String(), "certificate maintenance failed") })
+	lab.Eventually(t, patience, "a first error", func() bool { return strings.Contains(r.journal.String(), "certificate maintenance failed") })
 	f.setDown(false)
-	eventually(t, "ready", func() bool { return r.trusted() == nil })
+	lab.Eventually(t, patience, "ready", func() bool { return r.trusted() == nil })
 	cancel()
 	<-done
 }

@@ -3,8 +3,6 @@ package certs
 import (
 	"io"
 	"log"
-	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,25 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// journal is a log that a test can read.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+// patience is how long a test waits for what takes a moment.
+const patience = 20 * time.Second
 
 // clock is a time that a test moves.
 type clock struct {
@@ -52,17 +33,6 @@ func (c *clock) add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(d)
-}
-
-// eventually waits until ok, which something else makes true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("%s: not within 20 s", what)
 }
 
 // newQuietLog is for servers of net/http that have nothing to say.

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // apiServer returns a client that trusts the caBundle of the moment, at the
@@ -75,7 +77,7 @@ func TestRenewalsWhileConnectionsAreInUse(t *testing.T) {
 		}
 		serials[follower.serial()] = true
 		before := requests.Load()
-		eventually(t, "requests with this certificate", func() bool { return t.Failed() || requests.Load() > before+20 })
+		lab.Eventually(t, patience, "requests with this certificate", func() bool { return t.Failed() || requests.Load() > before+20 })
 		clock.add(20 * 24 * time.Hour)
 	}
 	if len(serials) < 5 {

@@ -54,16 +54,12 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 			t.Errorf("%q, mended: %+v", c.bad, st)
 		}
 		p.hasMetric(0, "ullage_annotation_problems")
-		r.annotate()
-		p.step()
-		logs(t, j, ownSelection)
+		r.restored(p, j)
 	}
 }
 
 func TestARaiseEndsInTimeAlsoWhileItsAnnotationIsBad(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p := r.process()
 	p.run()
@@ -73,9 +69,7 @@ func TestARaiseEndsInTimeAlsoWhileItsAnnotationIsBad(t *testing.T) {
 }
 
 func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "0s")
 	p := r.process()
 	p.step()
@@ -86,9 +80,7 @@ func TestABadAnnotationOfAFreshProcessAsksForNothing(t *testing.T) {
 }
 
 func TestAnAnnotationsFileThatIsEditedInPlaceIsReadAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	p := r.process()
 	p.run()
 	for _, level := range []string{"debug", "trace", "debug", "trace"} { // of one length, within one tick of the clock
@@ -137,16 +129,12 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 		must(t, os.Rename(r.cfg.Annotations+".back", r.cfg.Annotations))
 		p.step()
 		p.hasMetric(0, "ullage_annotation_problems")
-		r.annotate()
-		p.step()
-		logs(t, j, ownSelection)
+		r.restored(p, j)
 	}
 }
 
 func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -168,9 +156,7 @@ func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 }
 
 func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()

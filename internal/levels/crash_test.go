@@ -46,9 +46,7 @@ func (r *rig) settle() *process {
 }
 
 func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
@@ -60,20 +58,14 @@ func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
 	if st := p.Status(); !st.Until.Equal(until) || st.Cause != FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" {
 		t.Errorf("after restarts %+v, want until %s", st, until)
 	}
-	if n := j.count(); n != 2 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(2)
 	p.hasMetric(1, "ullage_level_raised")
 	p.hasMetric(0, "ullage_level_raises_total", "annotation")
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 }
 
 func TestARaiseThatRunsOutWhileNobodyRunsIsRestoredAtTheStart(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p := r.process()
 	p.step()
@@ -84,9 +76,7 @@ func TestARaiseThatRunsOutWhileNobodyRunsIsRestoredAtTheStart(t *testing.T) {
 	p = r.settle()
 	logs(t, j, ownSelection)
 	p.log.says(t, 1, "log level restored")
-	if n := j.count(); n != 4 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(4)
 }
 
 func TestAKillAroundARaise(t *testing.T) {
@@ -113,9 +103,7 @@ func TestAKillAroundARaise(t *testing.T) {
 }
 
 func TestAKillBeforeTheSaveLeavesNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	j.when(once(1, listCommand, hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
@@ -124,15 +112,11 @@ func TestAKillBeforeTheSaveLeavesNothing(t *testing.T) {
 	logs(t, j, ownSelection)
 	r.annotate()
 	r.settle()
-	if n := j.count(); n != 1 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(1)
 }
 
 func TestAKillAfterTheRestoreBeforeTheSave(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -150,9 +134,7 @@ func TestAKillAfterTheRestoreBeforeTheSave(t *testing.T) {
 
 // A sidecar that drains restores although the raise of the annotation goes on.
 func TestAKillAfterTheRestoreOfADrainWhileTheRaiseGoesOn(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
@@ -192,9 +174,7 @@ func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
 
 // A command that was not answered may have taken effect.
 func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -209,16 +189,12 @@ func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
 }
 
 func TestARestoreThatWasNotVerifiedIsRaisedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
 	j.when(once(1, listCommand, hang))
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 	r.annotate("log", "gc*=debug")
 	p.step()
 	logs(t, j, atop("gc*=debug"))

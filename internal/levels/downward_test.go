@@ -82,17 +82,25 @@ func TestAnnotationsFileWrittenByHand(t *testing.T) {
 		"others' lines are no lines": {"a\nb=\nc=d\n=\n\"\nullage.de/log=\"gc\"\nullage.dev.x/log=\"gc\"\nullage.dev=\"gc\"\nx ullage.dev/log=\"gc\"", Request{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i := range c.bad {
-				c.bad[i] = Prefix + c.bad[i]
-			}
-			got, problems, err := ParseAnnotations(strings.NewReader(c.file), knownNames)
-			if err != nil {
-				t.Error(err)
-			}
-			checkRequest(t, got, problems, c.want, c.bad...)
-			checkProblems(t, problems)
+			parsed(t, c.file, c.want, c.bad...)
 		})
 	}
+}
+
+// parsed parses a file of annotations, and checks what they ask for and which keys,
+// without the prefix, have problems.
+func parsed(t *testing.T, file string, want Request, bad ...string) []Problem {
+	t.Helper()
+	for i := range bad {
+		bad[i] = Prefix + bad[i]
+	}
+	got, problems, err := ParseAnnotations(strings.NewReader(file), knownNames)
+	if err != nil {
+		t.Error(err)
+	}
+	checkRequest(t, got, problems, want, bad...)
+	checkProblems(t, problems)
+	return problems
 }
 
 func TestAMalformedLineIsShownWithAWayToWriteIt(t *testing.T) {
@@ -117,16 +125,7 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 		"only a key":           {Prefix + strings.Repeat("x", 1<<20), Request{}, []string{strings.Repeat("x", maxKey-len(Prefix))}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i := range c.bad {
-				c.bad[i] = Prefix + c.bad[i]
-			}
-			got, problems, err := ParseAnnotations(strings.NewReader(c.file), knownNames)
-			if err != nil {
-				t.Error(err)
-			}
-			checkRequest(t, got, problems, c.want, c.bad...)
-			checkProblems(t, problems)
-			for _, p := range problems {
+			for _, p := range parsed(t, c.file, c.want, c.bad...) {
 				if p.Text != "longer than 16384 bytes; shorten the value" {
 					t.Errorf("%s: %q", p.Key, p.Text)
 				}

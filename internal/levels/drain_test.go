@@ -9,9 +9,7 @@ import (
 )
 
 func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	stop := p.run()
@@ -34,9 +32,7 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 }
 
 func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1h")
 	p := r.process()
 	stop := p.run()
@@ -57,9 +53,7 @@ func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
 }
 
 func TestADrainThatFindsNothingRaisedSendsNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	stop := p.run()
@@ -111,9 +105,7 @@ func TestADrainWhileAJVMHangsBegins(t *testing.T) {
 
 // A restore that has just failed is not due again when the drain comes.
 func TestADrainWaitsForNoNextAttempt(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	stop := p.run()
@@ -130,13 +122,8 @@ func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 // What the application puts in the place of the state directory keeps nobody
 // from restoring.
 func TestADrainNeedsNoStateDirectory(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
-	logs(t, j, atop("gc*=debug"))
+	r, j := alone(t)
+	p := r.raised(j)
 	dir := filepath.Dir(r.state(stateName))
 	must(t, os.RemoveAll(dir))
 	must(t, os.WriteFile(dir, nil, 0o600))
@@ -145,9 +132,7 @@ func TestADrainNeedsNoStateDirectory(t *testing.T) {
 }
 
 func TestALockThatIsTakenAwayHoldsUpNeitherAChangeNorTheDrain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()

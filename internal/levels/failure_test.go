@@ -49,9 +49,7 @@ func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
 		p.step()
 		logs(t, j, atop("gc*=trace"))
 		hasError(t, p.Status(), "")
-		r.annotate()
-		p.step()
-		logs(t, j, ownSelection)
+		r.restored(p, j)
 	}
 }
 
@@ -96,9 +94,7 @@ func (p *process) savedJVMs(r *rig) map[string]*baseline {
 }
 
 func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -121,9 +117,7 @@ func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 }
 
 func TestAnOutputThatIsGoneAfterTheRestoreIsAnError(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -196,9 +190,7 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 }
 
 func TestAJVMThatClosesWithoutAnAnswerIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	j.when(once(1, listCommand, mute))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
@@ -221,9 +213,7 @@ func TestWhatHasTheNameOfASocketIsToldOnceAndHoldsUpNothing(t *testing.T) {
 	hasError(t, p.Status(), ".java_pid3: a regular file has the name")
 	p.hasMetric(1, "ullage_attach_errors_total", string(attach.NotASocket))
 	p.log.says(t, 1, ".java_pid3")
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 }
 
 // A JVM that was killed leaves its socket behind, and the next one has another

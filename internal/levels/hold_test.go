@@ -7,9 +7,7 @@ import (
 )
 
 func TestHoldRestoresAtTheEnd(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	c := r.command()
 	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Second)
 	must(t, err)
@@ -23,15 +21,11 @@ func TestHoldRestoresAtTheEnd(t *testing.T) {
 	if late := time.Since(until); err != nil || late < 0 || late > 3*time.Second {
 		t.Errorf("%s after its end: %v", late, err)
 	}
-	if n := j.count(); n != 4 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(4)
 }
 
 func TestHoldRestoresWhenItIsCancelled(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	c := r.command()
 	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
 	must(t, err)
@@ -45,7 +39,5 @@ func TestHoldRestoresWhenItIsCancelled(t *testing.T) {
 	}
 	logs(t, j, ownSelection)
 	r.settle()
-	if n := j.count(); n != 4 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	j.hasTaken(4)
 }

@@ -11,17 +11,10 @@ import (
 
 // The application gives a socket two names, and the JVM is killed.
 func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	must(t, os.Link(j.socket(), filepath.Join(r.cfg.Attach.Tmp, ".java_pid2")))
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
-	logs(t, j, atop("gc*=debug"))
-	if n := j.count(); n != 2 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
+	p := r.raised(j)
+	j.hasTaken(2)
 	j.kill()
 	r.annotate()
 	p.step()
@@ -31,12 +24,10 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 	}
 }
 
-// A cleaner of /tmp removes the socket of a raised JVM, which makes it anew
+// A cleaner of /tmp removes the socket of a raised JVM, which creates it again
 // when somebody attaches. It is no other JVM.
-func TestASocketThatIsMadeAnewIsThatOfTheSameJVM(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -51,19 +42,15 @@ func TestASocketThatIsMadeAnewIsThatOfTheSameJVM(t *testing.T) {
 	j.mu.Unlock()
 	p.step()
 	logs(t, j, atop("gc*=debug"))
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 	if saved := p.savedJVMs(r); len(saved) > 0 {
 		t.Errorf("remembered: %+v", saved)
 	}
 }
 
-// A JVM that is started anew under the same number has its own level.
-func TestAJVMThatIsStartedAnewIsAnother(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+// A JVM that is restarted under the same number has its own level.
+func TestARestartedJVMIsAnother(t *testing.T) {
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
@@ -80,25 +67,19 @@ func TestAJVMThatIsStartedAnewIsAnother(t *testing.T) {
 
 // The application empties the saved state of a raised JVM.
 func TestABaselineThatIsKnownIsNotDropped(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.step()
 	must(t, os.WriteFile(r.state(stateName), []byte(`{"raises":{},"jvms":{}}`), 0o600))
 	p.step()
 	logs(t, j, atop("gc*=debug"))
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 }
 
 // The application writes a baseline of outputs that are not shipped.
 func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	p := r.process()
 	r.annotate("log", "gc*=debug")
 	p.step()
@@ -125,9 +106,7 @@ func TestABaselineOfOtherOutputsReachesNone(t *testing.T) {
 // What is in the place of the file that the state is saved by is not taken
 // apart, however deep it is.
 func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	p := r.process()
 	p.step()
 	must(t, os.MkdirAll(r.state(stateName+".new")+"/deep/er", 0o700))

@@ -13,9 +13,7 @@ import (
 )
 
 func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	stop := p.run()
@@ -56,9 +54,7 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 }
 
 func TestNothingIsSentWhileNothingChanges(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	for range 30 {
@@ -82,174 +78,8 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 	}
 }
 
-func TestARaiseRunsOutAndDoesNotComeBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	r.annotate("log", "gc*=debug", "log-for", "1s")
-	p := r.process()
-	began := time.Now()
-	stop := p.run()
-	soon(t, patience, j, atop("gc*=debug"))
-	soon(t, patience, j, ownSelection)
-	if lasted := time.Since(began); lasted < time.Second {
-		t.Errorf("it lasted %s", lasted)
-	}
-	within(t, patience, "it is over in the status", func() bool { return p.Status().Cause == "" })
-	p.log.says(t, 1, "its time is over")
-	must(t, stop())
-	p = r.process() // the annotation is still there
-	for range 3 {
-		p.step()
-	}
-	logs(t, j, ownSelection)
-	if n := j.count(); n != 4 {
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
-}
-
-// The end is a point in time that everybody is shown: it is met when it comes,
-// and not with the next look at the annotations.
-func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	p := r.process()
-	p.run()
-	soonest := time.Hour
-	for _, lasts := range []string{"1250ms", "1251ms", "1252ms"} { // the machine may be busy
-		r.annotate("log", "gc*=debug", "log-for", lasts) // to between two polls
-		soon(t, patience, j, atop("gc*=debug"))
-		within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
-		until := p.Status().Until
-		soon(t, patience, j, ownSelection)
-		late := time.Since(until)
-		if soonest = min(soonest, late); late < 0 {
-			t.Errorf("it ended %s too early", -late)
-		}
-	}
-	if soonest > 100*time.Millisecond {
-		t.Errorf("it ended %s late at least", soonest)
-	}
-}
-
-func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.jvm(1)
-	p := r.process()
-	r.annotate("log", "gc*=debug", "log-for", "1s")
-	p.step()
-	until := p.Status().Until
-	time.Sleep(time.Until(until))
-	p.finish(p.fleet.state.clone(), until.Add(-time.Millisecond), nil)
-	if p.next.After(until) || !p.until.Equal(until) {
-		t.Errorf("it ended at %s, and the next update is due at %s", until, p.next)
-	}
-}
-
-func TestTheEndOfARaiseIsToldRoundedUp(t *testing.T) {
-	t.Parallel()
-	p := newRig(t).process()
-	at := time.Date(2026, 11, 20, 16, 45, 11, 1, time.UTC)
-	p.journal.change(Change{Until: at, reason: "annotation"})
-	p.journal.change(Change{Until: at.Truncate(time.Second), reason: "annotation"})
-	p.log.says(t, 1, "until=2026-11-20T16:45:12Z")
-	p.log.says(t, 1, "until=2026-11-20T16:45:11Z")
-}
-
-func TestTheSameAnnotationRaisesAgainAfterItWasGone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	p := r.process()
-	for range 3 {
-		r.annotate("log", "gc*=debug")
-		p.step()
-		logs(t, j, atop("gc*=debug"))
-		r.annotate()
-		p.step()
-		logs(t, j, ownSelection)
-	}
-	p.hasMetric(3, "ullage_level_raises_total", "annotation")
-}
-
-// Another ID is another raise: it begins again, also after its time was over.
-func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	p := r.process()
-	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "one")
-	p.step()
-	first := p.Status()
-	time.Sleep(time.Until(first.Until))
-	p.step()
-	logs(t, j, ownSelection)
-	p = r.process()
-	p.step() // a restart makes no other raise of it
-	logs(t, j, ownSelection)
-	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "two")
-	p.step()
-	logs(t, j, atop("gc*=debug"))
-	if st := p.Status(); first.ID != "one" || st.ID != "two" || !st.Until.After(first.Until) {
-		t.Errorf("first %+v, then %+v", first, st)
-	}
-	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "t w o") // bad: what is in effect stays
-	p.step()
-	if st := p.Status(); st.ID != "two" || len(st.Problems) != 1 {
-		t.Errorf("%+v", st)
-	}
-}
-
-func TestRaisesDoNotAddUp(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	p := r.process()
-	for _, sel := range []string{"gc*=debug", "safepoint*=trace", "class+load=info,gc+heap=trace", "all=debug", "gc*=debug"} {
-		r.annotate("log", sel)
-		p.step()
-		logs(t, j, atop(strings.Replace(sel, "all=debug", "all=debug,perf+class+link=off", 1)))
-	}
-	if n := j.count(); n != 6 {
-		t.Errorf("%d commands for five raises: %q", n, j.sent(0))
-	}
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
-}
-
-func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug")
-	p := r.process()
-	stop := p.run()
-	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
-	fire(p, dropLine)
-	soon(t, patience, j, atop("gc*=debug"))
-
-	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "log", "safepoint*=debug")
-	soon(t, patience, j, atop("safepoint*=debug"))
-	if _, _, err := r.command().Set(t.Context(), selected(t, "class+load*=info"), 1200*time.Millisecond); err != nil {
-		t.Error(err)
-	}
-	logs(t, j, atop("class+load*=info"))
-	within(t, patience, "the command is noticed", func() bool { return p.Status().Cause == FromCommand })
-	soon(t, patience, j, atop("safepoint*=debug"))
-	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug")
-	soon(t, patience, j, atop("gc*=debug"))
-	within(t, patience, "the trigger's is in the status", func() bool { return p.Status().Cause == FromTrigger })
-	must(t, stop())
-	logs(t, j, ownSelection)
-}
-
-func TestAJVMThatStartsAnewIsRaisedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+func TestARestartedJVMIsRaisedAgain(t *testing.T) {
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
@@ -338,9 +168,7 @@ func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
 }
 
 func TestAttachOffTouchesNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.cfg.Attach.Mode = attach.Off
 	r.annotate("log", "gc*=debug")
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
@@ -356,9 +184,7 @@ func TestAttachOffTouchesNothing(t *testing.T) {
 }
 
 func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	for range maxJVMs + 1 { // within the time that one is remembered that has ended

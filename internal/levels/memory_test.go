@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -58,26 +59,16 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 	const longest = 256 << 10 // that a JVM may answer
 	long := "0\nLog output configuration:\n #0: file=" + strings.Repeat("\x01", longest)
 	for pid := range 16 {
-		l := listenAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1)))
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer conn.Close()
-					_, _ = conn.Read(make([]byte, maxRequest))
-					_, _ = io.WriteString(conn, long[:longest-40]+" all=off none\n")
-				}()
-			}
-		}()
+		serveAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1)), func(conn net.Conn) {
+			_, _ = io.WriteString(conn, long[:longest-40]+" all=off none\n")
+		})
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	p := r.process()
 	var most uint64
 	p.during(func() {
-		var asking sync.WaitGroup
+		var asking, answered sync.WaitGroup
+		answered.Add(maxClients)
 		for range maxClients {
 			asking.Go(func() {
 				conn, err := p.store.dial(t.Context())
@@ -85,7 +76,11 @@ func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
 				defer conn.Close()
 				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")
 				must(t, err)
-				time.Sleep(time.Second) // it does not read yet
+				// Nobody reads on before all answers have begun: the sidecar holds all of them.
+				_ = conn.SetReadDeadline(time.Now().Add(patience))
+				_, _ = io.ReadFull(conn, make([]byte, len("\n{")))
+				answered.Done()
+				answered.Wait()
 				_, _ = io.Copy(io.Discard, conn)
 			})
 		}

@@ -1,19 +1,15 @@
 package levels
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/statedir"
@@ -41,6 +37,32 @@ func newRig(t testing.TB) *rig {
 func (r *rig) jvm(pid int) *fakeJVM {
 	r.t.Helper()
 	return startJVM(r.t, r.cfg.Attach.Tmp, pid, filepath.Join(r.cfg.Source, "gc.log"))
+}
+
+// alone returns a pod with one JVM, for a test that runs beside others.
+func alone(t *testing.T) (*rig, *fakeJVM) {
+	t.Helper()
+	t.Parallel()
+	r := newRig(t)
+	return r, r.jvm(1)
+}
+
+// raised returns a process that has just raised a JVM by an annotation.
+func (r *rig) raised(j *fakeJVM) *process {
+	r.t.Helper()
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(r.t, j, atop("gc*=debug"))
+	return p
+}
+
+// restored removes the annotations. The JVM has its own level after the next update.
+func (r *rig) restored(p *process, j *fakeJVM) {
+	r.t.Helper()
+	r.annotate()
+	p.step()
+	logs(r.t, j, ownSelection)
 }
 
 // annotate writes the annotations as the kubelet does: into a new directory,
@@ -84,7 +106,7 @@ func (r *rig) process() *process {
 		r.last.kill()
 	}
 	p := &process{t: r.t, reg: prometheus.NewRegistry(), log: &logged{}}
-	p.Loop = New(r.cfg, p.reg, slog.New(slog.NewTextHandler(p.log, nil)))
+	p.Loop = New(r.cfg, p.reg, p.log.Logger())
 	p.watch.caughtUp = true // as if nothing had been raised
 	r.t.Cleanup(p.kill)
 	r.last = p
@@ -158,138 +180,4 @@ func (p *process) run() (stop func() error) {
 	})
 	p.t.Cleanup(func() { _ = stop() })
 	return stop
-}
-
-// patience is how long is waited for what takes a second or two at most: the
-// machine may be busy.
-const patience = 10 * time.Second
-
-// becomes waits until a condition holds, and reports whether it came to.
-func becomes(limit time.Duration, holds func() bool) bool {
-	for deadline := time.Now().Add(limit); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
-}
-
-// within waits until a condition holds.
-func within(t testing.TB, limit time.Duration, what string, holds func() bool) {
-	t.Helper()
-	if !becomes(limit, holds) {
-		t.Fatalf("after %s it does not hold yet: %s", limit, what)
-	}
-}
-
-// soon waits until the JVM logs so.
-func soon(t testing.TB, limit time.Duration, j *fakeJVM, selection string) {
-	t.Helper()
-	if !becomes(limit, func() bool { return j.selection() == selection }) {
-		t.Fatalf("after %s the JVM logs %s, want %s\nit was told %q", limit, j.selection(), selection, j.sent(0))
-	}
-}
-
-// logs checks what the JVM logs now.
-func logs(t testing.TB, j *fakeJVM, selection string) {
-	t.Helper()
-	if got := j.selection(); got != selection {
-		t.Errorf("the JVM logs %s, want %s\nit was told %q", got, selection, j.sent(0))
-	}
-}
-
-// started waits until a running Loop has looked at everything once.
-func (p *process) started() {
-	p.t.Helper()
-	within(p.t, patience, "a first update", func() bool { return !p.Status().Reconciled.IsZero() })
-}
-
-// polls waits until a running Loop has looked at everything n times more. It
-// does so only while something is raised.
-func (p *process) polls(n int) {
-	p.t.Helper()
-	for range n {
-		was := p.Status().Reconciled
-		within(p.t, patience, "another update", func() bool { return p.Status().Reconciled.After(was) })
-	}
-}
-
-// metric returns the value of a counter or gauge with at most one label.
-func (p *process) metric(name string, label ...string) float64 {
-	p.t.Helper()
-	families, err := p.reg.Gather()
-	must(p.t, err)
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && (len(label) == 0 || m.GetLabel()[0].GetValue() == label[0]) {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	p.t.Fatalf("there is no metric %s %q", name, label)
-	return 0
-}
-
-// hasMetric checks a metric.
-func (p *process) hasMetric(want float64, name string, label ...string) {
-	p.t.Helper()
-	if got := p.metric(name, label...); got != want {
-		p.t.Errorf("%s %q is %v, want %v", name, label, got, want)
-	}
-}
-
-// lint checks the form of all metrics.
-func (p *process) lint() {
-	p.t.Helper()
-	problems, err := testutil.GatherAndLint(p.reg)
-	if err != nil || len(problems) > 0 {
-		p.t.Errorf("metrics: %v, %v", problems, err)
-	}
-}
-
-// logged is what a Loop has logged.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// says checks how many lines hold a text.
-func (l *logged) says(t testing.TB, times int, text string) {
-	t.Helper()
-	n := 0
-	for line := range strings.Lines(l.String()) {
-		if strings.Contains(line, text) {
-			n++
-		}
-	}
-	if n != times {
-		t.Errorf("%q is in %d lines, want %d, of:\n%s", text, n, times, l)
-	}
-}
-
-// hasError checks that the status has an error with a text, or none at all.
-func hasError(t testing.TB, st Status, text string) {
-	t.Helper()
-	if all := strings.Join(st.Errors, "\n"); !strings.Contains(all, text) || text == "" && all != "" {
-		t.Errorf("the status has the errors %q, want %q", st.Errors, text)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,16 +1,13 @@
 package levels
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +33,25 @@ func listenAt(t testing.TB, path string) *net.UnixListener {
 	l.SetUnlinkOnClose(false)
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// serveAt listens at a path, reads a request from each connection, and has it served.
+func serveAt(t testing.TB, path string, serve func(net.Conn)) {
+	t.Helper()
+	l := listenAt(t, path)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = conn.Read(make([]byte, maxRequest))
+				serve(conn)
+			}()
+		}
+	}()
 }
 
 func TestACommandFindsASidecarBehindALongPath(t *testing.T) {
@@ -112,21 +128,14 @@ func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
 }
 
 func TestADirectoryInThePlaceOfTheSocketIsReportedAndTheLevelsAreKept(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	must(t, os.MkdirAll(r.state(socketName)+"/deep", 0o700))
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
-	logs(t, j, atop("gc*=debug"))
+	p := r.raised(j)
 	hasError(t, p.Status(), "listen for commands")
 	must(t, os.RemoveAll(r.state(socketName)))
 	p.step()
 	hasError(t, p.Status(), "")
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 }
 
 // The application holds the lock and answers on the socket: commands end within
@@ -155,20 +164,7 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 			forger := &store{source: r.cfg.Source}
 			must(t, forger.lock())
 			defer forger.unlock()
-			l := listenAt(t, r.state(socketName))
-			go func() {
-				for {
-					conn, err := l.Accept()
-					if err != nil {
-						return
-					}
-					go func() {
-						defer conn.Close()
-						_, _ = conn.Read(make([]byte, maxRequest)) // the request
-						c.serve(conn)
-					}()
-				}
-			}()
+			serveAt(t, r.state(socketName), c.serve)
 			began := time.Now()
 			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -181,12 +177,13 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 	}
 }
 
+// drip sends a byte now and then, sooner than the other side loses its patience.
 func drip(c net.Conn) {
-	for {
+	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
 		if _, err := c.Write([]byte(" ")); err != nil {
+			tick.Stop()
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
@@ -199,9 +196,7 @@ func flow(c net.Conn, text string) {
 }
 
 func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	p.run()
@@ -244,9 +239,7 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 // Connections that ask for nothing are closed, and hold up neither commands for
 // long nor the end.
 func TestIdleConnectionsAreBounded(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate()
 	p := r.process()
 	stop := p.run()
@@ -270,169 +263,4 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 		t.Errorf("it ended after %s", took)
 	}
 	logs(t, j, ownSelection)
-}
-
-// A later command takes over from one that holds a raise, and so does a sidecar
-// that starts: the levels are kept by one process at a time.
-func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	first, second := r.command(), r.command()
-	_, _, err := first.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
-	must(t, err)
-	held := make(chan error, 1)
-	go func() { held <- first.Hold(t.Context()) }()
-	listed, err := r.command().List(t.Context())
-	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
-		t.Errorf("%+v, %v", listed, err)
-	}
-	_, _, err = second.Set(t.Context(), selected(t, "gc*=trace"), time.Hour)
-	must(t, err)
-	if err := <-held; !errors.Is(err, ErrReplaced) {
-		t.Error(err)
-	}
-	if second.Kept() {
-		t.Error("a command is taken for one that does not have to hold")
-	}
-	logs(t, j, atop("gc*=trace"))
-	go func() { held <- second.Hold(t.Context()) }()
-	r.annotate()
-	p := r.process()
-	stop := p.run()
-	if err := <-held; !errors.Is(err, ErrReplaced) {
-		t.Error(err)
-	}
-	within(t, patience, "the sidecar knows of the raise", func() bool { return p.Status().Cause == FromCommand })
-	logs(t, j, atop("gc*=trace"))
-	must(t, stop())
-	logs(t, j, ownSelection)
-	if n := j.count(); n != 6 { // one of them for the list
-		t.Errorf("%d commands: %q", n, j.sent(0))
-	}
-}
-
-// The application asks a command for the levels, and does not take the lock: the
-// raise is still ended.
-func TestACommandThatNobodySucceedsGoesOn(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	c := r.command()
-	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), 4*time.Second)
-	must(t, err)
-	held := make(chan error, 1)
-	go func() { held <- c.Hold(t.Context()) }()
-	other := &store{source: r.cfg.Source}
-	if yielded, err := other.ask(t.Context(), request{Verb: verbYield}, patience); err != nil || !yielded.Yielded {
-		t.Fatalf("%+v, %v", yielded, err)
-	}
-	if other.kept() {
-		t.Error("the lock is held by who yielded")
-	}
-	must(t, <-held)
-	if time.Now().Before(until) {
-		t.Errorf("it ended before %s", until)
-	}
-	logs(t, j, ownSelection)
-}
-
-func TestAResetEndsWhatAnotherCommandHolds(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	c := r.command()
-	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
-	must(t, err)
-	held := make(chan error, 1)
-	go func() { held <- c.Hold(t.Context()) }()
-	changes, err := r.command().Reset(t.Context())
-	if err != nil || len(changes) != 1 || changes[0].To != ownSelection {
-		t.Errorf("%+v, %v", changes, err)
-	}
-	logs(t, j, ownSelection)
-	must(t, <-held)
-}
-
-// Whatever becomes of the names while the sidecar runs, its successor finds the
-// lock free and the raise in the file.
-func TestAKilledSidecarIsFollowedByACommand(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
-	r.annotate("log", "gc*=debug", "log-for", "1h")
-	p := r.process()
-	p.step()
-	p.kill()
-	listed, err := r.command().List(t.Context())
-	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
-		t.Errorf("%+v, %v", listed, err)
-	}
-	changes, err := r.command().Reset(t.Context())
-	if err != nil || len(changes) != 1 || changes[0].From != ownSelection+",gc*=debug" {
-		t.Errorf("%+v, %v", changes, err)
-	}
-	logs(t, j, ownSelection)
-	p = r.settle()
-	if st := p.Status(); st.Cause != "" {
-		t.Errorf("the annotation raises again: %+v", st)
-	}
-}
-
-// A command that holds a raise, and has offered the levels to another, must not
-// take a list that looks at the lock for its successor: nobody would restore.
-func TestWhoLooksAtTheLockIsNotTakenForItsHolder(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	holder := &store{source: r.cfg.Source}
-	must(t, holder.lock())
-	holder.unlock()
-	var looking sync.WaitGroup
-	for range 2 {
-		looking.Go(func() {
-			for range 2000 {
-				if (&store{source: r.cfg.Source}).kept() {
-					t.Error("nobody holds the lock")
-					return
-				}
-			}
-		})
-	}
-	looking.Wait()
-	must(t, holder.lock())
-	if !(&store{source: r.cfg.Source}).kept() {
-		t.Error("the holder is not seen")
-	}
-	holder.unlock()
-}
-
-// To look leaves nothing behind: a shipper decides by what it finds there
-// whether a source is new.
-func TestAListCreatesNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.jvm(1)
-	if _, err := r.command().List(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.command().Rotate(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if left, err := os.ReadDir(r.cfg.Source); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
-}
-
-func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.annotate()
-	p := r.process()
-	p.tick(t.Context()) // it listens, and does nothing more
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
-	}
 }

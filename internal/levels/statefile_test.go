@@ -62,25 +62,19 @@ func TestAForgedStateIsNotBelieved(t *testing.T) {
 					p.step()
 				}
 				logs(t, j, atop("gc*=debug"))
-				if n := j.count(); n != 2 {
-					t.Errorf("%d commands: %q", n, j.sent(0))
-				}
+				j.hasTaken(2)
 				if text := p.log.String(); strings.Contains(text, "%!") || strings.Count(text, "WARN") > 1 {
 					t.Errorf("logged:\n%s", text)
 				}
 				hasError(t, p.Status(), "") // the saved state is whole again
-				r.annotate()
-				p.step()
-				logs(t, j, ownSelection)
+				r.restored(p, j)
 			})
 		}
 	}
 }
 
 func TestADirectoryInThePlaceOfTheStateRaisesNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	must(t, os.MkdirAll(r.state(stateName), 0o700))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
@@ -137,18 +131,14 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 		if !r.command().store.kept() {
 			t.Errorf("%s: a command does not see that a Loop runs", name)
 		}
-		r.annotate()
-		p.step()
-		logs(t, j, ownSelection)
+		r.restored(p, j)
 		hasError(t, p.Status(), "")
 	}
 }
 
 // What a command finds raised must not become the baseline.
 func TestACommandAfterTheStateWasTakenAwayDoesNotLoseTheBaseline(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
@@ -178,10 +168,7 @@ func TestSomethingElseInThePlaceOfTheStateDirectoryIsToldAndMended(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			j := r.jvm(1)
-			r.annotate("log", "gc*=debug")
-			p := r.process()
-			p.step()
-			logs(t, j, atop("gc*=debug"))
+			p := r.raised(j)
 			dir := filepath.Dir(r.state(stateName))
 			must(t, os.RemoveAll(dir))
 			must(t, replace(dir))
@@ -215,9 +202,7 @@ func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 }
 
 func TestALockThatAnotherProcessHoldsIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	other := &store{source: r.cfg.Source}
 	must(t, other.lock())
 	r.annotate("log", "gc*=debug")
@@ -251,9 +236,7 @@ func TestASourceThatIsMissingIsWaitedFor(t *testing.T) {
 }
 
 func TestAnOutputThatIsTooLongToBeRestoredIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	j.mu.Lock()
 	selection := "all=off" // as JDK 25 can list it
 	for _, tag := range strings.Split("gc heap cpu ref age ergo phases start stats task tlab region remset marking", " ") {

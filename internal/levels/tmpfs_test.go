@@ -74,7 +74,5 @@ func TestAFullTmpfsNeitherProlongsNorRepeatsARaise(t *testing.T) {
 		t.Errorf("the raise ended at %s, now at %s; the JVM was told %q", until, again, j.sent(n))
 	}
 	p.hasMetric(raised, "ullage_level_raises_total", "annotation")
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 }

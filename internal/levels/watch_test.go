@@ -120,9 +120,7 @@ func TestAContinuationFiresNothing(t *testing.T) {
 }
 
 func TestATriggerIsArmedOnlyAfterTheCoolDownAndWhenAllIsRead(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1s")
 	p := r.process()
 	p.run()
@@ -152,9 +150,7 @@ func TestATriggerIsArmedOnlyAfterTheCoolDownAndWhenAllIsRead(t *testing.T) {
 }
 
 func TestAnyRaiseDisarmsATrigger(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("trigger", "dropped")
 	p := r.process()
 	p.step()
@@ -195,9 +191,7 @@ func TestARestartKeepsTheCoolDown(t *testing.T) {
 }
 
 func TestABadTriggerKeepsTheOldOne(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1h")
 	p := r.process()
 	p.step()
@@ -213,9 +207,7 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 	if st := p.Status(); st.Cause != FromTrigger || st.Until.Sub(st.Since) != time.Hour {
 		t.Errorf("%+v", st)
 	}
-	r.annotate()
-	p.step()
-	logs(t, j, ownSelection)
+	r.restored(p, j)
 	if st := p.Status(); st.Armed || st.Trigger != "" || len(st.Problems) != 0 {
 		t.Errorf("without an annotation: %+v", st)
 	}
@@ -223,9 +215,7 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 }
 
 func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	j := r.jvm(1)
+	r, j := alone(t)
 	r.annotate("trigger", "dropped")
 	p := r.process()
 	p.step()

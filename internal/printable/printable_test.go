@@ -1,6 +1,8 @@
 package printable
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +60,25 @@ func TestEscapedShowsWhatIsNotPrintable(t *testing.T) {
 	} {
 		if got := Escaped(c.text, c.limit); got != c.want {
 			t.Errorf("Escaped(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
+		}
+	}
+}
+
+func TestJSONEscapesWhatATerminalObeys(t *testing.T) {
+	for text, want := range map[string]string{
+		"[\n  {\"a\": \"straße, 東京, 👍\"}\n]\n": "[\n  {\"a\": \"straße, 東京, 👍\"}\n]\n",
+		"\"gc\u202egol.cg\u2066x\u200f\"":      `"gc\u202egol.cg\u2066x\u200f"`,
+		"\"\u009b31m\x7f\u2028\"":              `"\u009b31m\u007f\u2028"`,
+		"\"\U000e0001\"":                       `"\udb40\udc01"`,
+		"\"bad UTF-8: \xff\"":                  "\"bad UTF-8: \ufffd\"",
+	} {
+		got := JSON(text)
+		if got != want {
+			t.Errorf("JSON(%q) = %q, want %q", text, got, want)
+		}
+		var before, after any
+		if json.Unmarshal([]byte(text), &before) != nil || json.Unmarshal([]byte(got), &after) != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("JSON(%q) means %v, not %v", text, after, before)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package printable
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -63,6 +65,25 @@ func Escaped(s string, limit int) string {
 		}
 	}
 	return string(b)
+}
+
+// JSON writes the characters of a JSON text that [Line] replaces as escapes, "\u202e".
+// The text means the same: JSON permits such characters only inside strings. Bytes
+// that are not UTF-8 become U+FFFD.
+func JSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case unicode.IsGraphic(r) || r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // Clip shortens a printable text to n columns, the mark included. It takes each

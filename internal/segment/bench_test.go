@@ -52,7 +52,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteback syncs each 8 MiB, with and without the early start.
+// BenchmarkWriteback syncs each 8 MiB, with and without writeBack.
 func BenchmarkWriteback(b *testing.B) {
 	data := lines(1, 8<<20)
 	for _, early := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 // [flag.Value] and [encoding.TextMarshaler]. The zero value is Zstd.
 type Compression uint8
 
-// The compressions; the suffix of a segment's name says which one it has.
+// The compressions. The suffix of a segment's name shows its compression.
 const (
 	Zstd Compression = iota
 	Gzip
@@ -53,24 +53,25 @@ func (c Compression) MarshalText() ([]byte, error) { return []byte(c.String()), 
 // minSegment keeps a mistyped size from making a file of every frame.
 const minSegment = 4 * settings.Ki
 
-// Config says how segments are written and how long they are kept. All sizes
-// count bytes on disk, so compressed ones. Take it from [DefaultConfig].
+// Config says how segments are written and how long they are kept. All sizes count
+// bytes on disk, compressed. [DefaultConfig] returns one that works.
 type Config struct {
-	// Compress encodes new segments. Those of another compression are kept,
-	// and read, but not appended to.
+	// Compress encodes new segments. Segments of another compression are kept and
+	// read, but nothing is appended to them.
 	Compress Compression
 
-	// SegmentBytes seals a segment at the first sync at which it has this
-	// size. The last frames take it over that size, by less than one commit.
-	// Many streams that grow at once share a quarter of RetainBytes.
+	// SegmentBytes seals a segment at the first sync that finds it at this size or
+	// over it. A segment exceeds the size by less than one commit. Where many streams
+	// grow at once, segments are sealed earlier: their active segments together take
+	// at most a quarter of RetainBytes.
 	SegmentBytes settings.Size
 
 	// SegmentAge seals a segment that was created this long ago. Zero: never.
 	SegmentAge time.Duration
 
-	// RetainBytes is what all segments of all streams, with their directories,
-	// may take of the file system, in whole blocks, before the oldest are
-	// deleted; of its inodes they may have the same share. Zero: no bound.
+	// RetainBytes is what all segments of all streams, with their directories, may
+	// take of the file system, in whole blocks. Segments may take the same share of
+	// the inodes. Beyond either, the oldest segments are deleted. Zero: no bound.
 	RetainBytes settings.Size
 
 	// RetainAge deletes a segment this long after its last write.

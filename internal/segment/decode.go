@@ -47,7 +47,7 @@ func (r *Reader) zstdFrame() (raw []byte, n int, err error) {
 
 // zstdLength finds how long the frame at the beginning of the window is, by its
 // header and the header of each block (RFC 8878, 3.1.1), and reads all of it.
-// skip: it is a skippable one. io.EOF: the file ends before the frame does.
+// skip: the frame is a skippable one. io.EOF: the file ends before the frame does.
 func (w *window) zstdLength() (n int, skip bool, err error) {
 	if err := w.need(zstd.HeaderMaxSize); err != nil && err != io.EOF {
 		return 0, false, err
@@ -99,7 +99,7 @@ func (w *window) zstdBlocks(n int) (int, error) {
 	return n, nil
 }
 
-// isPrefix says that b is the beginning of magic or begins with it.
+// isPrefix reports whether b is the beginning of magic or begins with magic.
 func isPrefix(b, magic []byte) bool {
 	n := min(len(b), len(magic))
 	return bytes.Equal(b[:n], magic[:n])

@@ -1,6 +1,18 @@
-// Package segment keeps the durable copy: per stream a sequence of segments,
-// files that grow by whole frames, are sealed, and are deleted when they are
-// old. It appends, syncs, recovers, retains, reads and follows them.
+// Package segment keeps the durable copy: a sequence of segments for each stream. A
+// segment is a file that grows by whole frames, is sealed, and is deleted when it is
+// old. The package appends, syncs, recovers, retains, reads and follows segments.
+//
+// # Parts
+//
+// A [Store] has four parts. Each of them uses only what its arrow points to:
+//
+//	retention → Stream → ledger, destination
+//
+// The destination is the directory, held open, with its lock and its key; it reaches
+// all files. The ledger knows the sealed segments without a look at the disk. A [Stream]
+// appends and commits, and reports to the ledger what it seals and deletes. Retention
+// decides which segments to delete, and deletes them. A [Reader] and a [Follower] are in
+// other processes and use none of these.
 //
 // # Layout
 //
@@ -9,16 +21,16 @@
 //	DEST/STREAM/20261120T100000.000Z-000001.log.zst      a segment
 //
 // The name of a segment is the UTC time of its creation, a sequence number of
-// at least six digits and the suffix of its compression: .log.zst, .log.gz or
-// .log. The number alone orders the segments of a stream, because a
-// clock can step back. Numbers may have gaps. Files have mode 0640 and directories 0750, less the
-// umask; other files in a stream's directory are left alone.
+// at least six digits and the suffix of its compression: .log.zst, .log.gz or .log.
+// The number alone orders the segments of a stream, because a clock can step back.
+// Numbers may have gaps. Files have mode 0640 and directories 0750, less the umask.
+// The package never touches other files in a stream's directory.
 //
 // # Format
 //
-// A segment is a concatenation of frames and nothing else, so the standard
-// zstdcat and zcat read it, even while it grows. Each Append
-// makes one frame of at most [FrameBytes] raw bytes:
+// A segment is a concatenation of frames and nothing else, so the standard zstdcat
+// and zcat read it, even while it grows. Each Append writes one frame of at most
+// [FrameBytes] raw bytes:
 //
 //	.log.zst   one Zstandard frame with content size and checksum (RFC 8878, 3.1.1)
 //	.log.gz    one gzip member (RFC 1952)
@@ -66,18 +78,18 @@
 //
 // Each stream of the checkpoint is opened and resumed at its mark. A stream
 // without a mark is recovered, and so is one whose mark Resume refuses with
-// [ErrMark]. [Stream.Recover] returns the end of the stream; the caller searches
-// the source for it and resumes reading there. The new mark belongs into the next
-// checkpoint. Maintain comes last, because it takes every segment of a stream that
-// is not open for sealed.
+// [ErrMark]. [Stream.Recover] returns the last bytes of the stream; the caller finds
+// these bytes in the source and continues to read behind them. The caller saves the
+// new mark in the next checkpoint. Maintain comes last, because it treats every
+// segment of a stream that is not open as sealed, and may delete it.
 //
 // # Retention
 //
-// Retention bounds the blocks and inodes that segments and their directories use.
-// It also holds on a volume that other programs fill, or that is smaller than
-// RetainBytes. It deletes in the order of the last writes, on a clock that never
-// steps; within a stream, in the order of the numbers. It removes a directory only
-// after it has deleted a segment in it.
+// Retention bounds the blocks and inodes that segments and their directories use. It
+// also keeps a reserve free on a volume that other programs fill, or that is smaller
+// than RetainBytes. It deletes segments in the order of their last writes, on a clock
+// that never steps, and within a stream in the order of their numbers. It removes a
+// directory only after it has deleted a segment in it.
 //
 // # Errors
 //
@@ -105,24 +117,24 @@
 //
 //	OpenFollower → Next... → io.EOF → (wait) → Next... → Close
 //
-// Next never waits, and hands out each raw byte once. [Follower.Position] is where
-// to go on, in another process if need be: the segment, the offset in it, and the
+// Next never waits, and returns each raw byte once. [Follower.Position] is where to
+// continue, in another process if need be: the segment, the offset in it, and the
 // last bytes on disk before that offset. If the segment no longer has these bytes
 // there, a restart of the writer has cut it, and it may have grown again, to any
-// size. Then the Follower reads the segment from its beginning and passes over as
+// size. Then the Follower reads the segment from its beginning and skips as
 // many raw bytes as it had read. A Position therefore also holds that number and
 // how these bytes begin, for its segment and for the one before: between two
 // commits, a writer creates one segment at most.
 //
-// What this rests on: the writer appends the same bytes again. If it dropped lines
-// instead, as many bytes of what it appended are passed over. And where segment 1
-// is deleted, nobody can say whether retention did it, or a restart without any
-// commit: then the first bytes of the next segment decide. Whoever must not depend
-// on either reads committed bytes only.
+// The Follower assumes that the writer appends the same bytes again. If the writer
+// dropped lines instead, the Follower skips as many bytes of what was appended. If
+// segment 1 is deleted, either retention or a restart before any commit did it: the
+// first bytes of the next segment decide. A caller that must not depend on either
+// assumption reads committed bytes only.
 //
 // # Memory
 //
-// One encoder and one frame buffer serve all streams. Memory does not grow with
-// the volume: the store knows only the next segments to delete by name. A reader
-// holds one frame, and treats a frame over the bound as damage.
+// One encoder and one frame buffer serve all streams. Memory does not grow with the
+// volume: the ledger holds the names of the next segments to delete, and of no others.
+// A reader holds one frame, and treats a frame over its bound as damage.
 package segment

@@ -15,12 +15,12 @@ const (
 	// compress: 3 bytes for each block of 128 KiB, or 5 for each 64 KiB.
 	frameSlack = 4 << 10
 
-	// encodeWindow is how far back a match may lie. On UL lines 256 KiB
-	// compresses best and as fast as more, with 0.8 MiB for the encoder.
+	// encodeWindow is how far back a match may lie. On UL lines, 256 KiB compresses
+	// best and as fast as more. The encoder then takes 0.8 MiB.
 	encodeWindow = 256 << 10
 )
 
-// encoder makes frames. Its buffers are taken once and serve all streams.
+// encoder encodes frames. Its buffers are allocated once and serve all streams.
 type encoder struct {
 	how  Compression
 	buf  []byte

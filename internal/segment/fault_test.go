@@ -13,7 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/settings"
 )
 
-// mountSmall mounts a tmpfs of 1 MiB and returns where. It takes root.
+// mountSmall mounts a tmpfs of 1 MiB and returns its path. It needs root.
 func mountSmall(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestFullDiskAtStartIsLoggedAndRetentionMendsIt(t *testing.T) {
 	sync(t, str)
 }
 
-// fillUp takes what space is left.
+// fillUp takes all space that is left.
 func fillUp(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)
@@ -114,8 +114,8 @@ func TestReadOnlyDestination(t *testing.T) {
 	appendAll(t, str, lines(1, 100))
 	m := sync(t, str)
 	must(t, str.CloseIdle())
-	must(t, s.lock.Close()) // it would keep the file system busy
-	s.lock = nil
+	must(t, s.dest.lock.Close()) // it would keep the file system busy
+	s.dest.lock = nil
 	remount(t, dest, unix.MS_RDONLY)
 	if err := str.Append(lines(2, 100)); !errors.Is(err, unix.EROFS) {
 		t.Fatal(err)

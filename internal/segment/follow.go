@@ -1,34 +1,39 @@
 package segment
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
 
 // followIdle is how long after its last write the newest segment stays open.
 // A destination may hold many streams that ended, and each open segment costs
 // the memory of a frame.
 const followIdle = 10 * time.Second
 
-// FollowOptions says where a [Follower] begins and what it waits for. The zero
-// value begins with the oldest segment and waits for more.
+// FollowOptions says where a [Follower] begins, and whether more will be appended. The
+// zero value begins with the oldest segment and expects more.
 type FollowOptions struct {
-	// From is where to go on: the Position of an earlier Follower.
+	// From is where to continue: the Position of an earlier Follower.
 	From Position
 
-	// Since passes over the segments that were complete before this time. Their
-	// names tell when: the last line of a segment is persisted before the next
-	// segment is created. Where a clock was set back, nothing is passed over.
+	// Since skips the segments that were complete before this time. The name of the
+	// next segment shows when: the last line of a segment is persisted before the next
+	// segment is created. Where a clock was set back, no segment is skipped.
 	Since time.Time
 
-	// Once takes the segments as they are now: nothing is added to them. Then an
-	// incomplete frame at the end of the newest one is damage if there is a sound
-	// frame behind it, and else a [*TornError].
+	// Once reads the segments as they are now: nothing will be appended to them. Then
+	// an incomplete frame in the newest segment is damage if a sound frame follows it,
+	// and else a [*TornError].
 	Once bool
 }
 
-// Follower reads the segments of one stream in their order, and then what is
-// added. It survives what happens to them meanwhile: new segments, retention,
-// and restarts of the writer, which cut off what was not committed and append
-// the same bytes again in other frames, perhaps in another segment. Next hands
-// out each raw byte once.
+// Follower reads the segments of one stream in their order, and then what is appended.
+// Meanwhile the writer may create segments, retention may delete some, and a restart of
+// the writer cuts off what was not committed and appends the same bytes again in other
+// frames, perhaps in another segment. Next returns each raw byte once all the same.
 //
 // A Follower starts no goroutine, never waits, and holds one frame and a bounded
 // number of names in memory. It is not safe for concurrent use.
@@ -37,16 +42,16 @@ type Follower struct {
 	since time.Time
 	once  bool
 
-	found  []Info // by the last look: prev, cur and what follows
+	found  []Info // at the last look: prev, cur and what follows
 	more   bool   // there are newer segments than found
-	looked bool   // found is still to be read to its end
+	looked bool   // found is not read to its end yet
 
 	cur, prev place
 	newest    bool    // nothing follows cur, so it may grow
 	reader    *Reader // of cur; nil: closed
 	again     repeat
 	seen      uint64 // the highest number of a segment that was begun
-	sure      bool   // the damage at cur was seen by a fresh reader
+	sure      bool   // a fresh reader found the damage at cur too
 	stuck     bool   // cur cannot be read
 	retired   bool   // cur was deleted, and not by a restart
 	unread    bool   // ... and may have had more
@@ -62,8 +67,8 @@ func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
 	return f, nil
 }
 
-// FollowFiles follows files in the order given, whatever their names; each has
-// its Path and Name. The last file may grow, unless it is sealed.
+// FollowFiles follows files in the order given, whatever their names. Each has its Path
+// and Name. The last file may grow, unless it is sealed.
 func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	in := listing{files: make([]Info, len(files)), sealed: sealed}
 	for i, info := range files {
@@ -73,18 +78,18 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 	return &Follower{in: in, since: opt.Since, once: opt.Once}
 }
 
-// Next returns the next raw bytes: at least one, and all of the same frame. They
-// are valid until the next call. It returns [io.EOF] once it has handed out all
-// that was there when it looked last, and the next call looks again. Its other
-// errors do not end it:
+// Next returns the next raw bytes: at least one, and all of the same frame. They are
+// valid until the next call. Next returns [io.EOF] once it has returned all bytes that
+// existed at its last look, and the next call looks again. After other errors, Next may
+// be called again too:
 //
-//   - [*DamageError]: a range of bytes on disk is passed over. The next call goes
-//     on behind that range, and may return the adjacent one.
+//   - [*DamageError]: Next skipped a range of bytes on disk. The next call continues
+//     behind that range, and may return the adjacent range.
 //   - [*GoneError]: segments were deleted before they were read. The next call
-//     goes on with those that are left.
+//     continues with the segments that are left.
 //   - [*TornError]: stands for io.EOF, only with FollowOptions.Once.
 //   - [*ReadError]: the directory or a segment cannot be read. The next call tries
-//     again; Skip gives the segment up.
+//     again; Skip skips the segment.
 func (f *Follower) Next() ([]byte, error) {
 	for {
 		var raw []byte
@@ -109,11 +114,10 @@ func (f *Follower) Next() ([]byte, error) {
 	}
 }
 
-// Segment describes the segment that was read last; its Size is that of the last
-// look.
+// Segment describes the segment that was read last. Its Size is that of the last look.
 func (f *Follower) Segment() Info { return f.cur.seg }
 
-// Skip gives up the segment for which Next has just returned a [*ReadError].
+// Skip skips the segment for which Next has just returned a [*ReadError].
 func (f *Follower) Skip() {
 	if f.stuck {
 		f.leave()
@@ -129,3 +133,114 @@ func (f *Follower) Close() error {
 	f.reader = nil
 	return err
 }
+
+// followAhead is how many segments one look of a Follower finds at most.
+const followAhead = 64
+
+// listing finds the segments that a Follower reads.
+type listing struct {
+	dir    string // of a stream,
+	files  []Info // or else these files, numbered in their order
+	sealed bool   // the last of the files has a successor
+}
+
+// list returns the oldest segments from first on, whether there are older ones, and
+// whether there are more. Given files, it also returns those behind first that do not
+// exist, so that opening them returns the error.
+func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
+	if l.files != nil {
+		return l.listFiles(first), false, false, nil
+	}
+	dir, err := openDir(l.dir)
+	if err != nil {
+		return nil, false, false, err
+	}
+	defer dir.Close()
+	shrink := func() {
+		slices.SortFunc(found, compareInfo)
+		if len(found) > followAhead {
+			found, more = slices.Delete(found, followAhead, len(found)), true
+		}
+	}
+	err = each(dir, func(info Info) error {
+		if compareInfo(info, first) < 0 {
+			older = true
+			return nil
+		}
+		if found = append(found, info); len(found) >= 2*followAhead {
+			shrink()
+		}
+		return nil
+	})
+	shrink()
+	return found, older, more, err
+}
+
+func (l *listing) listFiles(first Info) []Info {
+	var found []Info
+	for _, info := range l.files {
+		stat, err := os.Stat(info.Path)
+		if err == nil {
+			info.Size, info.ModTime = stat.Size(), stat.ModTime()
+		}
+		if order := compareInfo(info, first); order >= 0 && err == nil || order > 0 {
+			found = append(found, info)
+		}
+	}
+	return found
+}
+
+// indexOf returns where the segment of that name is, or -1.
+func indexOf(found []Info, name string) int {
+	return slices.IndexFunc(found, func(info Info) bool { return info.Name == name })
+}
+
+// errTorn is the damage of an incomplete frame that will not be completed.
+var errTorn = errors.New("a frame without its end")
+
+// DamageError says that a [Follower] skipped the bytes of a segment from From to To,
+// because no frame was found in them. How many raw bytes they held is unknown.
+type DamageError struct {
+	Path     string
+	From, To int64
+	Err      error // what is wrong with the first of these bytes
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("bytes %d-%d of %s: %v", e.From, e.To-1, e.Path, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// GoneError says that segments were deleted before a [Follower] had read them to
+// their end, by retention or by hand.
+type GoneError struct {
+	Path   string // of one of them, or of the last one before them
+	Offset int64  // how much of that was read
+	Size   int64  // its size when it was last seen; 0: never. What is over Offset was missed.
+
+	// Numbers counts the sequence numbers behind it that no segment has. Each is that
+	// of a segment that was created and deleted unread, unless a restart skipped it.
+	Numbers uint64
+}
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("segments deleted unread: %s from byte %d on, and %d that follow it", e.Path, e.Offset, e.Numbers)
+}
+
+// ReadError says that a [Follower] cannot list a directory, or cannot open or read
+// a segment at Offset. It wraps [fs.ErrNotExist] for a directory that does not
+// exist, and for a file of [FollowFiles].
+type ReadError struct {
+	Path   string
+	Offset int64
+	Err    error
+}
+
+func (e *ReadError) Error() string {
+	return fmt.Sprintf("read %s at byte %d: %v", e.Path, e.Offset, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ReadError) Unwrap() error { return e.Err }

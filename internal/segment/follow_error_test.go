@@ -62,7 +62,7 @@ func TestFollowGoesOnBehindDamage(t *testing.T) {
 			t.Fatalf("errors %v, want bytes %d-%d", d.errs, from, to-1)
 		}
 		d.errs = nil
-		// What is read again is not told again.
+		// The second read does not return the damage again.
 		texts(t, s, "4\n")
 		d.expect("4\n")
 		texts(t, d.restart(mark), "4\n5\n")
@@ -71,7 +71,7 @@ func TestFollowGoesOnBehindDamage(t *testing.T) {
 	})
 }
 
-// An error of reading loses nothing, unless the user gives the segment up.
+// An error of reading loses nothing, unless the caller skips the segment.
 func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		d.look()
@@ -101,7 +101,7 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 	})
 }
 
-// A volume may be away for a while, and come back.
+// A volume can be away for a while and come back.
 func TestFollowOfAStreamThatWasAway(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(Mark{})

@@ -31,8 +31,8 @@ func TestFollowPastRetention(t *testing.T) {
 	})
 }
 
-// Many logs begin with the same lines. A segment that retention deleted does not
-// come again, so nothing of the next one is passed over.
+// Many logs begin with the same lines. The lines of a segment that retention deleted
+// are not appended again, so Next skips nothing of the next segment.
 func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)
@@ -56,7 +56,7 @@ func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 	})
 }
 
-// A follower that was away for long must know what it missed.
+// A follower that was away for long learns what it missed.
 func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how Compression) {
 		d := newFollowed(t, how)
@@ -88,7 +88,7 @@ func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
 	})
 }
 
-// The segments of one look, of which one is deleted before its turn.
+// A segment of one look is deleted before the follower reads it.
 func TestFollowToldOfASegmentThatIsDeletedBeforeItsTurn(t *testing.T) {
 	d := newFollowed(t, None)
 	mark := Mark{}
@@ -108,7 +108,7 @@ func TestFollowToldOfASegmentThatIsDeletedBeforeItsTurn(t *testing.T) {
 	d.expectErrors(&GoneError{Path: paths[1], Size: 2})
 }
 
-// Files are what their user named: nothing of one comes again in another.
+// Next skips nothing in files that the caller named, because no restart appends to them.
 func TestFollowFilesWithTheSameBeginningOfWhichOneIsDeleted(t *testing.T) {
 	dir := t.TempDir()
 	head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)

@@ -15,14 +15,14 @@ const (
 	maxRaw     = 1 << 60 // so that the sum of a few never overflows
 )
 
-// Position is how far a [Follower] has come: right behind what Next returned
-// last. It is a few hundred bytes, and may be kept as JSON. The zero value stands
-// before the oldest segment.
+// Position is how far a [Follower] has read: right behind what Next returned last. It
+// is a few hundred bytes, and can be stored as JSON. The zero value stands before the
+// oldest segment.
 type Position struct {
 	Place
 	Before Place `json:"before,omitzero"` // the segment before, which may be cut with this one
 
-	// What Next passes over when it comes again: Cut first, then Deleted.
+	// What Next skips when it is appended again: Cut first, then Deleted.
 	Cut     Repeat `json:"cut,omitzero"`     // read again from the segment's beginning
 	Deleted Repeat `json:"deleted,omitzero"` // read from a segment that a restart deleted
 }
@@ -31,20 +31,21 @@ type Position struct {
 type Place struct {
 	Segment string `json:"segment"`         // its name; empty: there is none
 	Offset  int64  `json:"offset"`          // bytes on disk
-	Check   []byte `json:"check,omitempty"` // the last of them: another place does not have them
+	Check   []byte `json:"check,omitempty"` // the last of them: other places have other bytes
 	Raw     int64  `json:"raw"`             // raw bytes that these decode to
 	Head    []byte `json:"head,omitempty"`  // the first of them
-	Done    bool   `json:"done,omitempty"`  // there are no more in it
+	Done    bool   `json:"done,omitempty"`  // it is read to its end
 }
 
-// Repeat is a number of raw bytes, and how they begin: empty once that was seen.
+// Repeat is a number of raw bytes, and how they begin. Head is empty once these bytes
+// were compared.
 type Repeat struct {
 	Raw  int64  `json:"raw"`
 	Head []byte `json:"head,omitempty"`
 }
 
-// Position returns where to go on with another Follower of the same stream, not of
-// files. It shares no memory with this one.
+// Position returns where another Follower of the same stream can continue. It shares no
+// memory with f. A Follower of files has no Position.
 func (f *Follower) Position() Position {
 	return Position{
 		Place: f.cur.clone(), Before: f.prev.clone(),
@@ -124,9 +125,9 @@ func (p *place) jump(file *os.File, offset int64) error {
 	return nil
 }
 
-// heldBy says that the file has the place, and the bytes before it. Frames end
-// with a checksum, so a file that was cut and has grown again past the place does
-// not have the same bytes there, unless it has the same raw bytes before it.
+// heldBy reports whether the file has the bytes before the place. Frames end with a
+// checksum. So a file that was cut and has grown again past the place has other bytes
+// there, unless it has the same raw bytes before them.
 func (p *place) heldBy(file *os.File) (bool, error) {
 	stat, err := file.Stat()
 	if err != nil || stat.Size() < p.Offset {
@@ -139,31 +140,31 @@ func (p *place) heldBy(file *os.File) (bool, error) {
 	return bytes.Equal(is, p.Check), nil
 }
 
-// begin goes on to seg, which follows cur.
+// begin moves on to seg, which follows cur.
 func (f *Follower) begin(seg Info) {
 	f.close()
 	f.prev, f.cur, f.sure = f.cur, beginOf(seg), false
 	f.seen = max(f.seen, seg.Seq)
 }
 
-// passOver goes past a segment that is not wanted. If a restart cuts it, and so
-// appends to it again, what is in it then is handed out.
+// passOver skips a segment that is not wanted. If a restart cuts the segment and appends
+// to it again, Next returns what it holds then.
 func (f *Follower) passOver(seg Info) {
 	f.begin(seg)
 	f.cur.Offset, f.cur.Done = seg.Size, true
 }
 
-// leave ends cur: there is no more in it.
+// leave ends cur: it is read to its end.
 func (f *Follower) leave() {
 	f.close()
 	f.cur.Done, f.sure, f.stuck = true, false, false
 }
 
-// lose deals with cur being deleted. If the segment before it is still there, or
-// if it was the first of all, a restart has deleted it, as it was not committed,
-// and what was read of it comes again: in the segment before it, which may have
-// been cut as well, or in a new one. Otherwise retention did it, and nothing
-// comes again.
+// lose handles the deletion of cur. If the segment before cur still exists, or if cur
+// was the first of all, then a restart has deleted cur because it was not committed. The
+// writer appends the same bytes again: to the segment before, which may have been cut as
+// well, or to a new one. Otherwise retention has deleted cur, and its bytes do not come
+// again.
 func (f *Follower) lose() {
 	before := indexOf(f.found, f.prev.seg.Name) >= 0
 	f.retired = !before
@@ -181,7 +182,7 @@ func (f *Follower) lose() {
 	}
 }
 
-// forget begins as with a stream that was never seen.
+// forget makes f begin again, as with a stream that it has never read.
 func (f *Follower) forget() {
 	f.close()
 	f.cur, f.prev, f.again = place{}, place{}, repeat{}
@@ -190,18 +191,18 @@ func (f *Follower) forget() {
 
 func (f *Follower) close() { _ = f.Close() } // a descriptor that was only read from
 
-// repeat is what comes again after a restart: first what was cut from the segment
-// that is read, then what was read of the segment behind it.
+// repeat is what a writer appends again after a restart: first what was cut from cur,
+// then what was read of the segment behind it.
 type repeat struct{ cut, deleted Repeat }
 
-// strip returns raw without what was handed out before.
+// strip returns raw without the bytes that Next has returned before.
 func (r *repeat) strip(raw []byte) []byte {
 	for _, b := range []*Repeat{&r.cut, &r.deleted} {
 		if b.Raw == 0 || len(raw) == 0 {
 			continue
 		}
 		if n := min(len(b.Head), len(raw)); !bytes.Equal(b.Head[:n], raw[:n]) {
-			*r = repeat{} // it does not come again: these are other bytes
+			*r = repeat{} // the writer appended other bytes instead
 			return raw
 		}
 		n := min(b.Raw, int64(len(raw)))
@@ -212,7 +213,7 @@ func (r *repeat) strip(raw []byte) []byte {
 	return raw
 }
 
-// lose enters what was read of a segment that is deleted.
+// lose enters what was read of a segment that was deleted.
 func (r *repeat) lose(raw int64, head []byte) {
 	r.deleted.add(r.cut.Raw, r.cut.Head)
 	r.deleted.add(raw, head)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// sidecar is a writer whose checkpoint is one mark, and that knows what it wrote.
+// sidecar is a writer whose checkpoint is one mark, and which knows what it wrote.
 type sidecar struct {
 	*followed
 	s     *Stream
@@ -22,7 +22,7 @@ type sidecar struct {
 	rand  *rand.Rand
 }
 
-// append appends n bytes of lines, the same ones where the stream was cut.
+// append appends n bytes of lines, and the same lines again where the stream was cut.
 func (c *sidecar) append(n int) {
 	for c.raw.Len() < c.at+n {
 		fmt.Fprintf(&c.raw, "line of byte %d\n", c.raw.Len())
@@ -31,7 +31,7 @@ func (c *sidecar) append(n int) {
 	c.at += n
 }
 
-// step does one thing that a sidecar does, or that is done to it.
+// step does one thing that a sidecar does or that happens to a sidecar.
 func (c *sidecar) step(what byte) {
 	switch what % 8 {
 	case 0, 1, 2:
@@ -63,7 +63,7 @@ func (c *sidecar) check() {
 	c.expectErrors()
 }
 
-// Whatever the order of commits, kills and looks: each byte is handed out once.
+// Next returns each byte once, whatever the order of commits, kills and looks.
 func FuzzFollowARandomSidecar(f *testing.F) {
 	f.Add(uint8(0), int64(1), []byte{0, 3, 7, 0, 7, 5, 7, 0, 0, 7})
 	f.Add(uint8(1), int64(2), []byte{0, 4, 0, 7, 6, 7, 0, 5, 0, 4, 7, 0, 3, 0, 7, 6, 0, 0, 0, 7})
@@ -92,7 +92,7 @@ func FuzzFollowARandomSidecar(f *testing.F) {
 }
 
 // FuzzFollowFrom begins at arbitrary positions: it must not panic, it must end,
-// and it hands out nothing that is not there.
+// and Next returns nothing that the segments do not hold.
 func FuzzFollowFrom(f *testing.F) {
 	dest := f.TempDir()
 	s, err := Open(dest, configOf(Zstd), nil, nil)

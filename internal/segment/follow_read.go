@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// look lists the segments again, and finds out what became of cur.
+// look lists the segments again, and finds out what happened to cur.
 func (f *Follower) look() error {
 	first := f.prev.seg
 	if first.Name == "" {
@@ -16,7 +16,7 @@ func (f *Follower) look() error {
 	}
 	found, older, more, err := f.in.list(first)
 	if errors.Is(err, fs.ErrNotExist) && f.reader != nil {
-		err = nil // read what is open to its end first
+		err = nil // read the open segment to its end first
 	}
 	if err != nil {
 		return &ReadError{Path: f.in.dir, Err: err}
@@ -32,31 +32,30 @@ func (f *Follower) look() error {
 	return nil
 }
 
-// recognize finds out what became of cur, which is at an index of found, or not
-// in it.
+// recognize finds out what happened to cur. at is the index of cur in found, or -1.
 func (f *Follower) recognize(at int) {
 	switch {
 	case at < 0 && !f.cur.gone:
-		// Retention deletes old segments, a restart uncommitted ones. To an open
-		// reader that makes no difference: it reads what there is to the end.
+		// Retention deletes old segments, a restart uncommitted ones. An open reader
+		// still reads the deleted file to its end.
 		f.cur.gone, f.newest = true, false
 		if f.reader == nil {
 			f.lose()
 		}
-	case at >= 0 && f.cur.gone: // it was moved away and is back
+	case at >= 0 && f.cur.gone: // cur was moved away and back
 		f.cur.gone, f.cur.Done, f.again = false, false, repeat{}
 	case at >= 0 && f.reader != nil:
 		f.newest = f.isNewest(at)
 		f.cur.seg = f.found[at]
 		if f.replaced() {
 			f.close()
-			f.cur.seg.Size = -1 // so that enter opens what is there now
+			f.cur.seg.Size = -1 // so that enter opens the present file
 		}
 	}
 }
 
-// isOther says that the segments are those of another stream than cur and prev:
-// somebody deleted that one, and a new one counts from one again.
+// isOther reports whether the segments belong to another stream than cur and prev:
+// somebody deleted the stream, and a new stream of its name counts from one again.
 func isOther(found []Info, older bool, cur, prev Info) bool {
 	if indexOf(found, cur.Name) >= 0 || indexOf(found, prev.Name) >= 0 {
 		return false
@@ -64,8 +63,8 @@ func isOther(found []Info, older bool, cur, prev Info) bool {
 	return older || len(found) > 0 && found[0].Seq <= cur.Seq
 }
 
-// replaced says that the path names another file than the open reader has, or that
-// this one was cut: it may have grown again, to any size.
+// replaced reports whether the path of cur names another file than the open one, or the
+// open file was cut. A file that was cut may have grown again, to any size.
 func (f *Follower) replaced() bool {
 	is, err := os.Stat(f.cur.seg.Path)
 	if err != nil {
@@ -83,8 +82,8 @@ func (f *Follower) isNewest(at int) bool {
 	return at == len(f.found)-1 && !f.more && !f.in.sealed
 }
 
-// enter opens cur if there may be more in it, or else the segment that follows.
-// Where there is none, it returns io.EOF.
+// enter opens cur if it may have grown, or else the segment that follows. If there is
+// none, enter returns io.EOF.
 func (f *Follower) enter() error {
 	for i, seg := range f.found {
 		order := compareInfo(seg, f.cur.seg)
@@ -92,7 +91,7 @@ func (f *Follower) enter() error {
 			continue
 		}
 		if f.more && i == len(f.found)-1 {
-			break // what follows it is to be known first
+			break // first list what follows it
 		}
 		f.newest = f.isNewest(i)
 		if order > 0 {
@@ -117,18 +116,18 @@ func (f *Follower) enter() error {
 	return io.EOF
 }
 
-// isBefore says that all of seg was written before Since. A line is written
-// before it is persisted, and the last line of a segment is persisted before the
-// next segment is created, so the name of that one tells. Not if its time is
-// Since itself: names count milliseconds, and lines do. Where the clock was set
-// back, or where files were named in another order, names tell nothing.
+// isBefore reports whether all of seg was written before Since. A line is written
+// before it is persisted, and the last line of a segment is persisted before the next
+// segment is created. So seg is before Since if the time in the next segment's name is;
+// an equal time does not count, because names and lines have milliseconds. If the clock
+// was set back, or files were named in another order, isBefore returns false.
 func (f *Follower) isBefore(seg, next Info) bool {
 	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(f.since)
 }
 
-// missed returns an error, once, if segments before seg were deleted before they
-// were read. Numbers that are left out behind a segment that is still there are
-// those of uncommitted segments: retention takes the oldest first.
+// missed returns an error, once, if segments before seg were deleted before they were
+// read. Missing numbers behind a segment that still exists are those of uncommitted
+// segments, because retention deletes the oldest first.
 func (f *Follower) missed(seg Info) error {
 	numbers := uint64(0)
 	if f.retired && seg.Seq > f.seen {
@@ -142,14 +141,14 @@ func (f *Follower) missed(seg Info) error {
 	return &GoneError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Size: f.cur.seg.Size, Numbers: numbers}
 }
 
-// unchanged says that nothing has happened to cur since it was closed.
+// unchanged reports whether cur is as it was when it was closed.
 func (f *Follower) unchanged(seg Info) bool {
 	was := f.cur.seg
 	return !f.once && !f.sure && !f.stuck && f.cur.Offset > 0 && seg.Size == was.Size && seg.ModTime.Equal(was.ModTime) && (f.newest || f.cur.Offset >= seg.Size)
 }
 
-// open opens cur at its place if that still has the bytes before it, and else at
-// its beginning: then it was cut, and longer again before anybody looked.
+// open opens cur at its place if the file still has the bytes before the place, and else
+// at its beginning: then the segment was cut, and has grown past the place again.
 func (f *Follower) open() error {
 	r, err := OpenReader(f.cur.seg.Path)
 	if errors.Is(err, fs.ErrNotExist) && f.in.files == nil {
@@ -172,13 +171,13 @@ func (f *Follower) open() error {
 	return nil
 }
 
-// full says that this look is over: cur may have grown since, but other streams
-// want their turn.
+// full reports whether this look is over. cur may have grown since, but the caller may
+// have other streams to read.
 func (f *Follower) full() bool {
 	return f.newest && !f.once && f.cur.Offset >= f.cur.seg.Size
 }
 
-// take enters a frame, and returns what was not handed out before.
+// take enters a frame, and returns what Next has not returned before.
 func (f *Follower) take(raw []byte) []byte {
 	disk := f.reader.in.bytes()[:f.reader.last]
 	f.cur.advance(f.reader.off, raw, disk)
@@ -189,7 +188,7 @@ func (f *Follower) take(raw []byte) []byte {
 	return raw
 }
 
-// stop deals with an error of the reader.
+// stop handles an error of the reader.
 func (f *Follower) stop(err error) error {
 	var torn *TornError
 	var bad *CorruptionError
@@ -204,7 +203,7 @@ func (f *Follower) stop(err error) error {
 	return f.fail(err)
 }
 
-// rest is for where cur has no more for now.
+// rest handles the present end of cur.
 func (f *Follower) rest() error {
 	f.cur.seg.Size = max(f.cur.seg.Size, f.cur.Offset)
 	switch {
@@ -221,8 +220,8 @@ func (f *Follower) rest() error {
 	return io.EOF
 }
 
-// tear deals with a frame whose end is missing: it is being written, or cur was
-// deleted before it was, or it never will be.
+// tear handles a frame whose end is missing: a writer is writing the frame, or was
+// killed before it had written all of it.
 func (f *Follower) tear(torn *TornError) error {
 	switch {
 	case f.cur.gone, f.newest && !f.once:
@@ -230,9 +229,9 @@ func (f *Follower) tear(torn *TornError) error {
 	case !f.newest:
 		return f.passDamage(errTorn)
 	}
-	// A damaged frame can pretend to a length that reaches behind the end, so look
-	// for a sound one behind it. If the file grew meanwhile, what is found there
-	// says nothing.
+	// The length in the header of a damaged frame can reach behind the end of the file,
+	// so look for a sound frame behind it. A frame behind the size of before proves
+	// nothing: the file has grown meanwhile.
 	stat, err := f.reader.file.Stat()
 	if err != nil {
 		return f.fail(err)
@@ -253,8 +252,8 @@ func (f *Follower) tear(torn *TornError) error {
 	return torn
 }
 
-// passDamage goes on behind damage, once that was seen by a fresh reader: cur may
-// have been cut and written again while it was read.
+// passDamage skips damage, once a fresh reader has found it too: a restart may have cut
+// cur and written it again while it was read.
 func (f *Follower) passDamage(why error) error {
 	if !f.sure && !f.cur.gone {
 		f.close()
@@ -276,12 +275,12 @@ func (f *Follower) damaged(from, to int64, why error) error {
 		return f.fail(err)
 	}
 	if f.again.cut.Raw > 0 {
-		return nil // it was returned before
+		return nil // Next has returned it before the restart
 	}
 	return &DamageError{Path: f.cur.seg.Path, From: from, To: to, Err: why}
 }
 
-// fail returns an error of reading cur. The next call of Next looks again.
+// fail returns an error of reading cur. The next call of Next lists the segments again.
 func (f *Follower) fail(err error) error {
 	f.stuck, f.looked = true, false
 	return &ReadError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Err: err}

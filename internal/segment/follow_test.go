@@ -45,7 +45,7 @@ func (d *followed) open(opt FollowOptions) {
 	d.f = f
 }
 
-// resume goes on with another Follower.
+// resume continues with another Follower.
 func (d *followed) resume() {
 	d.t.Helper()
 	saved, err := json.Marshal(d.f.Position())
@@ -66,7 +66,7 @@ func (d *followed) restart(m Mark) *Stream {
 	return s
 }
 
-// look reads until there is no more for now.
+// look reads until Next returns io.EOF.
 func (d *followed) look() {
 	d.t.Helper()
 	if d.resumes {
@@ -143,8 +143,8 @@ func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
 	})
 }
 
-// A restart of the sidecar cuts what is not committed and writes it again, in
-// other frames. Whoever follows must see each line once.
+// A restart of the sidecar cuts what is not committed and writes it again, in other
+// frames. A follower must see each line once.
 func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(Mark{})
@@ -202,8 +202,8 @@ func TestFollowIntoNewSegmentsThatARestartDeletes(t *testing.T) {
 	})
 }
 
-// The segment before was cut as well, and is sealed now: what was cut from it
-// comes again in a new segment, before what was in the deleted one.
+// The segment before was cut as well, and is sealed now: the writer appends what was cut
+// from it to a new segment, before what was in the deleted segment.
 func TestFollowWhereARestartCutsASegmentAndSealsIt(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(Mark{})
@@ -223,8 +223,8 @@ func TestFollowWhereARestartCutsASegmentAndSealsIt(t *testing.T) {
 	})
 }
 
-// A segment to which nothing was added for long is closed: a destination may hold
-// many streams that ended.
+// A follower closes a segment that has not grown for long: a destination may hold many
+// streams that ended.
 func TestFollowClosesWhatIsIdle(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		s := d.restart(Mark{})

@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzReader reads arbitrary bytes as a segment: it must not panic, it must
-// end, and what it holds in memory and each frame are bounded.
+// end, and its memory and each frame are bounded.
 func FuzzReader(f *testing.F) {
 	for _, how := range allCompressions {
 		one, two := frameOf(f, how, lines(1, 300)), frameOf(f, how, lines(2, 5000))
@@ -57,7 +57,7 @@ func FuzzReader(f *testing.F) {
 }
 
 // FuzzRecover cuts a segment and flips a byte of it: what is kept must be a
-// prefix of what was appended, and the stream must go on behind it.
+// prefix of what was appended, and the stream must continue behind it.
 func FuzzRecover(f *testing.F) {
 	for how := range allCompressions {
 		f.Add(uint8(how), uint16(0), uint16(0), uint8(0), uint8(0))

@@ -33,7 +33,7 @@ func configOf(how Compression) Config {
 	return cfg
 }
 
-// testStore is a store with what a test wants to look at.
+// testStore is a store with its metrics and its log.
 type testStore struct {
 	*Store
 	reg *prometheus.Registry
@@ -63,7 +63,7 @@ func memory(t testing.TB) string {
 	return dir
 }
 
-// Maintain maintains a store whose checkpoint takes every mark.
+// Maintain maintains a store whose checkpoint accepts every mark.
 func (s *testStore) Maintain(now time.Time) error {
 	return s.Store.Maintain(now, func(released []*Stream) error {
 		for _, t := range released {
@@ -75,7 +75,9 @@ func (s *testStore) Maintain(now time.Time) error {
 	})
 }
 
-func (s *testStore) scan() error { return s.Store.scan(time.Now()) }
+func (s *testStore) scan() error { return s.retention.scan(time.Now()) }
+
+func (s *testStore) used() use { return s.retention.used() }
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -106,7 +108,7 @@ func sync(t testing.TB, str *Stream) Mark {
 	return m
 }
 
-// lines makes n bytes or a little more of UL-like lines.
+// lines returns n bytes of UL-like lines, or a few more.
 func lines(seed int64, n int) []byte {
 	r := rand.New(rand.NewSource(seed))
 	var b bytes.Buffer

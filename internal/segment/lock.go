@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,27 +16,28 @@ import (
 )
 
 const (
-	// lockPoll is how often a lock is tried again whose holder is waited for.
+	// lockPoll is the time between two attempts to take a lock.
 	lockPoll = 100 * time.Millisecond
 
-	// unseenWait is for how long a holder is waited for that cannot be seen,
-	// in another container or on another machine: longer than the default
-	// --drain-timeout, since it may be one that drains and makes room.
+	// unseenWait is how long takeLock waits for a holder in another container or on
+	// another machine. It is longer than the default --drain-timeout, because the
+	// holder may be a sidecar that drains and then exits.
 	unseenWait = 30 * time.Second
 )
 
-// holder is who has the lock of a destination, as it has written that there.
+// holder identifies the process that holds the lock of a destination. The process
+// writes it into the lock file.
 type holder struct {
 	host  string // for people
 	pid   int
-	place string // where pid counts: the boot and the process namespace. Empty: not known
+	place string // the boot and the process namespace that pid belongs to; empty: unknown
 }
 
 const holderForm = "host %q, pid %d, place %q"
 
 func (h holder) String() string { return fmt.Sprintf("host %q, pid %d", h.host, h.pid) }
 
-// self is this process as a holder.
+// self describes this process as a holder.
 func self() holder {
 	host, _ := os.Hostname()
 	h := holder{host: host, pid: os.Getpid()}
@@ -51,7 +53,7 @@ func self() holder {
 	return h
 }
 
-// readHolder reads who holds a lock. What is not known of it is zero.
+// readHolder reads the holder of a lock. Fields that the file does not have are zero.
 func readHolder(lock *os.File) holder {
 	text := make([]byte, 1024)
 	n, _ := lock.ReadAt(text, 0)
@@ -60,43 +62,44 @@ func readHolder(lock *os.File) holder {
 	return h
 }
 
-// write says in the lock that we hold it. It is for others' messages and
-// patience alone, so it may fail.
+// write writes h into the lock file. Other processes use it for their messages, and
+// to decide whether to wait; the lock itself does not depend on it, so write ignores
+// errors.
 func (h holder) write(lock *os.File) {
 	if lock.Truncate(0) == nil {
 		_, _ = lock.WriteAt(fmt.Appendf(nil, holderForm+"\n", h.host, h.pid, h.place), 0)
 	}
 }
 
-// takeLock holds the lock until unlock; the kernel gives it up when the process
-// dies. A process that was killed inside a call into a stalled disk holds the
-// lock until the disk is back. takeLock waits for such a process without a limit,
-// because its call may still write: a new owner would truncate segments under it.
-// takeLock does not wait for a process that lives. A process in another namespace
-// may be dead or alive, and takeLock waits for it during unseen.
-func (s *Store) takeLock(ctx context.Context, unseen time.Duration) error {
+// takeLock takes the lock. The process holds it until unlock, and the kernel releases
+// it when the process dies. A process that was killed inside a call into a stalled
+// disk holds the lock until the disk answers. takeLock waits for such a process without
+// a limit: its call may still append to a segment, and a new owner would meanwhile
+// truncate that segment. takeLock fails at once if the holder is alive. It cannot see
+// whether a process in another namespace is alive, and waits for it for the time unseen.
+func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
-	for told := false; ; told = true {
-		err := retry(func() error { return unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	for waiting := false; ; waiting = true {
+		err := retry(func() error { return unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-			s.log.Warn("destination has no file locks", "dir", s.dir, "error", err, "hint", "nothing keeps a second sidecar out of it")
+			d.log.Warn("destination has no file locks", "dir", d.dir, "error", err, "hint", "nothing keeps a second sidecar out of it")
 			return nil
 		case !errors.Is(err, unix.EWOULDBLOCK):
-			return s.explain("lock", err)
+			return d.explain("lock", err)
 		}
-		who, us, hint := readHolder(s.lock), self(), "it was killed, and its last call into the disk has not returned"
+		who, us, hint := readHolder(d.lock), self(), "it was killed, and its last call into the disk has not returned"
 		seen := who.place != "" && who.place == us.place
 		if !seen {
 			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
 		if seen && (who.pid == us.pid || !dying(who.pid)) || !seen && time.Now().After(until) {
-			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", s.dir, who)
+			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
-		if !told {
-			s.log.Warn("waiting for another ullage to release the destination", "dir", s.dir, "holder", who.String(), "hint", hint)
+		if !waiting {
+			d.log.Warn("waiting for another ullage to release the destination", "dir", d.dir, "holder", who.String(), "hint", hint)
 		}
 		select {
 		case <-ctx.Done():
@@ -106,12 +109,12 @@ func (s *Store) takeLock(ctx context.Context, unseen time.Duration) error {
 	}
 }
 
-// dying reports whether a process of our namespace was killed and has not
-// ended: its first thread has, or is about to.
+// dying reports whether a process of our namespace was killed and has not ended: its
+// first thread has ended, or has SIGKILL pending.
 func dying(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) // just now: the lock is next
+		return errors.Is(err, fs.ErrNotExist) // it has just ended, and its lock is free or will be
 	}
 	for line := range strings.Lines(string(status)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
@@ -130,11 +133,27 @@ func dying(pid int) bool {
 	return false
 }
 
-func (s *Store) unlock() error {
-	if s.lock == nil {
+// openLock opens DEST/.ullage/lock. It opens an existing file without O_CREAT, which
+// would wait on a frozen file system.
+func (d *destination) openLock(own string) (err error) {
+	path := filepath.Join(own, lockName)
+	d.lock, err = os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, fileMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.lock, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)
+	}
+	if err != nil {
+		d.lock = nil
+		return d.explain("lock", err)
+	}
+	return nil
+}
+
+// unlock closes the lock file, and the kernel releases the lock.
+func (d *destination) unlock() error {
+	if d.lock == nil {
 		return nil
 	}
-	err := s.lock.Close()
-	s.lock = nil
+	err := d.lock.Close()
+	d.lock = nil
 	return err
 }

@@ -21,8 +21,7 @@ func child(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// killed starts a process, kills it, and leaves what the kernel keeps of it: as
-// long as nobody waits for it, it has not ended.
+// killed starts a process and kills it. The process is a zombie until the test ends.
 func killed(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := child(t)
@@ -67,7 +66,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*unseen)
 			defer cancel()
 			begin := time.Now()
-			err := second.takeLock(ctx, unseen)
+			err := second.dest.takeLock(ctx, unseen)
 			took := time.Since(begin)
 			switch {
 			case c.waits < 0 && !errors.Is(err, context.DeadlineExceeded):
@@ -81,7 +80,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 				t.Errorf("it said %q, want %q once", log, c.says)
 			}
 			must(t, first.Close())
-			must(t, second.takeLock(t.Context(), unseen)) // whoever it was
+			must(t, second.dest.takeLock(t.Context(), unseen)) // whoever it was
 		})
 	}
 }

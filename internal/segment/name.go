@@ -39,14 +39,14 @@ type Info struct {
 	ModTime  time.Time
 }
 
-// cut makes i that of a segment which was cut to a size.
+// cut corrects i after its segment was cut to a size.
 func (i *Info) cut(size int64) {
 	if size < i.Size {
 		i.Size, i.Disk = size, min(i.Disk, wholePages(size))
 	}
 }
 
-// ValidStream says why a name cannot be the directory of a stream, or nil.
+// ValidStream returns why a name cannot be the directory of a stream, or nil.
 func ValidStream(name string) error {
 	switch {
 	case name == "":
@@ -67,11 +67,11 @@ func ValidStream(name string) error {
 	return nil
 }
 
-// onDisk is what a segment takes of the file system. One that has its bytes in
-// its inode, or whose blocks the file system does not tell yet, takes a page.
+// onDisk is what a segment takes of the file system. A segment counts as a page if
+// its inode holds its bytes, or if the file system has not allocated its blocks yet.
 func onDisk(st *unix.Stat_t) int64 { return max(st.Blocks*512, pageBytes) }
 
-// wholePages is what so many bytes take, as long as nobody has asked.
+// wholePages estimates what so many bytes take of the file system.
 func wholePages(size int64) int64 { return max(pageBytes, (size+pageBytes-1)&^(pageBytes-1)) }
 
 // segmentName is the inverse of ParseName.
@@ -79,8 +79,8 @@ func segmentName(start time.Time, seq uint64, how Compression) string {
 	return fmt.Sprintf("%s-%06d%s", start.UTC().Format(timeLayout), seq, compressions[how].suffix)
 }
 
-// ParseName reads Name, Seq, Start and Compress from a segment's file name.
-// It is false for every name that this package does not write.
+// ParseName reads Name, Seq, Start and Compress from a segment's file name. It
+// returns false for every name that this package does not write.
 func ParseName(name string) (Info, bool) {
 	for how := range compressions {
 		stem, ok := strings.CutSuffix(name, compressions[how].suffix)
@@ -94,7 +94,7 @@ func ParseName(name string) (Info, bool) {
 		start, timeErr := time.Parse(timeLayout, stamp)
 		seq, seqErr := strconv.ParseUint(digits, 10, 64)
 		info := Info{Name: name, Seq: seq, Start: start, Compress: Compression(how)}
-		// Written back, it must be the same: no sign, no surplus zero, no other fraction.
+		// Formatted again, the name must be the same: no sign, no extra zero, no other fraction.
 		ok = timeErr == nil && seqErr == nil && segmentName(start, seq, info.Compress) == name
 		return info, ok
 	}
@@ -117,9 +117,9 @@ func openDir(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// each calls fn for every segment in dir, in no order, and holds only a batch
-// of names in memory. Links, directories and foreign names are left out. What
-// the path of dir names meanwhile makes no difference.
+// each calls fn for every segment in dir, in no order, and holds only a batch of
+// names in memory. It leaves out links, directories and names that are not those of
+// segments. It reads dir through its descriptor, whatever its path names meanwhile.
 func each(dir *os.File, fn func(Info) error) error {
 	stream := filepath.Base(dir.Name())
 	for {
@@ -133,7 +133,7 @@ func each(dir *os.File, fn func(Info) error) error {
 			info.Stream, info.Path = stream, filepath.Join(dir.Name(), name)
 			err := retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 			if err == unix.ENOENT || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-				continue // deleted since, or none of ours
+				continue // deleted since, or not a segment
 			}
 			if err != nil {
 				return &fs.PathError{Op: "stat", Path: info.Path, Err: err}
@@ -187,8 +187,8 @@ func List(dir string) ([]Info, error) {
 	return found, nil
 }
 
-// eachStream calls fn with the name of every directory in dir, a destination,
-// that may be one of a stream.
+// eachStream calls fn with the name of every directory in dir, a destination, that
+// may be the directory of a stream.
 func eachStream(dir *os.File, fn func(name string) error) error {
 	for {
 		entries, err := dir.ReadDir(batch)
@@ -209,8 +209,8 @@ func eachStream(dir *os.File, fn func(name string) error) error {
 	}
 }
 
-// Streams returns the names of the directories in dest that may be those of
-// streams, sorted. They need not hold segments, nor be readable.
+// Streams returns the names of the directories in dest that may belong to streams,
+// sorted. They need not hold segments, nor be readable.
 func Streams(dest string) ([]string, error) {
 	dir, err := os.Open(dest)
 	if err != nil {

@@ -21,9 +21,9 @@ const (
 	plainBytes = 256 << 10
 )
 
-// TornError says that the bytes from Offset on are the beginning of a frame
-// whose end is missing: it is being written, or never was. It wraps
-// [io.ErrUnexpectedEOF].
+// TornError says that the bytes from Offset on are the beginning of a frame whose
+// end is missing: a writer is writing the frame, or was killed before it had written
+// all of it. It wraps [io.ErrUnexpectedEOF].
 type TornError struct {
 	Path   string
 	Offset int64
@@ -36,11 +36,11 @@ func (e *TornError) Error() string {
 // Unwrap returns [io.ErrUnexpectedEOF].
 func (e *TornError) Unwrap() error { return io.ErrUnexpectedEOF }
 
-// CorruptionError says that the bytes at Offset are no frame.
+// CorruptionError says that the bytes at Offset do not decode as a frame.
 type CorruptionError struct {
 	Path   string
 	Offset int64
-	Err    error // what is wrong with them
+	Err    error // what is wrong with the bytes
 }
 
 func (e *CorruptionError) Error() string {
@@ -55,8 +55,8 @@ var (
 	errMagic   = errors.New("no frame begins here")
 )
 
-// Reader reads a segment frame by frame, also one that is growing. It is not
-// safe for concurrent use.
+// Reader reads a segment frame by frame. The segment may grow meanwhile. A Reader
+// is not safe for concurrent use.
 type Reader struct {
 	path  string
 	file  *os.File
@@ -70,8 +70,8 @@ type Reader struct {
 	gzip  *gzip.Reader
 }
 
-// OpenReader opens a segment, or any other regular file; one whose name has
-// neither .zst nor .gz for a suffix is read as it is.
+// OpenReader opens a segment or any other regular file. A file whose name ends in
+// neither .zst nor .gz is read without decoding.
 func OpenReader(path string) (*Reader, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -97,21 +97,21 @@ func OpenReader(path string) (*Reader, error) {
 	return r, nil
 }
 
-// reset reads another file with the same buffers.
+// reset makes r read another file with the same buffers.
 func (r *Reader) reset(file *os.File, path string, how Compression) {
 	r.file, r.path, r.how, r.off = file, path, how, 0
 	r.in.file, r.in.limit = file, r.limit
 	r.in.drop()
 }
 
-// Offset returns how many bytes of the file the frames so far take, with what
-// Resync skipped.
+// Offset returns how many bytes of the file were read as frames or skipped by
+// Resync.
 func (r *Reader) Offset() int64 { return r.off }
 
-// Next returns the raw bytes of the next frame, never none of them, or a block
-// of at most 256 KiB where there are no frames. They are valid until the next
-// call. At the end it returns [io.EOF], or a [*TornError] if the last frame is
-// incomplete; after both it may be called again, when the file has grown.
+// Next returns the raw bytes of the next frame, at least one byte, or a block of at
+// most 256 KiB where there are no frames. The bytes are valid until the next call. At
+// the end of the file, Next returns [io.EOF], or a [*TornError] if the last frame is
+// incomplete. After either, the caller may call Next again when the file has grown. A
 // [*CorruptionError] stays until Resync. Other errors are those of reading.
 func (r *Reader) Next() ([]byte, error) {
 	for {
@@ -126,8 +126,8 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// frame decodes the frame at a place and returns its length on disk. A frame
-// that holds nothing, such as a skippable one, has no raw bytes.
+// frame decodes the frame at an offset and returns its length on disk. A frame that
+// holds nothing, such as a skippable one, has no raw bytes.
 func (r *Reader) frame(at int64) (raw []byte, n int, err error) {
 	r.in.seek(at)
 	if err = r.in.need(1); err != nil {
@@ -151,7 +151,7 @@ func (r *Reader) frame(at int64) (raw []byte, n int, err error) {
 	case err == nil:
 		return raw, n, nil
 	case err == io.ErrUnexpectedEOF:
-		r.in.drop() // the bytes may be others next time
+		r.in.drop() // the file may have other bytes next time
 		return nil, 0, &TornError{Path: r.path, Offset: at}
 	case errors.As(err, &broken):
 		r.in.drop()

@@ -83,7 +83,7 @@ func TestRecoverKeepsExactlyTheSoundFrames(t *testing.T) {
 	})
 }
 
-// checkRecovery recovers a stream of one segment and goes on with it.
+// checkRecovery recovers a stream of one segment and appends to it.
 func checkRecovery(t *testing.T, how Compression, name string, data, want []byte) {
 	t.Helper()
 	dest := t.TempDir()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What has the name of a stream's directory is that stream's trouble; what has
-// the name of the destination is everybody's.
+// A file in the place of a stream's directory refuses that stream. A file in the place of
+// the destination is an error of all streams.
 func TestStreamAloneIsRefused(t *testing.T) {
 	for name, obstruct := range map[string]func(path string) error{
 		"a file": func(path string) error { return os.WriteFile(path, nil, 0o640) },
@@ -40,7 +40,7 @@ func TestStreamAloneIsRefused(t *testing.T) {
 }
 
 // A directory is replaced while its stream is open: the next segment is refused,
-// and the stream goes on at its mark once the directory is back.
+// and the stream continues at its mark once the directory is back.
 func TestOpenStreamIsRefused(t *testing.T) {
 	dest := t.TempDir()
 	cfg := configOf(None)

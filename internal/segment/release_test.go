@@ -14,8 +14,8 @@ import (
 	"github.com/ullage/ullage/internal/settings"
 )
 
-// Streams that are over do not keep their segments from retention, and those of
-// the living one are the last to go.
+// Retention deletes the segments of streams that ended, and those of the stream that is
+// still written last.
 func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 	for name, age := range map[string]time.Duration{"bytes": 0, "age": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestStreamsThatAreOverGoBeforeTheLivingOne(t *testing.T) {
 	}
 }
 
-// What was released resumes behind its segment, whether that is gone already or
-// not, and its number is never used again.
+// A released stream resumes behind its segment, whether or not the segment was deleted,
+// and the segment's number is never used again.
 func TestReleasedStreamResumes(t *testing.T) {
 	for name, killed := range map[string]bool{"deleted": false, "killed before it was deleted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -103,8 +103,8 @@ func TestReleasedStreamResumes(t *testing.T) {
 	}
 }
 
-// As long as the checkpoint does not say that a segment is gone, it stays, however
-// often retention is called; and once the checkpoint says so, it goes.
+// Retention deletes a newest segment only after the checkpoint has its mark as Gone,
+// however often Maintain is called.
 func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, retaining(0, time.Hour))
@@ -138,8 +138,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 	}
 }
 
-// Whatever becomes of streams, and without a look at the disk, retention knows
-// what is on it.
+// The ledger agrees with the disk, whatever streams do, without a scan.
 func TestLedgerAgreesWithTheDisk(t *testing.T) {
 	dest := memory(t)
 	s := openStore(t, dest, retaining(200*settings.Ki, 0))
@@ -179,7 +178,7 @@ func TestLedgerAgreesWithTheDisk(t *testing.T) {
 	}
 }
 
-// Directories of others, empty or not, are neither a hindrance nor removed.
+// Other programs' directories, empty or not, neither stop retention nor are removed.
 func TestDirectoriesOfOthersAreLeftAlone(t *testing.T) {
 	dest := t.TempDir()
 	s := openStore(t, dest, retaining(12*settings.Ki, 0))
@@ -208,7 +207,7 @@ func TestDirectoriesOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A clock that was ahead has named segments that are older than others.
+// A clock that was ahead has put later times into the names of older segments.
 func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 	const ahead = 30 * 24 * time.Hour
 	for name, c := range map[string]struct {

@@ -8,32 +8,34 @@ import (
 	"time"
 )
 
-// ErrMark says that the segments are not those that the mark was made of.
-// Nothing was changed. What is left is Recover.
+// ErrMark says that the mark was not made of the segments in the destination.
+// Nothing was changed. The caller recovers the stream.
 var ErrMark = errors.New("segments do not match the mark")
 
-// maxNewer bounds how many segments Resume looks at: between two commits there
-// is at most one new one.
+// maxNewer bounds how many segments Resume looks at: between two commits, a writer
+// creates at most one.
 const maxNewer = 1024
 
-// Unbounded, as maxCut of Resume, is for a mark that the caller knows to be the
-// last one: what is behind it was appended since, by this process.
+// Unbounded, as maxCut of Resume, is for a mark that this process made last: it has
+// itself appended whatever is behind the mark.
 const Unbounded = math.MaxInt64
 
-// Resume places the stream right behind m, which was committed: newer segments
-// are deleted and the segment of m is cut to its offset, durably. The zero
-// mark stands before the first segment, so all of them go. If the segment of m
-// is Gone, those with a lower number stay as they are.
+// Resume places the stream right behind m, a mark that was committed. It deletes the
+// newer segments, the newest first, and then truncates the segment of m to the offset
+// of m; both are durable when it returns. The checkpoint has m, so the source still
+// holds every byte that Resume removes, and the caller reads those bytes again. A
+// crash on the way leaves a longer prefix of what was appended, and Resume can run
+// again. The zero mark stands before the first segment: Resume deletes all segments.
+// If m is Gone, the segments with a lower number stay as they are.
 //
-// If more than maxCut bytes on disk would have to go in total, or a segment
-// that is not newer than a mark of before, or the segment of m is shorter than
-// m or missing without being Gone, the error wraps [ErrMark]. One that wraps
-// [ErrRefused] is of this stream. Every other error is one of the destination,
-// or [ErrAway]: abandon, wait, [Store.Reopen], and resume again.
+// The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on
+// disk, or a segment that is not newer than an earlier mark; or if the segment of m is
+// shorter than m, or is missing and m is not Gone. An error that wraps [ErrRefused] is
+// this stream's. Every other error is the destination's, or [ErrAway]: abandon, wait,
+// [Store.Reopen], and resume again.
 func (t *Stream) Resume(m Mark, maxCut int64) error {
 	if err := t.resume(m, maxCut); err != nil {
-		t.store.noteFull(err)
-		return fmt.Errorf("resume stream %s: %w", t.name, t.store.blame(err))
+		return fmt.Errorf("resume stream %s: %w", t.name, t.dest.judge(err))
 	}
 	return nil
 }
@@ -42,7 +44,7 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 	if err := ValidStream(t.name); err != nil {
 		return err
 	}
-	// A seal by age may be younger than the caller's mark.
+	// Maintain may have sealed the segment by age after the caller took its mark.
 	if unsealed := (Mark{Segment: t.mark.Segment, Offset: t.mark.Offset}); m == unsealed {
 		m = t.mark
 	}
@@ -66,12 +68,12 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 		return err
 	}
 	if cut > 0 || len(found) > at+1 {
-		t.store.log.Debug("cut uncommitted data", "stream", t.name, "segment", m.Segment,
+		t.log.Debug("cut uncommitted data", "stream", t.name, "segment", m.Segment,
 			"offset", m.Offset, "cut_bytes", cut, "segments_deleted", len(found)-at-1)
 	}
 	var seg Info
 	if at >= 0 {
-		t.store.ledger.remove(found[at])
+		t.ledger.remove(found[at])
 		seg = found[at]
 		seg.cut(offset)
 		m.Sealed = m.Sealed || t.mustSeal(seg)
@@ -84,8 +86,8 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 	return nil
 }
 
-// findMark returns the index of the mark's segment, of the last one before it if
-// that is Gone, or -1 if there is none, and how many bytes there are behind it.
+// findMark returns the index of the mark's segment, or of the last segment before it
+// if the mark is Gone, or -1 if there is none, and the number of bytes behind it.
 func (t *Stream) findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error) {
 	at = -1
 	switch {
@@ -122,43 +124,44 @@ func (t *Stream) findMark(found []Info, m Mark, maxCut int64) (at int, cut int64
 	return at, cut, nil
 }
 
-// cutBehind removes what lies behind an offset in found[at], the newest first,
-// so that a crash in between leaves no hole.
+// cutBehind removes what lies behind an offset in found[at]. It deletes the segments
+// from the newest on and syncs their directory before it truncates found[at]. In the
+// other order, a crash could leave a hole between found[at] and a newer segment.
 func (t *Stream) cutBehind(found []Info, at int, offset int64) error {
 	for i := len(found) - 1; i > at; i-- {
-		if err := t.store.removeSegment(found[i]); err != nil {
+		if err := t.dest.removeSegment(found[i]); err != nil {
 			return err
 		}
-		t.store.ledger.remove(found[i])
+		t.ledger.remove(found[i])
 	}
 	if len(found) > at+1 {
-		if err := t.store.syncDir(t.name); err != nil {
+		if err := t.dest.syncDir(t.name); err != nil {
 			return err
 		}
 	}
 	if at < 0 || found[at].Size == offset {
 		return nil
 	}
-	return t.store.cutSegment(found[at], offset)
+	return t.dest.cutSegment(found[at], offset)
 }
 
-// mustSeal says that nothing may be appended to a segment any more.
+// mustSeal reports whether nothing may be appended to a segment any more.
 func (t *Stream) mustSeal(seg Info) bool {
-	cfg := t.store.cfg
-	return seg.Compress != cfg.Compress ||
-		seg.Size >= t.store.sealAt ||
-		cfg.SegmentAge > 0 && time.Since(seg.Start) >= cfg.SegmentAge
+	return seg.Compress != t.cfg.Compress ||
+		seg.Size >= t.sealAt ||
+		t.cfg.SegmentAge > 0 && time.Since(seg.Start) >= t.cfg.SegmentAge
 }
 
-// place lets the stream go on at m in seg, its newest segment if it has one.
+// place makes the stream append at m, in seg. seg is the newest segment if there is
+// one.
 func (t *Stream) place(seg Info, m Mark, last uint64) {
 	t.seg, t.mark, t.placed = seg, m, true
 	t.last = max(t.last, last, m.seq())
-	// A clock that was ahead may have written it; from now on it gets older.
+	// The clock may have been ahead at the last write. From now on the segment ages.
 	if now := time.Now(); t.seg.ModTime.After(now) {
 		t.seg.ModTime = now
 	}
-	// A mark is only ever made after both directories were synced.
+	// A mark is made only after both directories were synced.
 	t.rooted = seg.Name != ""
 }
 
@@ -168,7 +171,7 @@ func (m Mark) seq() uint64 {
 	return info.Seq
 }
 
-// gone returns m for the case that its segment is gone.
+// gone returns m with its segment deleted.
 func (m Mark) gone() Mark {
 	m.Sealed, m.Gone = true, true
 	return m

@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// maxTries bounds the work of one Resync: false beginnings can be dense, and
-// each may pretend to a whole frame.
+// maxTries bounds the work of one Resync: damaged bytes can hold many beginnings of
+// frames, each with the length of a large frame in its header.
 const maxTries = 256
 
-// Resync goes on behind damage, after a [*CorruptionError], or after a
-// [*TornError] in a segment that grows no more: it moves to the next place
-// where a frame decodes, or else to one where an incomplete frame begins, or
-// else to the end of the file, and says which bytes it skipped.
-// There is always at least one, unless the file ends here. After very many
-// false beginnings it stops at one, and Next then says that it is damaged too.
+// Resync continues behind damage. The caller calls it after a [*CorruptionError], or
+// after a [*TornError] in a segment that no longer grows. Resync moves to the next
+// offset where a frame decodes, or else to the next where an incomplete frame begins,
+// or else to the end of the file. It returns the range of the skipped bytes, at least
+// one byte unless the file ends here. After very many false beginnings, Resync stops
+// at one of them, and Next returns a [*CorruptionError] for it.
 func (r *Reader) Resync() (from, to int64, err error) {
 	from = r.off
 	if r.how == None {
@@ -33,7 +33,7 @@ func (r *Reader) Resync() (from, to int64, err error) {
 	return from, to, nil
 }
 
-// nextFrame returns the place for Resync to go to, which is not before at.
+// nextFrame returns the offset for Resync to move to: at, or one behind it.
 func (r *Reader) nextFrame(at int64) (int64, error) {
 	magic := zstdMagic
 	if r.how == Gzip {
@@ -68,8 +68,9 @@ func (r *Reader) nextFrame(at int64) (int64, error) {
 	}
 }
 
-// find returns where magic comes next, or what the file ends with of it. At
-// the end of the file the error is io.EOF, with the place of that end.
+// find returns the offset of the next magic, or of a beginning of magic at the end of
+// the file. If there is neither, the error is io.EOF and the offset is the end of the
+// file.
 func (r *Reader) find(magic []byte, at int64) (int64, error) {
 	for {
 		r.in.seek(at)

@@ -1,66 +1,45 @@
 package segment
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	fewestInodes  = 64   // that retention leaves to segments, however small their share is
-	reserveInodes = 4096 // at most, see room
+	fewestInodes  = 64   // that segments may take, however small their share is
+	reserveInodes = 4096 // the most that the reserve asks for
 )
 
-// room is what segments may take, as of the last look at the file system.
+// room is what segments may take of the volume, as of the last look at the file
+// system. It is arithmetic alone: retention asks the file system.
 //
-// The bound follows from RetainBytes: so many bytes, and of the inodes the share
-// that these bytes are of the file system. Where less than a reserve is free,
-// since others take it or RetainBytes is more than the file system has, segments
-// may take no more than before; and after a call that found no space they give
-// way until the reserve is free. The zero value has not looked yet.
+// The bound follows from RetainBytes: that many bytes, and the same share of the
+// inodes as RetainBytes is of the file system's bytes. Less than the reserve may be
+// free, because others take the space or RetainBytes is more than the file system
+// has. Then segments may take no more than before. After a call that found no space,
+// segments give way until the reserve is free. The zero value has not looked yet.
 type room struct {
 	looked bool
-	full   bool // a call found no space since
-	low    bool // less than the reserve was free
-	taken  use  // what segments were to take then
+	full   bool // a call found no space since the last look
+	low    bool // at the last look, less than the reserve was free
+	taken  use  // what segments were to take at the last look
 	step   use  // by how much more they may take before the next look
 	bound  use
 	limit  use   // the bound, or less
-	size   use   // of the file system; zero is unknown
+	size   use   // of the file system; zero: unknown
 	spare  use   // the reserve
-	reach  int64 // bytes that segments could take at all, as long as others take no more
+	reach  int64 // the bytes that segments could take, as long as others take no more
 }
 
-// noteFull records an error that reports a lack of space.
-func (s *Store) noteFull(err error) {
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		s.room.full = true
-	}
-}
-
-// look finds out what segments may take. As long as they grow little, and there
-// was enough the last time, it does nothing.
-func (s *Store) look() error {
-	r, used := &s.room, s.used()
-	if s.cfg.RetainBytes == 0 || r.looked && !r.full && !r.low && !used.minus(r.taken).over(r.step) {
-		return nil
-	}
-	var st unix.Statfs_t
-	if err := retry(func() error { return unix.Fstatfs(int(s.root.Fd()), &st) }); err != nil {
-		return fmt.Errorf("inspect the file system: %w", err)
-	}
-	if !r.looked {
-		r.taken = used
-	}
-	r.measure(st, int64(s.cfg.RetainBytes), int64(s.cfg.SegmentBytes), used)
-	return nil
+// stale reports whether it is time for another look.
+func (r *room) stale(used use) bool {
+	return !r.looked || r.full || r.low || used.minus(r.taken).over(r.step)
 }
 
 // measure sets everything from what the file system says and what segments use.
 func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
-	// What is reserved for root is not for us, whoever we are.
+	// What is reserved for root is not available to us, even as root.
 	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * st.Frsize, inodes: int64(st.Files)}
 	free := use{bytes: int64(st.Bavail) * st.Frsize, inodes: int64(st.Ffree)}
 	reserve := use{bytes: min(segment, r.size.bytes/8), inodes: min(reserveInodes, r.size.inodes/8)}
@@ -84,11 +63,11 @@ func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
 	r.looked, r.full = true, false
 }
 
-// limit bounds the use of bytes, or inodes. taken is what segments were to take
+// limit bounds the use of bytes, or of inodes. taken is what segments were to take
 // at the look before.
 func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 	switch {
-	case full: // at least one segment goes
+	case full: // at least one segment must give way
 		return min(bound, used-max(1, reserve-free))
 	case free < reserve:
 		return min(bound, max(taken, 0))
@@ -97,13 +76,8 @@ func limit(bound, free, reserve, used, taken int64, full bool) int64 {
 }
 
 // exceeded returns why segments that take so much must give way, or "".
-func (s *Store) exceeded(used use) string {
-	r := &s.room
+func (r *room) exceeded(used use) string {
 	switch {
-	case s.cfg.RetainBytes == 0:
-		return ""
-	case used.bytes > int64(s.cfg.RetainBytes):
-		return reasonBytes
 	case !r.looked:
 		return ""
 	case r.size.inodes > 0 && used.inodes > r.bound.inodes:
@@ -114,11 +88,8 @@ func (s *Store) exceeded(used use) string {
 	return ""
 }
 
-// Ahead returns for how many streams a segment may be created between two calls
-// of Maintain: all of them together take less than half of the reserve, so that
-// a commit never runs into the end of the file system.
-func (s *Store) Ahead() int {
-	r := &s.room
+// ahead does what [Store.Ahead] documents.
+func (r *room) ahead() int {
 	most := int64(math.MaxInt32)
 	if r.looked && r.size.bytes > 0 {
 		most = min(most, r.spare.bytes/(4*pageBytes)) // a page, and one for the directory
@@ -129,18 +100,49 @@ func (s *Store) Ahead() int {
 	return int(max(8, most))
 }
 
-// share says at which size segments are sealed: at SegmentBytes, or earlier, so
-// that what may not be deleted, the newest segments of so many streams, is at
-// most a quarter of what retention keeps, and there is something else to delete.
-func (s *Store) share() int64 {
-	size, growing := int64(s.cfg.SegmentBytes), int64(0)
-	for _, t := range s.streams {
+// look asks the file system what segments may take. It asks nothing while segments
+// grow little and the last answer left the reserve free.
+func (r *retention) look() error {
+	used := r.used()
+	r.room.full = r.room.full || r.dest.full
+	r.dest.full = false
+	if r.cfg.RetainBytes == 0 || !r.room.stale(used) {
+		return nil
+	}
+	st, err := r.dest.space()
+	if err != nil {
+		return err
+	}
+	if !r.room.looked {
+		r.room.taken = used
+	}
+	r.room.measure(st, int64(r.cfg.RetainBytes), int64(r.cfg.SegmentBytes), used)
+	return nil
+}
+
+// exceeded returns why segments that take so much must give way, or "".
+func (r *retention) exceeded(used use) string {
+	if r.cfg.RetainBytes == 0 {
+		return ""
+	}
+	if used.bytes > int64(r.cfg.RetainBytes) {
+		return reasonBytes
+	}
+	return r.room.exceeded(used)
+}
+
+// share returns the size at which segments are sealed: SegmentBytes, or less, so that
+// the newest segments of all streams, which are the last to be deleted, take at most
+// a quarter of what retention keeps.
+func (r *retention) share() int64 {
+	size, growing := int64(r.cfg.SegmentBytes), int64(0)
+	for _, t := range r.streams {
 		if t.placed && t.seg.Name != "" && !t.mark.Sealed {
 			growing++
 		}
 	}
-	if r := &s.room; r.looked && growing > 0 {
-		size = min(size, max(int64(minSegment), r.reach/4/growing))
+	if r.room.looked && growing > 0 {
+		size = min(size, max(int64(minSegment), r.room.reach/4/growing))
 	}
 	return size
 }

@@ -39,8 +39,8 @@ func TestTinyStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// A volume that is smaller than the bound, or that others fill, never has to be
-// full by our doing; and if it is full nevertheless, the oldest give way.
+// Segments never fill a volume that is smaller than the bound or that others fill. If
+// the volume is full all the same, the oldest segments give way.
 func TestOldestSegmentsGiveWayOnAFullVolume(t *testing.T) {
 	for name, ballast := range map[string]int64{"alone": 0, "beside others": 600 << 10} {
 		t.Run(name, func(t *testing.T) {

@@ -1,116 +1,149 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-const (
-	dirMode  = 0o750
-	fileMode = 0o640
-)
-
-// Store is a destination directory and the only writer in it. One goroutine
-// uses it and all its streams; only Key may be called from others.
+// Store is a destination and the only writer in it: its streams append, and its
+// retention deletes. One goroutine uses a Store and all its streams; only Key may
+// be called from other goroutines.
 type Store struct {
-	dir     string
-	root    *os.File // dir, open
-	cfg     Config
-	log     *slog.Logger
-	reg     prometheus.Registerer
-	metrics *metrics
-	lock    *os.File
-	key     []byte
-	encoder *encoder
-	reader  *Reader // shared by recoveries; nil when there were none lately
-	streams map[string]*Stream
-	ledger  ledger
-	room    room
-	began   time.Time // when the clock of the ledger began
-	sealAt  int64     // the size at which a segment is sealed
+	*parts
+	retention *retention
+	reg       prometheus.Registerer
 }
 
-// Open makes dir the destination and creates it if it is missing. It writes nothing
-// to a destination that was used before, so it returns even while writes there
-// stall. The caller calls [Store.Acquire] before any method but Key.
+// parts are what the streams of a Store and its retention have in common. Streams and
+// retention call the parts; no part calls a stream or retention.
+type parts struct {
+	cfg      Config
+	log      *slog.Logger
+	metrics  *metrics
+	dest     *destination
+	ledger   *ledger
+	encoder  *encoder
+	verifier *verifier
+	streams  map[string]*Stream // the open ones, by name
+	sealAt   int64              // the size at which a segment is sealed
+}
+
+// Open makes dir the destination and creates it if it is missing. Open writes
+// nothing to a destination that was used before, so it returns even while writes
+// there stall. The caller calls [Store.Acquire] before any method but Key.
 //
-// The error says what to do, and wraps that of the system call. A nil reg
-// leaves the metrics unregistered, a nil log discards.
+// The error says what to do, and wraps that of the system call. With a nil reg the
+// metrics stay unregistered; with a nil log nothing is logged.
 func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{dir: filepath.Clean(dir), cfg: cfg, log: log, reg: reg, metrics: newMetrics(), streams: map[string]*Stream{},
-		began: time.Now(), sealAt: int64(cfg.SegmentBytes)}
-	if err := s.prepare(); err != nil {
-		s.closeRoot()
-		return nil, errors.Join(err, s.unlock())
+	dest, err := openDestination(filepath.Clean(dir), log)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if s.encoder, err = newEncoder(cfg.Compress); err != nil {
-		s.closeRoot()
-		return nil, errors.Join(err, s.unlock())
+	p := &parts{cfg: cfg, log: log, metrics: newMetrics(), dest: dest, ledger: &ledger{began: time.Now()},
+		verifier: &verifier{dest: dest}, streams: map[string]*Stream{}, sealAt: int64(cfg.SegmentBytes)}
+	p.encoder, err = newEncoder(cfg.Compress)
+	if err == nil {
+		err = p.metrics.register(reg)
 	}
-	if err := s.metrics.register(reg); err != nil {
-		s.closeRoot()
-		return nil, errors.Join(err, s.unlock())
+	if err != nil {
+		return nil, errors.Join(err, dest.close())
 	}
-	return s, nil
+	return &Store{parts: p, retention: &retention{parts: p}, reg: reg}, nil
 }
 
-// Key returns 32 random bytes that were made once for this destination;
-// [Store.Reopen] may find another one. They
-// authenticate the checkpoint, which lives where the application can write,
-// by a secret that lives where it cannot. The caller must not change them.
-func (s *Store) Key() []byte { return s.key }
+// Key returns the 32 random bytes that were created once for this destination.
+// They authenticate the checkpoint: the application can write where the checkpoint
+// is, and cannot read where the key is. After [Store.Reopen] the key may be another
+// one. The caller must not change the bytes.
+func (s *Store) Key() []byte { return s.dest.key }
 
-// Stream returns the stream with that name, which [ValidStream] must accept.
-// It is the same one for the same name until its Close. Until it is placed,
-// retention takes none of its segments. It does no I/O: Resume or Recover come next.
+// Acquire locks the destination against a second process. Then it writes and syncs
+// a probe file there, so that a destination that cannot work is found at once.
+// Acquire only logs that the destination is full, because retention may make room.
+func (s *Store) Acquire(ctx context.Context) error { return s.dest.acquire(ctx) }
+
+// Reopen comes after an error and before streams are resumed. It fails with
+// [ErrAway] while the path of the destination names nothing, or a directory that
+// cannot stand for the open one. It continues in another directory
+//
+//   - that has the key of this one: it is the same directory, mounted again;
+//   - or that is empty or was a destination before, if the open one was deleted, or
+//     was replaced within its file system.
+//
+// Then replaced is true: committed segments may be elsewhere, and Key may return
+// another key.
+func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
+	if same, err := s.dest.again(); same || err != nil {
+		return false, err
+	}
+	s.ledger.forget()
+	s.retention.room = room{}
+	if err := s.dest.adopt(ctx); err != nil {
+		return false, err
+	}
+	s.log.Error("destination was replaced or emptied", "dir", s.dest.dir,
+		"hint", "persisting continues in the new directory; earlier segments are where the old directory was moved, or lost")
+	return true, nil
+}
+
+// Stream returns the stream with that name, which [ValidStream] must accept. Until
+// its Close, the same name returns the same Stream. Until it is placed, retention
+// deletes none of its segments. Stream does no I/O: Resume or Recover come next.
 func (s *Store) Stream(name string) *Stream {
 	if t, ok := s.streams[name]; ok {
 		return t
 	}
-	t := &Stream{store: s, name: name, dir: filepath.Join(s.dir, name)}
+	t := &Stream{parts: s.parts, name: name, dir: filepath.Join(s.dest.dir, name)}
 	s.streams[name] = t
 	return t
 }
 
-// Close closes all streams and gives up the lock. What was not synced is left
-// to the next Resume, as after a crash.
+// Maintain seals the segments that are older than SegmentAge, deletes what
+// retention releases, and updates the gauges. The caller calls it after a commit:
+// Maintain relies on a checkpoint that has the mark of the last Sync, and on every
+// stream of the checkpoint having been opened with Stream. With nothing to do
+// Maintain costs no I/O. An error is the destination's; no stream need be abandoned.
+//
+// Where older segments are not enough, Maintain also deletes the newest segments of
+// streams, in the order of their last writes, but never the one that was written
+// last. It works in this order: it sets the marks of these streams to Gone, calls
+// save, which saves the marks in the checkpoint, and only then deletes. If save
+// fails, Maintain deletes nothing, and the next Maintain releases the streams again:
+// a deletion before save, and a kill between the two, would leave a checkpoint whose
+// mark names a missing segment.
+func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) error {
+	s.verifier.release() // recoveries are over
+	s.retention.sealOld(now)
+	err := s.retention.enforce(now, save)
+	s.sealAt = s.retention.share()
+	s.retention.measure()
+	if err != nil {
+		return fmt.Errorf("retain segments: %w", err)
+	}
+	return nil
+}
+
+// Ahead returns for how many streams a segment may be created between two calls of
+// Maintain. All of these segments together take less than half of the reserve, so
+// that a commit never fills the file system.
+func (s *Store) Ahead() int { return s.retention.room.ahead() }
+
+// Close closes all streams and releases the lock. Bytes that were not synced are
+// left to the next Resume, as after a crash.
 func (s *Store) Close() error {
 	var errs []error
 	for _, t := range s.streams {
 		errs = append(errs, t.Close())
 	}
 	s.metrics.unregister(s.reg)
-	s.closeRoot()
-	errs = append(errs, s.unlock())
-	return errors.Join(errs...)
-}
-
-// syncDir makes the entries of a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return syncAndClose(dir)
-}
-
-func syncAndClose(dir *os.File) error {
-	err := dir.Sync()
-	if closeErr := dir.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return nil
+	return errors.Join(append(errs, s.dest.close())...)
 }

@@ -9,40 +9,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mark is the place of a commit in a stream: all bytes up to it are durable.
+// Mark is the place of a commit in a stream: all bytes before it are durable.
 // The zero value is the place before the first segment.
 type Mark struct {
 	Segment string `json:"segment"` // its name in the directory of the stream
 	Offset  int64  `json:"offset"`  // its length in bytes on disk
 
-	// Sealed: the segment never grows again, what follows goes into a new one.
+	// Sealed: the segment never grows again; what follows goes into a new segment.
 	Sealed bool `json:"sealed,omitempty"`
 
-	// Gone: others took the segment away. The mark stands behind all segments
-	// whose sequence number is not higher, whichever of them are there.
+	// Gone: the segment may be missing, because retention or somebody else deleted
+	// it. The mark stands behind all segments whose sequence number is not higher,
+	// whichever of them exist.
 	Gone bool `json:"gone,omitempty"`
 }
 
 // Stream appends to the segments of one stream. It is not safe for concurrent
-// use. A new one must be placed by Resume or Recover before it takes bytes.
+// use. Resume or Recover must place a new Stream before Append.
 type Stream struct {
-	store *Store
-	name  string
-	dir   string
+	*parts
+	name string
+	dir  string
 
-	placed bool   // Resume or Recover said where to go on
-	failed error  // the first error since; only Abandon forgets it
+	placed bool   // Resume or Recover has set the place to append at
+	failed error  // the first error since; only Abandon clears it
 	mark   Mark   // of the last Sync
 	last   uint64 // the highest sequence number ever seen in the directory
-	top    Mark   // the highest that Resume was given
+	top    Mark   // the highest mark that Resume was given
 	dirty  bool   // appended since the last Sync
 
 	seg     Info     // the newest segment; no Name: there is none
 	file    *os.File // of seg; nil: Append opens it
 	created bool     // the entry of seg in the directory is not yet durable
 	rooted  bool     // the entry of the directory in the destination is durable
-	begun   int64    // up to here the kernel was asked to write seg back
-	before  *Info    // the segment that seg follows, until seg is synced
+	begun   int64    // up to this offset the kernel was asked to write seg back
+	before  *Info    // the segment before seg, until seg is synced
+}
+
+// end is where a stream ends: its newest segment, and the mark of its last commit.
+type end struct {
+	seg  Info
+	mark Mark
 }
 
 var errUnplaced = errors.New("stream is not placed: Resume or Recover first")
@@ -53,12 +60,12 @@ func (t *Stream) Name() string { return t.name }
 // Mark returns the mark of the last Sync, Resume or Recover. Abandon keeps it.
 func (t *Stream) Mark() Mark { return t.mark }
 
-// Dirty says whether there are appended bytes that a Sync has yet to cover.
+// Dirty reports whether bytes were appended since the last Sync.
 func (t *Stream) Dirty() bool { return t.dirty }
 
-// Append writes raw, at most [FrameBytes], as one frame behind the last one,
-// in a new segment if the last one is sealed. The bytes are not durable before
-// the next Sync. After an error the stream must be abandoned.
+// Append writes raw, at most [FrameBytes], as one frame behind the last frame, in a
+// new segment if the last segment is sealed. The bytes are not durable before the
+// next Sync. After an error the caller must abandon the stream.
 func (t *Stream) Append(raw []byte) error {
 	if err := t.usable(); err != nil {
 		return err
@@ -70,8 +77,7 @@ func (t *Stream) Append(raw []byte) error {
 		return nil
 	}
 	if err := t.append(raw); err != nil {
-		t.store.noteFull(err)
-		t.failed = fmt.Errorf("append to stream %s: %w", t.name, t.store.blame(err))
+		t.failed = fmt.Errorf("append to stream %s: %w", t.name, t.dest.judge(err))
 		return t.failed
 	}
 	return nil
@@ -83,15 +89,15 @@ func (t *Stream) append(raw []byte) error {
 			return err
 		}
 	}
-	frame, err := t.store.encoder.encode(raw)
+	frame, err := t.encoder.encode(raw)
 	if err != nil {
 		return err
 	}
 	t.dirty = true
-	// WriteAt goes on after a short write, and an explicit offset never lands
-	// behind bytes that are not ours.
+	// WriteAt continues after a short write, and with an explicit offset the frame
+	// never lands behind bytes that another process has appended.
 	n, err := t.file.WriteAt(frame, t.seg.Size)
-	t.store.metrics.written.Add(float64(n))
+	t.metrics.written.Add(float64(n))
 	t.seg.Size += int64(n)
 	if err != nil {
 		return err
@@ -106,10 +112,10 @@ const (
 	backBytes = 256 << 10
 )
 
-// writeBack asks the kernel to begin writing whole new pages, so that little is
-// left to do, and to wait for, in Sync. It is no more than a hint: an error of
-// the disk comes out of Sync, and a file system without the call goes without.
-// The page that grows is left out, or the next append would wait for it.
+// writeBack asks the kernel to begin writing whole new pages, so that Sync has
+// little left to wait for. The call is only a hint: Sync reports the disk's errors,
+// and a file system may lack the call. writeBack leaves out the page that grows,
+// because the next append would wait for that page.
 func (t *Stream) writeBack() {
 	end := t.seg.Size &^ (pageBytes - 1)
 	if end-t.begun < backBytes {
@@ -119,9 +125,10 @@ func (t *Stream) writeBack() {
 	t.begun = end
 }
 
-// Sync makes all that was appended durable and returns its mark. A segment
-// that has reached SegmentBytes is closed and the mark is a sealed one. After
-// an error the stream must be abandoned.
+// Sync makes all appended bytes durable and returns their mark. Sync seals a segment
+// that has reached SegmentBytes. After an error the caller must abandon the stream:
+// the kernel may have discarded pages that it could not write, and a second fsync of
+// the same descriptor would succeed without them.
 func (t *Stream) Sync() (Mark, error) {
 	if err := t.usable(); err != nil {
 		return t.mark, err
@@ -130,18 +137,16 @@ func (t *Stream) Sync() (Mark, error) {
 		return t.mark, nil
 	}
 	if err := t.sync(); err != nil {
-		t.store.noteFull(err)
-		t.failed = fmt.Errorf("sync stream %s: %w", t.name, t.store.blame(err))
+		t.failed = fmt.Errorf("sync stream %s: %w", t.name, t.dest.judge(err))
 		return t.mark, t.failed
 	}
 	t.dirty = false
 	t.mark = Mark{Segment: t.seg.Name, Offset: t.seg.Size}
 	if t.before != nil {
-		now := time.Now()
-		t.store.ledger.add(t.store.entryOf(*t.before, now), t.store.entryOf(t.seg, now))
+		t.ledger.sealed(*t.before, t.seg)
 		t.before = nil
 	}
-	if t.seg.Size >= t.store.sealAt {
+	if t.seg.Size >= t.sealAt {
 		t.seal()
 	}
 	return t.mark, nil
@@ -163,38 +168,21 @@ func (t *Stream) sync() error {
 	if !t.created {
 		return nil
 	}
-	if err := t.store.syncDir(t.name); err != nil {
+	if err := t.dest.syncDir(t.name); err != nil {
 		return err
 	}
 	t.created = false
 	if t.rooted {
 		return nil
 	}
-	if err := t.store.syncDir("."); err != nil {
+	if err := t.dest.syncDir("."); err != nil {
 		return err
 	}
 	t.rooted = true
 	return nil
 }
 
-// seal ends a synced segment: the next Append creates another.
-func (t *Stream) seal() {
-	t.mark.Sealed = true
-	t.closeFile()
-	t.store.metrics.sealed.Inc()
-}
-
-// release gives the newest segment to retention, which deletes it once the
-// checkpoint has the new mark: it is Gone.
-func (t *Stream) release() {
-	if !t.mark.Sealed {
-		t.store.metrics.sealed.Inc()
-	}
-	t.closeFile()
-	t.mark, t.seg = t.mark.gone(), Info{}
-}
-
-// usable says why the stream takes no calls.
+// usable returns why the stream cannot append or sync now, or nil.
 func (t *Stream) usable() error {
 	if t.failed != nil {
 		return fmt.Errorf("stream must be abandoned after an error: %w", t.failed)
@@ -205,60 +193,37 @@ func (t *Stream) usable() error {
 	return nil
 }
 
-// CloseIdle closes the descriptor of a stream that is not dirty; the next
-// Append opens it again. On a dirty stream it does nothing.
-func (t *Stream) CloseIdle() error {
-	if t.dirty || t.file == nil || t.failed != nil {
-		return nil
-	}
-	err := t.file.Close()
-	t.file = nil
-	if err != nil {
-		return fmt.Errorf("close segment %s: %w", t.seg.Path, err)
-	}
-	return nil
-}
-
-// Abandon closes the descriptor without trust in it and forgets all that was
-// appended since the last Sync. It is the only way on after an error, and
-// Resume, mostly with [Stream.Mark], or Recover must follow.
+// Abandon closes the descriptor and forgets all bytes that were appended since the
+// last Sync. After an error the caller must abandon the stream, and then place it
+// with Resume, mostly at [Stream.Mark], or with Recover. Both open a new descriptor.
 func (t *Stream) Abandon() {
 	t.closeFile()
 	if t.placed && (t.seg.Name != "" || t.before != nil) {
-		t.store.ledger.fresh = false // what the stream has counted, the disk knows better
+		t.ledger.forget() // the size of an abandoned segment is unknown
 	}
 	t.placed, t.failed, t.dirty = false, nil, false
 	t.seg, t.before, t.created, t.rooted = Info{}, nil, false, false
 }
 
 // Close ends the stream: all its segments are sealed, and retention may delete
-// them. The Stream is of no use afterwards, but [Store.Stream] makes another.
-// Bytes that were not synced are left as after a crash.
+// them. Bytes that were not synced are left as after a crash. [Store.Stream] then
+// returns another Stream for the name.
 func (t *Stream) Close() error {
-	if t.store.streams[t.name] != t {
+	if t.streams[t.name] != t {
 		return nil
 	}
 	err := t.CloseIdle()
 	clean := t.placed && t.failed == nil && !t.dirty && t.before == nil
 	if clean && t.seg.Name != "" {
 		if !t.mark.Sealed {
-			t.store.metrics.sealed.Inc()
+			t.metrics.sealed.Inc()
 		}
-		t.store.ledger.add(t.store.entryOf(t.seg, time.Now()), endOfTime)
+		t.ledger.ended(t.seg)
 	}
 	if !clean {
 		t.Abandon()
 	}
 	t.placed = false
-	delete(t.store.streams, t.name)
+	delete(t.streams, t.name)
 	return err
-}
-
-// closeFile is for descriptors whose close has nothing left to tell: those of
-// synced or of abandoned bytes.
-func (t *Stream) closeFile() {
-	if t.file != nil {
-		_ = t.file.Close()
-		t.file = nil
-	}
 }

@@ -6,26 +6,26 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// window is a piece of a file in memory: the bytes from one place on.
+// window is a piece of a file in memory: the bytes from one offset on.
 type window struct {
 	file  *os.File
-	at    int64 // where in the file buf[lo] is
+	at    int64 // the offset of buf[lo] in the file
 	lo    int
 	buf   []byte
-	limit int // how many bytes need may be asked for
+	limit int // the most bytes that the caller may need at once
 }
 
 // firstBuf is the first size of a buffer that doubles up to its bound.
 const firstBuf = 64 << 10
 
-// bytes returns what is in memory.
+// bytes returns the bytes that are in memory.
 func (w *window) bytes() []byte { return w.buf[w.lo:] }
 
-// drop forgets what is in memory: the file may have changed.
+// drop forgets the bytes in memory: the file may have changed.
 func (w *window) drop() { w.at, w.lo, w.buf = 0, 0, w.buf[:0] }
 
-// seek moves the beginning to a place in the file and keeps what is still
-// inside.
+// seek moves the beginning to an offset of the file and keeps the bytes that are
+// still inside.
 func (w *window) seek(at int64) {
 	if ahead := at - w.at; ahead >= 0 && ahead <= int64(len(w.buf)-w.lo) {
 		w.lo += int(ahead)
@@ -35,8 +35,8 @@ func (w *window) seek(at int64) {
 	w.at = at
 }
 
-// need reads until n bytes are in memory. If the file ends before, the error is
-// io.EOF; more than the limit is errTooLong; others are those of os.File.
+// need reads until n bytes are in memory. The error is io.EOF if the file ends before
+// that, errTooLong if n is over the limit, and else that of os.File.
 func (w *window) need(n int) error {
 	have := len(w.buf) - w.lo
 	if have >= n {
@@ -64,8 +64,8 @@ func (w *window) need(n int) error {
 	return nil
 }
 
-// source reads a window byte by byte, or in pieces, without going on to bytes
-// that nobody asked for: gzip must not read past its member.
+// source reads a window byte by byte, or in pieces, and takes no byte more than its
+// caller wants: gzip must not read past its member.
 type source struct {
 	in  *window
 	n   int   // bytes taken
@@ -103,5 +103,5 @@ func (s *source) fill() error {
 	return s.err
 }
 
-// gzip reads no further than its member only from a flate.Reader.
+// gzip stops at the end of its member only if it reads from a flate.Reader.
 var _ flate.Reader = (*source)(nil)

@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 const testPatch = `[{"op":"add","path":"/spec/x","value":1}]`
@@ -43,9 +45,9 @@ func mutateTest(pod []byte, namespace string) ([]byte, []string, string, error) 
 	return []byte(testPatch), []string{"dest is emptyDir in " + namespace}, "", nil
 }
 
-func testHandler(deny bool) (*handler, *journal, *prometheus.Registry) {
-	log, reg := &journal{}, prometheus.NewRegistry()
-	return newHandler(Config{DenyOnError: deny}, mutateTest, newMetrics(reg), log.logger()), log, reg
+func testHandler(deny bool) (*handler, *lab.Journal, *prometheus.Registry) {
+	log, reg := &lab.Journal{}, prometheus.NewRegistry()
+	return newHandler(Config{DenyOnError: deny}, mutateTest, newMetrics(reg), log.Logger()), log, reg
 }
 
 // body returns a review of a pod's creation. Pairs of strings are replaced in it.

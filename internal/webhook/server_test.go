@@ -25,26 +25,27 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/ullage/ullage/internal/certs"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // rig is a running server.
 type rig struct {
 	*Server
-	log  *journal
+	log  *lab.Journal
 	stop func() error // ends Run and returns its error
 	end  context.CancelFunc
 }
 
 func start(t testing.TB, mutate Mutate, delay time.Duration) *rig {
 	t.Helper()
-	r := &rig{log: &journal{}}
+	r := &rig{log: &lab.Journal{}}
 	cfg := DefaultConfig()
 	cfg.Listen, cfg.ShutdownDelay = "127.0.0.1:0", delay
-	serving, err := certs.New(certificate(t), prometheus.NewRegistry(), r.log.logger())
+	serving, err := certs.New(certificate(t), prometheus.NewRegistry(), r.log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Server, err = New(cfg, serving, mutate, prometheus.NewRegistry(), r.log.logger()); err != nil {
+	if r.Server, err = New(cfg, serving, mutate, prometheus.NewRegistry(), r.log.Logger()); err != nil {
 		t.Fatal(err)
 	}
 	if r.Ready() == nil {
@@ -62,7 +63,7 @@ func start(t testing.TB, mutate Mutate, delay time.Duration) *rig {
 			t.Errorf("Run: %v\n%s", err, r.log)
 		}
 	})
-	eventually(t, "ready", func() bool { return r.Ready() == nil })
+	lab.Eventually(t, within, "ready", func() bool { return r.Ready() == nil })
 	return r
 }
 
@@ -170,7 +171,7 @@ func TestA10MiBReviewGetsItsAnswerOverTheWire(t *testing.T) {
 
 func TestHTTP1IsAllThatIsSpoken(t *testing.T) {
 	s := start(t, mutateTest, 0)
-	if _, err := New(Config{Listen: s.Addr().String()}, nil, mutateTest, prometheus.NewRegistry(), s.log.logger()); err == nil || !strings.Contains(err.Error(), "--webhook-listen") {
+	if _, err := New(Config{Listen: s.Addr().String()}, nil, mutateTest, prometheus.NewRegistry(), s.log.Logger()); err == nil || !strings.Contains(err.Error(), "--webhook-listen") {
 		t.Errorf("a taken port: %v", err)
 	}
 	conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})

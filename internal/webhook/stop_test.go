@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
@@ -26,7 +28,7 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	r.end()
-	eventually(t, "not ready", func() bool { return r.Ready() != nil && strings.Contains(r.Ready().Error(), "stopping") })
+	lab.Eventually(t, within, "not ready", func() bool { return r.Ready() != nil && strings.Contains(r.Ready().Error(), "stopping") })
 	// On the connection that is open, and on a new one.
 	for range 2 {
 		if _, resp, err := r.review(c, body("web")); err != nil || !resp.Close {
@@ -36,7 +38,7 @@ func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	slow := make(chan error, 1)
 	go func() { _, _, err := r.review(c, body("slow")); slow <- err }()
 	<-entered
-	eventually(t, "no new connections", func() bool {
+	lab.Eventually(t, within, "no new connections", func() bool {
 		conn, err := net.Dial("tcp", r.Addr().String())
 		if err == nil {
 			conn.Close()

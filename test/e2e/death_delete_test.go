@@ -59,7 +59,7 @@ func much(milliseconds string) []string {
 	return []string{"-Xmn1m", "-Xlog:" + muchLog + ":file=/ref/gc.log:" + decorations, "Churn", milliseconds, "100"}
 }
 
-func (s *space) sameBytes(written, persisted []byte) {
-	s.Helper()
-	s.same(string(written), string(persisted))
+func (a *accounts) sameBytes(written, persisted []byte) {
+	a.Helper()
+	a.same(string(written), string(persisted))
 }

@@ -32,11 +32,11 @@ func TestSidecarKilled(t *testing.T) {
 }
 
 // morePersisted waits until the sidecar has persisted more than it had.
-func (s *space) morePersisted(pod string) {
-	s.Helper()
+func (l *lives) morePersisted(pod string) {
+	l.Helper()
 	had := -1
-	s.eventually(20*time.Second, "more persisted lines", func() bool {
-		out, err := s.tryExec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
+	l.eventually(20*time.Second, "more persisted lines", func() bool {
+		out, err := l.tryExec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
 		if err != nil {
 			return false
 		}
@@ -50,33 +50,33 @@ func (s *space) morePersisted(pod string) {
 // killer starts a pod beside another one, and returns what kills a process of
 // that: the one whose command line matches a pattern of sh. It is the node that
 // kills, as process 1 of a container takes no SIGKILL from within.
-func (s *space) killer(pod string) func(pattern string) {
-	s.Helper()
+func (l *lives) killer(pod string) func(pattern string) {
+	l.Helper()
 	const elsewhere = "default" // the test's namespace may not allow such a pod
-	killer := s.name + "-killer"
-	s.must(kubectl(manifest(object{
+	killer := l.name + "-killer"
+	l.must(kubectl(manifest(object{
 		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": killer},
 		"spec": object{
 			"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "hostPID": true,
-			"nodeName": s.field("pod/"+pod, ".spec.nodeName"),
+			"nodeName": l.field("pod/"+pod, ".spec.nodeName"),
 			"containers": []any{object{
 				"name": "killer", "image": "localhost/tools:e2e", "imagePullPolicy": "Never", "command": []any{"sleep", "600"},
 			}},
 		},
 	}), "-n", elsewhere, "create", "-f", "-"))
-	s.Cleanup(func() { _, _ = kubectl("", "-n", elsewhere, "delete", "pod", killer, "--wait=false") })
-	s.must(kubectl("", "-n", elsewhere, "wait", "pod/"+killer, "--for=condition=Ready", "--timeout=1m"))
+	l.Cleanup(func() { _, _ = kubectl("", "-n", elsewhere, "delete", "pod", killer, "--wait=false") })
+	l.must(kubectl("", "-n", elsewhere, "wait", "pod/"+killer, "--for=condition=Ready", "--timeout=1m"))
 	// A cgroup has the pod's uid in its name, with other dashes under systemd.
-	uid := strings.ReplaceAll(s.field("pod/"+pod, ".metadata.uid"), "-", ".")
+	uid := strings.ReplaceAll(l.field("pod/"+pod, ".metadata.uid"), "-", ".")
 	const script = `for p in /proc/[0-9]*; do
 		grep -q "$0" $p/cgroup 2>/dev/null || continue
 		case $(tr '\0' ' ' <$p/cmdline) in $1) kill -9 ${p#/proc/} && echo killed ;; esac
 	done`
 	return func(pattern string) {
-		s.Helper()
-		out := s.must(kubectl("", "-n", elsewhere, "exec", killer, "--", "sh", "-c", script, uid, pattern))
+		l.Helper()
+		out := l.must(kubectl("", "-n", elsewhere, "exec", killer, "--", "sh", "-c", script, uid, pattern))
 		if out != "killed\n" {
-			s.Fatalf("not one process of pod %s matches %s: %q", pod, pattern, out)
+			l.Fatalf("not one process of pod %s matches %s: %q", pod, pattern, out)
 		}
 	}
 }

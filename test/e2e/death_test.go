@@ -84,9 +84,9 @@ var onClaim = map[string]string{"dest": "pvc:logs"}
 
 // readClaims returns a directory with the reference outputs, and one with what
 // was persisted of a pod.
-func (s *space) readClaims(pod string) (refs, dest string) {
-	s.Helper()
-	return s.readClaim("ref"), filepath.Join(s.readClaim("logs"), s.name, pod)
+func (v *volumes) readClaims(pod string) (refs, dest string) {
+	v.Helper()
+	return v.readClaim("ref"), filepath.Join(v.readClaim("logs"), v.name, pod)
 }
 
 // eachJDK runs a test with each JDK, in a namespace of its own.
@@ -101,19 +101,19 @@ func eachJDK(t *testing.T, test func(s *space, jdk int)) {
 
 // hasEnded requires of the first container of a list in the pod's status that
 // it has ended so: exit code and reason.
-func (s *space) hasEnded(pod, list, want string) {
-	s.Helper()
+func (l *lives) hasEnded(pod, list, want string) {
+	l.Helper()
 	ended := ".status." + list + "[0].state.terminated"
-	if got := s.field("pod/"+pod, ended+".exitCode} {"+ended+".reason"); got != want {
-		s.Errorf("the first of %s has ended with %q, not with %q", list, got, want)
+	if got := l.field("pod/"+pod, ended+".exitCode} {"+ended+".reason"); got != want {
+		l.Errorf("the first of %s has ended with %q, not with %q", list, got, want)
 	}
 }
 
 // logging waits until the JVM has logged a hundred collections.
-func (s *space) logging(pod string) {
-	s.Helper()
-	s.eventually(time.Minute, "a hundred collections", func() bool {
-		out, err := s.tryExec(pod, "app", "grep", "-c", "Pause", "/ref/gc.log")
+func (l *lives) logging(pod string) {
+	l.Helper()
+	l.eventually(time.Minute, "a hundred collections", func() bool {
+		out, err := l.tryExec(pod, "app", "grep", "-c", "Pause", "/ref/gc.log")
 		return err == nil && len(strings.TrimSpace(out)) >= 3
 	})
 }
@@ -124,58 +124,58 @@ const linger = "touch /ref/ended; sleep 600"
 
 // ended asks the JVM in a container that lingers to end, and returns all that it
 // wrote.
-func (s *space) ended(pod, container string) string {
-	s.Helper()
-	s.exec(pod, container, "sh", "-c", "kill $(pidof java)")
-	return s.written(pod, container)
+func (l *lives) ended(pod, container string) string {
+	l.Helper()
+	l.exec(pod, container, "sh", "-c", "kill $(pidof java)")
+	return l.written(pod, container)
 }
 
 // written waits for the end of the JVM in a container that lingers, and returns
 // what it wrote.
-func (s *space) written(pod, container string) string {
-	s.Helper()
-	s.eventually(time.Minute, "the end of the JVM in "+container, func() bool {
-		_, err := s.tryExec(pod, container, "test", "-e", "/ref/ended")
+func (l *lives) written(pod, container string) string {
+	l.Helper()
+	l.eventually(time.Minute, "the end of the JVM in "+container, func() bool {
+		_, err := l.tryExec(pod, container, "test", "-e", "/ref/ended")
 		return err == nil
 	})
-	return s.exec(pod, container, "cat", "/ref/gc.log")
+	return l.exec(pod, container, "cat", "/ref/gc.log")
 }
 
 // bothLives compares the reference outputs of two JVMs, in refs, with what was
 // persisted in dest. How the first has ended, its comparison knows.
-func (s *space) bothLives(refs, dest string, first func(written, persisted []byte)) {
-	s.Helper()
-	written := [2][]byte{s.read(refs, "gc.log.0"), s.read(refs, "gc.log")}
-	persisted := s.persisted(dest)
+func (a *accounts) bothLives(refs, dest string, first func(written, persisted []byte)) {
+	a.Helper()
+	written := [2][]byte{a.read(refs, "gc.log.0"), a.read(refs, "gc.log")}
+	persisted := a.persisted(dest)
 	before, ok := bytes.CutSuffix(persisted, written[1])
 	if !ok {
-		s.same(string(bytes.Join(written[:], nil)), string(persisted)) // says what differs
-		s.Fatal("the second life does not stand behind the first")
+		a.same(string(bytes.Join(written[:], nil)), string(persisted)) // says what differs
+		a.Fatal("the second life does not stand behind the first")
 	}
-	s.same(string(written[1]), string(persisted[len(before):]))
+	a.same(string(written[1]), string(persisted[len(before):]))
 	first(written[0], before)
 }
 
-func (s *space) read(dir, name string) []byte {
-	s.Helper()
+func (a *accounts) read(dir, name string) []byte {
+	a.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
-		s.Fatal(err)
+		a.Fatal(err)
 	}
 	return data
 }
 
 // persisted returns all streams of JVMs in dest, which begin with a time, in
 // their order.
-func (s *space) persisted(dest string) []byte {
-	s.Helper()
+func (a *accounts) persisted(dest string) []byte {
+	a.Helper()
 	dirs, err := filepath.Glob(filepath.Join(dest, "gc-*.log"))
 	if err != nil || len(dirs) == 0 {
-		s.Fatalf("no stream in %s: %v", dest, err)
+		a.Fatalf("no stream in %s: %v", dest, err)
 	}
 	var streams [][]byte
 	for _, dir := range dirs {
-		streams = append(streams, s.stream(dest, filepath.Base(dir)))
+		streams = append(streams, a.stream(dest, filepath.Base(dir)))
 	}
 	slices.SortFunc(streams, bytes.Compare)
 	return bytes.Join(streams, nil)
@@ -184,16 +184,16 @@ func (s *space) persisted(dest string) []byte {
 // cutOff requires that what was persisted of a JVM that was killed is what it
 // wrote. To the first output, ours, it may have written one message more than
 // to the second.
-func (s *space) cutOff(written, persisted []byte) {
-	s.Helper()
+func (a *accounts) cutOff(written, persisted []byte) {
+	a.Helper()
 	more, ok := bytes.CutPrefix(persisted, written)
 	if !ok {
-		s.same(string(written), string(persisted)) // says what differs
-		s.Fatal("what was persisted does not begin with what was written")
+		a.same(string(written), string(persisted)) // says what differs
+		a.Fatal("what was persisted does not begin with what was written")
 	}
-	s.same(string(written), string(persisted[:len(written)]))
+	a.same(string(written), string(persisted[:len(written)]))
 	if headers := bytes.Count(more, []byte("\n[")); headers > 0 {
-		s.Errorf("more than one message more: %.2000q", more)
+		a.Errorf("more than one message more: %.2000q", more)
 	}
-	s.Logf("%d lines, byte-identical, and %d bytes more in the output that is written first", bytes.Count(written, []byte("\n")), len(more))
+	a.Logf("%d lines, byte-identical, and %d bytes more in the output that is written first", bytes.Count(written, []byte("\n")), len(more))
 }

@@ -300,11 +300,11 @@ func (s *space) plugin() func(args ...string) string {
 }
 
 // matches requires that every expression matches the text.
-func (s *space) matches(what, text string, expressions ...string) {
-	s.Helper()
+func (a *accounts) matches(what, text string, expressions ...string) {
+	a.Helper()
 	for _, expression := range expressions {
 		if !regexp.MustCompile(expression).MatchString(text) {
-			s.Errorf("%s: nothing matches %s in\n%s", what, expression, text)
+			a.Errorf("%s: nothing matches %s in\n%s", what, expression, text)
 		}
 	}
 }

@@ -61,24 +61,24 @@ func inItsOwn(container object) object {
 	return container
 }
 
-func (s *space) debugLine(pod, sidecar string) {
-	s.Helper()
-	s.eventually(20*time.Second, "a raised line by "+sidecar, func() bool {
-		return strings.Contains(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"), "][debug][")
+func (l *lives) debugLine(pod, sidecar string) {
+	l.Helper()
+	l.eventually(20*time.Second, "a raised line by "+sidecar, func() bool {
+		return strings.Contains(l.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"), "][debug][")
 	})
 }
 
 // persistedAll waits until a sidecar has persisted as many lines as its JVM has
 // written, without those that are due to a raise, and compares them.
-func (s *space) persistedAll(pod, container, sidecar, written string) {
-	s.Helper()
+func (l *lives) persistedAll(pod, container, sidecar, written string) {
+	l.Helper()
 	var persisted string
 	var changes []time.Time
-	s.eventually(20*time.Second, "the last line of "+container+" in the durable copy", func() bool {
-		persisted, changes = unraised(s.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
+	l.eventually(20*time.Second, "the last line of "+container+" in the durable copy", func() bool {
+		persisted, changes = unraised(l.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
 		return isWhole(written, persisted, changes)
 	})
-	s.same(written, persisted, changes...)
+	l.same(written, persisted, changes...)
 }
 
 // isWhole reports whether as many lines were persisted as were written, without

@@ -39,26 +39,26 @@ func TestEveryDestinationHoldsEachLineOnce(t *testing.T) {
 
 // sameAsReference waits until the JVM of a pod, which is not process 1 of its
 // container, has ended, and compares what it wrote with what was persisted.
-func (s *space) sameAsReference(pod string) {
-	s.Helper()
-	written := s.written(pod, "app")
+func (l *lives) sameAsReference(pod string) {
+	l.Helper()
+	written := l.written(pod, "app")
 	var got string
-	s.eventually(20*time.Second, "the last line in the durable copy", func() bool {
-		got = s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
+	l.eventually(20*time.Second, "the last line in the durable copy", func() bool {
+		got = l.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
 		return len(got) >= len(written)
 	})
-	s.same(written, got)
+	l.same(written, got)
 }
 
 // same compares what a JVM wrote with what was persisted; changes are when the
 // level of what was persisted changed.
-func (s *space) same(written, persisted string, changes ...time.Time) {
-	s.Helper()
+func (a *accounts) same(written, persisted string, changes ...time.Time) {
+	a.Helper()
 	c := jvm.Compare([]byte(written), []byte(persisted), changes...)
 	if c.Written < 10 || !strings.Contains(written, "Pause") {
-		s.Errorf("the JVM logged %d lines: too few to tell anything", c.Written)
+		a.Errorf("the JVM logged %d lines: too few to tell anything", c.Written)
 	}
 	if !c.Same() {
-		s.Errorf("%v", c)
+		a.Errorf("%v", c)
 	}
 }

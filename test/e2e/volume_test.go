@@ -17,10 +17,10 @@ import (
 // claim makes volumes on the node, which any user may write to and which any
 // number of pods may share, and claims that are bound to them. The local
 // cluster has nothing that makes volumes.
-func (s *space) claim(names ...string) {
-	s.Helper()
-	for i, class := range s.classes(names) {
-		s.apply(manifest(object{
+func (v *volumes) claim(names ...string) {
+	v.Helper()
+	for i, class := range v.classes(names) {
+		v.apply(manifest(object{
 			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": names[i]},
 			"spec": object{
 				"storageClassName": class, "accessModes": []any{"ReadWriteMany"},
@@ -29,24 +29,24 @@ func (s *space) claim(names ...string) {
 		}))
 	}
 	for _, name := range names {
-		s.waitFor("pvc/"+name, "jsonpath={.status.phase}=Bound", time.Minute)
+		v.waitFor("pvc/"+name, "jsonpath={.status.phase}=Bound", time.Minute)
 	}
 }
 
 // class makes a volume that any claim of the returned storage class gets.
-func (s *space) class(name string) string {
-	s.Helper()
-	return s.classes([]string{name})[0]
+func (v *volumes) class(name string) string {
+	v.Helper()
+	return v.classes([]string{name})[0]
 }
 
-func (s *space) classes(names []string) []string {
-	s.Helper()
+func (v *volumes) classes(names []string) []string {
+	v.Helper()
 	const parent = "/var/tmp/ullage-e2e/"
 	var classes []string
 	open := "cd /node"
 	for _, name := range names {
-		class := s.name + "-" + name
-		s.must(kubectl(manifest(object{
+		class := v.name + "-" + name
+		v.must(kubectl(manifest(object{
 			"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": class},
 			"spec": object{
 				"storageClassName": class, "accessModes": []any{"ReadWriteMany", "ReadWriteOnce"},
@@ -54,7 +54,7 @@ func (s *space) classes(names []string) []string {
 				"hostPath": object{"path": parent + class, "type": "DirectoryOrCreate"},
 			},
 		}), "create", "-f", "-"))
-		s.Cleanup(func() {
+		v.Cleanup(func() {
 			if !keep {
 				_, _ = kubectl("", "delete", "pv", class, "--wait=false")
 			}
@@ -63,21 +63,21 @@ func (s *space) classes(names []string) []string {
 		open += " && mkdir " + class + " && chmod 1777 " + class
 	}
 	// The kubelet gives no group to a hostPath: somebody has to let users in.
-	s.onNode("open-"+names[0], parent, "sh", "-c", open)
+	v.onNode("open-"+names[0], parent, "sh", "-c", open)
 	return classes
 }
 
 // onNode runs a command of busybox as root in a pod that has a directory of the
 // node at /node.
-func (s *space) onNode(pod, path string, command ...string) {
-	s.Helper()
+func (v *volumes) onNode(pod, path string, command ...string) {
+	v.Helper()
 	const elsewhere = "default" // the test's namespace may not allow such a pod
-	pod = s.name + "-" + pod
+	pod = v.name + "-" + pod
 	words := make([]any, len(command))
 	for i, word := range command {
 		words[i] = word
 	}
-	s.must(kubectl(manifest(object{
+	v.must(kubectl(manifest(object{
 		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": pod},
 		"spec": object{
 			"restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
@@ -89,14 +89,14 @@ func (s *space) onNode(pod, path string, command ...string) {
 		},
 	}), "-n", elsewhere, "create", "-f", "-"))
 	defer kubectl("", "-n", elsewhere, "delete", "pod", pod, "--wait=false")
-	s.must(kubectl("", "-n", elsewhere, "wait", "pod/"+pod, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=1m"))
+	v.must(kubectl("", "-n", elsewhere, "wait", "pod/"+pod, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=1m"))
 }
 
 // readClaim copies what is in a claim to a directory and returns that.
-func (s *space) readClaim(name string) string {
-	s.Helper()
+func (v *volumes) readClaim(name string) string {
+	v.Helper()
 	pod := "read-" + name
-	s.apply(manifest(object{
+	v.apply(manifest(object{
 		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": pod},
 		"spec": object{
 			"restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
@@ -109,12 +109,12 @@ func (s *space) readClaim(name string) string {
 			"volumes": []any{object{"name": "claim", "persistentVolumeClaim": object{"claimName": name}}},
 		},
 	}))
-	s.ready(pod)
-	archive := s.exec(pod, "reader", "tar", "-c", "-f", "-", "-C", "/claim", ".")
-	s.kubectl("delete", "pod", pod, "--wait=false")
-	dir := s.TempDir()
+	v.ready(pod)
+	archive := v.exec(pod, "reader", "tar", "-c", "-f", "-", "-C", "/claim", ".")
+	v.kubectl("delete", "pod", pod, "--wait=false")
+	dir := v.TempDir()
 	if err := unpack(dir, archive); err != nil {
-		s.Fatalf("unpack claim %s: %v", name, err)
+		v.Fatalf("unpack claim %s: %v", name, err)
 	}
 	return dir
 }
@@ -146,18 +146,18 @@ func unpack(dir, archive string) error {
 
 // stream returns a persisted stream in the directory that a sidecar calls its
 // --dest, decoded without any of ullage's code.
-func (s *space) stream(dest, name string) []byte {
-	s.Helper()
+func (a *accounts) stream(dest, name string) []byte {
+	a.Helper()
 	var text bytes.Buffer
 	if err := lab.ReadStream(&text, dest, name); err != nil {
-		s.Fatalf("read stream %s: %v", name, err)
+		a.Fatalf("read stream %s: %v", name, err)
 	}
 	return text.Bytes()
 }
 
 // referenceIn returns the reference output in dir, that of earlier JVMs first.
-func (s *space) referenceIn(dir string) []byte {
-	s.Helper()
+func (a *accounts) referenceIn(dir string) []byte {
+	a.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "gc.log*"))
 	slices.Sort(files) // gc.log, gc.log.0, gc.log.1 …
 	if len(files) > 0 {
@@ -167,7 +167,7 @@ func (s *space) referenceIn(dir string) []byte {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			s.Fatal(err)
+			a.Fatal(err)
 		}
 		text = append(text, data...)
 	}

@@ -58,11 +58,11 @@ func (r *levelRig) log(code int, verb string, args ...string) (stdout, stderr st
 }
 
 // said requires that a text has all parts.
-func (r *levelRig) said(text string, parts ...string) {
-	r.Helper()
+func said(t testing.TB, text string, parts ...string) {
+	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			r.Errorf("no %q in:\n%s", part, text)
+			t.Errorf("no %q in:\n%s", part, text)
 		}
 	}
 }
@@ -80,9 +80,9 @@ func TestLevelsCommandList(t *testing.T) {
 		one := r.listening(place{}, flags, "Churn", "600000", "0")
 		two := r.listening(place{}, flags, "Churn", "600000", "0")
 		table, _ := r.log(0, "list")
-		r.said(table, "PID ", fmt.Sprintf("\n%d ", one.PID()), fmt.Sprintf("\n%d ", two.PID()))
+		said(r, table, "PID ", fmt.Sprintf("\n%d ", one.PID()), fmt.Sprintf("\n%d ", two.PID()))
 		table, _ = r.log(0, "list", "--pid", fmt.Sprint(two.PID()))
-		r.said(strings.Join(strings.Fields(table), " "), "file="+r.source+"/gc-%p.log all=off,gc*=info uptime,level,tags ", "filecount=3,filesize=20480K,async=false yes",
+		said(r, strings.Join(strings.Fields(table), " "), "file="+r.source+"/gc-%p.log all=off,gc*=info uptime,level,tags ", "filecount=3,filesize=20480K,async=false yes",
 			"/its own.log all=off,gc=debug none ", "async=false no")
 		if strings.Contains(table, fmt.Sprint(one.PID())) {
 			t.Errorf("only %d was asked for:\n%s", two.PID(), table)
@@ -92,7 +92,7 @@ func TestLevelsCommandList(t *testing.T) {
 			t.Errorf("the JVM's list (-) and ours (+):\n%s", diff)
 		}
 		_, complaint := r.log(1, "list", "--pid", fmt.Sprint(os.Getpid()))
-		r.said(complaint, "no such JVM")
+		said(r, complaint, "no such JVM")
 	})
 }
 
@@ -127,26 +127,26 @@ func TestLevelsCommandBesideASidecar(t *testing.T) {
 		before := jvm.configuration()
 		r.bystander()
 		out, _ := r.log(0, "set", "gc*=debug", "--for", "1h")
-		r.said(out, fmt.Sprintf("pid %d: ", jvm.PID()), "all=off,gc*=info → all=off,gc*=info,gc*=debug", "'ullage run' restores it")
+		said(r, out, fmt.Sprintf("pid %d: ", jvm.PID()), "all=off,gc*=info → all=off,gc*=info,gc*=debug", "'ullage run' restores it")
 		r.selects(jvm, "gc*=debug")
 		r.raisedUntil()
 		if l := r.levels(); l.Raise == nil || l.Raise.Cause != "command" || l.Raise.Selection != "gc*=debug" {
 			t.Errorf("/status: %+v", l)
 		}
 		out, _ = r.log(0, "list")
-		r.said(out, "yes, raised\n")
+		said(r, out, "yes, raised\n")
 		out, _ = r.log(0, "reset")
-		r.said(out, fmt.Sprintf("pid %d: ", jvm.PID()))
+		said(r, out, fmt.Sprintf("pid %d: ", jvm.PID()))
 		if is := jvm.configuration(); is != before {
 			t.Errorf("after the reset, the configuration is\n%sand was\n%s", is, before)
 		}
 		lab.Eventually(t, patience, "/status has no raise", func() bool { return r.levels().Raise == nil })
 		out, _ = r.log(0, "reset")
-		r.said(out, "nothing was raised")
+		said(r, out, "nothing was raised")
 		r.log(0, "set", "gc*=debug,safepoint=trace", "--for=1s")
 		r.selects(jvm, "safepoint=trace")
 		r.configured(jvm, before)
-		r.said(r.side.Stderr(), "log level raised", "ullage log set", "log level restored", "ullage log reset")
+		said(r, r.side.Stderr(), "log level raised", "ullage log set", "log level restored", "ullage log reset")
 	})
 }
 
@@ -168,7 +168,7 @@ func TestLevelsCommandAlone(t *testing.T) {
 		before := jvm.configuration()
 		begun := time.Now()
 		out, _ := r.log(0, "set", "gc*=debug", "--for", "1s")
-		r.said(out, "this command waits", "restored\n")
+		said(r, out, "this command waits", "restored\n")
 		if lasted := time.Since(begun); lasted < time.Second {
 			t.Errorf("it stayed for %s only", lasted)
 		}
@@ -181,7 +181,7 @@ func TestLevelsCommandAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.end(set, 0)
-		r.said(set.stdout.String(), "restored\n")
+		said(r, set.stdout.String(), "restored\n")
 		if is := jvm.configuration(); is != before {
 			t.Errorf("the configuration is\n%sand was\n%s", is, before)
 		}
@@ -214,7 +214,7 @@ func TestLevelsCommandRefused(t *testing.T) {
 				t.Fatalf("the JVM takes %s: %v", selection, err)
 			}
 			t.Logf("%s", strings.TrimSpace(complaint))
-			r.said(complaint, strings.Join(strings.Fields(theirs), " "))
+			said(r, complaint, strings.Join(strings.Fields(theirs), " "))
 			if _, err := ask(jvm.socket, "VM.log output=stderr what=all=off"); err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestLevelsCommandRefused(t *testing.T) {
 		r.log(2, "list", "more")
 		jvm.Kill()
 		_, complaint := r.log(1, "set", "gc*=debug")
-		r.said(complaint, "no process that logs to")
+		said(r, complaint, "no process that logs to")
 	})
 }
 
@@ -240,13 +240,13 @@ func TestLevelsCommandRotate(t *testing.T) {
 		second.Options = "filecount=0"
 		jvm := r.listening(place{}, []string{log.Flag(), second.Flag(), "-Xmn4m"}, "Churn", "600000", "100")
 		r.shipped("gc.log", "Pause Young")
-		was := r.inode(log.File)
+		was := inode(r, log.File)
 		out, _ := r.log(0, "rotate")
-		r.said(out, fmt.Sprintf("pid %d: rotated %s\n", jvm.PID(), log.File))
+		said(r, out, fmt.Sprintf("pid %d: rotated %s\n", jvm.PID(), log.File))
 		if strings.Contains(out, second.File) {
 			t.Errorf("a file without archives is said to be rotated:\n%s", out)
 		}
-		if os.SameFile(was, r.inode(log.File)) {
+		if os.SameFile(was, inode(r, log.File)) {
 			t.Error("the JVM goes on in the same file")
 		}
 		lines := strings.Count(r.soFar("gc.log"), "Pause Young")
@@ -258,11 +258,11 @@ func TestLevelsCommandRotate(t *testing.T) {
 	})
 }
 
-func (r *levelRig) inode(path string) os.FileInfo {
-	r.Helper()
+func inode(t testing.TB, path string) os.FileInfo {
+	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
-		r.Fatal(err)
+		t.Fatal(err)
 	}
 	return info
 }

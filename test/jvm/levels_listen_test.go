@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/ullage/ullage/test/lab"
@@ -85,7 +86,7 @@ func (r *levelRig) within(at place) []string {
 	if at.tmp == "" {
 		return nil
 	}
-	r.needs("unshare")
+	needs(r, "unshare")
 	const script = `tmp=$1; shift
 for dir in "$1" "$2" "$3"; do
 	case "$dir" in /tmp/*)
@@ -102,7 +103,7 @@ exec "$@"`
 	}
 	args = append(args, "sh", "-euc", script, "sh", at.tmp, r.source, r.truth, classes)
 	if at.user != 0 {
-		r.needs("setpriv")
+		needs(r, "setpriv")
 		id := fmt.Sprint(at.user)
 		args = append(args, "setpriv", "--reuid", id, "--regid", id, "--clear-groups")
 	}
@@ -110,27 +111,27 @@ exec "$@"`
 }
 
 // needs skips the test where there is no root, or not the program.
-func (r *levelRig) needs(program string) {
-	r.Helper()
+func needs(t testing.TB, program string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
-		r.Skip("needs root, to give a JVM a /tmp or a user of its own")
+		t.Skip("needs root, to give a JVM a /tmp or a user of its own")
 	}
 	if _, err := exec.LookPath(program); err != nil {
-		r.Skip("needs util-linux: ", err)
+		t.Skip("needs util-linux: ", err)
 	}
 }
 
 // newTmp returns a directory to be the /tmp of JVMs.
-func (r *levelRig) newTmp() string {
-	r.Helper()
+func newTmp(t testing.TB) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "jvm-tmp-") // a short name: it is that of a socket
 	if err == nil {
 		err = os.Chmod(dir, 0o777|os.ModeSticky)
 	}
 	if err != nil {
-		r.Fatal(err)
+		t.Fatal(err)
 	}
-	r.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
 

@@ -17,7 +17,7 @@ import (
 func TestLevelsAcrossNamespaces(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
-		at := place{tmp: r.newTmp(), isolated: true}
+		at := place{tmp: newTmp(r), isolated: true}
 		r.flags = append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
 		flags := []string{"-Xlog:gc*=info:file=" + r.source + "/gc-%p.log::filecount=5,filesize=0", "-Xmn4m"}
 		r.up()
@@ -59,8 +59,8 @@ func TestLevelsOfAnotherUser(t *testing.T) {
 			t.Run(attach+"/"+name, func(t *testing.T) {
 				alongside(t, func(t *testing.T, jdk lab.JDK) {
 					r := newLevelRig(t, jdk)
-					at := place{tmp: r.newTmp(), user: user}
-					r.open(program, classes, r.source, r.dest, r.truth, r.notes)
+					at := place{tmp: newTmp(r), user: user}
+					open(r, program, classes, r.source, r.dest, r.truth, r.notes)
 					r.user = &syscall.Credential{Uid: tc.uid, Gid: tc.gid}
 					r.flags = append(r.flags, "--attach", attach, "--jvm-tmp", at.tmp)
 					r.up()
@@ -118,8 +118,8 @@ func (r *levelRig) notPermitted(jvm *listened, user, uid, gid uint32) {
 }
 
 // open lets other users into directories of the test.
-func (r *levelRig) open(paths ...string) {
-	r.Helper()
+func open(t testing.TB, paths ...string) {
+	t.Helper()
 	top := filepath.Clean(os.TempDir())
 	for _, path := range paths {
 		for dir := filepath.Dir(path); strings.HasPrefix(dir, top+"/"); dir = filepath.Dir(dir) {
@@ -128,7 +128,7 @@ func (r *levelRig) open(paths ...string) {
 				err = os.Chmod(dir, info.Mode()|0o755)
 			}
 			if err != nil {
-				r.Fatal(err)
+				t.Fatal(err)
 			}
 		}
 	}

@@ -84,7 +84,8 @@ func removed(r *levelRig, jvm *listened, before string) {
 }
 
 func timeOver(r *levelRig, jvm *listened, before string) {
-	after(r.killRaised(jvm, "1s"))
+	until := r.killRaised(jvm, "1s")
+	lab.Eventually(r, patience, "the raise's time is over", func() bool { return time.Now().After(until) })
 	restoresAtOnce(r, jvm, before)
 }
 

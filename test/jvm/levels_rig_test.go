@@ -167,6 +167,3 @@ func (r *levelRig) selects(p *listened, item string) {
 		return strings.Contains(p.configuration(), ","+item)
 	})
 }
-
-// after waits for a moment.
-func after(moment time.Time) { <-time.After(time.Until(moment)) }

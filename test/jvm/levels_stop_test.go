@@ -4,7 +4,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -26,9 +25,8 @@ func TestLevelsOfAStoppedJVM(t *testing.T) {
 	})
 }
 
-// The sidecar is asked to end while it tries, for the second time, to restore a
-// JVM that is stopped, or waits to do so. The JVM goes on a moment later, so
-// that the drain can restore it, and has to.
+// The sidecar has to end after its first attempt to restore a stopped JVM has timed
+// out. The JVM continues a moment later, so the drain can restore it, and must.
 func TestLevelsDrainTriesAgain(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
@@ -36,7 +34,6 @@ func TestLevelsDrainTriesAgain(t *testing.T) {
 		jvm.signal(syscall.SIGSTOP)
 		r.annotate(nil)
 		r.timedOut()
-		after(time.Now().Add(500 * time.Millisecond)) // two polls
 		if err := r.side.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -70,12 +67,13 @@ func (r *levelRig) timedOut() {
 }
 
 // A person turns off all logging of a raised JVM. To look for that before each
-// restore would cost each JVM a command more, so the restore turns the output on
-// again, as the JVM makes it anew. That is told, and is the end of it.
+// restore would cost each JVM one more command, so the restore turns the output on
+// again: the JVM creates the output a second time. The sidecar logs that, and the
+// raise is over.
 func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
-		at := place{tmp: r.newTmp()}
+		at := place{tmp: newTmp(r)}
 		r.flags = append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
 		r.up()
 		jvm := r.listening(at, []string{"-Xlog:gc*=info:file=" + r.source + "/gc.log::filecount=1,filesize=0"}, "Churn", "600000", "0")

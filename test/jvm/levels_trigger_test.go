@@ -93,19 +93,26 @@ func TestLevelsRaiseByOtherTriggers(t *testing.T) {
 	}
 }
 
-// stall stops the JVM again and again, which does nothing but collect, until
-// one of its collections has been caught.
+// stall stops a JVM that does nothing but collect, each time for a quarter of a
+// second, until a stop has hit a collection and the sidecar has seen its line.
 func (r *levelRig) stall(jvm *listened) {
 	r.Helper()
-	for n := range 100 {
-		jvm.signal(syscall.SIGSTOP)
-		after(time.Now().Add(250 * time.Millisecond))
-		jvm.signal(syscall.SIGCONT)
-		after(time.Now().Add(250 * time.Millisecond)) // the line is written and shipped
-		if r.levels().Raise != nil {
-			r.Logf("stopped %d times", n+1)
-			return
+	var changed time.Time
+	stops, stopped := 0, false
+	lab.Eventually(r, time.Minute, "a collection is stopped", func() bool {
+		if time.Since(changed) < 250*time.Millisecond {
+			return r.levels().Raise != nil
 		}
+		if changed, stopped = time.Now(), !stopped; stopped {
+			stops++
+			jvm.signal(syscall.SIGSTOP)
+		} else {
+			jvm.signal(syscall.SIGCONT)
+		}
+		return false
+	})
+	if stopped {
+		jvm.signal(syscall.SIGCONT)
 	}
-	r.Fatal("no collection was stopped")
+	r.Logf("stopped %d times", stops)
 }

@@ -78,8 +78,8 @@ func TestDestinationThatIsAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Between two commits nothing is made in what has taken the path, even if the
-// segment was to be created just then.
+// Nothing is created in another directory that has taken the path, even if a segment was
+// to be created just then.
 func TestNothingIsCreatedWhileTheDestinationIsAway(t *testing.T) {
 	s, str, m, dest := awayStore(t)
 	must(t, str.Resume(m, 1<<20))
@@ -95,7 +95,7 @@ func TestNothingIsCreatedWhileTheDestinationIsAway(t *testing.T) {
 	}
 }
 
-func TestDestinationThatIsMadeAnewIsTaken(t *testing.T) {
+func TestReplacedDestinationIsTaken(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, dest string){
 		"deleted":  func(t *testing.T, dest string) { must(t, os.RemoveAll(dest)); must(t, os.Mkdir(dest, 0o750)) },
 		"replaced": func(t *testing.T, dest string) { rename(t, dest, dest+".moved"); must(t, os.Mkdir(dest, 0o750)) },
@@ -156,8 +156,8 @@ func TestDestinationOfAnotherSidecarIsNotTaken(t *testing.T) {
 	}
 }
 
-// Whatever is taken away and put back, at any time, also across a restart: what
-// was committed stays.
+// Committed segments stay, whatever is moved away and back, at any time, also across a
+// restart.
 func TestCommittedSegmentsThatComeBackStay(t *testing.T) {
 	for name, restart := range map[string]bool{"at once": false, "after a restart": true} {
 		for how, place := range map[string]func(t *testing.T, str *Stream, m Mark){
