@@ -29,7 +29,7 @@ type room struct {
 	bound  use
 	limit  use   // the bound, or less
 	size   use   // of the file system; zero is unknown
-	spare  use   // the reserve
+	ahead  use   // what may be created between two calls of Maintain
 	reach  int64 // bytes that segments could take at all, as long as others take no more
 }
 
@@ -80,7 +80,8 @@ func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
 	if r.low {
 		r.taken = use{bytes: min(used.bytes, r.limit.bytes), inodes: min(used.inodes, r.limit.inodes)}
 	}
-	r.spare, r.step = reserve, use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
+	r.step = use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
+	r.ahead = use{bytes: max(reserve.bytes/2, min(free.bytes, r.reach)/16), inodes: reserve.inodes / 2}
 	r.looked, r.full = true, false
 }
 
@@ -115,16 +116,19 @@ func (s *Store) exceeded(used use) string {
 }
 
 // Ahead returns for how many streams a segment may be created between two calls
-// of Maintain: all of them together take less than half of the reserve, so that
-// a commit never runs into the end of the file system.
+// of Maintain. All of them together take less than half of the reserve, so that
+// a commit never runs into the end of the file system; or, where more room is
+// left, a sixteenth of it and of what retention keeps. Segments may be much
+// smaller than that room, and the reserve with them: a bound by the reserve
+// alone would make a commit, with its syncs, of every few streams.
 func (s *Store) Ahead() int {
 	r := &s.room
 	most := int64(math.MaxInt32)
 	if r.looked && r.size.bytes > 0 {
-		most = min(most, r.spare.bytes/(4*pageBytes)) // a page, and one for the directory
+		most = min(most, r.ahead.bytes/(2*pageBytes)) // a page, and one for the directory
 	}
 	if r.looked && r.size.inodes > 0 {
-		most = min(most, r.spare.inodes/4)
+		most = min(most, r.ahead.inodes/2)
 	}
 	return int(max(8, most))
 }
