@@ -346,16 +346,6 @@ func (s *Source) closeRun(f *File, r *run, offset int64, open bool, reason ul.Re
 		g.Lines[reason][level] = uint64(n)
 	}
 	s.countRead(f.stream, w.fresh)
-	s.countDropped(f, reason, g.Lines[reason], g.Bytes)
+	s.metrics.dropped.add(f.stream.label, reason, g.Lines[reason], g.Bytes)
 	return max(1, f.addGap(g))
-}
-
-// countDropped counts what is dropped from now on.
-func (s *Source) countDropped(f *File, reason ul.Reason, lines [ul.NumLevels]uint64, bytes uint64) {
-	for level, n := range lines {
-		if n > 0 {
-			s.metrics.dropped.WithLabelValues(f.stream.label, ul.Level(level).String(), reason.String()).Add(float64(n))
-		}
-	}
-	s.metrics.droppedSize.WithLabelValues(f.stream.label, reason.String()).Add(float64(bytes))
 }

@@ -167,7 +167,7 @@ func (s *Source) dropText(f *File, g *gap) (freed int64) {
 	}
 	g.Bytes += t.bytes
 	g.Last = s.now()
-	s.countDropped(f, ul.DropAll, t.kept, t.bytes)
+	s.metrics.dropped.add(f.stream.label, ul.DropAll, t.kept, t.bytes)
 	s.text.dropped = append(s.text.dropped, t)
 	g.text = nil
 	f.setGaps(f.gaps)

@@ -180,7 +180,7 @@ func TestTruncatedBeforeARewindCountsKeptLines(t *testing.T) {
 	r.read()
 	r.commit()
 	r.tells()
-	kept := testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", "warning", ul.DropAll.String()))
+	kept := float64(r.src.metrics.dropped.streams["gc.log"].lines[ul.DropAll][ul.Warning])
 	if read := testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", "warning")); read == 0 || read != kept {
 		t.Errorf("%v kept warnings were read, %v of them are counted as dropped", read, kept)
 	}
