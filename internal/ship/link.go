@@ -51,7 +51,7 @@ type rewind struct {
 }
 
 func newLink(cfg Config) *link {
-	const chunks = 4096 // descriptions; more small chunks than this wait on the source
+	const chunks = 2048 // descriptions; more small chunks than this wait on the source
 	l := &link{
 		queue:     queue.New[tail.Chunk](int(cfg.Queue), chunks, cfg.wakeBytes()),
 		flush:     make(chan struct{}, 1),
