@@ -28,7 +28,7 @@ type room struct {
 	bound  use
 	limit  use   // the bound, or less
 	size   use   // of the file system; zero: unknown
-	spare  use   // the reserve
+	commit use   // what one commit may create
 	reach  int64 // the bytes that segments could take, as long as others take no more
 }
 
@@ -59,7 +59,8 @@ func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
 	if r.low {
 		r.taken = use{bytes: min(used.bytes, r.limit.bytes), inodes: min(used.inodes, r.limit.inodes)}
 	}
-	r.spare, r.step = reserve, use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
+	r.step = use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
+	r.commit = use{bytes: max(reserve.bytes/2, min(free.bytes, r.reach)/16), inodes: reserve.inodes / 2}
 	r.looked, r.full = true, false
 }
 
@@ -92,10 +93,10 @@ func (r *room) exceeded(used use) string {
 func (r *room) ahead() int {
 	most := int64(math.MaxInt32)
 	if r.looked && r.size.bytes > 0 {
-		most = min(most, r.spare.bytes/(4*pageBytes)) // a page, and one for the directory
+		most = min(most, r.commit.bytes/(2*pageBytes)) // a page, and one for the directory
 	}
 	if r.looked && r.size.inodes > 0 {
-		most = min(most, r.spare.inodes/4)
+		most = min(most, r.commit.inodes/2)
 	}
 	return int(max(8, most))
 }

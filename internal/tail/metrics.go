@@ -1,18 +1,13 @@
 package tail
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/ullage/ullage/internal/ul"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 type metrics struct {
 	readLines   *prometheus.CounterVec
 	readBytes   *prometheus.CounterVec
 	jvmDropped  *prometheus.CounterVec
 	jvmCut      *prometheus.CounterVec
-	dropped     *prometheus.CounterVec
-	droppedSize *prometheus.CounterVec
+	dropped     *dropCounts
 	files       prometheus.Gauge
 	ignored     *prometheus.GaugeVec
 	truncations prometheus.Counter
@@ -49,8 +44,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		readBytes:   counters("ullage_read_bytes_total", "Bytes read from the source.", "stream"),
 		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM dropped itself and reported (-Xlog:async).", "stream"),
 		jvmCut:      counters("ullage_jvm_cut_lines_total", "Lines that the JVM could not end on a full tmpfs; others may have been lost whole at the same place.", "stream"),
-		dropped:     counters("ullage_dropped_lines_total", "Lines dropped to keep headroom, by level and by reason: discard (below --keep-level, past --discard-at), drop (past --drop-at).", "stream", "level", "reason"),
-		droppedSize: counters("ullage_dropped_bytes_total", "Bytes of lines dropped to keep headroom, by reason.", "stream", "reason"),
+		dropped:     newDropCounts(reg),
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,
 		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; their unread lines are lost."),
@@ -70,10 +64,5 @@ func (m *metrics) appear(label string) {
 	m.readBytes.WithLabelValues(label)
 	m.jvmDropped.WithLabelValues(label)
 	m.jvmCut.WithLabelValues(label)
-	for reason := range ul.Reason(ul.NumReasons) {
-		m.droppedSize.WithLabelValues(label, reason.String())
-		for level := range ul.NumLevels {
-			m.dropped.WithLabelValues(label, ul.Level(level).String(), reason.String())
-		}
-	}
+	m.dropped.appear(label)
 }

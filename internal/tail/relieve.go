@@ -376,10 +376,9 @@ func (s *Source) countDropped(st *Stream, r *spool.Record, p spool.Part) {
 		return
 	}
 	lines, size := r.Lines(p)
+	var counts [ul.NumLevels]uint64
 	for level, n := range lines {
-		if n > 0 {
-			s.metrics.dropped.WithLabelValues(st.label, ul.Level(level).String(), why.String()).Add(float64(n))
-		}
+		counts[level] = uint64(n)
 	}
-	s.metrics.droppedSize.WithLabelValues(st.label, why.String()).Add(float64(size))
+	s.metrics.dropped.add(st.label, why, counts, uint64(size))
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -29,14 +27,7 @@ func markers(text string) (total uint64, n int) {
 	return total, n
 }
 
-func (r *rig) droppedMetric() (sum float64) {
-	for _, reason := range []ul.Reason{ul.Discard, ul.DropAll} {
-		for level := range ul.Level(ul.NumLevels) {
-			sum += testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", level.String(), reason.String()))
-		}
-	}
-	return sum
-}
+func (r *rig) droppedMetric() float64 { return float64(countedDrops(r.src)) }
 
 func (r *rig) look() {
 	r.src.lookAgain()
@@ -235,7 +226,7 @@ func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
 	relief.Want = 64 << 10
 	r.src.Drop(ul.DropAll, relief)
 	after, _ := r.src.Weigh()
-	gone := testutil.ToFloat64(r.src.metrics.dropped.WithLabelValues("gc.log", "warning", "drop"))
+	gone := r.src.metrics.dropped.streams["gc.log"].lines[ul.DropAll][ul.Warning]
 	t.Logf("asked for 64 KiB; %d KiB came back, %v of 3000 kept warnings are gone", (before-after)>>10, gone)
 	if before-after > 256<<10 {
 		t.Errorf("%d KiB", (before-after)>>10)

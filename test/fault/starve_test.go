@@ -128,7 +128,7 @@ func (c *crowd) gone(t *testing.T, side *lab.Sidecar, source string) {
 			t.Logf("the sidecar said:\n%s", side.Stderr())
 		}
 	}()
-	lab.Eventually(t, 6*patience, "every file is finished", func() bool {
+	lab.Eventually(t, patience, "every file is finished", func() bool {
 		left, err := filepath.Glob(filepath.Join(source, "jvm-*"))
 		return err == nil && len(left) == 0
 	})
