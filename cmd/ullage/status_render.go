@@ -78,7 +78,8 @@ func headRows(st admin.Status) [][2]string {
 		{"destination", st.Destination},
 		{"compress", st.Compress},
 		{"reclaim", reclaim},
-		{"backlog", share(st.BacklogBytes, st.BudgetBytes)},
+		{"backlog", backlog(st)},
+		{"budget", printable.Bytes(st.BudgetBytes)},
 		{"headroom", printable.Bytes(st.HeadroomBytes)},
 		{"queue", share(st.QueueUsedBytes, st.QueueCapacityBytes)},
 		{"lag", printable.Seconds(st.LagSeconds) + ", " + lastCommit(st)},
@@ -110,6 +111,16 @@ func lossRows(st admin.Status) (rows [][2]string) {
 		rows = append(rows, [2]string{"jvm lost", fmt.Sprintf("%s lines by -Xlog:async, %s cut by a full tmpfs", printable.Count(st.JVMLost.Async), printable.Count(st.JVMLost.Cut))})
 	}
 	return rows
+}
+
+// backlog is no share of the budget: lines in the spool take a small part of
+// their size.
+func backlog(st admin.Status) string {
+	text := printable.Bytes(st.BacklogBytes)
+	if st.SpooledBytes > 0 {
+		text += ", of which " + printable.Bytes(st.SpooledBytes) + " are compressed in the spool"
+	}
+	return text
 }
 
 func lastCommit(st admin.Status) string {

@@ -29,7 +29,7 @@ func full() admin.Status {
 		Version: "v0.1.0", Started: started, UptimeSeconds: 11524.2,
 		Source: "/var/log/jvm", Destination: "/var/lib/ullage", Ready: true,
 		Reclaim: admin.Reclaim{Mode: "punch", Why: "auto: the tmpfs can punch holes"}, Compress: "zstd",
-		Space:      admin.Space{BacklogBytes: 1258291, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20},
+		Space:      admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20},
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
 		Lines: admin.Lines{Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
 			Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard", JVMLost: admin.JVMLost{Async: 7, Cut: 1}},
@@ -57,7 +57,8 @@ source:       /var/log/jvm
 destination:  /var/lib/ullage
 compress:     zstd
 reclaim:      punch (auto: the tmpfs can punch holes)
-backlog:      1.20 MiB of 64.0 MiB (2 %)
+backlog:      1.20 MiB, of which 1.00 MiB are compressed in the spool
+budget:       64.0 MiB
 headroom:     60.0 MiB
 queue:        4.00 KiB of 4.00 MiB (0 %)
 lag:          400ms, last commit 1.2s ago

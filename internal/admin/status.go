@@ -49,6 +49,7 @@ type Status struct {
 // Space is what the source and the queue hold, and may hold.
 type Space struct {
 	BacklogBytes       int64 `json:"backlogBytes"`
+	SpooledBytes       int64 `json:"spooledBytes"` // of the backlog: lines in the spool, before compression
 	HeadroomBytes      int64 `json:"headroomBytes"`
 	BudgetBytes        int64 `json:"budgetBytes"`
 	QueueUsedBytes     int64 `json:"queueUsedBytes"`

@@ -56,6 +56,7 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 		}
 	}
 	gauge("ullage_backlog_bytes", "Bytes written by JVMs and not yet durable.", viewed(func() int64 { return v.usage.Backlog }))
+	gauge("ullage_spooled_bytes", "Bytes of lines in the spool, before compression.", viewed(func() int64 { return v.usage.Spooled }))
 	gauge("ullage_headroom_bytes", "Free bytes of the source's file system.", viewed(func() int64 { return v.usage.Headroom }))
 	gauge("ullage_budget_bytes", "Bytes of the source's file system that the backlog may use.", viewed(func() int64 { return v.budget }))
 	gauge("ullage_queue_bytes", "Bytes in the queue between reader and writer.", func() float64 { return float64(l.queue.Bytes()) })

@@ -20,7 +20,8 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, reg pr
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
 		Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest, Compress: cfg.Ship.Segment.Compress.String(),
 		Ready: true, Reclaim: admin.Reclaim{Mode: st.Reclaim},
-		Space: admin.Space{BacklogBytes: st.Usage.Backlog, HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget,
+		Space: admin.Space{BacklogBytes: st.Usage.Backlog, SpooledBytes: st.Usage.Spooled,
+			HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget,
 			QueueUsedBytes: int64(st.QueueUsed), QueueCapacityBytes: int64(st.QueueCapacity)},
 		LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
 		Lines: admin.Lines{
