@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"maps"
 	"net"
 	"slices"
@@ -116,7 +117,8 @@ func (m *mutation) environment(j *jvm, limits corev1.ResourceList) []corev1.EnvV
 		env = append(env, fromField("POD_NAMESPACE", "metadata.namespace"), fromField("POD_NAME", "metadata.name"))
 	}
 	if memory, ok := limits[corev1.ResourceMemory]; ok && memory.Value() > 0 {
-		env = append(env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(memory.Value()/10*9, 10)})
+		own := memory.Value() - int64(m.mostSpooled())
+		env = append(env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(own/10*9, 10)})
 	}
 	more := map[string]string{
 		"source":      logDir,
@@ -174,8 +176,9 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 	if lacks(corev1.ResourceMemory) && guaranteed {
 		r.Limits[corev1.ResourceMemory] = larger(memoryLimit, r.Requests[corev1.ResourceMemory])
 	}
-	if queue := m.wishes.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue; queue > 0 && !lacks(corev1.ResourceMemory) {
-		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], queue)
+	if !lacks(corev1.ResourceMemory) {
+		queue := m.wishes.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue
+		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], max(0, queue)+m.mostSpooled())
 	}
 	if guaranteed {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -188,13 +191,22 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 	return r
 }
 
+// asGoodAsNone is a bound that nothing reaches, and that is far from an overflow.
+const asGoodAsNone = settings.Size(1 << 50)
+
+// mostSpooled returns how much of the tmpfs the spool may take. The kernel
+// charges memory of a tmpfs to the container that writes it first: a log counts
+// for the JVM's container, and the spool for the sidecar's.
+func (m *mutation) mostSpooled() settings.Size {
+	return min(cmp.Or(m.wishes.sidecar.Ship.Budget, m.wishes.buffer), asGoodAsNone)
+}
+
 // limitStorage adds what the durable copy may take to what the pod may take:
 // the kubelet compares the sum of all containers' limits with what is in all
 // emptyDirs, and evicts a pod that is over it.
 func (m *mutation) limitStorage(r *corev1.ResourceRequirements) {
 	cfg := m.wishes.sidecar.Ship.Segment
-	const most = 1 << 50 // as good as no bound, and far from an overflow
-	if cfg.RetainBytes == 0 || cfg.RetainBytes > most {
+	if cfg.RetainBytes == 0 || cfg.RetainBytes > asGoodAsNone {
 		return // whoever wants no bound gets none
 	}
 	r.Limits[corev1.ResourceEphemeralStorage] = plus(resource.Quantity{}, cfg.RetainBytes+2*cfg.SegmentBytes)

@@ -33,7 +33,7 @@ func TestResourceQuotaAndLimitRange(t *testing.T) {
 	s := newSpace(t)
 	s.apply(manifest(object{"apiVersion": "v1", "kind": "List", "items": []any{
 		object{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": object{"name": "quota"}, "spec": object{
-			"hard": object{"requests.cpu": "500m", "limits.cpu": "4", "requests.memory": "256Mi", "limits.memory": "1000Mi"},
+			"hard": object{"requests.cpu": "500m", "limits.cpu": "4", "requests.memory": "256Mi", "limits.memory": "1100Mi"},
 		}},
 		object{"apiVersion": "v1", "kind": "LimitRange", "metadata": object{"name": "range"}, "spec": object{"limits": []any{
 			object{"type": "Container", "default": object{"cpu": "1"}, "defaultRequest": object{"cpu": "20m"}, "min": object{"memory": "16Mi"}, "max": object{"memory": "512Mi"}},
@@ -47,14 +47,14 @@ func TestResourceQuotaAndLimitRange(t *testing.T) {
 	}
 	s.sameAsReference("app")
 
-	// 384Mi and the sidecar's 64Mi are in use: as much is left for a JVM of
+	// 384Mi and the sidecar's 128Mi are in use: as much is left for a JVM of
 	// 512Mi, but not for its sidecar as well.
 	second := jvmPod{Name: "second", JDK: 25, Memory: "512Mi"}
 	full := second
 	full.NotInjected = true
 	s.must(kubectl(full.manifest(), "-n", s.name, "create", "-f", "-", "--dry-run=server"))
 	_, err := kubectl(second.manifest(), "-n", s.name, "create", "-f", "-", "--dry-run=server")
-	const want = `exceeded quota: quota, requested: limits.memory=576Mi, used: limits.memory=448Mi, limited: limits.memory=1000Mi`
+	const want = `exceeded quota: quota, requested: limits.memory=640Mi, used: limits.memory=512Mi, limited: limits.memory=1100Mi`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a pod that has no room for its sidecar: %v\nwant %s", err, want)
 	}
