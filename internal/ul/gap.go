@@ -36,7 +36,7 @@ func (r Reason) String() string {
 type Gap struct {
 	Lines       [NumReasons][NumLevels]uint64
 	Bytes       uint64    // of these lines, newlines included
-	First, Last time.Time // when the first and the last of them were dropped
+	First, Last time.Time // when the first and the last of them were taken out of their file
 }
 
 // Add merges another gap into g: counts add up, and the times reach from the

@@ -36,8 +36,10 @@
 //
 // What happens under pressure is shown with floods (see test/lab): up to 200
 // MB/s of lines at all levels from a process of its own, whose every write is
-// timed. Each ends with an account to the line: persisted, or dropped at a
-// place where a marker has the very count, by level; and the JVM itself has
+// timed. The sidecar moves what the destination does not take into the spool,
+// compressed, and drops lines only past the marks behind that. Each flood ends
+// with an account to the line: persisted, or dropped at a place where a marker
+// has the very count, by level; and the JVM itself has
 // never met a full tmpfs. Times are printed, counts are asked for. A slow write
 // in which the writer's thread was not asleep was preempted: others had the
 // CPU.

@@ -58,8 +58,8 @@ func (s *server) signal(sig os.Signal) {
 }
 
 // The destination does not answer when the sidecar starts: for the first time,
-// or again, with a checkpoint. It reads and drops all the same, answers, and
-// after a kill -9 in the middle of that every line is accounted for.
+// or again, with a checkpoint. It reads, moves and drops lines all the same,
+// answers, and after a kill -9 in the middle of that every line is accounted for.
 func TestDestinationIsSilentAtTheStart(t *testing.T) {
 	rows := newStallTable("A destination that does not answer at the start")
 	defer rows.Print(t)
