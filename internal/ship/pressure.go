@@ -246,8 +246,8 @@ func (r *reader) relieveUntil(m usage) {
 }
 
 // relieveOnce gives back some memory in the way that costs least: moving lines
-// loses none. Only past the last mark, where the JVMs would soon have no room,
-// lines that were moved go first, since that is quicker.
+// loses none. Past the last mark, where the JVMs would soon have no room, lines go
+// at once, since that is quicker; those that are to be kept go last.
 func (r *reader) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-r.press.low())*float64(m.budget)), 256<<10), reliefBytes),
@@ -258,7 +258,9 @@ func (r *reader) relieveOnce(m usage) (freed int64) {
 	}
 	switch {
 	case r.press.dropping:
-		freed = r.drop(ul.DropAll, relief, m)
+		if freed = r.drop(ul.Discard, relief, m); freed == 0 {
+			freed = r.drop(ul.DropAll, relief, m)
+		}
 	case r.press.discarding:
 		if freed = r.src.Move(relief); freed == 0 {
 			freed = r.drop(ul.Discard, relief, m)
