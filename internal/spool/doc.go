@@ -55,7 +55,7 @@
 //
 // Drop changes one byte, then punches the part. One byte cannot tear.
 //
-// Sum appends a record for two others, then gives those back. If a kill comes
+// Merge appends a record for two others, then gives those back. If a kill comes
 // in between, Open finds all three: of records that overlap, the one with the
 // highest sequence number counts.
 //
