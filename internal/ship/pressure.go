@@ -24,11 +24,13 @@ const (
 	// reader has to do get their turn.
 	reliefBytes = 4 << 20
 
-	// leastRoomy is the least of a file that is worth a record while there is
-	// room: what the record itself takes is then a small part of it. leastTight is
-	// the same where lines would be dropped otherwise.
-	leastRoomy = 64 << 10
-	leastTight = 16 << 10
+	// A record takes two pages besides its lines, and short blocks compress less.
+	// So a block of a file is worth a record from mostLeast on, or from so much as
+	// the streams can wait for together in a part of the budget, see least. Where
+	// lines would be dropped otherwise, leastLeast is enough.
+	mostLeast  = 768 << 10
+	leastLeast = 16 << 10
+	leastPart  = 4 // of what is in use when spooling begins
 
 	// A destination that has taken nothing for stallTime stands still, for now.
 	// rateTime is from one look at what is written to the next.
@@ -97,7 +99,8 @@ func (p *pressure) reason() string {
 
 // usage is what the source has in use, for the marks.
 type usage struct {
-	own     int64   // memory of the source files
+	own     int64   // memory of the source files and of the spool
+	streams int     // that have more than a few pages of it
 	used    float64 // share of the budget
 	budget  int64
 	written int64 // sizes of all source files
@@ -108,7 +111,8 @@ type usage struct {
 func (r *reader) measure() usage {
 	u := r.src.Usage()
 	m := usage{budget: r.budget(u)}
-	m.own, m.written = r.src.Weigh()
+	weight := r.src.Weigh()
+	m.own, m.written, m.streams = weight.Memory, weight.Length, weight.Streams
 	if u.Tmpfs && u.Total > 0 {
 		others := max(0, u.Total-u.Headroom-m.own)
 		m.budget = max(minBudget, min(m.budget, u.Total-others))
@@ -251,25 +255,36 @@ func (r *reader) relieveUntil(m usage) {
 func (r *reader) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-r.press.low())*float64(m.budget)), 256<<10), reliefBytes),
-		Least:   leastTight,
+		Least:   r.least(m),
 		Keep:    ul.Level(r.cfg.KeepLevel),
 		Allowed: int64(r.press.low() * float64(m.budget)),
 		Refused: r.press.refused,
 	}
+	var ways []func() int64
+	move := func() int64 { return r.src.Move(relief) }
+	discard := func() int64 { return r.drop(ul.Discard, relief, m) }
+	dropAll := func() int64 { return r.drop(ul.DropAll, relief, m) }
 	switch {
 	case r.press.dropping:
-		if freed = r.drop(ul.Discard, relief, m); freed == 0 {
-			freed = r.drop(ul.DropAll, relief, m)
-		}
+		relief.Least = leastLeast
+		ways = append(ways, discard, dropAll)
 	case r.press.discarding:
-		if freed = r.src.Move(relief); freed == 0 {
-			freed = r.drop(ul.Discard, relief, m)
-		}
+		ways = append(ways, move, discard, func() int64 { relief.Least = leastLeast; return move() }, discard)
 	default:
-		relief.Least = leastRoomy
-		freed = r.src.Move(relief)
+		ways = append(ways, move)
+	}
+	for _, way := range ways {
+		if freed = way(); freed > 0 {
+			break
+		}
 	}
 	return freed
+}
+
+// least is how much of a file is worth a record.
+func (r *reader) least(m usage) int64 {
+	part := int64(r.press.spoolAt*float64(m.budget)) / leastPart / int64(max(1, m.streams))
+	return max(leastLeast, min(part, mostLeast))
 }
 
 // drop drops lines, and logs that, at most once a minute for each reason.
