@@ -55,6 +55,11 @@ type pressure struct {
 	discarding bool // lines below the level to keep go
 	dropping   bool // all lines go
 	refused    bool // but only of streams that the destination refuses
+
+	at     time.Time // not before is it looked at again
+	rate   rate
+	freed  int64                    // bytes that the last look gave back
+	logged [ul.NumReasons]time.Time // when it was last logged that lines are dropped
 }
 
 // slack is how far below its mark each of them ends, as a share of the budget.
@@ -152,9 +157,9 @@ func (t *rate) take(m usage, now time.Time) {
 // a full source are no reason: they become empty.
 func (r *reader) behind(m usage) bool {
 	now := time.Now()
-	r.rate.take(m, now)
+	r.press.rate.take(m, now)
 	stalled := now.Sub(time.Unix(0, r.link.progress.Load())) > stallTime
-	return r.rate.writing && (stalled || r.rate.growing >= 2 || m.used > r.press.dropAt)
+	return r.press.rate.writing && (stalled || r.press.rate.growing >= 2 || m.used > r.press.dropAt)
 }
 
 // budget is what the backlog may take.
@@ -217,26 +222,26 @@ func (r *reader) relieve() {
 	r.adapt(m.budget)
 	behind := r.behind(m) && r.full
 	r.press.refused = !behind
-	if behind || r.src.Refusing() && r.rate.writing {
+	if behind || r.src.Refusing() && r.press.rate.writing {
 		r.relieveUntil(m)
 	} else {
 		r.press.reset()
 	}
-	if r.press.on() && r.relieved >= reliefBytes {
-		r.reliefAt = time.Time{} // there is more to do
+	if r.press.on() && r.press.freed >= reliefBytes {
+		r.press.at = time.Time{} // there is more to do
 		return
 	}
 	rest := pressurePace
-	if !r.press.on() || r.relieved == 0 {
+	if !r.press.on() || r.press.freed == 0 {
 		// Looking after very many files takes longer, and must not be all we do.
 		rest = min(max(rest, 10*time.Since(started)), mostRest)
 	}
-	r.reliefAt = time.Now().Add(rest)
+	r.press.at = time.Now().Add(rest)
 }
 
 // relieveUntil gives memory back while the marks say so, for a while.
 func (r *reader) relieveUntil(m usage) {
-	for r.relieved = 0; r.relieved < reliefBytes; m = r.measure() {
+	for r.press.freed = 0; r.press.freed < reliefBytes; m = r.measure() {
 		r.press.take(m.used)
 		if !r.press.on() {
 			return
@@ -245,7 +250,7 @@ func (r *reader) relieveUntil(m usage) {
 		if freed == 0 {
 			return
 		}
-		r.relieved += freed
+		r.press.freed += freed
 	}
 }
 
@@ -293,10 +298,10 @@ func (r *reader) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64) 
 		return 0
 	}
 	now := time.Now()
-	if now.Sub(r.logged[why]) < time.Minute {
+	if now.Sub(r.press.logged[why]) < time.Minute {
 		return freed
 	}
-	r.logged[why] = now
+	r.press.logged[why] = now
 	below := r.cfg.KeepLevel.String()
 	if why == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
 		below = "all"

@@ -35,7 +35,7 @@ func muchAppended(b *bench) (*Shipper, segment.Mark) {
 		}
 	}
 	mark, _ := s.check.Mark("gc.log")
-	if pending := s.writer.pending; pending < 6<<20 {
+	if pending := s.writer.taken.bytes; pending < 6<<20 {
 		b.t.Fatalf("%d bytes are pending, which is no case for this test", pending)
 	}
 	return s, mark
