@@ -179,13 +179,13 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
-		} else if w.taken.bytes == 0 || !late && !w.worth() {
+		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.link.syncBytes.Load()) {
 			if due.IsZero() {
 				return time.Hour, nil
 			}
 			return due.Sub(now), nil
 		}
-		if w.full() || w.taken.bytes > 0 && (late || w.worth()) && w.link.queue.Bytes() < w.frame() {
+		if w.taken.full(w.frame(), w.link.syncBytes.Load(), w.maxOpen) || w.taken.bytes > 0 && (late || w.taken.worth(w.link.syncBytes.Load())) && w.link.queue.Bytes() < w.frame() {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
@@ -195,14 +195,14 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 
 // full reports whether another frame would be more than may be pending, or may
 // need more segments open than there can be.
-func (w *writer) full() bool {
-	return w.taken.bytes > 0 && int64(w.taken.bytes+w.frame()) > w.link.syncBytes.Load() || w.taken.streams >= w.maxOpen
+func (t *taken) full(frame int, most int64, maxOpen int) bool {
+	return t.bytes > 0 && int64(t.bytes+frame) > most || t.streams >= maxOpen
 }
 
 // worth reports whether so much is pending that it is committed although there
 // is still time, if nothing else is to be done: the source keeps it until then,
 // in memory. While there is a backlog, commits are larger and fewer.
-func (w *writer) worth() bool { return int64(w.taken.bytes) >= w.link.syncBytes.Load()/4 }
+func (t *taken) worth(most int64) bool { return int64(t.bytes) >= most/4 }
 
 // deadline returns when the oldest line that is not committed has to be, or
 // the zero time if there is none.
@@ -224,7 +224,7 @@ func (w *writer) drain(ctx context.Context) error {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
 		}
-		if w.full() {
+		if w.taken.full(w.frame(), w.link.syncBytes.Load(), w.maxOpen) {
 			if err := w.commit(ctx); err != nil {
 				return err
 			}
