@@ -48,12 +48,12 @@ func (w *writer) takeBatch() error {
 		}
 		w.unsaved = w.check.Meet(c.Meta.File.Content(), c.Meta.File.Stream().Name()) || w.unsaved
 		if len(st.parts) == 0 && st.bytes == 0 {
-			if w.dirty == w.maxOpen {
+			if w.taken.streams == w.maxOpen {
 				clear(w.batch[i:])
 				w.batch = w.batch[:i]
 				break
 			}
-			w.dirty++
+			w.taken.streams++
 		}
 		if len(st.parts) == 0 {
 			w.order = append(w.order, st)
@@ -68,14 +68,14 @@ func (w *writer) appendParts(st *writerStream) error {
 	if err := w.appendFrame(st); err != nil {
 		return err
 	}
-	if w.oldest.IsZero() {
-		w.oldest = w.batch[st.parts[0]].Meta.Read
-		w.link.oldest.Store(w.oldest.UnixNano())
+	if w.taken.oldest.IsZero() {
+		w.taken.oldest = w.batch[st.parts[0]].Meta.Read
+		w.link.oldest.Store(w.taken.oldest.UnixNano())
 	}
 	for _, i := range st.parts {
 		c := w.batch[i]
-		w.last[c.Meta.File] = c.Meta
-		w.pending += len(c.Data)
+		w.taken.last[c.Meta.File] = c.Meta
+		w.taken.bytes += len(c.Data)
 		st.bytes += uint64(len(c.Data))
 		st.made += uint64(c.Meta.Made)
 		for level, n := range c.Meta.Lines {

@@ -194,7 +194,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		from = s.unseal(from)
 	}
 	s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
-	if err := s.writer.begin(stop, from); err != nil {
+	if err := (&placing{s.writer, from}).begin(stop); err != nil {
 		return err
 	}
 	s.log.Info("shipping", "source", s.cfg.Tail.Source, "dest", s.cfg.Dest)
@@ -268,10 +268,7 @@ const stallLag = 5 * time.Second
 
 // Ready returns why lines do not become durable now, or nil when they do.
 func (s *Shipper) Ready() error {
-	s.link.mu.Lock()
-	failure := s.link.failure
-	s.link.mu.Unlock()
-	if failure != nil {
+	if failure := s.link.current(); failure != nil {
 		return failure
 	}
 	if err := s.view.notReady(); err != nil {

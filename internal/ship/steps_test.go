@@ -142,7 +142,7 @@ func (s *Shipper) begins(t *testing.T, from start) {
 			}
 		}
 	}()
-	err := s.writer.begin(ctx, from)
+	err := (&placing{s.writer, from}).begin(ctx)
 	cancel()
 	<-answered
 	if err != nil {
@@ -183,10 +183,10 @@ func sumOf(text string) (told, persisted int) {
 // begin again, that does not hold for what is read from then on.
 func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
 	s, _ := newBench(t).begun(true)
-	s.reader.draining, s.reader.asked = true, true
+	s.reader.drain.on, s.reader.drain.asked = true, true
 	s.link.flushed <- struct{}{}
 	s.reader.rewind(rewind{})
-	if s.reader.asked || len(s.link.flushed) > 0 {
+	if s.reader.drain.asked || len(s.link.flushed) > 0 {
 		t.Error("the reader takes the earlier answer for that to the next question")
 	}
 }

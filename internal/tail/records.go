@@ -93,24 +93,24 @@ func (r *records) freeBefore(offset int64) {
 	r.list = slices.Delete(r.list, 0, n)
 }
 
-// merge makes one record of those at index at-1 and at, if neither has lines and
-// the second continues the first. It returns how much memory that gave back, or
-// 0 if it was not done.
+// merge makes one record of those at index at-1 and at, if the second continues
+// the first and nothing but kept lines is left of them. It returns how much memory
+// that gave back, or 0 if it was not done.
 func (r *records) merge(at int) (freed int64, err error) {
 	if at < 1 || at >= len(r.list) {
 		return 0, nil
 	}
 	a, b := r.list[at-1], r.list[at]
-	if a.log != b.log || !a.Empty() || !b.Empty() || !a.Continues(b.Record) {
+	if a.log != b.log || !a.Merges(b.Record) {
 		return 0, nil
 	}
-	sum, err := a.log.Sum(a.Record, b.Record)
+	sum, err := a.log.Merge(a.Record, b.Record)
 	if err != nil {
 		return 0, err
 	}
 	r.list[at-1] = spooled{Record: sum, log: a.log, full: true}
 	r.list = slices.Delete(r.list, at, at+1)
-	return a.Memory() + b.Memory() - sum.Memory(), nil
+	return max(1, a.Memory()+b.Memory()-sum.Memory()), nil
 }
 
 // pages returns the whole pages that the record stands for, from which offset on
