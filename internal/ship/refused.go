@@ -74,7 +74,7 @@ func (w *writer) refuseOpen(st *writerStream, err error) {
 			delete(w.taken.last, f)
 		}
 	}
-	w.taken.bytes -= int(st.bytes)
+	w.taken.bytes -= st.taken
 	if w.taken.streams--; w.taken.bytes == 0 {
 		w.taken.oldest = time.Time{}
 		w.link.oldest.Store(0)

@@ -40,6 +40,7 @@ type Shipper struct {
 // destination: [Shipper.Run] does.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
+	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{}}
 	s.link = newLink(cfg)
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)

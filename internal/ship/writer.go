@@ -56,13 +56,14 @@ type writerStream struct {
 	segments    *segment.Stream
 	parts       []int // indexes into the batch
 	lines       [ul.NumLevels]uint64
-	bytes       uint64
+	taken       int    // bytes, as they were in the queue
+	bytes       uint64 // of lines
 	made        uint64 // those of bytes that are markers of gaps, and not the JVM's
 }
 
 // forget forgets what of the stream is taken and not committed.
 func (st *writerStream) forget() {
-	st.bytes, st.made, st.lines, st.parts = 0, 0, [ul.NumLevels]uint64{}, st.parts[:0]
+	st.taken, st.bytes, st.made, st.lines, st.parts = 0, 0, 0, [ul.NumLevels]uint64{}, st.parts[:0]
 }
 
 func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {

@@ -168,6 +168,9 @@ func (f *File) endsAtRecord(n int) bool {
 // checkpoint is lost, [Source.Align] can only look up what is persisted behind
 // the last marker.
 func (s *Source) passRecords(f *File, area []byte) (int, Chunk, error) {
+	if n, c, err := s.passFrame(f, area); n > 0 || err != nil {
+		return n, c, err
+	}
 	o := spool.Reading{Data: area[:0], Open: f.read.Open}
 	end := f.read
 	for r := f.records.next(end.Offset); r != nil && r.From == end.Offset; r = f.records.next(end.Offset) {
@@ -198,6 +201,36 @@ func (s *Source) passRecords(f *File, area []byte) (int, Chunk, error) {
 	c := s.chunk(f, o.Lines, 0, 0, false)
 	c.Made = o.Made
 	return s.addLines(f, area, len(o.Data), c)
+}
+
+// passFrame hands on the frame of the record at the read position as it is, if it
+// has one and the stream has no line to be ended in front of it.
+func (s *Source) passFrame(f *File, area []byte) (int, Chunk, error) {
+	r := f.records.next(f.read.Offset)
+	line, open := s.open.handedOn[f.stream.name]
+	if !s.cfg.Frames || r == nil || open && (!f.read.Open || line.of != f.of) {
+		return 0, Chunk{}, nil
+	}
+	frame, raw, err := r.log.Frame(r.Record)
+	if err != nil || len(frame) == 0 || len(frame) > len(area) {
+		return 0, Chunk{}, nil // an error comes again
+	}
+	var lines [ul.NumLevels]uint32
+	for _, p := range []spool.Part{spool.Kept, spool.Rest} {
+		counts, _ := r.Lines(p)
+		for level, n := range counts {
+			lines[level] += n
+		}
+	}
+	end := r.End
+	if err := f.jumpTo(end); err != nil {
+		return 0, Chunk{}, err
+	}
+	f.stream.class.Resume(end.Level)
+	f.counted = max(f.counted, end.Offset)
+	c := s.chunk(f, lines, 0, 0, false)
+	c.Frame = raw
+	return copy(area, frame), c, nil
 }
 
 // addLines adds to c, a chunk of n bytes in area, the lines behind it, if it has

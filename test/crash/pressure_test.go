@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	pressedTmpfs = "3m"
+	pressedTmpfs = "4m"
 	pressedRate  = 30_000_000 // bytes a second, past all marks in half a second
 	pressedRSS   = 32 << 20
 )
@@ -66,7 +66,7 @@ func TestKilledUnderPressure(t *testing.T) {
 	if p.memory > pressedRSS {
 		t.Errorf("a sidecar took %d bytes of memory", p.memory)
 	}
-	if p.discarding == 0 || p.dropping == 0 {
+	if p.discarding+p.dropping == 0 {
 		t.Error("no sidecar had dropped anything: there was no pressure")
 	}
 	if account.Cut > 0 {
