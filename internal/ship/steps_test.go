@@ -88,7 +88,7 @@ func (s *Shipper) drops(why ul.Reason, want int64) (freed int64) {
 	return s.reader.drop(why, relief, m)
 }
 
-func (s *Shipper) commits(t *testing.T) {
+func (s *Shipper) commits(t testing.TB) {
 	t.Helper()
 	if err := s.writer.commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func (b *bench) onceEach() {
 }
 
 // begins runs the writer's begin with a reader that answers.
-func (s *Shipper) begins(t *testing.T, from start) {
+func (s *Shipper) begins(t testing.TB, from start) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan struct{})
@@ -151,7 +151,7 @@ func (s *Shipper) begins(t *testing.T, from start) {
 }
 
 // appends appends all that is queued.
-func (s *Shipper) appends(t *testing.T) {
+func (s *Shipper) appends(t testing.TB) {
 	t.Helper()
 	for s.link.queue.Bytes() > 0 {
 		if err := s.writer.appendBatch(t.Context()); err != nil {
