@@ -12,6 +12,9 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
+// spooledBytes shows that lines were moved, whether or not any were dropped.
+const spooledBytes = "ullage_spooled_bytes"
+
 // pressed is a flood, a sidecar with small segments and, mostly, a destination
 // that is in the way.
 type pressed struct {
