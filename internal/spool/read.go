@@ -177,9 +177,11 @@ func (l *Log) decompress(dst []byte, r *Record, which Part) ([]byte, error) {
 		return nil, errPayload
 	}
 	// The decoder's bound on memory holds for a forged frame too.
-	dst, err = c.decoder.DecodeAll(c.frame, slices.Grow(dst, int(p.raw)))
-	if err != nil || len(dst)-begin != int(p.raw) {
+	// It counts what is in front as well, which must therefore stay out of it.
+	dst = slices.Grow(dst, int(p.raw))
+	lines, err := c.decoder.DecodeAll(c.frame, dst[begin:begin])
+	if err != nil || len(lines) != int(p.raw) {
 		return nil, errPayload
 	}
-	return dst, nil
+	return append(dst, lines...), nil // it is in its place already
 }
