@@ -61,6 +61,13 @@ func Open(file *os.File) (*Log, []*Record, error) {
 	return l, records, nil
 }
 
+// IsIn reports whether the log is in that file.
+func (l *Log) IsIn(file *os.File) bool {
+	own, err1 := l.file.Stat()
+	other, err2 := file.Stat()
+	return err1 == nil && err2 == nil && os.SameFile(own, other)
+}
+
 // Close closes the file. Records stay in it.
 func (l *Log) Close() error { return l.file.Close() }
 

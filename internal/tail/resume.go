@@ -34,6 +34,9 @@ func (s *Source) expect(saved map[position.Content]position.Saved) {
 		take(of, p)
 	}
 	for id, k := range newest {
+		if have, ok := s.absent.saved[id]; ok && have.epoch >= k.epoch {
+			k, newest[id] = have, have // its file waits already
+		}
 		if s.held[id] == nil {
 			s.absent.await(id, k)
 		}
@@ -58,9 +61,9 @@ func (s *Source) strand(of position.Content, saved position.Saved) bool {
 	if len(list) == 0 {
 		return false
 	}
-	f := &File{of: of, fd: -1, rank: rank{age: int64(of.Ino)}}
+	f := &File{of: of, fd: -1, rank: rank{age: int64(of.Ino)}, openLevel: saved.Level, unaligned: s.unaligned}
+	saved.Open = saved.Open && saved.Offset > 0
 	f.read, f.queued, f.committed = saved.Position, saved.Position, saved.Position
-	f.read.Open = false
 	for _, r := range list {
 		f.records.add(r)
 	}
@@ -68,6 +71,18 @@ func (s *Source) strand(of position.Content, saved position.Saved) bool {
 	s.files[of] = f
 	s.streams.join(f)
 	return true
+}
+
+// comeBack makes the file that f was opened for the one of a content whose records
+// were taken in without it.
+func (s *Source) comeBack(left, f *File) {
+	left.fd, left.punchable, left.naming, left.growth = f.fd, f.punchable, f.naming, f.growth
+	s.hold(left)
+	s.absent.remove(f.of.Identity)
+	if !left.holds(left.committed) || !left.holdsRecords() || left.jumpTo(left.read) != nil {
+		s.metrics.truncations.Inc()
+		s.renew(left).unheld = true
+	}
 }
 
 // Aligned says that reading begins where persisting has ended.
