@@ -230,9 +230,11 @@ func (r *reader) relieve() {
 	r.reliefAt = time.Now().Add(rest)
 }
 
-// relieveUntil gives memory back while the marks say so, for a while.
+// relieveUntil gives memory back while the marks say so, for a while: moving lines
+// that do not compress gives back nothing, however many they are.
 func (r *reader) relieveUntil(m usage) {
-	for r.relieved = 0; r.relieved < reliefBytes; m = r.measure() {
+	r.relieved = 0
+	for began := time.Now(); r.relieved < reliefBytes && time.Since(began) < mostRest; m = r.measure() {
 		r.press.take(m.used)
 		if !r.press.on() {
 			return
