@@ -182,6 +182,7 @@ func (s *Source) Reclaim() (gone []position.Content) {
 			s.finish(f)
 		}
 	}
+	s.spool.closeUnused(s.files)
 	gone, s.gone = s.gone, nil
 	// The checkpoint needs the position of a file that came back meanwhile.
 	return slices.DeleteFunc(gone, func(of position.Content) bool {

@@ -113,6 +113,7 @@ func TestReplacedStateDirectoriesHoldNoDescriptors(t *testing.T) {
 				r.move()
 			}
 			r.replaceState()
+			r.src.Reclaim()
 		}
 		if n := fds() - before; n > 20 {
 			t.Errorf("moving %v: %d more descriptors are open", moving, n)

@@ -85,7 +85,6 @@ func (s *Source) Open() error {
 	s.listing.countsUp = inodesCountUp(s.dir.fd())
 	s.putBackTaken()
 	s.expected = false
-	s.spool.closeUnused(s.files)
 	known := func(of position.Content) bool { return s.files[of] != nil }
 	if err := s.spool.open(&s.dir, known); err != nil {
 		s.log.Error("opening the spool failed", "error", err,

@@ -94,6 +94,9 @@ func (p *spooler) leave() {
 // closeUnused closes the logs of before that no record is in any more, neither of
 // the files nor pending.
 func (p *spooler) closeUnused(files map[position.Content]*File) {
+	if len(p.old) == 0 {
+		return
+	}
 	used := map[*spool.Log]bool{}
 	for _, list := range p.pending {
 		for i := range list {
