@@ -153,8 +153,11 @@ func (m *dropModel) step(op byte) {
 // could not be read again.
 func (m *dropModel) truncateInPlace() {
 	m.scan()
-	m.commit()
 	f := m.src.held[m.fileOf("gc.log")]
+	for r := f.records.next(f.read.Offset); r != nil && r.From > f.read.Offset && m.next(); {
+		r = f.records.next(f.read.Offset) // what is before it was read once, and was not committed
+	}
+	m.commit()
 	text, err := os.ReadFile(m.path("gc.log"))
 	if f == nil || err != nil {
 		m.t.Fatal(f, err)
