@@ -363,3 +363,22 @@ func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
 	r.read()
 	r.want("gc.log", text+more)
 }
+
+// The newer one of two files is deleted while the sidecar is down: its records
+// come behind the older file all the same.
+func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	older := uls("older", "info", 2000)
+	r.write(w, older)
+	r.rotate(w, "gc.log", "gc.log.0")
+	r.put("gc.log", uls("newer", "info", 2000))
+	r.move()
+	saved := r.committed()
+	os.Remove(r.path("gc.log"))
+	r.killed(saved, false)
+	r.read()
+	if got := r.text(); !strings.HasPrefix(got, older) || !strings.Contains(got[len(older):], "newer line 1998 ") {
+		t.Errorf("read %s", abbreviate(got))
+	}
+}

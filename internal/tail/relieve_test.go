@@ -154,8 +154,8 @@ func (m *dropModel) step(op byte) {
 func (m *dropModel) truncateInPlace() {
 	m.scan()
 	f := m.src.held[m.fileOf("gc.log")]
-	for r := f.records.next(f.read.Offset); r != nil && r.From > f.read.Offset && m.next(); {
-		r = f.records.next(f.read.Offset) // what is before it was read once, and was not committed
+	for r := f.records.last(); r != nil && r.From > f.read.Offset && m.next(); {
+		// What is between the records was read before them, and not committed.
 	}
 	m.commit()
 	text, err := os.ReadFile(m.path("gc.log"))

@@ -61,7 +61,14 @@ func (s *Source) strand(of position.Content, saved position.Saved) bool {
 	if len(list) == 0 {
 		return false
 	}
-	f := &File{of: of, fd: -1, rank: rank{age: int64(of.Ino)}, openLevel: saved.Level, unaligned: s.unaligned}
+	place := rank{round: 1, age: int64(of.Ino)} // as if the first scan had found it
+	if !s.listing.countsUp {
+		place.age = of.Born
+	}
+	if saved.Offset > 0 {
+		place.round = 0
+	}
+	f := &File{of: of, fd: -1, rank: place, openLevel: saved.Level, unaligned: s.unaligned}
 	saved.Open = saved.Open && saved.Offset > 0
 	f.read, f.queued, f.committed = saved.Position, saved.Position, saved.Position
 	for _, r := range list {
