@@ -76,22 +76,36 @@ func (t *Stream) Append(raw []byte) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	if err := t.append(raw); err != nil {
+	frame, err := t.encoder.encode(raw)
+	if err != nil {
+		return fmt.Errorf("append to stream %s: %w", t.name, err)
+	}
+	return t.append(frame)
+}
+
+// AppendFrame is Append for bytes that are a frame already: of at most
+// [FrameBytes] raw bytes, compressed as the segments are. The caller answers for
+// that.
+func (t *Stream) AppendFrame(frame []byte) error {
+	if err := t.usable(); err != nil {
+		return err
+	}
+	return t.append(frame)
+}
+
+func (t *Stream) append(frame []byte) error {
+	if err := t.write(frame); err != nil {
 		t.failed = fmt.Errorf("append to stream %s: %w", t.name, t.dest.judge(err))
 		return t.failed
 	}
 	return nil
 }
 
-func (t *Stream) append(raw []byte) error {
+func (t *Stream) write(frame []byte) error {
 	if t.file == nil {
 		if err := t.open(); err != nil {
 			return err
 		}
-	}
-	frame, err := t.encoder.encode(raw)
-	if err != nil {
-		return err
 	}
 	t.dirty = true
 	// WriteAt continues after a short write, and with an explicit offset the frame

@@ -48,12 +48,12 @@ func (w *writer) takeBatch() error {
 		}
 		w.unsaved = w.check.Meet(c.Meta.File.Content(), c.Meta.File.Stream().Name()) || w.unsaved
 		if len(st.parts) == 0 && st.bytes == 0 {
-			if w.dirty == w.maxOpen {
+			if w.taken.streams == w.maxOpen {
 				clear(w.batch[i:])
 				w.batch = w.batch[:i]
 				break
 			}
-			w.dirty++
+			w.taken.streams++
 		}
 		if len(st.parts) == 0 {
 			w.order = append(w.order, st)
@@ -65,18 +65,23 @@ func (w *writer) takeBatch() error {
 
 // appendParts appends the stream's parts of the batch.
 func (w *writer) appendParts(st *writerStream) error {
-	if err := w.appendFrame(st); err != nil {
+	if err := w.appendFrames(st); err != nil {
 		return err
 	}
-	if w.oldest.IsZero() {
-		w.oldest = w.batch[st.parts[0]].Meta.Read
-		w.link.oldest.Store(w.oldest.UnixNano())
+	if w.taken.oldest.IsZero() {
+		w.taken.oldest = w.batch[st.parts[0]].Meta.Read
+		w.link.oldest.Store(w.taken.oldest.UnixNano())
 	}
 	for _, i := range st.parts {
 		c := w.batch[i]
-		w.last[c.Meta.File] = c.Meta
-		w.pending += len(c.Data)
-		st.bytes += uint64(len(c.Data))
+		w.taken.last[c.Meta.File] = c.Meta
+		w.taken.bytes += len(c.Data)
+		st.taken += len(c.Data)
+		lines := len(c.Data)
+		if c.Meta.Frame > 0 {
+			lines = c.Meta.Frame
+		}
+		st.bytes += uint64(lines)
 		st.made += uint64(c.Meta.Made)
 		for level, n := range c.Meta.Lines {
 			st.lines[level] += uint64(n)
@@ -86,17 +91,35 @@ func (w *writer) appendParts(st *writerStream) error {
 	return nil
 }
 
-// appendFrame appends the stream's parts of the batch as one frame. Most often
-// they lie side by side in the queue already.
-func (w *writer) appendFrame(st *writerStream) error {
-	first, last := st.parts[0], st.parts[len(st.parts)-1]
-	if last-first == len(st.parts)-1 {
+// appendFrames appends the stream's parts of the batch: lines as one frame, and
+// those that are frames as they are.
+func (w *writer) appendFrames(st *writerStream) (err error) {
+	for parts := st.parts; len(parts) > 0 && err == nil; {
+		n := 1
+		if c := w.batch[parts[0]]; c.Meta.Frame > 0 {
+			err = st.segments.AppendFrame(c.Data)
+		} else {
+			for n < len(parts) && w.batch[parts[n]].Meta.Frame == 0 {
+				n++
+			}
+			err = w.appendLines(st, parts[:n])
+		}
+		parts = parts[n:]
+	}
+	return err
+}
+
+// appendLines appends parts of the batch as one frame. Most often they lie side by
+// side in the queue already.
+func (w *writer) appendLines(st *writerStream, parts []int) error {
+	first, last := parts[0], parts[len(parts)-1]
+	if last-first == len(parts)-1 {
 		if raw, ok := w.link.queue.Span(w.batch[first : last+1]); ok {
 			return st.segments.Append(raw)
 		}
 	}
 	w.staging = w.staging[:0]
-	for _, i := range st.parts {
+	for _, i := range parts {
 		w.staging = append(w.staging, w.batch[i].Data...)
 	}
 	return st.segments.Append(w.staging)

@@ -1,15 +1,18 @@
 package ship
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // BenchmarkReader is the hot path of a line: tail, classify, queue. It reads a
@@ -52,5 +55,53 @@ func BenchmarkReader(b *testing.B) {
 		l.queue.Push(n, c)
 		l.queue.Release(1)
 		done += n / 120
+	}
+}
+
+// BenchmarkCatchUp ships 64 MiB of a log at debug when the destination is back:
+// from the source file, and from the spool, whose frames are passed through.
+func BenchmarkCatchUp(b *testing.B) {
+	sample, err := os.ReadFile(filepath.Join("..", "pause", "testdata", "debug-g1-jdk25.log"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var text []byte
+	for n := 0; len(text) < 64<<20; n++ {
+		for line := range bytes.Lines(sample) {
+			_, rest, _ := bytes.Cut(line, []byte("]"))
+			text = fmt.Appendf(text, "[%d.%03ds]%s", n, len(text)%1000, rest)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		moved bool
+	}{{"source", false}, {"spool", true}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				b.StopTimer()
+				rig := newBench(b)
+				rig.cfg.Budget = 0
+				rig.write(rig.log("gc.log"), string(text))
+				s, from := rig.begun(true)
+				s.begins(b, from)
+				s.src.Tick()
+				if _, err := s.src.Scan(); err != nil {
+					b.Fatal(err)
+				}
+				if s.src.Weigh(); c.moved {
+					for s.src.Move(tail.Relief{Want: 1 << 30, Least: 1, Keep: ul.Warning}) > 0 {
+					}
+				}
+				b.StartTimer()
+				for s.reader.round(); s.link.queue.Bytes() > 0; s.reader.round() {
+					s.appends(b)
+					s.commits(b)
+				}
+				b.StopTimer()
+				s.killed()
+				b.StartTimer()
+			}
+		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 // commit makes everything that was appended durable, saves the checkpoint and
 // publishes the positions.
 func (w *writer) commit(ctx context.Context) error {
-	if w.pending == 0 {
-		w.dirty = 0
+	if w.taken.bytes == 0 {
+		w.taken.streams = 0
 		return nil
 	}
 	started := time.Now()
@@ -36,11 +36,11 @@ func (w *writer) commit(ctx context.Context) error {
 		}
 		w.marks[st.name] = mark
 	}
-	if w.pending == 0 {
+	if w.taken.bytes == 0 {
 		return nil // all of it was of streams that are refused
 	}
-	files := make(map[position.Content]position.Saved, len(w.last))
-	for f, c := range w.last {
+	files := make(map[position.Content]position.Saved, len(w.taken.last))
+	for f, c := range w.taken.last {
 		files[f.Content()] = position.Saved{Stream: f.Stream().Name(), Position: c.End}
 	}
 	w.check.Commit(w.marks, files)
@@ -49,7 +49,7 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	w.unsaved = false
 	w.link.setMarks(w.marks)
-	w.last = w.link.publish(w.last)
+	w.taken.last = w.link.publish(w.taken.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
 	w.maintain(ctx)
@@ -72,8 +72,8 @@ func (w *writer) committed() {
 }
 
 func (w *writer) forgetPending() {
-	clear(w.last)
-	w.pending, w.dirty, w.oldest = 0, 0, time.Time{}
+	clear(w.taken.last)
+	w.taken.bytes, w.taken.streams, w.taken.oldest = 0, 0, time.Time{}
 	w.link.oldest.Store(0)
 }
 
@@ -106,7 +106,7 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
 			return nil
 		}
-		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.oldest)
+		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.taken.oldest)
 		if backoff == firstBackoff {
 			w.log.Error("saving the checkpoint failed", "error", err, "hint", "nothing is reclaimed until a retry succeeds")
 		}

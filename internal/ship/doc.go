@@ -1,10 +1,10 @@
 // Package ship ties the source to the destination: it is the life of a line.
 //
-// A [Shipper] runs two loops. The reader owns the source directory: it reads
-// what JVMs write into the queue, waits when the queue is full, gives back the
-// memory of what is committed, and under pressure drops lines. The writer owns the destination, and is the
-// only one that may ever wait for a disk: it appends batches to segments and
-// commits them.
+// A [Shipper] runs two loops. The reader owns the source directory and the spool
+// in it: it reads what JVMs write into the queue, waits when the queue is full,
+// gives back the memory of what is committed, and under pressure moves or drops
+// lines. The writer owns the destination and the checkpoint, and is the only one
+// that may ever wait for a disk: it appends batches to segments and commits them.
 //
 // # Commit
 //
@@ -18,42 +18,22 @@
 //
 // # Pressure
 //
-// While the queue is full the reader looks at the source. If that fills up
-// because the destination takes nothing, or less than comes, it goes ahead of
-// the writer: past the first mark lines below a level are dropped, past the
-// second all of them, the oldest first; and only of streams that take more than
-// their share of the budget. Here the order is
+// While the queue is full, the reader looks at the source. If the source fills up
+// because the destination takes nothing, or less than comes, the reader goes ahead
+// of the writer. Past the first mark it moves the oldest lines into the spool, and
+// loses none. Past the second mark it also drops moved lines below a level, past
+// the third one all lines, the oldest first; and only of streams that take more
+// than their share of the budget. The order is the reader's twin of the commit's:
 //
-//	drop      decide, in memory; a crash finds lines that are still there
-//	record    the gaps are in the checkpoint
-//	punch     only now is their memory given back
+//	append   one record, in the spool; a kill finds the lines in both places
+//	punch    only now is their memory in the file given back
 //
-// and a marker is handed on in the place of each gap, and committed with the
-// position behind it.
+// # A start
 //
-// # The checkpoint
-//
-// It is worth as much as the source it points into, so it lives beside it, on
-// the tmpfs: two slots, written in turn, in place and into memory reserved
-// before, so that a full tmpfs cannot keep a checkpoint from being saved. The
-// application can write there too. A slot therefore carries an HMAC-SHA-256,
-// whose key lies at the destination. Without a valid slot, each stream's
-// segments decide: the sound part is kept, and its end is looked up in the
-// source files.
-//
-// An empty file beside the slots says that there was a checkpoint once. Only the
-// checkpoint creates it, after the first slot and before the first append, so
-// nothing of a source without this file can be persisted already.
-//
-// Before the writer appends the first line of a file, the checkpoint says to which
-// stream the file belongs. A restart may find the file under the name of another
-// stream, and still has to cut its uncommitted lines off the first one.
-//
-// A start does not wait for the destination. While that has not told the key,
-// reading begins with what a slot claims; gaps are recorded in slots of their
-// own; and once the key is there, the marks of the slot count if it is
-// authentic, and else reading begins anew. A forged claim can only hurt the
-// forger's own log, which it could delete as well.
+// There is one way to start. Reading begins at the positions that the checkpoint
+// claims; the writer then confirms them, or makes the reader begin again. So a
+// start does not wait for the destination, which has the key of the checkpoint.
+// See package checkpoint.
 //
 // # Errors of the destination
 //

@@ -19,6 +19,7 @@ import (
 // link is everything that passes between the reader and the writer. Neither
 // ever waits for the other while holding its lock.
 type link struct {
+	health
 	queue *queue.Queue[tail.Chunk]
 
 	flush   chan struct{} // reader to writer: commit everything that is queued
@@ -35,13 +36,6 @@ type link struct {
 	mu          sync.Mutex
 	published   map[*tail.File]tail.Chunk
 	lastCommit  time.Time
-	failure     error     // why the destination, or the checkpoint, does not take lines
-	waiting     time.Time // when the oldest line was read that waits for the end of the failure
-	failures    int64
-	lastFailure string
-	lastFailed  time.Time
-	maintenance string // last error of maintaining the segments
-
 	refused     map[string]error // streams, and why; never changed in place
 	refusedNews bool             // the reader has yet to take it in
 
@@ -184,76 +178,12 @@ func (l *link) requestRewind(ctx context.Context, request rewind) (map[position.
 	}
 }
 
-// setFailure notes why lines are not taken, and since when the oldest one
-// waits; or nil when they are taken again. It reports whether that is news.
-func (l *link) setFailure(err error, oldest time.Time) (news bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	news = (err == nil) != (l.failure == nil) || err != nil && errorKind(err) != errorKind(l.failure)
-	if err == nil || l.failure == nil {
-		l.waiting = oldest
-	}
-	if err == nil && l.failure != nil {
-		l.lastFailed = time.Now() // it did until now
-	}
-	l.failure = err
-	if err != nil {
-		l.noteError(err)
-	}
-	return news
-}
-
-// noteError counts an error, with l.mu held.
-func (l *link) noteError(err error) {
-	l.failures++
-	l.lastFailure, l.lastFailed = err.Error(), time.Now()
-}
-
-// errorMemory is for how long the last error is shown after it is over. The
-// metrics know it longer.
-const errorMemory = time.Hour
-
-// lastError returns the last error and its time, unless it has been over for
-// errorMemory.
-func (l *link) lastError(now time.Time) (text string, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.failure == nil && now.Sub(l.lastFailed) > errorMemory {
-		return "", time.Time{}
-	}
-	return l.lastFailure, l.lastFailed
-}
-
-// lastErrorSeconds is the time of the last error as a metric; 0 for none.
-func (l *link) lastErrorSeconds() float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lastFailed.IsZero() {
-		return 0
-	}
-	return float64(l.lastFailed.UnixMilli()) / 1000
-}
-
-// setMaintenance notes an error that costs no line and reports whether it is
-// news.
-func (l *link) setMaintenance(err error) (news bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	news = err.Error() != l.maintenance
-	l.maintenance = err.Error()
-	l.noteError(err)
-	return news
-}
-
 // lag returns the age of the oldest line that was read and is not committed.
 // While the destination fails, lines are read again and again: the first time
 // counts.
 func (l *link) lag(now time.Time) time.Duration {
-	l.mu.Lock()
-	waiting := l.waiting
-	l.mu.Unlock()
-	if !waiting.IsZero() {
-		return max(0, now.Sub(waiting))
+	if since := l.waitingSince(); !since.IsZero() {
+		return max(0, now.Sub(since))
 	}
 	if ns := l.oldest.Load(); ns != 0 {
 		return max(0, now.Sub(time.Unix(0, ns)))

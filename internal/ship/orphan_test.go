@@ -34,7 +34,7 @@ func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
 			s.src.Tick()
 			s.reader.round()
 			s.appends(t)
-			return s.writer.pending > 0
+			return s.writer.taken.bytes > 0
 		})
 		s.commits(t)
 		if saved {

@@ -24,11 +24,13 @@ const (
 	// reader has to do get their turn.
 	reliefBytes = 4 << 20
 
-	// leastRoomy is the least of a file that is worth a record while there is
-	// room: what the record itself takes is then a small part of it. leastTight is
-	// the same where lines would be dropped otherwise.
-	leastRoomy = 64 << 10
-	leastTight = 16 << 10
+	// A record takes two pages besides its lines, and short blocks compress less.
+	// So a block of a file is worth a record from mostLeast on, or from so much as
+	// the streams can wait for together in a part of the budget, see least. Where
+	// lines would be dropped otherwise, leastLeast is enough.
+	mostLeast  = 768 << 10
+	leastLeast = 16 << 10
+	leastPart  = 4 // of what is in use when spooling begins
 
 	// A destination that has taken nothing for stallTime stands still, for now.
 	// rateTime is from one look at what is written to the next.
@@ -53,6 +55,11 @@ type pressure struct {
 	discarding bool // lines below the level to keep go
 	dropping   bool // all lines go
 	refused    bool // but only of streams that the destination refuses
+
+	at     time.Time // not before is it looked at again
+	rate   rate
+	freed  int64                    // bytes that the last look gave back
+	logged [ul.NumReasons]time.Time // when it was last logged that lines are dropped
 }
 
 // slack is how far below its mark each of them ends, as a share of the budget.
@@ -97,7 +104,8 @@ func (p *pressure) reason() string {
 
 // usage is what the source has in use, for the marks.
 type usage struct {
-	own     int64   // memory of the source files
+	own     int64   // memory of the source files and of the spool
+	streams int     // that have more than a few pages of it
 	used    float64 // share of the budget
 	budget  int64
 	written int64 // sizes of all source files
@@ -108,7 +116,8 @@ type usage struct {
 func (r *reader) measure() usage {
 	u := r.src.Usage()
 	m := usage{budget: r.budget(u)}
-	m.own, m.written = r.src.Weigh()
+	weight := r.src.Weigh()
+	m.own, m.written, m.streams = weight.Memory, weight.Length, weight.Streams
 	if u.Tmpfs && u.Total > 0 {
 		others := max(0, u.Total-u.Headroom-m.own)
 		m.budget = max(minBudget, min(m.budget, u.Total-others))
@@ -148,9 +157,9 @@ func (t *rate) take(m usage, now time.Time) {
 // a full source are no reason: they become empty.
 func (r *reader) behind(m usage) bool {
 	now := time.Now()
-	r.rate.take(m, now)
+	r.press.rate.take(m, now)
 	stalled := now.Sub(time.Unix(0, r.link.progress.Load())) > stallTime
-	return r.rate.writing && (stalled || r.rate.growing >= 2 || m.used > r.press.dropAt)
+	return r.press.rate.writing && (stalled || r.press.rate.growing >= 2 || m.used > r.press.dropAt)
 }
 
 // budget is what the backlog may take.
@@ -213,28 +222,28 @@ func (r *reader) relieve() {
 	r.adapt(m.budget)
 	behind := r.behind(m) && r.full
 	r.press.refused = !behind
-	if behind || r.src.Refusing() && r.rate.writing {
+	if behind || r.src.Refusing() && r.press.rate.writing {
 		r.relieveUntil(m)
 	} else {
 		r.press.reset()
 	}
-	if r.press.on() && r.relieved >= reliefBytes {
-		r.reliefAt = time.Time{} // there is more to do
+	if r.press.on() && r.press.freed >= reliefBytes {
+		r.press.at = time.Time{} // there is more to do
 		return
 	}
 	rest := pressurePace
-	if !r.press.on() || r.relieved == 0 {
+	if !r.press.on() || r.press.freed == 0 {
 		// Looking after very many files takes longer, and must not be all we do.
 		rest = min(max(rest, 10*time.Since(started)), mostRest)
 	}
-	r.reliefAt = time.Now().Add(rest)
+	r.press.at = time.Now().Add(rest)
 }
 
 // relieveUntil gives memory back while the marks say so, for a while: moving lines
 // that do not compress gives back nothing, however many they are.
 func (r *reader) relieveUntil(m usage) {
-	r.relieved = 0
-	for began := time.Now(); r.relieved < reliefBytes && time.Since(began) < mostRest; m = r.measure() {
+	r.press.freed = 0
+	for began := time.Now(); r.press.freed < reliefBytes && time.Since(began) < mostRest; m = r.measure() {
 		r.press.take(m.used)
 		if !r.press.on() {
 			return
@@ -243,33 +252,46 @@ func (r *reader) relieveUntil(m usage) {
 		if freed == 0 {
 			return
 		}
-		r.relieved += freed
+		r.press.freed += freed
 	}
 }
 
 // relieveOnce gives back some memory in the way that costs least: moving lines
-// loses none. Only past the last mark, where the JVMs would soon have no room,
-// lines that were moved go first, since that is quicker.
+// loses none. Past the last mark, where the JVMs would soon have no room, lines go
+// at once, since that is quicker; those that are to be kept go last.
 func (r *reader) relieveOnce(m usage) (freed int64) {
 	relief := tail.Relief{
 		Want:    min(max(int64((m.used-r.press.low())*float64(m.budget)), 256<<10), reliefBytes),
-		Least:   leastTight,
+		Least:   r.least(m),
 		Keep:    ul.Level(r.cfg.KeepLevel),
 		Allowed: int64(r.press.low() * float64(m.budget)),
 		Refused: r.press.refused,
 	}
+	var ways []func() int64
+	move := func() int64 { return r.src.Move(relief) }
+	discard := func() int64 { return r.drop(ul.Discard, relief, m) }
+	dropAll := func() int64 { return r.drop(ul.DropAll, relief, m) }
 	switch {
 	case r.press.dropping:
-		freed = r.drop(ul.DropAll, relief, m)
+		relief.Least = leastLeast
+		ways = append(ways, discard, dropAll)
 	case r.press.discarding:
-		if freed = r.src.Move(relief); freed == 0 {
-			freed = r.drop(ul.Discard, relief, m)
-		}
+		ways = append(ways, move, discard, func() int64 { relief.Least = leastLeast; return move() }, discard)
 	default:
-		relief.Least = leastRoomy
-		freed = r.src.Move(relief)
+		ways = append(ways, move)
+	}
+	for _, way := range ways {
+		if freed = way(); freed > 0 {
+			break
+		}
 	}
 	return freed
+}
+
+// least is how much of a file is worth a record.
+func (r *reader) least(m usage) int64 {
+	part := int64(r.press.spoolAt*float64(m.budget)) / leastPart / int64(max(1, m.streams))
+	return max(leastLeast, min(part, mostLeast))
 }
 
 // drop drops lines, and logs that, at most once a minute for each reason.
@@ -278,10 +300,10 @@ func (r *reader) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64) 
 		return 0
 	}
 	now := time.Now()
-	if now.Sub(r.logged[why]) < time.Minute {
+	if now.Sub(r.press.logged[why]) < time.Minute {
 		return freed
 	}
-	r.logged[why] = now
+	r.press.logged[why] = now
 	below := r.cfg.KeepLevel.String()
 	if why == ul.DropAll || r.cfg.KeepLevel >= ul.NumLevels {
 		below = "all"

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
@@ -124,7 +125,7 @@ func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 		{"at rest, files come and go", time.Hour, -time.Millisecond, hurryPace},
 	} {
 		now := time.Now()
-		r := &reader{full: true, reliefAt: now.Add(c.relief), rotated: now.Add(c.rotation)}
+		r := &reader{full: true, press: pressure{at: now.Add(c.relief)}, rotated: now.Add(c.rotation)}
 		if pace := r.paceFull(); pace > c.most {
 			t.Errorf("%s: the reader waits %s", c.name, pace)
 		}
@@ -151,5 +152,40 @@ func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
 	s.reader.relieveUntil(s.reader.measure())
 	if u := s.src.Usage(); u.Spooled == 0 || u.Spooled > u.Backlog/10*9 {
 		t.Errorf("%d of %d bytes were moved in one go", u.Spooled, u.Backlog)
+	}
+}
+
+// What was moved goes into the segments as it was compressed then, where these
+// are compressed in the same way, and comes out of all of them as it was.
+func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+		b := newBench(t)
+		b.small()
+		b.cfg.Segment.Compress = how
+		want := debugLines(0, 20000) + lines(20000, 20010)
+		b.write(b.log("gc.log"), want)
+		s, from := b.begun(true)
+		s.begins(t, from)
+		s.reader.round() // fills the queue
+		for s.reader.measure(); s.src.Move(tail.Relief{Want: 1 << 30, Least: 1, Keep: ul.Warning}) > 0; {
+		}
+		frames := 0
+		for s.appends(t); ; s.appends(t) {
+			if s.reader.round(); s.link.queue.Bytes() == 0 {
+				break
+			}
+			for _, c := range s.link.queue.Peek(nil, 1<<30) {
+				if c.Meta.Frame > 0 {
+					frames++
+				}
+			}
+		}
+		s.commits(t)
+		if got := b.persisted("gc.log"); got != want {
+			t.Errorf("%s: %d bytes are persisted, want %d", how, len(got), len(want))
+		}
+		if (frames > 0) != (how == segment.Zstd) {
+			t.Errorf("%s: %d frames were handed on as they were", how, frames)
+		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
@@ -54,18 +53,19 @@ type reader struct {
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
-	waiting    bool // for the source, and said so
-	draining   bool
-	drainSince time.Time
-	silent     bool // nobody writes any more, or it takes too long
-	asked      bool // the writer to flush
+	waiting bool // for the source, and said so
+	drain   draining
+	press   pressure
 
-	press      pressure
-	queueBytes int       // most that may be queued
-	reliefAt   time.Time // not before is the pressure looked at again
-	rate       rate
-	relieved   int64                    // bytes that the last look at the pressure gave back
-	logged     [ul.NumReasons]time.Time // when it was last logged that lines are dropped
+	queueBytes int // most that may be queued
+}
+
+// draining is how far the end has come.
+type draining struct {
+	on     bool
+	since  time.Time
+	silent bool // nobody writes any more, or it takes too long
+	asked  bool // the writer to flush
 }
 
 // waitForSource opens the source directory, for as long as it takes. What is no
@@ -122,12 +122,12 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer r.view.update(r.src)
 	for {
 		r.round()
-		if (r.full || r.src.Refusing()) && !time.Now().Before(r.reliefAt) {
+		if (r.full || r.src.Refusing()) && !time.Now().Before(r.press.at) {
 			r.relieve()
 		}
 		r.show()
-		if r.draining && !r.more && !r.full && !r.asked && !r.src.Stale() && r.finished() {
-			r.asked = true
+		if r.drain.on && !r.more && !r.full && !r.drain.asked && !r.src.Stale() && r.finished() {
+			r.drain.asked = true
 			r.link.flush <- struct{}{}
 		}
 		if drained, err := r.wait(ctx, stop); drained || err != nil {
@@ -189,21 +189,21 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.pace.Reset(r.paceFull())
 	case r.more:
 		more = always
-	case r.draining && !r.asked:
+	case r.drain.on && !r.drain.asked:
 		pace = r.pace.C
 		r.pace.Reset(calmPace)
 	case r.read > 0, r.src.Stale(), r.eventful:
 		events, pace = nil, r.pace.C
 		r.pace.Reset(r.paceNow())
 	}
-	if r.draining {
+	if r.drain.on {
 		end = nil
 	}
 	select {
 	case <-stop.Done():
 		return false, stop.Err()
 	case <-end:
-		r.draining, r.drainSince = true, time.Now()
+		r.drain.on, r.drain.since = true, time.Now()
 		r.src.Drain()
 	case ev := <-events:
 		r.take(ev)
@@ -219,7 +219,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-r.link.flushed:
 		r.settle()
 		r.settle() // files whose names went just now are let go of
-		return r.asked, nil
+		return r.drain.asked, nil
 	case <-space:
 	case <-more:
 	case <-pace:
@@ -241,10 +241,10 @@ const lastWords = 500 * time.Millisecond
 // before. It is not asked while a scan is due that it is too early for: that
 // may find files.
 func (r *reader) finished() bool {
-	if r.silent {
+	if r.drain.silent {
 		return true
 	}
-	r.silent = time.Since(r.drainSince) >= lastWords || !r.src.Written()
+	r.drain.silent = time.Since(r.drain.since) >= lastWords || !r.src.Written()
 	r.src.Drain()
 	return false
 }
@@ -267,7 +267,7 @@ func (r *reader) paceFull() time.Duration {
 	if time.Since(r.rotated) < time.Second {
 		pace = hurryPace
 	}
-	return max(0, min(pace, time.Until(r.reliefAt)))
+	return max(0, min(pace, time.Until(r.press.at)))
 }
 
 // take takes in an event and those that wait behind it.
@@ -335,8 +335,8 @@ func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 		r.align(request.ends, request.news)
 	}
 	r.src.Aligned()
-	if r.draining {
-		r.asked = false
+	if r.drain.on {
+		r.drain.asked = false
 		for _, before := range []chan struct{}{r.link.flush, r.link.flushed} { // asked, or answered, before
 			select {
 			case <-before:

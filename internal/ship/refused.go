@@ -69,14 +69,14 @@ func (w *writer) refuse(name string, err error, place func() error) {
 // refuseOpen is refuse for a stream that was placed. What was appended of it
 // and not committed is behind its mark, where the next resume cuts it off.
 func (w *writer) refuseOpen(st *writerStream, err error) {
-	for f := range w.last {
+	for f := range w.taken.last {
 		if f.Stream().Name() == st.name {
-			delete(w.last, f)
+			delete(w.taken.last, f)
 		}
 	}
-	w.pending -= int(st.bytes)
-	if w.dirty--; w.pending == 0 {
-		w.oldest = time.Time{}
+	w.taken.bytes -= st.taken
+	if w.taken.streams--; w.taken.bytes == 0 {
+		w.taken.oldest = time.Time{}
 		w.link.oldest.Store(0)
 	}
 	st.forget()

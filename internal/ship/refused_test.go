@@ -152,7 +152,7 @@ func TestRefusedStreamDoesNotFillTheSource(t *testing.T) {
 	}
 }
 
-func allocated(t *testing.T, f *os.File) int64 {
+func allocated(t testing.TB, f *os.File) int64 {
 	t.Helper()
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {

@@ -29,7 +29,7 @@ func (b *bench) crashAndRestart(between func()) {
 
 // A copy has other inodes, so the positions of a checkpoint name none of its
 // files: it stands for a source whose checkpoint fits nothing.
-func copyTree(t *testing.T, dir string) string {
+func copyTree(t testing.TB, dir string) string {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "copy")
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
@@ -38,7 +38,7 @@ func copyTree(t *testing.T, dir string) string {
 	return copied
 }
 
-func replaceTree(t *testing.T, from, to string) {
+func replaceTree(t testing.TB, from, to string) {
 	t.Helper()
 	entries, err := os.ReadDir(to)
 	if err != nil {
@@ -139,14 +139,14 @@ func TestUnusableCheckpointLetsTheSegmentsDecide(t *testing.T) {
 	}
 }
 
-func truncateFile(t *testing.T, path string, size int64) {
+func truncateFile(t testing.TB, path string, size int64) {
 	t.Helper()
 	if err := os.Truncate(path, size); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
 }
 
-func writeFile(t *testing.T, path string, data []byte) {
+func writeFile(t testing.TB, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)

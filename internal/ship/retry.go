@@ -26,7 +26,7 @@ const (
 func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	kind := errorKind(err)
 	w.m.destinationErrors.WithLabelValues(kind).Inc()
-	oldest := w.oldest
+	oldest := w.taken.oldest
 	if c, ok := w.link.queue.Front(); ok && oldest.IsZero() {
 		oldest = c.Read
 	}
@@ -104,6 +104,29 @@ func (w *writer) reopen(ctx context.Context) error {
 	return nil
 }
 
+// rewind makes the reader begin again, and takes in the marks of the streams
+// that were recovered.
+func (w *writer) rewind(ctx context.Context, request rewind) error {
+	files, err := w.link.requestRewind(ctx, request)
+	if err != nil {
+		return err
+	}
+	if len(request.ends) > 0 || request.anew {
+		w.takeNews() // of before
+		w.check.SetFiles(files)
+	}
+	for name, mark := range w.recovered {
+		w.check.SetMark(name, mark)
+		w.unsaved = true
+	}
+	if len(w.refused.streams) == 0 {
+		w.check.SetLost(false)
+	}
+	clear(w.recovered)
+	clear(w.ends)
+	return nil
+}
+
 // resume places a stream behind what is committed. What others have changed of
 // that is lost, and the stream goes on behind what they have left; no segment
 // that was committed goes.
@@ -155,7 +178,7 @@ func (c Config) mostUncommitted() int64 {
 // there are many, and of descriptors beyond the bound. Its errors cost no
 // line; they are counted.
 func (w *writer) maintain(ctx context.Context) {
-	if w.pending == 0 {
+	if w.taken.bytes == 0 {
 		// A stream that is refused may have uncommitted bytes behind its mark.
 		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
 		for _, name := range w.check.ForgetIdle(maxIdleStreams, refused) {

@@ -24,14 +24,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bench is a source on tmpfs, a destination on disk, and a Shipper between
 // them that can be started and stopped.
 type bench struct {
-	t    *testing.T
+	t    testing.TB
 	cfg  Config
 	reg  *prometheus.Registry
 	ship *Shipper
 	stop func() error
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	source, err := os.MkdirTemp("/dev/shm", "ullage-test-")
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) drain() {
 	}
 }
 
-type testWriter struct{ t *testing.T }
+type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
 	w.t.Log(strings.TrimSpace(string(p)))

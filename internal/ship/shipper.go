@@ -40,6 +40,7 @@ type Shipper struct {
 // destination: [Shipper.Run] does.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
+	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{}}
 	s.link = newLink(cfg)
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
@@ -194,7 +195,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 		from = s.unseal(from)
 	}
 	s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
-	if err := s.writer.begin(stop, from); err != nil {
+	if err := (&placing{s.writer, from}).begin(stop); err != nil {
 		return err
 	}
 	s.log.Info("shipping", "source", s.cfg.Tail.Source, "dest", s.cfg.Dest)
@@ -268,10 +269,7 @@ const stallLag = 5 * time.Second
 
 // Ready returns why lines do not become durable now, or nil when they do.
 func (s *Shipper) Ready() error {
-	s.link.mu.Lock()
-	failure := s.link.failure
-	s.link.mu.Unlock()
-	if failure != nil {
+	if failure := s.link.current(); failure != nil {
 		return failure
 	}
 	if err := s.view.notReady(); err != nil {

@@ -1,7 +1,6 @@
 package ship
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +25,8 @@ func TestKilledBeforeTheSourceIsAligned(t *testing.T) {
 	b.write(w, debugLines(500, 20000))
 	s, from := b.begun(true)
 	s.reader.round()
-	for _, name := range s.writer.unplaced(from) {
-		if err := s.writer.placeStream(context.Background(), name, from); err != nil {
+	for _, name := range (&placing{s.writer, from}).unplaced() {
+		if err := (&placing{s.writer, from}).placeStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,7 +179,7 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 			s.drops(ul.Discard, 64<<10)
 			s.appends(t)
 		}
-		if s.writer.pending == 0 {
+		if s.writer.taken.bytes == 0 {
 			t.Fatal("nothing is uncommitted")
 		}
 		s.killed()
@@ -261,7 +260,7 @@ func TestDestinationThatIsReplacedWhileItBegins(t *testing.T) {
 	if err := os.Mkdir(b.cfg.Dest, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.writer.placeStreams(t.Context(), from); err != nil {
+	if err := (&placing{s.writer, from}).placeStreams(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.killed()

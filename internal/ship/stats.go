@@ -130,11 +130,12 @@ type Stream struct {
 func (s *Shipper) Stats() Stats {
 	st := Stats{QueueUsed: s.link.queue.Bytes(), QueueCapacity: s.link.queue.Capacity(), Lag: s.link.lag(time.Now())}
 	st.LastFailure, st.LastFailed = s.link.lastError(time.Now())
-	s.link.mu.Lock()
-	st.LastCommit, st.Failures = s.link.lastCommit, s.link.failures
-	if s.link.failure != nil {
-		st.Failure = s.link.failure.Error()
+	st.Failures = s.link.errors()
+	if failure := s.link.current(); failure != nil {
+		st.Failure = failure.Error()
 	}
+	s.link.mu.Lock()
+	st.LastCommit = s.link.lastCommit
 	refused := s.link.refused
 	marks := maps.Clone(s.link.marks)
 	s.link.mu.Unlock()

@@ -88,7 +88,7 @@ func (s *Shipper) drops(why ul.Reason, want int64) (freed int64) {
 	return s.reader.drop(why, relief, m)
 }
 
-func (s *Shipper) commits(t *testing.T) {
+func (s *Shipper) commits(t testing.TB) {
 	t.Helper()
 	if err := s.writer.commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func (b *bench) onceEach() {
 }
 
 // begins runs the writer's begin with a reader that answers.
-func (s *Shipper) begins(t *testing.T, from start) {
+func (s *Shipper) begins(t testing.TB, from start) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan struct{})
@@ -142,7 +142,7 @@ func (s *Shipper) begins(t *testing.T, from start) {
 			}
 		}
 	}()
-	err := s.writer.begin(ctx, from)
+	err := (&placing{s.writer, from}).begin(ctx)
 	cancel()
 	<-answered
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Shipper) begins(t *testing.T, from start) {
 }
 
 // appends appends all that is queued.
-func (s *Shipper) appends(t *testing.T) {
+func (s *Shipper) appends(t testing.TB) {
 	t.Helper()
 	for s.link.queue.Bytes() > 0 {
 		if err := s.writer.appendBatch(t.Context()); err != nil {
@@ -183,10 +183,10 @@ func sumOf(text string) (told, persisted int) {
 // begin again, that does not hold for what is read from then on.
 func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
 	s, _ := newBench(t).begun(true)
-	s.reader.draining, s.reader.asked = true, true
+	s.reader.drain.on, s.reader.drain.asked = true, true
 	s.link.flushed <- struct{}{}
 	s.reader.rewind(rewind{})
-	if s.reader.asked || len(s.link.flushed) > 0 {
+	if s.reader.drain.asked || len(s.link.flushed) > 0 {
 		t.Error("the reader takes the earlier answer for that to the next question")
 	}
 }

@@ -28,14 +28,14 @@ func muchAppended(b *bench) (*Shipper, segment.Mark) {
 	s.src.Tick()
 	for range 12 {
 		s.reader.round()
-		for s.link.queue.Bytes() > 0 && !s.writer.full() {
+		for s.link.queue.Bytes() > 0 && !s.writer.taken.full(s.writer.frame(), s.link.syncBytes.Load(), s.writer.maxOpen) {
 			if err := s.writer.appendBatch(b.t.Context()); err != nil {
 				b.t.Fatal(err)
 			}
 		}
 	}
 	mark, _ := s.check.Mark("gc.log")
-	if pending := s.writer.pending; pending < 6<<20 {
+	if pending := s.writer.taken.bytes; pending < 6<<20 {
 		b.t.Fatalf("%d bytes are pending, which is no case for this test", pending)
 	}
 	return s, mark

@@ -38,11 +38,16 @@ type writer struct {
 	refused   refusals
 	unsaved   bool // marks, or the key, that a checkpoint has to have before the next append
 
-	last    map[*tail.File]tail.Chunk // appended and not committed, the last chunk of each file
-	marks   map[string]segment.Mark   // of the commit that is under way
-	pending int                       // bytes appended since the last commit
-	dirty   int                       // streams that they are of
-	oldest  time.Time                 // when the first of them was read; zero if there are none
+	taken taken
+	marks map[string]segment.Mark // of the commit that is under way
+}
+
+// taken is what was appended since the last commit.
+type taken struct {
+	last    map[*tail.File]tail.Chunk // the last chunk of each file
+	bytes   int
+	streams int       // that they are of
+	oldest  time.Time // when the first of them was read; zero if there are none
 }
 
 // writerStream is the writer's side of a stream.
@@ -51,13 +56,14 @@ type writerStream struct {
 	segments    *segment.Stream
 	parts       []int // indexes into the batch
 	lines       [ul.NumLevels]uint64
-	bytes       uint64
+	taken       int    // bytes, as they were in the queue
+	bytes       uint64 // of lines
 	made        uint64 // those of bytes that are markers of gaps, and not the JVM's
 }
 
 // forget forgets what of the stream is taken and not committed.
 func (st *writerStream) forget() {
-	st.bytes, st.made, st.lines, st.parts = 0, 0, [ul.NumLevels]uint64{}, st.parts[:0]
+	st.taken, st.bytes, st.made, st.lines, st.parts = 0, 0, 0, [ul.NumLevels]uint64{}, st.parts[:0]
 }
 
 func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
@@ -69,7 +75,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Chec
 		ends:      map[string][]byte{},
 		recovered: map[string]segment.Mark{},
 		refused:   refusals{streams: map[string]refusal{}},
-		last:      map[*tail.File]tail.Chunk{},
+		taken:     taken{last: map[*tail.File]tail.Chunk{}},
 		marks:     map[string]segment.Mark{},
 	}
 }
@@ -136,7 +142,7 @@ func (w *writer) ship(ctx context.Context) error {
 		case <-w.link.queue.Ready():
 		case <-timer.C:
 		case <-idle.C:
-			if w.pending == 0 && w.link.queue.Bytes() == 0 {
+			if w.taken.bytes == 0 && w.link.queue.Bytes() == 0 {
 				// What failed to be written may be gone from the source.
 				w.link.setFailure(nil, time.Time{})
 			}
@@ -174,13 +180,13 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
-		} else if w.pending == 0 || !late && !w.worth() {
+		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.link.syncBytes.Load()) {
 			if due.IsZero() {
 				return time.Hour, nil
 			}
 			return due.Sub(now), nil
 		}
-		if w.full() || w.pending > 0 && (late || w.worth()) && w.link.queue.Bytes() < w.frame() {
+		if w.taken.full(w.frame(), w.link.syncBytes.Load(), w.maxOpen) || w.taken.bytes > 0 && (late || w.taken.worth(w.link.syncBytes.Load())) && w.link.queue.Bytes() < w.frame() {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
@@ -190,19 +196,19 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 
 // full reports whether another frame would be more than may be pending, or may
 // need more segments open than there can be.
-func (w *writer) full() bool {
-	return w.pending > 0 && int64(w.pending+w.frame()) > w.link.syncBytes.Load() || w.dirty >= w.maxOpen
+func (t *taken) full(frame int, most int64, maxOpen int) bool {
+	return t.bytes > 0 && int64(t.bytes+frame) > most || t.streams >= maxOpen
 }
 
 // worth reports whether so much is pending that it is committed although there
 // is still time, if nothing else is to be done: the source keeps it until then,
 // in memory. While there is a backlog, commits are larger and fewer.
-func (w *writer) worth() bool { return int64(w.pending) >= w.link.syncBytes.Load()/4 }
+func (t *taken) worth(most int64) bool { return int64(t.bytes) >= most/4 }
 
 // deadline returns when the oldest line that is not committed has to be, or
 // the zero time if there is none.
 func (w *writer) deadline() time.Time {
-	oldest := w.oldest
+	oldest := w.taken.oldest
 	if oldest.IsZero() {
 		c, ok := w.link.queue.Front()
 		if !ok {
@@ -219,7 +225,7 @@ func (w *writer) drain(ctx context.Context) error {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
 		}
-		if w.full() {
+		if w.taken.full(w.frame(), w.link.syncBytes.Load(), w.maxOpen) {
 			if err := w.commit(ctx); err != nil {
 				return err
 			}

@@ -8,9 +8,6 @@
 // first: at first those below the level that is kept, then all. What is left of
 // a record says how many lines of which levels are missing, and where.
 //
-// No package uses the spool yet: under pressure the reader still drops lines in
-// the source files themselves, see Drop in package tail.
-//
 // # A record
 //
 // A record begins on a page, and so does each of its parts, so that each can be
@@ -47,6 +44,10 @@
 // has [MinRest] bytes at least, or it would be kept as well: so the markers
 // that may take its place are never longer than the block was.
 //
+// Records side by side of which only kept lines and counts are left are merged,
+// so that the lines that stay in a long stall share pages. The rest of a merged
+// record stands for more than a block, and what is handed on for it for less.
+//
 // # Crash windows
 //
 // Append writes the parts first and the header last. A kill in between leaves
@@ -55,7 +56,7 @@
 //
 // Drop changes one byte, then punches the part. One byte cannot tear.
 //
-// Sum appends a record for two others, then gives those back. If a kill comes
+// Merge appends a record for two others, then gives those back. If a kill comes
 // in between, Open finds all three: of records that overlap, the one with the
 // highest sequence number counts.
 //

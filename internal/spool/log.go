@@ -188,23 +188,6 @@ func (l *Log) Drop(r *Record, p Part, why ul.Reason) (freed int64, err error) {
 	return to - from, nil
 }
 
-// Sum appends one record for two without lines, of which the second continues
-// the first, and gives both back.
-func (l *Log) Sum(a, b *Record) (*Record, error) {
-	if !a.Continues(b) || !a.Empty() || !b.Empty() {
-		return nil, errors.New("sum up records of the spool: they have lines, or do not lie side by side")
-	}
-	g := a.Gap()
-	g.Add(b.Gap())
-	r := &Record{Of: a.Of, Stream: a.Stream, From: a.From, End: b.End, first: g.First, last: g.Last, sum: &g}
-	if err := l.write(r, &Block{}); err != nil {
-		return nil, fmt.Errorf("sum up records of the spool: %w", err)
-	}
-	l.Free(a)
-	l.Free(b)
-	return r, nil
-}
-
 // Continues reports whether b begins where r ends.
 func (r *Record) Continues(b *Record) bool {
 	return r.Of == b.Of && r.End.Offset == b.From

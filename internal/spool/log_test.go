@@ -186,7 +186,7 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 	sum := records[0]
 	for _, r := range records[1:] {
 		var err error
-		if sum, err = l.Sum(sum, r); err != nil {
+		if sum, err = l.Merge(sum, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,11 +202,59 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 	}
 }
 
-func TestSumOfRecordsWithLinesIsRefused(t *testing.T) {
+// What is left of a long stall are kept lines here and there: they need not a
+// page of their own each, and are handed on as before.
+func TestKeptLinesMoveTogether(t *testing.T) {
+	long := manyLines(100, "rest")
+	for name, texts := range map[string][]string{
+		"kept between":      {long + "keep 1\n" + long, long + "keep 2\n" + long, long + "keep 3\n" + long},
+		"kept side by side": {long + "keep 1\n", "keep 2\n" + long, long + "keep 3\n"},
+		"none in some":      {long, long + "keep 2\n" + long, long, long},
+		"only kept":         {"keep 1\n", "keep 2\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "spool")
+			l, _ := open(t, path)
+			var records []*Record
+			at, want := int64(0), Reading{}
+			for _, text := range texts {
+				r := appended(t, l, block(at, text), Without{})
+				if _, err := l.Drop(r, Rest, ul.Discard); err != nil {
+					t.Fatal(err)
+				}
+				if err := l.Read(&want, r); err != nil {
+					t.Fatal(err)
+				}
+				records, at = append(records, r), r.End.Offset
+			}
+			want.Mark()
+			sum := records[0]
+			for _, r := range records[1:] {
+				var err error
+				if sum, err = l.Merge(sum, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := read(t, l, sum)
+			if string(got.Data) != string(want.Data) || got.Lines != want.Lines || got.Made != want.Made {
+				t.Errorf("handed on:\n%swant:\n%s", got.Data, want.Data)
+			}
+			if used := l.Memory(); used > reserveBytes+2*position.PageSize {
+				t.Errorf("%d bytes are in use", used)
+			}
+			again, found := open(t, path)
+			if len(found) != 1 || !bytes.Equal(read(t, again, found...).Data, want.Data) {
+				t.Errorf("after a restart there are %d records", len(found))
+			}
+		})
+	}
+}
+
+func TestMergeOfRecordsWithLinesIsRefused(t *testing.T) {
 	l, _ := open(t, filepath.Join(t.TempDir(), "spool"))
 	a := appended(t, l, block(0, "a\n"), Without{})
 	b := appended(t, l, block(2, "b\n"), WithoutLines())
-	if _, err := l.Sum(a, b); err == nil {
+	if _, err := l.Merge(a, b); err == nil {
 		t.Error("lines were thrown away")
 	}
 }
@@ -221,7 +269,7 @@ func TestOfRecordsThatOverlapTheLastCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.Sum(a, b)
+	_, err = l.Merge(a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +397,7 @@ func TestForgedSumIsNoRecord(t *testing.T) {
 	text := manyLines(100, "rest")
 	a := appended(t, l, block(0, text), WithoutLines())
 	b := appended(t, l, block(int64(len(text)), text), WithoutLines())
-	sum, err := l.Sum(a, b)
+	sum, err := l.Merge(a, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -276,10 +276,14 @@ func parseHead(b []byte) (*Record, error) {
 func (r *Record) check() error {
 	size := r.End.Offset - r.From
 	raw := int64(r.parts[Kept].raw) + int64(r.parts[Rest].raw)
+	most := int64(BlockBytes)
+	if r.settled() {
+		most = mostMerged
+	}
 	switch {
 	case r.From < 0 || size <= 0 || r.End.Offset > maxOffset:
 	case !r.End.Valid() || r.End.CheckLen != position.Span(r.End.Offset):
-	case raw > BlockBytes || raw > size || r.sum == nil && raw != size:
+	case raw > most || raw > size || r.sum == nil && raw != size:
 	case r.sum != nil && (raw > 0 || r.sum.Bytes > uint64(size) || r.sum.Total() > r.sum.Bytes):
 	case r.runs < 0 || r.runs > maxRuns:
 	case !r.parts[Kept].valid() || !r.parts[Rest].valid():
@@ -294,7 +298,8 @@ func (p *part) valid() bool {
 	for _, n := range p.lines {
 		lines += uint64(n)
 	}
-	return p.state <= dropped && lines <= uint64(p.raw) && p.stored <= maxStored && (p.stored == 0 || p.raw > 0)
+	return p.state <= dropped && lines <= uint64(p.raw) && p.stored <= maxStored && (p.stored == 0 || p.raw > 0) &&
+		(p.raw <= BlockBytes || !p.held())
 }
 
 // Dropped returns why the lines of a part were dropped, if they were.

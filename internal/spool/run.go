@@ -40,14 +40,14 @@ func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
 	rest := head[headerBytes+len(r.Stream):]
 	next := func() uint64 {
 		v, n := binary.Uvarint(rest)
-		if n <= 0 || v > BlockBytes {
+		if n <= 0 || v > mostMerged {
 			rest = nil
 			return 0
 		}
 		rest = rest[n:]
 		return v
 	}
-	var kept, left uint64
+	var kept, left, markers uint64
 	var lines [ul.NumLevels]uint64
 	for i := range r.runs {
 		n := run{rest: uint32(next())}
@@ -63,8 +63,11 @@ func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
 			}
 		}
 		n.kept = uint32(next())
-		if n.kept > 0 && n.rest < MinRest && (i > 0 || n.rest > 0) || n.kept == 0 && i < r.runs-1 {
+		if n.kept == 0 && i < r.runs-1 {
 			return nil, errRecord
+		}
+		if n.rest > 0 {
+			markers++
 		}
 		left, kept = left+uint64(n.rest), kept+uint64(n.kept)
 		runs = append(runs, n)
@@ -73,6 +76,9 @@ func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
 		if n != uint64(r.parts[Rest].lines[level]) {
 			return nil, errRecord
 		}
+	}
+	if kept+markers*ul.MaxMarkerBytes > BlockBytes+ul.MaxMarkerBytes {
+		return nil, errRecord // more than a reader has room for
 	}
 	if len(rest) != 0 || kept != uint64(r.parts[Kept].raw) || left != uint64(r.parts[Rest].raw) {
 		return nil, errRecord

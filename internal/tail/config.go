@@ -44,6 +44,10 @@ type Config struct {
 	// Not a flag.
 	LineLimit int
 
+	// Frames says that whoever takes chunks can take zstd frames, see
+	// [Chunk.Frame]. Not a flag.
+	Frames bool
+
 	// OnLine is shown each new line, without its newline, as it is read; of
 	// one that is handed on in pieces, the first. It must not keep the line,
 	// and it must not block. Nil: nobody looks. Not a flag.

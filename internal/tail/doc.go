@@ -34,7 +34,8 @@
 // it is read from its beginning.
 //
 // Without a checkpoint, [Source.Align] looks for the end of the persisted copy in
-// the files of the stream. This search has three limits:
+// the files of the stream, and in the records of the spool. This search has four
+// limits:
 //
 //   - Align takes every file that is older than the place for persisted, because
 //     files are read in the order of their birth. If a second JVM still wrote to
@@ -44,9 +45,10 @@
 //     and the lines behind it are persisted twice.
 //   - Align cannot look up a marker, since no marker is in the source. Next
 //     therefore hands on a marker together with the lines behind it. If there
-//     were none yet, or they stood in a text, Align finds nothing. What is left in the
-//     files is then persisted again: less than two pages of a punched file,
-//     dropped lines among them.
+//     were none yet, Align finds nothing. What is left in the files is then
+//     persisted again: less than two pages of a punched file.
+//   - No position lies inside a record. If the copy ends inside one, the lines of
+//     the record are persisted again.
 //
 // # Lines
 //
@@ -63,27 +65,32 @@
 // Each read repeats the last few bytes before its position. If the file has
 // become shorter, or these bytes are others, or the first page was given back
 // and has data again, somebody truncated it in place (a JVM with filecount=0
-// does, when it starts) and it is read from its beginning. What had not been
-// read by then is gone.
+// does, when it starts). What is in the file then is another content: a [File] of
+// its own, with the same descriptor and the next epoch, which is read from its
+// beginning. The File of the content before stays without a descriptor until its
+// records are durable. What was neither read nor moved is gone.
 //
-// # Dropping lines
+// # Pressure
 //
-// Drop reads ahead of what was handed on and makes gaps: runs of lines that
-// nobody will be handed. Reading jumps over a gap and hands on a marker line in
-// its place, that says how many lines of which levels are missing. What is kept
-// between gaps stays where it is, until gaps become many: then text takes their
-// place, markers and kept lines side by side in a file of our own, so that a
-// kept line does not hold a page of the source file.
+// While the destination takes nothing, [Source.Move] moves the oldest unread
+// lines into the spool, compressed, and punches them out of their file. Reading
+// hands on a record when it comes to where the record begins; nothing else of the
+// source knows about records. A record whose lines [Source.Drop] has dropped is
+// handed on as a marker, which says how many lines of which levels are missing.
+//
+// The order is append, then punch. A kill in between leaves the lines in both
+// places: the record counts, and the next start punches. So the checkpoint knows
+// nothing of the spool, and the spool nothing of the checkpoint. A commit behind a
+// record gives the record back.
 //
 // A stream that takes less memory than its share loses nothing, whatever others
-// write: Drop takes lines from the largest stream above its share. Next reads
-// the streams in turns of as many bytes.
+// write: Drop takes lines of the largest stream above its share. Next reads the
+// streams in turns of as many bytes.
 //
 // # Giving memory back
 //
 // Reclaim punches whole pages, or unlinks finished files, up to the committed
-// position and never further; PunchGaps gives back the pages of gaps. The page with the byte before that position
-// stays, so that the check above works after a restart too. A file is
+// position and never further. The page with the byte before that position stays, so that the check above works after a restart too. A file is
 // finished when all of it is committed and nobody has it open for writing,
 // which the kernel tells by granting a read lease. Its name is removed first:
 // whatever has the name is moved into the state directory, and gets it back if it is

@@ -47,8 +47,7 @@ type File struct {
 	unheld    bool  // the file did not hold its saved position: it was truncated while nobody looked
 	uncut     int64 // lines before it were looked at for countCut
 
-	memory int64 // of the file and of its records, when it was last weighed
-	stuck  bool  // nothing of it can be moved or dropped now
+	stuck bool // nothing of it can be moved or dropped now
 }
 
 // rank is what orders the files of a stream, see [File.compare].

@@ -19,6 +19,10 @@ type Chunk struct {
 
 	Made int // bytes of it that are markers of gaps, and not the JVM's
 
+	// Frame is the length of the lines if the chunk is not the lines themselves,
+	// but one zstd frame of them.
+	Frame int
+
 	number uint64 // counts what is handed on
 }
 

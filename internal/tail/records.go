@@ -93,24 +93,24 @@ func (r *records) freeBefore(offset int64) {
 	r.list = slices.Delete(r.list, 0, n)
 }
 
-// merge makes one record of those at index at-1 and at, if neither has lines and
-// the second continues the first. It returns how much memory that gave back, or
-// 0 if it was not done.
+// merge makes one record of those at index at-1 and at, if the second continues
+// the first and nothing but kept lines is left of them. It returns how much memory
+// that gave back, or 0 if it was not done.
 func (r *records) merge(at int) (freed int64, err error) {
 	if at < 1 || at >= len(r.list) {
 		return 0, nil
 	}
 	a, b := r.list[at-1], r.list[at]
-	if a.log != b.log || !a.Empty() || !b.Empty() || !a.Continues(b.Record) {
+	if a.log != b.log || !a.Merges(b.Record) {
 		return 0, nil
 	}
-	sum, err := a.log.Sum(a.Record, b.Record)
+	sum, err := a.log.Merge(a.Record, b.Record)
 	if err != nil {
 		return 0, err
 	}
 	r.list[at-1] = spooled{Record: sum, log: a.log, full: true}
 	r.list = slices.Delete(r.list, at, at+1)
-	return a.Memory() + b.Memory() - sum.Memory(), nil
+	return max(1, a.Memory()+b.Memory()-sum.Memory()), nil
 }
 
 // pages returns the whole pages that the record stands for, from which offset on
@@ -165,6 +165,9 @@ func (f *File) endsAtRecord(n int) bool {
 // checkpoint is lost, [Source.Align] can only look up what is persisted behind
 // the last marker.
 func (s *Source) passRecords(f *File, area []byte) (int, Chunk, error) {
+	if n, c, err := s.passFrame(f, area); n > 0 || err != nil {
+		return n, c, err
+	}
 	o := spool.Reading{Data: area[:0], Open: f.read.Open}
 	end := f.read
 	for r := f.records.next(end.Offset); r != nil && r.From == end.Offset; r = f.records.next(end.Offset) {
@@ -195,6 +198,36 @@ func (s *Source) passRecords(f *File, area []byte) (int, Chunk, error) {
 	c := s.chunk(f, o.Lines, 0, 0, false)
 	c.Made = o.Made
 	return s.addLines(f, area, len(o.Data), c)
+}
+
+// passFrame hands on the frame of the record at the read position as it is, if it
+// has one and the stream has no line to be ended in front of it.
+func (s *Source) passFrame(f *File, area []byte) (int, Chunk, error) {
+	r := f.records.next(f.read.Offset)
+	line, open := s.open.handedOn[f.stream.name]
+	if !s.cfg.Frames || r == nil || open && (!f.read.Open || line.of != f.of) {
+		return 0, Chunk{}, nil
+	}
+	frame, raw, err := r.log.Frame(r.Record)
+	if err != nil || len(frame) == 0 || len(frame) > len(area) {
+		return 0, Chunk{}, nil // an error comes again
+	}
+	var lines [ul.NumLevels]uint32
+	for _, p := range []spool.Part{spool.Kept, spool.Rest} {
+		counts, _ := r.Lines(p)
+		for level, n := range counts {
+			lines[level] += n
+		}
+	}
+	end := r.End
+	if err := f.jumpTo(end); err != nil {
+		return 0, Chunk{}, err
+	}
+	f.stream.class.Resume(end.Level)
+	f.counted = max(f.counted, end.Offset)
+	c := s.chunk(f, lines, 0, 0, false)
+	c.Frame = raw
+	return copy(area, frame), c, nil
 }
 
 // addLines adds to c, a chunk of n bytes in area, the lines behind it, if it has

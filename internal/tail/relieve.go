@@ -325,9 +325,9 @@ func (s *Source) punched(f *File) bool {
 	return true
 }
 
-// Drop drops lines that were moved, and for [ul.DropAll] also such as could not
-// be, until it has given back as much memory as wanted. [ul.Discard] takes those
-// below the level to keep.
+// Drop drops lines until it has given back as much memory as wanted: those that
+// were moved, and then such as were not. [ul.Discard] takes those below the level
+// to keep, [ul.DropAll] all.
 //
 // A stream that takes less memory than its share of what is allowed loses
 // nothing; of the others the largest one goes first, and of its lines the
@@ -336,14 +336,18 @@ func (s *Source) Drop(why ul.Reason, r Relief) (freed int64) {
 	for _, f := range s.files {
 		f.stuck = false
 	}
+	without := spool.WithoutRest()
+	if why == ul.DropAll {
+		without = spool.WithoutLines()
+	}
 	share := s.share(r.Allowed)
 	for deadline := s.now().Add(relieveTime); freed < r.Want && s.now().Before(deadline); {
 		n := int64(0)
 		if st := s.largestOver(share, why, r.Refused); st != nil {
 			n = s.dropOldest(st, why)
-		} else if f := s.toMove(r, share); f != nil && why == ul.DropAll {
+		} else if f := s.toMove(r, share); f != nil {
 			over := min(max(2*r.Least, f.stream.memory-share), spool.BlockBytes) // a block ends with a message
-			n = s.relieveFile(f, r.Least, over, r.Keep, spool.WithoutLines())
+			n = s.relieveFile(f, r.Least, over, r.Keep, without)
 		} else {
 			break
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
 )
 
 // Usage is what the source and its files occupy, in bytes.
@@ -43,14 +45,23 @@ func (f *File) backlog() int64 {
 	return max(0, f.size-f.committed.Offset-f.records.lost)
 }
 
-// Weigh asks the kernel how much memory the files and the spool take, and how
-// long the files are, all together, in bytes. Move and Drop go by what it found.
-func (s *Source) Weigh() (memory, length int64) {
+// Weight is what the source takes.
+type Weight struct {
+	Memory  int64 // of the files and of the spool, bytes
+	Length  int64 // of the files
+	Streams int   // that have more than a few pages of the memory
+}
+
+// fewPages is the memory of a stream that hardly counts.
+const fewPages = 4 * position.PageSize
+
+// Weigh asks the kernel. Move and Drop go by what it has found.
+func (s *Source) Weigh() (w Weight) {
 	for _, st := range s.streams.byName {
 		st.memory = 0
 		for _, f := range st.files {
 			m, l := f.resident()
-			memory, length = memory+m, length+l
+			w.Memory, w.Length = w.Memory+m, w.Length+l
 			if l > f.size {
 				s.grow(f, l)
 			}
@@ -58,10 +69,14 @@ func (s *Source) Weigh() (memory, length int64) {
 		}
 		for _, f := range st.found {
 			m, l := f.resident()
-			memory, length = memory+m, length+l
+			w.Memory, w.Length = w.Memory+m, w.Length+l
+		}
+		if st.memory > fewPages {
+			w.Streams++
 		}
 	}
-	return memory + s.spool.memory(), length
+	w.Memory += s.spool.memory()
+	return w
 }
 
 // resident asks the kernel how much memory the file takes, and how long it is.

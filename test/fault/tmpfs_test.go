@@ -32,10 +32,10 @@ func TestTmpfsIsFilledBySomebodyElse(t *testing.T) {
 	if headroom := p.metric("ullage_headroom_bytes"); headroom > float64(64*mib-size) {
 		t.Errorf("the headroom metric is %v, it does not know of the other one", headroom)
 	}
-	dropped := p.counted()
-	if dropped == 0 {
-		t.Error("nothing was dropped: the marks do not follow what is free")
+	if p.metric(spooledBytes) < 5e6 {
+		t.Error("hardly anything was moved: the marks do not follow what is free")
 	}
+	dropped := p.counted()
 	if err := os.Remove(foreign); err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +63,8 @@ func TestTmpfsIsMadeSmaller(t *testing.T) {
 	if n := p.flood.Lost(); n > 0 {
 		t.Errorf("the writer found no room for %d records", n)
 	}
-	if p.counted() == 0 {
-		t.Error("nothing was dropped: the marks are those of the larger tmpfs")
+	if p.metric(spooledBytes) < 10e6 {
+		t.Error("not enough was moved: the marks are those of the larger tmpfs")
 	}
 	thaw()
 	p.persists()

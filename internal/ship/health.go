@@ -1,0 +1,100 @@
+package ship
+
+import (
+	"sync"
+	"time"
+)
+
+// health is whether the destination, and the checkpoint, take lines.
+type health struct {
+	mu          sync.Mutex
+	failure     error     // why they do not, now
+	waiting     time.Time // when the oldest line was read that waits for the end of the failure
+	failures    int64
+	lastFailure string
+	lastFailed  time.Time
+	maintenance string // last error of maintaining the segments
+}
+
+// setFailure notes why lines are not taken, and since when the oldest one
+// waits; or nil when they are taken again. It reports whether that is news.
+func (h *health) setFailure(err error, oldest time.Time) (news bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	news = (err == nil) != (h.failure == nil) || err != nil && errorKind(err) != errorKind(h.failure)
+	if err == nil || h.failure == nil {
+		h.waiting = oldest
+	}
+	if err == nil && h.failure != nil {
+		h.lastFailed = time.Now() // it did until now
+	}
+	h.failure = err
+	if err != nil {
+		h.noteError(err)
+	}
+	return news
+}
+
+// noteError counts an error, with mu held.
+func (h *health) noteError(err error) {
+	h.failures++
+	h.lastFailure, h.lastFailed = err.Error(), time.Now()
+}
+
+// errorMemory is for how long the last error is shown after it is over. The
+// metrics know it longer.
+const errorMemory = time.Hour
+
+// lastError returns the last error and its time, unless it has been over for
+// errorMemory.
+func (h *health) lastError(now time.Time) (text string, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.failure == nil && now.Sub(h.lastFailed) > errorMemory {
+		return "", time.Time{}
+	}
+	return h.lastFailure, h.lastFailed
+}
+
+// lastErrorSeconds is the time of the last error as a metric; 0 for none.
+func (h *health) lastErrorSeconds() float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lastFailed.IsZero() {
+		return 0
+	}
+	return float64(h.lastFailed.UnixMilli()) / 1000
+}
+
+// setMaintenance notes an error that costs no line and reports whether it is
+// news.
+func (h *health) setMaintenance(err error) (news bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	news = err.Error() != h.maintenance
+	h.maintenance = err.Error()
+	h.noteError(err)
+	return news
+}
+
+// current returns why lines are not taken now, or nil.
+func (h *health) current() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.failure
+}
+
+// waitingSince returns when the oldest line was read that waits for the end of a
+// failure. The zero time: none does.
+func (h *health) waitingSince() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.waiting
+}
+
+// errors returns how many errors there were.
+func (h *health) errors() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.failures
+}

@@ -1,0 +1,169 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// placing is a writer at its start, when the segments of streams are put behind
+// what is committed of them.
+type placing struct {
+	*writer
+	from start
+}
+
+// begin makes the destination ours and places the segments of all streams:
+// those with a mark behind that, and the others behind all of them that is
+// sound. The reader runs already. Of the others it began with what is in the
+// files, and begins again now that it is known how their segments end.
+func (p *placing) begin(ctx context.Context) error {
+	if err := p.store.Acquire(ctx); err != nil {
+		return err
+	}
+	own := p.cfg.mostUncommitted()
+	if own > p.check.Uncommitted() {
+		p.check.SetUncommitted(own)
+		p.unsaved = true
+	}
+	if err := p.placeStreams(ctx); err != nil {
+		return err
+	}
+	if len(p.refused.streams) == 0 {
+		p.check.SetUncommitted(own) // what was behind the marks is cut off
+	}
+	p.link.setFailure(nil, time.Time{})
+	again := rewind{ends: p.ends, anew: p.from.invalid && !p.from.keyed, news: p.from.invalid}
+	if len(p.recovered) > 0 || again.anew || p.from.lost {
+		if err := p.rewind(ctx, again); err != nil {
+			return err
+		}
+		if err := p.saveCheckpoint(ctx); err != nil {
+			return err
+		}
+	}
+	// Not before: retention takes every stream that is not placed for ended.
+	p.retain(ctx)
+	p.view.setRestored()
+	return nil
+}
+
+// unplaced returns the streams to be placed: those that have a mark, and those
+// that have lost it.
+func (p *placing) unplaced() []string {
+	names := p.check.Streams()
+	for _, name := range p.from.streams {
+		if _, marked := p.check.Mark(name); !marked {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// placeStreams places all streams, and again if the destination is replaced.
+func (p *placing) placeStreams(ctx context.Context) error {
+	for _, name := range p.unplaced() {
+		err := p.placeStream(ctx, name)
+		if errors.Is(err, errReplaced) {
+			return p.placeStreams(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errReplaced says that the destination is another directory than before.
+var errReplaced = errors.New("the destination was replaced")
+
+// placeStream places the segments of a stream. Errors of the destination are
+// retried.
+func (p *placing) placeStream(ctx context.Context, name string) error {
+	err := p.placeOrRefuse(name)
+	for backoff := firstBackoff; err != nil; backoff = min(2*backoff, maxBackoff) {
+		p.destinationFailed(err, backoff)
+		if err := sleep(ctx, backoff); err != nil {
+			return err
+		}
+		var replaced bool
+		if replaced, err = p.store.Reopen(ctx); err != nil {
+			continue
+		}
+		if replaced {
+			p.check.SetKey(p.store.Key())
+			return errReplaced
+		}
+		err = p.placeOrRefuse(name)
+	}
+	return nil
+}
+
+// placeOrRefuse is tryPlace, and no error if the destination refuses the stream
+// alone. That is then tried again with what is known now. A restart meanwhile
+// must know as well if there is no mark, since the checkpoint was lost.
+func (p *placing) placeOrRefuse(name string) error {
+	err := p.tryPlace(name)
+	if !errors.Is(err, segment.ErrRefused) {
+		return err
+	}
+	p.refuse(name, err, func() error { return p.tryPlace(name) })
+	if _, marked := p.check.Mark(name); !marked && p.from.invalid {
+		p.check.SetLost(true)
+		p.unsaved = true
+	}
+	return nil
+}
+
+func (p *placing) tryPlace(name string) error {
+	seg := p.store.Stream(name)
+	mark, marked := p.check.Mark(name)
+	if _, unheld := p.from.unheld[name]; marked && !unheld {
+		if _, unread := p.from.unread[name]; !unread {
+			return p.resumeDry(name, seg, mark)
+		}
+		err := seg.Resume(mark, p.check.Uncommitted())
+		if !errors.Is(err, segment.ErrMark) {
+			return err
+		}
+		p.log.Warn("checkpoint does not match the segments", "stream", name, "error", err)
+		p.m.checkpointInvalid.WithLabelValues("stale").Inc()
+	}
+	// What cannot be read again must not be cut off.
+	err := p.recover(name, seg)
+	if !marked && !p.from.lost && !p.from.invalid {
+		delete(p.ends, name) // nothing of what is in the source was persisted
+	}
+	return err
+}
+
+// resumeDry places a stream of which the source has nothing more. Then nothing
+// is behind the mark; or it is what nobody can supply again, since its file was
+// deleted, or the checkpoint is an old one that somebody has put back. It stays.
+func (p *placing) resumeDry(name string, seg *segment.Stream, mark segment.Mark) error {
+	err := seg.Resume(mark, 0)
+	if errors.Is(err, segment.ErrMark) {
+		p.log.Debug("keeping segment data behind the mark", "stream", name, "error", err)
+		err = p.recover(name, seg)
+		delete(p.ends, name) // there is nothing to look it up in
+	}
+	return err
+}
+
+// recover places a stream behind everything of it that is sound. Its mark
+// counts once the reader has found that place in the source: a checkpoint with
+// the one and without the other would be a wrong one.
+func (w *writer) recover(name string, seg *segment.Stream) error {
+	end, _, err := seg.Recover()
+	if err != nil {
+		seg.Abandon()
+		return err
+	}
+	w.recovered[name] = seg.Mark()
+	if len(end) > 0 {
+		w.ends[name] = end
+	}
+	return nil
+}
