@@ -140,14 +140,14 @@ func (f *File) refilled() bool {
 	}
 	// A hole that somebody maps into memory and reads has zeros afterwards.
 	data, err := f.nextData(0)
-	return err == nil && data == 0 && !f.zeroAt(0)
+	return err == nil && data == 0 && !zeroAt(f.fd, 0)
 }
 
-// zeroAt reports whether the byte at offset is zero. A JVM writes none; a kernel
+// zeroAt reports whether the byte at offset in a file is zero. A JVM writes none; a kernel
 // with larger pages than ours leaves zeros where pages were given back.
-func (f *File) zeroAt(offset int64) bool {
+func zeroAt(fd int, offset int64) bool {
 	var b [1]byte
-	n, err := unix.Pread(f.fd, b[:], offset)
+	n, err := unix.Pread(fd, b[:], offset)
 	return err == nil && n == 1 && b[0] == 0
 }
 

@@ -139,7 +139,7 @@ func (f *File) intact(r *spooled) bool {
 	if err != nil || data >= to {
 		return err == nil
 	}
-	return f.zeroAt(data)
+	return zeroAt(f.fd, data)
 }
 
 // untilRecord returns n, or less if a record begins before the n-th byte to

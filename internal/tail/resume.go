@@ -80,18 +80,6 @@ func (s *Source) strand(of position.Content, saved position.Saved) bool {
 	return true
 }
 
-// comeBack makes the file that f was opened for the one of a content whose records
-// were taken in without it.
-func (s *Source) comeBack(left, f *File) {
-	left.fd, left.punchable, left.naming, left.growth = f.fd, f.punchable, f.naming, f.growth
-	s.hold(left)
-	s.absent.remove(f.of.Identity)
-	if !left.holds(left.committed) || !left.holdsRecords() || left.jumpTo(left.read) != nil {
-		s.metrics.truncations.Inc()
-		s.renew(left).unheld = true
-	}
-}
-
 // Aligned says that reading begins where persisting has ended.
 func (s *Source) Aligned() {
 	s.unaligned = false

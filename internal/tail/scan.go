@@ -280,7 +280,14 @@ func (s *Source) openFile(name string) (*File, error) {
 		}
 	}
 	if left := s.files[f.of]; left != nil {
-		s.comeBack(left, f)
+		// The records of this content were taken in without the file.
+		left.fd, left.punchable, left.naming, left.growth = f.fd, f.punchable, f.naming, f.growth
+		s.hold(left)
+		s.absent.remove(f.of.Identity)
+		if !left.holds(left.committed) || !left.holdsRecords() || left.jumpTo(left.read) != nil {
+			s.metrics.truncations.Inc()
+			s.renew(left).unheld = true
+		}
 		return s.held[f.of.Identity], nil
 	}
 	f.stream = s.streamOf(streamName)
