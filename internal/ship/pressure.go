@@ -239,9 +239,11 @@ func (r *reader) relieve() {
 	r.press.at = time.Now().Add(rest)
 }
 
-// relieveUntil gives memory back while the marks say so, for a while.
+// relieveUntil gives memory back while the marks say so, for a while: moving lines
+// that do not compress gives back nothing, however many they are.
 func (r *reader) relieveUntil(m usage) {
-	for r.press.freed = 0; r.press.freed < reliefBytes; m = r.measure() {
+	r.press.freed = 0
+	for began := time.Now(); r.press.freed < reliefBytes && time.Since(began) < mostRest; m = r.measure() {
 		r.press.take(m.used)
 		if !r.press.on() {
 			return

@@ -1,6 +1,8 @@
 package ship
 
 import (
+	"encoding/binary"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -127,6 +129,29 @@ func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 		if pace := r.paceFull(); pace > c.most {
 			t.Errorf("%s: the reader waits %s", c.name, pace)
 		}
+	}
+}
+
+// Lines that do not compress take as much memory in the spool. Moving all of them
+// takes long, and must not be done in one go.
+func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Budget = 600 * settings.Mi
+	w := b.log("gc.log")
+	line := make([]byte, 1<<20)
+	for range 256 {
+		for i := 0; i < len(line); i += 8 {
+			binary.LittleEndian.PutUint64(line[i:], rand.Uint64()|0x8080808080808080)
+		}
+		for i := 100; i < len(line); i += 100 {
+			line[i] = '\n'
+		}
+		b.write(w, string(line))
+	}
+	s, _ := b.begun(false)
+	s.reader.relieveUntil(s.reader.measure())
+	if u := s.src.Usage(); u.Spooled == 0 || u.Spooled > u.Backlog/10*9 {
+		t.Errorf("%d of %d bytes were moved in one go", u.Spooled, u.Backlog)
 	}
 }
 

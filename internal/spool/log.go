@@ -61,6 +61,13 @@ func Open(file *os.File) (*Log, []*Record, error) {
 	return l, records, nil
 }
 
+// IsIn reports whether the log is in that file.
+func (l *Log) IsIn(file *os.File) bool {
+	own, err1 := l.file.Stat()
+	other, err2 := file.Stat()
+	return err1 == nil && err2 == nil && os.SameFile(own, other)
+}
+
 // Close closes the file. Records stay in it.
 func (l *Log) Close() error { return l.file.Close() }
 
@@ -89,6 +96,7 @@ func (l *Log) reserve() {
 // parts, the record has none. After an error nothing was appended.
 func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	b.close()
+	l.reserve() // there may be room again
 	r := &Record{Of: b.Of, Stream: b.Stream, From: b.From, End: b.End, first: b.Read, last: b.Read, parts: b.parts}
 	for p := range r.parts {
 		part := &r.parts[p]
@@ -98,10 +106,9 @@ func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	}
 	err := l.write(r, b)
 	if errors.Is(err, unix.ENOSPC) {
-		// The pages of the head stay allocated for the second attempt.
+		// What was reserved stays, for the second attempt and for later records.
 		from, _ := r.place(Kept)
-		l.punch(from, r.end())
-		l.reserved = l.end
+		l.punch(max(from, l.reserved), r.end())
 		for p := range r.parts {
 			if part := &r.parts[p]; part.held() {
 				part.state = dropped

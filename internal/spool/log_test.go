@@ -389,3 +389,31 @@ func TestLinesThatOthersChangedAreAnError(t *testing.T) {
 		})
 	}
 }
+
+// What was dropped cannot be more than the block had.
+func TestForgedSumIsNoRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spool")
+	l, _ := open(t, path)
+	text := manyLines(100, "rest")
+	a := appended(t, l, block(0, text), WithoutLines())
+	b := appended(t, l, block(int64(len(text)), text), WithoutLines())
+	sum, err := l.Merge(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, forge := range []func(g *ul.Gap){
+		func(g *ul.Gap) { g.Bytes = 1 << 62 },
+		func(g *ul.Gap) { g.Lines[ul.Discard][ul.Info] = 1 << 62 },
+	} {
+		forged := *sum
+		g := *sum.sum
+		forge(&g)
+		forged.sum = &g
+		if err := l.writeAt(forged.appendHead(nil, nil), sum.at); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := l.readHead(sum.at); err == nil {
+			t.Errorf("a record of %d bytes without %d", r.End.Offset-r.From, r.Gap().Bytes)
+		}
+	}
+}

@@ -284,7 +284,7 @@ func (r *Record) check() error {
 	case r.From < 0 || size <= 0 || r.End.Offset > maxOffset:
 	case !r.End.Valid() || r.End.CheckLen != position.Span(r.End.Offset):
 	case raw > most || raw > size || r.sum == nil && raw != size:
-	case r.sum != nil && raw > 0:
+	case r.sum != nil && (raw > 0 || r.sum.Bytes > uint64(size) || r.sum.Total() > r.sum.Bytes):
 	case r.runs < 0 || r.runs > maxRuns:
 	case !r.parts[Kept].valid() || !r.parts[Rest].valid():
 	default:

@@ -3,6 +3,7 @@ package tail
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -35,8 +36,12 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 			continue
 		}
 		for _, older := range slices.Clone(st.files[:i]) {
-			if !older.unheld {
+			switch {
+			case older.unheld:
+			case older.held():
 				s.skipTo(older, older.size)
+			default:
+				s.skipTo(older, math.MaxInt64)
 			}
 		}
 		if s.skipTo(f, offset) {

@@ -91,10 +91,10 @@ func savedOf(f *File) known {
 // caughtUp reports whether everything that is in the file, as last seen, has
 // been committed.
 func (f *File) caughtUp() bool {
-	if f.committed != f.queued || !f.records.empty() {
-		return false
+	if !f.held() {
+		return f.committed == f.queued && f.records.next(f.read.Offset) == nil
 	}
-	return !f.held() || f.read.Offset == f.size && !f.read.Open
+	return f.committed == f.queued && f.records.empty() && f.read.Offset == f.size && !f.read.Open
 }
 
 // advance moves the read position over data, which begins at the position,
@@ -138,8 +138,17 @@ func (f *File) refilled() bool {
 	if !f.hollow {
 		return false
 	}
+	// A hole that somebody maps into memory and reads has zeros afterwards.
 	data, err := f.nextData(0)
-	return err == nil && data == 0
+	return err == nil && data == 0 && !zeroAt(f.fd, 0)
+}
+
+// zeroAt reports whether the byte at offset in a file is zero. A JVM writes none; a kernel
+// with larger pages than ours leaves zeros where pages were given back.
+func zeroAt(fd int, offset int64) bool {
+	var b [1]byte
+	n, err := unix.Pread(fd, b[:], offset)
+	return err == nil && n == 1 && b[0] == 0
 }
 
 // holds reports whether p can still be a position in this file: the file

@@ -127,6 +127,10 @@ func (s *Source) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 			return n, c, true
 		}
 		f.dirty = false
+		if !f.held() && f.caughtUp() {
+			s.finishContent(f)
+			i--
+		}
 	}
 	return 0, Chunk{}, false
 }

@@ -91,6 +91,7 @@ func (s *Source) Committed(c Chunk) {
 
 // finishContent lets go of a content that its file does not hold any more.
 func (s *Source) finishContent(f *File) {
+	f.records.freeBefore(f.read.Offset) // of these there was nothing to hand on
 	s.forget(f)
 	s.letGo(f.of)
 }
@@ -181,6 +182,7 @@ func (s *Source) Reclaim() (gone []position.Content) {
 			s.finish(f)
 		}
 	}
+	s.spool.closeUnused(s.files)
 	gone, s.gone = s.gone, nil
 	// The checkpoint needs the position of a file that came back meanwhile.
 	return slices.DeleteFunc(gone, func(of position.Content) bool {

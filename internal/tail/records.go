@@ -139,10 +139,7 @@ func (f *File) intact(r *spooled) bool {
 	if err != nil || data >= to {
 		return err == nil
 	}
-	// A kernel with larger pages than ours has left zeros. A JVM writes none.
-	var first [1]byte
-	n, err := unix.Pread(f.fd, first[:], data)
-	return err == nil && n == 1 && first[0] == 0
+	return zeroAt(f.fd, data)
 }
 
 // untilRecord returns n, or less if a record begins before the n-th byte to
@@ -269,7 +266,7 @@ func (f *File) jumpTo(p position.Position) error {
 		if err != nil {
 			return fmt.Errorf("read the bytes before offset %d of %q: %w", p.Offset, f.name, err)
 		}
-		if n != p.CheckLen {
+		if n != p.CheckLen || position.Checksum(f.seen[:n]) != p.Check {
 			return errRewritten
 		}
 		f.seenLen = n

@@ -87,6 +87,9 @@ func (f *File) front() (offset int64, open bool, level ul.Level) {
 // toMove returns the oldest file with a block to move, of the stream that has
 // most to move and takes more memory than share. Nil: there is none.
 func (s *Source) toMove(r Relief, share int64) (oldest *File) {
+	if s.spool.log == nil {
+		return nil
+	}
 	most := int64(0)
 	for _, st := range s.streams.byName {
 		if r.Refused && !st.refused || st.memory <= share && !st.refused {
@@ -116,10 +119,12 @@ func (s *Source) moveBlock(f *File, least, most int64, keep ul.Level, without sp
 		return 0, err
 	}
 	from, open, level := f.front()
+	begin := from
 	data, err := s.readBlock(f, &from, most)
-	if err != nil || int64(len(data)) < least {
+	if err != nil || int64(len(data)) < least || !s.punched(f) {
 		return 0, err
 	}
+	open = open && from == begin // a hole ends a line
 	b := &s.spool.block
 	b.Begin(f.of, f.stream.name, from, data)
 	b.Read = s.now()
@@ -274,6 +279,9 @@ type volume struct {
 // mergeAround makes one record of that at an index and its neighbours that are
 // side by side with it, as far as they have no lines and were not handed on.
 func (s *Source) mergeAround(f *File, at int) (freed int64, err error) {
+	if !s.punched(f) {
+		return 0, nil
+	}
 	first := f.records.at(f.read.Offset)
 	for _, i := range []int{at + 1, at} {
 		if i-1 < first {
@@ -298,11 +306,23 @@ func (s *Source) punchRecord(f *File, r *spooled) int64 {
 		return 0
 	}
 	from, to := r.pages()
-	done := s.punchPages(f, from, to) >= to
-	// With larger pages than ours some of it stays, as zeros.
-	data, err := f.nextData(from)
-	r.full = !done || err != nil || data < to
+	if r.full = s.punchPages(f, from, to) < to; r.full {
+		return 0
+	}
 	return to - from
+}
+
+// punched reports whether all records of f are punched, after another try for
+// those that are not. Before that no record may be appended for f: a restart takes
+// data in the pages of any but the last one for a sign of a truncation.
+func (s *Source) punched(f *File) bool {
+	for i := range f.records.list {
+		r := &f.records.list[i]
+		if s.punchRecord(f, r); r.full && f.held() {
+			return false
+		}
+	}
+	return true
 }
 
 // Drop drops lines until it has given back as much memory as wanted: those that

@@ -13,13 +13,13 @@ import (
 )
 
 // dropSteps are what a dropModel can do.
-const dropSteps = "wWmnsdDarctkRvp"
+const dropSteps = "wWmnsdDarctkRvpTuSb"
 
 // FuzzDrop drives a JVM that writes records of all levels, a reader that reads,
 // commits, rewinds and restarts, and pressure. At the end every line was
 // persisted once and in its place, or is counted by the marker in its place.
 func FuzzDrop(f *testing.F) {
-	for _, story := range []string{"WdWdscWDWc", "WWnWdsWdrWdcWDkWdc", "WdkWdkcWDRWdctWDt", "mWndWDaWsWdRrWDkmc", "WsWsdcdWdDWdDcRk", "pWdpWdvsskvWdvWdDsck"} {
+	for _, story := range []string{"WdWdscWDWc", "WWnWdsWdrWdcWDkWdc", "WdkWdkcWDRWdctWDt", "mWndWDaWsWdRrWDkmc", "WsWsdcdWdDWdDcRk", "pWdpWdvsskvWdvWdDsck", "WvTWvsTWdrck", "WvsuWvDbWdSvWc", "WvSWvbDWvsrSDk"} {
 		var ops []byte
 		for _, op := range story {
 			ops = append(ops, byte(strings.IndexRune(dropSteps, op)))
@@ -73,7 +73,8 @@ type dropModel struct {
 	persisted strings.Builder
 	committed int // bytes of it that a rewind keeps
 	dropped   uint64
-	moved     int // records that were seen
+	moved     int  // records that were seen
+	fragile   bool // a restart would lose lines: their file, or its records, have no name
 }
 
 func newDropModel(t testing.TB, seed uint64) *dropModel {
@@ -126,10 +127,53 @@ func (m *dropModel) step(op byte) {
 		m.restart()
 	case 'v':
 		m.move()
+	case 'T':
+		m.truncateInPlace()
+	case 'u':
+		m.scan()
+		m.w.Close()
+		if err := os.Remove(m.path("gc.log")); err != nil {
+			m.t.Fatal(err)
+		}
+		m.w = m.writer("gc.log")
+		m.fragile = true
+	case 'S':
+		m.replaceState()
+		m.fragile = true
+	case 'b': // the directory goes, and comes back
+		m.openAgain()
 	case 'R':
 		m.archives++
 		m.w = m.rotate(m.w, "gc.log", fmt.Sprintf("gc.log.%d", m.archives))
 	}
+}
+
+// truncateInPlace is what a JVM with filecount=0 does at its start. The lines of
+// the file that were neither read nor moved are lost, and those that were read
+// could not be read again.
+func (m *dropModel) truncateInPlace() {
+	m.scan()
+	f := m.src.held[m.fileOf("gc.log")]
+	for r := f.records.last(); r != nil && r.From > f.read.Offset && m.next(); {
+		// What is between the records was read before them, and not committed.
+	}
+	m.commit()
+	text, err := os.ReadFile(m.path("gc.log"))
+	if f == nil || err != nil {
+		m.t.Fatal(f, err)
+	}
+	if from, _, _ := f.front(); from < int64(len(text)) {
+		m.lines = m.lines[:len(m.lines)-strings.Count(string(text[from:]), "\n")]
+	}
+	m.truncate()
+	if err := f.sound(); err == errRewritten {
+		m.src.truncated(f)
+	} else if err != nil {
+		m.t.Fatal(err)
+	} else {
+		f.size = 0
+	}
+	m.scan()
 }
 
 // level is mostly one that goes, so that there are pages to give back.
@@ -214,6 +258,11 @@ func (m *dropModel) rewound() {
 
 // restart forgets what is not committed, and begins from a checkpoint.
 func (m *dropModel) restart() {
+	if m.fragile {
+		m.readAll()
+		m.commit()
+		m.fragile = false
+	}
 	m.src.Rewind()
 	m.rewound()
 	saved := maps.Clone(m.src.Positions())

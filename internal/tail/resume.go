@@ -34,6 +34,9 @@ func (s *Source) expect(saved map[position.Content]position.Saved) {
 		take(of, p)
 	}
 	for id, k := range newest {
+		if have, ok := s.absent.saved[id]; ok && have.epoch >= k.epoch {
+			k, newest[id] = have, have // its file waits already
+		}
 		if s.held[id] == nil {
 			s.absent.await(id, k)
 		}
@@ -58,9 +61,16 @@ func (s *Source) strand(of position.Content, saved position.Saved) bool {
 	if len(list) == 0 {
 		return false
 	}
-	f := &File{of: of, fd: -1, rank: rank{age: int64(of.Ino)}}
+	place := rank{round: 1, age: int64(of.Ino)} // as if the first scan had found it
+	if !s.listing.countsUp {
+		place.age = of.Born
+	}
+	if saved.Offset > 0 {
+		place.round = 0
+	}
+	f := &File{of: of, fd: -1, rank: place, openLevel: saved.Level, unaligned: s.unaligned}
+	saved.Open = saved.Open && saved.Offset > 0
 	f.read, f.queued, f.committed = saved.Position, saved.Position, saved.Position
-	f.read.Open = false
 	for _, r := range list {
 		f.records.add(r)
 	}

@@ -83,13 +83,13 @@ func (s *Source) Scan() (found int, err error) {
 // sawAll ends a scan during which the directory did not change: whatever later
 // scans find is new, and a file that this one did not see is gone.
 func (s *Source) sawAll() {
-	s.unaligned = false
 	for id, saved := range s.absent.unseen() {
 		of := saved.content(id)
 		if !s.strand(of, saved.Saved) {
 			s.letGo(of)
 		}
 	}
+	s.unaligned = false
 	s.place()
 }
 
@@ -278,6 +278,17 @@ func (s *Source) openFile(name string) (*File, error) {
 		if saved.Offset > 0 {
 			f.round = 0 // persisted in part, and so older than what nobody has read
 		}
+	}
+	if left := s.files[f.of]; left != nil {
+		// The records of this content were taken in without the file.
+		left.fd, left.punchable, left.naming, left.growth = f.fd, f.punchable, f.naming, f.growth
+		s.hold(left)
+		s.absent.remove(f.of.Identity)
+		if !left.holds(left.committed) || !left.holdsRecords() || left.jumpTo(left.read) != nil {
+			s.metrics.truncations.Inc()
+			s.renew(left).unheld = true
+		}
+		return s.held[f.of.Identity], nil
 	}
 	f.stream = s.streamOf(streamName)
 	s.hold(f)

@@ -69,7 +69,7 @@ func (s *Source) largestOver(share int64, why ul.Reason, refusedOnly bool) (larg
 // touched any more.
 func (st *Stream) oldestHolding(why ul.Reason) (*File, int) {
 	for _, f := range st.files {
-		if f.stuck {
+		if f.stuck || f.unaligned {
 			continue
 		}
 		for at := f.records.at(f.read.Offset); at < len(f.records.list); at++ {

@@ -2,6 +2,7 @@ package tail
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -13,6 +14,10 @@ import (
 
 // spoolName is the name of the spool in the state directory.
 const spoolName = "spool"
+
+// mostLogs bounds how many logs of replaced state directories stay open for their
+// records.
+const mostLogs = 16
 
 // spooler is the spool of a Source, and what moving lines into it needs.
 type spooler struct {
@@ -41,6 +46,16 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 		if f, err = statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL); err != nil {
 			return err
 		}
+	}
+	if at := slices.IndexFunc(p.old, func(l *spool.Log) bool { return l.IsIn(f) }); at >= 0 {
+		// The directory has come back. Two logs in one file would overwrite each other.
+		f.Close()
+		p.log, p.old = p.old[at], slices.Delete(p.old, at, at+1)
+		return nil
+	}
+	if len(p.old) >= mostLogs {
+		f.Close()
+		return errors.New("too many older ones still have records")
 	}
 	log, found, err := spool.Open(f)
 	if err != nil {
@@ -74,6 +89,31 @@ func (p *spooler) leave() {
 		p.old = append(p.old, p.log)
 		p.log = nil
 	}
+}
+
+// closeUnused closes the logs of before that no record is in any more, neither of
+// the files nor pending.
+func (p *spooler) closeUnused(files map[position.Content]*File) {
+	if len(p.old) == 0 {
+		return
+	}
+	used := map[*spool.Log]bool{}
+	for _, list := range p.pending {
+		for i := range list {
+			used[list[i].log] = true
+		}
+	}
+	for _, f := range files {
+		for i := range f.records.list {
+			used[f.records.list[i].log] = true
+		}
+	}
+	p.old = slices.DeleteFunc(p.old, func(l *spool.Log) bool {
+		if !used[l] {
+			l.Close()
+		}
+		return !used[l]
+	})
 }
 
 // memory returns how many bytes of memory the logs take.
