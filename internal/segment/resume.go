@@ -76,7 +76,7 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 		t.ledger.remove(found[at])
 		seg = found[at]
 		seg.cut(offset)
-		m.Sealed = m.Sealed || t.mustSeal(seg)
+		m.Sealed = m.Sealed || t.cfg.mustSeal(seg, t.sealAt)
 	}
 	if m.Gone {
 		m = m.gone()
@@ -146,10 +146,10 @@ func (t *Stream) cutBehind(found []Info, at int, offset int64) error {
 }
 
 // mustSeal reports whether nothing may be appended to a segment any more.
-func (t *Stream) mustSeal(seg Info) bool {
-	return seg.Compress != t.cfg.Compress ||
-		seg.Size >= t.sealAt ||
-		t.cfg.SegmentAge > 0 && time.Since(seg.Start) >= t.cfg.SegmentAge
+func (c Config) mustSeal(seg Info, sealAt int64) bool {
+	return seg.Compress != c.Compress ||
+		seg.Size >= sealAt ||
+		c.SegmentAge > 0 && time.Since(seg.Start) >= c.SegmentAge
 }
 
 // place makes the stream append at m, in seg. seg is the newest segment if there is

@@ -80,7 +80,7 @@ func (t *Stream) Append(raw []byte) error {
 	if err != nil {
 		return fmt.Errorf("append to stream %s: %w", t.name, err)
 	}
-	return t.append(frame)
+	return t.AppendFrame(frame)
 }
 
 // AppendFrame is Append for bytes that are a frame already: of at most
@@ -90,10 +90,6 @@ func (t *Stream) AppendFrame(frame []byte) error {
 	if err := t.usable(); err != nil {
 		return err
 	}
-	return t.append(frame)
-}
-
-func (t *Stream) append(frame []byte) error {
 	if err := t.write(frame); err != nil {
 		t.failed = fmt.Errorf("append to stream %s: %w", t.name, t.dest.judge(err))
 		return t.failed

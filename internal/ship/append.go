@@ -36,7 +36,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 // takeBatch peeks at the queue and sorts what is there by stream. It passes
 // over streams that are refused.
 func (w *writer) takeBatch() error {
-	w.batch = w.link.queue.Peek(w.batch[:0], w.frame())
+	w.batch = w.link.queue.Peek(w.batch[:0], w.link.frame())
 	w.order = w.order[:0]
 	for i, c := range w.batch {
 		st, err := w.stream(c.Meta.File.Stream())

@@ -85,7 +85,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Chec
 func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
 
 // frame is how many bytes make one now: less where the budget is small.
-func (w *writer) frame() int { return int(w.link.frameBytes.Load()) }
+func (l *link) frame() int { return int(l.frameBytes.Load()) }
 
 // wakeBytes is how much gathers in the queue before the writer is woken
 // between commits.
@@ -176,7 +176,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 		queued := w.link.queue.Bytes()
 		due := w.deadline()
 		late := !due.IsZero() && !due.After(now)
-		if queued >= w.frame() || late && queued > 0 {
+		if queued >= w.link.frame() || late && queued > 0 {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
@@ -186,7 +186,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			}
 			return due.Sub(now), nil
 		}
-		if w.taken.full(w.frame(), w.link.syncBytes.Load(), w.maxOpen) || w.taken.bytes > 0 && (late || w.taken.worth(w.link.syncBytes.Load())) && w.link.queue.Bytes() < w.frame() {
+		if w.taken.full(w.link.frame(), w.link.syncBytes.Load(), w.maxOpen) || w.taken.bytes > 0 && (late || w.taken.worth(w.link.syncBytes.Load())) && w.link.queue.Bytes() < w.link.frame() {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
@@ -225,7 +225,7 @@ func (w *writer) drain(ctx context.Context) error {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
 		}
-		if w.taken.full(w.frame(), w.link.syncBytes.Load(), w.maxOpen) {
+		if w.taken.full(w.link.frame(), w.link.syncBytes.Load(), w.maxOpen) {
 			if err := w.commit(ctx); err != nil {
 				return err
 			}

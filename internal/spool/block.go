@@ -72,6 +72,14 @@ func (b *Block) keep() {
 	b.runs[0] = run{kept: short.rest}
 }
 
+// Kept returns how many bytes of the lines that were taken are kept.
+func (b *Block) Kept() (n int) {
+	for i := range b.runs {
+		n += int(b.runs[i].kept)
+	}
+	return n
+}
+
 // Len returns how many bytes were taken.
 func (b *Block) Len() int { return len(b.data) }
 

@@ -25,7 +25,7 @@ func Open(source *os.File) (*os.File, error) {
 	path := filepath.Join(source.Name(), Name)
 	at := int(source.Fd())
 	if err := unix.Mkdirat(at, Name, 0o700); err != nil && err != unix.EEXIST {
-		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
+		return nil, fmt.Errorf("create %s (the sidecar keeps its checkpoint and its spool there; run it as the JVM's user and group, here it is uid %d, gid %d): %w",
 			path, os.Geteuid(), os.Getegid(), err)
 	}
 	fd, err := open(at)

@@ -47,7 +47,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		dropped:     newDropCounts(reg),
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,
-		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; their unread lines are lost."),
+		truncations: counter("ullage_source_truncations_total", "Source files that were truncated in place; lines that were neither read nor moved are lost."),
 		missedFiles: counter("ullage_source_missed_files_total", "Archives that the JVM overwrote before ullage opened them, counted by the gaps in their numbers."),
 		holeBytes:   counter("ullage_source_hole_bytes_total", "Bytes of holes in source files, which no process wrote; ullage skips them."),
 		readErrors:  counter("ullage_source_read_errors_total", "Failed reads and scans of the source."),

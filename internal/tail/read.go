@@ -224,7 +224,7 @@ func (s *Source) truncated(f *File) {
 	if s.log.notTooOften(s.now()) {
 		s.log.Warn("source file was truncated in place",
 			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
-			"hint", "its unread lines are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
+			"hint", "lines that were neither read nor moved are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
 	}
 	s.renew(f)
 }

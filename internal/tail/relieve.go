@@ -133,12 +133,15 @@ func (s *Source) moveBlock(f *File, least, most int64, keep ul.Level, without sp
 		return 0, errRewritten
 	}
 	b.End.Open, b.End.Level = data[len(data)-1] != '\n', level
+	s.countRead(f.stream, read)
+	f.counted = max(f.counted, b.End.Offset)
+	if without == spool.WithoutRest() && b.Kept() > b.Len()/2 {
+		return 0, nil // it would take long to compress, and give back little
+	}
 	record, err := s.spool.log.Append(b, without)
 	if err != nil {
 		return 0, err
 	}
-	s.countRead(f.stream, read)
-	f.counted = max(f.counted, b.End.Offset)
 	s.countDropped(f.stream, record, spool.Kept)
 	s.countDropped(f.stream, record, spool.Rest)
 	f.records.add(spooled{Record: record, log: s.spool.log, full: true})
@@ -327,7 +330,8 @@ func (s *Source) punched(f *File) bool {
 
 // Drop drops lines until it has given back as much memory as wanted: those that
 // were moved, and then such as were not. [ul.Discard] takes those below the level
-// to keep, [ul.DropAll] all.
+// to keep, and leaves blocks that were not moved if that is less than half of
+// them. [ul.DropAll] takes all.
 //
 // A stream that takes less memory than its share of what is allowed loses
 // nothing; of the others the largest one goes first, and of its lines the
