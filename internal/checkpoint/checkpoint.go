@@ -1,6 +1,8 @@
 package checkpoint
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"os"
 	"slices"
@@ -53,11 +55,9 @@ func (c *Checkpoint) SetMark(stream string, m segment.Mark) { c.marks[stream] = 
 // Streams returns the names of the streams that have a mark.
 func (c *Checkpoint) Streams() []string { return slices.Collect(maps.Keys(c.marks)) }
 
-// Commit moves to the given marks and positions: both or neither.
-func (c *Checkpoint) Commit(marks map[string]segment.Mark, files map[position.Content]position.Saved) {
-	maps.Copy(c.marks, marks)
-	maps.Copy(c.files, files)
-}
+// SetFile notes how far a content is durable. What is set of marks and contents
+// between two calls of Save is saved together or not at all.
+func (c *Checkpoint) SetFile(of position.Content, saved position.Saved) { c.files[of] = saved }
 
 // Meet notes to which stream a content belongs, and reports whether that is
 // news. It has to be saved before the first append of the content.
@@ -127,18 +127,39 @@ func (c *Checkpoint) SetKey(key []byte) { c.slots.key = key }
 // [ErrNoRoom] is the exception: a restart then finds none at all, and lets the
 // segments decide. That is what allows to reclaim nevertheless, where nothing
 // else could make room: a stale checkpoint would be a wrong one.
-func (c *Checkpoint) Save() error { return c.slots.save(c.state()) }
+func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
 
-func (c *Checkpoint) state() state {
-	st := state{Lost: c.lost, Uncommitted: c.uncommitted,
-		Streams: make([]streamState, 0, len(c.marks)), Files: make([]fileState, 0, len(c.files))}
-	for name, m := range c.marks {
-		st.Streams = append(st.Streams, streamState{Name: name, Mark: m})
+// encode writes the JSON of the checkpoint, value by value: an encoder that is
+// given all of it makes a second copy, of a megabyte for thousands of files.
+func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
+	enc := json.NewEncoder(to)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(state{Seq: seq, Lost: c.lost, Uncommitted: c.uncommitted}); err != nil {
+		return err
 	}
-	for of, saved := range c.files {
-		st.Files = append(st.Files, fileState{of, saved})
+	to.Truncate(to.Len() - len("}\n"))
+	to.WriteString(`,"streams":[`)
+	var one streamState // escapes once, and not for each value
+	comma := ""
+	for one.Name, one.Mark = range c.marks {
+		to.WriteString(comma)
+		if err := enc.Encode(&one); err != nil {
+			return err
+		}
+		comma = ","
 	}
-	return st
+	to.WriteString(`],"files":[`)
+	var file fileState
+	comma = ""
+	for file.Content, file.Saved = range c.files {
+		to.WriteString(comma)
+		if err := enc.Encode(&file); err != nil {
+			return err
+		}
+		comma = ","
+	}
+	to.WriteString("]}\n")
+	return nil
 }
 
 // Found is what the slots said at a start.

@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -97,13 +96,13 @@ func (s *slots) removed() bool {
 // ErrNoRoom says that the source has no room for a checkpoint.
 var ErrNoRoom = errors.New("the source has no room for the checkpoint")
 
-func (s *slots) save(st state) error {
+// save writes what encode writes into the older slot, with the next number.
+func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	if s.removed() {
 		// No stale slot is left either: a restart lets the segments decide.
 		return nil
 	}
-	st.Seq = s.seq + 1
-	encoded, err := s.encode(st)
+	encoded, err := s.encode(encode)
 	if err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func (s *slots) save(st state) error {
 	if _, err := s.files[at].WriteAt(encoded, 0); err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
-	s.seq, s.next = st.Seq, 1-at
+	s.seq, s.next = s.seq+1, 1-at
 	s.begin()
 	return nil
 }
@@ -147,13 +146,13 @@ func (s *slots) hasMark() bool {
 	return s.dir != nil && unix.Fstatat(int(s.dir.Fd()), markName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// encode returns what a slot holds for st. It is valid until the next call:
-// thousands of files take a megabyte, which is not taken anew for each save.
-func (s *slots) encode(st state) ([]byte, error) {
+// encode returns what a slot holds. It is valid until the next call: thousands of
+// files take a megabyte, which is not allocated again for each save.
+func (s *slots) encode(encode func(to *bytes.Buffer, seq uint64) error) ([]byte, error) {
 	var room [headerRoom]byte
 	s.buf.Reset()
 	s.buf.Write(room[:])
-	if err := st.encode(&s.buf); err != nil {
+	if err := encode(&s.buf, s.seq+1); err != nil {
 		return nil, fmt.Errorf("encode checkpoint: %w", err)
 	}
 	body := s.buf.Bytes()[headerRoom:]
@@ -162,41 +161,6 @@ func (s *slots) encode(st state) ([]byte, error) {
 	all := s.buf.Bytes()[headerRoom-len(header):]
 	copy(all, header)
 	return all, nil
-}
-
-// encode writes the JSON of st, list by list and value by value: an encoder that
-// is given all of it makes a second copy, of a megabyte for thousands of files.
-func (st state) encode(to *bytes.Buffer) error {
-	streams, files := st.Streams, st.Files
-	st.Streams, st.Files = nil, nil
-	enc := json.NewEncoder(to)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(st); err != nil {
-		return err
-	}
-	to.Truncate(to.Len() - len("}\n"))
-	to.WriteString(`,"streams":[`)
-	if err := encodeList(to, enc, streams); err != nil {
-		return err
-	}
-	to.WriteString(`],"files":[`)
-	if err := encodeList(to, enc, files); err != nil {
-		return err
-	}
-	to.WriteString("]}\n")
-	return nil
-}
-
-func encodeList[T any](to *bytes.Buffer, enc *json.Encoder, list []T) error {
-	for i := range list {
-		if i > 0 {
-			to.WriteByte(',')
-		}
-		if err := enc.Encode(&list[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // drop removes both slots.

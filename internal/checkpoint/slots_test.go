@@ -271,7 +271,7 @@ func TestStreamsWithoutFilesAreForgottenWhenTheyAreMany(t *testing.T) {
 // committed of it meanwhile.
 func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	c := New()
-	c.Commit(nil, map[position.Content]position.Saved{file1: at99})
+	c.SetFile(file1, at99)
 	c.Add(map[position.Content]position.Saved{file1: {Stream: "gc.log"}, file2: {Stream: "gc.log"}})
 	if c.Files()[file1] != at99 || len(c.Files()) != 2 {
 		t.Errorf("%+v", c.Files())

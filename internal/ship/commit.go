@@ -39,11 +39,12 @@ func (w *writer) commit(ctx context.Context) error {
 	if w.taken.bytes == 0 {
 		return nil // all of it was of streams that are refused
 	}
-	files := make(map[position.Content]position.Saved, len(w.taken.last))
-	for f, c := range w.taken.last {
-		files[f.Content()] = position.Saved{Stream: f.Stream().Name(), Position: c.End}
+	for name, mark := range w.marks {
+		w.check.SetMark(name, mark)
 	}
-	w.check.Commit(w.marks, files)
+	for f, c := range w.taken.last {
+		w.check.SetFile(f.Content(), position.Saved{Stream: f.Stream().Name(), Position: c.End})
+	}
 	if err := w.saveCheckpoint(ctx); err != nil {
 		return err
 	}
