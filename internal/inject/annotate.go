@@ -1,57 +1,46 @@
 package inject
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 )
-
-// status is the value of the annotation ullage.dev/injected, as JSON.
-type status struct {
-	Image    string      `json:"image"`
-	Dest     string      `json:"dest"`
-	JVMs     []jvmStatus `json:"jvms"`
-	Warnings []string    `json:"warnings,omitempty"`
-}
-
-type jvmStatus struct {
-	Container string      `json:"container"`
-	Sidecar   string      `json:"sidecar"`
-	Attach    attach.Mode `json:"attach"`
-	Listen    string      `json:"listen"`
-}
 
 // maxWarnings is how many are in the annotation: the sidecar reads those of at
 // most 16 KiB.
 const maxWarnings = 10
 
+// maxStatus is room for the status and for the other annotations that are
+// added, in bytes.
+const maxStatus = 8 << 10
+
 // annotate says on the pod what was done, and where metrics are. A status that
 // is there already is of another pod, from whose manifest this one was made.
 func (m *mutation) annotate() {
+	m.setAnnotation(podmeta.InjectedAnnotation, m.status().Encode())
+	if j := m.jvms[0]; j.public() && !m.pod.scraped() {
+		m.setAnnotation("prometheus.io/scrape", "true")
+		m.setAnnotation("prometheus.io/port", strconv.Itoa(j.port))
+		m.setAnnotation("prometheus.io/path", "/metrics")
+	}
+}
+
+func (m *mutation) setAnnotation(name, value string) {
 	meta, ok := m.pod.tree["metadata"].(map[string]any)
 	if !ok {
 		meta = map[string]any{}
 		m.pod.tree["metadata"] = meta
 		m.patch.add("/metadata", map[string]any{})
 	}
-	set := func(name, value string) { m.patch.put(meta, "/metadata", "annotations", name, value) }
-	set(injectedStatus, m.status())
-	if j := m.jvms[0]; j.public() && !m.scraped() {
-		set("prometheus.io/scrape", "true")
-		set("prometheus.io/port", strconv.Itoa(j.port))
-		set("prometheus.io/path", "/metrics")
-	}
+	m.patch.put(meta, "/metadata", "annotations", name, value)
 }
 
 // scraped says that the pod has metrics of its own and says where.
-func (m *mutation) scraped() bool {
-	for name := range m.pod.Annotations {
+func (p *pod) scraped() bool {
+	for name := range p.Annotations {
 		if strings.HasPrefix(name, "prometheus.io/") {
 			return true
 		}
@@ -73,19 +62,13 @@ func (j *jvm) listen() string {
 	return net.JoinHostPort(j.host, strconv.Itoa(j.port))
 }
 
-func (m *mutation) status() string {
-	s := status{Image: m.cfg.Image, Dest: m.wishes.dest.String()}
+func (m *mutation) status() podmeta.Status {
+	s := podmeta.Status{Image: m.cfg.Image, Dest: m.wishes.dest.String()}
 	for _, j := range m.jvms {
-		s.JVMs = append(s.JVMs, jvmStatus{Container: j.Name, Sidecar: j.sidecar(), Attach: j.attach, Listen: j.listen()})
+		s.JVMs = append(s.JVMs, podmeta.JVM{Container: j.Name, Sidecar: j.sidecar(), Attach: string(j.attach), Listen: j.listen()})
 	}
 	for _, text := range m.warnings[:min(len(m.warnings), maxWarnings)] {
 		s.Warnings = append(s.Warnings, strings.TrimPrefix(text, "ullage: "))
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // a person may read it
-	if err := e.Encode(s); err != nil {
-		panic(fmt.Sprintf("encode strings: %v", err)) // can't be
-	}
-	return strings.TrimSpace(b.String())
+	return s
 }

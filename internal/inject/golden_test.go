@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
@@ -26,10 +29,11 @@ func testConfig() Config {
 
 // expected is what is in a NAME.patch.json.
 type expected struct {
-	Injected bool     `json:"injected"`
-	Denied   string   `json:"denied,omitempty"`
-	Warnings []string `json:"warnings"`
-	Patch    []Op     `json:"patch"`
+	Injected bool           `json:"injected"`
+	Refused  podmeta.Reason `json:"refused,omitempty"`
+	Denied   string         `json:"denied,omitempty"`
+	Warnings []string       `json:"warnings"`
+	Patch    []Op           `json:"patch"`
 }
 
 // TestGolden mutates testdata/NAME.pod.yaml, with testdata/NAME.config.yaml if
@@ -61,7 +65,7 @@ func TestGolden(t *testing.T) {
 			e := json.NewEncoder(&b)
 			e.SetEscapeHTML(false)
 			e.SetIndent("", "  ")
-			if err := e.Encode(expected{res.Injected, res.Denied, res.Warnings, res.Patch}); err != nil {
+			if err := e.Encode(expected{res.Injected, res.Refused, res.Denied, res.Warnings, res.Patch}); err != nil {
 				t.Fatal(err)
 			}
 			compareFile(t, base+".patch.json", b.Bytes())
@@ -112,8 +116,11 @@ func mutate(t *testing.T, pod []byte, cfg Config) Result {
 // checkInvariants checks what must hold for every answer.
 func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 	t.Helper()
-	if res.Injected != (len(res.Patch) > 0) || res.Injected && res.Denied != "" {
-		t.Fatalf("injected %v, %d operations, denied %q", res.Injected, len(res.Patch), res.Denied)
+	if res.Injected && (len(res.Patch) == 0 || res.Refused != "" || res.Denied != "") || res.Denied != "" && (len(res.Patch) > 0 || res.Refused == "") {
+		t.Fatalf("injected %v, %d operations, refused %q, denied %q", res.Injected, len(res.Patch), res.Refused, res.Denied)
+	}
+	if res.Refused != "" && !slices.Contains(podmeta.Reasons(), res.Refused) {
+		t.Errorf("refused for the reason %q, which is not in the list", res.Refused)
 	}
 	for _, text := range append([]string{res.Denied}, res.Warnings...) {
 		if len(text) > maxDenied+len("…") || strings.ContainsAny(text, "\n\r\x1b") {
@@ -121,6 +128,7 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 		}
 	}
 	if !res.Injected {
+		checkRefused(t, pod, res, cfg)
 		return
 	}
 	for _, op := range res.Patch {
@@ -144,6 +152,38 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 		t.Errorf("the injected pod: %v, %v", err, strict)
 	}
 	checkSidecars(t, &typed)
+}
+
+// checkRefused checks that a pod which is not injected gets one annotation at
+// most, and that the second time nothing is left to do.
+func checkRefused(t *testing.T, pod []byte, res Result, cfg Config) {
+	t.Helper()
+	if len(res.Patch) == 0 {
+		return
+	}
+	if res.Refused == "" {
+		t.Fatalf("a patch without a reason: %+v", res)
+	}
+	for _, op := range res.Patch {
+		value, _ := op.Value.(map[string]any)
+		switch {
+		case op.Op != "add":
+		case op.Path == "/metadata" && len(value) == 0, op.Path == "/metadata/annotations/ullage.dev~1injected":
+			continue
+		case op.Path == "/metadata/annotations" && len(value) == 1 && value[podmeta.InjectedAnnotation] != nil:
+			continue
+		}
+		t.Errorf("more than an annotation: %+v", op)
+	}
+	after := applyJSON(t, pod, res.Patch)
+	checkKept(t, "", decode(t, pod), after)
+	annotated, err := json.Marshal(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := mutate(t, annotated, cfg); len(again.Patch) > 0 || again.Refused != res.Refused || !slices.Equal(again.Warnings, res.Warnings) {
+		t.Errorf("the second time: %+v", again)
+	}
 }
 
 // checkKept checks that everything in before is in after: objects may have

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -188,8 +189,8 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 			return Note{Text: "it has no " + path}, nil
 		}
 	}
-	if label := scalar(member(member(n, "metadata"), "labels"), injectLabel); label != "true" {
-		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", injectLabel)}, nil
+	if label := scalar(member(member(n, "metadata"), "labels"), podmeta.InjectLabel); label != "true" {
+		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", podmeta.InjectLabel)}, nil
 	}
 	text, err := yaml.Marshal(n)
 	if err != nil {
@@ -207,14 +208,17 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	if res.Denied != "" {
 		return Note{}, errors.New(res.Denied)
 	}
+	note := Note{Injected: res.Injected, Warnings: res.Warnings}
+	if !res.Injected {
+		if len(res.Warnings) == 0 {
+			note.Text = "it is injected already, or opts out"
+		}
+		return note, nil
+	}
 	for _, op := range res.Patch {
 		if err := apply(n, op, m.isJSON); err != nil {
 			return Note{}, fmt.Errorf("change its pod at %s: %w", op.Path, err)
 		}
-	}
-	note := Note{Injected: res.Injected, Warnings: res.Warnings}
-	if !res.Injected && len(res.Warnings) == 0 {
-		note.Text = "it is injected already, or opts out"
 	}
 	return note, nil
 }

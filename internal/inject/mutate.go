@@ -2,6 +2,7 @@ package inject
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -33,8 +35,26 @@ type Result struct {
 	// it already.
 	Injected bool
 
+	// Refused, if not empty, is why the pod gets no sidecar that it should have.
+	// Patch then adds one annotation that says so, unless the pod is denied.
+	Refused podmeta.Reason
+
 	// Denied, if not empty, is why the pod must not start.
 	Denied string
+}
+
+// problem is why a pod can't be injected, and what to do about it.
+type problem struct {
+	reason podmeta.Reason
+	text   string
+}
+
+func problems(reason podmeta.Reason, texts []string) []problem {
+	var all []problem
+	for _, text := range texts {
+		all = append(all, problem{reason, text})
+	}
+	return all
 }
 
 // mutation is the work on one pod.
@@ -65,51 +85,81 @@ func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
 		return Result{}, nil
 	}
 	m := &mutation{cfg: cfg, pod: p}
-	if why := p.unsuitable(namespace); why != "" {
-		m.warn("not injected: %s", why)
-		return Result{Warnings: m.warnings}, nil
+	if namespace == "kube-system" {
+		m.warn("not injected: namespace kube-system is left alone")
+		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}, nil
 	}
-	var problems []string
-	m.wishes, problems = readWishes(p.Annotations, cfg.Defaults)
-	problems = append(problems, m.clashes()...)
-	if len(problems) == 0 { // what follows goes by the wishes
-		problems = m.planAll()
+	if why := p.unsuitable(); why != "" {
+		return m.refuse([]problem{{podmeta.Unsuitable, why}}), nil
 	}
-	if len(problems) > 0 {
-		return m.refuse(problems), nil
+	var bad []string
+	m.wishes, bad = readWishes(p.Annotations, cfg.Defaults)
+	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), m.planRoom())
+	if len(found) == 0 { // what follows goes by the wishes
+		found = m.planAll()
+	}
+	if len(found) > 0 {
+		if cfg.OnError == Deny {
+			return m.deny(found), nil
+		}
+		return m.refuse(found), nil
 	}
 	m.inject()
 	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}, nil
 }
 
-// refuse answers for a pod that can't be injected.
-func (m *mutation) refuse(problems []string) Result {
-	if m.cfg.OnError == Deny {
-		return Result{Denied: printable.Text("ullage: "+strings.Join(problems, "; "), maxDenied)}
+// deny answers for a pod that can't be injected and must not start without.
+func (m *mutation) deny(found []problem) Result {
+	var texts []string
+	for _, p := range found {
+		texts = append(texts, p.text)
 	}
+	return Result{Refused: found[0].reason, Denied: printable.Text("ullage: "+strings.Join(texts, "; "), maxDenied)}
+}
+
+// refuse answers for a pod that starts as it is. Who creates the pod of a
+// Deployment is a controller, which shows nobody the warnings: the pod itself
+// says what they say.
+func (m *mutation) refuse(found []problem) Result {
 	m.warnings = nil // they are about what is not done
-	for _, text := range problems {
-		m.warn("not injected: %s", text)
+	s := podmeta.Status{Refused: found[0].reason}
+	for _, p := range found {
+		m.warn("not injected: %s", p.text)
+		if len(s.Errors) < maxWarnings {
+			s.Errors = append(s.Errors, printable.Text(p.text, maxText))
+		}
 	}
-	return Result{Warnings: m.warnings}
+	if value := s.Encode(); m.pod.Annotations[podmeta.InjectedAnnotation] != value && m.pod.room() >= len(value) {
+		m.setAnnotation(podmeta.InjectedAnnotation, value)
+	}
+	return Result{Patch: m.patch.ops, Warnings: m.warnings, Refused: s.Refused}
+}
+
+// planRoom says that an annotation more would make the API server refuse the
+// pod.
+func (m *mutation) planRoom() []problem {
+	if m.pod.room() >= maxStatus {
+		return nil
+	}
+	return []problem{{podmeta.BadAnnotation, fmt.Sprintf("the annotations of the pod leave no room for ours: shorten them by %d KiB", maxStatus>>10)}}
 }
 
 // clashes finds what has one of our names and is not ours.
-func (m *mutation) clashes() []string {
-	var problems []string
+func (m *mutation) clashes() []problem {
+	var found []problem
 	for _, name := range m.pod.containerNames() {
 		if isOurs(name, sidecarName) {
-			problems = append(problems, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, injectLabel))
+			found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, podmeta.InjectLabel)})
 		}
 	}
 	for _, v := range m.pod.Spec.Volumes {
 		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume} {
 			if isOurs(v.Name, name) {
-				problems = append(problems, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", v.Name))
+				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", v.Name)})
 			}
 		}
 	}
-	return problems
+	return found
 }
 
 // isOurs says whether name is what is ours, or that of a further JVM.
@@ -120,34 +170,30 @@ func isOurs(name, ours string) bool {
 
 // planAll decides about every container with a JVM, and returns the reasons for
 // leaving the pod alone.
-func (m *mutation) planAll() []string {
+func (m *mutation) planAll() []problem {
 	for _, text := range m.wishes.warnings {
 		m.warn("%s", text)
 	}
 	indexes, warning, err := m.pod.jvmContainers(m.wishes.containers)
 	if err != nil {
-		return []string{err.Error()}
+		return []problem{{podmeta.BadAnnotation, err.Error()}}
 	}
 	if warning != "" {
 		m.warn("%s", warning)
 	}
-	var problems []string
+	var found []problem
 	for i, index := range indexes {
-		j, problem := m.plan(index, i+1)
-		if problem != "" {
-			problems = append(problems, problem)
+		j, p := m.plan(index, i+1)
+		if p != nil {
+			found = append(found, *p)
 			continue
 		}
 		m.jvms = append(m.jvms, j)
 	}
 	m.separateTmp()
-	if m.wishes.attach == attach.ProcessNamespace {
-		problems = append(problems, m.planNamespace()...)
-	}
-	problems = append(problems, m.planPorts()...)
-	problems = append(problems, m.planDest()...)
+	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
 	m.warnDest()
-	return problems
+	return found
 }
 
 // planDest finds the volume of the durable copy. A claim that the pod has
@@ -174,6 +220,7 @@ func (m *mutation) planDest() []string {
 func (m *mutation) planNamespace() []string {
 	share := m.pod.Spec.ShareProcessNamespace
 	switch {
+	case m.wishes.attach != attach.ProcessNamespace:
 	case m.pod.Spec.HostPID:
 		return []string{levels.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
 	case share != nil && !*share:

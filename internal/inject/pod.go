@@ -14,16 +14,19 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
-// Labels and annotations, besides those of wishes.
+// Labels and annotations of others.
 const (
-	injectLabel    = levels.Prefix + "inject"   // "true" opts in, "false" opts out
-	injectedStatus = levels.Prefix + "injected" // what was done
-	mirrorMark     = "kubernetes.io/config.mirror"
-	defaultMark    = "kubectl.kubernetes.io/default-container"
-	osLabel        = "kubernetes.io/os"
+	mirrorMark  = "kubernetes.io/config.mirror"
+	defaultMark = "kubectl.kubernetes.io/default-container"
+	osLabel     = "kubernetes.io/os"
 )
+
+// maxAnnotations is how many bytes an API server takes as the names and values
+// of all annotations of an object.
+const maxAnnotations = 256 << 10
 
 // pod is a pod as our API types have it, and all of it.
 type pod struct {
@@ -58,17 +61,32 @@ func (p *pod) spec() map[string]any { return p.tree["spec"].(map[string]any) }
 
 // optsOut says that nothing is to be done, and nothing to be said.
 func (p *pod) optsOut() bool {
-	if p.Labels[injectLabel] == "false" || p.Annotations[injectLabel] == "false" || p.Annotations[mirrorMark] != "" {
+	if p.Labels[podmeta.InjectLabel] == "false" || p.Annotations[podmeta.InjectLabel] == "false" || p.Annotations[mirrorMark] != "" {
 		return true
 	}
-	return p.Annotations[injectedStatus] != "" && slices.Contains(p.containerNames(), sidecarName)
+	value := p.Annotations[podmeta.InjectedAnnotation]
+	if value == "" || !slices.Contains(p.containerNames(), sidecarName) {
+		return false
+	}
+	s, err := podmeta.ParseStatus(value)
+	return err != nil || s.Refused == "" // refused: the container is somebody else's
+}
+
+// room is how many bytes of annotations may be added to the pod, beside its
+// status of ours, which is replaced.
+func (p *pod) room() int {
+	room := maxAnnotations - len(podmeta.InjectedAnnotation)
+	for name, value := range p.Annotations {
+		if name != podmeta.InjectedAnnotation {
+			room -= len(name) + len(value)
+		}
+	}
+	return room
 }
 
 // unsuitable says why a pod is none that is ever injected. Empty: it may be.
-func (p *pod) unsuitable(namespace string) string {
+func (p *pod) unsuitable() string {
 	switch {
-	case namespace == "kube-system":
-		return "namespace kube-system is left alone"
 	case p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows, p.Spec.NodeSelector[osLabel] == string(corev1.Windows):
 		return "it is for Windows nodes, which have no tmpfs"
 	case len(p.Spec.Containers) == 0:

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
 // Prefix begins the names of our annotations.
-const Prefix = "ullage.dev/"
+const Prefix = podmeta.Prefix
 
 // Names of the annotations that take effect while a pod runs.
 const (

@@ -126,8 +126,11 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 		pod := jvmPod{Name: "bad", JDK: 25, Annotations: map[string]string{test.name: test.value}}
 		out, warnings, err := command(pod.manifest(), "kubectl", "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", `jsonpath={.spec.initContainers}{.metadata.annotations}{.spec.volumes[*].name}`)
 		s.must("", err)
-		if strings.Contains(out, "injected") || strings.Contains(out, "ullage-") || strings.Contains(out, `"sidecar"`) {
+		if strings.Contains(out, "ullage-") || strings.Contains(out, `"sidecar"`) || strings.Contains(out, "prometheus.io") {
 			t.Errorf("%s %q: the pod is injected, at least in part: %s", test.name, test.value, out)
+		}
+		if !strings.Contains(out, `\"refused\":\"annotation\"`) || !strings.Contains(out, "ullage.dev/"+test.name) {
+			t.Errorf("%s %q: the pod does not say why: %s", test.name, test.value, out)
 		}
 		for _, want := range []string{"Warning: ullage: not injected: ", "ullage.dev/" + test.name, test.value, test.says} {
 			if !strings.Contains(warnings, want) {

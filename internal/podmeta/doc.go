@@ -1,0 +1,16 @@
+// Package podmeta names the labels and annotations that pods, people and the
+// programs of this project share, and has the form of the one annotation that
+// the injector writes. It imports nothing of the sidecar, so that programs for
+// other systems than Linux can use it.
+package podmeta
+
+// Prefix begins the names of our labels and annotations.
+const Prefix = "ullage.dev/"
+
+// Names of labels and annotations.
+const (
+	InjectLabel        = Prefix + "inject"    // of a pod: "true" opts in, "false" opts out
+	NamespaceLabel     = Prefix + "injection" // of a namespace: NamespaceEnabled opts in
+	NamespaceEnabled   = "enabled"
+	InjectedAnnotation = Prefix + "injected" // of a pod: a [Status]
+)
