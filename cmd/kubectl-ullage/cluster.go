@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -77,9 +78,15 @@ func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 // run calls kubectl and returns what it prints. More than limit bytes are an
 // error. So is any other exit status than 0; its text is kubectl's.
 func (c cluster) run(ctx context.Context, limit int, args ...string) ([]byte, error) {
+	return c.runWith(ctx, nil, limit, args...)
+}
+
+// runWith is run with something on kubectl's stdin.
+func (c cluster) runWith(ctx context.Context, stdin io.Reader, limit int, args ...string) ([]byte, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	cmd := c.command(call, args...)
+	cmd.Stdin = stdin
 	out, complaint := &head{limit: limit, over: cancel}, &head{limit: maxComplaint, over: func() {}}
 	cmd.Stdout, cmd.Stderr = out, complaint
 	err := cmd.Run()
