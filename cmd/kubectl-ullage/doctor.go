@@ -111,6 +111,7 @@ func (d *doctor) run(ctx context.Context, kind, name string) ([]finding, error) 
 	findings := d.hooks.findings()
 	if name != "" {
 		findings = append(findings, d.subjectFindings()...)
+		findings = append(findings, d.hidden(ctx)...)
 	}
 	return findings, ctx.Err()
 }

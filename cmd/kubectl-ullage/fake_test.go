@@ -43,6 +43,10 @@ func fakeKubectl() {
 		f.append("annotations", strings.Join(args[3:], "\n")+"\n")
 		f.play("annotate")
 	case "exec":
+		if args[4] == "printenv" {
+			f.play("printenv")
+			return
+		}
 		name := strings.TrimPrefix(args[1], "pod/") + "." + strings.TrimPrefix(args[2], "--container=")
 		if args[5] == "status" {
 			f.status(name)

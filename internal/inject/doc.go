@@ -12,7 +12,7 @@
 //	                ullage-dest     the durable copy, ullage.dev/dest, unless the pod has that claim
 //	initContainers  ullage          the native sidecar (restartPolicy Always)
 //	the JVM's       volumeMounts    /var/log/jvm, and /tmp
-//	container       env             JAVA_TOOL_OPTIONS, appended to its value
+//	container       env             JDK_JAVA_OPTIONS, appended to its value
 //	annotations     ullage.dev/injected, prometheus.io/{scrape,port,path}
 //
 // Of several JVM containers ("ullage.dev/container: a,b") each has a sidecar of
@@ -28,7 +28,8 @@
 // # What is left as it is
 //
 // The patch appends to lists, and adds members and lists that are not there.
-// It has one kind of replace, of the value of JAVA_TOOL_OPTIONS, which a test
+// It has one kind of replace, of the value of JDK_JAVA_OPTIONS (or of the
+// variable that ullage.dev/options-variable names), which a test
 // operation of the old value precedes: a second variable of the same name would
 // work, but server-side apply may drop either of the two. Nothing is written
 // back that was read, so that fields which are newer than our API types stay.

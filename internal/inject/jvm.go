@@ -56,7 +56,7 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 		m.warn("%s%s is %s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer",
 			levels.Prefix, bufferName, m.wishes.buffer, j.Name, limit>>20)
 	}
-	if says(j.Container, "-Xlog:disable", optionsVariable) { // in that one it comes before ours
+	if says(j.Container, "-Xlog:disable", m.wishes.earlier()...) {
 		m.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)
 	}
 	m.planUser(j)
@@ -98,7 +98,7 @@ func (m *mutation) planAttach(j *jvm) {
 	if j.attach == attach.Off {
 		return
 	}
-	if says(j.Container, "-XX:+DisableAttachMechanism", "") {
+	if says(j.Container, "-XX:+DisableAttachMechanism") {
 		m.unreachable(j, "it has -XX:+DisableAttachMechanism: leave that out")
 		return
 	}

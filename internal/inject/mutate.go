@@ -191,6 +191,11 @@ func (m *mutation) planAll() []problem {
 		m.jvms = append(m.jvms, j)
 	}
 	m.separateTmp()
+	for _, j := range m.jvms {
+		if p := m.planOptions(j); p != nil {
+			found = append(found, *p)
+		}
+	}
 	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
 	m.warnDest()
 	return found

@@ -196,11 +196,11 @@ func (p *pod) ports() map[int]bool {
 }
 
 // says reports whether c tells its JVM the option, as far as the pod shows, in
-// any way but by the named variable.
-func says(c *corev1.Container, option, but string) bool {
+// any way but by the named variables.
+func says(c *corev1.Container, option string, but ...string) bool {
 	texts := slices.Concat(c.Command, c.Args)
 	for _, e := range c.Env {
-		if e.Name != but {
+		if !slices.Contains(but, e.Name) {
 			texts = append(texts, e.Value)
 		}
 	}

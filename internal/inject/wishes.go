@@ -17,6 +17,7 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/sidecar"
@@ -35,11 +36,16 @@ const (
 type wishes struct {
 	containers []string // empty: not said
 	xlog       string
-	buffer     settings.Size
-	dest       destination
-	attach     attach.Mode // never Auto
-	listen     string      // empty: not said
-	sidecar    sidecar.Config
+	variable   string // for the JVMs' options
+
+	// variableAsked says that somebody has named the variable.
+	variableAsked bool
+
+	buffer  settings.Size
+	dest    destination
+	attach  attach.Mode // never Auto
+	listen  string      // empty: not said
+	sidecar sidecar.Config
 
 	// set are the flags that were asked for, by name, without those that the
 	// fields above are for.
@@ -57,6 +63,8 @@ const (
 	destName      = "dest"
 	attachName    = "attach"
 	listenName    = "listen"
+
+	variableSetting = "options-variable"
 )
 
 // owned are flags that the injector alone sets.
@@ -70,7 +78,7 @@ func readWishes(annotations, defaults map[string]string) (wishes, []string) {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	w.sidecar.Flags(fs)
 
-	known := []string{"inject", "injected", containerName, xlogName, bufferName}
+	known := podmeta.AtAdmission()
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
 	_, found := levels.ParseRequest(annotations, known)
 	var problems []string
@@ -144,6 +152,10 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	for _, text := range warnings {
 		w.warnings = append(w.warnings, levels.Prefix+xlogName+": "+text)
 	}
+
+	w.variable, err = parseVariable(cmp.Or(value(variableSetting), launcherVariable))
+	check(variableSetting, err)
+	w.variableAsked = value(variableSetting) != ""
 
 	w.buffer, err = settings.ParseSize(cmp.Or(value(bufferName), "64Mi"))
 	if err != nil || w.buffer < minBuffer {

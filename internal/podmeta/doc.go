@@ -14,3 +14,9 @@ const (
 	NamespaceEnabled   = "enabled"
 	InjectedAnnotation = Prefix + "injected" // of a pod: a [Status]
 )
+
+// AtAdmission returns the names, without [Prefix], of the annotations that only
+// say how to inject. The others are live, or flags of the sidecar.
+func AtAdmission() []string {
+	return []string{"inject", "injected", "container", "xlog", "buffer", "options-variable"}
+}

@@ -39,12 +39,13 @@ const (
 	NameTaken     Reason = "name"       // a container or a volume of the pod has one of our names
 	MountTaken    Reason = "mount"      // something else is mounted where the log must be
 	BadClaim      Reason = "claim"      // the claim of the destination can't be used
+	OptionsHidden Reason = "options"    // the variable for the JVM's options has a value that can't be seen
 	Unsuitable    Reason = "unsuitable" // no such pod is ever injected, such as one for Windows
 )
 
 // Reasons returns every Reason.
 func Reasons() []Reason {
-	return []Reason{BadAnnotation, NameTaken, MountTaken, BadClaim, Unsuitable}
+	return []Reason{BadAnnotation, NameTaken, MountTaken, BadClaim, OptionsHidden, Unsuitable}
 }
 
 // Encode returns the annotation's value.

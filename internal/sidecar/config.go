@@ -9,6 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ship"
 )
 
@@ -63,7 +64,7 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 // knownAnnotations are the annotations, without their prefix, that are not
 // live: each flag's, and those that only say how to inject the sidecar.
 func knownAnnotations() []string {
-	known := []string{"inject", "injected", "container", "xlog", "buffer"}
+	known := podmeta.AtAdmission()
 	cfg := DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)

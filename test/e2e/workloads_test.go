@@ -124,8 +124,8 @@ func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 			}
 			s.apply(injected)
 			pod := s.injectedPod("app")
-			if options := s.field("pod/"+pod, `.spec.containers[0].env[?(@.name=="JAVA_TOOL_OPTIONS")].value`); strings.Count(options, "-Xlog:") != 1 {
-				t.Errorf("JAVA_TOOL_OPTIONS is %q, want one -Xlog", options)
+			if options := s.field("pod/"+pod, `.spec.containers[0].env[?(@.name=="JDK_JAVA_OPTIONS")].value`); strings.Count(options, "-Xlog:") != 1 {
+				t.Errorf("JDK_JAVA_OPTIONS is %q, want one -Xlog", options)
 			}
 			s.sameAsReference(pod)
 		})
