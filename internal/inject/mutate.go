@@ -85,6 +85,9 @@ func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
 		return Result{}, nil
 	}
 	m := &mutation{cfg: cfg, pod: p}
+	if s, ok := p.injected(); ok {
+		return m.repair(s), nil
+	}
 	if namespace == "kube-system" {
 		m.warn("not injected: namespace kube-system is left alone")
 		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}, nil

@@ -61,15 +61,18 @@ func (p *pod) spec() map[string]any { return p.tree["spec"].(map[string]any) }
 
 // optsOut says that nothing is to be done, and nothing to be said.
 func (p *pod) optsOut() bool {
-	if p.Labels[podmeta.InjectLabel] == "false" || p.Annotations[podmeta.InjectLabel] == "false" || p.Annotations[mirrorMark] != "" {
-		return true
-	}
+	return p.Labels[podmeta.InjectLabel] == "false" || p.Annotations[podmeta.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
+}
+
+// injected says whether the pod has its sidecars already, and what its status
+// says.
+func (p *pod) injected() (podmeta.Status, bool) {
 	value := p.Annotations[podmeta.InjectedAnnotation]
 	if value == "" || !slices.Contains(p.containerNames(), sidecarName) {
-		return false
+		return podmeta.Status{}, false
 	}
 	s, err := podmeta.ParseStatus(value)
-	return err != nil || s.Refused == "" // refused: the container is somebody else's
+	return s, err != nil || s.Refused == "" // refused: the container is somebody else's
 }
 
 // room is how many bytes of annotations may be added to the pod, beside its

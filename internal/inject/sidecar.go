@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/settings"
@@ -19,14 +18,6 @@ import (
 // nobody is the uid and gid of a sidecar whose JVM's are not known: those of
 // the image.
 const nobody = 65532
-
-// The liveness probe is gentle: a sidecar that is slow is better than one that
-// begins anew, and a crash needs no probe.
-const (
-	livenessPeriod   = 30 // s
-	livenessTimeout  = 5  // s
-	livenessFailures = 5
-)
 
 // volumes are those to add to the pod.
 func (m *mutation) volumes() []corev1.Volume {
@@ -74,11 +65,6 @@ func (m *mutation) sidecar(j *jvm) corev1.Container {
 	}
 	if j.public() {
 		c.Ports = []corev1.ContainerPort{{Name: "ullage-metrics" + strings.TrimPrefix(j.suffix, "-"), ContainerPort: int32(j.port)}}
-		c.LivenessProbe = &corev1.Probe{
-			ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(int32(j.port))}},
-			PeriodSeconds:  livenessPeriod,
-			TimeoutSeconds: livenessTimeout, FailureThreshold: livenessFailures,
-		}
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/levels"
@@ -21,6 +22,10 @@ type Config struct {
 
 	LogFormat string // of the sidecar's own log: "text" or "json"
 	LogLevel  string // from which on it logs
+
+	// YieldAfter is how long the sidecar waits for the first log of a JVM before
+	// it ends, once in the life of the pod. If zero, it waits for ever.
+	YieldAfter time.Duration
 }
 
 // DefaultConfig returns the documented defaults.
@@ -35,6 +40,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Admin.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
+	fs.DurationVar(&c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -46,6 +52,9 @@ func (c Config) Validate() []error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.LogLevel))
+	}
+	if c.YieldAfter < 0 {
+		bad = append(bad, fmt.Errorf("--yield-after %s must not be negative", c.YieldAfter))
 	}
 	return bad
 }

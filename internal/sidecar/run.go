@@ -43,6 +43,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	serve.Go(func() error { return server.Run(serving) })
 	ctx, cancel := context.WithCancel(ctx)
 	work.Go(func() error { return loop.Run(ctx) })
+	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
 	err = shipper.Run(ctx)
 	cancel()
 	err = errors.Join(err, work.Wait())
