@@ -2,6 +2,7 @@ package inject
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,7 @@ const maxStatus = 8 << 10
 // is there already is of another pod, from whose manifest this one was made.
 func (m *mutation) annotate() {
 	m.setAnnotation(podmeta.InjectedAnnotation, m.status().Encode())
+	m.setAnnotation(evictMark, m.evictable())
 	if j := m.jvms[0]; j.public() && !m.pod.scraped() {
 		m.setAnnotation("prometheus.io/scrape", "true")
 		m.setAnnotation("prometheus.io/port", strconv.Itoa(j.port))
@@ -36,6 +38,22 @@ func (m *mutation) setAnnotation(name, value string) {
 		m.patch.add("/metadata", map[string]any{})
 	}
 	m.patch.put(meta, "/metadata", "annotations", name, value)
+}
+
+// evictMark names the volumes, with commas between, that do not keep the cluster
+// autoscaler from removing a node. (To kubectl drain every emptyDir counts.)
+const evictMark = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+// evictable returns those of the pod itself and ours: the logs are read to their
+// end before the pod is gone, and a copy in an emptyDir ends with it.
+func (m *mutation) evictable() string {
+	names := strings.FieldsFunc(m.pod.Annotations[evictMark], func(r rune) bool { return r == ',' })
+	for _, v := range m.volumes() {
+		if v.EmptyDir != nil && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // scraped says that the pod has metrics of its own and says where.

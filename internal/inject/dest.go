@@ -53,7 +53,41 @@ func (d destination) String() string {
 // onNode says that what is written counts as ephemeral storage of the pod.
 func (d destination) onNode() bool { return d.claim == "" && d.size == 0 }
 
-func (d destination) source() corev1.VolumeSource {
+// What an emptyDir holds by default. It takes the node's disk, and is gone with
+// the pod: little is worth keeping there.
+const (
+	nodeRetain  = 256 * settings.Mi
+	nodeSegment = 16 * settings.Mi
+)
+
+// retainLess sets the retention for an emptyDir where none is asked for.
+func (w *wishes) retainLess(segments bool) {
+	cfg := &w.sidecar.Ship.Segment
+	if segments {
+		cfg.SegmentBytes = nodeSegment
+		w.set["segment-bytes"] = cfg.SegmentBytes.String()
+	}
+	cfg.RetainBytes = max(nodeRetain, min(cfg.SegmentBytes, maxRetain/4)*4)
+	w.set["retain-bytes"] = cfg.RetainBytes.String()
+}
+
+// maxRetain is as good as no bound, and far from an overflow.
+const maxRetain = 1 << 50
+
+// onDisk is the most that the durable copy of one sidecar takes of the node's
+// disk: what is retained, and two segments until the oldest is deleted. Zero:
+// there is no bound, or it is none of the node's disk.
+func (w *wishes) onDisk() settings.Size {
+	cfg := w.sidecar.Ship.Segment
+	if !w.dest.onNode() || cfg.RetainBytes == 0 || cfg.RetainBytes > maxRetain {
+		return 0
+	}
+	return cfg.RetainBytes + 2*cfg.SegmentBytes
+}
+
+// source is the volume of the copies of so many sidecars, each of which takes
+// at most onDisk.
+func (d destination) source(onDisk settings.Size, sidecars int) corev1.VolumeSource {
 	switch {
 	case d.claim != "":
 		return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: d.claim}}
@@ -69,7 +103,12 @@ func (d destination) source() corev1.VolumeSource {
 		}
 		return corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: spec}}}
 	}
-	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	v := &corev1.EmptyDirVolumeSource{}
+	if onDisk > 0 {
+		limit := plus(resource.Quantity{}, onDisk*settings.Size(sidecars))
+		v.SizeLimit = &limit
+	}
+	return corev1.VolumeSource{EmptyDir: v}
 }
 
 // mount returns where the sidecar finds its directory of the volume. In a claim

@@ -85,6 +85,7 @@ func randomAnnotations(r *rand.Rand) object {
 		maybe(r, 6, a, levels.Prefix+name, pick(r, values...))
 	}
 	maybe(r, 8, a, "prometheus.io/scrape", "false")
+	maybe(r, 8, a, evictMark, pick(r, "v0", "v0,ullage-tmp"))
 	return a
 }
 

@@ -34,7 +34,7 @@ func (m *mutation) volumes() []corev1.Volume {
 	volumes = append(volumes,
 		corev1.Volume{Name: podInfoVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}}})
 	if m.destVolume == destVolume {
-		volumes = append(volumes, corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source()})
+		volumes = append(volumes, corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source(m.wishes.onDisk(), len(m.jvms))})
 	}
 	return volumes
 }
@@ -168,25 +168,28 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 			r.Requests[name] = r.Limits[name]
 		}
 	}
-	if m.wishes.dest.onNode() && lacks(corev1.ResourceEphemeralStorage) && anyLimited(spec, corev1.ResourceEphemeralStorage) {
-		m.limitStorage(&r)
+	if onDisk := m.wishes.onDisk(); onDisk > 0 {
+		storage(&r, plus(resource.Quantity{}, onDisk), anyLimited(spec, corev1.ResourceEphemeralStorage))
 	}
 	return r
 }
 
-// limitStorage adds what the durable copy may take to what the pod may take:
-// the kubelet compares the sum of all containers' limits with what is in all
-// emptyDirs, and evicts a pod that is over it.
-func (m *mutation) limitStorage(r *corev1.ResourceRequirements) {
-	cfg := m.wishes.sidecar.Ship.Segment
-	const most = 1 << 50 // as good as no bound, and far from an overflow
-	if cfg.RetainBytes == 0 || cfg.RetainBytes > most {
-		return // whoever wants no bound gets none
+// storage asks for what the durable copy may take of the node's disk, so that
+// the scheduler finds a node that has it. Limited adds it to what the pod may
+// take: the kubelet compares the sum of all containers' limits with what is in
+// all emptyDirs, and evicts a pod that is over it.
+func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
+	limit, given := r.Limits[corev1.ResourceEphemeralStorage]
+	if !given && limited {
+		r.Limits[corev1.ResourceEphemeralStorage] = onDisk
 	}
-	r.Limits[corev1.ResourceEphemeralStorage] = plus(resource.Quantity{}, cfg.RetainBytes+2*cfg.SegmentBytes)
-	if _, ok := r.Requests[corev1.ResourceEphemeralStorage]; !ok {
-		r.Requests[corev1.ResourceEphemeralStorage] = resource.Quantity{} // else it would be the limit
+	if _, asked := r.Requests[corev1.ResourceEphemeralStorage]; asked {
+		return
 	}
+	if given && limit.Cmp(onDisk) < 0 {
+		onDisk = limit
+	}
+	r.Requests[corev1.ResourceEphemeralStorage] = onDisk
 }
 
 func plus(q resource.Quantity, more settings.Size) resource.Quantity {

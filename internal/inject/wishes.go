@@ -168,6 +168,9 @@ func (w *wishes) readOwn(value func(string) string) []string {
 
 	w.dest, err = parseDestination(cmp.Or(value(destName), "emptyDir"))
 	check(destName, err)
+	if w.dest.onNode() && value("retain-bytes") == "" {
+		w.retainLess(value("segment-bytes") == "")
+	}
 
 	// What matters to a JVM is how it can be reached, and auto is the default of
 	// the flag: shared-tmp then needs nothing of the pod.

@@ -144,7 +144,7 @@ func TestXlogIsWhatHotSpotTakes(t *testing.T) {
 
 // TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
 func TestDollarIsNotExpanded(t *testing.T) {
-	w, problems := readWishes(map[string]string{levels.Prefix + "match": "*$(HOME)"}, nil)
+	w, problems := readWishes(map[string]string{levels.Prefix + "match": "*$(HOME)", levels.Prefix + "dest": "pvc:logs"}, nil)
 	if len(problems) != 1 { // since it does not match
 		t.Fatal(problems)
 	}
