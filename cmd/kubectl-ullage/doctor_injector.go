@@ -145,7 +145,7 @@ func (h *hooks) findings() []finding {
 		return []finding{{markUnknown, "the injector's webhook: " + h.err.Error(), ""}}
 	case len(h.configs) == 0:
 		return []finding{{markProblem, "no injector is installed: no MutatingWebhookConfiguration has the webhook " + hookName,
-			"helm install ullage charts/ullage --namespace ullage-system --create-namespace --wait"}}
+			"helm install ullage charts/ullage --set registry=REGISTRY --namespace ullage-system --create-namespace --wait"}}
 	}
 	var all []finding
 	if len(h.configs) > 1 {

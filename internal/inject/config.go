@@ -25,7 +25,9 @@ const (
 // Config is what is the same for all pods. Take it from [DefaultConfig] or
 // [LoadConfig]. As YAML or JSON its keys are those of the tags.
 type Config struct {
-	// Image is the sidecar's, with its tag or digest. Never empty.
+	// Image is the sidecar's, with its registry and its tag or digest. A name
+	// without a registry would be one of docker.io, where anybody may have taken
+	// it, and CRI-O refuses it.
 	Image string `json:"image"`
 
 	// ImagePullPolicy is Always, IfNotPresent or Never. Empty: as the cluster
@@ -94,11 +96,17 @@ var (
 
 func isName(s string) bool { return len(s) <= 253 && subdomain.MatchString(s) }
 
+// qualified says whether the name of an image begins with a registry.
+func qualified(name string) bool {
+	registry, rest, ok := strings.Cut(name, "/")
+	return ok && rest != "" && (registry == "localhost" || strings.ContainsAny(registry, ".:"))
+}
+
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	var bad []error
-	if !image.MatchString(c.Image) {
-		bad = append(bad, fmt.Errorf("image %.80q: name the sidecar's image, as registry.example/ullage:v1", c.Image))
+	if !image.MatchString(c.Image) || !qualified(c.Image) {
+		bad = append(bad, fmt.Errorf("image %.80q: name the sidecar's image with its registry, as registry.example/ullage:v1 or localhost/ullage:v1", c.Image))
 	}
 	if !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, c.ImagePullPolicy) {
 		bad = append(bad, fmt.Errorf("imagePullPolicy %.80q: use Always, IfNotPresent or Never", c.ImagePullPolicy))

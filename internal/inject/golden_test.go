@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write testdata and deploy/examples anew
 // testConfig is the configuration of tests that do not say otherwise.
 func testConfig() Config {
 	cfg := DefaultConfig()
-	cfg.Image = "ullage:v1"
+	cfg.Image = "localhost/ullage:v1"
 	return cfg
 }
 
@@ -245,7 +245,7 @@ func checkSidecars(t *testing.T, p *corev1.Pod) {
 				t.Errorf("container %s mounts %s, which is not there", c.Name, m.Name)
 			}
 		}
-		if c.Image != "ullage:v1" {
+		if c.Image != "localhost/ullage:v1" {
 			continue
 		}
 		s := c.SecurityContext

@@ -93,7 +93,7 @@ func (s *space) injectManifest(binary, text string) string {
 	if err := os.WriteFile(config, []byte("imagePullPolicy: Never\n"), 0o600); err != nil {
 		s.Fatal(err)
 	}
-	out, notes, err := command(text, binary, "inject", "--image", "ullage:"+imageVersion, "--config", config, "-f", "-")
+	out, notes, err := command(text, binary, "inject", "--image", "localhost/ullage:"+imageVersion, "--config", config, "-f", "-")
 	s.must("", err)
 	if !strings.Contains(notes, "1 of 1 injected") {
 		s.Fatalf("ullage-injector inject says %s", notes)
