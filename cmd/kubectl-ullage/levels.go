@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -40,17 +40,17 @@ Examples:
 
 // Names of the annotations.
 const (
-	logKey    = levels.Prefix + "log"
-	logForKey = levels.Prefix + "log-for"
-	logIDKey  = levels.Prefix + "log-id"
+	logKey    = podmeta.Prefix + "log"
+	logForKey = podmeta.Prefix + "log-for"
+	logIDKey  = podmeta.Prefix + "log-id"
 )
 
 // levelsConfig has the settings of `kubectl ullage levels`.
 type levelsConfig struct {
 	cluster cluster
 	pod     string
-	request levels.Request // zero: show or reset
-	lasts   string         // of the raise
+	request podmeta.Request // zero: show or reset
+	lasts   string          // of the raise
 	reset   bool
 	timeout time.Duration
 }
@@ -85,7 +85,7 @@ func (c *levelsConfig) validate(args []string) []error {
 	case strings.TrimSpace(args[1]) == "":
 		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or take --reset"))
 	}
-	request, problems := levels.ParseRequest(map[string]string{logKey: args[1], logForKey: c.lasts}, nil)
+	request, problems := podmeta.ParseRequest(map[string]string{logKey: args[1], logForKey: c.lasts}, nil)
 	for _, p := range problems {
 		text := p.Text
 		if p.Key == logForKey {

@@ -25,10 +25,12 @@ stamps="-X main.version=$version
     -X github.com/ullage/ullage/internal/build.revision=$revision
     -X github.com/ullage/ullage/internal/build.committed=$SOURCE_DATE_EPOCH"
 
-declare -A about=(
-    [ullage]="Sidecar that keeps a JVM's log away from its pauses"
-    [ullage-injector]="Admission webhook that adds ullage to pods"
-)
+about() {
+    case $1 in
+    ullage) echo "Sidecar that keeps a JVM's log away from its pauses" ;;
+    ullage-injector) echo "Admission webhook that adds ullage to pods" ;;
+    esac
+}
 
 tar_image() {
     local name=$1 a
@@ -38,7 +40,7 @@ tar_image() {
     go run ./deploy/image --out "bin/$name.tar" --tag "${IMAGE_PREFIX:-localhost/}$name:$tag" --arch "$arch" \
         --user 65532:65532 --entrypoint "/usr/local/bin/$name" \
         --label "org.opencontainers.image.title=$name" \
-        --label "org.opencontainers.image.description=${about[$name]}" \
+        --label "org.opencontainers.image.description=$(about "$name")" \
         --label org.opencontainers.image.source=https://github.com/ullage/ullage \
         --label org.opencontainers.image.licenses=Apache-2.0 \
         --label "org.opencontainers.image.version=$version" \

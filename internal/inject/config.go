@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // Values of Config.OnError.
@@ -43,7 +43,7 @@ type Config struct {
 	Resources Resources `json:"resources,omitempty"`
 
 	// Defaults are settings of all sidecars, by the name of their annotation
-	// without [levels.Prefix]. A pod's own annotation wins.
+	// without [podmeta.Prefix]. A pod's own annotation wins.
 	Defaults map[string]string `json:"defaults,omitempty"`
 }
 
@@ -140,7 +140,7 @@ func (r Resources) validate() []error {
 }
 
 // ofPods are annotations that make no sense for all pods.
-var ofPods = append(levels.Live(), "inject", "injected", "container")
+var ofPods = append(podmeta.Live(), "inject", "injected", "container")
 
 func (c Config) validateDefaults() []error {
 	var bad []error
@@ -150,11 +150,11 @@ func (c Config) validateDefaults() []error {
 			bad = append(bad, fmt.Errorf("defaults: %s is for single pods: leave it out", name))
 			continue
 		}
-		settings[levels.Prefix+name] = c.Defaults[name]
+		settings[podmeta.Prefix+name] = c.Defaults[name]
 	}
 	_, problems := readWishes(settings, nil)
 	for _, p := range problems {
-		bad = append(bad, errors.New("defaults: "+strings.ReplaceAll(p, levels.Prefix, "")))
+		bad = append(bad, errors.New("defaults: "+strings.ReplaceAll(p, podmeta.Prefix, "")))
 	}
 	return bad
 }

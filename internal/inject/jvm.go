@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
@@ -54,7 +53,7 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 	}
 	if limit, ok := m.pod.memoryLimit(j.Container); ok && int64(m.wishes.buffer) > limit/4 {
 		m.warn("%s%s is %s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer",
-			levels.Prefix, bufferName, m.wishes.buffer, j.Name, limit>>20)
+			podmeta.Prefix, bufferName, m.wishes.buffer, j.Name, limit>>20)
 	}
 	if says(j.Container, "-Xlog:disable", m.wishes.earlier()...) {
 		m.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)
@@ -113,7 +112,7 @@ func (m *mutation) planAttach(j *jvm) {
 // planTmp finds a directory for the JVM's socket that the sidecar can have as
 // well, and nobody beyond the pod: any JVM whose socket is there is spoken to.
 func (m *mutation) planTmp(j *jvm) {
-	const remedy = "mount an emptyDir there, or set " + levels.Prefix + attachName + " to process-namespace"
+	const remedy = "mount an emptyDir there, or set " + podmeta.Prefix + attachName + " to process-namespace"
 	at := mountAt(j.Container, tmpDir)
 	if at == nil {
 		j.tmp, j.ownTmp = &corev1.VolumeMount{Name: tmpVolume + j.suffix, MountPath: tmpDir}, true

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
@@ -216,7 +215,7 @@ func (m *mutation) planDest() []string {
 		}
 		if claim.ReadOnly {
 			return []string{fmt.Sprintf("%s%s: the pod has the claim %s as volume %.80q, which is read-only: make it writable, or use another claim",
-				levels.Prefix, destName, claim.ClaimName, v.Name)}
+				podmeta.Prefix, destName, claim.ClaimName, v.Name)}
 		}
 		m.destVolume = v.Name
 	}
@@ -230,9 +229,9 @@ func (m *mutation) planNamespace() []string {
 	switch {
 	case m.wishes.attach != attach.ProcessNamespace:
 	case m.pod.Spec.HostPID:
-		return []string{levels.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
+		return []string{podmeta.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
 	case share != nil && !*share:
-		return []string{levels.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
+		return []string{podmeta.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
 	}
 	return nil
 }
@@ -245,7 +244,7 @@ func (m *mutation) planPorts() []string {
 	}
 	if m.pod.Spec.HostNetwork && m.wishes.listen == "" {
 		m.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9919",
-			levels.Prefix, listenName)
+			podmeta.Prefix, listenName)
 		return nil
 	}
 	host, port := m.wishes.address()
@@ -255,7 +254,7 @@ func (m *mutation) planPorts() []string {
 			port++
 		}
 		if port > 65535 {
-			return []string{levels.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
+			return []string{podmeta.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
 		}
 		j.host, j.port = host, port
 		taken[port] = true
@@ -266,13 +265,13 @@ func (m *mutation) planPorts() []string {
 // warnDest says what may become of the durable copy.
 func (m *mutation) warnDest() {
 	if m.wishes.dest.onNode() {
-		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", levels.Prefix, destName)
+		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
 		return
 	}
 	if s := m.pod.Spec.SecurityContext; s == nil || s.FSGroup == nil {
 		for _, j := range m.jvms {
 			if j.uid == nil || *j.uid != 0 {
-				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", levels.Prefix, destName)
+				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", podmeta.Prefix, destName)
 				return
 			}
 		}

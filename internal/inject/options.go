@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
@@ -51,7 +50,7 @@ func (m *mutation) options(j *jvm) string {
 func (m *mutation) planOptions(j *jvm) *problem {
 	name := m.wishes.variable
 	if name == noVariable {
-		m.warn("the JVMs of container %.80q get no options (%s%s: off): give them yourself: %s", j.Name, levels.Prefix, variableSetting, m.options(j))
+		m.warn("the JVMs of container %.80q get no options (%s%s: off): give them yourself: %s", j.Name, podmeta.Prefix, variableSetting, m.options(j))
 		return nil
 	}
 	const remedy = "to another variable that its launcher reads"
@@ -60,7 +59,7 @@ func (m *mutation) planOptions(j *jvm) *problem {
 			return nil
 		}
 		return &problem{podmeta.OptionsHidden, fmt.Sprintf("the value of %s of container %.80q comes by valueFrom, and would be replaced: set %s%s %s, or to off and add there: %s",
-			name, j.Name, levels.Prefix, variableSetting, remedy, m.options(j))}
+			name, j.Name, podmeta.Prefix, variableSetting, remedy, m.options(j))}
 	}
 	if !mayHave(j.Container, name) {
 		return nil
@@ -70,7 +69,7 @@ func (m *mutation) planOptions(j *jvm) *problem {
 		return nil
 	}
 	return &problem{podmeta.OptionsHidden, fmt.Sprintf("container %.80q has envFrom, and a value of %s from there would be replaced: if there is none, set %s%s to %s, or %s",
-		j.Name, name, levels.Prefix, variableSetting, name, remedy)}
+		j.Name, name, podmeta.Prefix, variableSetting, name, remedy)}
 }
 
 // addOptions gives the JVMs of a container their options, after those that the

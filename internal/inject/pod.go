@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
@@ -118,7 +117,7 @@ func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err 
 	for _, name := range names {
 		i := find(name)
 		if i < 0 {
-			return nil, "", fmt.Errorf("%s%s %.80q: the pod has no such container", levels.Prefix, containerName, name)
+			return nil, "", fmt.Errorf("%s%s %.80q: the pod has no such container", podmeta.Prefix, containerName, name)
 		}
 		indexes = append(indexes, i)
 	}
@@ -130,7 +129,7 @@ func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err 
 	}
 	i := max(0, find(p.Annotations[defaultMark]))
 	return []int{i}, fmt.Sprintf("of %d containers, %.80q was chosen as the one with the JVM: confirm that, or name another, with %s%s",
-		len(p.Spec.Containers), p.Spec.Containers[i].Name, levels.Prefix, containerName), nil
+		len(p.Spec.Containers), p.Spec.Containers[i].Name, podmeta.Prefix, containerName), nil
 }
 
 // user returns the uid and gid that the processes of c begin with, nil where

@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/settings"
@@ -80,13 +79,13 @@ func readWishes(annotations, defaults map[string]string) (wishes, []string) {
 
 	known := podmeta.AtAdmission()
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	_, found := levels.ParseRequest(annotations, known)
+	_, found := podmeta.ParseRequest(annotations, known)
 	var problems []string
 	for _, p := range found {
 		problems = append(problems, fmt.Sprintf("%s %q: %s", p.Key, p.Value, p.Text))
 	}
 	value := func(name string) string {
-		return cmp.Or(strings.TrimSpace(annotations[levels.Prefix+name]), strings.TrimSpace(defaults[name]))
+		return cmp.Or(strings.TrimSpace(annotations[podmeta.Prefix+name]), strings.TrimSpace(defaults[name]))
 	}
 	problems = append(problems, w.readFlags(fs, value)...)
 	problems = append(problems, w.readOwn(value)...)
@@ -105,9 +104,9 @@ func (w *wishes) readFlags(fs *flag.FlagSet, value func(string) string) []string
 		switch {
 		case v == "" || f.Name == destName: // dest names a volume here, not a directory
 		case slices.Contains(owned, f.Name):
-			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", levels.Prefix, f.Name))
+			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", podmeta.Prefix, f.Name))
 		case len(v) > maxValue:
-			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", levels.Prefix, f.Name, v, len(v), maxValue))
+			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", podmeta.Prefix, f.Name, v, len(v), maxValue))
 		default:
 			args = append(args, "--"+f.Name+"="+v)
 			w.set[f.Name] = v
@@ -127,7 +126,7 @@ var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)
 func asAnnotation(fs *flag.FlagSet, err error) string {
 	return flagName.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		if name := text[2:]; fs.Lookup(name) != nil {
-			return levels.Prefix + name
+			return podmeta.Prefix + name
 		}
 		return text
 	})
@@ -139,7 +138,7 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	var problems []string
 	check := func(name string, err error) {
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s%s %.80q: %s", levels.Prefix, name, value(name), err))
+			problems = append(problems, fmt.Sprintf("%s%s %.80q: %s", podmeta.Prefix, name, value(name), err))
 		}
 	}
 	var err error
@@ -150,7 +149,7 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	w.xlog, warnings, err = parseXlog(cmp.Or(value(xlogName), defaultXlog))
 	check(xlogName, err)
 	for _, text := range warnings {
-		w.warnings = append(w.warnings, levels.Prefix+xlogName+": "+text)
+		w.warnings = append(w.warnings, podmeta.Prefix+xlogName+": "+text)
 	}
 
 	w.variable, err = parseVariable(cmp.Or(value(variableSetting), launcherVariable))
@@ -163,7 +162,7 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	}
 	check(bufferName, err)
 	if budget := w.sidecar.Ship.Budget; err == nil && budget > w.buffer {
-		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", levels.Prefix, bufferName, w.buffer))
+		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", podmeta.Prefix, bufferName, w.buffer))
 	}
 
 	w.dest, err = parseDestination(cmp.Or(value(destName), "emptyDir"))

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
@@ -15,7 +14,7 @@ func podWith(t *testing.T, annotations map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{}
 	for name, value := range annotations {
-		all[levels.Prefix+name] = value
+		all[podmeta.Prefix+name] = value
 	}
 	text, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"name": "app", "annotations": all},
@@ -111,12 +110,12 @@ func TestBadAnnotation(t *testing.T) {
 			if said := statusOf(t, pod, res); said.Refused != podmeta.BadAnnotation || "ullage: not injected: "+said.Errors[0] != res.Warnings[0] {
 				t.Errorf("the annotation: %+v", said)
 			}
-			if !strings.Contains(text, levels.Prefix+c.name) || !strings.Contains(text, c.want) {
+			if !strings.Contains(text, podmeta.Prefix+c.name) || !strings.Contains(text, c.want) {
 				t.Errorf("no %q about %s in:\n%s", c.want, c.name, text)
 			}
 
 			cfg.OnError = Deny
-			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, levels.Prefix+c.name) {
+			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, podmeta.Prefix+c.name) {
 				t.Errorf("with deny: %+v", res)
 			}
 		})
@@ -144,7 +143,7 @@ func TestXlogIsWhatHotSpotTakes(t *testing.T) {
 
 // TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
 func TestDollarIsNotExpanded(t *testing.T) {
-	w, problems := readWishes(map[string]string{levels.Prefix + "match": "*$(HOME)", levels.Prefix + "dest": "pvc:logs"}, nil)
+	w, problems := readWishes(map[string]string{podmeta.Prefix + "match": "*$(HOME)", podmeta.Prefix + "dest": "pvc:logs"}, nil)
 	if len(problems) != 1 { // since it does not match
 		t.Fatal(problems)
 	}
@@ -188,7 +187,7 @@ func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 		{"no room", 100, false, false},
 	} {
 		pod := podWith(t, map[string]string{"injected": strings.Repeat("y", 1000), "log-id": strings.Repeat("x", 8)}) // a status is replaced
-		full := maxAnnotations - len(podmeta.InjectedAnnotation) - len(levels.Prefix+"log-id") - 8 - len("example.com/large") - c.room
+		full := maxAnnotations - len(podmeta.InjectedAnnotation) - len(podmeta.Prefix+"log-id") - 8 - len("example.com/large") - c.room
 		pod = []byte(strings.Replace(string(pod), `"annotations":{`, `"annotations":{"example.com/large":"`+strings.Repeat("z", full)+`",`, 1))
 		res := mutate(t, pod, testConfig())
 		checkInvariants(t, pod, res, testConfig())

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // defaultXlog is what a JVM logs if nothing else is asked for.
@@ -20,7 +20,7 @@ const decorators = "time,uptime,level,tags"
 // of one that a running JVM is told, with two differences. Level off is taken,
 // since nothing is closed or deleted by it at a start; and tags must exist, since
 // a JVM exits at once if one does not.
-func parseXlog(text string) (selection string, warnings []string, err error) {
+func parseXlog(text string) (xlog string, warnings []string, err error) {
 	given := strings.Split(strings.ToLower(text), ",")
 	off := make([]bool, len(given))
 	for i := range given {
@@ -32,7 +32,7 @@ func parseXlog(text string) (selection string, warnings []string, err error) {
 	if !slices.Contains(off, false) {
 		return "", nil, errors.New("it selects nothing: write it like gc*=info,safepoint=info")
 	}
-	s, err := attach.ParseSelection(strings.Join(given, ","))
+	s, err := selection.Parse(strings.Join(given, ","))
 	if err != nil {
 		return "", nil, err
 	}

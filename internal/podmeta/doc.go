@@ -1,7 +1,8 @@
-// Package podmeta names the labels and annotations that pods, people and the
-// programs of this project share, and has the form of the one annotation that
-// the injector writes. It imports nothing of the sidecar, so that programs for
-// other systems than Linux can use it.
+// Package podmeta has the labels and annotations by which pods, people and the
+// programs of this project speak with each other: their names, what the live
+// ones ask for ([ParseRequest], [ParseAnnotations]), and the one that the
+// injector writes ([Status]). It imports nothing of the sidecar, so that programs
+// for other systems than Linux can use it.
 package podmeta
 
 // Prefix begins the names of our labels and annotations.

@@ -1,11 +1,11 @@
-package attach
+package selection
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestParseSelection(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"gc", "gc=info"},
 		{"gc*", "gc*=info"},
@@ -22,11 +22,11 @@ func TestParseSelection(t *testing.T) {
 		{strings.Repeat("gc,", 15) + "gc", strings.Repeat("gc=info,", 15) + "gc=info"},
 		{strings.Repeat(" ", 500) + "gc", "gc=info"},
 	} {
-		got, err := ParseSelection(c.text)
+		got, err := Parse(c.text)
 		if err != nil || got.String() != c.want || got.IsZero() {
 			t.Errorf("%q is %q, %v; want %q", c.text, got, err, c.want)
 		}
-		if again, err := ParseSelection(c.want); err != nil || again != got {
+		if again, err := Parse(c.want); err != nil || again != got {
 			t.Errorf("%q is %q, %v; want the same", c.want, again, err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestParseSelection(t *testing.T) {
 	}
 }
 
-func TestParseSelectionRefuses(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "it is empty: write it like gc*=debug"},
 		{"spaces", "  ", "it is empty"},
@@ -79,7 +79,7 @@ func TestParseSelectionRefuses(t *testing.T) {
 		{"too long", strings.Repeat(" ", 511) + "gc", "it has 513 bytes, at most 512 are allowed"},
 		{"too long with its levels", strings.Repeat(strings.Repeat("a", 31)+",", 15) + strings.Repeat("a", 32), "it has 592 bytes"},
 	} {
-		got, err := ParseSelection(c.text)
+		got, err := Parse(c.text)
 		if err == nil || !got.IsZero() || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want an error with %q", c.name, got, err, c.want)
 		}

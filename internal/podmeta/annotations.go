@@ -1,4 +1,4 @@
-package levels
+package podmeta
 
 import (
 	"cmp"
@@ -9,13 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/selection"
 )
-
-// Prefix begins the names of our annotations.
-const Prefix = podmeta.Prefix
 
 // Names of the annotations that take effect while a pod runs.
 const (
@@ -33,11 +29,15 @@ func Live() []string {
 	return []string{logName, logForName, logIDName, triggerName, triggerLogName, triggerForName}
 }
 
-// Defaults and bounds of the live annotations.
+// MinFor is the shortest and MaxRaise the longest time that a raise can be asked
+// for, DefaultFor that of one that does not say.
 const (
-	defaultTriggerLog = "gc*=debug,safepoint*=debug"
-	minFor            = time.Second
+	MinFor     = time.Second
+	MaxRaise   = 24 * time.Hour
+	DefaultFor = 15 * time.Minute
 )
+
+const defaultTriggerLog = "gc*=debug,safepoint*=debug"
 
 // Bounds on what is reported.
 const (
@@ -46,8 +46,8 @@ const (
 	maxText     = 1024 // bytes of Problem.Text; a selection may be quoted in it
 )
 
-// maxID bounds the annotation log-id, in bytes.
-const maxID = 64
+// MaxID bounds the annotation log-id, in bytes.
+const MaxID = 64
 
 // Problem is a bad annotation. Problems are comparable.
 type Problem struct {
@@ -67,7 +67,7 @@ type Problem struct {
 // zero value asks for nothing.
 type Request struct {
 	// Log is the selection to raise to. Zero: no raise is asked for.
-	Log attach.Selection
+	Log selection.Selection
 
 	// LogFor is how long that lasts, from 1 s to [MaxRaise], 15 min by default.
 	// Zero where Log is.
@@ -83,7 +83,7 @@ type Request struct {
 
 	// TriggerLog is what a trigger raises to, gc*=debug,safepoint*=debug by
 	// default. TriggerFor is as LogFor. Both are zero where Trigger is.
-	TriggerLog attach.Selection
+	TriggerLog selection.Selection
 	TriggerFor time.Duration
 
 	// LogBad and TriggerBad say that an annotation of the group, log, log-for and
@@ -121,7 +121,7 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	var req Request
 
 	before := len(p.problems)
-	sel := readLive(p, ours, logName, "", attach.ParseSelection)
+	sel := readLive(p, ours, logName, "", selection.Parse)
 	length := readLive(p, ours, logForName, DefaultFor.String(), parseFor)
 	id := readLive(p, ours, logIDName, "", parseID)
 	if req.LogBad = len(p.problems) > before; !req.LogBad && !sel.IsZero() {
@@ -130,7 +130,7 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 
 	before = len(p.problems)
 	trigger := readLive(p, ours, triggerName, "", ParseTrigger)
-	sel = readLive(p, ours, triggerLogName, defaultTriggerLog, attach.ParseSelection)
+	sel = readLive(p, ours, triggerLogName, defaultTriggerLog, selection.Parse)
 	length = readLive(p, ours, triggerForName, DefaultFor.String(), parseFor)
 	if req.TriggerBad = len(p.problems) > before; !req.TriggerBad && !trigger.IsZero() {
 		req.Trigger, req.TriggerLog, req.TriggerFor = trigger, sel, length
@@ -164,15 +164,15 @@ func readLive[T any](p *problemList, ours map[string]entry, name, byDefault stri
 
 func parseFor(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
-	if err != nil || d < minFor || d > MaxRaise {
+	if err != nil || d < MinFor || d > MaxRaise {
 		return 0, errors.New("not a length of time from 1s to 24h; write it like 90s, 15m or 1h30m")
 	}
 	return d, nil
 }
 
 func parseID(text string) (string, error) {
-	if len(text) > maxID || strings.IndexFunc(text, notInKey) >= 0 {
-		return "", fmt.Errorf("not an ID: use at most %d letters, digits and signs of -_./", maxID)
+	if len(text) > MaxID || strings.IndexFunc(text, notInKey) >= 0 {
+		return "", fmt.Errorf("not an ID: use at most %d letters, digits and signs of -_./", MaxID)
 	}
 	return text, nil
 }

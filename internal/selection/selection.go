@@ -1,4 +1,7 @@
-package attach
+// Package selection reads what a JVM is to log, as -Xlog and VM.log take it:
+// "gc*=debug,safepoint=info". It holds whoever writes a selection to what is safe
+// to send to a running JVM.
+package selection
 
 import (
 	"errors"
@@ -21,12 +24,12 @@ const (
 // items win over earlier ones. The zero value selects nothing.
 type Selection struct{ text string }
 
-// ParseSelection reads a comma-separated list of at most 16 items, each
+// Parse reads a comma-separated list of at most 16 items, each
 // "all[=level]" or one to five tags, "tag+tag[*][=level]", in at most 512
 // bytes. The level is info where none is given, as for HotSpot. Case and the
 // spaces around items don't matter. Whether a tag exists is not checked: only
 // the JVM knows its own.
-func ParseSelection(text string) (Selection, error) {
+func Parse(text string) (Selection, error) {
 	if err := checkText(text); err != nil {
 		return Selection{}, fmt.Errorf("parse selection: %w", err)
 	}
@@ -53,6 +56,12 @@ func (s Selection) String() string { return s.text }
 
 // IsZero says whether s selects nothing.
 func (s Selection) IsZero() bool { return s.text == "" }
+
+// Off returns s with a tag set switched off, "perf+class+link", of which no
+// output may have only that. No text asks for such a selection.
+func (s Selection) Off(tags string) Selection {
+	return Selection{text: s.text + "," + tags + "=off"}
+}
 
 // checkText refuses what can be in no selection at all.
 func checkText(text string) error {
@@ -97,7 +106,7 @@ func canonicalItem(item string) (string, error) {
 		return "", fmt.Errorf("item %q: level off is not allowed, because a JVM closes and deletes an output that has nothing left to log: "+
 			"use warning or error to quieten", item)
 	}
-	if err := checkTags(tags); err != nil {
+	if err := CheckTags(tags); err != nil {
 		return "", fmt.Errorf("item %q: %w", item, err)
 	}
 	if _, err := ul.ParseLevel(level); err != nil {
@@ -111,10 +120,10 @@ func isArgument(name string) bool {
 	return slices.Contains([]string{"output", "output_options", "what", "decorators", "disable", "list", "rotate"}, name)
 }
 
-// checkTags says why text is neither "all" nor one to five different tags,
+// CheckTags says why text is neither "all" nor one to five different tags,
 // "tag+tag[*]", or nil. It takes what HotSpot's LogSelection::parse takes, in
 // lower case.
-func checkTags(text string) error {
+func CheckTags(text string) error {
 	if text == "all" {
 		return nil
 	}
@@ -124,7 +133,7 @@ func checkTags(text string) error {
 		switch {
 		case i == maxTags:
 			return fmt.Errorf("it has more than %d tags: use a wildcard such as gc+heap*", maxTags)
-		case !isTag(tag):
+		case !IsTag(tag):
 			return fmt.Errorf("%.80q is not a tag: write one to five tags, like gc, gc* or gc+heap*", tag)
 		case tag == "all":
 			return errors.New(`"all" stands alone: write all=info, or the tags without it`)
@@ -135,9 +144,9 @@ func checkTags(text string) error {
 	return nil
 }
 
-// isTag says whether text is a letter and up to 31 letters, digits and
+// IsTag says whether text is a letter and up to 31 letters, digits and
 // underscores, in lower case.
-func isTag(text string) bool {
+func IsTag(text string) bool {
 	if text == "" || len(text) > maxTagLen {
 		return false
 	}

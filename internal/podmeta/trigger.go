@@ -1,4 +1,4 @@
-package levels
+package podmeta
 
 import (
 	"errors"
@@ -22,10 +22,10 @@ type Trigger struct {
 
 // Names of the conditions, as they are written.
 const (
-	pauseCondition   = "pause"
-	ioStallCondition = "io-stall"
-	droppedCondition = "dropped"
-	warningCondition = "warning"
+	PauseCondition   = "pause"
+	IOStallCondition = "io-stall"
+	DroppedCondition = "dropped"
+	WarningCondition = "warning"
 )
 
 // Bounds on a trigger.
@@ -66,13 +66,13 @@ func (t *Trigger) add(item string) error {
 	name, limit := item[:end], strings.TrimSpace(item[end:])
 	var given *bool
 	switch name {
-	case pauseCondition:
+	case PauseCondition:
 		return t.addPause(item, limit)
-	case ioStallCondition:
+	case IOStallCondition:
 		given = &t.IOStall
-	case droppedCondition:
+	case DroppedCondition:
 		given = &t.Dropped
-	case warningCondition:
+	case WarningCondition:
 		given = &t.Warning
 	default:
 		return unknownCondition(item, name)
@@ -102,7 +102,7 @@ func (t *Trigger) addPause(item, limit string) error {
 }
 
 func unknownCondition(item, name string) error {
-	guess := nearest(name, []string{pauseCondition, ioStallCondition, droppedCondition, warningCondition})
+	guess := nearest(name, []string{PauseCondition, IOStallCondition, DroppedCondition, WarningCondition})
 	if guess != "" {
 		return fmt.Errorf("%q is not a condition; did you mean %q? (%s)", item, guess, triggerUsage)
 	}
@@ -114,16 +114,16 @@ func unknownCondition(item, name string) error {
 func (t Trigger) String() string {
 	var items []string
 	if t.Pause != 0 {
-		items = append(items, pauseCondition+">"+t.Pause.String())
+		items = append(items, PauseCondition+">"+t.Pause.String())
 	}
 	if t.IOStall {
-		items = append(items, ioStallCondition)
+		items = append(items, IOStallCondition)
 	}
 	if t.Dropped {
-		items = append(items, droppedCondition)
+		items = append(items, DroppedCondition)
 	}
 	if t.Warning {
-		items = append(items, warningCondition)
+		items = append(items, WarningCondition)
 	}
 	return strings.Join(items, ",")
 }

@@ -1,4 +1,4 @@
-package levels
+package podmeta
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 var knownNames = []string{"container", "xlog", "segment-bytes"}
 
-func selected(t testing.TB, text string) attach.Selection {
+func selected(t testing.TB, text string) selection.Selection {
 	t.Helper()
-	s, err := attach.ParseSelection(text)
+	s, err := selection.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 		"for the longest":  {values{"log": "gc*=debug", "log-for": "24h"}, Request{Log: gc, LogFor: MaxRaise}, nil},
 		"with an ID":       {values{"log": "gc*=debug", "log-id": " a-B_c/d.9 "}, Request{Log: gc, LogFor: 15 * time.Minute, LogID: "a-B_c/d.9"}, nil},
 		"a bad ID":         {values{"log": "gc*=debug", "log-id": "a b"}, Request{LogBad: true}, []string{"log-id"}},
-		"a long ID":        {values{"log": "gc*=debug", "log-id": strings.Repeat("a", maxID+1)}, Request{LogBad: true}, []string{"log-id"}},
+		"a long ID":        {values{"log": "gc*=debug", "log-id": strings.Repeat("a", MaxID+1)}, Request{LogBad: true}, []string{"log-id"}},
 		"an ID alone":      {values{"log-id": "a"}, Request{}, nil},
 		"a trigger":        {values{"trigger": "dropped"}, Request{Trigger: dropped, TriggerLog: both, TriggerFor: 15 * time.Minute}, nil},
 		"all of a trigger": {values{"trigger": "dropped", "trigger-log": "gc*=debug", "trigger-for": "2m"},

@@ -1,4 +1,4 @@
-package levels
+package podmeta
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // checkSound holds a request to what its documentation promises.
 func checkSound(t *testing.T, r Request) {
 	t.Helper()
-	lasts := func(d time.Duration) bool { return d >= minFor && d <= MaxRaise }
-	if r.Log.IsZero() != (r.LogFor == 0) || !r.Log.IsZero() && (r.LogBad || !lasts(r.LogFor)) || r.Log.IsZero() && r.LogID != "" || len(r.LogID) > maxID {
+	lasts := func(d time.Duration) bool { return d >= MinFor && d <= MaxRaise }
+	if r.Log.IsZero() != (r.LogFor == 0) || !r.Log.IsZero() && (r.LogBad || !lasts(r.LogFor)) || r.Log.IsZero() && r.LogID != "" || len(r.LogID) > MaxID {
 		t.Errorf("log %+v", r)
 	}
 	if r.Trigger.IsZero() != r.TriggerLog.IsZero() || r.Trigger.IsZero() != (r.TriggerFor == 0) ||
