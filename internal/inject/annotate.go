@@ -23,7 +23,7 @@ const maxStatus = 8 << 10
 func (m *mutation) annotate() {
 	m.setAnnotation(podmeta.InjectedAnnotation, m.status().Encode())
 	m.setAnnotation(evictMark, m.evictable())
-	if j := m.jvms[0]; j.public() && !m.pod.scraped() {
+	if j := m.jvms[0]; j.public() && !m.wishes.noScrape && !m.pod.scraped() {
 		m.setAnnotation("prometheus.io/scrape", "true")
 		m.setAnnotation("prometheus.io/port", strconv.Itoa(j.port))
 		m.setAnnotation("prometheus.io/path", "/metrics")
@@ -64,6 +64,18 @@ func (p *pod) scraped() bool {
 		}
 	}
 	return false
+}
+
+// warnScrape says whose metrics nobody finds by annotations.
+func (m *mutation) warnScrape() {
+	const remedy = "scrape all ports that are called ullage-metrics (docs/kubernetes.md, Metrics), and set " + podmeta.Prefix + scrapeSetting + " to off"
+	switch {
+	case m.wishes.noScrape || !m.jvms[0].public():
+	case m.pod.scraped():
+		m.warn("the metrics of the sidecar are not in the pod's annotations prometheus.io, which are for its own: %s", remedy)
+	case len(m.jvms) > 1:
+		m.warn("the annotations prometheus.io have room for the metrics of the first sidecar: %s", remedy)
+	}
 }
 
 // public says that the sidecar can be asked from outside of the pod.

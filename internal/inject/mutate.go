@@ -96,7 +96,7 @@ func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
 	}
 	var bad []string
 	m.wishes, bad = readWishes(p.Annotations, cfg.Defaults)
-	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), m.planRoom())
+	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), p.crowded())
 	if len(found) == 0 { // what follows goes by the wishes
 		found = m.planAll()
 	}
@@ -137,10 +137,9 @@ func (m *mutation) refuse(found []problem) Result {
 	return Result{Patch: m.patch.ops, Warnings: m.warnings, Refused: s.Refused}
 }
 
-// planRoom says that an annotation more would make the API server refuse the
-// pod.
-func (m *mutation) planRoom() []problem {
-	if m.pod.room() >= maxStatus {
+// crowded says that our annotations would make the API server refuse the pod.
+func (p *pod) crowded() []problem {
+	if p.room() >= maxStatus {
 		return nil
 	}
 	return []problem{{podmeta.BadAnnotation, fmt.Sprintf("the annotations of the pod leave no room for ours: shorten them by %d KiB", maxStatus>>10)}}
@@ -199,7 +198,10 @@ func (m *mutation) planAll() []problem {
 		}
 	}
 	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
-	m.warnDest()
+	if len(found) == 0 {
+		m.warnDest()
+		m.warnScrape()
+	}
 	return found
 }
 

@@ -46,6 +46,8 @@ type wishes struct {
 	listen  string      // empty: not said
 	sidecar sidecar.Config
 
+	noScrape bool // no annotations for Prometheus
+
 	// set are the flags that were asked for, by name, without those that the
 	// fields above are for.
 	set map[string]string
@@ -64,6 +66,7 @@ const (
 	listenName    = "listen"
 
 	variableSetting = "options-variable"
+	scrapeSetting   = "scrape-annotations"
 )
 
 // owned are flags that the injector alone sets.
@@ -178,6 +181,10 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	}
 	if match := w.sidecar.Ship.Tail.Match; !matches(match, "gc-1.log") || !matches(match, "gc-1.log.0") {
 		check("match", errors.New("it leaves out the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
+	}
+	scrape := cmp.Or(value(scrapeSetting), "on")
+	if w.noScrape = scrape == "off"; !w.noScrape && scrape != "on" {
+		check(scrapeSetting, errors.New("use on or off"))
 	}
 	w.listen = value(listenName)
 	if _, digits, err := net.SplitHostPort(w.listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
