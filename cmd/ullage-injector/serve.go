@@ -95,7 +95,7 @@ func (c *serveConfig) load() []error {
 	if c.inject, err = inject.LoadConfig(file); err != nil {
 		return append(bad, fmt.Errorf("--config %s: %w", c.file, err))
 	}
-	for _, err := range c.inject.Validate() {
+	for _, err := range c.inject.ValidateForAll() {
 		bad = append(bad, fmt.Errorf("--config %s: %w", c.file, err))
 	}
 	return bad

@@ -33,7 +33,7 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(api.http.CloseIdleConnections)
+	t.Cleanup(func() { api.http.CloseIdleConnections() }) // of the last one
 	log := &journal{}
 	k := newKeeper(cfg, api, newServing(m), log.logger())
 	k.now = c.now

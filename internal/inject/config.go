@@ -117,6 +117,16 @@ func (c Config) Validate() []error {
 	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults())
 }
 
+// ValidateForAll is Validate, for a configuration that is for the pods of all
+// namespaces: it also refuses a default that would stop some of them.
+func (c Config) ValidateForAll() []error {
+	bad := c.Validate()
+	if kind, _, _ := strings.Cut(strings.TrimSpace(c.Defaults[destName]), ":"); kind == "pvc" {
+		bad = append(bad, errors.New("defaults: dest: a pod in a namespace without the claim would never start: leave it out, and let pods ask for a claim of theirs"))
+	}
+	return bad
+}
+
 // validate refuses what makes an API server refuse the whole pod.
 func (r Resources) validate() []error {
 	var bad []error

@@ -64,3 +64,14 @@ func TestAnImageNamesItsRegistry(t *testing.T) {
 		}
 	}
 }
+
+// A default that names a claim would stop pods in all namespaces without it.
+func TestNoClaimIsADefault(t *testing.T) {
+	for dest, ok := range map[string]bool{"pvc:logs": false, " pvc:logs": false, "emptyDir": true, "ephemeral:1Gi": true, "": true} {
+		cfg := DefaultConfig()
+		cfg.Image, cfg.Defaults = "localhost/ullage", map[string]string{"dest": dest}
+		if bad := cfg.ValidateForAll(); (len(bad) == 0) != ok {
+			t.Errorf("%q: %v", dest, bad)
+		}
+	}
+}

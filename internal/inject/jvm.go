@@ -18,6 +18,7 @@ const (
 	tmpDir     = "/tmp" // HotSpot's, whatever the system property says
 	destDir    = "/var/lib/ullage"
 	podInfoDir = "/etc/ullage"
+	tokenDir   = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
 // jvm is a container with a JVM, and what is done about it.

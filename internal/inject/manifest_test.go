@@ -25,7 +25,7 @@ func TestExamples(t *testing.T) {
 		if err != nil || len(notes) != 1 || !notes[0].Injected {
 			t.Fatalf("%s: %+v, %v", name, notes, err)
 		}
-		compareFile(t, dir+name+".injected.yaml", out)
+		compareFile(t, dir+"injected/"+name+".yaml", out)
 		checkTwice(t, out)
 	}
 }

@@ -270,6 +270,9 @@ func (m *mutation) warnDest() {
 		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
 		return
 	}
+	if m.wishes.dest.size != 0 {
+		m.warn("the durable copy ends with the pod (ephemeral): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
+	}
 	if s := m.pod.Spec.SecurityContext; s == nil || s.FSGroup == nil {
 		for _, j := range m.jvms {
 			if j.uid == nil || *j.uid != 0 {

@@ -42,19 +42,21 @@ func (m *mutation) volumes() []corev1.Volume {
 // sidecar is the container for one JVM's container.
 func (m *mutation) sidecar(j *jvm) corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
-	resources := m.resources()
 	c := corev1.Container{
 		Name:            j.sidecar(),
 		Image:           m.cfg.Image,
 		ImagePullPolicy: corev1.PullPolicy(m.cfg.ImagePullPolicy),
 		Args:            []string{"run"},
-		Env:             m.environment(j, resources.Limits),
-		Resources:       resources,
+		Env:             m.environment(j),
+		Resources:       m.resources(),
 		// The annotations' volume is mounted whole: a subPath never changes.
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: j.logVolume(), MountPath: logDir},
 			m.wishes.dest.mount(m.destVolume, j.Name, len(m.jvms) > 1),
 			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
+			// An API server mounts the token of the pod's account into every container
+			// that has nothing there, those of webhooks too. The sidecar needs none.
+			{Name: podInfoVolume, MountPath: tokenDir, ReadOnly: true},
 		},
 		RestartPolicy:            &always,
 		SecurityContext:          securityContext(j),
@@ -96,13 +98,10 @@ func securityContext(j *jvm) *corev1.SecurityContext {
 }
 
 // environment has the settings of the sidecar, where they are not the default.
-func (m *mutation) environment(j *jvm, limits corev1.ResourceList) []corev1.EnvVar {
+func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	if m.wishes.dest.claim != "" {
 		env = append(env, fromField("POD_NAMESPACE", "metadata.namespace"), fromField("POD_NAME", "metadata.name"))
-	}
-	if memory, ok := limits[corev1.ResourceMemory]; ok && memory.Value() > 0 {
-		env = append(env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(memory.Value()/10*9, 10)})
 	}
 	more := map[string]string{
 		"source":      logDir,

@@ -44,6 +44,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"issuer without a name", "certificates: {certManager: {enabled: true, issuerRef: {kind: ClusterIssuer}}}", "has no name"},
 		{"test in kube-system", "test: {namespace: kube-system}", "no pod in kube-system"},
 		{"test beside the injector", "test: {namespace: ullage-system}", "no pod in ullage-system"},
+		{"claim for all pods", "sidecar: {defaults: {dest: pvc:logs}}", "without the claim would never start"},
 		{"section taken away", "certificates: null", "certificates"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -67,7 +67,7 @@ func config(t *testing.T, objects []object) inject.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range cfg.Validate() {
+	for _, err := range cfg.ValidateForAll() {
 		t.Error(err)
 	}
 	return cfg
@@ -90,8 +90,8 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 		{"{onError: deny, sidecar: {image: {repository: r:5000/u, tag: v1, pullPolicy: Never}}}", with(func(c *inject.Config) {
 			c.Image, c.ImagePullPolicy, c.OnError = "r:5000/u:v1", "Never", inject.Deny
 		})},
-		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "pvc:logs"}}}`, with(func(c *inject.Config) {
-			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "pvc:logs"}
+		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "ephemeral:1Gi"}}}`, with(func(c *inject.Config) {
+			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "ephemeral:1Gi"}
 		})},
 	} {
 		text, err := template(t, c.values)
@@ -109,7 +109,7 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 // configuration of each rendering, and of defaults that don't suit it.
 func TestThePodOfHelmTestIsInjected(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) { checkTestPod(t, objects, 0) })
-	text, err := template(t, `sidecar: {defaults: {dest: "pvc:logs", listen: "off", attach: process-namespace, buffer: 1Gi, budget: 512Mi}}`)
+	text, err := template(t, `sidecar: {defaults: {dest: "ephemeral:1Gi", listen: "off", attach: process-namespace, buffer: 1Gi, budget: 512Mi}}`)
 	if err != nil {
 		t.Fatal(err)
 	}

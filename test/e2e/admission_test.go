@@ -187,3 +187,21 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 	}
 	s.sameAsReference("app")
 }
+
+// The sidecar has no token of the pod's service account, though the API server
+// gives one to each container, also of those that a webhook adds.
+func TestTheSidecarHasNoToken(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	pod := jvmPod{Name: "app", JDK: 25}.object()
+	pod["spec"].(object)["automountServiceAccountToken"] = true
+	s.apply(manifest(pod))
+	s.ready("app")
+	const where = `.volumeMounts[?(@.mountPath=="/var/run/secrets/kubernetes.io/serviceaccount")].name`
+	if name := s.field("pod/app", ".spec.containers[0]"+where); !strings.HasPrefix(name, "kube-api-access-") {
+		t.Errorf("the application's token is %q: the test shows nothing", name)
+	}
+	if name := s.field("pod/app", ".spec.initContainers[0]"+where); strings.HasPrefix(name, "kube-api-access-") {
+		t.Errorf("the sidecar has the token %q", name)
+	}
+}
