@@ -16,7 +16,7 @@ const maxWarnings = 10
 
 // maxStatus is room for the status and for the other annotations that are
 // added, in bytes.
-const maxStatus = 8 << 10
+const maxStatus = 16 << 10
 
 // annotate says on the pod what was done, and where metrics are. A status that
 // is there already is of another pod, from whose manifest this one was made.

@@ -59,6 +59,9 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 	if says(j.Container, "-Xlog:disable", m.wishes.earlier()...) {
 		m.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)
 	}
+	if file := m.pod.diskLog(j.Container); file != "" {
+		m.warn("container %.80q has a log of its own at %.80s, which is not in memory: the JVM waits when that disk does: write it below %s, which is shipped", j.Name, file, logDir)
+	}
 	m.planUser(j)
 	m.planAttach(j)
 	return j, nil

@@ -39,9 +39,31 @@ func parseVariable(text string) (string, error) {
 	return text, nil
 }
 
-// options are those that the JVMs of a container are given.
+const errorFile = "-XX:ErrorFile="
+
+// options are those that the JVMs of a container are given. With rotateAt, the
+// sidecar can't give back the memory of a file that is written: the JVM then has
+// six files of that size, and overwrites the oldest. Without, the file grows for
+// ever, and what is durable of it is given back.
 func (m *mutation) options(j *jvm) string {
-	return javaOptions(m.wishes.xlog, j.rotateAt, j.attach == attach.SharedTmp)
+	size := "0"
+	if j.rotateAt > 0 {
+		size = fmt.Sprintf("%dK", j.rotateAt>>10)
+	}
+	options := "-Xlog:" + m.wishes.xlog + ":file=" + logDir + "/gc-%p.log:" + decorators + ":filecount=5,filesize=" + size
+	// A crash's report would be gone with the pod.
+	if !says(j.Container, errorFile) {
+		options += " " + errorFile + logDir + "/hs_err_pid%p.log"
+	}
+	// HotSpot keeps counters in a file that it has mapped, /tmp/hsperfdata_USER/PID,
+	// and waits for the disk where that writes the page back.
+	if !m.wishes.perfdata && !m.pod.inMemory(j.Container, tmpDir) {
+		options += " -XX:+PerfDisableSharedMem"
+	}
+	if j.attach == attach.SharedTmp {
+		options += " -XX:+StartAttachListener"
+	}
+	return options
 }
 
 // planOptions says why the options of a container must not be changed: the

@@ -169,6 +169,30 @@ func mountAt(c *corev1.Container, dir string) *corev1.VolumeMount {
 	return nil
 }
 
+// inMemory says whether a directory of c is on a tmpfs: ours, or a volume's.
+func (p *pod) inMemory(c *corev1.Container, dir string) bool {
+	dir = path.Clean(dir)
+	if isBelow(dir, logDir) {
+		return true
+	}
+	var at *corev1.VolumeMount
+	for i, m := range c.VolumeMounts {
+		if where := path.Clean(m.MountPath); isBelow(dir, where) && (at == nil || len(where) > len(path.Clean(at.MountPath))) {
+			at = &c.VolumeMounts[i]
+		}
+	}
+	if at == nil {
+		return isBelow(dir, "/dev/shm")
+	}
+	v := p.volume(at.Name)
+	return v != nil && v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory
+}
+
+// isBelow says whether dir is at, or below it.
+func isBelow(dir, at string) bool {
+	return dir == at || strings.HasPrefix(dir, strings.TrimSuffix(at, "/")+"/")
+}
+
 // sealedAbove returns where in c something is mounted above dir that nothing can
 // be created in, so that the container would not start with a mount at dir.
 // Empty: nothing.

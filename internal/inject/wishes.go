@@ -27,7 +27,7 @@ const (
 	minBuffer = settings.Mi // as of --budget
 	maxJVMs   = 8           // containers of a pod
 	maxValue  = 256         // bytes of what is set for a flag
-	maxText   = 400         // bytes of a warning or a problem, which may quote an annotation
+	maxText   = 600         // bytes of a warning or a problem, which may quote an annotation
 	maxDenied = 1000        // bytes of all problems together
 )
 
@@ -47,6 +47,7 @@ type wishes struct {
 	sidecar sidecar.Config
 
 	noScrape bool // no annotations for Prometheus
+	perfdata bool // the JVM keeps its file of counters, wherever that is
 
 	// set are the flags that were asked for, by name, without those that the
 	// fields above are for.
@@ -67,6 +68,7 @@ const (
 
 	variableSetting = "options-variable"
 	scrapeSetting   = "scrape-annotations"
+	perfdataSetting = "perfdata"
 )
 
 // owned are flags that the injector alone sets.
@@ -182,15 +184,23 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	if match := w.sidecar.Ship.Tail.Match; !matches(match, "gc-1.log") || !matches(match, "gc-1.log.0") {
 		check("match", errors.New("it leaves out the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
 	}
-	scrape := cmp.Or(value(scrapeSetting), "on")
-	if w.noScrape = scrape == "off"; !w.noScrape && scrape != "on" {
-		check(scrapeSetting, errors.New("use on or off"))
-	}
+	w.perfdata, err = oneOf(cmp.Or(value(perfdataSetting), "off"), "leave", "off")
+	check(perfdataSetting, err)
+	w.noScrape, err = oneOf(cmp.Or(value(scrapeSetting), "on"), "off", "on")
+	check(scrapeSetting, err)
 	w.listen = value(listenName)
 	if _, digits, err := net.SplitHostPort(w.listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
 		check(listenName, errors.New("no scraper could find it: write it like :9919, 127.0.0.1:9919 or off"))
 	}
 	return problems
+}
+
+// oneOf reports which of two words it is.
+func oneOf(text, one, other string) (isOne bool, err error) {
+	if text != one && text != other {
+		return false, fmt.Errorf("use %s or %s", one, other)
+	}
+	return text == one, nil
 }
 
 func matches(pattern, name string) bool {

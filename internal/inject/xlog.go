@@ -2,7 +2,6 @@ package inject
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -56,20 +55,4 @@ func parseXlog(text string) (xlog string, warnings []string, err error) {
 		}
 	}
 	return strings.Join(items, ","), warnings, nil
-}
-
-// javaOptions are the options that a JVM is given. RotateAt, in bytes, is for a
-// sidecar that can't give back the memory of a file that is written: the JVM
-// then has six files of that size, and overwrites the oldest. Zero: the file
-// grows for ever, and what is durable of it is given back.
-func javaOptions(xlog string, rotateAt int64, attachable bool) string {
-	size := "0"
-	if rotateAt > 0 {
-		size = fmt.Sprintf("%dK", rotateAt>>10)
-	}
-	options := "-Xlog:" + xlog + ":file=" + logDir + "/gc-%p.log:" + decorators + ":filecount=5,filesize=" + size
-	if attachable {
-		options += " -XX:+StartAttachListener"
-	}
-	return options
 }

@@ -19,5 +19,5 @@ const (
 // AtAdmission returns the names, without [Prefix], of the annotations that only
 // say how to inject. The others are live, or flags of the sidecar.
 func AtAdmission() []string {
-	return []string{"inject", "injected", "container", "xlog", "buffer", "options-variable", "scrape-annotations"}
+	return []string{"inject", "injected", "container", "xlog", "buffer", "options-variable", "perfdata", "scrape-annotations"}
 }

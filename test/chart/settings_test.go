@@ -22,7 +22,7 @@ import (
 
 // someValue has a value for settings of which the injector does not take the
 // default of the flag.
-var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off"}
+var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off", "perfdata": "leave"}
 
 // settingsOfAll returns the names that the injector takes as defaults for all
 // pods.
