@@ -37,6 +37,7 @@ var kinds = map[string]any{
 	"v1 ServiceAccount":                               corev1.ServiceAccount{},
 	"apps/v1 Deployment":                              appsv1.Deployment{},
 	"batch/v1 Job":                                    batchv1.Job{},
+	"batch/v1 CronJob":                                batchv1.CronJob{},
 	"policy/v1 PodDisruptionBudget":                   policyv1.PodDisruptionBudget{},
 	"scheduling.k8s.io/v1 PriorityClass":              schedulingv1.PriorityClass{},
 	"networking.k8s.io/v1 NetworkPolicy":              networkingv1.NetworkPolicy{},

@@ -45,6 +45,10 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"test in kube-system", "test: {namespace: kube-system}", "no pod in kube-system"},
 		{"test beside the injector", "test: {namespace: ullage-system}", "no pod in ullage-system"},
 		{"claim for all pods", "sidecar: {defaults: {dest: pvc:logs}}", "without the claim would never start"},
+		{"claim to prune without a user", "prune: [{namespace: a, claim: b}]", "runAsUser"},
+		{"claim to prune as root", "prune: [{namespace: a, claim: b, runAsUser: 0, runAsGroup: 1}]", "runAsUser"},
+		{"age that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 7d}]", "olderThan"},
+		{"schedule that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, schedule: daily}]", "schedule"},
 		{"section taken away", "certificates: null", "certificates"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
