@@ -49,6 +49,11 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"claim to prune as root", "prune: [{namespace: a, claim: b, runAsUser: 0, runAsGroup: 1}]", "runAsUser"},
 		{"age that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 7d}]", "olderThan"},
 		{"schedule that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, schedule: daily}]", "schedule"},
+		{"port of the metrics", "webhook: {port: 9919}", "port"},
+		{"patience of a minute", "webhook: {timeoutSeconds: 60}", "timeoutSeconds"},
+		{"failure policy that there is not", "webhook: {failurePolicy: Deny}", "failurePolicy"},
+		{"selector that is none", "webhook: {objectSelector: [{key: a, operator: Is}]}", "operator"},
+		{"argument that is no flag", "extraArgs: [serve]", "extraArgs"},
 		{"section taken away", "certificates: null", "certificates"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -102,6 +107,7 @@ func (s schema) resolve(root schema) schema {
 
 // freeForm are the objects of which the user chooses the keys.
 var freeForm = []string{
+	"affinity", "extraEnv[]", "podAnnotations", "podLabels", "serviceAccount.annotations", "webhook.annotations",
 	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels",
 	"resources.requests", "resources.limits",
 	"networkPolicy.metricsFrom[].podSelector", "networkPolicy.metricsFrom[].namespaceSelector", "networkPolicy.metricsFrom[].ipBlock",

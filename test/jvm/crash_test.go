@@ -29,7 +29,9 @@ func TestTheReportOfACrashIsPersisted(t *testing.T) {
 		r := newRig(t, jdk, "64m")
 		p := r.start(r.injectedOptions(), "Churn", "600000", "20")
 		name := "hs_err_pid" + strconv.Itoa(p.PID()) + ".log"
-		lab.Eventually(r, patience, "the JVM's log is persisted", func() bool { return r.metric(`ullage_persisted_bytes_total{stream="gc-`+strconv.Itoa(p.PID())+`.log"}`) > 0 })
+		lab.Eventually(r, patience, "the JVM's log is persisted", func() bool {
+			return r.metric(`ullage_persisted_bytes_total{stream="gc-`+strconv.Itoa(p.PID())+`.log"}`) > 0
+		})
 		if err := syscall.Kill(p.PID(), syscall.SIGSEGV); err != nil {
 			t.Fatal(err)
 		}

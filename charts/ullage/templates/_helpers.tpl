@@ -3,8 +3,8 @@ The name that begins those of all objects: the release's, with "ullage" in it.
 With "-injector" it is that of a Service, which has 63 characters at most.
 */}}
 {{- define "ullage.name" -}}
-{{- $name := .Release.Name -}}
-{{- if not (contains "ullage" $name) -}}
+{{- $name := .Values.fullnameOverride | default .Release.Name -}}
+{{- if not (or .Values.fullnameOverride (contains "ullage" $name)) -}}
 {{- $name = printf "%s-ullage" $name -}}
 {{- end -}}
 {{- $name | trunc 45 | trimSuffix "-" -}}
