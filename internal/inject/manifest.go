@@ -181,6 +181,12 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 // inject does with the pod at the path, names with dots between them, what is to
 // be done.
 func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
+	var claimed []string
+	if claims := member(member(n, "spec"), "volumeClaimTemplates"); claims != nil {
+		for _, c := range claims.Content {
+			claimed = append(claimed, scalar(member(c, "metadata"), "name"))
+		}
+	}
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
 		if n.Anchor != "" {
 			return Note{}, errAnchor(n)
@@ -201,7 +207,7 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	if err != nil {
 		return Note{}, fmt.Errorf("read its pod (aliases of anchors elsewhere must be written out): %w", err)
 	}
-	res, err := Mutate(pod, namespace, m.cfg)
+	res, err := mutatePod(pod, namespace, claimed, m.cfg)
 	if err != nil {
 		return Note{}, err
 	}

@@ -76,10 +76,16 @@ func (m *mutation) warn(format string, args ...any) {
 // its label ullage.dev/inject: "false": whoever calls has seen to it that it, or
 // its namespace, opts in. Cfg is valid. The error is that text is no pod.
 func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
+	return mutatePod(text, namespace, nil, cfg)
+}
+
+// mutatePod is Mutate, for a pod that will also have the claimed volumes.
+func mutatePod(text []byte, namespace string, claimed []string, cfg Config) (Result, error) {
 	p, err := readPod(text)
 	if err != nil {
 		return Result{}, err
 	}
+	p.claimed = claimed
 	if p.optsOut() {
 		return Result{}, nil
 	}
@@ -210,6 +216,12 @@ func (m *mutation) planAll() []problem {
 // as the kubelet waits for the second one for ever.
 func (m *mutation) planDest() []string {
 	m.destVolume = destVolume
+	if name := m.wishes.dest.volume; name != "" {
+		m.destVolume = name
+		if why := m.pod.unwritable(name); why != "" {
+			return []string{fmt.Sprintf("%s%s: the volume %.80q of the pod %s: use another one", podmeta.Prefix, destName, name, why)}
+		}
+	}
 	for _, v := range m.pod.Spec.Volumes {
 		claim := v.PersistentVolumeClaim
 		if claim == nil || m.wishes.dest.claim == "" || claim.ClaimName != m.wishes.dest.claim {

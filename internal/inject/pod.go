@@ -31,6 +31,10 @@ const maxAnnotations = 256 << 10
 type pod struct {
 	corev1.Pod
 	tree map[string]any
+
+	// claimed are the volumes that the pods of a template will have beside those
+	// in it: a StatefulSet's own.
+	claimed []string
 }
 
 // readPod reads a pod of JSON. Its two forms are of one text in which every
@@ -159,6 +163,27 @@ func (p *pod) volume(name string) *corev1.Volume {
 	return nil
 }
 
+// unwritable says why nothing can be kept in the named volume. Empty: it may do.
+func (p *pod) unwritable(name string) string {
+	v := p.volume(name)
+	switch {
+	case v == nil && !slices.Contains(p.claimed, name):
+		return "does not exist"
+	case v == nil:
+		return ""
+	case isReadOnly(v) || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly || v.NFS != nil && v.NFS.ReadOnly || v.CSI != nil && v.CSI.ReadOnly != nil && *v.CSI.ReadOnly:
+		return "is read-only"
+	case v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory:
+		return "is in memory"
+	}
+	return ""
+}
+
+// isReadOnly says whether nothing can be created in any volume of this kind.
+func isReadOnly(v *corev1.Volume) bool {
+	return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil
+}
+
 // mountAt returns what is mounted at exactly dir in c, or nil.
 func mountAt(c *corev1.Container, dir string) *corev1.VolumeMount {
 	for i := range c.VolumeMounts {
@@ -203,7 +228,7 @@ func (p *pod) sealedAbove(c *corev1.Container, dir string) string {
 			continue
 		}
 		v := p.volume(m.Name)
-		if m.ReadOnly || v != nil && (v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil) {
+		if m.ReadOnly || v != nil && isReadOnly(v) {
 			return at
 		}
 	}

@@ -100,7 +100,7 @@ func securityContext(j *jvm) *corev1.SecurityContext {
 // environment has the settings of the sidecar, where they are not the default.
 func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 	var env []corev1.EnvVar
-	if m.wishes.dest.claim != "" {
+	if m.wishes.dest.shared() {
 		env = append(env, fromField("POD_NAMESPACE", "metadata.namespace"), fromField("POD_NAME", "metadata.name"))
 	}
 	more := map[string]string{

@@ -47,6 +47,11 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"dest", "pvc:../other", "write it like pvc:CLAIM"},
 	{"dest", "pvc:a/b", "write it like pvc:CLAIM"},
 	{"dest", "ephemeral:", "write it like pvc:CLAIM"},
+	{"dest", "volume:", "write it like pvc:CLAIM"},
+	{"dest", "volume:data/", "write it like pvc:CLAIM"},
+	{"dest", "volume:data/../other", "write it like pvc:CLAIM"},
+	{"dest", "volume:data//x", "write it like pvc:CLAIM"},
+	{"dest", "volume:data/$(POD_NAME)", "write it like pvc:CLAIM"},
 	{"dest", "ephemeral:0", "write it like pvc:CLAIM"},
 	{"dest", "ephemeral:10Gi:", "write it like pvc:CLAIM"},
 	{"dest", "ephemeral:10Gi:Fast Disk", "write it like pvc:CLAIM"},
@@ -155,7 +160,7 @@ func TestDollarIsNotExpanded(t *testing.T) {
 }
 
 func TestDestinationsRoundTrip(t *testing.T) {
-	for _, text := range []string{"emptyDir", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
+	for _, text := range []string{"emptyDir", "volume:data", "volume:data/a/b", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
 		d, err := parseDestination(text)
 		if err != nil || d.String() != text {
 			t.Errorf("%q: %q, %v", text, d, err)

@@ -38,7 +38,7 @@ const (
 	BadAnnotation Reason = "annotation" // an annotation, or a default of the injector, is bad
 	NameTaken     Reason = "name"       // a container or a volume of the pod has one of our names
 	MountTaken    Reason = "mount"      // something else is mounted where the log must be
-	BadClaim      Reason = "claim"      // the claim of the destination can't be used
+	BadClaim      Reason = "claim"      // the claim or the volume of the destination can't be used
 	OptionsHidden Reason = "options"    // the variable for the JVM's options has a value that can't be seen
 	Unsuitable    Reason = "unsuitable" // no such pod is ever injected, such as one for Windows
 )
