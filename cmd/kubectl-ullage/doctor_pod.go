@@ -207,6 +207,11 @@ func (d *doctor) sidecarFindings() []finding {
 		default:
 			all = append(all, finding{markOK, fmt.Sprintf("pod %s has a sidecar, version %s, which has persisted %d lines", a.of, a.status.Version, a.status.Persisted.Lines), ""})
 		}
+		if l := a.status.Levels; l != nil {
+			for _, file := range l.OtherLogs {
+				all = append(all, finding{markProblem, "a JVM logs outside of the source, and waits for that disk: " + file, "write that log below /var/log/jvm, which is shipped"})
+			}
+		}
 		if a.err == nil && a.status.Read.Lines == 0 && len(a.status.Streams) == 0 && a.status.UptimeSeconds > silence {
 			all = append(all, finding{markProblem, fmt.Sprintf("no JVM has written a log for the sidecar of %s in %.0f s", a.of, a.status.UptimeSeconds),
 				"is the JVM in the container that the injector chose, and does its launcher keep the options of the environment?"})

@@ -77,3 +77,20 @@ func TestNoCountersAreMappedFromADisk(t *testing.T) {
 		}
 	})
 }
+
+// A real JVM has a second log on a disk: the sidecar finds it, where it reaches
+// the JVM as the injector has arranged it.
+func TestASecondLogIsFound(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newLevelRig(t, jdk)
+		at := place{tmp: r.newTmp()}
+		r.flags = append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
+		other := filepath.Join(r.truth, "other.log")
+		r.listening(at, []string{r.gcLog(), "-Xlog:safepoint:file=" + other}, "Churn", "600000", "20")
+		r.up()
+		lab.Eventually(t, patience, "the other log is in the metrics", func() bool { return r.metric("ullage_jvm_disk_outputs") == 1 })
+		if logs := r.levels().OtherLogs; len(logs) != 1 || !strings.HasSuffix(logs[0], other) {
+			t.Errorf("the status: %q", logs)
+		}
+	})
+}
