@@ -45,6 +45,14 @@ type Config struct {
 	// Defaults are settings of all sidecars, by the name of their annotation
 	// without [podmeta.Prefix]. A pod's own annotation wins.
 	Defaults map[string]string `json:"defaults,omitempty"`
+
+	// Policy bounds what the annotations of pods may ask for.
+	Policy Policy `json:"policy,omitzero"`
+
+	// PullSecrets are names of Secrets that a pod gets beside its own, for the
+	// sidecar's image. They are of the pod's namespace; the kubelet ignores one
+	// that is not there.
+	PullSecrets []string `json:"pullSecrets,omitempty"`
 }
 
 // Resources are what a container asks for, and what it may take: of cpu, memory
@@ -114,7 +122,12 @@ func (c Config) Validate() []error {
 	if c.OnError != Allow && c.OnError != Deny {
 		bad = append(bad, fmt.Errorf("onError %.80q: use %s or %s", c.OnError, Allow, Deny))
 	}
-	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults())
+	for _, name := range c.PullSecrets {
+		if !isName(name) {
+			bad = append(bad, fmt.Errorf("pullSecrets: %.80q is not the name of a Secret", name))
+		}
+	}
+	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults(), c.Policy.validate(c.Defaults))
 }
 
 // ValidateForAll is Validate, for a configuration that is for the pods of all
@@ -162,7 +175,7 @@ func (c Config) validateDefaults() []error {
 		}
 		settings[podmeta.Prefix+name] = c.Defaults[name]
 	}
-	_, problems := readWishes(settings, nil)
+	_, problems := readWishes(settings, nil, Policy{})
 	for _, p := range problems {
 		bad = append(bad, errors.New("defaults: "+strings.ReplaceAll(p, podmeta.Prefix, "")))
 	}

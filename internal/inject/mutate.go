@@ -101,7 +101,7 @@ func mutatePod(text []byte, namespace string, claimed []string, cfg Config) (Res
 		return m.refuse([]problem{{podmeta.Unsuitable, why}}), nil
 	}
 	var bad []string
-	m.wishes, bad = readWishes(p.Annotations, cfg.Defaults)
+	m.wishes, bad = readWishes(p.Annotations, cfg.Defaults, cfg.Policy)
 	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), p.crowded())
 	if len(found) == 0 { // what follows goes by the wishes
 		found = m.planAll()
@@ -303,6 +303,11 @@ func (m *mutation) inject() {
 	}
 	for _, v := range m.volumes() {
 		m.patch.push(spec, "/spec", "volumes", v)
+	}
+	for _, name := range m.cfg.PullSecrets {
+		if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(m.pod.Spec.ImagePullSecrets, secret) {
+			m.patch.push(spec, "/spec", "imagePullSecrets", secret)
+		}
 	}
 	for _, j := range m.jvms {
 		m.patch.push(spec, "/spec", "initContainers", m.sidecar(j))

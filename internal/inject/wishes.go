@@ -24,11 +24,12 @@ import (
 
 // Bounds.
 const (
-	minBuffer = settings.Mi // as of --budget
-	maxJVMs   = 8           // containers of a pod
-	maxValue  = 256         // bytes of what is set for a flag
-	maxText   = 600         // bytes of a warning or a problem, which may quote an annotation
-	maxDenied = 1000        // bytes of all problems together
+	minBuffer     = settings.Mi // as of --budget
+	defaultBuffer = "64Mi"
+	maxJVMs       = 8    // containers of a pod
+	maxValue      = 256  // bytes of what is set for a flag
+	maxText       = 600  // bytes of a warning or a problem, which may quote an annotation
+	maxDenied     = 1000 // bytes of all problems together
 )
 
 // wishes are what a pod's annotations and the defaults ask for.
@@ -77,7 +78,7 @@ var owned = []string{"source", "annotations", "jvm-tmp"}
 // readWishes reads annotations, which have our prefix or are none of ours, and
 // the defaults, which come without it. Each problem is a sentence that names
 // the annotation and says how to write it. An empty value is the same as none.
-func readWishes(annotations, defaults map[string]string) (wishes, []string) {
+func readWishes(annotations, defaults map[string]string, policy Policy) (wishes, []string) {
 	w := wishes{sidecar: sidecar.DefaultConfig(), set: map[string]string{}}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	w.sidecar.Flags(fs)
@@ -89,11 +90,19 @@ func readWishes(annotations, defaults map[string]string) (wishes, []string) {
 	for _, p := range found {
 		problems = append(problems, fmt.Sprintf("%s %q: %s", p.Key, p.Value, p.Text))
 	}
+	ignored := map[string]string{} // by setting: a warning
 	value := func(name string) string {
-		return cmp.Or(strings.TrimSpace(annotations[podmeta.Prefix+name]), strings.TrimSpace(defaults[name]))
+		v, warning := policy.apply(name, strings.TrimSpace(annotations[podmeta.Prefix+name]), strings.TrimSpace(defaults[name]))
+		if warning != "" {
+			ignored[name] = warning
+		}
+		return v
 	}
 	problems = append(problems, w.readFlags(fs, value)...)
 	problems = append(problems, w.readOwn(value)...)
+	for _, name := range slices.Sorted(maps.Keys(ignored)) {
+		w.warnings = append(w.warnings, ignored[name])
+	}
 	for i := range problems {
 		problems[i] = printable.Text(problems[i], maxText)
 	}
@@ -161,7 +170,7 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	check(variableSetting, err)
 	w.variableAsked = value(variableSetting) != ""
 
-	w.buffer, err = settings.ParseSize(cmp.Or(value(bufferName), "64Mi"))
+	w.buffer, err = settings.ParseSize(cmp.Or(value(bufferName), defaultBuffer))
 	if err != nil || w.buffer < minBuffer {
 		err = fmt.Errorf("it is not a size of at least %s: write it like 64Mi", minBuffer)
 	}

@@ -150,7 +150,7 @@ func TestXlogIsWhatHotSpotTakes(t *testing.T) {
 
 // TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
 func TestDollarIsNotExpanded(t *testing.T) {
-	w, problems := readWishes(map[string]string{podmeta.Prefix + "match": "*$(HOME)", podmeta.Prefix + "dest": "pvc:logs"}, nil)
+	w, problems := readWishes(map[string]string{podmeta.Prefix + "match": "*$(HOME)", podmeta.Prefix + "dest": "pvc:logs"}, nil, Policy{})
 	if len(problems) != 1 { // since it does not match
 		t.Fatal(problems)
 	}
@@ -209,4 +209,13 @@ func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 			t.Errorf("%s: %d bytes of annotations", c.name, total)
 		}
 	}
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

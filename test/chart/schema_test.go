@@ -107,7 +107,7 @@ func (s schema) resolve(root schema) schema {
 
 // freeForm are the objects of which the user chooses the keys.
 var freeForm = []string{
-	"affinity", "extraEnv[]", "podAnnotations", "podLabels", "serviceAccount.annotations", "webhook.annotations",
+	"affinity", "extraEnv[]", "policy.max", "podAnnotations", "podLabels", "serviceAccount.annotations", "webhook.annotations",
 	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels",
 	"resources.requests", "resources.limits",
 	"networkPolicy.metricsFrom[].podSelector", "networkPolicy.metricsFrom[].namespaceSelector", "networkPolicy.metricsFrom[].ipBlock",

@@ -109,6 +109,16 @@ onError: {{ .Values.onError }}
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.sidecar.imagePullSecrets }}
+pullSecrets:
+  {{- range . }}
+  - {{ .name }}
+  {{- end }}
+{{- end }}
+{{- if or .Values.policy.locked .Values.policy.max }}
+policy:
+  {{- toYaml .Values.policy | nindent 2 }}
+{{- end }}
 {{- with .Values.sidecar.defaults }}
 defaults:
   {{- toYaml . | nindent 2 }}
