@@ -115,6 +115,9 @@ func (d destination) delete(root *os.Root) (state string, err error) {
 			foreign = true
 			return nil
 		}
+		if name == d.path && errors.Is(err, fs.ErrPermission) {
+			return nil // a kubelet has made it as root: it stays, and is empty
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove: %w", err)
 		}

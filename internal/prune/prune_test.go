@@ -234,3 +234,27 @@ func TestAThousandDirectories(t *testing.T) {
 		t.Errorf("%d directories in %s, %d are left", len(states), took, len(left))
 	}
 }
+
+// A kubelet makes the directories of a subPath as root. The sidecars' user may
+// remove what is in them, and that is enough.
+func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/a", 8*day)
+	if os.Geteuid() == 0 {
+		t.Skip("root may remove everything")
+	}
+	shop := filepath.Join(v.dir, "shop")
+	if err := os.Chmod(shop, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(shop, 0o755)
+	if diff := cmp.Diff(map[string]string{"shop/a": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"shop/a"}, v.left()); diff != "" {
+		t.Error(diff)
+	}
+	if states := v.run(Config{OlderThan: 7 * day}); len(states) != 0 {
+		t.Errorf("the second time: %v", states)
+	}
+}
