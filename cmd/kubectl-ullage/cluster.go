@@ -48,6 +48,10 @@ func (c *cluster) flags(fs *flag.FlagSet) {
 func (c *cluster) manyFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.all, "all-namespaces", false, "the pods of all namespaces")
 	fs.BoolVar(&c.all, "A", false, "short for --all-namespaces")
+	c.labelFlags(fs)
+}
+
+func (c *cluster) labelFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.selector, "selector", "", "only pods whose labels match `SELECTOR`")
 	fs.StringVar(&c.selector, "l", "", "short for --selector `SELECTOR`")
 }

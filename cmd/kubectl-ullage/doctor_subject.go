@@ -91,18 +91,7 @@ func (c cluster) workloadSubject(ctx context.Context, kind string, text []byte) 
 	if err := recode(s.template["metadata"], &s.meta); err != nil {
 		return subject{}, err
 	}
-	labels, _ := dig(w.spec, "selector", "matchLabels").(map[string]any)
-	var terms []string
-	for key, value := range labels {
-		terms = append(terms, fmt.Sprintf("%s=%v", key, value))
-	}
-	if len(terms) == 0 {
-		return s, nil
-	}
-	slices.Sort(terms)
-	many := c.in(s.namespace)
-	many.selector = strings.Join(terms, ",")
-	pods, err := many.pods(ctx, nil)
+	pods, err := c.podsOf(ctx, w)
 	if err != nil {
 		return subject{}, err
 	}
@@ -112,6 +101,22 @@ func (c cluster) workloadSubject(ctx context.Context, kind string, text []byte) 
 		}
 	}
 	return s, nil
+}
+
+// podsOf returns the pods of a workload; none, if it does not say which.
+func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
+	labels, _ := dig(w.spec, "selector", "matchLabels").(map[string]any)
+	var terms []string
+	for key, value := range labels {
+		terms = append(terms, fmt.Sprintf("%s=%v", key, value))
+	}
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	slices.Sort(terms)
+	many := c.in(w.meta.Namespace)
+	many.selector = strings.Join(terms, ",")
+	return many.pods(ctx, nil)
 }
 
 func parseWorkload(kind string, text []byte) (*workload, error) {

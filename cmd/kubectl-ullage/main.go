@@ -20,8 +20,9 @@ import (
 const usage = `kubectl ullage shows and controls the ullage sidecars of pods, which ship the logs of JVMs.
 
 Usage:
-  kubectl ullage levels POD SELECTION [--for 10m]   raise what its JVMs log, for a time
-  kubectl ullage levels POD [--reset]               show the levels, or end the raise
+  kubectl ullage levels POD|deploy/NAME|-l SELECTOR SELECTION [--for 10m]
+                                                    raise what its JVMs log, for a time
+  kubectl ullage levels POD|... [--reset]           show the levels, or end the raise
   kubectl ullage status [POD...]                    the state of the sidecars, as a table
   kubectl ullage top [POD...]                       headroom and lag, the worst first
   kubectl ullage logs POD [-f] [--since 10m]        print what was persisted
@@ -30,7 +31,7 @@ Usage:
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does;
-status and top take -l and -A as well. Flags may stand before or after names.
+status, top and levels take -l, status and top -A as well. Flags may stand before or after names.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
