@@ -45,11 +45,13 @@ var kinds = map[string]any{
 	"rbac.authorization.k8s.io/v1 RoleBinding":        rbacv1.RoleBinding{},
 	"rbac.authorization.k8s.io/v1 ClusterRole":        rbacv1.ClusterRole{},
 	"rbac.authorization.k8s.io/v1 ClusterRoleBinding": rbacv1.ClusterRoleBinding{},
-	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration": admissionregistrationv1.MutatingWebhookConfiguration{},
-	"cert-manager.io/v1 Issuer":                                    issuer{},
-	"cert-manager.io/v1 Certificate":                               certificate{},
-	"monitoring.coreos.com/v1 PodMonitor":                          monitor{},
-	"monitoring.coreos.com/v1 ServiceMonitor":                      monitor{},
+	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":     admissionregistrationv1.MutatingWebhookConfiguration{},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy":        admissionregistrationv1.ValidatingAdmissionPolicy{},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
+	"cert-manager.io/v1 Issuer":                                        issuer{},
+	"cert-manager.io/v1 Certificate":                                   certificate{},
+	"monitoring.coreos.com/v1 PodMonitor":                              monitor{},
+	"monitoring.coreos.com/v1 ServiceMonitor":                          monitor{},
 }
 
 // As much of cert-manager's types (pkg/apis/certmanager/v1 of cert-manager) as

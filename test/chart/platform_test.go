@@ -73,3 +73,36 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 		t.Errorf("beside cert-manager's annotation: %v", err)
 	}
 }
+
+// The policy is about the one account, and is only made where there is something
+// to hold and a cluster that knows such policies. What it lets pass is for
+// test/e2e.
+func TestTheAccountPolicy(t *testing.T) {
+	render := func(version string, values ...string) ([]object, error) {
+		args := []string{"template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", version, "--set", "registry=" + registry, "--set", "accountPolicy.enabled=true"}
+		for _, value := range values {
+			args = append(args, "--set", value)
+		}
+		text, err := runHelm(t, args...)
+		if err != nil {
+			return nil, err
+		}
+		return decode(t, text), nil
+	}
+	objects, err := render("1.30.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, binding := sole[admissionregistrationv1.ValidatingAdmissionPolicy](t, objects), sole[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, objects)
+	account := sole[corev1.ServiceAccount](t, objects)
+	if binding.Spec.PolicyName != policy.Name || !strings.Contains(policy.Spec.MatchConditions[0].Expression, `"system:serviceaccount:ullage-system:`+account.Name+`"`) {
+		t.Errorf("%+v %+v", policy, binding)
+	}
+	if _, err := render("1.29.4"); err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.30") {
+		t.Errorf("in an older cluster: %v", err)
+	}
+	objects, err = render("1.30.0", "certificates.certManager.enabled=true")
+	if err != nil || len(all[admissionregistrationv1.ValidatingAdmissionPolicy](objects)) != 0 {
+		t.Errorf("without self-made certificates: %v", err)
+	}
+}
