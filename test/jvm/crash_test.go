@@ -83,7 +83,12 @@ func TestNoCountersAreMappedFromADisk(t *testing.T) {
 func TestASecondLogIsFound(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := newLevelRig(t, jdk)
-		at := place{tmp: r.newTmp()}
+		tmp, err := os.MkdirTemp("", "tmp-") // short, for the path of a socket
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(tmp) })
+		at := place{tmp: tmp}
 		r.flags = append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
 		other := filepath.Join(r.truth, "other.log")
 		r.listening(at, []string{r.gcLog(), "-Xlog:safepoint:file=" + other}, "Churn", "600000", "20")
