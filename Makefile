@@ -19,6 +19,11 @@ ifeq ($(VERSION),)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
+# The sidecar and the injector are for Linux; the plugin is for every system on
+# which kubectl is. (image-tar builds for Linux anywhere.)
+PLUGIN   := ./cmd/kubectl-ullage
+PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
+
 # Tests of one package each; ./test/... has those that need more than one.
 UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint
 
@@ -31,7 +36,7 @@ help: ## list the targets
 .PHONY: build
 build: ## build the programs into bin
 	$(call stage,build)
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
 test: setup build lint vuln race fuzz jvm crash fault-quick demo chart e2e ## everything: what CI runs
@@ -67,6 +72,8 @@ lint: vet ## all linters
 vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	$(call stage,vet)
 	go vet ./...
+	@# The plugin and its tests compile for the other systems, too.
+	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN); done
 
 .PHONY: vuln
 vuln: ## known vulnerabilities that our code can reach

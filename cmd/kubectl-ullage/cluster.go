@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -47,6 +48,10 @@ func (c *cluster) flags(fs *flag.FlagSet) {
 func (c *cluster) manyFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.all, "all-namespaces", false, "the pods of all namespaces")
 	fs.BoolVar(&c.all, "A", false, "short for --all-namespaces")
+	c.labelFlags(fs)
+}
+
+func (c *cluster) labelFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.selector, "selector", "", "only pods whose labels match `SELECTOR`")
 	fs.StringVar(&c.selector, "l", "", "short for --selector `SELECTOR`")
 }
@@ -77,9 +82,15 @@ func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 // run calls kubectl and returns what it prints. More than limit bytes are an
 // error. So is any other exit status than 0; its text is kubectl's.
 func (c cluster) run(ctx context.Context, limit int, args ...string) ([]byte, error) {
+	return c.runWith(ctx, nil, limit, args...)
+}
+
+// runWith is run with something on kubectl's stdin.
+func (c cluster) runWith(ctx context.Context, stdin io.Reader, limit int, args ...string) ([]byte, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	cmd := c.command(call, args...)
+	cmd.Stdin = stdin
 	out, complaint := &head{limit: limit, over: cancel}, &head{limit: maxComplaint, over: func() {}}
 	cmd.Stdout, cmd.Stderr = out, complaint
 	err := cmd.Run()

@@ -17,7 +17,8 @@ import (
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays
 // what is recorded in $FAKE: NAME.out goes to stdout, NAME.err to stderr, and
-// with the latter it fails. NAME is get, annotate, cat, or for a sidecar's
+// with the latter it fails. NAME is get, annotate, cat, create, logs, the kind of
+// what is got, or for a sidecar's
 // status POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
 func fakeKubectl() {
 	f := fake{dir: os.Getenv("FAKE")}
@@ -28,11 +29,24 @@ func fakeKubectl() {
 	})
 	switch args[0] {
 	case "get":
-		f.play("get")
+		f.play(f.named(args[1:]))
+	case "create":
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			f.fail(err)
+		}
+		f.append("created", string(text))
+		f.play("create")
+	case "logs":
+		f.play("logs")
 	case "annotate":
 		f.append("annotations", strings.Join(args[3:], "\n")+"\n")
 		f.play("annotate")
 	case "exec":
+		if args[4] == "printenv" {
+			f.play("printenv")
+			return
+		}
 		name := strings.TrimPrefix(args[1], "pod/") + "." + strings.TrimPrefix(args[2], "--container=")
 		if args[5] == "status" {
 			f.status(name)
@@ -43,6 +57,19 @@ func fakeKubectl() {
 }
 
 type fake struct{ dir string }
+
+// named returns the name of the record of a get: its kind where that comes
+// first, but "get" for pods, and "injectors" for those of the injector.
+func (f fake) named(args []string) string {
+	kind, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "/")
+	switch {
+	case slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "ullage-injector") }):
+		return "injectors"
+	case args[0] == "--output=json":
+		return "get"
+	}
+	return kind
+}
 
 func (f fake) fail(err error) {
 	fmt.Fprintln(os.Stderr, "the fake kubectl failed:", err)

@@ -13,16 +13,20 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
-const levelsAbout = `kubectl ullage levels shows and changes what a pod's JVMs log. They are not restarted.
+const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of pods log. They are not restarted.
 
 Usage:
-  kubectl ullage levels POD                          what they log now
-  kubectl ullage levels POD SELECTION [--for 10m]    raise it for a time
-  kubectl ullage levels POD --reset                  end the raise now
+  kubectl ullage levels TARGET                          what they log now
+  kubectl ullage levels TARGET SELECTION [--for 10m]    raise it for a time
+  kubectl ullage levels TARGET --reset                  end the raise now
+
+TARGET is a pod, or all pods of a workload, deploy/NAME, or of a label, -l SELECTOR.
+Of several pods, those that have no sidecar, or whose sidecar does not answer, are
+reported, and do not keep the others from being raised.
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
 JVM logs by itself. The command writes it into the pod's annotations
@@ -30,33 +34,37 @@ ullage.dev/log, log-for and log-id, replaces their values, and waits until every
 JVM has it. When the time is over, the sidecar returns the JVMs to their own
 level. Each call writes a new log-id, so the same selection can be raised again.
 
-It exits with 1 if a JVM does not have the selection when --timeout is over. The
+It exits with 1 if a JVM does not have the selection when --timeout is over, which
+counts for each pod by itself. The
 annotations stay, and take effect when the cause is fixed.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug' --for 10m
   kubectl ullage levels web-0 --reset
+  kubectl ullage levels deploy/web 'gc*=debug' --for 5m
 `
 
 // Names of the annotations.
 const (
-	logKey    = levels.Prefix + "log"
-	logForKey = levels.Prefix + "log-for"
-	logIDKey  = levels.Prefix + "log-id"
+	logKey    = podmeta.Prefix + "log"
+	logForKey = podmeta.Prefix + "log-for"
+	logIDKey  = podmeta.Prefix + "log-id"
 )
 
 // levelsConfig has the settings of `kubectl ullage levels`.
 type levelsConfig struct {
 	cluster cluster
-	pod     string
-	request levels.Request // zero: show or reset
-	lasts   string         // of the raise
+	kind    string // of the target: pod, deployment … Empty: the pods of a label
+	name    string
+	request podmeta.Request // zero: show or reset
+	lasts   string          // of the raise
 	reset   bool
 	timeout time.Duration
 }
 
 func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.flags(fs)
+	c.cluster.labelFlags(fs)
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
 	fs.DurationVar(&c.timeout, "timeout", 15*time.Second, "wait at most this `DURATION` for the JVMs")
@@ -68,24 +76,27 @@ func (c *levelsConfig) validate(args []string) []error {
 	if c.timeout <= 0 {
 		bad = append(bad, fmt.Errorf("invalid value %q for --timeout: it must be positive", c.timeout))
 	}
-	if len(args) == 0 {
-		return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows"))
-	}
-	var err error
-	if c.pod, err = podName(args[0]); err != nil {
-		bad = append(bad, err)
+	if c.cluster.selector == "" {
+		if len(args) == 0 {
+			return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows, or a workload as deploy/web, or -l SELECTOR"))
+		}
+		var err error
+		if c.kind, c.name, err = parseTarget(args[0]); err != nil {
+			bad = append(bad, err)
+		}
+		args = args[1:]
 	}
 	switch {
-	case len(args) == 1 && c.lasts != "":
+	case len(args) == 0 && c.lasts != "":
 		return append(bad, errors.New("--for needs a selection; write it like 'gc*=debug,safepoint=info'"))
-	case len(args) == 1:
+	case len(args) == 0:
 		return bad
 	case c.reset:
 		return append(bad, errors.New("--reset takes no selection: it takes back what was raised"))
-	case strings.TrimSpace(args[1]) == "":
+	case strings.TrimSpace(args[0]) == "":
 		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or take --reset"))
 	}
-	request, problems := levels.ParseRequest(map[string]string{logKey: args[1], logForKey: c.lasts}, nil)
+	request, problems := podmeta.ParseRequest(map[string]string{logKey: args[0], logForKey: c.lasts}, nil)
 	for _, p := range problems {
 		text := p.Text
 		if p.Key == logForKey {
@@ -94,7 +105,7 @@ func (c *levelsConfig) validate(args []string) []error {
 		bad = append(bad, errors.New(text))
 	}
 	c.request = request
-	return append(bad, cli.Unexpected(args[2:])...)
+	return append(bad, cli.Unexpected(args[1:])...)
 }
 
 func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
@@ -104,7 +115,10 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if code, ok := e.parse(fs, levelsAbout, args, cfg.validate); !ok {
 		return code
 	}
-	found, err := cfg.cluster.the(ctx, cfg.pod)
+	if cfg.kind != "pod" {
+		return cfg.fleet(ctx, e)
+	}
+	found, err := cfg.cluster.the(ctx, cfg.name)
 	if err != nil {
 		return e.fail("levels", err)
 	}
@@ -135,21 +149,33 @@ func (c *levelsConfig) raise(ctx context.Context, e env, before []answer) int {
 			return e.fail("levels", fmt.Errorf("%s: %w", a.of, err))
 		}
 	}
-	w := wanted{selection: c.request.Log.String(), lasts: c.request.LogFor, id: newID()}
-	if err := c.annotate(ctx, before[0].of, logKey+"="+w.selection, logForKey+"="+w.lasts.String(), logIDKey+"="+w.id); err != nil {
+	w := c.wanted()
+	if err := c.annotate(ctx, before[0].of, w.annotations()...); err != nil {
 		return e.fail("levels", err)
 	}
 	text, err := c.wait(ctx, before, w.judge)
 	if code := e.print("levels", text); code != cli.OK || err == nil {
 		return code
 	}
-	return e.fail("levels", fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", err, c.pod))
+	return e.fail("levels", fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", err, c.name))
 }
+
+func (c *levelsConfig) wanted() wanted {
+	return wanted{selection: c.request.Log.String(), lasts: c.request.LogFor, id: newID()}
+}
+
+// annotations are the changes that ask for it, as kubectl annotate takes them.
+func (w wanted) annotations() []string {
+	return []string{logKey + "=" + w.selection, logForKey + "=" + w.lasts.String(), logIDKey + "=" + w.id}
+}
+
+// noAnnotations are the changes that ask for nothing.
+var noAnnotations = []string{logKey + "-", logForKey + "-", logIDKey + "-"}
 
 // takeBack removes the annotations and waits until no JVM has what they asked
 // for.
 func (c *levelsConfig) takeBack(ctx context.Context, e env, before []answer) int {
-	if err := c.annotate(ctx, before[0].of, logKey+"-", logForKey+"-", logIDKey+"-"); err != nil {
+	if err := c.annotate(ctx, before[0].of, noAnnotations...); err != nil {
 		return e.fail("levels", err)
 	}
 	text, err := c.wait(ctx, before, judgeReset)

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -55,8 +54,8 @@ func poll(ctx context.Context, before answer, judge judge) verdict {
 func cannotRaise(l *admin.Levels) error {
 	switch {
 	case l == nil:
-		return fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", levels.Prefix)
-	case l.Raise != nil && l.Raise.Cause == string(levels.FromCommand):
+		return fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", podmeta.Prefix)
+	case l.Raise != nil && l.Raise.Cause == fromCommand:
 		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, and a command overrides annotations: "+
 			"end that raise first, with 'ullage log reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))
 	}
@@ -81,7 +80,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 		}
 	}
 	r := now.Raise
-	if r == nil || r.Cause != string(levels.FromAnnotation) || r.Selection != w.selection || r.ID != w.id {
+	if r == nil || r.Cause != fromAnnotation || r.Selection != w.selection || r.ID != w.id {
 		return verdict{waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
 	}
 	v := judgeJVMs(now, w.selection)
@@ -98,8 +97,14 @@ func (w wanted) wrote(a admin.Annotation) bool {
 	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))
 }
 
+// Causes of a raise, as a sidecar's status has them.
+const (
+	fromAnnotation = "annotation"
+	fromCommand    = "command"
+)
+
 // hopeless are the kinds of errors that a JVM's next answer will not fix.
-var hopeless = []attach.Kind{attach.Refused, attach.NotPermitted, attach.TooOld}
+var hopeless = []string{"refused", "not_permitted", "too_old"}
 
 // judgeJVMs looks whether every JVM has the selection. One whose error is not
 // among those of the levels is none of the sidecar's: it logs elsewhere, or
@@ -115,7 +120,7 @@ func judgeJVMs(l *admin.Levels, selection string) verdict {
 			v.waiting = append(v.waiting, fmt.Sprintf("pid %d does not have it yet", j.PID))
 		case !slices.Contains(l.Errors, j.Error):
 			others = append(others, j.Error)
-		case slices.Contains(hopeless, attach.Kind(j.Kind)):
+		case slices.Contains(hopeless, j.Kind):
 			v.failed = append(v.failed, j.Error)
 		default:
 			v.waiting = append(v.waiting, j.Error)
@@ -137,7 +142,7 @@ func judgeReset(before, now *admin.Levels) verdict {
 		return verdict{done: []string{"the sidecar does not change log levels"}}
 	}
 	if r := now.Raise; r != nil {
-		if r.Cause == string(levels.FromAnnotation) {
+		if r.Cause == fromAnnotation {
 			return verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
 		}
 		return verdict{done: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, printable.Until(r.Until), r.Why)}}

@@ -20,25 +20,28 @@ import (
 const usage = `kubectl ullage shows and controls the ullage sidecars of pods, which ship the logs of JVMs.
 
 Usage:
-  kubectl ullage levels POD SELECTION [--for 10m]   raise what its JVMs log, for a time
-  kubectl ullage levels POD [--reset]               show the levels, or end the raise
+  kubectl ullage levels POD|deploy/NAME|-l SELECTOR SELECTION [--for 10m]
+                                                    raise what its JVMs log, for a time
+  kubectl ullage levels POD|... [--reset]           show the levels, or end the raise
   kubectl ullage status [POD...]                    the state of the sidecars, as a table
   kubectl ullage top [POD...]                       headroom and lag, the worst first
   kubectl ullage logs POD [-f] [--since 10m]        print what was persisted
+  kubectl ullage doctor [POD|deploy/NAME]           why a pod has no sidecar, or what is wrong with it
   kubectl ullage version                            print what this program was built from
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does;
-status and top take -l and -A as well. Flags may stand before or after names.
+status, top and levels take -l, status and top -A as well. Flags may stand before or after names.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
   kubectl ullage logs web-0 -f --level warning
   kubectl ullage top -A
+  kubectl ullage doctor deploy/web
 
 It runs the kubectl on the PATH, or the one that $KUBECTL names. It needs the
 right to get pods and to exec in them (create pods/exec); 'levels' also needs the
-right to patch pods.
+right to patch pods, and 'doctor' says which rights it lacks.
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.
 `
@@ -74,6 +77,8 @@ func dispatch(ctx context.Context, args []string, e env) int {
 		return topCmd(ctx, rest, e, c)
 	case "logs":
 		return logsCmd(ctx, rest, e, c)
+	case "doctor":
+		return doctorCmd(ctx, rest, e, c)
 	case "version":
 		return versionCmd(rest, e)
 	case "help":

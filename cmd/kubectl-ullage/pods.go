@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // maxPods bounds what kubectl prints of all pods: ten thousand are about 60 MiB.
@@ -16,11 +17,8 @@ const maxPods = 128 << 20
 
 // pod is what counts here of a pod as `kubectl get -o json` prints it.
 type pod struct {
-	Metadata struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
-	} `json:"metadata"`
-	Spec struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
 		InitContainers []container `json:"initContainers"`
 		Containers     []container `json:"containers"`
 	} `json:"spec"`
@@ -29,6 +27,20 @@ type pod struct {
 		InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
 		ContainerStatuses     []containerStatus `json:"containerStatuses"`
 	} `json:"status"`
+}
+
+type metadata struct {
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	Created     time.Time         `json:"creationTimestamp"`
+
+	OwnerReferences []struct {
+		Kind       string `json:"kind"`
+		Name       string `json:"name"`
+		Controller bool   `json:"controller"`
+	} `json:"ownerReferences"`
 }
 
 type container struct {
@@ -43,8 +55,10 @@ type container struct {
 }
 
 type containerStatus struct {
-	Name  string `json:"name"`
-	State struct {
+	Name         string `json:"name"`
+	Ready        bool   `json:"ready"`
+	RestartCount int    `json:"restartCount"`
+	State        struct {
 		Running    *struct{} `json:"running"`
 		Waiting    *stopped  `json:"waiting"`
 		Terminated *stopped  `json:"terminated"`

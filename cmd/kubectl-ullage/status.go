@@ -19,8 +19,9 @@ Usage:
   kubectl ullage status [POD...] [--json]
   kubectl ullage status -l SELECTOR | -A [--json]
 
-Without names it asks every pod of the namespace that has an ullage sidecar. A
-pod with several JVM containers has a sidecar, and a row, for each.
+Without names it asks every pod of the namespace that has an ullage sidecar, and
+lists the pods that should have one and have none. A pod with several JVM
+containers has a sidecar, and a row, for each.
 
   READY     whether it persists what it reads
   BACKLOG   bytes that the JVM has written and that are not yet durable
@@ -32,7 +33,10 @@ pod with several JVM containers has a sidecar, and a row, for each.
 
 For the full state of one pod: kubectl exec POD -c ullage -- ullage status
 
-It exits with 1 if a sidecar that should run cannot be reached. With --json it
+It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks the
+sidecar that it should have. Pods of namespaces with the label
+ullage.dev/injection are known to lack theirs only to those who may list
+namespaces. With --json it
 prints an array of objects with pod, namespace, container, and error or status.
 `
 

@@ -53,7 +53,7 @@ func (s *survey) validate(args []string) []error {
 }
 
 // run asks all sidecars. A pod that was named has an answer whatever is wrong
-// with it, and one that was selected if it has a sidecar.
+// with it, and one that was selected if it has a sidecar or should have one.
 func (s *survey) run(ctx context.Context) ([]answer, error) {
 	pods, err := s.cluster.pods(ctx, s.names)
 	if err != nil {
@@ -61,11 +61,18 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 	}
 	var answers []answer
 	seen := map[string]bool{}
+	enabled := s.cluster.enabledNamespaces(ctx)
 	for _, p := range pods {
 		seen[p.Metadata.Name] = true
 		found := s.cluster.sidecars(p)
-		if len(found) == 0 && len(s.names) > 0 {
-			answers = append(answers, answer{of: sidecar{cluster: s.cluster.in(p.Metadata.Namespace), pod: p.Metadata.Name}, err: errNoSidecar})
+		if len(found) == 0 {
+			missing := answer{of: sidecar{cluster: s.cluster.in(p.Metadata.Namespace), pod: p.Metadata.Name}}
+			if missing.err = errNoSidecar; p.asks(enabled) {
+				missing.err = p.whyMissing()
+			}
+			if len(s.names) > 0 || missing.err != errNoSidecar {
+				answers = append(answers, missing)
+			}
 		}
 		for _, one := range found {
 			answers = append(answers, answer{of: one})

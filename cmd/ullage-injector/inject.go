@@ -29,7 +29,7 @@ printed as they are. What was done, and warnings, are on stderr. If an object
 cannot be injected, nothing is printed.
 
 Example:
-  ullage-injector inject --image ullage:v1 --default buffer=128Mi -f app.yaml | kubectl apply -f -
+  ullage-injector inject --image localhost/ullage:v1 --default buffer=128Mi -f app.yaml | kubectl apply -f -
 `
 
 // maxManifest bounds what is read.

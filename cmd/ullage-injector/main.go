@@ -19,7 +19,7 @@ Usage:
   ullage-injector help     print this text; 'help inject' is 'inject --help'
 
 Try it, without a cluster:
-  ullage-injector inject --image ullage:v1 -f deployment.yaml | kubectl apply -f -
+  ullage-injector inject --image localhost/ullage:v1 -f deployment.yaml | kubectl apply -f -
 
 Every flag can also be set in the environment: --image as ULLAGE_IMAGE. A flag
 overrides the environment.

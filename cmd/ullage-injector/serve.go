@@ -22,6 +22,7 @@ import (
 	"github.com/ullage/ullage/internal/certs"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/webhook"
 )
 
@@ -94,7 +95,7 @@ func (c *serveConfig) load() []error {
 	if c.inject, err = inject.LoadConfig(file); err != nil {
 		return append(bad, fmt.Errorf("--config %s: %w", c.file, err))
 	}
-	for _, err := range c.inject.Validate() {
+	for _, err := range c.inject.ValidateForAll() {
 		bad = append(bad, fmt.Errorf("--config %s: %w", c.file, err))
 	}
 	return bad
@@ -112,17 +113,18 @@ func (c *serveConfig) logger(w io.Writer) *slog.Logger {
 }
 
 // mutate is a [webhook.Mutate].
-func (c *serveConfig) mutate(pod []byte, namespace string) (patch []byte, warnings []string, denied string, err error) {
+func (c *serveConfig) mutate(pod []byte, namespace string) (webhook.Decision, error) {
 	result, err := inject.Mutate(pod, namespace, c.inject)
 	if err != nil {
-		return nil, nil, "", err
+		return webhook.Decision{}, err
 	}
+	d := webhook.Decision{Injected: result.Injected, Warnings: result.Warnings, Refused: string(result.Refused), Denied: result.Denied}
 	if len(result.Patch) > 0 {
-		if patch, err = json.Marshal(result.Patch); err != nil {
-			return nil, nil, "", fmt.Errorf("encode the patch: %w", err)
+		if d.Patch, err = json.Marshal(result.Patch); err != nil {
+			return webhook.Decision{}, fmt.Errorf("encode the patch: %w", err)
 		}
 	}
-	return patch, result.Warnings, result.Denied, nil
+	return d, nil
 }
 
 func serveCmd(ctx context.Context, args []string, e cli.Env) int {
@@ -146,7 +148,10 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
-	cfg.webhook.DenyOnError = cfg.inject.OnError == "deny"
+	cfg.webhook.DenyOnError = cfg.inject.OnError == inject.Deny
+	for _, reason := range podmeta.Reasons() {
+		cfg.webhook.Reasons = append(cfg.webhook.Reasons, string(reason))
+	}
 	serving, err := certs.New(cfg.certs, reg, log)
 	if err != nil {
 		return err

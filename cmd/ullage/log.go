@@ -12,7 +12,9 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -44,7 +46,7 @@ type logConfig struct {
 	json   bool
 
 	verb      string
-	selection attach.Selection
+	selection selection.Selection
 }
 
 // flags declares the settings of one verb on fs.
@@ -56,7 +58,7 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in it that are shipped")
 	switch c.verb {
 	case "set":
-		fs.DurationVar(&c.lasts, "for", levels.DefaultFor, "`DURATION` of the raise")
+		fs.DurationVar(&c.lasts, "for", podmeta.DefaultFor, "`DURATION` of the raise")
 	case "list":
 		fs.BoolVar(&c.json, "json", false, "print JSON")
 	}
@@ -68,14 +70,14 @@ func (c *logConfig) validate(args []string) []error {
 		bad = append(bad, errors.New("--attach off does not reach any JVM: use auto, shared-tmp or process-namespace"))
 	}
 	if c.verb == "set" {
-		if c.lasts < time.Second || c.lasts > levels.MaxRaise {
-			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, levels.MaxRaise.Hours()))
+		if c.lasts < time.Second || c.lasts > podmeta.MaxRaise {
+			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, podmeta.MaxRaise.Hours()))
 		}
 		if len(args) == 0 {
 			return append(bad, errors.New("no selection given: write it like 'gc*=debug,safepoint=info'"))
 		}
 		var err error
-		if c.selection, err = attach.ParseSelection(args[0]); err != nil {
+		if c.selection, err = selection.Parse(args[0]); err != nil {
 			bad = append(bad, err)
 		}
 		args = args[1:]

@@ -24,6 +24,7 @@ Usage:
   ullage cat      print what was persisted
   ullage log      show a running JVM's log levels, raise them for a time
   ullage status   ask a running 'ullage run' how it is doing
+  ullage prune    remove the copies of pods that are gone from a shared volume
   ullage version  print what this program was built from
   ullage help     print this text; 'ullage help run' is 'ullage run --help'
 
@@ -60,6 +61,7 @@ func dispatch(ctx context.Context, args []string, e cli.Env) int {
 		"cat":     catCmd,
 		"log":     logCmd,
 		"status":  statusCmd,
+		"prune":   pruneCmd,
 		"version": cli.Version(version),
 	})
 }

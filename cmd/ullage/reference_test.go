@@ -138,6 +138,7 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	cfg.Tail.Source, cfg.Dest, cfg.SyncInterval = source, t.TempDir(), 10*time.Millisecond
 	s := ship.New(cfg, reg, slog.New(slog.DiscardHandler))
 	levels.New(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	levels.NewElsewhere(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source
 }

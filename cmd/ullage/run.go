@@ -44,7 +44,7 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	debug.SetGCPercent(gcPercent)
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
-		debug.SetMemoryLimit(memoryBesideQueue + int64(cfg.Ship.Queue))
+		debug.SetMemoryLimit(softLimit(cgroupRoot, memoryBesideQueue+int64(cfg.Ship.Queue)))
 	}
 	if err := sidecar.Run(ctx, cfg, build.Read(version), cfg.Logger(e.Stderr)); err != nil {
 		return e.Fail("run", err)

@@ -89,6 +89,9 @@ func headRows(st admin.Status) [][2]string {
 	}
 	rows = append(rows, lossRows(st)...)
 	if st.Levels != nil {
+		if other := st.Levels.OtherLogs; len(other) > 0 {
+			rows = append(rows, [2]string{"other logs", strings.Join(other, ", ") + " (outside of the source: the JVM waits for that disk)"})
+		}
 		rows = append(rows, levelRows(*st.Levels)...)
 	}
 	if len(st.Ignored) > 0 {

@@ -10,6 +10,7 @@
 #   ARCH               architectures of the archives, with commas between
 #                      (default: the machine's)
 #   IMAGE_PREFIX       what comes before the names, such as registry.example/team/
+#                      (default: localhost/, which no node ever pulls from)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -24,20 +25,22 @@ stamps="-X main.version=$version
     -X github.com/ullage/ullage/internal/build.revision=$revision
     -X github.com/ullage/ullage/internal/build.committed=$SOURCE_DATE_EPOCH"
 
-declare -A about=(
-    [ullage]="Sidecar that keeps a JVM's log away from its pauses"
-    [ullage-injector]="Admission webhook that adds ullage to pods"
-)
+about() {
+    case $1 in
+    ullage) echo "Sidecar that keeps a JVM's log away from its pauses" ;;
+    ullage-injector) echo "Admission webhook that adds ullage to pods" ;;
+    esac
+}
 
 tar_image() {
     local name=$1 a
     for a in ${arch//,/ }; do
         CGO_ENABLED=0 GOOS=linux GOARCH=$a go build -trimpath -buildvcs=false -ldflags "-s -w $stamps" -o "bin/linux-$a/$name" "./cmd/$name"
     done
-    go run ./deploy/image --out "bin/$name.tar" --tag "${IMAGE_PREFIX:-}$name:$tag" --arch "$arch" \
+    go run ./deploy/image --out "bin/$name.tar" --tag "${IMAGE_PREFIX:-localhost/}$name:$tag" --arch "$arch" \
         --user 65532:65532 --entrypoint "/usr/local/bin/$name" \
         --label "org.opencontainers.image.title=$name" \
-        --label "org.opencontainers.image.description=${about[$name]}" \
+        --label "org.opencontainers.image.description=$(about "$name")" \
         --label org.opencontainers.image.source=https://github.com/ullage/ullage \
         --label org.opencontainers.image.licenses=Apache-2.0 \
         --label "org.opencontainers.image.version=$version" \
@@ -61,10 +64,10 @@ builder() {
 docker_image() {
     local name=$1 program
     program=$(builder)
-    DOCKER_BUILDKIT=1 "$program" build --target "$name" --tag "${IMAGE_PREFIX:-}$name:$tag" \
+    DOCKER_BUILDKIT=1 "$program" build --target "$name" --tag "${IMAGE_PREFIX:-localhost/}$name:$tag" \
         ${GO_IMAGE:+--build-arg "GO_IMAGE=$GO_IMAGE"} \
         --build-arg "VERSION=$version" --build-arg "REVISION=$revision" --build-arg "SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH" .
-    "$program" images "${IMAGE_PREFIX:-}$name:$tag"
+    "$program" images "${IMAGE_PREFIX:-localhost/}$name:$tag"
 }
 
 case ${1:-} in

@@ -87,6 +87,10 @@ type Levels struct {
 
 	Trigger *Trigger `json:"trigger,omitempty"` // nil: none is set
 
+	// OtherLogs are files outside of the source to which JVMs log as well, and for
+	// whose disks they wait: "pid 1: /data/gc.log". Untrusted, and at most 20.
+	OtherLogs []string `json:"otherLogs,omitempty"`
+
 	// Reconciled is when all JVMs last had what is wanted.
 	Reconciled time.Time `json:"reconciled,omitzero"`
 }

@@ -3,6 +3,8 @@ package attach
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // MaxCommand is the greatest length of a command line in bytes. HotSpot's
@@ -40,7 +42,7 @@ func Rotate() Command { return Command{"VM.log rotate"} }
 // it checks again, if a raise makes more than 32 items with those of base, and
 // if the command gets longer than [MaxCommand]. What can be raised can be
 // restored: that command is shorter.
-func Configure(base Output, raise Selection) (Command, error) {
+func Configure(base Output, raise selection.Selection) (Command, error) {
 	err := base.Err
 	if err == nil {
 		err = base.check()
@@ -50,7 +52,7 @@ func Configure(base Output, raise Selection) (Command, error) {
 	}
 	what := base.Selection
 	if !raise.IsZero() {
-		what += "," + raise.text
+		what += "," + raise.String()
 		if n := 1 + strings.Count(what, ","); n > maxMerged {
 			return Command{}, fmt.Errorf("configure output %.200q: its selection and the raise have %d items, at most %d are safe for the JVM: "+
 				"use fewer, with wildcards such as gc*", base.Name, n, maxMerged)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/selection"
 )
 
 func TestCommands(t *testing.T) {
@@ -15,13 +17,13 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// selection parses text, or returns the zero Selection for "".
-func selection(t testing.TB, text string) Selection {
+// parsed parses text, or returns the zero Selection for "".
+func parsed(t testing.TB, text string) selection.Selection {
 	t.Helper()
 	if text == "" {
-		return Selection{}
+		return selection.Selection{}
 	}
-	s, err := ParseSelection(text)
+	s, err := selection.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestConfigure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Configure(outputs[0], selection(t, c.raise))
+		got, err := Configure(outputs[0], parsed(t, c.raise))
 		if err != nil || got.String() != c.want {
 			t.Errorf("%s with %q:\n got %s, %v\nwant %s", c.line, c.raise, got, err, c.want)
 		}
@@ -60,7 +62,7 @@ func TestConfigureTakesWhatItCanReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range outputs {
-			c, err := Configure(o, selection(t, "gc*=trace"))
+			c, err := Configure(o, parsed(t, "gc*=trace"))
 			if (err == nil) != (o.Err == nil) {
 				t.Errorf("%s: %q: %v, but the output has %v", r.name, o.Name, err, o.Err)
 			}
@@ -100,22 +102,22 @@ func TestConfigureRefuses(t *testing.T) {
 	} {
 		o := good
 		c.change(&o)
-		got, err := Configure(o, Selection{})
+		got, err := Configure(o, selection.Selection{})
 		if err == nil || got != (Command{}) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want an error with %q", c.name, got, err, c.want)
 		}
 	}
-	if _, err := Configure(good, Selection{}); err != nil {
+	if _, err := Configure(good, selection.Selection{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Configure(Output{Err: broken}, Selection{}); !errors.Is(err, broken) {
+	if _, err := Configure(Output{Err: broken}, selection.Selection{}); !errors.Is(err, broken) {
 		t.Errorf("%v does not wrap the output's error", err)
 	}
 }
 
 func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
 	o := Output{Name: "file=", Selection: "all=off,gc=info", Decorators: "none"}
-	raise := selection(t, "gc*=trace,safepoint*=trace")
+	raise := parsed(t, "gc*=trace,safepoint*=trace")
 	line := func(o Output) int {
 		return len(fmt.Sprintf(`VM.log output="%s" what=%s,%s decorators=%s`, o.Name, o.Selection, raise, o.Decorators))
 	}
@@ -127,14 +129,14 @@ func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
 	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes and the JVM takes at most 1024") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Configure(o, Selection{}); err != nil {
+	if _, err := Configure(o, selection.Selection{}); err != nil {
 		t.Errorf("what can't be raised can't be restored: %v", err)
 	}
 }
 
 func TestConfigureKeepsSelectionsSmall(t *testing.T) {
 	o := Output{Name: "stdout", Selection: "all=off" + strings.Repeat(",gc=info", 15), Decorators: "none", Options: "foldmultilines=false"}
-	raise := selection(t, strings.Repeat("gc,", 15)+"gc")
+	raise := parsed(t, strings.Repeat("gc,", 15)+"gc")
 	if _, err := Configure(o, raise); err != nil {
 		t.Error(err)
 	}
@@ -143,7 +145,7 @@ func TestConfigureKeepsSelectionsSmall(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	o.Selection += strings.Repeat(",gc=info", 50)
-	if _, err := Configure(o, Selection{}); err != nil {
+	if _, err := Configure(o, selection.Selection{}); err != nil {
 		t.Errorf("what was listed can't be restored: %v", err)
 	}
 }

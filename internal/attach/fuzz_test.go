@@ -3,6 +3,8 @@ package attach
 import (
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/selection"
 )
 
 func FuzzParseSelection(f *testing.F) {
@@ -10,7 +12,7 @@ func FuzzParseSelection(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSelection(text)
+		s, err := selection.Parse(text)
 		if err != nil {
 			if !s.IsZero() {
 				t.Fatalf("%q with %v", s, err)
@@ -18,10 +20,10 @@ func FuzzParseSelection(f *testing.F) {
 			return
 		}
 		got := s.String()
-		if len(got) == 0 || len(got) > maxSelection || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789_+*=,") != "" || strings.Contains(got, "=off") {
+		if len(got) == 0 || len(got) > 512 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789_+*=,") != "" || strings.Contains(got, "=off") {
 			t.Fatalf("%q is %q", text, got)
 		}
-		if again, err := ParseSelection(got); err != nil || again != s {
+		if again, err := selection.Parse(got); err != nil || again != s {
 			t.Fatalf("%q is %q, %v", got, again, err)
 		}
 		// A level is the one difference to what a JVM lists.
@@ -40,7 +42,7 @@ func FuzzParseList(f *testing.F) {
 		}
 	}
 	f.Add(listOf(" #0: stdout all=off none", " #1: file=a all=off none", " #1: file=b all=off,gc=info none a=b (reconfigured)"))
-	raise := selection(f, "gc*=trace")
+	raise := parsed(f, "gc*=trace")
 	f.Fuzz(func(t *testing.T, text string) {
 		outputs, err := ParseList(text)
 		if (err == nil) == (len(outputs) == 0) || len(outputs) > maxOutputs {
@@ -50,7 +52,7 @@ func FuzzParseList(f *testing.F) {
 			if o.Err == nil && (o.Index != i || !strings.Contains(text, o.Name)) {
 				t.Fatalf("%d: %+v", i, o)
 			}
-			for _, s := range []Selection{{}, raise} {
+			for _, s := range []selection.Selection{{}, raise} {
 				c, err := Configure(o, s)
 				if err != nil {
 					continue
@@ -72,7 +74,7 @@ func FuzzConfigure(f *testing.F) {
 	f.Add(`file=x\`, "all=info", "uptime,level,tags", "foldmultilines=false")
 	f.Add(`file=x" rotate`, "all=info disable", "none\nGC.run", "a=b")
 	f.Fuzz(func(t *testing.T, name, what, decorators, options string) {
-		c, err := Configure(Output{Name: name, Selection: what, Decorators: decorators, Options: options}, Selection{})
+		c, err := Configure(Output{Name: name, Selection: what, Decorators: decorators, Options: options}, selection.Selection{})
 		if err == nil {
 			checkArguments(t, c, name, what, decorators)
 		}

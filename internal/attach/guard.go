@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // deadly is a tag set that must not be raised at run time. HotSpot counts the
@@ -24,11 +26,11 @@ var unmatched = regexp.MustCompile(`No tag set matches selection: ` + regexp.Quo
 // Guard returns raise with the tag set switched off that would kill the JVM, if
 // raise switches it on and base does not have it on. A JVM that does not know the
 // tag set refuses the command: see [Unguarded].
-func Guard(base Output, raise Selection) Selection {
-	if !enables(raise.text) || enables(base.Selection) {
+func Guard(base Output, raise selection.Selection) selection.Selection {
+	if !enables(raise.String()) || enables(base.Selection) {
 		return raise
 	}
-	return Selection{text: raise.text + "," + deadly + "=off"}
+	return raise.Off(deadly)
 }
 
 // Unguarded reports whether err is the answer of a JVM that does not know the

@@ -21,7 +21,7 @@ func TestGuardSwitchesOffWhatWouldKillTheJVM(t *testing.T) {
 		{"all=info", "all=debug", "all=debug"}, // it was on at the start, so the counter is there
 		{"all=off,gc=info", "", ""},
 	} {
-		if got := Guard(Output{Selection: c.own}, selection(t, c.raise)); got.String() != c.want {
+		if got := Guard(Output{Selection: c.own}, parsed(t, c.raise)); got.String() != c.want {
 			t.Errorf("%s on top of %s is guarded as %s, want %s", c.raise, c.own, got, c.want)
 		}
 	}

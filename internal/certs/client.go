@@ -122,44 +122,62 @@ func (e *statusError) Is(target error) bool {
 
 // client sends requests to the API. It is not safe for concurrent use.
 type client struct {
-	base      string
-	tokenFile string
-	http      *http.Client
-	metrics   metrics
+	base    string
+	cluster Cluster
+	ca      []byte // what CAFile had when http was made
+	http    *http.Client
+	metrics metrics
 }
 
 func newClient(c Cluster, m metrics) (*client, error) {
-	ca, err := readFile(c.CAFile)
+	api := &client{base: "https://" + net.JoinHostPort(c.Host, c.Port), cluster: c, metrics: m}
+	_, err := api.trust()
+	return api, err
+}
+
+// trust reads the CA of the API, and reports whether it is another than before.
+func (c *client) trust() (changed bool, err error) {
+	ca, err := readFile(c.cluster.CAFile)
 	if err != nil {
-		return nil, fmt.Errorf("read the CA of the Kubernetes API: %w (is automountServiceAccountToken off?)", err)
+		return false, fmt.Errorf("read the CA of the Kubernetes API: %w (is automountServiceAccountToken off?)", err)
+	}
+	if bytes.Equal(ca, c.ca) {
+		return false, nil
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("read the CA of the Kubernetes API: %s has no certificate", c.CAFile)
+		return false, fmt.Errorf("read the CA of the Kubernetes API: %s has no certificate", c.cluster.CAFile)
 	}
-	return &client{
-		base:      "https://" + net.JoinHostPort(c.Host, c.Port),
-		tokenFile: c.TokenFile,
-		metrics:   m,
-		http: &http.Client{
-			Timeout: requestTimeout,
-			// No proxy: the API is in the cluster's own network.
-			Transport: &http.Transport{
-				TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-				TLSHandshakeTimeout:    requestTimeout,
-				IdleConnTimeout:        requestTimeout, // so that the next look does not reuse a dead server's connection
-				MaxResponseHeaderBytes: maxStatus,
-			},
-			// A redirect must not carry the token to another server.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	if c.http != nil {
+		c.http.CloseIdleConnections()
+	}
+	c.ca, c.http = ca, &http.Client{
+		Timeout: requestTimeout,
+		// No proxy: the API is in the cluster's own network.
+		Transport: &http.Transport{
+			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    requestTimeout,
+			IdleConnTimeout:        requestTimeout, // so that the next look does not reuse a dead server's connection
+			MaxResponseHeaderBytes: maxStatus,
 		},
-	}, nil
+		// A redirect must not carry the token to another server.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return true, nil
 }
 
 // do sends in, which may be nil, and decodes the answer into out. It counts
-// failures, but not conflicts.
+// failures, but not conflicts. A server that the CA does not vouch for has got
+// another CA, if the kubelet has delivered one since.
 func (c *client) do(ctx context.Context, op operation, path, contentType string, in []byte, out any) error {
 	err := c.try(ctx, op, path, contentType, in, out)
+	if untrusted := new(tls.CertificateVerificationError); errors.As(err, &untrusted) {
+		if changed, trustErr := c.trust(); trustErr != nil {
+			err = errors.Join(err, trustErr)
+		} else if changed {
+			err = c.try(ctx, op, path, contentType, in, out)
+		}
+	}
 	if err != nil && !errors.Is(err, errConflict) && ctx.Err() == nil {
 		c.metrics.apiErrors.WithLabelValues(op.name).Inc()
 	}
@@ -167,7 +185,7 @@ func (c *client) do(ctx context.Context, op operation, path, contentType string,
 }
 
 func (c *client) try(ctx context.Context, op operation, path, contentType string, in []byte, out any) error {
-	token, err := readFile(c.tokenFile)
+	token, err := readFile(c.cluster.TokenFile)
 	if err != nil {
 		return fmt.Errorf("read the service account's token: %w", err)
 	}

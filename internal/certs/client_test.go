@@ -1,9 +1,15 @@
 package certs
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -93,4 +99,40 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// A cluster's CA is replaced while the injector runs: the kubelet delivers the new
+// one, and API servers go over to it.
+func TestTheCAOfTheAPIIsReadAgainWhenItDoesNotVouchForTheServer(t *testing.T) {
+	f := newFakeAPI(t)
+	right, err := os.ReadFile(f.cluster.CAFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f.cluster.CAFile, []byte(otherCA(t)))
+	r := newReplica(t, f, newClock())
+	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "x509") {
+		t.Fatalf("with another CA: %v", err)
+	}
+	write(t, f.cluster.CAFile, []byte("nonsense"))
+	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "has no certificate") {
+		t.Errorf("with a file that is no CA: %v", err)
+	}
+	write(t, f.cluster.CAFile, right)
+	r.mustLook(t)
+}
+
+// otherCA is a certificate that vouches for nobody here.
+func otherCA(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "other"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

@@ -1,62 +1,81 @@
 package inject
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 )
-
-// status is the value of the annotation ullage.dev/injected, as JSON.
-type status struct {
-	Image    string      `json:"image"`
-	Dest     string      `json:"dest"`
-	JVMs     []jvmStatus `json:"jvms"`
-	Warnings []string    `json:"warnings,omitempty"`
-}
-
-type jvmStatus struct {
-	Container string      `json:"container"`
-	Sidecar   string      `json:"sidecar"`
-	Attach    attach.Mode `json:"attach"`
-	Listen    string      `json:"listen"`
-}
 
 // maxWarnings is how many are in the annotation: the sidecar reads those of at
 // most 16 KiB.
 const maxWarnings = 10
 
+// maxStatus is room for the status and for the other annotations that are
+// added, in bytes.
+const maxStatus = 16 << 10
+
 // annotate says on the pod what was done, and where metrics are. A status that
 // is there already is of another pod, from whose manifest this one was made.
 func (m *mutation) annotate() {
+	m.setAnnotation(podmeta.InjectedAnnotation, m.status().Encode())
+	m.setAnnotation(evictMark, m.evictable())
+	if j := m.jvms[0]; j.public() && !m.wishes.noScrape && !m.pod.scraped() {
+		m.setAnnotation("prometheus.io/scrape", "true")
+		m.setAnnotation("prometheus.io/port", strconv.Itoa(j.port))
+		m.setAnnotation("prometheus.io/path", "/metrics")
+	}
+}
+
+func (m *mutation) setAnnotation(name, value string) {
 	meta, ok := m.pod.tree["metadata"].(map[string]any)
 	if !ok {
 		meta = map[string]any{}
 		m.pod.tree["metadata"] = meta
 		m.patch.add("/metadata", map[string]any{})
 	}
-	set := func(name, value string) { m.patch.put(meta, "/metadata", "annotations", name, value) }
-	set(injectedStatus, m.status())
-	if j := m.jvms[0]; j.public() && !m.scraped() {
-		set("prometheus.io/scrape", "true")
-		set("prometheus.io/port", strconv.Itoa(j.port))
-		set("prometheus.io/path", "/metrics")
+	m.patch.put(meta, "/metadata", "annotations", name, value)
+}
+
+// evictMark names the volumes, with commas between, that do not keep the cluster
+// autoscaler from removing a node. (To kubectl drain every emptyDir counts.)
+const evictMark = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+// evictable returns those of the pod itself and ours: the logs are read to their
+// end before the pod is gone, and a copy in an emptyDir ends with it.
+func (m *mutation) evictable() string {
+	names := strings.FieldsFunc(m.pod.Annotations[evictMark], func(r rune) bool { return r == ',' })
+	for _, v := range m.volumes() {
+		if v.EmptyDir != nil && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
 	}
+	return strings.Join(names, ",")
 }
 
 // scraped says that the pod has metrics of its own and says where.
-func (m *mutation) scraped() bool {
-	for name := range m.pod.Annotations {
+func (p *pod) scraped() bool {
+	for name := range p.Annotations {
 		if strings.HasPrefix(name, "prometheus.io/") {
 			return true
 		}
 	}
 	return false
+}
+
+// warnScrape says whose metrics nobody finds by annotations.
+func (m *mutation) warnScrape() {
+	const remedy = "scrape all ports that are called ullage-metrics (docs/kubernetes.md, Metrics), and set " + podmeta.Prefix + scrapeSetting + " to off"
+	switch {
+	case m.wishes.noScrape || !m.jvms[0].public():
+	case m.pod.scraped():
+		m.warn("the metrics of the sidecar are not in the pod's annotations prometheus.io, which are for its own: %s", remedy)
+	case len(m.jvms) > 1:
+		m.warn("the annotations prometheus.io have room for the metrics of the first sidecar: %s", remedy)
+	}
 }
 
 // public says that the sidecar can be asked from outside of the pod.
@@ -73,19 +92,13 @@ func (j *jvm) listen() string {
 	return net.JoinHostPort(j.host, strconv.Itoa(j.port))
 }
 
-func (m *mutation) status() string {
-	s := status{Image: m.cfg.Image, Dest: m.wishes.dest.String()}
+func (m *mutation) status() podmeta.Status {
+	s := podmeta.Status{Image: m.cfg.Image, Dest: m.wishes.dest.String()}
 	for _, j := range m.jvms {
-		s.JVMs = append(s.JVMs, jvmStatus{Container: j.Name, Sidecar: j.sidecar(), Attach: j.attach, Listen: j.listen()})
+		s.JVMs = append(s.JVMs, podmeta.JVM{Container: j.Name, Sidecar: j.sidecar(), Attach: string(j.attach), Listen: j.listen()})
 	}
 	for _, text := range m.warnings[:min(len(m.warnings), maxWarnings)] {
 		s.Warnings = append(s.Warnings, strings.TrimPrefix(text, "ullage: "))
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // a person may read it
-	if err := e.Encode(s); err != nil {
-		panic(fmt.Sprintf("encode strings: %v", err)) // can't be
-	}
-	return strings.TrimSpace(b.String())
+	return s
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // Values of Config.OnError.
@@ -25,7 +25,9 @@ const (
 // Config is what is the same for all pods. Take it from [DefaultConfig] or
 // [LoadConfig]. As YAML or JSON its keys are those of the tags.
 type Config struct {
-	// Image is the sidecar's, with its tag or digest. Never empty.
+	// Image is the sidecar's, with its registry and its tag or digest. A name
+	// without a registry would be one of docker.io, where anybody may have taken
+	// it, and CRI-O refuses it.
 	Image string `json:"image"`
 
 	// ImagePullPolicy is Always, IfNotPresent or Never. Empty: as the cluster
@@ -41,8 +43,16 @@ type Config struct {
 	Resources Resources `json:"resources,omitempty"`
 
 	// Defaults are settings of all sidecars, by the name of their annotation
-	// without [levels.Prefix]. A pod's own annotation wins.
+	// without [podmeta.Prefix]. A pod's own annotation wins.
 	Defaults map[string]string `json:"defaults,omitempty"`
+
+	// Policy bounds what the annotations of pods may ask for.
+	Policy Policy `json:"policy,omitzero"`
+
+	// PullSecrets are names of Secrets that a pod gets beside its own, for the
+	// sidecar's image. They are of the pod's namespace; the kubelet ignores one
+	// that is not there.
+	PullSecrets []string `json:"pullSecrets,omitempty"`
 }
 
 // Resources are what a container asks for, and what it may take: of cpu, memory
@@ -94,11 +104,17 @@ var (
 
 func isName(s string) bool { return len(s) <= 253 && subdomain.MatchString(s) }
 
+// qualified says whether the name of an image begins with a registry.
+func qualified(name string) bool {
+	registry, rest, ok := strings.Cut(name, "/")
+	return ok && rest != "" && (registry == "localhost" || strings.ContainsAny(registry, ".:"))
+}
+
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	var bad []error
-	if !image.MatchString(c.Image) {
-		bad = append(bad, fmt.Errorf("image %.80q: name the sidecar's image, as registry.example/ullage:v1", c.Image))
+	if !image.MatchString(c.Image) || !qualified(c.Image) {
+		bad = append(bad, fmt.Errorf("image %.80q: name the sidecar's image with its registry, as registry.example/ullage:v1 or localhost/ullage:v1", c.Image))
 	}
 	if !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, c.ImagePullPolicy) {
 		bad = append(bad, fmt.Errorf("imagePullPolicy %.80q: use Always, IfNotPresent or Never", c.ImagePullPolicy))
@@ -106,7 +122,22 @@ func (c Config) Validate() []error {
 	if c.OnError != Allow && c.OnError != Deny {
 		bad = append(bad, fmt.Errorf("onError %.80q: use %s or %s", c.OnError, Allow, Deny))
 	}
-	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults())
+	for _, name := range c.PullSecrets {
+		if !isName(name) {
+			bad = append(bad, fmt.Errorf("pullSecrets: %.80q is not the name of a Secret", name))
+		}
+	}
+	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults(), c.Policy.validate(c.Defaults))
+}
+
+// ValidateForAll is Validate, for a configuration that is for the pods of all
+// namespaces: it also refuses a default that would stop some of them.
+func (c Config) ValidateForAll() []error {
+	bad := c.Validate()
+	if kind, _, _ := strings.Cut(strings.TrimSpace(c.Defaults[destName]), ":"); kind == "pvc" {
+		bad = append(bad, errors.New("defaults: dest: a pod in a namespace without the claim would never start: leave it out, and let pods ask for a claim of theirs"))
+	}
+	return bad
 }
 
 // validate refuses what makes an API server refuse the whole pod.
@@ -132,7 +163,7 @@ func (r Resources) validate() []error {
 }
 
 // ofPods are annotations that make no sense for all pods.
-var ofPods = append(levels.Live(), "inject", "injected", "container")
+var ofPods = append(podmeta.Live(), "inject", "injected", "container")
 
 func (c Config) validateDefaults() []error {
 	var bad []error
@@ -142,11 +173,11 @@ func (c Config) validateDefaults() []error {
 			bad = append(bad, fmt.Errorf("defaults: %s is for single pods: leave it out", name))
 			continue
 		}
-		settings[levels.Prefix+name] = c.Defaults[name]
+		settings[podmeta.Prefix+name] = c.Defaults[name]
 	}
-	_, problems := readWishes(settings, nil)
+	_, problems := readWishes(settings, nil, Policy{})
 	for _, p := range problems {
-		bad = append(bad, errors.New("defaults: "+strings.ReplaceAll(p, levels.Prefix, "")))
+		bad = append(bad, errors.New("defaults: "+strings.ReplaceAll(p, podmeta.Prefix, "")))
 	}
 	return bad
 }

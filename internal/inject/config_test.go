@@ -7,7 +7,7 @@ import (
 )
 
 func TestLoadConfigKeepsDefaultsOfWhatIsNotThere(t *testing.T) {
-	cfg, err := LoadConfig(strings.NewReader("image: ullage:v1\nresources: {limits: {memory: 96Mi}}\n"))
+	cfg, err := LoadConfig(strings.NewReader("image: localhost/ullage:v1\nresources: {limits: {memory: 96Mi}}\n"))
 	if err != nil || len(cfg.Validate()) > 0 {
 		t.Fatal(err, cfg.Validate())
 	}
@@ -48,5 +48,30 @@ defaults: {sync-interval: often, log: gc, container: app, source: /x, bufer: 1Mi
 	}
 	if len(bad) != 12 {
 		t.Errorf("%d errors, want 12:\n%s", len(bad), text)
+	}
+}
+
+// A short name is one of docker.io, where nobody keeps it for us.
+func TestAnImageNamesItsRegistry(t *testing.T) {
+	for image, ok := range map[string]bool{
+		"registry.example/ullage:v1": true, "localhost/ullage": true, "localhost:5000/ullage:v1": true, "docker.io/team/ullage@sha256:0123": true,
+		"ullage:v1": false, "ullage/ullage:v1": false, "ullage": false, "localhost/": false, "": false, "registry.example": false, "a b/c": false,
+	} {
+		cfg := DefaultConfig()
+		cfg.Image = image
+		if bad := cfg.Validate(); (len(bad) == 0) != ok {
+			t.Errorf("%q: %v", image, bad)
+		}
+	}
+}
+
+// A default that names a claim would stop pods in all namespaces without it.
+func TestNoClaimIsADefault(t *testing.T) {
+	for dest, ok := range map[string]bool{"pvc:logs": false, " pvc:logs": false, "emptyDir": true, "ephemeral:1Gi": true, "": true} {
+		cfg := DefaultConfig()
+		cfg.Image, cfg.Defaults = "localhost/ullage", map[string]string{"dest": dest}
+		if bad := cfg.ValidateForAll(); (len(bad) == 0) != ok {
+			t.Errorf("%q: %v", dest, bad)
+		}
 	}
 }

@@ -12,7 +12,7 @@
 //	                ullage-dest     the durable copy, ullage.dev/dest, unless the pod has that claim
 //	initContainers  ullage          the native sidecar (restartPolicy Always)
 //	the JVM's       volumeMounts    /var/log/jvm, and /tmp
-//	container       env             JAVA_TOOL_OPTIONS, appended to its value
+//	container       env             JDK_JAVA_OPTIONS, appended to its value
 //	annotations     ullage.dev/injected, prometheus.io/{scrape,port,path}
 //
 // Of several JVM containers ("ullage.dev/container: a,b") each has a sidecar of
@@ -28,7 +28,8 @@
 // # What is left as it is
 //
 // The patch appends to lists, and adds members and lists that are not there.
-// It has one kind of replace, of the value of JAVA_TOOL_OPTIONS, which a test
+// It has one kind of replace, of the value of JDK_JAVA_OPTIONS (or of the
+// variable that ullage.dev/options-variable names), which a test
 // operation of the old value precedes: a second variable of the same name would
 // work, but server-side apply may drop either of the two. Nothing is written
 // back that was read, so that fields which are newer than our API types stay.
@@ -36,7 +37,8 @@
 // A sidecar is appended to the init containers. Those of the pod itself are
 // done before it starts, and a JVM among them is not looked after.
 //
-// A pod that has our annotation and our container is left alone, so that a
+// A pod that has our annotation and our container is left alone, but for a lost
+// restartPolicy, so that a
 // webhook may be asked twice, and an injected manifest be applied where there
 // is a webhook.
 //
@@ -47,10 +49,22 @@
 // and Config.OnError says whether it may start. What merely takes something away
 // (no known user: no level control) is a warning that says how to get it.
 //
-// # No startup or readiness probe
+// # No probes
 //
-// A startup probe would delay the JVM by its period, a second at least, and the
+// An API server refuses a pod that has a probe on an ordinary init container,
+// and that is what the sidecar becomes where another webhook, built with types
+// from before 1.28, drops its restartPolicy. Under a mesh with strict mTLS the
+// kubelet's HTTP requests are refused, and a liveness probe would kill the
+// sidecar every few minutes. A crash needs no probe, and a stall is in the
+// metrics. A startup probe would delay the JVM by its period, a second at least, and the
 // JVM need not wait: what it writes to the tmpfs is still there when the sidecar
 // starts. A readiness probe of a sidecar counts for the pod: a failing disk
-// would take the application out of service. Only the liveness probe is there.
+// would take the application out of service.
+//
+// # A sidecar without its restartPolicy
+//
+// When we are asked again about a pod that has lost a sidecar's restartPolicy,
+// we add it again ([repair]). Another webhook may drop it once more after that:
+// so such a sidecar is told to end with 0 when no JVM writes, for the JVM is then
+// waiting for that.
 package inject

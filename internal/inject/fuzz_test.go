@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/selection"
 	"sigs.k8s.io/yaml"
 )
 
@@ -91,7 +91,7 @@ func FuzzXlog(f *testing.F) {
 		if strings.ContainsAny(got, " \t\n:\"'\\$") || got == "" {
 			t.Fatalf("%q became %q", text, got)
 		}
-		if _, err := attach.ParseSelection(strings.ReplaceAll(got, "=off", "=info")); err != nil {
+		if _, err := selection.Parse(strings.ReplaceAll(got, "=off", "=info")); err != nil {
 			t.Fatalf("%q became %q: %v", text, got, err)
 		}
 		if again, _, err := parseXlog(got); err != nil || again != got {

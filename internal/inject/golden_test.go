@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
@@ -20,16 +23,17 @@ var update = flag.Bool("update", false, "write testdata and deploy/examples anew
 // testConfig is the configuration of tests that do not say otherwise.
 func testConfig() Config {
 	cfg := DefaultConfig()
-	cfg.Image = "ullage:v1"
+	cfg.Image = "localhost/ullage:v1"
 	return cfg
 }
 
 // expected is what is in a NAME.patch.json.
 type expected struct {
-	Injected bool     `json:"injected"`
-	Denied   string   `json:"denied,omitempty"`
-	Warnings []string `json:"warnings"`
-	Patch    []Op     `json:"patch"`
+	Injected bool           `json:"injected"`
+	Refused  podmeta.Reason `json:"refused,omitempty"`
+	Denied   string         `json:"denied,omitempty"`
+	Warnings []string       `json:"warnings"`
+	Patch    []Op           `json:"patch"`
 }
 
 // TestGolden mutates testdata/NAME.pod.yaml, with testdata/NAME.config.yaml if
@@ -61,7 +65,7 @@ func TestGolden(t *testing.T) {
 			e := json.NewEncoder(&b)
 			e.SetEscapeHTML(false)
 			e.SetIndent("", "  ")
-			if err := e.Encode(expected{res.Injected, res.Denied, res.Warnings, res.Patch}); err != nil {
+			if err := e.Encode(expected{res.Injected, res.Refused, res.Denied, res.Warnings, res.Patch}); err != nil {
 				t.Fatal(err)
 			}
 			compareFile(t, base+".patch.json", b.Bytes())
@@ -112,8 +116,11 @@ func mutate(t *testing.T, pod []byte, cfg Config) Result {
 // checkInvariants checks what must hold for every answer.
 func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 	t.Helper()
-	if res.Injected != (len(res.Patch) > 0) || res.Injected && res.Denied != "" {
-		t.Fatalf("injected %v, %d operations, denied %q", res.Injected, len(res.Patch), res.Denied)
+	if res.Injected && (len(res.Patch) == 0 || res.Refused != "" || res.Denied != "") || res.Denied != "" && (len(res.Patch) > 0 || res.Refused == "") {
+		t.Fatalf("injected %v, %d operations, refused %q, denied %q", res.Injected, len(res.Patch), res.Refused, res.Denied)
+	}
+	if res.Refused != "" && !slices.Contains(podmeta.Reasons(), res.Refused) {
+		t.Errorf("refused for the reason %q, which is not in the list", res.Refused)
 	}
 	for _, text := range append([]string{res.Denied}, res.Warnings...) {
 		if len(text) > maxDenied+len("…") || strings.ContainsAny(text, "\n\r\x1b") {
@@ -121,6 +128,7 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 		}
 	}
 	if !res.Injected {
+		checkRefused(t, pod, res, cfg)
 		return
 	}
 	for _, op := range res.Patch {
@@ -146,9 +154,41 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 	checkSidecars(t, &typed)
 }
 
+// checkRefused checks that a pod which is not injected gets one annotation at
+// most, and that the second time nothing is left to do.
+func checkRefused(t *testing.T, pod []byte, res Result, cfg Config) {
+	t.Helper()
+	if len(res.Patch) == 0 {
+		return
+	}
+	if res.Refused == "" {
+		t.Fatalf("a patch without a reason: %+v", res)
+	}
+	for _, op := range res.Patch {
+		value, _ := op.Value.(map[string]any)
+		switch {
+		case op.Op != "add":
+		case op.Path == "/metadata" && len(value) == 0, op.Path == "/metadata/annotations/ullage.dev~1injected":
+			continue
+		case op.Path == "/metadata/annotations" && len(value) == 1 && value[podmeta.InjectedAnnotation] != nil:
+			continue
+		}
+		t.Errorf("more than an annotation: %+v", op)
+	}
+	after := applyJSON(t, pod, res.Patch)
+	checkKept(t, "", decode(t, pod), after)
+	annotated, err := json.Marshal(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := mutate(t, annotated, cfg); len(again.Patch) > 0 || again.Refused != res.Refused || !slices.Equal(again.Warnings, res.Warnings) {
+		t.Errorf("the second time: %+v", again)
+	}
+}
+
 // checkKept checks that everything in before is in after: objects may have
 // gained members and lists elements at their end. Of the value of
-// JAVA_TOOL_OPTIONS the beginning must be there.
+// a variable the beginning must be there, before our options.
 func checkKept(t *testing.T, path string, before, after any) {
 	t.Helper()
 	switch b := before.(type) {
@@ -157,13 +197,12 @@ func checkKept(t *testing.T, path string, before, after any) {
 		if !ok {
 			t.Fatalf("%s is gone", path)
 		}
-		if b["name"] == optionsVariable {
-			if old, ok := b["value"].(string); ok && strings.HasPrefix(a["value"].(string), old) {
-				return
-			}
+		old, isEnv := b["value"].(string)
+		if now, ok := a["value"].(string); isEnv && ok && strings.HasPrefix(now, strings.TrimSpace(old+" -Xlog:")) {
+			return
 		}
 		for key := range b {
-			if key == "ullage.dev/injected" {
+			if old, ok := b[key].(string); key == evictMark && ok && strings.HasPrefix(a[key].(string), old) || key == "ullage.dev/injected" {
 				continue
 			}
 			checkKept(t, path+"/"+key, b[key], a[key])
@@ -206,7 +245,7 @@ func checkSidecars(t *testing.T, p *corev1.Pod) {
 				t.Errorf("container %s mounts %s, which is not there", c.Name, m.Name)
 			}
 		}
-		if c.Image != "ullage:v1" {
+		if c.Image != "localhost/ullage:v1" {
 			continue
 		}
 		s := c.SecurityContext

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // Where things are, in the JVM's container and in its sidecar. Of the log the
@@ -18,6 +18,7 @@ const (
 	tmpDir     = "/tmp" // HotSpot's, whatever the system property says
 	destDir    = "/var/lib/ullage"
 	podInfoDir = "/etc/ullage"
+	tokenDir   = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
 // jvm is a container with a JVM, and what is done about it.
@@ -38,35 +39,38 @@ type jvm struct {
 func (j *jvm) logVolume() string { return logVolume + j.suffix }
 func (j *jvm) sidecar() string   { return sidecarName + j.suffix }
 
-// plan decides about one container with a JVM. The problem says why it can't
-// be injected.
-func (m *mutation) plan(index, number int) (*jvm, string) {
+// plan decides about one container with a JVM. The problem, if not nil, says
+// why it can't be injected.
+func (m *mutation) plan(index, number int) (*jvm, *problem) {
 	j := &jvm{Container: &m.pod.Spec.Containers[index], index: index, attach: m.wishes.attach}
 	if number > 1 {
 		j.suffix = fmt.Sprintf("-%d", number)
 	}
 	if at := mountAt(j.Container, logDir); at != nil {
-		return nil, fmt.Sprintf("container %.80q has %.80q mounted at %s, where its log must be: mount it elsewhere", j.Name, at.Name, logDir)
+		return nil, &problem{podmeta.MountTaken, fmt.Sprintf("container %.80q has %.80q mounted at %s, where its log must be: mount it elsewhere", j.Name, at.Name, logDir)}
 	}
 	if at := m.pod.sealedAbove(j.Container, logDir); at != "" {
-		return nil, fmt.Sprintf("container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", j.Name, at, logDir)
+		return nil, &problem{podmeta.MountTaken, fmt.Sprintf("container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", j.Name, at, logDir)}
 	}
-	if limit, ok := m.memoryLimit(j); ok && int64(m.wishes.buffer) > limit/4 {
+	if limit, ok := m.pod.memoryLimit(j.Container); ok && int64(m.wishes.buffer) > limit/4 {
 		m.warn("%s%s is %s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer",
-			levels.Prefix, bufferName, m.wishes.buffer, j.Name, limit>>20)
+			podmeta.Prefix, bufferName, m.wishes.buffer, j.Name, limit>>20)
 	}
-	if says(j.Container, "-Xlog:disable", optionsVariable) { // in that one it comes before ours
+	if says(j.Container, "-Xlog:disable", m.wishes.earlier()...) {
 		m.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)
+	}
+	if file := m.pod.diskLog(j.Container); file != "" {
+		m.warn("container %.80q has a log of its own at %.80s, which is not in memory: the JVM waits when that disk does: write it below %s, which is shipped", j.Name, file, logDir)
 	}
 	m.planUser(j)
 	m.planAttach(j)
-	return j, ""
+	return j, nil
 }
 
-// memoryLimit is what the JVM's container may take.
-func (m *mutation) memoryLimit(j *jvm) (int64, bool) {
-	limit, ok := j.Resources.Limits[corev1.ResourceMemory]
-	if r := m.pod.Spec.Resources; !ok && r != nil {
+// memoryLimit is what a container may take.
+func (p *pod) memoryLimit(c *corev1.Container) (int64, bool) {
+	limit, ok := c.Resources.Limits[corev1.ResourceMemory]
+	if r := p.Spec.Resources; !ok && r != nil {
 		limit, ok = r.Limits[corev1.ResourceMemory]
 	}
 	return limit.Value(), ok && limit.Sign() > 0
@@ -97,7 +101,7 @@ func (m *mutation) planAttach(j *jvm) {
 	if j.attach == attach.Off {
 		return
 	}
-	if says(j.Container, "-XX:+DisableAttachMechanism", "") {
+	if says(j.Container, "-XX:+DisableAttachMechanism") {
 		m.unreachable(j, "it has -XX:+DisableAttachMechanism: leave that out")
 		return
 	}
@@ -112,7 +116,7 @@ func (m *mutation) planAttach(j *jvm) {
 // planTmp finds a directory for the JVM's socket that the sidecar can have as
 // well, and nobody beyond the pod: any JVM whose socket is there is spoken to.
 func (m *mutation) planTmp(j *jvm) {
-	const remedy = "mount an emptyDir there, or set " + levels.Prefix + attachName + " to process-namespace"
+	const remedy = "mount an emptyDir there, or set " + podmeta.Prefix + attachName + " to process-namespace"
 	at := mountAt(j.Container, tmpDir)
 	if at == nil {
 		j.tmp, j.ownTmp = &corev1.VolumeMount{Name: tmpVolume + j.suffix, MountPath: tmpDir}, true

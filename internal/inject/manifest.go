@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -180,6 +181,12 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 // inject does with the pod at the path, names with dots between them, what is to
 // be done.
 func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
+	var claimed []string
+	if claims := member(member(n, "spec"), "volumeClaimTemplates"); claims != nil {
+		for _, c := range claims.Content {
+			claimed = append(claimed, scalar(member(c, "metadata"), "name"))
+		}
+	}
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
 		if n.Anchor != "" {
 			return Note{}, errAnchor(n)
@@ -188,8 +195,8 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 			return Note{Text: "it has no " + path}, nil
 		}
 	}
-	if label := scalar(member(member(n, "metadata"), "labels"), injectLabel); label != "true" {
-		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", injectLabel)}, nil
+	if label := scalar(member(member(n, "metadata"), "labels"), podmeta.InjectLabel); label != "true" {
+		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", podmeta.InjectLabel)}, nil
 	}
 	text, err := yaml.Marshal(n)
 	if err != nil {
@@ -200,21 +207,24 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	if err != nil {
 		return Note{}, fmt.Errorf("read its pod (aliases of anchors elsewhere must be written out): %w", err)
 	}
-	res, err := Mutate(pod, namespace, m.cfg)
+	res, err := mutatePod(pod, namespace, claimed, m.cfg)
 	if err != nil {
 		return Note{}, err
 	}
 	if res.Denied != "" {
 		return Note{}, errors.New(res.Denied)
 	}
+	note := Note{Injected: res.Injected, Warnings: res.Warnings}
+	if !res.Injected {
+		if len(res.Warnings) == 0 {
+			note.Text = "it is injected already, or opts out"
+		}
+		return note, nil
+	}
 	for _, op := range res.Patch {
 		if err := apply(n, op, m.isJSON); err != nil {
 			return Note{}, fmt.Errorf("change its pod at %s: %w", op.Path, err)
 		}
-	}
-	note := Note{Injected: res.Injected, Warnings: res.Warnings}
-	if !res.Injected && len(res.Warnings) == 0 {
-		note.Text = "it is injected already, or opts out"
 	}
 	return note, nil
 }

@@ -2,13 +2,14 @@ package inject
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -33,8 +34,26 @@ type Result struct {
 	// it already.
 	Injected bool
 
+	// Refused, if not empty, is why the pod gets no sidecar that it should have.
+	// Patch then adds one annotation that says so, unless the pod is denied.
+	Refused podmeta.Reason
+
 	// Denied, if not empty, is why the pod must not start.
 	Denied string
+}
+
+// problem is why a pod can't be injected, and what to do about it.
+type problem struct {
+	reason podmeta.Reason
+	text   string
+}
+
+func problems(reason podmeta.Reason, texts []string) []problem {
+	var all []problem
+	for _, text := range texts {
+		all = append(all, problem{reason, text})
+	}
+	return all
 }
 
 // mutation is the work on one pod.
@@ -57,59 +76,97 @@ func (m *mutation) warn(format string, args ...any) {
 // its label ullage.dev/inject: "false": whoever calls has seen to it that it, or
 // its namespace, opts in. Cfg is valid. The error is that text is no pod.
 func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
+	return mutatePod(text, namespace, nil, cfg)
+}
+
+// mutatePod is Mutate, for a pod that will also have the claimed volumes.
+func mutatePod(text []byte, namespace string, claimed []string, cfg Config) (Result, error) {
 	p, err := readPod(text)
 	if err != nil {
 		return Result{}, err
 	}
+	p.claimed = claimed
 	if p.optsOut() {
 		return Result{}, nil
 	}
 	m := &mutation{cfg: cfg, pod: p}
-	if why := p.unsuitable(namespace); why != "" {
-		m.warn("not injected: %s", why)
-		return Result{Warnings: m.warnings}, nil
+	if s, ok := p.injected(); ok {
+		return m.repair(s), nil
 	}
-	var problems []string
-	m.wishes, problems = readWishes(p.Annotations, cfg.Defaults)
-	problems = append(problems, m.clashes()...)
-	if len(problems) == 0 { // what follows goes by the wishes
-		problems = m.planAll()
+	if namespace == "kube-system" {
+		m.warn("not injected: namespace kube-system is left alone")
+		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}, nil
 	}
-	if len(problems) > 0 {
-		return m.refuse(problems), nil
+	if why := p.unsuitable(); why != "" {
+		return m.refuse([]problem{{podmeta.Unsuitable, why}}), nil
+	}
+	var bad []string
+	m.wishes, bad = readWishes(p.Annotations, cfg.Defaults, cfg.Policy)
+	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), p.crowded())
+	if len(found) == 0 { // what follows goes by the wishes
+		found = m.planAll()
+	}
+	if len(found) > 0 {
+		if cfg.OnError == Deny {
+			return m.deny(found), nil
+		}
+		return m.refuse(found), nil
 	}
 	m.inject()
 	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}, nil
 }
 
-// refuse answers for a pod that can't be injected.
-func (m *mutation) refuse(problems []string) Result {
-	if m.cfg.OnError == Deny {
-		return Result{Denied: printable.Text("ullage: "+strings.Join(problems, "; "), maxDenied)}
+// deny answers for a pod that can't be injected and must not start without.
+func (m *mutation) deny(found []problem) Result {
+	var texts []string
+	for _, p := range found {
+		texts = append(texts, p.text)
 	}
+	return Result{Refused: found[0].reason, Denied: printable.Text("ullage: "+strings.Join(texts, "; "), maxDenied)}
+}
+
+// refuse answers for a pod that starts as it is. Who creates the pod of a
+// Deployment is a controller, which shows nobody the warnings: the pod itself
+// says what they say.
+func (m *mutation) refuse(found []problem) Result {
 	m.warnings = nil // they are about what is not done
-	for _, text := range problems {
-		m.warn("not injected: %s", text)
+	s := podmeta.Status{Refused: found[0].reason}
+	for _, p := range found {
+		m.warn("not injected: %s", p.text)
+		if len(s.Errors) < maxWarnings {
+			s.Errors = append(s.Errors, printable.Text(p.text, maxText))
+		}
 	}
-	return Result{Warnings: m.warnings}
+	if value := s.Encode(); m.pod.Annotations[podmeta.InjectedAnnotation] != value && m.pod.room() >= len(value) {
+		m.setAnnotation(podmeta.InjectedAnnotation, value)
+	}
+	return Result{Patch: m.patch.ops, Warnings: m.warnings, Refused: s.Refused}
+}
+
+// crowded says that our annotations would make the API server refuse the pod.
+func (p *pod) crowded() []problem {
+	if p.room() >= maxStatus {
+		return nil
+	}
+	return []problem{{podmeta.BadAnnotation, fmt.Sprintf("the annotations of the pod leave no room for ours: shorten them by %d KiB", maxStatus>>10)}}
 }
 
 // clashes finds what has one of our names and is not ours.
-func (m *mutation) clashes() []string {
-	var problems []string
+func (m *mutation) clashes() []problem {
+	var found []problem
 	for _, name := range m.pod.containerNames() {
 		if isOurs(name, sidecarName) {
-			problems = append(problems, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, injectLabel))
+			found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, podmeta.InjectLabel)})
 		}
 	}
 	for _, v := range m.pod.Spec.Volumes {
 		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume} {
 			if isOurs(v.Name, name) {
-				problems = append(problems, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", v.Name))
+				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", v.Name)})
 			}
 		}
 	}
-	return problems
+	return found
 }
 
 // isOurs says whether name is what is ours, or that of a further JVM.
@@ -120,34 +177,38 @@ func isOurs(name, ours string) bool {
 
 // planAll decides about every container with a JVM, and returns the reasons for
 // leaving the pod alone.
-func (m *mutation) planAll() []string {
+func (m *mutation) planAll() []problem {
 	for _, text := range m.wishes.warnings {
 		m.warn("%s", text)
 	}
 	indexes, warning, err := m.pod.jvmContainers(m.wishes.containers)
 	if err != nil {
-		return []string{err.Error()}
+		return []problem{{podmeta.BadAnnotation, err.Error()}}
 	}
 	if warning != "" {
 		m.warn("%s", warning)
 	}
-	var problems []string
+	var found []problem
 	for i, index := range indexes {
-		j, problem := m.plan(index, i+1)
-		if problem != "" {
-			problems = append(problems, problem)
+		j, p := m.plan(index, i+1)
+		if p != nil {
+			found = append(found, *p)
 			continue
 		}
 		m.jvms = append(m.jvms, j)
 	}
 	m.separateTmp()
-	if m.wishes.attach == attach.ProcessNamespace {
-		problems = append(problems, m.planNamespace()...)
+	for _, j := range m.jvms {
+		if p := m.planOptions(j); p != nil {
+			found = append(found, *p)
+		}
 	}
-	problems = append(problems, m.planPorts()...)
-	problems = append(problems, m.planDest()...)
-	m.warnDest()
-	return problems
+	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
+	if len(found) == 0 {
+		m.warnDest()
+		m.warnScrape()
+	}
+	return found
 }
 
 // planDest finds the volume of the durable copy. A claim that the pod has
@@ -155,6 +216,12 @@ func (m *mutation) planAll() []string {
 // as the kubelet waits for the second one for ever.
 func (m *mutation) planDest() []string {
 	m.destVolume = destVolume
+	if name := m.wishes.dest.volume; name != "" {
+		m.destVolume = name
+		if why := m.pod.unwritable(name); why != "" {
+			return []string{fmt.Sprintf("%s%s: the volume %.80q of the pod %s: use another one", podmeta.Prefix, destName, name, why)}
+		}
+	}
 	for _, v := range m.pod.Spec.Volumes {
 		claim := v.PersistentVolumeClaim
 		if claim == nil || m.wishes.dest.claim == "" || claim.ClaimName != m.wishes.dest.claim {
@@ -162,7 +229,7 @@ func (m *mutation) planDest() []string {
 		}
 		if claim.ReadOnly {
 			return []string{fmt.Sprintf("%s%s: the pod has the claim %s as volume %.80q, which is read-only: make it writable, or use another claim",
-				levels.Prefix, destName, claim.ClaimName, v.Name)}
+				podmeta.Prefix, destName, claim.ClaimName, v.Name)}
 		}
 		m.destVolume = v.Name
 	}
@@ -174,10 +241,11 @@ func (m *mutation) planDest() []string {
 func (m *mutation) planNamespace() []string {
 	share := m.pod.Spec.ShareProcessNamespace
 	switch {
+	case m.wishes.attach != attach.ProcessNamespace:
 	case m.pod.Spec.HostPID:
-		return []string{levels.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
+		return []string{podmeta.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
 	case share != nil && !*share:
-		return []string{levels.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
+		return []string{podmeta.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
 	}
 	return nil
 }
@@ -190,7 +258,7 @@ func (m *mutation) planPorts() []string {
 	}
 	if m.pod.Spec.HostNetwork && m.wishes.listen == "" {
 		m.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9919",
-			levels.Prefix, listenName)
+			podmeta.Prefix, listenName)
 		return nil
 	}
 	host, port := m.wishes.address()
@@ -200,7 +268,7 @@ func (m *mutation) planPorts() []string {
 			port++
 		}
 		if port > 65535 {
-			return []string{levels.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
+			return []string{podmeta.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
 		}
 		j.host, j.port = host, port
 		taken[port] = true
@@ -211,13 +279,16 @@ func (m *mutation) planPorts() []string {
 // warnDest says what may become of the durable copy.
 func (m *mutation) warnDest() {
 	if m.wishes.dest.onNode() {
-		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", levels.Prefix, destName)
+		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
 		return
+	}
+	if m.wishes.dest.size != 0 {
+		m.warn("the durable copy ends with the pod (ephemeral): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
 	}
 	if s := m.pod.Spec.SecurityContext; s == nil || s.FSGroup == nil {
 		for _, j := range m.jvms {
 			if j.uid == nil || *j.uid != 0 {
-				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", levels.Prefix, destName)
+				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", podmeta.Prefix, destName)
 				return
 			}
 		}
@@ -232,6 +303,11 @@ func (m *mutation) inject() {
 	}
 	for _, v := range m.volumes() {
 		m.patch.push(spec, "/spec", "volumes", v)
+	}
+	for _, name := range m.cfg.PullSecrets {
+		if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(m.pod.Spec.ImagePullSecrets, secret) {
+			m.patch.push(spec, "/spec", "imagePullSecrets", secret)
+		}
 	}
 	for _, j := range m.jvms {
 		m.patch.push(spec, "/spec", "initContainers", m.sidecar(j))

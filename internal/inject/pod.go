@@ -13,22 +13,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
-// Labels and annotations, besides those of wishes.
+// Labels and annotations of others.
 const (
-	injectLabel    = levels.Prefix + "inject"   // "true" opts in, "false" opts out
-	injectedStatus = levels.Prefix + "injected" // what was done
-	mirrorMark     = "kubernetes.io/config.mirror"
-	defaultMark    = "kubectl.kubernetes.io/default-container"
-	osLabel        = "kubernetes.io/os"
+	mirrorMark  = "kubernetes.io/config.mirror"
+	defaultMark = "kubectl.kubernetes.io/default-container"
+	osLabel     = "kubernetes.io/os"
 )
+
+// maxAnnotations is how many bytes an API server takes as the names and values
+// of all annotations of an object.
+const maxAnnotations = 256 << 10
 
 // pod is a pod as our API types have it, and all of it.
 type pod struct {
 	corev1.Pod
 	tree map[string]any
+
+	// claimed are the volumes that the pods of a template will have beside those
+	// in it: a StatefulSet's own.
+	claimed []string
 }
 
 // readPod reads a pod of JSON. Its two forms are of one text in which every
@@ -58,17 +64,35 @@ func (p *pod) spec() map[string]any { return p.tree["spec"].(map[string]any) }
 
 // optsOut says that nothing is to be done, and nothing to be said.
 func (p *pod) optsOut() bool {
-	if p.Labels[injectLabel] == "false" || p.Annotations[injectLabel] == "false" || p.Annotations[mirrorMark] != "" {
-		return true
+	return p.Labels[podmeta.InjectLabel] == "false" || p.Annotations[podmeta.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
+}
+
+// injected says whether the pod has its sidecars already, and what its status
+// says.
+func (p *pod) injected() (podmeta.Status, bool) {
+	value := p.Annotations[podmeta.InjectedAnnotation]
+	if value == "" || !slices.Contains(p.containerNames(), sidecarName) {
+		return podmeta.Status{}, false
 	}
-	return p.Annotations[injectedStatus] != "" && slices.Contains(p.containerNames(), sidecarName)
+	s, err := podmeta.ParseStatus(value)
+	return s, err != nil || s.Refused == "" // refused: the container is somebody else's
+}
+
+// room is how many bytes of annotations may be added to the pod, beside its
+// status of ours, which is replaced.
+func (p *pod) room() int {
+	room := maxAnnotations - len(podmeta.InjectedAnnotation)
+	for name, value := range p.Annotations {
+		if name != podmeta.InjectedAnnotation {
+			room -= len(name) + len(value)
+		}
+	}
+	return room
 }
 
 // unsuitable says why a pod is none that is ever injected. Empty: it may be.
-func (p *pod) unsuitable(namespace string) string {
+func (p *pod) unsuitable() string {
 	switch {
-	case namespace == "kube-system":
-		return "namespace kube-system is left alone"
 	case p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows, p.Spec.NodeSelector[osLabel] == string(corev1.Windows):
 		return "it is for Windows nodes, which have no tmpfs"
 	case len(p.Spec.Containers) == 0:
@@ -97,7 +121,7 @@ func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err 
 	for _, name := range names {
 		i := find(name)
 		if i < 0 {
-			return nil, "", fmt.Errorf("%s%s %.80q: the pod has no such container", levels.Prefix, containerName, name)
+			return nil, "", fmt.Errorf("%s%s %.80q: the pod has no such container", podmeta.Prefix, containerName, name)
 		}
 		indexes = append(indexes, i)
 	}
@@ -109,7 +133,7 @@ func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err 
 	}
 	i := max(0, find(p.Annotations[defaultMark]))
 	return []int{i}, fmt.Sprintf("of %d containers, %.80q was chosen as the one with the JVM: confirm that, or name another, with %s%s",
-		len(p.Spec.Containers), p.Spec.Containers[i].Name, levels.Prefix, containerName), nil
+		len(p.Spec.Containers), p.Spec.Containers[i].Name, podmeta.Prefix, containerName), nil
 }
 
 // user returns the uid and gid that the processes of c begin with, nil where
@@ -139,6 +163,27 @@ func (p *pod) volume(name string) *corev1.Volume {
 	return nil
 }
 
+// unwritable says why nothing can be kept in the named volume. Empty: it may do.
+func (p *pod) unwritable(name string) string {
+	v := p.volume(name)
+	switch {
+	case v == nil && !slices.Contains(p.claimed, name):
+		return "does not exist"
+	case v == nil:
+		return ""
+	case isReadOnly(v) || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly || v.NFS != nil && v.NFS.ReadOnly || v.CSI != nil && v.CSI.ReadOnly != nil && *v.CSI.ReadOnly:
+		return "is read-only"
+	case v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory:
+		return "is in memory"
+	}
+	return ""
+}
+
+// isReadOnly says whether nothing can be created in any volume of this kind.
+func isReadOnly(v *corev1.Volume) bool {
+	return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil
+}
+
 // mountAt returns what is mounted at exactly dir in c, or nil.
 func mountAt(c *corev1.Container, dir string) *corev1.VolumeMount {
 	for i := range c.VolumeMounts {
@@ -147,6 +192,30 @@ func mountAt(c *corev1.Container, dir string) *corev1.VolumeMount {
 		}
 	}
 	return nil
+}
+
+// inMemory says whether a directory of c is on a tmpfs: ours, or a volume's.
+func (p *pod) inMemory(c *corev1.Container, dir string) bool {
+	dir = path.Clean(dir)
+	if isBelow(dir, logDir) {
+		return true
+	}
+	var at *corev1.VolumeMount
+	for i, m := range c.VolumeMounts {
+		if where := path.Clean(m.MountPath); isBelow(dir, where) && (at == nil || len(where) > len(path.Clean(at.MountPath))) {
+			at = &c.VolumeMounts[i]
+		}
+	}
+	if at == nil {
+		return isBelow(dir, "/dev/shm")
+	}
+	v := p.volume(at.Name)
+	return v != nil && v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory
+}
+
+// isBelow says whether dir is at, or below it.
+func isBelow(dir, at string) bool {
+	return dir == at || strings.HasPrefix(dir, strings.TrimSuffix(at, "/")+"/")
 }
 
 // sealedAbove returns where in c something is mounted above dir that nothing can
@@ -159,7 +228,7 @@ func (p *pod) sealedAbove(c *corev1.Container, dir string) string {
 			continue
 		}
 		v := p.volume(m.Name)
-		if m.ReadOnly || v != nil && (v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil || v.Image != nil) {
+		if m.ReadOnly || v != nil && isReadOnly(v) {
 			return at
 		}
 	}
@@ -178,11 +247,11 @@ func (p *pod) ports() map[int]bool {
 }
 
 // says reports whether c tells its JVM the option, as far as the pod shows, in
-// any way but by the named variable.
-func says(c *corev1.Container, option, but string) bool {
+// any way but by the named variables.
+func says(c *corev1.Container, option string, but ...string) bool {
 	texts := slices.Concat(c.Command, c.Args)
 	for _, e := range c.Env {
-		if e.Name != but {
+		if !slices.Contains(but, e.Name) {
 			texts = append(texts, e.Value)
 		}
 	}

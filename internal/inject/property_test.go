@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // TestRandomPods builds pods out of everything that matters to the injector, and
@@ -80,11 +80,12 @@ func randomAnnotations(r *rand.Rand) object {
 		"buffer":    {"1Mi", "64Mi", "7Ti", "9223372036854775807"},
 		"listen":    {"off", ":9000", "127.0.0.1:9001", "[::]:65535"},
 		"queue":     {"1Gi", "256Ki"}, "retain-bytes": {"0", "7000000Ti"},
-		"xlog": {"gc", "all=trace"}, "injected": {"x"},
+		"xlog": {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"},
 	} {
-		maybe(r, 6, a, levels.Prefix+name, pick(r, values...))
+		maybe(r, 6, a, podmeta.Prefix+name, pick(r, values...))
 	}
 	maybe(r, 8, a, "prometheus.io/scrape", "false")
+	maybe(r, 8, a, evictMark, pick(r, "v0", "v0,ullage-tmp"))
 	return a
 }
 
@@ -99,8 +100,9 @@ func randomContainer(r *rand.Rand, name string) object {
 	c := object{"name": name, "image": "app", "newField": []any{nil, 1.5}}
 	maybe(r, 30, c, "name", "ullage")
 	maybe(r, 3, c, "securityContext", randomSecurity(r))
-	maybe(r, 3, c, "env", pick[any](r, nil, []any{}, []any{object{"name": optionsVariable, "value": "-Xmx1g"}},
-		[]any{object{"name": optionsVariable}, object{"name": "A", "value": "b"}}, []any{object{"name": optionsVariable, "valueFrom": object{}}}))
+	maybe(r, 3, c, "env", pick[any](r, nil, []any{}, []any{object{"name": launcherVariable, "value": "-Xmx1g"}},
+		[]any{object{"name": toolVariable}, object{"name": "A", "value": "b"}}, []any{object{"name": launcherVariable, "valueFrom": object{}}}))
+	maybe(r, 8, c, "envFrom", []any{object{"prefix": pick(r, "", "DB_", "JDK_")}})
 	maybe(r, 3, c, "volumeMounts", pick[any](r, nil, []any{}, []any{object{"name": pick(r, "v0", "v1", "v2"),
 		"mountPath": pick(r, "/tmp", "/tmp/", "/var", "/var/log/jvm", "/data"), "readOnly": pick(r, true, false), "subPath": pick(r, "", "x", "./x")}}))
 	maybe(r, 4, c, "ports", []any{object{"containerPort": pick(r, 9919, 9920, 65535)}})

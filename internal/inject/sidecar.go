@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/settings"
@@ -20,14 +19,6 @@ import (
 // nobody is the uid and gid of a sidecar whose JVM's are not known: those of
 // the image.
 const nobody = 65532
-
-// The liveness probe is gentle: a sidecar that is slow is better than one that
-// begins anew, and a crash needs no probe.
-const (
-	livenessPeriod   = 30 // s
-	livenessTimeout  = 5  // s
-	livenessFailures = 5
-)
 
 // volumes are those to add to the pod.
 func (m *mutation) volumes() []corev1.Volume {
@@ -44,7 +35,7 @@ func (m *mutation) volumes() []corev1.Volume {
 	volumes = append(volumes,
 		corev1.Volume{Name: podInfoVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}}})
 	if m.destVolume == destVolume {
-		volumes = append(volumes, corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source()})
+		volumes = append(volumes, corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source(m.wishes.onDisk(), len(m.jvms))})
 	}
 	return volumes
 }
@@ -52,19 +43,21 @@ func (m *mutation) volumes() []corev1.Volume {
 // sidecar is the container for one JVM's container.
 func (m *mutation) sidecar(j *jvm) corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
-	resources := m.resources()
 	c := corev1.Container{
 		Name:            j.sidecar(),
 		Image:           m.cfg.Image,
 		ImagePullPolicy: corev1.PullPolicy(m.cfg.ImagePullPolicy),
 		Args:            []string{"run"},
-		Env:             m.environment(j, resources.Limits),
-		Resources:       resources,
+		Env:             m.environment(j),
+		Resources:       m.resources(),
 		// The annotations' volume is mounted whole: a subPath never changes.
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: j.logVolume(), MountPath: logDir},
 			m.wishes.dest.mount(m.destVolume, j.Name, len(m.jvms) > 1),
 			{Name: podInfoVolume, MountPath: podInfoDir, ReadOnly: true},
+			// An API server mounts the token of the pod's account into every container
+			// that has nothing there, those of webhooks too. The sidecar needs none.
+			{Name: podInfoVolume, MountPath: tokenDir, ReadOnly: true},
 		},
 		RestartPolicy:            &always,
 		SecurityContext:          securityContext(j),
@@ -75,11 +68,6 @@ func (m *mutation) sidecar(j *jvm) corev1.Container {
 	}
 	if j.public() {
 		c.Ports = []corev1.ContainerPort{{Name: "ullage-metrics" + strings.TrimPrefix(j.suffix, "-"), ContainerPort: int32(j.port)}}
-		c.LivenessProbe = &corev1.Probe{
-			ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(int32(j.port))}},
-			PeriodSeconds:  livenessPeriod,
-			TimeoutSeconds: livenessTimeout, FailureThreshold: livenessFailures,
-		}
 	}
 	return c
 }
@@ -111,14 +99,10 @@ func securityContext(j *jvm) *corev1.SecurityContext {
 }
 
 // environment has the settings of the sidecar, where they are not the default.
-func (m *mutation) environment(j *jvm, limits corev1.ResourceList) []corev1.EnvVar {
+func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 	var env []corev1.EnvVar
-	if m.wishes.dest.claim != "" {
+	if m.wishes.dest.shared() {
 		env = append(env, fromField("POD_NAMESPACE", "metadata.namespace"), fromField("POD_NAME", "metadata.name"))
-	}
-	if memory, ok := limits[corev1.ResourceMemory]; ok && memory.Value() > 0 {
-		own := memory.Value() - int64(m.mostSpooled())
-		env = append(env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(own/10*9, 10)})
 	}
 	more := map[string]string{
 		"source":      logDir,
@@ -185,8 +169,8 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 			r.Requests[name] = r.Limits[name]
 		}
 	}
-	if m.wishes.dest.onNode() && lacks(corev1.ResourceEphemeralStorage) && anyLimited(spec, corev1.ResourceEphemeralStorage) {
-		m.limitStorage(&r)
+	if onDisk := m.wishes.onDisk(); onDisk > 0 {
+		storage(&r, plus(resource.Quantity{}, onDisk), anyLimited(spec, corev1.ResourceEphemeralStorage))
 	}
 	return r
 }
@@ -201,18 +185,22 @@ func (m *mutation) mostSpooled() settings.Size {
 	return min(cmp.Or(m.wishes.sidecar.Ship.Budget, m.wishes.buffer), asGoodAsNone)
 }
 
-// limitStorage adds what the durable copy may take to what the pod may take:
-// the kubelet compares the sum of all containers' limits with what is in all
-// emptyDirs, and evicts a pod that is over it.
-func (m *mutation) limitStorage(r *corev1.ResourceRequirements) {
-	cfg := m.wishes.sidecar.Ship.Segment
-	if cfg.RetainBytes == 0 || cfg.RetainBytes > asGoodAsNone {
-		return // whoever wants no bound gets none
+// storage asks for what the durable copy may take of the node's disk, so that
+// the scheduler finds a node that has it. Limited adds it to what the pod may
+// take: the kubelet compares the sum of all containers' limits with what is in
+// all emptyDirs, and evicts a pod that is over it.
+func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
+	limit, given := r.Limits[corev1.ResourceEphemeralStorage]
+	if !given && limited {
+		r.Limits[corev1.ResourceEphemeralStorage] = onDisk
 	}
-	r.Limits[corev1.ResourceEphemeralStorage] = plus(resource.Quantity{}, cfg.RetainBytes+2*cfg.SegmentBytes)
-	if _, ok := r.Requests[corev1.ResourceEphemeralStorage]; !ok {
-		r.Requests[corev1.ResourceEphemeralStorage] = resource.Quantity{} // else it would be the limit
+	if _, asked := r.Requests[corev1.ResourceEphemeralStorage]; asked {
+		return
 	}
+	if given && limit.Cmp(onDisk) < 0 {
+		onDisk = limit
+	}
+	r.Requests[corev1.ResourceEphemeralStorage] = onDisk
 }
 
 func plus(q resource.Quantity, more settings.Size) resource.Quantity {

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/sidecar"
@@ -24,22 +24,31 @@ import (
 
 // Bounds.
 const (
-	minBuffer = settings.Mi // as of --budget
-	maxJVMs   = 8           // containers of a pod
-	maxValue  = 256         // bytes of what is set for a flag
-	maxText   = 400         // bytes of a warning or a problem, which may quote an annotation
-	maxDenied = 1000        // bytes of all problems together
+	minBuffer     = settings.Mi // as of --budget
+	defaultBuffer = "64Mi"
+	maxJVMs       = 8    // containers of a pod
+	maxValue      = 256  // bytes of what is set for a flag
+	maxText       = 600  // bytes of a warning or a problem, which may quote an annotation
+	maxDenied     = 1000 // bytes of all problems together
 )
 
 // wishes are what a pod's annotations and the defaults ask for.
 type wishes struct {
 	containers []string // empty: not said
 	xlog       string
-	buffer     settings.Size
-	dest       destination
-	attach     attach.Mode // never Auto
-	listen     string      // empty: not said
-	sidecar    sidecar.Config
+	variable   string // for the JVMs' options
+
+	// variableAsked says that somebody has named the variable.
+	variableAsked bool
+
+	buffer  settings.Size
+	dest    destination
+	attach  attach.Mode // never Auto
+	listen  string      // empty: not said
+	sidecar sidecar.Config
+
+	noScrape bool // no annotations for Prometheus
+	perfdata bool // the JVM keeps its file of counters, wherever that is
 
 	// set are the flags that were asked for, by name, without those that the
 	// fields above are for.
@@ -57,6 +66,10 @@ const (
 	destName      = "dest"
 	attachName    = "attach"
 	listenName    = "listen"
+
+	variableSetting = "options-variable"
+	scrapeSetting   = "scrape-annotations"
+	perfdataSetting = "perfdata"
 )
 
 // owned are flags that the injector alone sets.
@@ -65,23 +78,31 @@ var owned = []string{"source", "annotations", "jvm-tmp"}
 // readWishes reads annotations, which have our prefix or are none of ours, and
 // the defaults, which come without it. Each problem is a sentence that names
 // the annotation and says how to write it. An empty value is the same as none.
-func readWishes(annotations, defaults map[string]string) (wishes, []string) {
+func readWishes(annotations, defaults map[string]string, policy Policy) (wishes, []string) {
 	w := wishes{sidecar: sidecar.DefaultConfig(), set: map[string]string{}}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	w.sidecar.Flags(fs)
 
-	known := []string{"inject", "injected", containerName, xlogName, bufferName}
+	known := podmeta.AtAdmission()
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	_, found := levels.ParseRequest(annotations, known)
+	_, found := podmeta.ParseRequest(annotations, known)
 	var problems []string
 	for _, p := range found {
 		problems = append(problems, fmt.Sprintf("%s %q: %s", p.Key, p.Value, p.Text))
 	}
+	ignored := map[string]string{} // by setting: a warning
 	value := func(name string) string {
-		return cmp.Or(strings.TrimSpace(annotations[levels.Prefix+name]), strings.TrimSpace(defaults[name]))
+		v, warning := policy.apply(name, strings.TrimSpace(annotations[podmeta.Prefix+name]), strings.TrimSpace(defaults[name]))
+		if warning != "" {
+			ignored[name] = warning
+		}
+		return v
 	}
 	problems = append(problems, w.readFlags(fs, value)...)
 	problems = append(problems, w.readOwn(value)...)
+	for _, name := range slices.Sorted(maps.Keys(ignored)) {
+		w.warnings = append(w.warnings, ignored[name])
+	}
 	for i := range problems {
 		problems[i] = printable.Text(problems[i], maxText)
 	}
@@ -97,9 +118,9 @@ func (w *wishes) readFlags(fs *flag.FlagSet, value func(string) string) []string
 		switch {
 		case v == "" || f.Name == destName: // dest names a volume here, not a directory
 		case slices.Contains(owned, f.Name):
-			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", levels.Prefix, f.Name))
+			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", podmeta.Prefix, f.Name))
 		case len(v) > maxValue:
-			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", levels.Prefix, f.Name, v, len(v), maxValue))
+			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", podmeta.Prefix, f.Name, v, len(v), maxValue))
 		default:
 			args = append(args, "--"+f.Name+"="+v)
 			w.set[f.Name] = v
@@ -119,7 +140,7 @@ var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)
 func asAnnotation(fs *flag.FlagSet, err error) string {
 	return flagName.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		if name := text[2:]; fs.Lookup(name) != nil {
-			return levels.Prefix + name
+			return podmeta.Prefix + name
 		}
 		return text
 	})
@@ -131,7 +152,7 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	var problems []string
 	check := func(name string, err error) {
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s%s %.80q: %s", levels.Prefix, name, value(name), err))
+			problems = append(problems, fmt.Sprintf("%s%s %.80q: %s", podmeta.Prefix, name, value(name), err))
 		}
 	}
 	var err error
@@ -142,20 +163,27 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	w.xlog, warnings, err = parseXlog(cmp.Or(value(xlogName), defaultXlog))
 	check(xlogName, err)
 	for _, text := range warnings {
-		w.warnings = append(w.warnings, levels.Prefix+xlogName+": "+text)
+		w.warnings = append(w.warnings, podmeta.Prefix+xlogName+": "+text)
 	}
 
-	w.buffer, err = settings.ParseSize(cmp.Or(value(bufferName), "64Mi"))
+	w.variable, err = parseVariable(cmp.Or(value(variableSetting), launcherVariable))
+	check(variableSetting, err)
+	w.variableAsked = value(variableSetting) != ""
+
+	w.buffer, err = settings.ParseSize(cmp.Or(value(bufferName), defaultBuffer))
 	if err != nil || w.buffer < minBuffer {
 		err = fmt.Errorf("it is not a size of at least %s: write it like 64Mi", minBuffer)
 	}
 	check(bufferName, err)
 	if budget := w.sidecar.Ship.Budget; err == nil && budget > w.buffer {
-		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", levels.Prefix, bufferName, w.buffer))
+		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", podmeta.Prefix, bufferName, w.buffer))
 	}
 
 	w.dest, err = parseDestination(cmp.Or(value(destName), "emptyDir"))
 	check(destName, err)
+	if w.dest.onNode() && value("retain-bytes") == "" {
+		w.retainLess(value("segment-bytes") == "")
+	}
 
 	// What matters to a JVM is how it can be reached, and auto is the default of
 	// the flag: shared-tmp then needs nothing of the pod.
@@ -165,11 +193,23 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	if match := w.sidecar.Ship.Tail.Match; !matches(match, "gc-1.log") || !matches(match, "gc-1.log.0") {
 		check("match", errors.New("it leaves out the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
 	}
+	w.perfdata, err = oneOf(cmp.Or(value(perfdataSetting), "off"), "leave", "off")
+	check(perfdataSetting, err)
+	w.noScrape, err = oneOf(cmp.Or(value(scrapeSetting), "on"), "off", "on")
+	check(scrapeSetting, err)
 	w.listen = value(listenName)
 	if _, digits, err := net.SplitHostPort(w.listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
 		check(listenName, errors.New("no scraper could find it: write it like :9919, 127.0.0.1:9919 or off"))
 	}
 	return problems
+}
+
+// oneOf reports which of two words it is.
+func oneOf(text, one, other string) (isOne bool, err error) {
+	if text != one && text != other {
+		return false, fmt.Errorf("use %s or %s", one, other)
+	}
+	return text == one, nil
 }
 
 func matches(pattern, name string) bool {

@@ -2,11 +2,10 @@ package inject
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // defaultXlog is what a JVM logs if nothing else is asked for.
@@ -20,7 +19,7 @@ const decorators = "time,uptime,level,tags"
 // of one that a running JVM is told, with two differences. Level off is taken,
 // since nothing is closed or deleted by it at a start; and tags must exist, since
 // a JVM exits at once if one does not.
-func parseXlog(text string) (selection string, warnings []string, err error) {
+func parseXlog(text string) (xlog string, warnings []string, err error) {
 	given := strings.Split(strings.ToLower(text), ",")
 	off := make([]bool, len(given))
 	for i := range given {
@@ -32,7 +31,7 @@ func parseXlog(text string) (selection string, warnings []string, err error) {
 	if !slices.Contains(off, false) {
 		return "", nil, errors.New("it selects nothing: write it like gc*=info,safepoint=info")
 	}
-	s, err := attach.ParseSelection(strings.Join(given, ","))
+	s, err := selection.Parse(strings.Join(given, ","))
 	if err != nil {
 		return "", nil, err
 	}
@@ -56,20 +55,4 @@ func parseXlog(text string) (selection string, warnings []string, err error) {
 		}
 	}
 	return strings.Join(items, ","), warnings, nil
-}
-
-// javaOptions are the options that a JVM is given. RotateAt, in bytes, is for a
-// sidecar that can't give back the memory of a file that is written: the JVM
-// then has six files of that size, and overwrites the oldest. Zero: the file
-// grows for ever, and what is durable of it is given back.
-func javaOptions(xlog string, rotateAt int64, attachable bool) string {
-	size := "0"
-	if rotateAt > 0 {
-		size = fmt.Sprintf("%dK", rotateAt>>10)
-	}
-	options := "-Xlog:" + xlog + ":file=" + logDir + "/gc-%p.log:" + decorators + ":filecount=5,filesize=" + size
-	if attachable {
-		options += " -XX:+StartAttachListener"
-	}
-	return options
 }

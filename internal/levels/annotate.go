@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // annotations is the annotations file as it was last read. The kubelet swaps
@@ -23,8 +25,8 @@ type annotations struct {
 	// unknown: it has not been read yet, or cannot be; what was asked for
 	// before stays.
 	unknown  bool
-	request  Request
-	problems []Problem
+	request  podmeta.Request
+	problems []podmeta.Problem
 	err      error
 }
 
@@ -64,7 +66,7 @@ func (a *annotations) absent(err error) bool {
 	}
 	a.seen = stamp{}
 	if os.IsNotExist(err) {
-		return a.set(Request{}, nil)
+		return a.set(podmeta.Request{}, nil)
 	}
 	return a.fail(fmt.Errorf("look for the annotations: %w", err))
 }
@@ -80,7 +82,7 @@ func (a *annotations) read() bool {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return a.fail(fmt.Errorf("read the annotations: %s is not a regular file", a.path))
 	}
-	req, problems, err := ParseAnnotations(f, a.known)
+	req, problems, err := podmeta.ParseAnnotations(f, a.known)
 	if err != nil {
 		return a.fail(err)
 	}
@@ -96,7 +98,7 @@ func (a *annotations) fail(err error) bool {
 
 // set takes in a file that could be read. What a bad group of annotations
 // asked for before it was bad stays.
-func (a *annotations) set(req Request, problems []Problem) bool {
+func (a *annotations) set(req podmeta.Request, problems []podmeta.Problem) bool {
 	if req.LogBad {
 		req.Log, req.LogFor, req.LogID = a.request.Log, a.request.LogFor, a.request.LogID
 	}

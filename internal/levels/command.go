@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // Command does one thing to the levels of a source. Where a process keeps them,
@@ -75,7 +75,7 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 // is left as it was. If no JVM took the raise, none is wanted afterwards and
 // the error says why. If it returns changes or no error, and not [Command.Kept],
 // the caller has to [Command.Hold].
-func (c *Command) Set(ctx context.Context, sel attach.Selection, lasts time.Duration) ([]Change, time.Time, error) {
+func (c *Command) Set(ctx context.Context, sel selection.Selection, lasts time.Duration) ([]Change, time.Time, error) {
 	r, err := c.do(ctx, request{Verb: verbSet, Selection: sel.String(), For: lasts, PID: c.cfg.Attach.PID})
 	if err != nil && len(r.Changes) == 0 && c.loop != nil {
 		if ctx.Err() != nil { // a JVM may have taken it and not have answered

@@ -4,6 +4,7 @@ import (
 	"flag"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // Config has the settings of a [Loop] and of a [Command].
@@ -30,7 +31,7 @@ func DefaultConfig() Config { return Config{Attach: attach.DefaultConfig()} }
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Attach.Flags(fs)
 	fs.StringVar(&c.Annotations, "annotations", c.Annotations,
-		"`FILE` with the pod's annotations, as the downward API writes it; "+Prefix+"log and the other live annotations take effect when the file changes")
+		"`FILE` with the pod's annotations, as the downward API writes it; "+podmeta.Prefix+"log and the other live annotations take effect when the file changes")
 }
 
 // Validate returns one error for each setting that cannot work.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -21,9 +22,9 @@ import (
 type task struct {
 	jvm     attach.JVM
 	outputs []attach.Output // as they were before the first raise; nil: to be read
-	before  attach.Selection
+	before  selection.Selection
 	unsure  bool // whether it has before, or something else
-	want    attach.Selection
+	want    selection.Selection
 	from    Cause
 	wanted  string // what is wanted of all JVMs; another selection than want if this one refused it
 
@@ -110,14 +111,14 @@ func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 		switch {
 		case !d.ships(j, o):
 			if file := o.File(); file != "" && len(elsewhere) < 3 {
-				elsewhere = append(elsewhere, printable.Escaped(file, maxValue))
+				elsewhere = append(elsewhere, printable.Escaped(file, maxShown))
 			}
 		case o.Err != nil:
 			return nil, fmt.Errorf("output %s is left alone: %w", printable.Escaped(o.Name, maxNamed), o.Err)
 		case len(b.Outputs) == maxOutputs:
 			return nil, fmt.Errorf("it has more than %d shipped outputs: none is changed", maxOutputs)
 		default:
-			if _, err := attach.Configure(o, attach.Selection{}); err != nil {
+			if _, err := attach.Configure(o, selection.Selection{}); err != nil {
 				return nil, fmt.Errorf("it could not be restored: %w", err)
 			}
 			b.Outputs = append(b.Outputs, o)
@@ -130,8 +131,12 @@ func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 	return b, nil
 }
 
-// maxNamed bounds a quoted name or configuration in an error.
-const maxNamed = 200
+// maxNamed bounds a quoted name or configuration in an error, and maxShown a name
+// that is one of several.
+const (
+	maxNamed = 200
+	maxShown = 64
+)
 
 // list asks a JVM for its outputs.
 func (d dialogue) list(ctx context.Context, j attach.JVM) ([]attach.Output, error) {
@@ -181,7 +186,7 @@ func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
 
 // configure sets every shipped output to its baseline with raise on top, but for
 // what would kill the JVM.
-func (d dialogue) configure(ctx context.Context, t *task, raise attach.Selection) error {
+func (d dialogue) configure(ctx context.Context, t *task, raise selection.Selection) error {
 	for _, o := range t.outputs {
 		guarded := attach.Guard(o, raise)
 		err := d.set(ctx, t.jvm, o, guarded)
@@ -196,7 +201,7 @@ func (d dialogue) configure(ctx context.Context, t *task, raise attach.Selection
 }
 
 // set sets one output to its baseline with raise on top.
-func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise attach.Selection) error {
+func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise selection.Selection) error {
 	cmd, err := attach.Configure(o, raise)
 	if err != nil {
 		return err
@@ -207,7 +212,7 @@ func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise 
 
 // restore returns a JVM to its baseline and verifies that with a list.
 func (d dialogue) restore(ctx context.Context, t *task) error {
-	if err := d.configure(ctx, t, attach.Selection{}); err != nil {
+	if err := d.configure(ctx, t, selection.Selection{}); err != nil {
 		return err
 	}
 	outputs, err := d.list(ctx, t.jvm)

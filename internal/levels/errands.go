@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // errand is a request that changes levels, until it is answered.
@@ -150,7 +150,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 	var change func(now time.Time)
 	switch e.Verb {
 	case verbSet:
-		sel, err := attach.ParseSelection(e.Selection)
+		sel, err := selection.Parse(e.Selection)
 		if err != nil {
 			e.fail(err)
 			return
@@ -178,7 +178,7 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 }
 
 // raise begins the raise that an errand asks for.
-func (l *Loop) raise(e *errand, sel attach.Selection, now time.Time) {
+func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
 	r, s := newRaise(sel, e.For, string(FromCommand), "ullage log set", now), l.fleet.state
 	e.was, e.had = s.Raises[FromCommand]
 	s.Raises[FromCommand], e.until = r, r.Until

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 const (
@@ -75,7 +76,7 @@ func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 
 // goal is the selection that is wanted of every JVM; none is the JVM's own.
 type goal struct {
-	sel  attach.Selection
+	sel  selection.Selection
 	from Cause
 }
 
@@ -84,7 +85,7 @@ func (f *fleet) goal(now time.Time) (goal, error) {
 	if !on || f.draining {
 		return goal{}, nil
 	}
-	sel, err := attach.ParseSelection(r.Selection)
+	sel, err := selection.Parse(r.Selection)
 	if err != nil { // it was parsed before
 		return goal{}, fmt.Errorf("read the wanted selection: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -27,11 +28,11 @@ type journal struct {
 	log     *slog.Logger
 	metrics metrics
 
-	holding    map[string]bool // errors that are logged already and still hold
-	noted      []Problem       // bad annotations that are logged already
-	warned     time.Time       // when warns was last 0
-	warns      int             // errors that were logged since
-	reconciled time.Time       // when all JVMs last had what is wanted
+	holding    map[string]bool   // errors that are logged already and still hold
+	noted      []podmeta.Problem // bad annotations that are logged already
+	warned     time.Time         // when warns was last 0
+	warns      int               // errors that were logged since
+	reconciled time.Time         // when all JVMs last had what is wanted
 }
 
 // change logs and counts a change.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 const (
@@ -208,7 +209,7 @@ func (l *Loop) want(now time.Time) {
 	case req.Log.IsZero():
 		delete(s.Raises, FromAnnotation)
 	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID:
-		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+Prefix+"log", now)
+		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+podmeta.Prefix+"log", now)
 		r.ID = req.LogID
 		s.Raises[FromAnnotation] = r
 	}

@@ -6,10 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // reasons are the label values of a raise.
-var reasons = []string{string(FromAnnotation), string(FromCommand), pauseCondition, ioStallCondition, droppedCondition, warningCondition}
+var reasons = []string{string(FromAnnotation), string(FromCommand), podmeta.PauseCondition, podmeta.IOStallCondition, podmeta.DroppedCondition, podmeta.WarningCondition}
 
 type metrics struct {
 	raised     prometheus.Gauge

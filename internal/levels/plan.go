@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // plan returns the JVMs that are not as they should be, and may be tried.
@@ -50,10 +51,10 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 }
 
 // before is what the JVM has, as far as we know.
-func (b *baseline) before() attach.Selection {
-	sel, err := attach.ParseSelection(b.Applied)
+func (b *baseline) before() selection.Selection {
+	sel, err := selection.Parse(b.Applied)
 	if err != nil {
-		return attach.Selection{}
+		return selection.Selection{}
 	}
 	return sel
 }

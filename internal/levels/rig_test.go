@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
@@ -71,7 +72,7 @@ func (r *rig) annotate(pairs ...string) {
 	r.t.Helper()
 	annotations := map[string]string{"kubernetes.io/config.source": "api"}
 	for i := 0; i < len(pairs); i += 2 {
-		annotations[Prefix+pairs[i]] = pairs[i+1]
+		annotations[podmeta.Prefix+pairs[i]] = pairs[i+1]
 	}
 	dir := filepath.Dir(r.cfg.Annotations)
 	r.written++

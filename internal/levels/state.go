@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // Cause is where a wanted level comes from.
@@ -25,13 +27,6 @@ const (
 )
 
 var byPrecedence = []Cause{FromCommand, FromAnnotation, FromTrigger}
-
-// MaxRaise is the longest that a raise can be asked for, DefaultFor how long
-// one lasts that does not say.
-const (
-	MaxRaise   = 24 * time.Hour
-	DefaultFor = 15 * time.Minute
-)
 
 // raise is a level that is wanted for a while. Its end is absolute, so that
 // no restart prolongs it.
@@ -51,7 +46,7 @@ type raise struct {
 func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
 
 // newRaise returns a raise that begins now.
-func newRaise(sel attach.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
+func newRaise(sel selection.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
 	now = now.Round(0) // by the wall clock alone, as it is when it is read back
 	return raise{Selection: sel.String(), For: lasts, Since: now, Until: now.Add(lasts), Reason: reason, Why: why}
 }
@@ -114,13 +109,13 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	}
 	var bad error
 	for cause, r := range s.Raises {
-		sel, err := attach.ParseSelection(r.Selection)
-		if err != nil || r.For <= 0 || r.For > MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) {
+		sel, err := selection.Parse(r.Selection)
+		if err != nil || r.For <= 0 || r.For > podmeta.MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) {
 			bad = errors.New("a saved raise is not sound")
 			delete(s.Raises, cause)
 			continue
 		}
-		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, maxID)
+		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, podmeta.MaxID)
 		r.Until = earlier(r.Until, now.Add(r.For))
 		s.Raises[cause] = r
 	}
@@ -132,7 +127,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 		}
 		b.kept = true
 	}
-	s.Quiet = earlier(s.Quiet, now.Add(2*MaxRaise))
+	s.Quiet = earlier(s.Quiet, now.Add(2*podmeta.MaxRaise))
 	return s, bad
 }
 
@@ -187,7 +182,7 @@ func sound(b *baseline) bool {
 			return false
 		}
 	}
-	_, err := attach.ParseSelection(b.Applied)
+	_, err := selection.Parse(b.Applied)
 	return b.Applied == "" || err == nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -17,9 +18,9 @@ type Status struct {
 	Why        string
 	Since      time.Time
 	Until      time.Time
-	JVMs       []JVMStatus // those that were found; none are looked for while nothing is raised
-	Problems   []Problem   // bad annotations
-	Errors     []string    // that hold now
+	JVMs       []JVMStatus       // those that were found; none are looked for while nothing is raised
+	Problems   []podmeta.Problem // bad annotations
+	Errors     []string          // that hold now
 	Trigger    string
 	Armed      bool
 	Quiet      time.Time // when the triggers may be armed again

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -16,7 +17,7 @@ import (
 // lines calls Line and CaughtUp; both are cheap, do not block, and are for one
 // goroutine. The zero value is not ready: see [Loop.Watch].
 type Watch struct {
-	armed atomic.Pointer[Trigger] // nil: no line is looked at
+	armed atomic.Pointer[podmeta.Trigger] // nil: no line is looked at
 	fired chan alarm
 
 	// waiting is set by the Loop when it wants to know that every line
@@ -43,7 +44,7 @@ func (w *Watch) Line(line []byte, c ul.Class) {
 	if t == nil || c.Kind == ul.Continuation {
 		return
 	}
-	a, ok := t.match(line, c)
+	a, ok := match(t, line, c)
 	if !ok {
 		return
 	}
@@ -64,7 +65,7 @@ func (w *Watch) CaughtUp() {
 // arm lets the trigger fire, or not: not while quiet, which is while anything
 // is raised and in the cool-down that follows, and not before everything that
 // was written in a raise has been read, however long that takes.
-func (w *Watch) arm(t Trigger, quiet bool) {
+func (w *Watch) arm(t podmeta.Trigger, quiet bool) {
 	switch {
 	case t.IsZero():
 		w.armed.Store(nil)
@@ -85,14 +86,14 @@ func (w *Watch) arm(t Trigger, quiet bool) {
 }
 
 // match looks for the conditions of t in a line.
-func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
+func match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool) {
 	if t.Dropped && c.Kind == ul.Drop {
-		return alarm{droppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
+		return alarm{podmeta.DroppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
 	}
 	if t.Warning && c.Level >= ul.Warning && c.Kind != ul.Text {
 		var r ul.Record
 		if r.Parse(line); string(r.Tags) != ownTag {
-			return alarm{warningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, excerpt(r.Message))}, true
+			return alarm{podmeta.WarningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, excerpt(r.Message))}, true
 		}
 	}
 	if t.Pause == 0 && !t.IOStall {
@@ -103,11 +104,11 @@ func (t *Trigger) match(line []byte, c ul.Class) (alarm, bool) {
 		return alarm{}, false
 	}
 	if t.IOStall && e.Stalled() {
-		return alarm{ioStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
+		return alarm{podmeta.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
 	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
 		what := strings.TrimSpace(e.Kind.String() + " " + excerpt(e.Name)) // JDK 9 to 12 do not name a safepoint
-		return alarm{pauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
+		return alarm{podmeta.PauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
 	}
 	return alarm{}, false
 }

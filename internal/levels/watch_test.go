@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -31,13 +32,13 @@ func fire(p *process, lines ...string) {
 func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ trigger, line, reason, why string }{
-		{"pause>500ms", pauseLine, pauseCondition, "pause Young (Normal) (G1 Evacuation Pause) took 612.2ms"},
-		{"pause>500ms", safeLine, pauseCondition, "safepoint G1CollectForAllocation took 700.3ms"},
+		{"pause>500ms", pauseLine, podmeta.PauseCondition, "pause Young (Normal) (G1 Evacuation Pause) took 612.2ms"},
+		{"pause>500ms", safeLine, podmeta.PauseCondition, "safepoint G1CollectForAllocation took 700.3ms"},
 		{"pause>500ms", "[1.0s][info][safepoint] Total time for which application threads were stopped: 0.7003000 seconds, Stopping threads took: 0.0000456 seconds",
-			pauseCondition, "safepoint took 700.3ms"},
-		{"io-stall", stallLine, ioStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
-		{"dropped", dropLine, droppedCondition, "the JVM dropped 3435 lines of its log"},
-		{"warning", warningLine, warningCondition, "a line at level warning: Consider enabling"},
+			podmeta.PauseCondition, "safepoint took 700.3ms"},
+		{"io-stall", stallLine, podmeta.IOStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
+		{"dropped", dropLine, podmeta.DroppedCondition, "the JVM dropped 3435 lines of its log"},
+		{"warning", warningLine, podmeta.WarningCondition, "a line at level warning: Consider enabling"},
 	} {
 		r := newRig(t)
 		j := r.jvm(1)
@@ -146,7 +147,7 @@ func TestATriggerIsArmedOnlyAfterTheCoolDownAndWhenAllIsRead(t *testing.T) {
 	logs(t, j, ownSelection)
 	fire(p, dropLine)
 	soon(t, patience, j, atop("gc*=debug"))
-	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", droppedCondition) == 2 })
+	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 2 })
 }
 
 func TestAnyRaiseDisarmsATrigger(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/selection"
 )
 
 // The verbs of a request.
@@ -47,14 +48,14 @@ func (r request) check() error {
 	switch r.Verb {
 	case verbList, verbRotate, verbReset, verbYield:
 	case verbSet:
-		if _, err := attach.ParseSelection(r.Selection); err != nil {
+		if _, err := selection.Parse(r.Selection); err != nil {
 			return err
 		}
-		if r.For < minFor || r.For > MaxRaise {
-			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, MaxRaise.Hours())
+		if r.For < podmeta.MinFor || r.For > podmeta.MaxRaise {
+			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, podmeta.MaxRaise.Hours())
 		}
 	default:
-		return fmt.Errorf("%q is not a request: ask for list, set, reset or rotate", printable.Escaped(r.Verb, maxValue))
+		return fmt.Errorf("%q is not a request: ask for list, set, reset or rotate", printable.Escaped(r.Verb, maxShown))
 	}
 	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ship"
 )
 
@@ -20,6 +22,10 @@ type Config struct {
 
 	LogFormat string // of the sidecar's own log: "text" or "json"
 	LogLevel  string // from which on it logs
+
+	// YieldAfter is how long the sidecar waits for the first log of a JVM before
+	// it ends, once in the life of the pod. If zero, it waits for ever.
+	YieldAfter time.Duration
 }
 
 // DefaultConfig returns the documented defaults.
@@ -34,6 +40,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Admin.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
+	fs.DurationVar(&c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -45,6 +52,9 @@ func (c Config) Validate() []error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.LogLevel))
+	}
+	if c.YieldAfter < 0 {
+		bad = append(bad, fmt.Errorf("--yield-after %s must not be negative", c.YieldAfter))
 	}
 	return bad
 }
@@ -63,7 +73,7 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 // knownAnnotations are the annotations, without their prefix, that are not
 // live: each flag's, and those that only say how to inject the sidecar.
 func knownAnnotations() []string {
-	known := []string{"inject", "injected", "container", "xlog", "buffer"}
+	known := podmeta.AtAdmission()
 	cfg := DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)

@@ -25,10 +25,11 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	loop := cfg.levelsLoop(reg, log)
+	elsewhere := levels.NewElsewhere(cfg.Levels, reg, log)
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, loop, reg, started) }, log)
+	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, loop, elsewhere.Files(), reg, started) }, log)
 	if err != nil {
 		return err
 	}
@@ -43,6 +44,10 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	serve.Go(func() error { return server.Run(serving) })
 	ctx, cancel := context.WithCancel(ctx)
 	work.Go(func() error { return loop.Run(ctx) })
+	if cfg.Levels.Attach.Mode == attach.SharedTmp { // else the directory may be that of strangers' JVMs
+		work.Go(func() error { elsewhere.Run(ctx); return nil })
+	}
+	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
 	err = shipper.Run(ctx)
 	cancel()
 	err = errors.Join(err, work.Wait())

@@ -14,7 +14,7 @@ import (
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
 // the metrics, so that the two cannot disagree.
-func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, reg prometheus.Gatherer, started time.Time) admin.Status {
+func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, elsewhere []string, reg prometheus.Gatherer, started time.Time) admin.Status {
 	st, counts := s.Stats(), gather(reg)
 	out := admin.Status{
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
@@ -53,6 +53,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, reg pr
 	out.StreamsOmitted = st.StreamsOmitted
 	if cfg.Levels.Attach.Mode != attach.Off {
 		out.Levels = levelsOf(m.Status())
+		out.Levels.OtherLogs = elsewhere
 	}
 	return out
 }

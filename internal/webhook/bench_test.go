@@ -78,17 +78,17 @@ func benchBody() string {
 	return body("web", `"new":{"field":1}`, `"containers":[{"name":"app","env":[`+strings.Join(fields, ",")+`]}]`)
 }
 
-func mutateBench(pod []byte, _ string) ([]byte, []string, string, error) {
+func mutateBench(pod []byte, _ string) (Decision, error) {
 	var v map[string]any
 	if err := json.Unmarshal(pod, &v); err != nil {
-		return nil, nil, "", err
+		return Decision{}, err
 	}
 	ops := []map[string]string{}
 	for range 16 {
 		ops = append(ops, map[string]string{"op": "add", "path": "/spec/initContainers/-", "value": strings.Repeat("x", 200)})
 	}
 	patch, err := json.Marshal(ops)
-	return patch, []string{"a warning"}, "", err
+	return Decision{Patch: patch, Injected: true, Warnings: []string{"a warning"}}, err
 }
 
 // residentMiB is what the process holds in memory.

@@ -21,6 +21,9 @@ type Config struct {
 	// DenyOnError refuses a pod where an error would otherwise let it start
 	// without a sidecar. It is not a flag of this package.
 	DenyOnError bool
+
+	// Reasons are all values of [Decision.Refused]. They are not a flag.
+	Reasons []string
 }
 
 const maxShutdownDelay = 5 * time.Minute

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,13 +22,30 @@ import (
 )
 
 // Mutate decides about one pod, as JSON in the form that the API server sent,
-// that is to be created in the namespace. It returns a JSON patch (RFC
-// 6902), which may be empty, and warnings for the person who creates the pod.
-// If denied is not empty the pod must not start, for that reason. An error
-// means that the pod could not be decided about.
+// that is to be created in the namespace. An error means that the pod could not
+// be decided about.
 //
 // It must be pure and safe for concurrent use. It may panic.
-type Mutate func(pod []byte, namespace string) (patch []byte, warnings []string, denied string, err error)
+type Mutate func(pod []byte, namespace string) (Decision, error)
+
+// Decision is what to do about one pod. The zero value leaves it as it is.
+type Decision struct {
+	// Patch is a JSON patch (RFC 6902), which may be empty.
+	Patch []byte
+
+	// Injected says that Patch adds the sidecar.
+	Injected bool
+
+	// Warnings are for the person who creates the pod, and for the log.
+	Warnings []string
+
+	// Refused, if not empty, is why the pod gets no sidecar that it should have:
+	// one of [Config.Reasons].
+	Refused string
+
+	// Denied, if not empty, is why the pod must not start.
+	Denied string
+}
 
 // Bounds on the work under way. A review is a pod and a little more: some 10 KiB.
 const (
@@ -178,30 +196,63 @@ func (h *handler) decide(body []byte) (rep reply, err error) {
 	if len(pod) == 0 || pod[0] != '{' {
 		return reply{}, errors.New("the review has no pod in it")
 	}
-	patch, warnings, refusal, err := h.mutate(pod, req.Namespace)
+	d, err := h.mutate(pod, req.Namespace)
 	if err != nil {
 		return reply{}, fmt.Errorf("inject the pod: %w", err)
 	}
-	res.Warnings = bounded(warnings)
-	log := h.log.With("namespace", printable.Text(req.Namespace, maxName), "pod", podName(pod), "dry_run", req.DryRun != nil && *req.DryRun, "warnings", len(warnings))
-	if refusal != "" {
-		res.Allowed, res.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: printable.Text(refusal, maxText)}
-		log.Info("denied", "reason", res.Result.Message)
-		return answered(denied, res), nil
-	}
-	if len(patch) > 0 {
-		n, err := usablePatch(patch)
-		if err != nil {
+	res.Warnings = bounded(d.Warnings)
+	operations := 0
+	if len(d.Patch) > 0 && d.Denied == "" {
+		if operations, err = usablePatch(d.Patch); err != nil {
 			return reply{}, err
 		}
-		if n > 0 {
-			res.Patch, res.PatchType = patch, new(admissionv1.PatchTypeJSONPatch)
-			log.Info("injected", "operations", n)
-			return answered(injected, res), nil
-		}
 	}
-	log.Debug("unchanged")
-	return answered(unchanged, res), nil
+	if operations > 0 {
+		res.Patch, res.PatchType = d.Patch, new(admissionv1.PatchTypeJSONPatch)
+	}
+	if d.Denied != "" {
+		res.Allowed, res.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: printable.Text(d.Denied, maxText)}
+	}
+	result := d.result()
+	h.report(result, req, d, operations)
+	return answered(result, res), nil
+}
+
+// result is the label of the metric.
+func (d Decision) result() string {
+	switch {
+	case d.Denied != "":
+		return denied
+	case d.Refused != "":
+		return refused
+	case d.Injected:
+		return injected
+	}
+	return unchanged
+}
+
+// report logs a decision, and counts it if the pod gets no sidecar that it
+// should have. Nobody sees the warnings of a pod that a controller creates, so
+// the log has them and the name of the pod's owner.
+func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Decision, operations int) {
+	pod, owner := names(req.Object.Raw)
+	log := h.log.With("namespace", printable.Text(req.Namespace, maxName), "pod", pod, "owner", owner, "dry_run", req.DryRun != nil && *req.DryRun)
+	if d.Refused != "" {
+		h.metrics.refuse(d.Refused)
+	}
+	warnings := printable.Text(strings.Join(d.Warnings, "; "), maxText)
+	switch {
+	case result == denied:
+		log.Warn("denied", "reason", d.Refused, "error", printable.Text(d.Denied, maxText))
+	case result == refused:
+		log.Warn("not injected", "reason", d.Refused, "error", warnings)
+	case result == injected && len(d.Warnings) > 0:
+		log.Warn("injected with warnings", "operations", operations, "warnings", warnings)
+	case result == injected:
+		log.Info("injected", "operations", operations)
+	default:
+		log.Debug("unchanged")
+	}
 }
 
 // fail replies to a review that was not decided. body is as much of the review

@@ -19,7 +19,7 @@ import (
 const testPatch = `[{"op":"add","path":"/spec/x","value":1}]`
 
 // mutateTest does what the pod's name says.
-func mutateTest(pod []byte, namespace string) ([]byte, []string, string, error) {
+func mutateTest(pod []byte, namespace string) (Decision, error) {
 	var p struct {
 		Metadata struct {
 			Name string `json:"name"`
@@ -28,26 +28,30 @@ func mutateTest(pod []byte, namespace string) ([]byte, []string, string, error) 
 	_ = json.Unmarshal(pod, &p)
 	switch p.Metadata.Name {
 	case "unchanged":
-		return nil, nil, "", nil
+		return Decision{}, nil
 	case "no-operations":
-		return []byte("[]"), []string{"bad annotation"}, "", nil
+		return Decision{Patch: []byte("[]"), Warnings: []string{"bad annotation"}}, nil
 	case "denied":
-		return nil, []string{"w"}, "annotation ullage.dev/buffer is bad", nil
+		return Decision{Warnings: []string{"w"}, Refused: "annotation", Denied: "annotation ullage.dev/buffer is bad"}, nil
+	case "refused":
+		return Decision{Patch: []byte(testPatch), Warnings: []string{"not injected: ullage.dev/bufer:\nunknown"}, Refused: "annotation"}, nil
 	case "error":
-		return []byte(testPatch), nil, "", errors.New("cannot\ndecide")
+		return Decision{Patch: []byte(testPatch)}, errors.New("cannot\ndecide")
 	case "panic":
 		panic("bug\nin mutate")
 	case "bad-patch":
-		return []byte(`{"op":"add"}`), nil, "", nil
+		return Decision{Patch: []byte(`{"op":"add"}`)}, nil
 	case "verbose":
-		return []byte(testPatch), append(make([]string, 100), strings.Repeat("ü\n", 5000)), "", nil
+		return Decision{Patch: []byte(testPatch), Injected: true, Warnings: append(make([]string, 100), strings.Repeat("ü\n", 5000))}, nil
+	case "clean":
+		return Decision{Patch: []byte(testPatch), Injected: true}, nil
 	}
-	return []byte(testPatch), []string{"dest is emptyDir in " + namespace}, "", nil
+	return Decision{Patch: []byte(testPatch), Injected: true, Warnings: []string{"dest is emptyDir in " + namespace}}, nil
 }
 
 func testHandler(deny bool) (*handler, *lab.Journal, *prometheus.Registry) {
 	log, reg := &lab.Journal{}, prometheus.NewRegistry()
-	return newHandler(Config{DenyOnError: deny}, mutateTest, newMetrics(reg), log.Logger()), log, reg
+	return newHandler(Config{DenyOnError: deny}, mutateTest, newMetrics(reg, []string{"annotation", "name"}), log.Logger()), log, reg
 }
 
 // body returns a review of a pod's creation. Pairs of strings are replaced in it.
@@ -94,6 +98,7 @@ func TestWhatBecomesOfAReview(t *testing.T) {
 		{"a dry run", body("web", `"dryRun":false`, `"dryRun":true`), injected, true, true, "emptyDir"},
 		{"a pod that stays as it is", body("unchanged"), unchanged, true, false, ""},
 		{"a patch without operations", body("no-operations"), unchanged, true, false, "bad annotation"},
+		{"a pod that cannot be injected", body("refused"), refused, true, true, "unknown"},
 		{"a pod that must not start", body("denied"), denied, false, false, "ullage.dev/buffer is bad"},
 		{"an error", body("error"), failed, true, false, "without a log sidecar: inject the pod: cannot decide"},
 		{"a panic", body("panic"), failed, true, false, "the injector has a bug"},

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +11,7 @@ import (
 const (
 	injected  = "injected"
 	unchanged = "unchanged" // a pod that is to stay as it is
+	refused   = "refused"   // a pod that should have a sidecar, and starts without
 	skipped   = "skipped"   // not a pod's creation
 	denied    = "denied"
 	failed    = "error"
@@ -17,14 +19,18 @@ const (
 
 type metrics struct {
 	reviews  *prometheus.CounterVec
+	refusals *prometheus.CounterVec
 	duration prometheus.Histogram
 	panics   prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) metrics {
+// newMetrics registers the metrics. Reasons are the labels of refusals.
+func newMetrics(reg prometheus.Registerer, reasons []string) metrics {
 	m := metrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_injector_reviews_total", Help: "Admission reviews by result: injected, unchanged, skipped (not a pod's creation), denied, error."}, []string{"result"}),
+			Name: "ullage_injector_reviews_total", Help: "Admission reviews by result: injected, unchanged, refused (it starts without a sidecar), skipped (not a pod's creation), denied, error."}, []string{"result"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_injector_refusals_total", Help: "Pods that could not be injected, by reason: " + strings.Join(reasons, ", ") + ". They started without a sidecar, or were denied."}, []string{"reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "ullage_injector_review_duration_seconds", Help: "Time from a review's header to its answer.",
 			Buckets: []float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
@@ -32,12 +38,17 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Name: "ullage_injector_panics_total", Help: "Reviews that hit a bug; the errors include them."}),
 	}
 	// A counter that exists from the start shows its first step.
-	for _, result := range []string{injected, unchanged, skipped, denied, failed} {
+	for _, result := range []string{injected, unchanged, refused, skipped, denied, failed} {
 		m.reviews.WithLabelValues(result)
 	}
-	reg.MustRegister(m.reviews, m.duration, m.panics)
+	for _, reason := range reasons {
+		m.refusals.WithLabelValues(reason)
+	}
+	reg.MustRegister(m.reviews, m.refusals, m.duration, m.panics)
 	return m
 }
+
+func (m metrics) refuse(reason string) { m.refusals.WithLabelValues(reason).Inc() }
 
 func (m metrics) observe(result string, took time.Duration) {
 	m.reviews.WithLabelValues(result).Inc()

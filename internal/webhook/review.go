@@ -48,14 +48,28 @@ func createsPod(r *admissionv1.AdmissionRequest) bool {
 		r.Kind == metav1.GroupVersionKind{Version: "v1", Kind: "Pod"}
 }
 
-// podName returns the name of a pod for the log. It is untrusted text.
-func podName(pod []byte) string {
+// names returns the name of a pod, and that of the object that a person has made
+// for it, such as deployment/web: empty if there is none. Both are for the log,
+// and untrusted text.
+func names(pod []byte) (name, owner string) {
 	var p metav1.PartialObjectMetadata
 	_ = json.Unmarshal(pod, &p)
-	if p.Name != "" {
-		return printable.Text(p.Name, maxName)
+	name = printable.Text(p.Name, maxName)
+	if p.Name == "" {
+		name = printable.Text(p.GenerateName, maxName) + "*"
 	}
-	return printable.Text(p.GenerateName, maxName) + "*"
+	for _, o := range p.OwnerReferences {
+		if o.Controller == nil || !*o.Controller {
+			continue
+		}
+		kind, of := strings.ToLower(o.Kind), o.Name
+		// A Deployment names its ReplicaSets by its own name and this label.
+		if web, ok := strings.CutSuffix(of, "-"+p.Labels["pod-template-hash"]); ok && kind == "replicaset" && web != "" {
+			kind, of = "deployment", web
+		}
+		return name, printable.Text(kind+"/"+of, maxName)
+	}
+	return name, ""
 }
 
 // head is what an answer to an unreadable review needs.

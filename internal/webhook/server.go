@@ -52,7 +52,7 @@ type Server struct {
 // never runs must be closed with [Server.Close]. The caller runs serving, which
 // may get its certificate later: a handshake before that fails.
 func New(cfg Config, serving *certs.Serving, mutate Mutate, reg prometheus.Registerer, log *slog.Logger) (*Server, error) {
-	s := &Server{cfg: cfg, handler: newHandler(cfg, mutate, newMetrics(reg), log), serving: serving}
+	s := &Server{cfg: cfg, handler: newHandler(cfg, mutate, newMetrics(reg, cfg.Reasons), log), serving: serving}
 	l, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("open the webhook's listener: %w (set another address with --webhook-listen)", err)

@@ -16,7 +16,7 @@ import (
 
 func TestStoppingAnswersUntilAPIServersHaveLearnedOfIt(t *testing.T) {
 	entered, release := make(chan struct{}, 1), make(chan struct{})
-	r := start(t, func(pod []byte, ns string) ([]byte, []string, string, error) {
+	r := start(t, func(pod []byte, ns string) (Decision, error) {
 		if strings.Contains(string(pod), "slow") {
 			entered <- struct{}{}
 			<-release

@@ -75,7 +75,7 @@ func TestLint(t *testing.T) {
 
 func TestAnOlderClusterIsRefused(t *testing.T) {
 	for version, ok := range map[string]bool{"1.28.9": false, "1.29.0": true, "v1.31.4-gke.1256000": true, "1.34.3": true} {
-		_, err := runHelm(t, "template", "ullage", chartDir, "--kube-version", version)
+		_, err := runHelm(t, "template", "ullage", chartDir, "--kube-version", version, "--set", "registry="+registry)
 		if (err == nil) != ok {
 			t.Errorf("Kubernetes %s: %v", version, err)
 		}

@@ -20,6 +20,8 @@ const (
 	chartDir = "../../charts/ullage"
 	// kubeVersion is what the chart is rendered for: its oldest.
 	kubeVersion = "1.29.0"
+	// registry is where the tests say that the images are.
+	registry = "registry.example/team"
 )
 
 // helm returns the path of helm 3: the one that test/cluster built, of which
@@ -126,7 +128,7 @@ func template(t *testing.T, values string) (string, error) {
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--values", file)
+	return runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--set", "registry="+registry, "--values", file)
 }
 
 // checkFile holds a file against what it should be, or writes it with -update.

@@ -37,6 +37,7 @@ var kinds = map[string]any{
 	"v1 ServiceAccount":                               corev1.ServiceAccount{},
 	"apps/v1 Deployment":                              appsv1.Deployment{},
 	"batch/v1 Job":                                    batchv1.Job{},
+	"batch/v1 CronJob":                                batchv1.CronJob{},
 	"policy/v1 PodDisruptionBudget":                   policyv1.PodDisruptionBudget{},
 	"scheduling.k8s.io/v1 PriorityClass":              schedulingv1.PriorityClass{},
 	"networking.k8s.io/v1 NetworkPolicy":              networkingv1.NetworkPolicy{},
@@ -44,11 +45,13 @@ var kinds = map[string]any{
 	"rbac.authorization.k8s.io/v1 RoleBinding":        rbacv1.RoleBinding{},
 	"rbac.authorization.k8s.io/v1 ClusterRole":        rbacv1.ClusterRole{},
 	"rbac.authorization.k8s.io/v1 ClusterRoleBinding": rbacv1.ClusterRoleBinding{},
-	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration": admissionregistrationv1.MutatingWebhookConfiguration{},
-	"cert-manager.io/v1 Issuer":                                    issuer{},
-	"cert-manager.io/v1 Certificate":                               certificate{},
-	"monitoring.coreos.com/v1 PodMonitor":                          monitor{},
-	"monitoring.coreos.com/v1 ServiceMonitor":                      monitor{},
+	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":     admissionregistrationv1.MutatingWebhookConfiguration{},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy":        admissionregistrationv1.ValidatingAdmissionPolicy{},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
+	"cert-manager.io/v1 Issuer":                                        issuer{},
+	"cert-manager.io/v1 Certificate":                                   certificate{},
+	"monitoring.coreos.com/v1 PodMonitor":                              monitor{},
+	"monitoring.coreos.com/v1 ServiceMonitor":                          monitor{},
 }
 
 // As much of cert-manager's types (pkg/apis/certmanager/v1 of cert-manager) as

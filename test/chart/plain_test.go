@@ -1,24 +1,41 @@
 package chart
 
 import (
+	"strings"
 	"testing"
 )
 
 // plainIntro is what stands before the manifest for people without helm.
 const plainIntro = `# The injector, for kubectl apply -f: what helm template makes of charts/ullage
-# with its default values. To change anything, use helm, or edit the images and
-# the settings in the ConfigMap here.
+# with its default values. Replace registry.example, twice, by the registry that
+# has your images. To change anything else, use helm, or edit the settings in the
+# ConfigMap here. Helm adopts what was applied: helm install ullage charts/ullage
+# --namespace ullage-system takes it over.
 apiVersion: v1
 kind: Namespace
 metadata:
   name: ullage-system
 `
 
+// adoptable is what helm looks for on an object that it did not make itself,
+// besides the label app.kubernetes.io/managed-by: Helm.
+const adoptable = "metadata:\n  annotations:\n    meta.helm.sh/release-name: ullage\n    meta.helm.sh/release-namespace: ullage-system\n"
+
 // TestPlainManifest holds deploy/ullage.yaml to the chart.
 func TestPlainManifest(t *testing.T) {
-	text, err := runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--skip-tests")
+	text, err := runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--skip-tests", "--set", "registry=registry.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkFile(t, "../../deploy/ullage.yaml", plainIntro+text)
+	var documents []string
+	for _, document := range strings.Split(text, "\n---\n") {
+		if strings.Contains(document, "\n  annotations:\n") {
+			t.Fatalf("an object has annotations already: put those of helm beside them\n%s", document)
+		}
+		if !strings.Contains(document, "app.kubernetes.io/managed-by: Helm") {
+			t.Errorf("helm would not adopt\n%s", document)
+		}
+		documents = append(documents, strings.Replace(document, "metadata:\n", adoptable, 1))
+	}
+	checkFile(t, "../../deploy/ullage.yaml", plainIntro+strings.Join(documents, "\n---\n"))
 }

@@ -44,6 +44,16 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"issuer without a name", "certificates: {certManager: {enabled: true, issuerRef: {kind: ClusterIssuer}}}", "has no name"},
 		{"test in kube-system", "test: {namespace: kube-system}", "no pod in kube-system"},
 		{"test beside the injector", "test: {namespace: ullage-system}", "no pod in ullage-system"},
+		{"claim for all pods", "sidecar: {defaults: {dest: pvc:logs}}", "without the claim would never start"},
+		{"claim to prune without a user", "prune: [{namespace: a, claim: b}]", "runAsUser"},
+		{"claim to prune as root", "prune: [{namespace: a, claim: b, runAsUser: 0, runAsGroup: 1}]", "runAsUser"},
+		{"age that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 7d}]", "olderThan"},
+		{"schedule that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, schedule: daily}]", "schedule"},
+		{"port of the metrics", "webhook: {port: 9919}", "port"},
+		{"patience of a minute", "webhook: {timeoutSeconds: 60}", "timeoutSeconds"},
+		{"failure policy that there is not", "webhook: {failurePolicy: Deny}", "failurePolicy"},
+		{"selector that is none", "webhook: {objectSelector: [{key: a, operator: Is}]}", "operator"},
+		{"argument that is no flag", "extraArgs: [serve]", "extraArgs"},
 		{"section taken away", "certificates: null", "certificates"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,6 +107,7 @@ func (s schema) resolve(root schema) schema {
 
 // freeForm are the objects of which the user chooses the keys.
 var freeForm = []string{
+	"affinity", "extraEnv[]", "policy.max", "podAnnotations", "podLabels", "serviceAccount.annotations", "webhook.annotations",
 	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels",
 	"resources.requests", "resources.limits",
 	"networkPolicy.metricsFrom[].podSelector", "networkPolicy.metricsFrom[].namespaceSelector", "networkPolicy.metricsFrom[].ipBlock",

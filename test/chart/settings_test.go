@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -21,7 +22,7 @@ import (
 
 // someValue has a value for settings of which the injector does not take the
 // default of the flag.
-var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x"}
+var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off", "perfdata": "leave"}
 
 // settingsOfAll returns the names that the injector takes as defaults for all
 // pods.
@@ -35,7 +36,7 @@ func settingsOfAll() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		c := inject.DefaultConfig()
-		c.Image, c.Defaults = "image", map[string]string{name: values[name]}
+		c.Image, c.Defaults = "localhost/image", map[string]string{name: values[name]}
 		if len(c.Validate()) == 0 {
 			names = append(names, name)
 		}
@@ -66,7 +67,7 @@ func config(t *testing.T, objects []object) inject.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range cfg.Validate() {
+	for _, err := range cfg.ValidateForAll() {
 		t.Error(err)
 	}
 	return cfg
@@ -74,7 +75,7 @@ func config(t *testing.T, objects []object) inject.Config {
 
 func TestTheInjectorsConfiguration(t *testing.T) {
 	byDefault := inject.DefaultConfig()
-	byDefault.Image = "ullage/ullage:0.1.0"
+	byDefault.Image = registry + "/ullage:0.1.0"
 	with := func(change func(c *inject.Config)) inject.Config {
 		c := byDefault
 		change(&c)
@@ -86,11 +87,11 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 	}{
 		{"{}", byDefault},
 		{"sidecar: {resources: null}", byDefault},
-		{"{onError: deny, sidecar: {image: {repository: r/u, tag: v1, pullPolicy: Never}}}", with(func(c *inject.Config) {
-			c.Image, c.ImagePullPolicy, c.OnError = "r/u:v1", "Never", inject.Deny
+		{"{onError: deny, sidecar: {image: {repository: r:5000/u, tag: v1, pullPolicy: Never}}}", with(func(c *inject.Config) {
+			c.Image, c.ImagePullPolicy, c.OnError = "r:5000/u:v1", "Never", inject.Deny
 		})},
-		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "pvc:logs"}}}`, with(func(c *inject.Config) {
-			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "pvc:logs"}
+		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "ephemeral:1Gi"}}}`, with(func(c *inject.Config) {
+			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "ephemeral:1Gi"}
 		})},
 	} {
 		text, err := template(t, c.values)
@@ -108,7 +109,7 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 // configuration of each rendering, and of defaults that don't suit it.
 func TestThePodOfHelmTestIsInjected(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) { checkTestPod(t, objects, 0) })
-	text, err := template(t, `sidecar: {defaults: {dest: "pvc:logs", listen: "off", attach: process-namespace, buffer: 1Gi, budget: 512Mi}}`)
+	text, err := template(t, `sidecar: {defaults: {dest: "ephemeral:1Gi", listen: "off", attach: process-namespace, buffer: 1Gi, budget: 512Mi}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +134,33 @@ func checkTestPod(t *testing.T, objects []object, warnings int) {
 	for _, op := range result.Patch {
 		if status, ok := op.Value.(string); ok && strings.HasSuffix(op.Path, "~1injected") && !strings.Contains(status, `"listen":":9919"`) {
 			t.Errorf("the sidecar does not listen where the test asks: %s", status)
+		}
+	}
+}
+
+// No image is without a registry: not by default, and not by a mistake.
+func TestImagesNameTheirRegistry(t *testing.T) {
+	for _, c := range []struct{ values, image, sidecar string }{
+		{"{}", registry + "/ullage-injector:0.1.0", registry + "/ullage:0.1.0"},
+		{"{image: {repository: mirror.example/a/injector}}", "mirror.example/a/injector:0.1.0", registry + "/ullage:0.1.0"},
+		{"{sidecar: {image: {repository: team/ullage}}}", registry + "/ullage-injector:0.1.0", registry + "/team/ullage:0.1.0"},
+	} {
+		text, err := template(t, c.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := decode(t, text)
+		if got := sole[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0].Image; got != c.image {
+			t.Errorf("%s: the injector's image is %s", c.values, got)
+		}
+		if got := config(t, objects).Image; got != c.sidecar {
+			t.Errorf("%s: the sidecar's image is %s", c.values, got)
+		}
+	}
+	for _, wrong := range []string{"", "team", "team/ullage"} {
+		_, err := runHelm(t, "template", "ullage", chartDir, "--kube-version", kubeVersion, "--set", "registry="+wrong)
+		if err == nil || !strings.Contains(err.Error(), "name the registry of the image") {
+			t.Errorf("registry %q: %v", wrong, err)
 		}
 	}
 }

@@ -22,16 +22,18 @@ flags=(-trimpath -gcflags=all=-dwarf=false -ldflags "$ldflags")
 
 # Each part has a stamp: what it was built from. The release of Go is not in it,
 # an upgrade is not worth the minutes.
-digest() { cat "$@" <(echo "${flags[@]}") | sha256sum | cut -c-64; }
-declare -A stamp=(
-    [kubernetes]=$(digest "$here"/kubernetes/*.go "$here"/kubernetes/go.*)
-    [pause]=$(digest "$here"/pause/*.go "$repo"/deploy/image/*.go)
-    [kind]=$(digest "$here"/kubernetes/go.*)
-)
+digest() { cat "$@" <(echo "${flags[@]}") | sha256; }
+stamp() {
+    case $1 in
+    kubernetes) digest "$here"/kubernetes/*.go "$here"/kubernetes/go.* ;;
+    pause) digest "$here"/pause/*.go "$repo"/deploy/image/*.go ;;
+    kind) digest "$here"/kubernetes/go.* ;;
+    esac
+}
 parts=(kubernetes pause "$@")
 
 # stale PART: does it have to be built?
-stale() { [ "$(cat "$bin/$1.stamp" 2>/dev/null)" != "${stamp[$1]}" ]; }
+stale() { [ "$(cat "$bin/$1.stamp" 2>/dev/null)" != "$(stamp "$1")" ]; }
 todo=()
 for part in "${parts[@]}"; do
     if stale "$part"; then todo+=("$part"); fi
@@ -47,7 +49,7 @@ trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null || true; rm -rf "$work"' 
 # go_build DIR PACKAGE... builds into $work, at the lowest priority since there
 # is usually somebody at the machine.
 go_build() {
-    local dir=$1 start=$EPOCHREALTIME next=30
+    local dir=$1 start=$(clock) next=30
     shift
     (cd "$dir" && exec nice -n 19 go build -v "${flags[@]}" -o "$work/" "$@") >"$work/log" 2>&1 &
     builder=$!
@@ -92,5 +94,5 @@ build_kind() {
 for part in "${todo[@]}"; do
     rm -f "$bin/$part.stamp"
     "build_$part"
-    echo "${stamp[$part]}" >"$bin/$part.stamp"
+    stamp "$part" >"$bin/$part.stamp"
 done

@@ -46,6 +46,7 @@ pick() {
 lock() {
     mkdir -p "$cache"
     exec 9>"$cache/lock"
+    has flock || return 0 # macOS has none, and no two who work on one cluster
     flock -w 1800 9 || fail "another cluster.sh has been at work for half an hour: $cache/lock"
 }
 

@@ -28,8 +28,14 @@ fail() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# seconds_since START prints seconds with one decimal; START is $EPOCHREALTIME.
-seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }'; }
+# clock prints the time in seconds, as finely as this bash can: before 5 in whole ones.
+clock() { echo "${EPOCHREALTIME:-$SECONDS}"; }
+
+# seconds_since START prints seconds with one decimal; START is of clock.
+seconds_since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.1f s", b - a }'; }
+
+# sha256 prints the checksum of what it reads: macOS has no sha256sum.
+sha256() { if has sha256sum; then sha256sum; else shasum -a 256; fi | cut -c-64; }
 
 # wait_for SECONDS COMMAND... runs a command until it succeeds.
 wait_for() {

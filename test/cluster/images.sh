@@ -26,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 fresh() {
     local name=$1
     shift
-    wanted=$(cat "$@" "$here/images.sh" "$repo"/deploy/image/*.go | sha256sum | cut -c-64)
+    wanted=$(cat "$@" "$here/images.sh" "$repo"/deploy/image/*.go | sha256)
     [ -f "$images/$name.tar" ] && [ "$(cat "$images/$name.stamp" 2>/dev/null)" = "$wanted" ]
 }
 done_with() { echo "$wanted" >"$images/$1.stamp"; }

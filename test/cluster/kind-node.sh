@@ -13,7 +13,7 @@ packages=(systemd systemd-sysv dbus containerd runc containernetworking-plugins 
     ethtool socat util-linux mount kmod procps jq ca-certificates curl)
 
 # What the image is made of is its label: another one is made anew.
-made_of=$(cat "$0" "$bin/kubernetes.stamp" "$bin/kind.stamp" "$bin/pause.stamp" | sha256sum | cut -c-64)
+made_of=$(cat "$0" "$bin/kubernetes.stamp" "$bin/kind.stamp" "$bin/pause.stamp" | sha256)
 [ "$(docker image inspect --format '{{.Config.Labels.made_of}}' "$node_image" 2>/dev/null)" != "$made_of" ] || exit 0
 
 [ "$(id -u)" -eq 0 ] || fail "making a node image needs root"
@@ -27,10 +27,10 @@ cleanup() {
     rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
-step=$EPOCHREALTIME
+step=$(clock)
 done_with() {
     say "  $1: $(seconds_since "$step")"
-    step=$EPOCHREALTIME
+    step=$(clock)
 }
 
 debian() {

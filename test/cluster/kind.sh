@@ -50,7 +50,7 @@ kind_up() {
         image=$node_image
         config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4, networking: {disableDefaultCNI: true}}"
     fi
-    begin=$EPOCHREALTIME
+    begin=$(clock)
     kind create cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" --image "$image" --wait 180s --config - <<<"$config" >&2 ||
         fail "kind makes no cluster, see above; 'cluster.sh down' cleans up"
     if [ "$image" = "$node_image" ]; then kind_dns; fi
@@ -123,7 +123,7 @@ kind_load() {
     kind_alive || fail "the cluster is down: cluster.sh up"
     local archive begin
     for archive in "$@"; do
-        begin=$EPOCHREALTIME
+        begin=$(clock)
         kind load image-archive --name "$kind_name" "$archive" || fail "$archive can't be loaded, see above"
         say "loaded $archive in $(seconds_since "$begin")"
     done

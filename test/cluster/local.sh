@@ -74,7 +74,7 @@ local_up() {
     fi
     "$here/build.sh"
     local_down # what a crash or a restart of the machine has left
-    local begin=$EPOCHREALTIME
+    local begin=$(clock)
     mkdir -p "$state"
     # A shared mount, since a kubelet's directory has to allow propagation and /
     # may not. It also makes one umount -R of all that is mounted below.
@@ -220,7 +220,7 @@ local_load() {
     running containerd || fail "the cluster is down: cluster.sh up"
     local archive
     for archive in "$@"; do
-        local begin=$EPOCHREALTIME
+        local begin=$(clock)
         local_import "$archive" || fail "$archive can't be imported, see above"
         say "loaded $archive in $(seconds_since "$begin")"
     done

@@ -9,15 +9,16 @@ eval "$("$here/cluster.sh" env)"
 namespace=smoke-$$
 trap 'kubectl delete namespace "$namespace" --wait=false >/dev/null 2>&1 || true' EXIT
 kube() { kubectl -n "$namespace" "$@"; }
-checked=$EPOCHREALTIME
+checked=$(clock)
 ok() {
     say "ok  $* ($(seconds_since "$checked"))"
-    checked=$EPOCHREALTIME
+    checked=$(clock)
 }
 
-mapfile -t archives < <("$here/images.sh")
-"$here/cluster.sh" load "${archives[@]}"
-checked=$EPOCHREALTIME
+# Their paths have no spaces, unless the cache's has.
+# shellcheck disable=SC2046
+"$here/cluster.sh" load $("$here/images.sh")
+checked=$(clock)
 kubectl create namespace "$namespace" >/dev/null
 # Pods are refused until the namespace has its account.
 wait_for 30 kube get serviceaccount default || fail "the namespace gets no service account: is the controller manager alive?"

@@ -126,8 +126,11 @@ func TestBadAnnotationsAreWarnedOf(t *testing.T) {
 		pod := jvmPod{Name: "bad", JDK: 25, Annotations: map[string]string{test.name: test.value}}
 		out, warnings, err := command(pod.manifest(), "kubectl", "-n", s.name, "create", "-f", "-", "--dry-run=server", "-o", `jsonpath={.spec.initContainers}{.metadata.annotations}{.spec.volumes[*].name}`)
 		s.must("", err)
-		if strings.Contains(out, "injected") || strings.Contains(out, "ullage-") || strings.Contains(out, `"sidecar"`) {
+		if strings.Contains(out, "ullage-") || strings.Contains(out, `"sidecar"`) || strings.Contains(out, "prometheus.io") {
 			t.Errorf("%s %q: the pod is injected, at least in part: %s", test.name, test.value, out)
+		}
+		if !strings.Contains(out, `\"refused\":\"annotation\"`) || !strings.Contains(out, "ullage.dev/"+test.name) {
+			t.Errorf("%s %q: the pod does not say why: %s", test.name, test.value, out)
 		}
 		for _, want := range []string{"Warning: ullage: not injected: ", "ullage.dev/" + test.name, test.value, test.says} {
 			if !strings.Contains(warnings, want) {
@@ -183,4 +186,22 @@ func TestUserThatOnlyTheImageKnows(t *testing.T) {
 		t.Errorf("the JVM runs as %q, its sidecar as %q: this tests nothing", java, sidecar)
 	}
 	s.sameAsReference("app")
+}
+
+// The sidecar has no token of the pod's service account, though the API server
+// gives one to each container, also of those that a webhook adds.
+func TestTheSidecarHasNoToken(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	pod := jvmPod{Name: "app", JDK: 25}.object()
+	pod["spec"].(object)["automountServiceAccountToken"] = true
+	s.apply(manifest(pod))
+	s.ready("app")
+	const where = `.volumeMounts[?(@.mountPath=="/var/run/secrets/kubernetes.io/serviceaccount")].name`
+	if name := s.field("pod/app", ".spec.containers[0]"+where); !strings.HasPrefix(name, "kube-api-access-") {
+		t.Errorf("the application's token is %q: the test shows nothing", name)
+	}
+	if name := s.field("pod/app", ".spec.initContainers[0]"+where); strings.HasPrefix(name, "kube-api-access-") {
+		t.Errorf("the sidecar has the token %q", name)
+	}
 }

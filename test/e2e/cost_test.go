@@ -95,7 +95,7 @@ func unpackedSize(archive, image string) (int64, error) {
 	if err := json.Unmarshal([]byte(blobs["manifest.json"]), &images); err != nil {
 		return 0, fmt.Errorf("%s: manifest.json: %w", archive, err)
 	}
-	if tag := image + ":" + imageVersion; len(images) != 1 || !slices.Contains(images[0].RepoTags, tag) {
+	if tag := "localhost/" + image + ":" + imageVersion; len(images) != 1 || !slices.Contains(images[0].RepoTags, tag) {
 		return 0, fmt.Errorf("%s is not of %s", archive, tag)
 	}
 	var sum int64

@@ -82,9 +82,9 @@ func printFigures() error {
 // loaded into the nodes, so that nothing is pulled.
 func chartValues() []string {
 	return []string{
-		"--set", "image.repository=ullage-injector,image.pullPolicy=Never",
+		"--set", "registry=localhost,image.pullPolicy=Never",
 		"--set-string", "image.tag=" + imageVersion,
-		"--set", "sidecar.image.repository=ullage,sidecar.image.pullPolicy=Never",
+		"--set", "sidecar.image.pullPolicy=Never",
 		"--set-string", "sidecar.image.tag=" + imageVersion,
 	}
 }

@@ -3,10 +3,13 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -44,7 +47,7 @@ func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 	s.apply(jvmPod{Name: "other", JDK: 25, NotInjected: true}.manifest())
 	s.ready("app")
 	s.ready("other")
-	s.prometheus(s.discover())
+	s.prometheus(scraping, s.discover())
 
 	const lines = `sum(ullage_persisted_lines_total{pod="app"})`
 	var first, now float64
@@ -65,6 +68,41 @@ func TestPrometheusScrapesByThePodsAnnotations(t *testing.T) {
 	}
 }
 
+// Two JVMs in a pod, and a pod with metrics of its own: the job in the
+// documentation finds every sidecar, once.
+func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/kubernetes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```").FindSubmatch(page)
+	if job == nil {
+		t.Fatal("docs/kubernetes.md has no scrape_configs")
+	}
+	s := newSpace(t)
+	two := jvmPod{Name: "two", JDK: 17, Annotations: map[string]string{"container": "a,b"}}
+	pod := two.object()
+	pod["spec"].(object)["containers"] = []any{inItsOwn(two.container("a")), inItsOwn(two.container("b"))}
+	s.apply(manifest(pod))
+	own := jvmPod{Name: "own", JDK: 25, Annotations: map[string]string{"scrape-annotations": "off"}}.object()
+	own["metadata"].(object)["annotations"].(object)["prometheus.io/scrape"] = "true"
+	own["metadata"].(object)["annotations"].(object)["prometheus.io/port"] = "8080"
+	s.apply(manifest(own))
+	s.apply(jvmPod{Name: "other", JDK: 25, NotInjected: true}.manifest())
+	for _, name := range []string{"two", "own", "other"} {
+		s.ready(name)
+	}
+	config := strings.Replace(string(job[1]), "kubernetes_sd_configs:\n      - role: pod", "file_sd_configs:\n      - files: [/etc/prometheus/pods.json]", 1)
+	s.prometheus("global:\n  scrape_interval: 1s\n"+config, s.discover())
+	for _, sidecar := range []string{`pod="two",container="ullage"`, `pod="two",container="ullage-2"`, `pod="own",container="ullage"`} {
+		s.eventually(30*time.Second, "persisted lines of "+sidecar, func() bool { return s.query(`sum(ullage_persisted_lines_total{`+sidecar+`})`) > 0 })
+	}
+	if n := s.query(`count(up)`); n != 3 {
+		t.Errorf("%v addresses are scraped, want 3", n)
+	}
+}
+
 var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
 // discover returns the pods of the namespace as Prometheus' kubernetes_sd does,
@@ -73,7 +111,11 @@ var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 func (s *space) discover() string {
 	s.Helper()
 	type containers []struct {
-		Ports []struct{ ContainerPort int }
+		Name  string
+		Ports []struct {
+			Name          string
+			ContainerPort int
+		}
 	}
 	var pods struct {
 		Items []struct {
@@ -100,7 +142,9 @@ func (s *space) discover() string {
 			}
 			for _, port := range c.Ports {
 				at := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port.ContainerPort))
-				groups = append(groups, object{"targets": []any{at}, "labels": labels})
+				of := maps.Clone(labels)
+				of["__meta_kubernetes_pod_container_name"], of["__meta_kubernetes_pod_container_port_name"] = c.Name, port.Name
+				groups = append(groups, object{"targets": []any{at}, "labels": of})
 			}
 		}
 	}
@@ -111,12 +155,12 @@ func (s *space) discover() string {
 	return string(text)
 }
 
-// prometheus starts one with these targets.
-func (s *space) prometheus(targets string) {
+// prometheus starts one with a configuration and these targets.
+func (s *space) prometheus(config, targets string) {
 	s.Helper()
 	s.apply(manifest(object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "prometheus"},
-		"data": object{"prometheus.yml": scraping, "pods.json": targets},
+		"data": object{"prometheus.yml": config, "pods.json": targets},
 	}))
 	s.apply(manifest(object{
 		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "prometheus", "labels": object{"e2e": "pod"}},

@@ -93,7 +93,7 @@ func (s *space) injectManifest(binary, text string) string {
 	if err := os.WriteFile(config, []byte("imagePullPolicy: Never\n"), 0o600); err != nil {
 		s.Fatal(err)
 	}
-	out, notes, err := command(text, binary, "inject", "--image", "ullage:"+imageVersion, "--config", config, "-f", "-")
+	out, notes, err := command(text, binary, "inject", "--image", "localhost/ullage:"+imageVersion, "--config", config, "-f", "-")
 	s.must("", err)
 	if !strings.Contains(notes, "1 of 1 injected") {
 		s.Fatalf("ullage-injector inject says %s", notes)
@@ -124,8 +124,8 @@ func TestInjectedManifestIsAppliedWithAndWithoutTheWebhook(t *testing.T) {
 			}
 			s.apply(injected)
 			pod := s.injectedPod("app")
-			if options := s.field("pod/"+pod, `.spec.containers[0].env[?(@.name=="JAVA_TOOL_OPTIONS")].value`); strings.Count(options, "-Xlog:") != 1 {
-				t.Errorf("JAVA_TOOL_OPTIONS is %q, want one -Xlog", options)
+			if options := s.field("pod/"+pod, `.spec.containers[0].env[?(@.name=="JDK_JAVA_OPTIONS")].value`); strings.Count(options, "-Xlog:") != 1 {
+				t.Errorf("JDK_JAVA_OPTIONS is %q, want one -Xlog", options)
 			}
 			s.sameAsReference(pod)
 		})
@@ -142,14 +142,17 @@ func (s *space) yaml(o object) string {
 func TestExamplesApply(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	files, err := filepath.Glob("../../deploy/examples/*.yaml")
-	if err != nil || len(files) < 6 {
+	files, err := filepath.Glob("../../deploy/examples/injected/*.yaml")
+	if err != nil || len(files) < 3 {
 		t.Fatalf("the examples are %v, %v", files, err)
 	}
-	for _, file := range files {
+	for _, file := range append(files, "../../deploy/examples") {
 		out, warnings, err := command("", "kubectl", "-n", s.name, "apply", "--dry-run=server", "-f", file)
 		if err != nil || warnings != "" {
 			t.Errorf("kubectl apply -f %s: %v\n%s%s", file, err, warnings, out)
 		}
 	}
+	// Together, they must not be in each other's way either.
+	s.kubectl("apply", "-f", "../../deploy/examples")
+	s.kubectl("apply", "-f", "../../deploy/examples")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -59,7 +60,7 @@ const (
 func (r *levelRig) round(m *levels.Command, jvm *listened, text, before string) outcome {
 	r.Helper()
 	became := raised
-	selection, err := attach.ParseSelection(text)
+	selection, err := selection.Parse(text)
 	if err != nil {
 		r.Fatalf("%s: %v", text, err)
 	}

@@ -3,8 +3,8 @@ The name that begins those of all objects: the release's, with "ullage" in it.
 With "-injector" it is that of a Service, which has 63 characters at most.
 */}}
 {{- define "ullage.name" -}}
-{{- $name := .Release.Name -}}
-{{- if not (contains "ullage" $name) -}}
+{{- $name := .Values.fullnameOverride | default .Release.Name -}}
+{{- if not (or .Values.fullnameOverride (contains "ullage" $name)) -}}
 {{- $name = printf "%s-ullage" $name -}}
 {{- end -}}
 {{- $name | trunc 45 | trimSuffix "-" -}}
@@ -47,12 +47,27 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
 {{- end }}
 
-{{/* A reference to an image: (dict "image" .Values.image "chart" .Chart). */}}
+{{/* "true" if the name of an image begins with a registry; else empty. */}}
+{{- define "ullage.qualified" -}}
+{{- if regexMatch "^(localhost|[^/]*[.:][^/]*)(/|$)" . }}true{{ end -}}
+{{- end }}
+
+{{/*
+A reference to an image: (dict "image" .Values.image "root" $). Without a registry
+it would be one of docker.io, where anybody may have taken the name.
+*/}}
 {{- define "ullage.image" -}}
+{{- $name := .image.repository -}}
+{{- if not (and (contains "/" $name) (include "ullage.qualified" $name)) -}}
+{{- if not (include "ullage.qualified" .root.Values.registry) -}}
+{{- fail (printf "registry: name the registry of the image %s, as registry.example/team, or localhost for images that are loaded into the nodes (helm ... --set registry=NAME)" $name) -}}
+{{- end -}}
+{{- $name = printf "%s/%s" .root.Values.registry $name -}}
+{{- end -}}
 {{- if .image.digest -}}
-{{ .image.repository }}@{{ .image.digest }}
+{{ $name }}@{{ .image.digest }}
 {{- else -}}
-{{ .image.repository }}:{{ .image.tag | default .chart.AppVersion }}
+{{ $name }}:{{ .image.tag | default .root.Chart.AppVersion }}
 {{- end -}}
 {{- end }}
 
@@ -85,7 +100,7 @@ that one stays in; the injector's own pods are told by their labels.
 
 {{/* The injector's configuration file. */}}
 {{- define "ullage.config" -}}
-image: {{ include "ullage.image" (dict "image" .Values.sidecar.image "chart" .Chart) | quote }}
+image: {{ include "ullage.image" (dict "image" .Values.sidecar.image "root" $) | quote }}
 {{- with .Values.sidecar.image.pullPolicy }}
 imagePullPolicy: {{ . }}
 {{- end }}
@@ -93,6 +108,16 @@ onError: {{ .Values.onError }}
 {{- with .Values.sidecar.resources }}
 resources:
   {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.sidecar.imagePullSecrets }}
+pullSecrets:
+  {{- range . }}
+  - {{ .name }}
+  {{- end }}
+{{- end }}
+{{- if or .Values.policy.locked .Values.policy.max }}
+policy:
+  {{- toYaml .Values.policy | nindent 2 }}
 {{- end }}
 {{- with .Values.sidecar.defaults }}
 defaults:

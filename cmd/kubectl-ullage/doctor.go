@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
+)
+
+const doctorAbout = `kubectl ullage doctor says why a pod has no sidecar, or what is wrong with the one
+that it has.
+
+Usage:
+  kubectl ullage doctor               is the injector well?
+  kubectl ullage doctor POD           ... and this pod?
+  kubectl ullage doctor deploy/NAME   ... and this workload: its template and newest pod?
+
+It looks at labels and annotations of the pod, of its workload and of its
+namespace, at the webhook with its certificate and its pods, and at the sidecar
+and the JVM's container. For what has no sidecar it asks the API server, by a dry
+run, whether a new pod would get one. It changes nothing.
+
+Each line begins with "ok", "note", "problem", or "unknown" where you lack the
+right to look. It exits with 1 if there is a problem.
+`
+
+// Marks of findings.
+const (
+	markOK      = "ok"
+	markNote    = "note"
+	markProblem = "problem"
+	markUnknown = "unknown"
+)
+
+// finding is one line of the answer, and what to do about it.
+type finding struct{ mark, text, hint string }
+
+// doctor has what was found out about one subject.
+type doctor struct {
+	cluster cluster
+	subject subject // zero: only the injector is looked at
+	hooks   hooks
+
+	namespace    *metadata // nil: not known
+	namespaceErr error
+	trial        trial
+	answers      []answer // of the sidecars
+	deaths       []finding
+}
+
+func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
+	d := doctor{cluster: c}
+	var kind, name string
+	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
+	d.cluster.flags(fs)
+	code, ok := e.parse(fs, doctorAbout, args, func(names []string) []error {
+		if len(names) == 0 {
+			return nil
+		}
+		var err error
+		if kind, name, err = parseTarget(names[0]); err != nil {
+			return []error{err}
+		}
+		return cli.Unexpected(names[1:])
+	})
+	if !ok {
+		return code
+	}
+	findings, err := d.run(ctx, kind, name)
+	if err != nil {
+		return e.fail("doctor", err)
+	}
+	var b strings.Builder
+	code = cli.OK
+	for _, f := range findings {
+		if f.mark == markProblem {
+			code = cli.Failure
+		}
+		fmt.Fprintf(&b, "%-8s %s\n", f.mark, printable.Line(f.text))
+		if f.hint != "" {
+			fmt.Fprintf(&b, "         %s\n", printable.Line(f.hint))
+		}
+	}
+	if printed := e.print("doctor", b.String()); printed != cli.OK {
+		return printed
+	}
+	return code
+}
+
+// run finds out what it can, in two rounds of calls at the same time, and
+// judges it.
+func (d *doctor) run(ctx context.Context, kind, name string) ([]finding, error) {
+	var g errgroup.Group
+	g.Go(func() error { d.hooks = d.cluster.hooks(ctx); return nil })
+	if name != "" {
+		g.Go(func() (err error) { d.subject, err = d.cluster.subject(ctx, kind, name); return err })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	g.Go(func() error { d.hooks.look(ctx, d.cluster); return nil })
+	if name != "" {
+		d.examine(ctx, &g)
+	}
+	_ = g.Wait() // what could not be found out is a finding
+	findings := d.hooks.findings()
+	if name != "" {
+		findings = append(findings, d.subjectFindings()...)
+		findings = append(findings, d.hidden(ctx)...)
+	}
+	return findings, ctx.Err()
+}
+
+// examine asks about the subject.
+func (d *doctor) examine(ctx context.Context, g *errgroup.Group) {
+	in := d.cluster.in(d.subject.namespace)
+	g.Go(func() error { d.namespace, d.namespaceErr = in.namespaceOf(ctx, d.subject.namespace); return nil })
+	if d.subject.pod == nil || len(in.sidecars(*d.subject.pod)) == 0 {
+		g.Go(func() error { d.trial = in.try(ctx, d.subject.manifest()); return nil })
+	}
+	if p := d.subject.pod; p != nil {
+		for _, s := range in.sidecars(*p) {
+			d.answers = append(d.answers, answer{of: s})
+		}
+		g.Go(func() error { askAll(ctx, d.answers); return nil })
+		g.Go(func() error { d.deaths = in.deaths(ctx, *p); return nil })
+	}
+}

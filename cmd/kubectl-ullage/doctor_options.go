@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/printable"
+)
+
+// optionsMark is in the options that the injector adds.
+const optionsMark = "-Xlog:"
+
+const variableAnnotation = podmeta.Prefix + "options-variable"
+
+// hidden looks for options of the image, or of envFrom, that the injector's
+// would replace. A container that has them shows them only while it runs
+// without a sidecar. The trial is over.
+func (d *doctor) hidden(ctx context.Context) []finding {
+	p := d.subject.pod
+	if p == nil || d.trial.pod == nil {
+		return nil
+	}
+	var all []finding
+	for _, c := range d.trial.pod.Spec.Containers {
+		name := c.optionsVariable()
+		if name == "" || d.subject.sets(c.Name, name) {
+			continue
+		}
+		out, err := d.cluster.in(p.Metadata.Namespace).run(ctx, maxStatus, "exec", "pod/"+p.Metadata.Name, "--container="+c.Name, "--", "printenv", name)
+		if value := strings.TrimSpace(string(out)); err == nil && value != "" {
+			all = append(all, finding{markProblem, fmt.Sprintf("the image of container %s, or its envFrom, sets %s, which the injector would replace: %s", c.Name, name, printable.Clip(value, maxProblems)),
+				"repeat the value in the pod's env, or name another variable by the annotation " + variableAnnotation})
+		}
+	}
+	return all
+}
+
+// optionsVariable is the variable in which the injector's options are; empty:
+// none.
+func (c container) optionsVariable() string {
+	for _, v := range c.Env {
+		if strings.Contains(v.Value, optionsMark) {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+// sets says whether the pod itself has the variable, so that nothing is lost.
+func (s subject) sets(containerName, variable string) bool {
+	for _, c := range s.pod.Spec.Containers {
+		for _, v := range c.Env {
+			if c.Name == containerName && v.Name == variable {
+				return true
+			}
+		}
+	}
+	return false
+}

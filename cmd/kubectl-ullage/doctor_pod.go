@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/printable"
+)
+
+// trial is what became of a pod in a dry run.
+type trial struct {
+	err      error
+	pod      *pod
+	injected *podmeta.Status // nil: the injector said nothing
+}
+
+// try has the API server create the pod in a dry run, which asks all webhooks.
+func (c cluster) try(ctx context.Context, manifest []byte) trial {
+	out, err := c.runWith(ctx, bytes.NewReader(manifest), maxPods, "create", "--dry-run=server", "--output=json", "--filename=-")
+	if err != nil {
+		return trial{err: err}
+	}
+	t := trial{pod: new(pod)}
+	if err := json.Unmarshal(out, t.pod); err != nil {
+		return trial{err: fmt.Errorf("decode the output of kubectl: %w", err)}
+	}
+	if s, err := podmeta.ParseStatus(t.pod.Metadata.Annotations[podmeta.InjectedAnnotation]); err == nil {
+		t.injected = &s
+	}
+	return t
+}
+
+// namespaceOf gets a namespace.
+func (c cluster) namespaceOf(ctx context.Context, name string) (*metadata, error) {
+	out, err := c.run(ctx, maxStatus, "get", "namespace/"+name, "--output=json")
+	if err != nil {
+		return nil, err
+	}
+	var ns struct {
+		Metadata metadata `json:"metadata"`
+	}
+	if err := json.Unmarshal(out, &ns); err != nil {
+		return nil, fmt.Errorf("decode the output of kubectl: %w", err)
+	}
+	return &ns.Metadata, nil
+}
+
+// lastWords are what a JVM prints that does not take its options.
+var lastWords = []string{"Unrecognized option", "Unrecognized VM option", "Invalid -Xlog option", "Could not create the Java Virtual Machine", "Error occurred during initialization of VM"}
+
+// deaths looks for the last words of JVMs in the logs of containers that do not
+// run, or have been restarted.
+func (c cluster) deaths(ctx context.Context, p pod) []finding {
+	var all []finding
+	for _, st := range p.Status.ContainerStatuses {
+		if st.State.Running != nil && st.RestartCount == 0 || sidecarName.MatchString(st.Name) {
+			continue
+		}
+		args := []string{"logs", "pod/" + p.Metadata.Name, "--container=" + st.Name, "--tail=30"}
+		if st.RestartCount > 0 {
+			args = append(args, "--previous")
+		}
+		out, err := c.run(ctx, maxStatus, args...)
+		if err != nil {
+			continue // the container has not begun, or we lack the right
+		}
+		for line := range strings.Lines(string(out)) {
+			if slices.ContainsFunc(lastWords, func(words string) bool { return strings.Contains(line, words) }) {
+				all = append(all, finding{markProblem, fmt.Sprintf("a JVM of container %s did not start: %s", st.Name, printable.Clip(printable.Line(strings.TrimSpace(line)), maxProblems)),
+					"the injector needs JDK 17 or later: see ullage.dev/xlog, or opt out with the label " + podmeta.InjectLabel + `: "false"`})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// subjectFindings judges what is known of the subject.
+func (d *doctor) subjectFindings() []finding {
+	all := d.wishFindings()
+	switch {
+	case len(d.answers) > 0:
+		all = append(all, d.sidecarFindings()...)
+	case d.trial.err != nil:
+		all = append(all, finding{markUnknown, "whether a new pod would get a sidecar: " + d.trial.err.Error(), ""})
+	case d.trial.injected == nil && len(all) > 0: // which says why
+	default:
+		all = append(all, d.trialFindings()...)
+	}
+	return append(all, d.deaths...)
+}
+
+// wishFindings judges who asks for a sidecar, and how.
+func (d *doctor) wishFindings() []finding {
+	var all []finding
+	m, problem := d.subject.meta, func(text, hint string) { all = append(all, finding{markProblem, text, hint}) }
+	label, labelled := m.Labels[podmeta.InjectLabel]
+	const place = `set the label ullage.dev/inject: "true" in spec.template.metadata.labels`
+	if _, annotated := m.Annotations[podmeta.InjectLabel]; annotated && !labelled {
+		problem(podmeta.InjectLabel+" is an annotation of the pod; only a label asks for a sidecar", place)
+	}
+	if w := d.subject.workload; w != nil && !labelled {
+		if _, misplaced := w.meta.Labels[podmeta.InjectLabel]; misplaced {
+			problem(fmt.Sprintf("the label %s is on %s, and not on the template of its pods", podmeta.InjectLabel, w), place)
+		}
+		for name := range w.meta.Annotations {
+			if strings.HasPrefix(name, podmeta.Prefix) {
+				problem(fmt.Sprintf("the annotation %s is on %s, and not on the template of its pods, so it has no effect", name, w),
+					"put it into spec.template.metadata.annotations")
+			}
+		}
+	}
+	switch {
+	case label == "false":
+		problem("the label "+podmeta.InjectLabel+`: "false" opts out`, `remove it, or set it to "true"`)
+	case labelled && label != "true":
+		problem(fmt.Sprintf("the label %s is %q, which asks for nothing", podmeta.InjectLabel, label), `write "true"`)
+	}
+	all = append(all, d.namespaceFindings(label)...)
+	if len(d.answers) == 0 && len(all) == 0 && label != "true" && d.namespace != nil && d.namespace.Labels[podmeta.NamespaceLabel] != podmeta.NamespaceEnabled {
+		problem("neither the pod nor its namespace asks for a sidecar",
+			fmt.Sprintf("%s, or label the namespace %s: %s", place, podmeta.NamespaceLabel, podmeta.NamespaceEnabled))
+	}
+	return all
+}
+
+// namespaceFindings judges the namespace and what the webhook makes of it.
+func (d *doctor) namespaceFindings(label string) []finding {
+	if d.namespaceErr != nil {
+		return []finding{{markUnknown, "the labels of the namespace: " + d.namespaceErr.Error(), ""}}
+	}
+	if d.namespace == nil {
+		return nil
+	}
+	var all []finding
+	value, labelled := d.namespace.Labels[podmeta.NamespaceLabel]
+	if labelled && value != podmeta.NamespaceEnabled {
+		all = append(all, finding{markProblem, fmt.Sprintf("the label %s of the namespace is %q, which asks for nothing", podmeta.NamespaceLabel, value), "write " + podmeta.NamespaceEnabled})
+	}
+	if _, wrong := d.namespace.Labels[podmeta.InjectLabel]; wrong {
+		all = append(all, finding{markProblem, fmt.Sprintf("the namespace has the label %s, which is for pods", podmeta.InjectLabel),
+			fmt.Sprintf("label it %s: %s", podmeta.NamespaceLabel, podmeta.NamespaceEnabled)})
+	}
+	asks := label == "true" || label != "false" && value == podmeta.NamespaceEnabled
+	if asks && len(d.hooks.configs) > 0 && !d.hooks.configs[0].selects(d.namespace.Labels, d.subject.meta.Labels) {
+		text := "the selectors of the injector's webhook leave the pod out"
+		if d.subject.namespace == d.hooks.namespaceName() || d.subject.namespace == "kube-system" {
+			text = "no pod in namespace " + d.subject.namespace + " is ever injected"
+		}
+		all = append(all, finding{markProblem, text, "kubectl describe mutatingwebhookconfiguration " + d.hooks.configs[0].Metadata.Name})
+	}
+	return all
+}
+
+// selects reports whether an API server asks one of the webhooks about a pod.
+func (config hookConfig) selects(namespace, pod map[string]string) bool {
+	return slices.ContainsFunc(config.Webhooks, func(w hook) bool {
+		return w.NamespaceSelector.matches(namespace) && w.ObjectSelector.matches(pod)
+	})
+}
+
+// trialFindings says whether a new pod would get a sidecar, and if so why this
+// one has none.
+func (d *doctor) trialFindings() []finding {
+	switch s := d.trial.injected; {
+	case s == nil:
+		return []finding{{markProblem, "a new pod would get no sidecar: the API server does not ask the injector, or gets no answer", "what is wrong is above; else see the log of the API server"}}
+	case s.Refused != "":
+		return []finding{{markProblem, "the injector refuses: " + strings.Join(s.Errors, "; "), ""}}
+	}
+	all := []finding{{markOK, "a new pod would get a sidecar", ""}}
+	for _, text := range d.trial.injected.Warnings {
+		all = append(all, finding{markNote, "it would warn: " + text, ""})
+	}
+	if p := d.subject.pod; p != nil {
+		hint := "recreate it: kubectl delete pod " + p.Metadata.Name
+		if d.subject.workload != nil && slices.Contains([]string{"deployment", "statefulset", "daemonset"}, d.subject.workload.kind) {
+			hint = "kubectl rollout restart " + d.subject.workload.String()
+		}
+		all = append(all, finding{markProblem, "pod " + p.Metadata.Name + " has none: it was created before it asked for one, or while no injector answered", hint})
+	}
+	return all
+}
+
+// silence is how long a sidecar waits for the first line of a JVM, in seconds,
+// before that is worth a word.
+const silence = 30
+
+// sidecarFindings judges the sidecars of the pod.
+func (d *doctor) sidecarFindings() []finding {
+	var all []finding
+	p := d.subject.pod
+	s, _ := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
+	for _, a := range d.answers {
+		switch {
+		case a.err != nil && a.of.ended:
+			all = append(all, finding{markOK, fmt.Sprintf("pod %s has ended, and so has its sidecar", a.of), ""})
+		case a.err != nil:
+			all = append(all, finding{markProblem, fmt.Sprintf("the sidecar of %s: %s", a.of, a.err), "kubectl describe pod " + p.Metadata.Name})
+		case problems(a) != "-":
+			all = append(all, finding{markProblem, fmt.Sprintf("the sidecar of %s: %s", a.of, problems(a)), ""})
+		default:
+			all = append(all, finding{markOK, fmt.Sprintf("pod %s has a sidecar, version %s, which has persisted %d lines", a.of, a.status.Version, a.status.Persisted.Lines), ""})
+		}
+		if l := a.status.Levels; l != nil {
+			for _, file := range l.OtherLogs {
+				all = append(all, finding{markProblem, "a JVM logs outside of the source, and waits for that disk: " + file, "write that log below /var/log/jvm, which is shipped"})
+			}
+		}
+		if a.err == nil && a.status.Read.Lines == 0 && len(a.status.Streams) == 0 && a.status.UptimeSeconds > silence {
+			all = append(all, finding{markProblem, fmt.Sprintf("no JVM has written a log for the sidecar of %s in %.0f s", a.of, a.status.UptimeSeconds),
+				"is the JVM in the container that the injector chose, and does its launcher keep the options of the environment?"})
+		}
+	}
+	for _, text := range s.Warnings {
+		all = append(all, finding{markNote, text, ""})
+	}
+	return all
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+)
+
+func testCA(t *testing.T, expiry time.Time) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: expiry}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+func TestDoctorJudgesTheCABundle(t *testing.T) {
+	good, old := testCA(t, time.Now().Add(time.Hour)), testCA(t, time.Now().Add(-time.Hour))
+	for _, c := range []struct{ name, bundle, want string }{
+		{"current", good, ""},
+		{"an old one beside it", old + good, ""},
+		{"expired", old, "has expired on"},
+		{"empty", "", "has no CA"},
+		{"garbage", "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n", "has no CA"},
+	} {
+		var h hook
+		h.ClientConfig.CABundle = []byte(c.bundle)
+		found := hookConfig{Webhooks: []hook{h}}.bundle()
+		if (c.want == "") != (len(found) == 0) || len(found) > 0 && (found[0].mark != markProblem || !strings.Contains(found[0].text, c.want)) {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+}
+
+// The doctor selects as an API server does.
+func TestLabelSelectors(t *testing.T) {
+	for _, c := range []struct {
+		selector string
+		labels   map[string]string
+		want     bool
+	}{
+		{`{}`, nil, true},
+		{`{"matchLabels":{"a":"b"}}`, map[string]string{"a": "b"}, true},
+		{`{"matchLabels":{"a":""}}`, nil, false},
+		{`{"matchExpressions":[{"key":"a","operator":"In","values":["b"]}]}`, map[string]string{"a": "c"}, false},
+		{`{"matchExpressions":[{"key":"a","operator":"NotIn","values":["b"]}]}`, map[string]string{"a": "b"}, false},
+		{`{"matchExpressions":[{"key":"a","operator":"NotIn","values":[""]}]}`, nil, true},
+		{`{"matchExpressions":[{"key":"a","operator":"Exists"}]}`, nil, false},
+		{`{"matchExpressions":[{"key":"a","operator":"DoesNotExist"}]}`, map[string]string{"a": ""}, false},
+	} {
+		var s labelSelector
+		if err := json.Unmarshal([]byte(c.selector), &s); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.matches(c.labels); got != c.want {
+			t.Errorf("%s, %v: %v", c.selector, c.labels, got)
+		}
+	}
+}
+
+func TestTargetsAreWrittenAsForKubectl(t *testing.T) {
+	for arg, want := range map[string]string{
+		"web-0": "pod/web-0", "po/web-0": "pod/web-0", "deploy/web": "deployment/web", "deployments/web": "deployment/web", "sts/db": "statefulset/db", "cj/x": "cronjob/x",
+		"svc/web": "/", "deploy/": "/", "deploy/--all": "/", "": "/", "a/b/c": "/",
+	} {
+		kind, name, err := parseTarget(arg)
+		if got := kind + "/" + name; got != want || (err != nil) != (want == "/") {
+			t.Errorf("%q: %s, %v", arg, got, err)
+		}
+	}
+}

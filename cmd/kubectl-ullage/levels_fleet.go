@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
+)
+
+// errNoPods is the error of a target without a pod that runs.
+var errNoPods = errors.New("no pod of it runs")
+
+// members returns the pods that are meant and have not ended.
+func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
+	var pods []pod
+	var err error
+	if c.kind == "" {
+		pods, err = c.cluster.pods(ctx, nil)
+	} else {
+		var out []byte
+		if out, err = c.cluster.run(ctx, maxPods, "get", c.kind+"/"+c.name, "--output=json"); err != nil {
+			return nil, fmt.Errorf("get %s/%s: %w", c.kind, c.name, err)
+		}
+		var w *workload
+		if w, err = parseWorkload(c.kind, out); err != nil {
+			return nil, err
+		}
+		pods, err = c.cluster.podsOf(ctx, w)
+	}
+	pods = slices.DeleteFunc(pods, func(p pod) bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" })
+	if err == nil && len(pods) == 0 {
+		err = errNoPods
+	}
+	return pods, err
+}
+
+// fleet does for many pods what is done for one. Each is done by itself: one that
+// fails keeps no other from its raise.
+func (c *levelsConfig) fleet(ctx context.Context, e env) int {
+	pods, err := c.members(ctx)
+	if err != nil {
+		return e.fail("levels", err)
+	}
+	results := make([]memberResult, len(pods))
+	shown := newProgress(e.stderr, len(pods))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	w := c.wanted()
+	for i, p := range pods {
+		g.Go(func() error {
+			results[i] = c.member(ctx, p, w)
+			shown.step()
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in the results
+	shown.end()
+	done, code := 0, cli.OK
+	for _, r := range results {
+		if printed := e.print("levels", r.text); printed != cli.OK {
+			return printed
+		}
+		if r.err != nil {
+			code = e.fail("levels", r.err)
+		} else {
+			done++
+		}
+	}
+	did := "shown"
+	switch {
+	case c.reset:
+		did = "reset"
+	case !c.request.Log.IsZero():
+		did = "raised"
+	}
+	if printed := e.print("levels", fmt.Sprintf("%s: %d of %d pods\n", did, done, len(pods))); printed != cli.OK {
+		return printed
+	}
+	return code
+}
+
+// memberResult is what became of one pod of many.
+type memberResult struct {
+	text string
+	err  error
+}
+
+// member does it for one pod of many.
+func (c *levelsConfig) member(ctx context.Context, p pod, w wanted) memberResult {
+	name := printable.Line(p.Metadata.Name)
+	found := c.cluster.sidecars(p)
+	if len(found) == 0 {
+		return memberResult{err: fmt.Errorf("pod %s: %w", name, errNoSidecar)}
+	}
+	answers := make([]answer, len(found))
+	for i, s := range found {
+		answers[i].of = s
+	}
+	askAll(ctx, answers)
+	raising := !c.reset && !c.request.Log.IsZero()
+	for _, a := range answers {
+		err := a.err
+		if err == nil && raising {
+			err = cannotRaise(a.status.Levels)
+		}
+		if err != nil {
+			return memberResult{err: fmt.Errorf("%s: %w", a.of, err)}
+		}
+	}
+	changes, judge := w.annotations(), w.judge
+	switch {
+	case c.reset:
+		changes, judge = noAnnotations, judgeReset
+	case !raising:
+		return memberResult{text: indented(name, levelsText(answers))}
+	}
+	if err := c.annotate(ctx, found[0], changes...); err != nil {
+		return memberResult{err: err}
+	}
+	text, err := c.wait(ctx, answers, judge)
+	return memberResult{text: indented(name, text), err: err}
+}
+
+// indented puts the lines of a pod below its name.
+func indented(name, text string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", name)
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(&b, "  %s", line)
+	}
+	return b.String()
+}
+
+// progress counts on a terminal how many are done.
+type progress struct {
+	w  io.Writer // nil: not a terminal
+	of int
+
+	mu   sync.Mutex
+	done int
+}
+
+func newProgress(w io.Writer, of int) *progress {
+	p := &progress{of: of}
+	if cli.NewScreen(w) != nil {
+		p.w = w
+	}
+	return p
+}
+
+func (p *progress) step() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done++; p.w != nil {
+		fmt.Fprintf(p.w, "\r%d of %d pods", p.done, p.of)
+	}
+}
+
+// end takes the count away.
+func (p *progress) end() {
+	if p.w != nil {
+		fmt.Fprint(p.w, "\r\033[K")
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ullage/ullage/internal/podmeta"
+)
+
+// The injector's own pods have this label.
+const (
+	injectorLabel = "app.kubernetes.io/name"
+	injectorName  = "ullage-injector"
+)
+
+// mirrorMark is the annotation of a pod that no webhook is asked about.
+const mirrorMark = "kubernetes.io/config.mirror"
+
+// enabledNamespaces returns the namespaces all of whose pods get a sidecar. Not
+// everybody may list namespaces; then nothing is known of them.
+func (c cluster) enabledNamespaces(ctx context.Context) map[string]bool {
+	out, err := c.run(ctx, maxPods, "get", "namespaces", "--output=json", "--ignore-not-found", "--selector="+podmeta.NamespaceLabel+"="+podmeta.NamespaceEnabled)
+	if err != nil {
+		return nil
+	}
+	var list struct {
+		Items []struct {
+			Metadata metadata `json:"metadata"`
+		} `json:"items"`
+	}
+	_ = json.Unmarshal(out, &list)
+	enabled := map[string]bool{}
+	for _, ns := range list.Items {
+		enabled[ns.Metadata.Name] = true
+	}
+	return enabled
+}
+
+// asks reports whether a pod without a sidecar should have one.
+func (p pod) asks(enabled map[string]bool) bool {
+	label := p.Metadata.Labels[podmeta.InjectLabel]
+	switch {
+	case p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed",
+		label == "false" || p.Metadata.Annotations[podmeta.InjectLabel] == "false",
+		p.Metadata.Annotations[mirrorMark] != "",
+		p.Metadata.Namespace == "kube-system",
+		p.Metadata.Labels[injectorLabel] == injectorName:
+		return false
+	case label == "true":
+		return true
+	}
+	s, err := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
+	return enabled[p.Metadata.Namespace] && (err != nil || s.Refused != podmeta.Unsuitable)
+}
+
+// whyMissing says why a pod that asks for a sidecar has none.
+func (p pod) whyMissing() error {
+	s, err := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
+	if err == nil && s.Refused != "" {
+		return errors.New("not injected: " + strings.Join(s.Errors, "; "))
+	}
+	return fmt.Errorf("it asks for a sidecar and has none: see 'kubectl ullage doctor %s'", p.Metadata.Name)
+}

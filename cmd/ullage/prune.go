@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/prune"
+	"github.com/ullage/ullage/internal/settings"
+)
+
+const pruneAbout = `ullage prune removes the durable copies of pods that are gone from a volume that
+many pods share.
+
+Usage:
+  ullage prune [--older-than 168h] [--keep-bytes 50Gi] [--dry-run] DIR
+
+DIR is where the volume is mounted. In it, each pod's sidecar has a directory,
+NAMESPACE/POD, or NAMESPACE/POD/CONTAINER. A directory is removed if nothing was
+written to it for --older-than and no sidecar holds its lock, however long that
+sidecar's JVM has been silent. With --keep-bytes, the youngest of the old
+directories stay as long as they take no more than that together. Only what a
+sidecar has written is removed. On a terminal nothing is removed: the command
+prints what it would remove, and removes it with --dry-run=false.
+
+It needs the right to remove files of the users that the sidecars run as. It
+exits with 1 if a directory could not be removed.
+
+Example:
+  ullage prune --older-than 168h --dry-run /mnt/jvm-logs
+`
+
+// minAge keeps a directory from being removed whose sidecar has just been made.
+const minAge = time.Hour
+
+// pruneConfig has the settings of `ullage prune`.
+type pruneConfig struct{ prune.Config }
+
+func (c *pruneConfig) flags(fs *flag.FlagSet, terminal bool) {
+	c.OlderThan = 168 * time.Hour
+	fs.DurationVar(&c.OlderThan, "older-than", c.OlderThan, "remove what was not written to for this `DURATION`, at least 1h")
+	fs.Var(&c.KeepBytes, "keep-bytes", "keep the youngest of the old directories while they take at most this `SIZE`")
+	fs.BoolVar(&c.DryRun, "dry-run", terminal, "remove nothing, and print what would be; on a terminal that is the default")
+}
+
+func (c *pruneConfig) validate(args []string) []error {
+	var bad []error
+	if len(args) == 0 {
+		bad = append(bad, errors.New("no directory is given: name the one at which the volume is mounted"))
+	} else {
+		bad = cli.Unexpected(args[1:])
+	}
+	if c.OlderThan < minAge {
+		bad = append(bad, fmt.Errorf("invalid value %s for --older-than: it must be at least %s", c.OlderThan, minAge))
+	}
+	if c.KeepBytes < 0 {
+		bad = append(bad, errors.New("--keep-bytes must not be negative"))
+	}
+	return bad
+}
+
+func pruneCmd(ctx context.Context, args []string, e cli.Env) int {
+	var cfg pruneConfig
+	fs := flag.NewFlagSet("prune", flag.ContinueOnError)
+	cfg.flags(fs, cli.NewScreen(e.Stdout) != nil)
+	if code, ok := e.Parse(fs, pruneAbout, args, func() []error { return cfg.validate(fs.Args()) }); !ok {
+		return code
+	}
+	now, code := time.Now(), cli.OK
+	var gone, left tally
+	err := prune.Run(ctx, fs.Arg(0), cfg.Config, now, func(r prune.Result) {
+		name := printable.Line(r.Path)
+		switch r.State {
+		case prune.Removed, prune.Would:
+			gone.add(r.Bytes)
+		case prune.Failed:
+			code = e.Fail("prune", fmt.Errorf("%s: %w", name, r.Err))
+			return
+		case prune.Foreign:
+			code = e.Fail("prune", fmt.Errorf("%s: other files than a sidecar's are in it, and stay", name))
+			return
+		default:
+			left.add(r.Bytes)
+			if r.State == prune.Young {
+				return
+			}
+		}
+		fmt.Fprintf(e.Stdout, "%-12s %9s  %6s  %s\n", r.State, printable.Bytes(r.Bytes), printable.Seconds(now.Sub(r.Newest).Seconds()), name)
+	})
+	did := "removed"
+	if cfg.DryRun {
+		did = "to remove"
+	}
+	fmt.Fprintf(e.Stdout, "%s: %s; left: %s\n", did, gone, left)
+	if err != nil {
+		return e.Fail("prune", err)
+	}
+	return code
+}
+
+// tally counts directories.
+type tally struct {
+	directories int
+	bytes       settings.Size
+}
+
+func (t *tally) add(bytes int64) {
+	t.directories++
+	t.bytes += settings.Size(bytes)
+}
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d directories, %s", t.directories, printable.Bytes(int64(t.bytes)))
+}

@@ -1,0 +1,90 @@
+package inject
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// Policy is what the annotations of pods may ask for. A pod that asks for more is
+// injected with what it may have, and warned.
+type Policy struct {
+	// Locked are settings, by the name of their annotation without
+	// [podmeta.Prefix], that no pod changes: the defaults count.
+	Locked []string `json:"locked,omitempty"`
+
+	// Max has the largest value of settings that are a size or a duration.
+	Max map[string]string `json:"max,omitempty"`
+}
+
+// apply returns what a pod gets that asks for a value, and what to tell it.
+func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
+	switch {
+	case asked == "" || asked == byDefault:
+		return byDefault, ""
+	case slices.Contains(p.Locked, name):
+		return byDefault, fmt.Sprintf("%s%s is fixed in this cluster, and %.80q is ignored", podmeta.Prefix, name, asked)
+	}
+	if most := p.Max[name]; most != "" && exceeds(name, asked, most) {
+		return most, fmt.Sprintf("%s%s %.80q is over the maximum in this cluster: it is %s", podmeta.Prefix, name, asked, most)
+	}
+	return asked, ""
+}
+
+// exceeds compares two sizes or durations. What is neither is for others to
+// refuse. No retention is more than any.
+func exceeds(name, value, most string) bool {
+	endless := strings.HasPrefix(name, "retain-")
+	if a, err := settings.ParseSize(value); err == nil {
+		b, err := settings.ParseSize(most)
+		return err == nil && (a > b || a == 0 && endless)
+	}
+	a, err := time.ParseDuration(value)
+	b, errMost := time.ParseDuration(most)
+	return err == nil && errMost == nil && (a > b || a == 0 && endless)
+}
+
+// validate returns one error for each setting that the policy can't be about. A
+// default over its maximum would be had by whoever does not ask.
+func (p Policy) validate(defaults map[string]string) []error {
+	built := map[string]string{bufferName: defaultBuffer}
+	cfg := sidecar.DefaultConfig()
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	cfg.Flags(fs)
+	fs.VisitAll(func(f *flag.Flag) { built[f.Name] = f.DefValue })
+	var bad []error
+	for _, name := range p.Locked {
+		if _, ok := built[name]; !ok && !slices.Contains(podmeta.AtAdmission(), name) || slices.Contains(owned, name) || slices.Contains(ofPods, name) {
+			bad = append(bad, fmt.Errorf("policy: locked: %.80q is not a setting of all pods", name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Max)) {
+		most := p.Max[name]
+		now, ok := built[name]
+		if set := defaults[name]; set != "" {
+			now = set
+		}
+		switch {
+		case !ok || !exceeds(name, largest(most), most):
+			bad = append(bad, fmt.Errorf("policy: max: %.80q %.80q: it must be a setting that is a size or a duration, as buffer: 256Mi", name, most))
+		case exceeds(name, now, most):
+			bad = append(bad, fmt.Errorf("policy: max: %s: the default, %s, is over %s: set a lower one in defaults", name, now, most))
+		}
+	}
+	return bad
+}
+
+// largest is the largest value of the kind that text is.
+func largest(text string) string {
+	if _, err := settings.ParseSize(text); err == nil {
+		return settings.Size(1<<63 - 1).String()
+	}
+	return time.Duration(1<<63 - 1).String()
+}

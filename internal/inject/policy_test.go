@@ -1,0 +1,80 @@
+package inject
+
+import (
+	"strings"
+	"testing"
+)
+
+// A platform team fixes a setting, or caps it. The pod is injected all the same,
+// and says what it did not get.
+func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
+	cfg := testConfig()
+	cfg.Defaults = map[string]string{"xlog": "gc=info", "segment-bytes": "8Mi"}
+	cfg.Policy = Policy{Locked: []string{"dest", "xlog", "listen"}, Max: map[string]string{"buffer": "128Mi", "segment-bytes": "16Mi", "retain-bytes": "1Gi", "retain-age": "168h"}}
+	if bad := cfg.Validate(); len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	for _, c := range []struct{ name, value, warns, has string }{
+		{"dest", "pvc:logs", "ullage.dev/dest is fixed in this cluster", `"emptyDir":{`},
+		{"xlog", "all=trace", "ullage.dev/xlog is fixed", "-Xlog:gc=info:"},
+		{"xlog", "gc=info", "", "-Xlog:gc=info:"}, // the default
+		{"listen", ":1234", "is fixed", `"containerPort":9919`},
+		{"buffer", "256Mi", `ullage.dev/buffer "256Mi" is over the maximum in this cluster: it is 128Mi`, `"sizeLimit":"128Mi"`},
+		{"buffer", "128Mi", "", `"sizeLimit":"128Mi"`},
+		{"buffer", "32Mi", "", `"sizeLimit":"32Mi"`},
+		{"segment-bytes", "32Mi", "over the maximum", `{"name":"ULLAGE_SEGMENT_BYTES","value":"16Mi"}`},
+		{"retain-bytes", "0", "over the maximum", `{"name":"ULLAGE_RETAIN_BYTES","value":"1Gi"}`},
+		{"retain-age", "0s", "over the maximum", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
+		{"retain-age", "24h", "", `{"name":"ULLAGE_RETAIN_AGE","value":"24h"}`},
+	} {
+		pod := podWith(t, map[string]string{c.name: c.value})
+		res := mutate(t, pod, cfg)
+		checkInvariants(t, pod, res, cfg)
+		text := strings.Join(res.Warnings, "\n")
+		patch := marshal(t, res.Patch)
+		if !res.Injected || (c.warns != "") != strings.Contains(text, "in this cluster") || !strings.Contains(text, c.warns) || !strings.Contains(patch, c.has) {
+			t.Errorf("%s %q: injected %v, warnings\n%s\npatch without %s\n%s", c.name, c.value, res.Injected, text, c.has, patch)
+		}
+	}
+	if res := mutate(t, podWith(t, map[string]string{"buffer": "plenty"}), cfg); res.Injected {
+		t.Error("what is no size is not judged")
+	}
+}
+
+func TestAPolicyIsAboutSettings(t *testing.T) {
+	for _, c := range []struct {
+		policy Policy
+		says   string
+	}{
+		{Policy{Locked: []string{"bufer"}}, `"bufer" is not a setting`},
+		{Policy{Locked: []string{"container"}}, "not a setting of all pods"},
+		{Policy{Locked: []string{"source"}}, "not a setting of all pods"},
+		{Policy{Max: map[string]string{"buffer": "lots"}}, "must be a setting that is a size"},
+		{Policy{Max: map[string]string{"dest": "1Gi"}}, ""},
+		{Policy{Max: map[string]string{"bufer": "1Gi"}}, "must be a setting that is a size"},
+		{Policy{Max: map[string]string{"buffer": "32Mi"}}, "the default, 64Mi, is over 32Mi"},
+		{Policy{Max: map[string]string{"sync-interval": "10s"}}, ""},
+	} {
+		cfg := testConfig()
+		cfg.Policy = c.policy
+		bad := cfg.Validate()
+		if (c.says == "") != (len(bad) == 0) || c.says != "" && !strings.Contains(bad[0].Error(), c.says) {
+			t.Errorf("%+v: %v", c.policy, bad)
+		}
+	}
+}
+
+func TestPullSecretsAreAdded(t *testing.T) {
+	cfg := testConfig()
+	cfg.PullSecrets = []string{"registry", "own"}
+	pod := []byte(strings.Replace(string(podWith(t, nil)), `"spec":{`, `"spec":{"imagePullSecrets":[{"name":"own"}],`, 1))
+	res := mutate(t, pod, cfg)
+	checkInvariants(t, pod, res, cfg)
+	if text := marshal(t, applyJSON(t, pod, res.Patch)); !strings.Contains(text, `"imagePullSecrets":[{"name":"own"},{"name":"registry"}]`) {
+		t.Error(text)
+	}
+	cfg.PullSecrets = []string{"No Name"}
+	if bad := cfg.Validate(); len(bad) != 1 {
+		t.Error(bad)
+	}
+}

@@ -1,0 +1,92 @@
+package inject
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// injectedPod returns a pod as it is after its injection, with everything that
+// change does to one of its init containers.
+func injectedPod(t *testing.T, change func(sidecar map[string]any)) []byte {
+	t.Helper()
+	pod := podWith(t, nil)
+	tree := applyJSON(t, pod, mutate(t, pod, testConfig()).Patch).(map[string]any)
+	for _, c := range tree["spec"].(map[string]any)["initContainers"].([]any) {
+		change(c.(map[string]any))
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func sidecarOf(t *testing.T, pod any) corev1.Container {
+	t.Helper()
+	text, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p corev1.Pod
+	if err := json.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Spec.InitContainers[0]
+}
+
+// A webhook that was built with old types decodes a pod and encodes it again
+// without the restartPolicy of its init containers.
+func TestALostRestartPolicyIsAddedAgain(t *testing.T) {
+	pod := injectedPod(t, func(c map[string]any) { delete(c, "restartPolicy") })
+	res := mutate(t, pod, testConfig())
+	checkInvariants(t, pod, res, testConfig())
+	if !res.Injected || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "dropped the sidecar's restartPolicy") {
+		t.Fatalf("%+v", res)
+	}
+	after := applyJSON(t, pod, res.Patch)
+	c := sidecarOf(t, after)
+	yields := slices.Contains(c.Env, corev1.EnvVar{Name: "ULLAGE_YIELD_AFTER", Value: yieldAfter})
+	if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways || !yields {
+		t.Errorf("the sidecar: %+v", c)
+	}
+	if s := statusOf(t, pod, res); !slices.Contains(s.Warnings, strippedWarning) || len(s.JVMs) != 1 {
+		t.Errorf("the annotation: %+v", s)
+	}
+
+	// The other webhook does it once more, and we are asked once more.
+	delete(after.(map[string]any)["spec"].(map[string]any)["initContainers"].([]any)[0].(map[string]any), "restartPolicy")
+	again, err := json.Marshal(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res = mutate(t, again, testConfig())
+	if c := sidecarOf(t, applyJSON(t, again, res.Patch)); c.RestartPolicy == nil || len(c.Env) == 0 ||
+		strings.Count(string(again), "ULLAGE_YIELD_AFTER") != 1 {
+		t.Errorf("the second time: %+v", c)
+	}
+}
+
+// An API server refuses a pod with a probe on an init container that has no
+// restartPolicy, and a mesh refuses the kubelet's requests.
+func TestTheSidecarHasNoProbes(t *testing.T) {
+	pod := injectedPod(t, func(map[string]any) {})
+	if c := sidecarOf(t, decode(t, pod)); c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {
+		t.Errorf("%+v", c)
+	}
+	if res := mutate(t, pod, testConfig()); len(res.Patch)+len(res.Warnings) > 0 {
+		t.Errorf("a pod that has lost nothing: %+v", res)
+	}
+}
+
+// Whoever writes our annotation by hand has nothing else changed.
+func TestOnlyOurContainersAreRepaired(t *testing.T) {
+	pod := []byte(strings.Replace(string(injectedPod(t, func(map[string]any) {})), `\"sidecar\":\"ullage\"`, `\"sidecar\":\"init\"`, 1))
+	pod = []byte(strings.Replace(string(pod), `"initContainers":[`, `"initContainers":[{"name":"init"},`, 1))
+	if res := mutate(t, pod, testConfig()); len(res.Patch) > 0 {
+		t.Errorf("%+v", res.Patch)
+	}
+}

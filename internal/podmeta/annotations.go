@@ -1,0 +1,220 @@
+package podmeta
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/selection"
+)
+
+// Names of the annotations that take effect while a pod runs.
+const (
+	logName        = "log"
+	logForName     = "log-for"
+	logIDName      = "log-id"
+	triggerName    = "trigger"
+	triggerLogName = "trigger-log"
+	triggerForName = "trigger-for"
+)
+
+// Live returns the names, without [Prefix], of the annotations that take
+// effect while a pod runs.
+func Live() []string {
+	return []string{logName, logForName, logIDName, triggerName, triggerLogName, triggerForName}
+}
+
+// MinFor is the shortest and MaxRaise the longest time that a raise can be asked
+// for, DefaultFor that of one that does not say.
+const (
+	MinFor     = time.Second
+	MaxRaise   = 24 * time.Hour
+	DefaultFor = 15 * time.Minute
+)
+
+const defaultTriggerLog = "gc*=debug,safepoint*=debug"
+
+// Bounds on what is reported.
+const (
+	maxProblems = 20
+	maxValue    = 64   // bytes of Problem.Value
+	maxText     = 1024 // bytes of Problem.Text; a selection may be quoted in it
+)
+
+// MaxID bounds the annotation log-id, in bytes.
+const MaxID = 64
+
+// Problem is a bad annotation. Problems are comparable.
+type Problem struct {
+	// Key is the annotation's, with [Prefix]. It is the prefix alone where the
+	// problem is that there are too many of them, or that they are too long.
+	Key string
+
+	// Value is the annotation's, shortened to at most 64 bytes and made
+	// printable.
+	Value string
+
+	// Text says what is wrong and how to write it.
+	Text string
+}
+
+// Request is what the live annotations ask for. Requests are comparable. The
+// zero value asks for nothing.
+type Request struct {
+	// Log is the selection to raise to. Zero: no raise is asked for.
+	Log selection.Selection
+
+	// LogFor is how long that lasts, from 1 s to [MaxRaise], 15 min by default.
+	// Zero where Log is.
+	LogFor time.Duration
+
+	// LogID tells the raise from an earlier one to the same selection: with
+	// another ID the raise begins again. It may be empty, and is where Log is
+	// zero.
+	LogID string
+
+	// Trigger is when to raise without being asked. Zero: never.
+	Trigger Trigger
+
+	// TriggerLog is what a trigger raises to, gc*=debug,safepoint*=debug by
+	// default. TriggerFor is as LogFor. Both are zero where Trigger is.
+	TriggerLog selection.Selection
+	TriggerFor time.Duration
+
+	// LogBad and TriggerBad say that an annotation of the group, log, log-for and
+	// log-id or trigger and those that begin so, has a problem. The fields of
+	// that group are then zero and ask for nothing: what is in effect stays.
+	LogBad, TriggerBad bool
+}
+
+// entry is what there is for one key.
+type entry struct {
+	value string
+	bad   string // not empty: there is no value that could be read, and why
+}
+
+// ParseRequest reads a pod's annotations and ignores those without [Prefix].
+// Known has the names, without the prefix, of those that are ours but
+// not live; any further one is a problem, although of no group. An empty value
+// is the same as no annotation. The problems are sorted by key; of more than
+// 20, those of live annotations come before others, and the last one counts
+// those that are left out.
+func ParseRequest(annotations map[string]string, known []string) (Request, []Problem) {
+	ours := map[string]entry{}
+	for key, value := range annotations {
+		if strings.HasPrefix(key, Prefix) {
+			ours[key] = entry{value: value}
+		}
+	}
+	return interpret(ours, known, nil)
+}
+
+// interpret reads annotations whose keys all have our prefix. The problems are
+// those that are known already.
+func interpret(ours map[string]entry, known []string, problems []Problem) (Request, []Problem) {
+	p := &problemList{problems: problems}
+	var req Request
+
+	before := len(p.problems)
+	sel := readLive(p, ours, logName, "", selection.Parse)
+	length := readLive(p, ours, logForName, DefaultFor.String(), parseFor)
+	id := readLive(p, ours, logIDName, "", parseID)
+	if req.LogBad = len(p.problems) > before; !req.LogBad && !sel.IsZero() {
+		req.Log, req.LogFor, req.LogID = sel, length, id
+	}
+
+	before = len(p.problems)
+	trigger := readLive(p, ours, triggerName, "", ParseTrigger)
+	sel = readLive(p, ours, triggerLogName, defaultTriggerLog, selection.Parse)
+	length = readLive(p, ours, triggerForName, DefaultFor.String(), parseFor)
+	if req.TriggerBad = len(p.problems) > before; !req.TriggerBad && !trigger.IsZero() {
+		req.Trigger, req.TriggerLog, req.TriggerFor = trigger, sel, length
+	}
+
+	checkOthers(p, ours, known)
+	return req, p.sorted()
+}
+
+// readLive reads one live annotation. If it has a problem, or if there is none
+// and no default, it returns the zero value.
+func readLive[T any](p *problemList, ours map[string]entry, name, byDefault string, parse func(string) (T, error)) T {
+	var zero T
+	key := Prefix + name
+	e := ours[key]
+	text := cmp.Or(strings.TrimSpace(e.value), byDefault)
+	if e.bad != "" {
+		p.add(key, e.value, e.bad)
+		return zero
+	}
+	if text == "" {
+		return zero
+	}
+	v, err := parse(text)
+	if err != nil {
+		p.add(key, e.value, err.Error())
+		return zero
+	}
+	return v
+}
+
+func parseFor(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < MinFor || d > MaxRaise {
+		return 0, errors.New("not a length of time from 1s to 24h; write it like 90s, 15m or 1h30m")
+	}
+	return d, nil
+}
+
+func parseID(text string) (string, error) {
+	if len(text) > MaxID || strings.IndexFunc(text, notInKey) >= 0 {
+		return "", fmt.Errorf("not an ID: use at most %d letters, digits and signs of -_./", MaxID)
+	}
+	return text, nil
+}
+
+// checkOthers finds the problems of annotations that are not live.
+func checkOthers(p *problemList, ours map[string]entry, known []string) {
+	live := Live()
+	names := slices.Concat(live, known)
+	for _, key := range slices.Sorted(maps.Keys(ours)) {
+		name, e := key[len(Prefix):], ours[key]
+		switch {
+		case slices.Contains(live, name):
+		case len(p.problems) >= maxProblems && (e.bad != "" || !slices.Contains(known, name)):
+			p.more++ // and no search for a name near it
+		case e.bad != "":
+			p.add(key, e.value, e.bad)
+		case slices.Contains(known, name):
+		default:
+			text := "unknown annotation"
+			if guess := nearest(name, names); guess != "" {
+				text += fmt.Sprintf("; did you mean %q?", Prefix+guess)
+			}
+			p.add(key, e.value, text)
+		}
+	}
+}
+
+// problemList collects problems. Those of live annotations are added first, so
+// that it is not they that are left out.
+type problemList struct {
+	problems []Problem
+	more     int // are left out
+}
+
+func (p *problemList) add(key, value, text string) {
+	p.problems = append(p.problems, Problem{Key: printable.Escaped(key, maxKey), Value: printable.Escaped(value, maxValue), Text: printable.Escaped(text, maxText)})
+}
+
+func (p *problemList) sorted() []Problem {
+	slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Key, b.Key) })
+	if p.more > 0 {
+		p.problems[len(p.problems)-1].Text += fmt.Sprintf(" (and %d more annotations with problems are not listed)", p.more)
+	}
+	return p.problems
+}

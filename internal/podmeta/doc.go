@@ -1,0 +1,23 @@
+// Package podmeta has the labels and annotations by which pods, people and the
+// programs of this project speak with each other: their names, what the live
+// ones ask for ([ParseRequest], [ParseAnnotations]), and the one that the
+// injector writes ([Status]). It imports nothing of the sidecar, so that programs
+// for other systems than Linux can use it.
+package podmeta
+
+// Prefix begins the names of our labels and annotations.
+const Prefix = "ullage.dev/"
+
+// Names of labels and annotations.
+const (
+	InjectLabel        = Prefix + "inject"    // of a pod: "true" opts in, "false" opts out
+	NamespaceLabel     = Prefix + "injection" // of a namespace: NamespaceEnabled opts in
+	NamespaceEnabled   = "enabled"
+	InjectedAnnotation = Prefix + "injected" // of a pod: a [Status]
+)
+
+// AtAdmission returns the names, without [Prefix], of the annotations that only
+// say how to inject. The others are live, or flags of the sidecar.
+func AtAdmission() []string {
+	return []string{"inject", "injected", "container", "xlog", "buffer", "options-variable", "perfdata", "scrape-annotations"}
+}

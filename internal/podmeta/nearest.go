@@ -1,0 +1,53 @@
+package podmeta
+
+import "strings"
+
+// nearest returns the word among words that the given one was probably meant
+// to be, or an empty string: the one that the fewest mistakes lead to, of two
+// alike the first. A mistake is a letter too much, too few, wrong, or changed
+// with its neighbour; two are too many for a short word. Case counts for
+// nothing.
+func nearest(word string, words []string) string {
+	word = strings.ToLower(word)
+	limit := 2
+	if len(word) < 5 {
+		limit = 1
+	}
+	found, fewest := "", limit+1
+	for _, w := range words {
+		// A surplus of letters is at least as many mistakes, and is cheaper to see.
+		if max(len(w)-len(word), len(word)-len(w)) >= fewest {
+			continue
+		}
+		if d := distance(word, w); d < fewest {
+			found, fewest = w, d
+		}
+	}
+	return found
+}
+
+// distance is the number of mistakes between a and b. Its cost is the product
+// of their lengths.
+func distance(a, b string) int {
+	var before []int // the row above the row above
+	above := make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			wrong := above[j]
+			if a[i] != b[j] {
+				wrong++
+			}
+			row[j+1] = min(wrong, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, above = above, row
+	}
+	return above[len(b)]
+}

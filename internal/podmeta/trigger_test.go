@@ -1,0 +1,105 @@
+package podmeta
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseTrigger(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Trigger
+		as   string // canonical; empty: as text
+	}{
+		{"pause>500ms", Trigger{Pause: 500 * time.Millisecond}, ""},
+		{"pause>1ms", Trigger{Pause: time.Millisecond}, ""},
+		{"pause>1h", Trigger{Pause: time.Hour}, "pause>1h0m0s"},
+		{"pause > 1.5s", Trigger{Pause: 1500 * time.Millisecond}, "pause>1.5s"},
+		{"io-stall", Trigger{IOStall: true}, ""},
+		{"dropped", Trigger{Dropped: true}, ""},
+		{"warning", Trigger{Warning: true}, ""},
+		{" warning ,dropped,\tio-stall , pause >2s500ms", Trigger{2500 * time.Millisecond, true, true, true}, "pause>2.5s,io-stall,dropped,warning"},
+	} {
+		got, err := ParseTrigger(c.text)
+		if c.as == "" {
+			c.as = c.text
+		}
+		if err != nil || got != c.want || got.String() != c.as {
+			t.Errorf("ParseTrigger(%q) = %+v, %v, written as %q; want %+v, %q", c.text, got, err, got, c.want, c.as)
+		}
+	}
+	if zero := (Trigger{}); !zero.IsZero() || zero.String() != "" {
+		t.Errorf("the zero trigger is %q", zero)
+	}
+}
+
+func TestParseTriggerRefuses(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "no condition is given; use pause>500ms"},
+		{" \t", "no condition is given"},
+		{"dropped,", `"" is not a condition; use pause>500ms`},
+		{"dropped,,warning", `"" is not a condition`},
+		{"puase>500ms", `"puase>500ms" is not a condition; did you mean "pause"?`},
+		{"Pause>500ms", `did you mean "pause"?`},
+		{"warning, iostall", `"iostall" is not a condition; did you mean "io-stall"?`},
+		{"io_stall", "use pause>500ms, io-stall, dropped, warning"},
+		{"gc*=debug", `"gc*=debug" is not a condition; use`},
+		{"pause", `"pause" needs a length from 1ms to 1h; write it like pause>500ms`},
+		{"pause>", "needs a length"},
+		{"pause>500", "needs a length"},
+		{"pause>=500ms", "needs a length"},
+		{"pause<500ms", "needs a length"},
+		{"pause=500ms", "needs a length"},
+		{"pause 500ms", "needs a length"},
+		{"pause>500 ms", "needs a length"},
+		{"pause>-500ms", "needs a length"},
+		{"pause>999us", "needs a length"},
+		{"pause>1h0m1ns", "needs a length"},
+		{"pause>99999999h", "needs a length"},
+		{"pause>0", "needs a length"},
+		{"pause>500ms,pause>1s", `"pause>1s" is a second limit`},
+		{"dropped,dropped", `"dropped" is there twice`},
+		{"dropped>3", `"dropped>3" has ">3" after "dropped", which takes no limit`},
+		{"warning\x00", `"warning\x00" has "\x00" after`},
+		{"warning\ndropped", "which takes no limit"},
+		{"\xff", `"\xff" is not a condition`},
+		{strings.Repeat("dropped,", 1000), "at most 256 are allowed"},
+	} {
+		got, err := ParseTrigger(c.text)
+		if err == nil || !got.IsZero() || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("ParseTrigger(%q) = %q, %v; want an error with %q", c.text, got, err, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"log", "log-for", "trigger", "trigger-log", "trigger-for", "container", "xlog"}
+	for word, want := range map[string]string{
+		"log":            "log",
+		"LOG":            "log",
+		"logs":           "log",
+		"lgo":            "log",
+		"lo":             "log",
+		"xlgo":           "xlog",
+		"log_for":        "log-for",
+		"logFor":         "log-for",
+		"triger":         "trigger",
+		"trigerlog":      "trigger-log",
+		"trigger-lgo":    "trigger-log",
+		"continer":       "container",
+		"conatiners":     "container",
+		"":               "",
+		"for":            "",
+		"buffer":         "",
+		"trigger-length": "",
+		"\xff\x00":       "",
+	} {
+		if got := nearest(word, words); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+	if got := nearest("dog", []string{"log", "fog"}); got != "log" {
+		t.Errorf("of two alike it is %q, want the first", got)
+	}
+}

@@ -1,0 +1,22 @@
+// Package prune removes the durable copies of pods that are gone from a volume
+// that many pods share, as sidecars lay it out: NAMESPACE/POD[/CONTAINER], each
+// a destination with a lock in .ullage/lock.
+//
+// # Beside living sidecars
+//
+// A sidecar holds the lock of its destination for as long as it lives, on
+// whatever node. Nothing is removed from a destination but under its lock, which
+// is never waited for. Where the file system has no locks, nothing is removed at
+// all. The age of a destination is that of its youngest file, looked at again
+// under the lock: whoever has come and gone meanwhile has written.
+//
+// The files go first, the lock last: a run that was killed leaves a destination
+// that the next one finds. Directories of a namespace stay, since a kubelet may
+// be about to create a pod's directory in them.
+//
+// # What is removed
+//
+// Segments, by their names, and what is in .ullage. Another file stays, and so
+// does the directory that holds it. No link is followed: a tenant can create
+// anything in the directory of its pod.
+package prune

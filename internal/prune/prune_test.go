@@ -1,0 +1,260 @@
+package prune
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+const day = 24 * time.Hour
+
+// volume is a directory as many pods' sidecars leave it.
+type volume struct {
+	*testing.T
+	dir string
+}
+
+func newVolume(t *testing.T) volume { return volume{t, t.TempDir()} }
+
+func (v volume) write(name string, bytes int, age time.Duration) {
+	v.Helper()
+	path := filepath.Join(v.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		v.Fatal(err)
+	}
+	if err := os.WriteFile(path, make([]byte, bytes), 0o600); err != nil {
+		v.Fatal(err)
+	}
+	if err := os.Chtimes(path, now.Add(-age), now.Add(-age)); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// pod makes a destination of an age, with two segments.
+func (v volume) pod(name string, age time.Duration) {
+	v.Helper()
+	v.write(name+"/.ullage/lock", 10, age+day)
+	v.write(name+"/.ullage/key", 32, age+day)
+	v.write(name+"/gc-1.log/20261110T100000.000Z-000001.log.zst", 4096, age+time.Hour)
+	v.write(name+"/gc-1.log/20261111T100000.000Z-000002.log.zst", 4096, age)
+}
+
+func (v volume) run(cfg Config) map[string]string {
+	v.Helper()
+	states := map[string]string{}
+	err := Run(v.Context(), v.dir, cfg, now, func(r Result) {
+		states[r.Path] = r.State
+		if (r.Err != nil) != (r.State == Failed) || r.Bytes < 2*4096 {
+			v.Errorf("%+v", r)
+		}
+	})
+	if err != nil {
+		v.Fatal(err)
+	}
+	return states
+}
+
+// left are the files and empty directories that there are.
+func (v volume) left() []string {
+	v.Helper()
+	var names []string
+	err := filepath.WalkDir(v.dir, func(path string, d os.DirEntry, err error) error {
+		name := strings.TrimPrefix(strings.TrimPrefix(path, v.dir), "/")
+		if entries, _ := os.ReadDir(path); name != "" && (!d.IsDir() || len(entries) == 0) {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		v.Fatal(err)
+	}
+	return names
+}
+
+func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/web-1", 8*day)
+	v.pod("shop/web-2", 6*day)
+	v.pod("prod/two/app", 9*day)
+	v.pod("prod/two/worker", 30*day)
+	v.pod("prod/half/app", 30*day)
+	v.pod("prod/half/worker", day)
+	v.write("shop/notes.txt", 1, 100*day) // not a destination
+	v.write("shop/web-9/gc.log/x.log", 1, 100*day)
+	states := v.run(Config{OlderThan: 7 * day})
+	want := map[string]string{"shop/web-1": Removed, "shop/web-2": Young, "prod/two/app": Removed, "prod/two/worker": Removed, "prod/half/app": Removed, "prod/half/worker": Young}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Error(diff)
+	}
+	for _, gone := range []string{"shop/web-1", "prod/two", "prod/half/app"} {
+		if _, err := os.Lstat(filepath.Join(v.dir, gone)); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", gone, err)
+		}
+	}
+	for _, there := range []string{"shop/web-2/gc-1.log/20261111T100000.000Z-000002.log.zst", "prod/half/worker/.ullage/lock", "shop/notes.txt", "shop/web-9/gc.log/x.log", "prod"} {
+		if _, err := os.Lstat(filepath.Join(v.dir, there)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestADryRunRemovesNothing(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/web-1", 8*day)
+	before := v.left()
+	if diff := cmp.Diff(map[string]string{"shop/web-1": Would}, v.run(Config{OlderThan: 7 * day, DryRun: true})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(before, v.left()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheYoungestOfTheOldOnesAreKept(t *testing.T) {
+	v := newVolume(t)
+	for i := range 5 {
+		v.pod(fmt.Sprintf("shop/web-%d", i), time.Duration(8+i)*day)
+	}
+	v.pod("shop/alive", time.Hour) // counts for nothing
+	states := v.run(Config{OlderThan: 7 * day, KeepBytes: 70 << 10})
+	kept := 0
+	for i := range 5 {
+		if states[fmt.Sprintf("shop/web-%d", i)] == Kept {
+			kept++
+			if kept != i+1 {
+				t.Errorf("web-%d is kept, and a younger one is not: %v", i, states)
+			}
+		}
+	}
+	if kept < 1 || kept > 4 {
+		t.Errorf("%d are kept: %v", kept, states)
+	}
+}
+
+// A sidecar that lives holds its lock, however long its JVM has been silent.
+func TestALivingSidecarKeepsItsCopy(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/idle-0", 100*day)
+	v.pod("shop/gone-0", 100*day)
+	lock, err := os.OpenFile(filepath.Join(v.dir, "shop/idle-0", lockPath), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"shop/idle-0": InUse, "shop/gone-0": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
+		t.Error(diff)
+	}
+	if len(v.left()) != 4 {
+		t.Errorf("left: %q", v.left())
+	}
+	// It ends, and the next run removes its copy.
+	lock.Close()
+	if diff := cmp.Diff(map[string]string{"shop/idle-0": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is not ours stays, and what a link leads to is not looked at.
+func TestForeignFilesStay(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "20261110T100000.000Z-000001.log.zst"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, foreign := range map[string]func(v volume){
+		"shop/a/notes.txt":         func(v volume) { v.write("shop/a/notes.txt", 1, 100*day) },
+		"shop/a/gc-1.log/core":     func(v volume) { v.write("shop/a/gc-1.log/core", 1, 100*day) },
+		"shop/a/.hidden/x":         func(v volume) { v.write("shop/a/.hidden/x", 1, 100*day) },
+		"shop/a/gc-1.log/deep/x":   func(v volume) { v.write("shop/a/gc-1.log/deep/x", 1, 100*day) },
+		"shop/a/link":              func(v volume) { os.Symlink(outside, filepath.Join(v.dir, "shop/a/link")) },
+		"shop/a/gc-1.log/link.log": func(v volume) { os.Symlink(outside, filepath.Join(v.dir, "shop/a/gc-1.log/link.log")) },
+	} {
+		v := newVolume(t)
+		v.pod("shop/a", 100*day)
+		foreign(v)
+		if diff := cmp.Diff(map[string]string{"shop/a": Foreign}, v.run(Config{OlderThan: 7 * day})); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if _, err := os.Lstat(filepath.Join(v.dir, name)); err != nil {
+			t.Error(err)
+		}
+		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
+			t.Errorf("%s: what is outside is gone", name)
+		}
+	}
+	v := newVolume(t) // the directory of a pod, and its lock, are links
+	if err := os.MkdirAll(filepath.Join(v.dir, "shop"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	other := newVolume(t)
+	other.pod("a", 100*day)
+	if err := os.Symlink(filepath.Join(other.dir, "a"), filepath.Join(v.dir, "shop/a")); err != nil {
+		t.Fatal(err)
+	}
+	if states := v.run(Config{}); len(states) != 0 || len(other.left()) != 4 {
+		t.Errorf("%v, and left: %q", states, other.left())
+	}
+}
+
+// A run that was killed half-way leaves what the next one finds.
+func TestARemovalIsTakenUpAgain(t *testing.T) {
+	v := newVolume(t)
+	v.write("shop/a/.ullage/lock", 10, 8*day)
+	v.write("shop/a/gc-1.log/20261111T100000.000Z-000002.log.zst", 9000, 8*day)
+	v.write("shop/b/.ullage/lock", 9000, 8*day) // its segments are gone
+	if diff := cmp.Diff(map[string]string{"shop/a": Removed, "shop/b": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"shop"}, v.left()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAThousandDirectories(t *testing.T) {
+	v := newVolume(t)
+	for i := range 1000 {
+		v.pod(fmt.Sprintf("shop/web-%d", i), 8*day)
+	}
+	began := time.Now()
+	states := v.run(Config{OlderThan: 7 * day})
+	took := time.Since(began)
+	t.Logf("%d directories in %s", len(states), took)
+	if left := v.left(); len(states) != 1000 || len(left) != 1 || took > 30*time.Second {
+		t.Errorf("%d directories in %s, %d are left", len(states), took, len(left))
+	}
+}
+
+// A kubelet makes the directories of a subPath as root. The sidecars' user may
+// remove what is in them, and that is enough.
+func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/a", 8*day)
+	if os.Geteuid() == 0 {
+		t.Skip("root may remove everything")
+	}
+	shop := filepath.Join(v.dir, "shop")
+	if err := os.Chmod(shop, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(shop, 0o755)
+	if diff := cmp.Diff(map[string]string{"shop/a": Removed}, v.run(Config{OlderThan: 7 * day})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"shop/a"}, v.left()); diff != "" {
+		t.Error(diff)
+	}
+	if states := v.run(Config{OlderThan: 7 * day}); len(states) != 0 {
+		t.Errorf("the second time: %v", states)
+	}
+}

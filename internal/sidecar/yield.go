@@ -1,0 +1,87 @@
+package sidecar
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/ullage/ullage/internal/statedir"
+)
+
+// yieldPoll is how often the sidecar looks for the first log.
+const yieldPoll = 500 * time.Millisecond
+
+// yieldMark is the file in the state directory that says that a sidecar of this
+// source has yielded before.
+const yieldMark = "yielded"
+
+// yield ends the sidecar by calling end if no log appears in the source for
+// YieldAfter, once in the life of the source.
+//
+// In a pod whose sidecar has lost its restartPolicy, the sidecar is an ordinary
+// init container: the kubelet starts no JVM before the sidecar has ended with 0.
+// Nothing tells a container which of the two it is. To end is harmless for a
+// sidecar, since the kubelet starts it again, and the mark keeps that one alive;
+// the mark is made first, so that no sidecar ends twice.
+func (c Config) yield(ctx context.Context, end func(), log *slog.Logger) {
+	if c.YieldAfter == 0 {
+		return
+	}
+	poll := time.NewTicker(yieldPoll)
+	defer poll.Stop()
+	over := time.After(c.YieldAfter)
+	for {
+		if !c.idle() {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		case <-over:
+			if err := c.markYield(); err != nil {
+				log.Warn("yielding failed", "error", err, "hint", "a pod that has lost the sidecar's restartPolicy does not start its JVM")
+				return
+			}
+			log.Warn("yielding without a log", "after", c.YieldAfter,
+				"hint", "if this is the last line of the container, another webhook strips restartPolicy: upgrade that webhook")
+			end()
+			return
+		}
+	}
+}
+
+// idle says that there is no log yet, and that no sidecar has yielded before.
+func (c Config) idle() bool {
+	entries, err := os.ReadDir(c.Ship.Tail.Source)
+	if err != nil {
+		return os.IsNotExist(err)
+	}
+	for _, e := range entries {
+		if e.Name() != statedir.Name {
+			return false
+		}
+	}
+	_, err = os.Lstat(c.Ship.Tail.Source + "/" + statedir.Name + "/" + yieldMark)
+	return os.IsNotExist(err)
+}
+
+func (c Config) markYield() error {
+	source, err := os.Open(c.Ship.Tail.Source)
+	if err != nil {
+		return fmt.Errorf("mark the source: %w", err)
+	}
+	defer source.Close()
+	dir, err := statedir.Open(source)
+	if err != nil {
+		return fmt.Errorf("mark the source: %w", err)
+	}
+	defer dir.Close()
+	mark, err := statedir.OpenFile(dir, yieldMark, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return fmt.Errorf("mark the source: %w", err)
+	}
+	return mark.Close()
+}

@@ -1,0 +1,108 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What platform teams look for in such a chart, all of it at once: a private
+// cluster whose control plane reaches one port of the nodes, a mesh, an enforcer,
+// and objects with names of their own.
+const platform = `
+fullnameOverride: logs
+webhook:
+  port: 10250
+  hostNetwork: true
+  failurePolicy: Fail
+  timeoutSeconds: 10
+  annotations: {admissions.enforcer/disabled: "true"}
+  namespaceSelector: [{key: team, operator: In, values: [shop, pay]}]
+  objectSelector: [{key: batch, operator: DoesNotExist}]
+affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: infra, operator: Exists}]}]}}}
+podLabels: {team: platform}
+podAnnotations: {sidecar.istio.io/inject: "false"}
+extraArgs: [--shutdown-delay=10s]
+extraEnv: [{name: GODEBUG, value: netdns=go}]
+serviceAccount: {annotations: {example.com/role: injector}}
+`
+
+func TestWhatPlatformTeamsSet(t *testing.T) {
+	text, err := template(t, platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := decode(t, text)
+	d := sole[appsv1.Deployment](t, objects)
+	pod := d.Spec.Template
+	c := pod.Spec.Containers[0]
+	if d.Name != "logs-injector" || sole[corev1.Service](t, objects).Name != "logs-injector" {
+		t.Errorf("the Deployment is %s", d.Name)
+	}
+	if !pod.Spec.HostNetwork || pod.Spec.DNSPolicy != corev1.DNSClusterFirstWithHostNet || d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() != 0 {
+		t.Errorf("the pod: %+v, strategy %+v", pod.Spec, d.Spec.Strategy)
+	}
+	if !slices.Contains(c.Args, "--webhook-listen=:10250") || c.Args[len(c.Args)-1] != "--shutdown-delay=10s" || c.Ports[0].ContainerPort != 10250 || c.Env[0].Name != "GODEBUG" {
+		t.Errorf("the container: %q %+v %+v", c.Args, c.Ports, c.Env)
+	}
+	if pod.Labels["team"] != "platform" || pod.Annotations["sidecar.istio.io/inject"] != "false" || pod.Spec.Affinity.NodeAffinity == nil {
+		t.Errorf("the pod's metadata: %+v", pod.ObjectMeta)
+	}
+	if a := sole[corev1.ServiceAccount](t, objects).Annotations; a["example.com/role"] != "injector" {
+		t.Errorf("the service account: %v", a)
+	}
+	hooks := sole[admissionregistrationv1.MutatingWebhookConfiguration](t, objects)
+	if hooks.Annotations["admissions.enforcer/disabled"] != "true" {
+		t.Errorf("annotations %v", hooks.Annotations)
+	}
+	for _, w := range hooks.Webhooks {
+		if *w.FailurePolicy != admissionregistrationv1.Fail || *w.TimeoutSeconds != 10 || *w.ClientConfig.Service.Port != 443 {
+			t.Errorf("%s: %+v", w.Name, w)
+		}
+		last := w.NamespaceSelector.MatchExpressions[len(w.NamespaceSelector.MatchExpressions)-1]
+		first := w.ObjectSelector.MatchExpressions[len(w.ObjectSelector.MatchExpressions)-1]
+		if last.Key != "team" || first.Key != "batch" || len(w.NamespaceSelector.MatchExpressions) < 2 {
+			t.Errorf("%s: selectors %+v %+v", w.Name, w.NamespaceSelector, w.ObjectSelector)
+		}
+	}
+	if both, err := template(t, platform+"certificates: {certManager: {enabled: true}}"); err != nil || !strings.Contains(both, "cert-manager.io/inject-ca-from: ullage-system/logs-injector\n    admissions.enforcer/disabled: \"true\"") {
+		t.Errorf("beside cert-manager's annotation: %v", err)
+	}
+}
+
+// The policy is about the one account, and is only made where there is something
+// to hold and a cluster that knows such policies. What it lets pass is for
+// test/e2e.
+func TestTheAccountPolicy(t *testing.T) {
+	render := func(version string, values ...string) ([]object, error) {
+		args := []string{"template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", version, "--set", "registry=" + registry, "--set", "accountPolicy.enabled=true"}
+		for _, value := range values {
+			args = append(args, "--set", value)
+		}
+		text, err := runHelm(t, args...)
+		if err != nil {
+			return nil, err
+		}
+		return decode(t, text), nil
+	}
+	objects, err := render("1.30.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, binding := sole[admissionregistrationv1.ValidatingAdmissionPolicy](t, objects), sole[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, objects)
+	account := sole[corev1.ServiceAccount](t, objects)
+	if binding.Spec.PolicyName != policy.Name || !strings.Contains(policy.Spec.MatchConditions[0].Expression, `"system:serviceaccount:ullage-system:`+account.Name+`"`) {
+		t.Errorf("%+v %+v", policy, binding)
+	}
+	if _, err := render("1.29.4"); err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.30") {
+		t.Errorf("in an older cluster: %v", err)
+	}
+	objects, err = render("1.30.0", "certificates.certManager.enabled=true")
+	if err != nil || len(all[admissionregistrationv1.ValidatingAdmissionPolicy](objects)) != 0 {
+		t.Errorf("without self-made certificates: %v", err)
+	}
+}

@@ -1,0 +1,45 @@
+package chart
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// A CronJob for each claim, beside the claim, as the user of the sidecars.
+func TestAClaimIsPruned(t *testing.T) {
+	text, err := template(t, `prune: [{namespace: shop, claim: logs, runAsUser: 1000, runAsGroup: 1001}, {namespace: shop, claim: a.long-name-of-a-claim-that-a-person-has-chosen, runAsUser: 7, runAsGroup: 7, olderThan: 24h, keepBytes: 5Gi, schedule: "@daily"}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := all[batchv1.CronJob](decode(t, text))
+	if len(jobs) != 2 || jobs[0].Name == jobs[1].Name {
+		t.Fatalf("%d CronJobs", len(jobs))
+	}
+	for i, want := range []struct {
+		claim, schedule, age string
+		user, group          int64
+		args                 int
+	}{
+		{"logs", "17 3 * * *", "--older-than=168h", 1000, 1001, 3},
+		{"a.long-name-of-a-claim-that-a-person-has-chosen", "@daily", "--older-than=24h", 7, 7, 4},
+	} {
+		j := jobs[i]
+		pod := j.Spec.JobTemplate.Spec.Template
+		c, s := pod.Spec.Containers[0], pod.Spec.SecurityContext
+		// A Job's name has 11 characters more.
+		if bad := validation.IsDNS1123Label(j.Name); len(bad) > 0 || len(j.Name) > 52 || j.Namespace != "shop" || j.Spec.Schedule != want.schedule {
+			t.Errorf("%s in %s at %s: %q", j.Name, j.Namespace, j.Spec.Schedule, bad)
+		}
+		if len(c.Args) != want.args || c.Args[0] != "prune" || c.Args[1] != want.age || c.Args[len(c.Args)-1] != c.VolumeMounts[0].MountPath {
+			t.Errorf("arguments: %q", c.Args)
+		}
+		if pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName != want.claim || *s.RunAsUser != want.user || *s.RunAsGroup != want.group || !*s.RunAsNonRoot {
+			t.Errorf("%+v %+v", pod.Spec.Volumes, s)
+		}
+		if pod.Labels["ullage.dev/inject"] != "false" || *c.SecurityContext.AllowPrivilegeEscalation || !*c.SecurityContext.ReadOnlyRootFilesystem || len(c.SecurityContext.Capabilities.Drop) != 1 {
+			t.Errorf("labels %v, %+v", pod.Labels, c.SecurityContext)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// With the policy, the injector's account writes the caBundle as before, and can
+// change nothing else of the object that RBAC lets it patch.
+func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
+	s := newSpace(t)
+	if err := install("--set", "accountPolicy.enabled=true"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := install(); err != nil {
+			t.Error(err)
+		}
+	})
+	const account, object = "--as=system:serviceaccount:" + system + ":ullage-injector", "mutatingwebhookconfiguration/ullage-injector"
+	patch := func(text string) error {
+		_, err := kubectl("", account, "patch", object, "--type=json", "--patch", text)
+		return err
+	}
+	// Until the API server has learned of the policy, a change goes through: each try
+	// is another one.
+	t.Cleanup(func() { _, _ = kubectl("", "label", object, "e2e-try-") })
+	s.eventually(30*time.Second, "the policy is in force", func() bool {
+		err := patch(fmt.Sprintf(`[{"op":"add","path":"/metadata/labels/e2e-try","value":"%d"}]`, time.Now().UnixNano()))
+		return err != nil && strings.Contains(err.Error(), "may change the caBundle, and nothing else")
+	})
+	for _, text := range []string{
+		`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Fail"}]`,
+		`[{"op":"replace","path":"/webhooks/1/rules/0/resources/0","value":"*"}]`,
+		`[{"op":"remove","path":"/webhooks/1"}]`,
+		`[{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{}}]`,
+		`[{"op":"replace","path":"/webhooks/0/clientConfig/service/name","value":"other"}]`,
+		`[{"op":"add","path":"/metadata/labels/x","value":"y"}]`,
+		`[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":30}]`,
+	} {
+		if err := patch(text); err == nil || !strings.Contains(err.Error(), "nothing else") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	// Emptied by somebody else, the caBundle is written again by the account.
+	s.must(kubectl("", "patch", object, "--type=json", "--patch", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`))
+	s.eventually(90*time.Second, "the caBundle is there again", func() bool {
+		out, err := kubectl("", "get", object, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}")
+		return err == nil && out != ""
+	})
+}

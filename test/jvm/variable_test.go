@@ -1,0 +1,209 @@
+package jvm
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// TestWhoReadsTheOptions pins which programs take the injector's options from
+// which variable: the table in docs/kubernetes.md, and the reason for the
+// default. Each row starts a program as an image does, and counts the logs that
+// its JVMs opened.
+func TestWhoReadsTheOptions(t *testing.T) {
+	const launcher, tool, own = "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "ES_JAVA_OPTS"
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		s := newStarts(t, jdk)
+		for _, c := range []struct {
+			name  string
+			start []string
+			logs  map[string]int // by variable
+		}{
+			{"java with a class", s.java("-cp", classes, "Say"), map[string]int{launcher: 1, tool: 1}},
+			{"java -jar", s.java("-jar", s.jar), map[string]int{launcher: 1, tool: 1}},
+			{"java with an argument file", s.java("@" + s.file("args", "-cp "+classes+" Say")), map[string]int{launcher: 1, tool: 1}},
+			{"java -version", s.java("-version"), map[string]int{launcher: 1, tool: 1}},
+			{"java of a jlink image", []string{s.linked(), "-cp", classes, "Say"}, map[string]int{launcher: 1, tool: 1}},
+			{"a shell script around java -jar", s.script(`exec "$JAVA" $JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 1, tool: 1}},
+			{"a java that starts a java", s.java("-cp", classes, "Say", "from.image", "child"), map[string]int{launcher: 2, tool: 2}},
+			// Elasticsearch to 9.1 and Logstash; Elasticsearch drops the launcher's, too, from September 2026 on.
+			{"a script that drops the JVM's variables", s.script(`unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS; exec "$JAVA" $ES_JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 1, tool: 0, own: 1}},
+			{"a script that drops all variables", s.script(`unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS; exec "$JAVA" $ES_JAVA_OPTS -jar "$JAR"`), map[string]int{launcher: 0, tool: 0, own: 1}},
+			{"a JVM embedded in another program", s.embedded(), map[string]int{launcher: 0, tool: 1}},
+			{"jcmd", []string{s.program("jcmd"), "-l"}, map[string]int{launcher: 0, tool: 1}},
+			{"keytool", []string{s.program("keytool"), "-help"}, map[string]int{launcher: 0, tool: 1}},
+		} {
+			for variable, want := range c.logs {
+				t.Run(c.name+"/"+variable, func(t *testing.T) {
+					if c.start == nil {
+						t.Skip("there is no C compiler")
+					}
+					if logs := s.run(t, c.start, variable+"="+s.options(t, variable)); logs != want {
+						t.Errorf("%d logs, want %d", logs, want)
+					}
+				})
+			}
+		}
+	})
+}
+
+// TestOptionsOfTheImageSurvive: what an image sets in JAVA_TOOL_OPTIONS, an agent
+// or a heap size, is in effect beside our options, and not instead of them.
+func TestOptionsOfTheImageSurvive(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		s := newStarts(t, jdk)
+		cmd := exec.Command(jdk.Java(), "-cp", classes, "Say")
+		cmd.Env = append(os.Environ(), "JAVA_TOOL_OPTIONS=-Dfrom.image=agent -Xlog:disable", s.defaultVariable(t))
+		out, err := cmd.Output()
+		if err != nil || !strings.Contains(string(out), "said agent") {
+			t.Fatalf("%s, %v", out, err)
+		}
+		if logs := s.logs(t); logs != 1 { // although the image has -Xlog:disable, which comes before ours
+			t.Errorf("%d logs", logs)
+		}
+	})
+}
+
+// starts are ways to start a JVM.
+type starts struct {
+	*testing.T
+	jdk    lab.JDK
+	dir    string
+	jar    string
+	source string // where the options put the log
+}
+
+func newStarts(t *testing.T, jdk lab.JDK) *starts {
+	t.Helper()
+	s := &starts{T: t, jdk: jdk, dir: t.TempDir()}
+	s.jar, s.source = filepath.Join(s.dir, "app.jar"), filepath.Join(s.dir, "logs")
+	s.must(exec.Command(s.program("jar"), "--create", "--file", s.jar, "--main-class", "Say", "-C", classes, "Say.class"))
+	return s
+}
+
+func (s *starts) must(cmd *exec.Cmd) {
+	s.Helper()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+	}
+}
+
+func (s *starts) program(name string) string   { return filepath.Join(s.jdk.Home, "bin", name) }
+func (s *starts) java(args ...string) []string { return append([]string{s.jdk.Java()}, args...) }
+
+func (s *starts) file(name, text string) string {
+	s.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		s.Fatal(err)
+	}
+	return path
+}
+
+func (s *starts) script(text string) []string { return []string{"sh", "-c", text} }
+
+// linked makes a runtime as small images have it.
+func (s *starts) linked() string {
+	s.Helper()
+	home := filepath.Join(s.dir, "linked")
+	s.must(exec.Command(s.program("jlink"), "--add-modules", "java.base", "--output", home))
+	return filepath.Join(home, "bin", "java")
+}
+
+// embedded builds the program with a JVM in it; nil: there is no C compiler.
+func (s *starts) embedded() []string {
+	s.Helper()
+	if _, err := exec.LookPath("cc"); err != nil {
+		return nil
+	}
+	program, lib, include := filepath.Join(s.dir, "embed"), filepath.Join(s.jdk.Home, "lib", "server"), filepath.Join(s.jdk.Home, "include")
+	s.must(exec.Command("cc", "testdata/embed.c", "-I"+include, "-I"+filepath.Join(include, "linux"), "-L"+lib, "-ljvm", "-Wl,-rpath,"+lib, "-o", program))
+	return []string{program, classes}
+}
+
+// run runs a command to its end and returns how many logs there are.
+func (s *starts) run(t *testing.T, args []string, env ...string) int {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), append(env, "JAVA="+s.jdk.Java(), "JAR="+s.jar)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return s.logs(t)
+}
+
+// logs counts the logs, and removes them.
+func (s *starts) logs(t *testing.T) int {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.source, "gc-*.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range found {
+		if st, err := os.Stat(name); err != nil || st.Size() == 0 {
+			t.Errorf("%s is empty: %v", name, err)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return len(found)
+}
+
+// options returns the injector's own for the variable, with the log in the
+// directory of the test.
+func (s *starts) options(t *testing.T, variable string) string {
+	t.Helper()
+	name, value := s.injected(t, map[string]string{"ullage.dev/options-variable": variable})
+	if name != variable {
+		t.Fatalf("the injector sets %s, and %s was asked for", name, variable)
+	}
+	return value
+}
+
+// defaultVariable returns what the injector sets when it is not told.
+func (s *starts) defaultVariable(t *testing.T) string {
+	t.Helper()
+	name, value := s.injected(t, nil)
+	return name + "=" + value
+}
+
+// injected injects a pod, and returns the variable that it has then.
+func (s *starts) injected(t *testing.T, annotations map[string]string) (name, value string) {
+	t.Helper()
+	if err := os.MkdirAll(s.source, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cfg := inject.DefaultConfig()
+	cfg.Image = "ullage"
+	pod, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}, "spec": map[string]any{
+		"securityContext": map[string]any{"runAsUser": 1000, "runAsGroup": 1000}, "containers": []any{map[string]any{"name": "app"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := inject.Mutate(pod, "shop", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range res.Patch {
+		if op.Path != "/spec/containers/0/env" {
+			continue
+		}
+		text, err := json.Marshal(op.Value)
+		var env []struct{ Name, Value string }
+		if err != nil || json.Unmarshal(text, &env) != nil || len(env) != 1 {
+			t.Fatalf("%s, %v", text, err)
+		}
+		// Sockets of other tests' JVMs are in /tmp: none more.
+		value := strings.ReplaceAll(env[0].Value, " -XX:+StartAttachListener", "")
+		return env[0].Name, strings.ReplaceAll(value, "/var/log/jvm", s.source)
+	}
+	t.Fatalf("no variable in %+v", res)
+	return "", ""
+}
