@@ -9,8 +9,8 @@
 //	ullage-checkpoint 1 <length of the JSON> <HMAC-SHA-256 of it, hex> for <name of the key>\n
 //
 // Whatever follows is what an earlier, longer state left. The name of the key
-// tells which destination the checkpoint was made for. It proves nothing, may be
-// missing, and is used to say what has happened where the code is not ours.
+// identifies the destination that the checkpoint was made for. The name proves
+// nothing and may be missing. It serves to explain why a code does not match.
 //
 // # Untrusted input
 //
@@ -18,8 +18,8 @@
 // key lies at the destination. Without a valid slot, each stream's segments
 // decide: the sound part is kept, and its end is looked up in the source files.
 //
-// A start does not wait for the destination. While that has not told the key,
-// reading begins with the positions that a slot claims; its marks count once the
+// A start does not wait for the destination. While the key is not known, reading
+// begins with the positions that a slot claims; its marks count once the
 // key has come and the slot is authentic, see [Checkpoint.Unseal]. A forged claim
 // can only hurt the forger's own log, which the forger could delete as well.
 //

@@ -50,7 +50,7 @@ type fileState struct {
 
 // slots are the pair of files.
 type slots struct {
-	key     []byte   // nil while the destination has not told it
+	key     []byte   // nil while it is not known
 	claimed string   // the code of the slot that load took without the key; empty: it took none
 	dir     *os.File // the state directory; nil while there is none
 	files   [2]*os.File

@@ -29,7 +29,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	}
 	w.link.queue.Release(len(w.batch))
 	w.link.progress.Store(time.Now().UnixNano())
-	clear(w.batch) // or it would keep files alive that are let go of
+	clear(w.batch) // or it would keep files alive that were closed
 	return nil
 }
 

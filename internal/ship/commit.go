@@ -57,7 +57,7 @@ func (w *writer) commit(ctx context.Context) error {
 	return nil
 }
 
-// committed counts what a commit has persisted and begins anew.
+// committed counts what a commit has persisted, and forgets it.
 func (w *writer) committed() {
 	for _, st := range w.streams {
 		if st.bytes == 0 {

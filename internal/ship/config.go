@@ -14,7 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// Config is what a [Shipper] can be told.
+// Config holds the settings of a [Shipper].
 type Config struct {
 	Tail    tail.Config
 	Segment segment.Config
@@ -30,8 +30,8 @@ type Config struct {
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
 	DrainTimeout time.Duration // from the end of Run's context to its return
 
-	// OnCaughtUp is told whenever everything that is known to be in the source
-	// has been read. It must not block. Nil: nobody asks. Not a flag.
+	// OnCaughtUp is called whenever the reader has read everything that it knows to
+	// be in the source. It must not block, and may be nil. Not a flag.
 	OnCaughtUp func()
 }
 

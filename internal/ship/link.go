@@ -43,7 +43,7 @@ type link struct {
 	marks map[string]segment.Mark // committed, for others to see
 }
 
-// news is what the reader tells the writer for the next checkpoint.
+// news is what the reader passes to the writer for the next checkpoint.
 type news struct {
 	dir     *os.File // the state directory, if dirNews; a descriptor of its own, or nil
 	dirNews bool
@@ -127,7 +127,7 @@ func newLink(cfg Config) *link {
 	return l
 }
 
-// publish tells the reader that everything up to the given chunks is durable.
+// publish passes to the reader that everything up to the given chunks is durable.
 // It keeps the map, and returns another one to go on with.
 func (l *link) publish(last map[*tail.File]tail.Chunk) (next map[*tail.File]tail.Chunk) {
 	l.mu.Lock()

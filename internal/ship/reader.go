@@ -53,7 +53,7 @@ type reader struct {
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
-	waiting bool // for the source, and said so
+	waiting bool // for the source, and logged it
 	drain   draining
 	press   pressure
 
@@ -82,8 +82,7 @@ func (r *reader) waitForSource(ctx context.Context) error {
 	return r.checkBudget(r.src.Usage())
 }
 
-// open tries to open the source directory and says so the first time that it
-// cannot.
+// open tries to open the source directory, and logs the first failure.
 func (r *reader) open() error {
 	err := r.src.Open()
 	r.view.setSource(err)
@@ -218,7 +217,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		request.done <- r.rewind(request)
 	case <-r.link.flushed:
 		r.settle()
-		r.settle() // files whose names went just now are let go of
+		r.settle() // closes files that have just lost their names
 		return r.drain.asked, nil
 	case <-space:
 	case <-more:
@@ -232,8 +231,8 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 }
 
 // lastWords is for how long draining waits for writers that end. At the end of
-// a pod's grace period its JVM is killed in the moment in which we are told to
-// end, and may write a little longer than that.
+// a pod's grace period, the kubelet kills the JVM in the moment in which it ends
+// the sidecar, and the JVM may write a little longer.
 const lastWords = 500 * time.Millisecond
 
 // finished reports whether what was read is all that draining waits for. Once
@@ -311,7 +310,7 @@ func (r *reader) tick() {
 		r.src.CloseDir()
 	}
 	if !r.src.Opened() {
-		_ = r.open() // it has said so
+		_ = r.open() // it has logged the first failure
 	}
 	r.src.Tick()
 	r.settle()

@@ -11,7 +11,7 @@ import (
 
 // start is what is known of streams when reading begins.
 type start struct {
-	keyed   bool                // the destination has told the key before
+	keyed   bool                // the destination had answered, so that its key is known
 	invalid bool                // there is a checkpoint, or a part of one, that does not count
 	lost    bool                // there was one, and is none
 	all     []string            // those that have files

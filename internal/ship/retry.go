@@ -174,7 +174,7 @@ func (c Config) mostUncommitted() int64 {
 	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20
 }
 
-// maintain seals and retains, lets go of streams whose files are all gone when
+// maintain seals and retains, forgets streams whose files are all gone when
 // there are many, and of descriptors beyond the bound. Its errors cost no
 // line; they are counted.
 func (w *writer) maintain(ctx context.Context) {
@@ -195,7 +195,7 @@ func (w *writer) maintain(ctx context.Context) {
 }
 
 // retain lets the store seal and delete. Where the newest segment of a stream
-// goes too, the checkpoint says so first.
+// goes too, the checkpoint records that first.
 func (w *writer) retain(ctx context.Context) {
 	err := w.store.Maintain(time.Now(), func(released []*segment.Stream) error {
 		for _, st := range released {

@@ -95,7 +95,7 @@ func (s *Shipper) Run(ctx context.Context) error {
 }
 
 // answerTime is for how long a start waits for the destination. Then it reads,
-// and drops, without it; and says so after silentTime. A JVM goes on writing
+// and relieves the source, without it, and logs that after silentTime. A JVM goes on writing
 // meanwhile.
 const (
 	answerTime = 50 * time.Millisecond

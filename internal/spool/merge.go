@@ -121,7 +121,7 @@ func (b *Block) addRun(next run) {
 	b.runs = append(b.runs, next)
 }
 
-// gapRun is the run of a record of which nothing is left.
+// gapRun is the run of a record that has no lines left.
 func (r *Record) gapRun() run {
 	gap := r.Gap()
 	n := run{rest: uint32(gap.Bytes)}

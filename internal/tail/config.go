@@ -33,7 +33,7 @@ func (m *Mode) Set(text string) error {
 
 func (m *Mode) String() string { return string(*m) }
 
-// Config is what a [Source] can be told.
+// Config holds the settings of a [Source].
 type Config struct {
 	Source  string // directory that JVMs write into
 	Match   string // glob of the files in it that are followed

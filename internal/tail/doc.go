@@ -12,15 +12,17 @@
 //
 // The files of one -Xlog output, f and its archives f.N, are one stream. The
 // files of a stream are read from the oldest to the newest, each one to its end
-// before the next. Which is older tells the order in which they were seen, then
-// their names (f is newer than its archives), then the inode number on a tmpfs;
-// elsewhere the time of birth, and only for archives that one scan finds can a
-// clock that went back swap two. A file is read only after a listing of the
-// directory that began when it was held already, so that a rotation in the
-// middle of a scan hides no older file: when a newer file is seen, an older one that was rotated
-// away has been closed by the JVM, so reading it once more to its end finds
-// all of it. (Where two JVMs share one output, the older file may still be
-// written to; it is then read further, between reads of the newer one.)
+// before the next. The order in which scans found the files decides which is
+// older; then the names decide (f is newer than its archives), then the inode
+// numbers on a tmpfs, and elsewhere the times of birth. So a clock that went back
+// can swap only archives that one scan found, and not on a tmpfs.
+//
+// A file is read only after a listing of the directory that began when the file
+// was held already, so that a rotation in the middle of a scan hides no older
+// file. When a newer file is seen, the JVM has closed the older one that it
+// rotated away, so one more read to its end finds all of it. (Where two JVMs share
+// one output, a JVM may still write to the older file. It is then read further,
+// between reads of the newer one.)
 //
 // # A start
 //
@@ -90,16 +92,17 @@
 // # Giving memory back
 //
 // Reclaim punches whole pages, or unlinks finished files, up to the committed
-// position and never further. The page with the byte before that position stays, so that the check above works after a restart too. A file is
-// finished when all of it is committed and nobody has it open for writing,
-// which the kernel tells by granting a read lease. Its name is removed first:
-// whatever has the name is moved into the state directory, and gets it back if it is
-// another file, or is written to; a start gives back what a killed process left
-// there. The descriptor is kept until the same is seen once more.
+// position and never further. The page with the byte before that position stays,
+// so that the check above works after a restart too. A file is finished when all
+// of it is committed and no process has it open for writing: the kernel grants a
+// read lease only then. Unlinking first moves the name into the state directory.
+// If another file has taken the name, or a process writes to the file, the file
+// gets its name back; a start gives back what a killed process left there. The
+// descriptor stays open until the next look finds the same.
 //
-// Files beyond the number that may be held wait, and take turns: finished ones
-// make room, by being unlinked, or where that may not be, by being remembered
-// with their position, up to 4,096 of them.
+// Files beyond the number that may be held wait, and take turns. Finished files
+// make room: they are unlinked, or where that is not permitted, they are closed and
+// their positions are remembered, up to 4,096 of them.
 //
 // # Untrusted input
 //

@@ -40,7 +40,7 @@ type File struct {
 	ended     bool     // the rest was handed on, up to read.Offset
 
 	endCounted bool  // ... and is in the read metrics
-	relevel    bool  // read was moved: the classifier has to be told its level
+	relevel    bool  // read was moved: the classifier has to resume at its level
 	solid      int64 // no hole between a place that was looked at and here
 
 	unaligned bool  // it may be persisted already
@@ -83,7 +83,7 @@ func (f *File) Stream() *Stream { return f.stream }
 // held reports whether the content is what the file holds.
 func (f *File) held() bool { return f.fd >= 0 }
 
-// savedOf returns what is known of a file that is let go of.
+// savedOf returns the position that is kept of a file that is closed.
 func savedOf(f *File) known {
 	return known{Saved: position.Saved{Stream: f.stream.name, Position: f.committed}, epoch: f.of.Epoch}
 }
@@ -190,7 +190,7 @@ func (f *File) rewind() error {
 }
 
 // renewed returns the File of what is in a truncated file now. What is left of
-// f are the records of which nothing is durable, and what is on its way to the
+// f are the records whose lines are not durable, and the chunks on their way to the
 // destination.
 func (f *File) renewed() *File {
 	g := &File{

@@ -68,7 +68,7 @@ func (o *openLines) commit(c Chunk) (ended position.Content, open bool) {
 	return was.of, open
 }
 
-// isOf reports whether the position of a file tells of an open line that is
+// isOf reports whether the position of a file stands for an open line that is
 // durable.
 func (o *openLines) isOf(id position.Content) bool {
 	for _, line := range o.durable {

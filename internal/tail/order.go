@@ -16,7 +16,7 @@ import (
 const maxPasses = 4
 
 // compare orders the files of one stream from the oldest to the newest. No
-// clock has a say where something else tells the order:
+// clock counts where something else gives the order:
 //
 //   - A file that an earlier scan found is older than one that came since.
 //   - The file that has the name of the output is newer than its archives.
@@ -120,7 +120,7 @@ func (s *Source) join(f *File) {
 // StreamName returns the stream of a file name: the name without the number
 // that HotSpot appends to an archive, a dot and one to three digits (its
 // filecount is at most 1,000). An output that itself is named so cannot be
-// told from an archive.
+// distinguished from an archive.
 func StreamName(name string) string {
 	if _, ok := archiveNumber(name); ok {
 		return name[:strings.LastIndexByte(name, '.')]

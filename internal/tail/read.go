@@ -28,8 +28,8 @@ type Chunk struct {
 
 // AreaSlack is by how much more than LineLimit the area for Next has to have: for
 // two markers, each behind the newline of a line that a gap cut off, for the end
-// of a line that was abandoned, and for the byte that tells that a line is longer
-// than the limit.
+// of a line that was abandoned, and for the byte by which a line is longer than the
+// limit.
 const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 
 // turnBytes is about how much of a stream is read before another one has its

@@ -58,7 +58,7 @@ func (s *Source) writerless(f *File) bool {
 }
 
 // Written reports whether anybody has a file open for writing, as far as the
-// kernel tells.
+// kernel shows.
 func (s *Source) Written() bool {
 	for _, f := range s.held {
 		if f.writers() == writersSome {
@@ -89,7 +89,7 @@ func (s *Source) Committed(c Chunk) {
 	}
 }
 
-// finishContent lets go of a content that its file does not hold any more.
+// finishContent forgets a content that its file does not hold any more.
 func (s *Source) finishContent(f *File) {
 	f.records.freeBefore(f.read.Offset) // of these there was nothing to hand on
 	s.forget(f)
@@ -108,7 +108,7 @@ func (s *Source) commitOpenLine(c Chunk) {
 }
 
 // letGo says that the checkpoint need not have the position of a file any more,
-// unless that tells of an open line.
+// unless that position stands for an open line.
 func (s *Source) letGo(of position.Content) {
 	if !s.open.isOf(of) {
 		s.gone = append(s.gone, of)
@@ -168,7 +168,7 @@ func (s *Source) Tick() {
 
 // Reclaim gives back what is committed: pages of files that are still
 // written, and whole files that are finished. It returns the files that it
-// let go of; a checkpoint need not name them any more.
+// closed; a checkpoint need not name them any more.
 func (s *Source) Reclaim() (gone []position.Content) {
 	for _, f := range s.held {
 		if s.cfg.Reclaim != ReclaimNone {
@@ -232,9 +232,9 @@ func (s *Source) punchPages(f *File, at, end int64) int64 {
 	return at
 }
 
-// finish lets go of a file of which everything is committed, if nobody writes
-// it any more. A file that has a name loses it first and is let go of at a
-// later call, because somebody may have opened it just before. A file that still
+// finish closes a file of which everything is committed, if no process writes to
+// it any more. A file that has a name loses the name first and is closed by a
+// later call, because a process may have opened it just before. A file that still
 // has a name elsewhere may come back, so its position waits.
 func (s *Source) finish(f *File) {
 	if !s.writerless(f) {

@@ -114,8 +114,8 @@ func (r *records) merge(at int) (freed int64, err error) {
 }
 
 // pages returns the whole pages that the record stands for, from which offset on
-// and up to which. The page with the last byte stays: it tells the position
-// behind the record from that of a rewritten file.
+// and up to which. The page with the last byte stays, since the bytes in it
+// distinguish the position behind the record from that of a rewritten file.
 func (r spooled) pages() (from, to int64) {
 	from, to = position.PageAfter(r.From), position.PageBefore(r.End.Offset)
 	return from, max(from, to)
@@ -189,7 +189,7 @@ func (s *Source) passRecords(f *File, area []byte) (int, Chunk, error) {
 	if err := f.jumpTo(end); err != nil {
 		return 0, Chunk{}, err
 	}
-	f.read.Open = o.Open // of a line of which nothing was handed on, nothing is open
+	f.read.Open = o.Open // a line is open only if its beginning was handed on
 	f.stream.class.Resume(end.Level)
 	f.counted = max(f.counted, end.Offset)
 	if len(o.Data) == 0 {

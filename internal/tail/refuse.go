@@ -1,12 +1,12 @@
 package tail
 
-// Refuse says which streams nobody takes now. Nothing of them is handed on:
+// Refuse sets the streams that the destination refuses. Nothing of them is handed on:
 // what was handed on and is not committed counts as unread again, stays where
 // it is, and can be dropped. A stream that is not named any more is read from
 // its committed positions, after the Rewind that has to follow.
 //
 // Files of refused streams may take half of the descriptors. The others are
-// let go of, and wait as those do that are too many.
+// closed, and wait like files beyond the number that may be held.
 func (s *Source) Refuse(names map[string]struct{}) {
 	s.streams.refused, s.streams.refusedFiles = names, 0
 	for _, st := range s.streams.byName {

@@ -125,7 +125,7 @@ func (s *Source) list() error {
 	return nil
 }
 
-// makeRoom lets go of finished files of which the scan has found no other name,
+// makeRoom closes finished files for which the scan has found no other name,
 // if others wait for that, and makes the next scan due.
 func (s *Source) makeRoom() {
 	if !s.listing.crowded() || s.listing.stale {

@@ -9,7 +9,7 @@ import (
 
 // share returns how much memory each stream may have, so that all of them
 // together have as much as allowed: an equal part, and more where others need
-// less. The memory of streams of which nothing can be given back (their lines are
+// less. The memory of streams that can give nothing back (their lines are
 // in the queue, or in files that may not be punched) comes off first: the JVMs
 // need their headroom all the same.
 func (s *Source) share(allowed int64) int64 {

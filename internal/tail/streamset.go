@@ -8,7 +8,7 @@ type streamSet struct {
 	labels map[string]bool // that metrics have
 	active []*Stream       // have a dirty file, in the order of their turns
 
-	refused      map[string]struct{} // streams that nobody takes
+	refused      map[string]struct{} // streams that the destination refuses
 	refusedFiles int                 // held, of these
 }
 
