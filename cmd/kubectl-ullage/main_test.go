@@ -6,7 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/txtar"
 )
 
 func TestMain(m *testing.M) {
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 // answers. Each script in testdata/script/*.txtar says at its beginning why it exists.
 // The tests in test/e2e make the same calls to a cluster.
 func TestScript(t *testing.T) {
-	lab.Scripts(t, func(e *testscript.Env) {
+	txtar.Run(t, func(e *testscript.Env) {
 		e.Setenv("FAKE", filepath.Join(e.WorkDir, "fake"))
 		e.Setenv("TZ", "UTC")
 	})

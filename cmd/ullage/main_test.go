@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ullage/ullage/test/lab"
+	"github.com/ullage/ullage/test/txtar"
 )
 
 func TestMain(m *testing.M) {
@@ -14,4 +14,4 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the real command line. Each script in testdata/script/*.txtar says
 // at its beginning why it exists.
-func TestScript(t *testing.T) { lab.Scripts(t, nil) }
+func TestScript(t *testing.T) { txtar.Run(t, nil) }

@@ -162,7 +162,7 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 	}
 	if !lacks(corev1.ResourceMemory) {
 		queue := m.wishes.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue
-		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], max(0, queue)+m.mostSpooled())
+		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], max(0, queue)+m.wishes.mostSpooled())
 	}
 	if guaranteed {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -181,8 +181,8 @@ const asGoodAsNone = settings.Size(1 << 50)
 // mostSpooled returns how much of the tmpfs the spool may take. The kernel
 // charges memory of a tmpfs to the container that writes it first: a log counts
 // for the JVM's container, and the spool for the sidecar's.
-func (m *mutation) mostSpooled() settings.Size {
-	return min(cmp.Or(m.wishes.sidecar.Ship.Budget, m.wishes.buffer), asGoodAsNone)
+func (w *wishes) mostSpooled() settings.Size {
+	return min(cmp.Or(w.sidecar.Ship.Budget, w.buffer), asGoodAsNone)
 }
 
 // storage asks for what the durable copy may take of the node's disk, so that

@@ -1,4 +1,6 @@
-package lab
+// Package txtar runs the txtar scripts of a command's tests, on every system that
+// the command builds on.
+package txtar
 
 import (
 	"testing"
@@ -6,9 +8,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Scripts runs testdata/script/*.txtar with the commands that the test's TestMain
+// Run runs testdata/script/*.txtar with the commands that the test's TestMain
 // has given to testscript.Main. setup may be nil; it adds to the environment.
-func Scripts(t *testing.T, setup func(*testscript.Env)) {
+func Run(t *testing.T, setup func(*testscript.Env)) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
 		// A program under the race detector sleeps for a second as it exits.
 		e.Setenv("GORACE", "atexit_sleep_ms=0")
