@@ -31,7 +31,7 @@ func New() *Checkpoint {
 // aligned with the segments yet.
 func (c *Checkpoint) Lost() bool { return c.lost }
 
-// SetLost notes whether that is so.
+// SetLost sets what Lost returns.
 func (c *Checkpoint) SetLost(lost bool) { c.lost = lost }
 
 // Uncommitted returns how many bytes there can be behind a mark, by the settings

@@ -183,10 +183,8 @@ func (s *slots) reserve(at int, n int64) error {
 	if s.files[at] == nil {
 		name := slotNames[at]
 		f, err := statedir.OpenFile(s.dir, name, unix.O_RDWR)
-		if err != nil {
-			if s.dir != nil {
-				statedir.Displace(s.dir, name)
-			}
+		if err != nil && s.dir != nil && !statedir.Transient(err) {
+			statedir.Displace(s.dir, name)
 			f, err = statedir.OpenFile(s.dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 		}
 		if err != nil {

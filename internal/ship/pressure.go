@@ -16,15 +16,15 @@ const (
 	// room. A JVM that writes 50 MB/s fills 1 MiB of it in twice that.
 	pressurePace = 10 * time.Millisecond
 
-	// mostRest bounds the rest after a look that took long: on a busy machine
-	// that is waiting for a processor more often than work.
+	// mostRest bounds one round of relief, and the rest after a look that took
+	// long: on a busy machine such a look mostly waited for a processor.
 	mostRest = 10 * pressurePace
 
 	// reliefBytes is about how much is given back before the other things that a
 	// reader has to do get their turn.
 	reliefBytes = 4 << 20
 
-	// A record takes two pages besides its lines, and short blocks compress less.
+	// A record takes two to three pages besides its lines, and short blocks compress less.
 	// So a block of a file is worth a record from mostLeast on, or from so much as
 	// the streams can wait for together in a part of the budget, see least. Where
 	// lines would be dropped otherwise, leastLeast is enough.
@@ -313,6 +313,6 @@ func (r *reader) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64) 
 		cause = "the destination refuses streams"
 	}
 	r.log.Warn("dropping lines", "why", cause, "below", below,
-		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "source_files_bytes", m.own)
+		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "memory_bytes", m.own)
 	return freed
 }

@@ -98,8 +98,8 @@ func (w *writer) reopen(ctx context.Context) error {
 	if err := w.saveMarks(ctx); err != nil {
 		return err
 	}
-	// A full disk may be full of our own old segments. Retention lets go of none
-	// of a stream that is not resumed.
+	// A full disk may be full of our own old segments. Retention deletes no
+	// segment of a stream that is not resumed.
 	w.retain(ctx)
 	return nil
 }
@@ -153,8 +153,8 @@ func (w *writer) resume(st *writerStream) error {
 	return nil
 }
 
-// saveMarks saves the ledger if it has a mark that nothing may be appended
-// behind before.
+// saveMarks saves the checkpoint if it lacks a mark that must be saved before
+// anything is appended behind it.
 func (w *writer) saveMarks(ctx context.Context) error {
 	if !w.unsaved {
 		return nil

@@ -179,7 +179,9 @@ func (s *Shipper) ask() (answer chan opened, keyed bool, err error) {
 // write waits for the destination, and runs the writer. It fails if the
 // destination cannot be written to at the start.
 func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
+	silenced := make(chan struct{})
 	silence := time.AfterFunc(silentTime, func() {
+		defer close(silenced)
 		s.link.setFailure(errNoAnswer, time.Time{})
 		s.log.Warn("destination does not answer", "dest", s.cfg.Dest,
 			"hint", "reading continues without it; lines are dropped when the source fills up")
@@ -200,6 +202,7 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	}
 	s.log.Info("shipping", "source", s.cfg.Tail.Source, "dest", s.cfg.Dest)
 	if !silence.Stop() {
+		<-silenced
 		s.link.setFailure(nil, time.Time{})
 		s.log.Info("destination answers")
 	}

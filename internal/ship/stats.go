@@ -17,7 +17,6 @@ import (
 type view struct {
 	mu        sync.Mutex
 	sourceErr error
-	opened    bool
 	restored  bool
 	budget    int64
 	dropping  string
@@ -32,7 +31,7 @@ type view struct {
 func (v *view) setSource(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.sourceErr, v.opened = err, err == nil
+	v.sourceErr = err
 }
 
 func (v *view) setBudget(bytes int64) {

@@ -39,14 +39,17 @@
 //	276  .  name of the stream, then the runs
 //
 // The runs say how the lines of the two parts lie beside each other. Each is a
-// stretch of rest and the stretch of kept behind it, as varints: bytes of rest,
-// lines of rest by level, bytes of kept. A stretch of rest before a kept line
+// stretch of rest and the stretch of kept behind it: bytes of rest (varint), one
+// byte with a bit for each level that has lines, the number of lines of each such
+// level (varints), bytes of kept (varint). A stretch of rest before a kept line
 // has [MinRest] bytes at least, or it would be kept as well: so the markers
 // that may take its place are never longer than the block was.
 //
 // Records side by side of which only kept lines and counts are left are merged,
 // so that the lines that stay in a long stall share pages. The rest of a merged
-// record stands for more than a block, and what is handed on for it for less.
+// record stands for more than a block, and what is handed on for it for less. A
+// stretch in it may be shorter; the markers of all its stretches are bounded
+// together.
 //
 // # Crash windows
 //

@@ -16,15 +16,24 @@ type Reading struct {
 	Lines [ul.NumLevels]uint32 // the JVM's lines that begin in Data
 	Gap   ul.Gap               // what was dropped behind the last byte of Data and has no marker yet
 
-	// Open says that what was handed on so far ends inside a line: a marker then
-	// needs a line end before it.
-	Open bool
+	// Open says that what was handed on so far ends inside a line, which has the
+	// level Level: a marker then needs a line end before it.
+	Open  bool
+	Level ul.Level
+
+	// Torn counts lines of which a rest was dropped that no record counts, because
+	// their beginning was handed on before.
+	Torn uint32
 }
 
 // Mark appends the marker that is due.
 func (o *Reading) Mark() {
 	if o.Gap.Total() == 0 {
-		return
+		if o.Gap.Bytes == 0 || !o.Open {
+			return // nothing, or a piece of a line that has its marker already
+		}
+		o.Gap.Lines[ul.DropAll][o.Level]++
+		o.Torn++
 	}
 	before := len(o.Data)
 	if o.Open {
@@ -112,9 +121,9 @@ func (l *Log) readWhole(o *Reading, r *Record, p Part) error {
 	return nil
 }
 
-// Frame returns the zstd frame of a record whose lines are one part, which lies in
-// nobody's way: handing it on is handing on the lines, raw bytes of them. It is
-// valid until the next call of a method. Other records have none.
+// Frame returns the zstd frame of a record whose lines are all in one part, and the
+// length of these lines. The caller can hand on the frame in the place of the
+// lines. It is valid until the next call of a method. Other records have none.
 func (l *Log) Frame(r *Record) (frame []byte, raw int, err error) {
 	for p := range r.parts {
 		if !r.Holds(Part(p)) || r.parts[1-p].raw > 0 {

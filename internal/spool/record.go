@@ -58,7 +58,7 @@ func gone(why ul.Reason) state {
 
 // part is one payload as the header describes it.
 type part struct {
-	lines  [ul.NumLevels]uint32 // that end in it
+	lines  [ul.NumLevels]uint32 // that begin in it, see Block.Take
 	raw    uint32               // bytes
 	stored uint32               // bytes of its frame
 	check  uint32               // CRC-32C of its frame

@@ -77,6 +77,12 @@ func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+// Transient reports whether opening a file failed for want of descriptors or
+// memory. Such an error says nothing about what has the name.
+func Transient(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EINTR)
+}
+
 // Displace makes room in dir where something stands that is not a file of ours.
 // A directory that is not empty can only be moved.
 func Displace(dir *os.File, name string) {

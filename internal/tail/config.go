@@ -39,9 +39,8 @@ type Config struct {
 	Match   string // glob of the files in it that are followed
 	Reclaim Mode
 
-	// LineLimit is the length in bytes from which on a line is handed on in
-	// pieces. The area given to [Source.Next] must be larger by [AreaSlack].
-	// Not a flag.
+	// LineLimit is the length in bytes from which a line is handed on in pieces.
+	// [Source.Area] says how much memory Next needs. Not a flag.
 	LineLimit int
 
 	// Frames says that whoever takes chunks can take zstd frames, see

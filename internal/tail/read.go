@@ -9,8 +9,9 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// A Chunk describes bytes that [Source.Next] put into the caller's area:
-// whole lines of one source file, or a piece of a line over the limit.
+// A Chunk describes bytes that [Source.Next] put into the caller's area: whole
+// lines of one source file, a piece of a line over the limit, or what stands in
+// the place of records: lines with markers, or one zstd frame.
 type Chunk struct {
 	File  *File
 	End   position.Position    // behind the chunk in the source file
@@ -36,8 +37,8 @@ const AreaSlack = 2*(ul.MaxMarkerBytes+1) + 2
 // turn.
 const turnBytes = blockBytes
 
-// AreaBytes is the largest area that Next can need, whatever an earlier process
-// has left in the spool.
+// AreaBytes is the area that the largest record of the spool needs, whatever the
+// line limit of the process that made it.
 const AreaBytes = spool.BlockBytes + AreaSlack
 
 // Area returns how long the area for Next has to be now.

@@ -241,7 +241,10 @@ func (s *Source) finish(f *File) {
 		return
 	}
 	size, links, err := f.sizeNow()
-	if err != nil || s.changed(f) {
+	if err != nil {
+		return
+	}
+	if s.changed(f) {
 		s.grow(f, size) // it grew, or was truncated and written again
 		return
 	}

@@ -157,9 +157,9 @@ func (f *File) endsAtRecord(n int) bool {
 	return r != nil && r.From == f.read.Offset+int64(n)
 }
 
-// passRecords hands on what stands in the place of the record r at the read
-// position, and of those without lines that follow each other. A record is
-// always handed on as a whole, so that no position lies inside one.
+// passRecords hands on what stands in the place of the record at the read
+// position, together with the records behind it that have no lines left. A record
+// is always handed on as a whole, so that no position lies inside one.
 //
 // The lines behind a marker go into the same chunk, if there are any yet: when a
 // checkpoint is lost, [Source.Align] can only look up what is persisted behind
@@ -168,7 +168,7 @@ func (s *Source) passRecords(f *File, area []byte) (int, Chunk, error) {
 	if n, c, err := s.passFrame(f, area); n > 0 || err != nil {
 		return n, c, err
 	}
-	o := spool.Reading{Data: area[:0], Open: f.read.Open}
+	o := spool.Reading{Data: area[:0], Open: f.read.Open, Level: f.openLevel}
 	end := f.read
 	for r := f.records.next(end.Offset); r != nil && r.From == end.Offset; r = f.records.next(end.Offset) {
 		if !r.Empty() && len(o.Data) > 0 {
@@ -194,6 +194,11 @@ func (s *Source) passRecords(f *File, area []byte) (int, Chunk, error) {
 	f.counted = max(f.counted, end.Offset)
 	if len(o.Data) == 0 {
 		return 0, Chunk{}, nil // no more than a piece of a line that has its marker already
+	}
+	if o.Torn > 0 {
+		var lines [ul.NumLevels]uint64
+		lines[o.Level] = uint64(o.Torn)
+		s.metrics.dropped.add(f.stream.label, ul.DropAll, lines, 0)
 	}
 	c := s.chunk(f, o.Lines, 0, 0, false)
 	c.Made = o.Made

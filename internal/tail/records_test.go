@@ -382,3 +382,26 @@ func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 		t.Errorf("read %s", abbreviate(got))
 	}
 }
+
+// The beginning of an endless line was moved and handed on; what follows of it is
+// dropped: the line is not whole, and a marker tells of that.
+func TestRestOfALineIsDroppedBehindItsMovedBeginning(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, strings.Repeat("y", 3<<20))
+	r.move()
+	if !r.take() {
+		t.Fatal("nothing was handed on")
+	}
+	r.src.Weigh()
+	r.src.Drop(ul.DropAll, everything)
+	r.write(w, "\nlast\n")
+	r.read()
+	if total, n := markers(r.text()); total != 1 || n != 1 {
+		t.Errorf("%d markers tell of %d lines", n, total)
+	}
+	r.tells()
+	if !strings.HasSuffix(r.text(), "\nlast\n") {
+		t.Errorf("handed on: %s", abbreviate(r.text()))
+	}
+}

@@ -26,17 +26,15 @@ const relieveTime = 100 * time.Millisecond
 
 // Move moves unread lines into the spool, compressed, the oldest of the stream
 // with the most of them first, until it has given back as much memory as wanted,
-// or nothing is left that is worth a record, or it takes too long. No line is
-// lost. It returns how much memory it gave back: at least 1 if it moved anything.
+// or nothing is left that is worth a record, or it takes too long. It returns how
+// much memory it gave back: at least 1 if it moved anything. No line is lost,
+// unless the tmpfs has no room even for the compressed lines: these are dropped at
+// once, whatever their level and the stream's share.
 //
 // The order is append, then punch. A kill in between leaves the block in the
 // spool and in the file: the record counts, and the next start punches.
 func (s *Source) Move(r Relief) (freed int64) {
-	left := spool.MostRecords
-	for _, f := range s.files {
-		f.stuck = false
-		left -= len(f.records.list)
-	}
+	left := s.recordsLeft()
 	for deadline := s.now().Add(relieveTime); freed < r.Want && left > 0 && s.now().Before(deadline); left-- {
 		f := s.toMove(r, 0)
 		if f == nil {
@@ -45,6 +43,17 @@ func (s *Source) Move(r Relief) (freed int64) {
 		freed += s.relieveFile(f, r.Least, spool.BlockBytes, r.Keep, spool.Without{})
 	}
 	return freed
+}
+
+// recordsLeft makes every file a candidate again, and returns how many records may
+// still be made: a start reads no more than [spool.MostRecords].
+func (s *Source) recordsLeft() int {
+	left := spool.MostRecords
+	for _, f := range s.files {
+		f.stuck = false
+		left -= len(f.records.list)
+	}
+	return left
 }
 
 // relieveFile moves one block of f. A file that cannot be relieved is passed
@@ -147,9 +156,12 @@ func (s *Source) moveBlock(f *File, least, most int64, keep ul.Level, without sp
 	f.records.add(spooled{Record: record, log: s.spool.log, full: true})
 	freed = s.punchRecord(f, f.records.last()) - record.Memory()
 	merged, err := s.mergeAround(f, len(f.records.list)-1)
+	if err != nil {
+		s.log.once("merge", "merging records of the spool failed", "error", err, "hint", "their pages stay in use")
+	}
 	freed += merged
 	f.stream.memory -= freed
-	return max(1, freed), err
+	return max(1, freed), nil
 }
 
 // behind returns the position behind data, which was read at an offset. It is
@@ -337,9 +349,7 @@ func (s *Source) punched(f *File) bool {
 // nothing; of the others the largest one goes first, and of its lines the
 // oldest. Refused streams have no share, and go before all others.
 func (s *Source) Drop(why ul.Reason, r Relief) (freed int64) {
-	for _, f := range s.files {
-		f.stuck = false
-	}
+	left := s.recordsLeft()
 	without := spool.WithoutRest()
 	if why == ul.DropAll {
 		without = spool.WithoutLines()
@@ -349,7 +359,8 @@ func (s *Source) Drop(why ul.Reason, r Relief) (freed int64) {
 		n := int64(0)
 		if st := s.largestOver(share, why, r.Refused); st != nil {
 			n = s.dropOldest(st, why)
-		} else if f := s.toMove(r, share); f != nil {
+		} else if f := s.toMove(r, share); f != nil && left > 0 {
+			left--
 			over := min(max(2*r.Least, f.stream.memory-share), spool.BlockBytes) // a block ends with a message
 			n = s.relieveFile(f, r.Least, over, r.Keep, without)
 		} else {

@@ -106,9 +106,6 @@ func (s *Source) Opened() bool { return s.dir.opened() }
 // checkpoint. It is nil while the source is missing and remains the Source's.
 func (s *Source) State() *os.File { return s.dir.state }
 
-// Path returns the path of the directory, as configured.
-func (s *Source) Path() string { return s.cfg.Source }
-
 // Events returns the directory's events for [Source.Handle], or nil when
 // there are none to wait for.
 func (s *Source) Events() <-chan fsnotify.Event {

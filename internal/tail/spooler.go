@@ -41,6 +41,9 @@ func (p *spooler) area(n int) []byte {
 // log that was open before.
 func (p *spooler) open(dir *directory, known func(position.Content) bool) error {
 	f, err := statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT)
+	if statedir.Transient(err) {
+		return err
+	}
 	if err != nil {
 		statedir.Displace(dir.state, spoolName)
 		if f, err = statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL); err != nil {

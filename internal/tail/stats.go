@@ -102,8 +102,11 @@ const maxStats = 200
 // first, at most 200 of them, and says how many more there are.
 func (s *Source) Streams() (stats []StreamStats, omitted int) {
 	for _, st := range s.streams.byName {
-		stat := StreamStats{Name: st.name, Files: len(st.files)}
+		stat := StreamStats{Name: st.name}
 		for _, f := range st.files {
+			if f.held() {
+				stat.Files++
+			}
 			stat.Backlog += f.backlog()
 		}
 		stats = append(stats, stat)

@@ -15,7 +15,7 @@ type Stream struct {
 	class  ul.Classifier
 	active bool  // in streamSet.active
 	credit int   // bytes that are left of its turn; negative: it took more
-	memory int64 // of its files, while lines are dropped
+	memory int64 // of its files and of its records, as Weigh found it and relief changed it
 
 	refused     bool   // in streamSet.refused
 	durable     uint64 // number of the last chunk that is
