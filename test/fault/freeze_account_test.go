@@ -105,7 +105,7 @@ func (r *stall) account(f freezing, green time.Duration) (row []any) {
 		r.Errorf("the sidecar took %d bytes of memory", r.peak)
 	}
 	l := func(phase int) lab.Latency { return r.flood.Latency(phase) }
-	return []any{f.rate / 1e6, f.frozen, f.fault, l(before).Slowest, l(within).Slowest, l(after).Slowest, l(before).P999, l(within).P999,
+	return []any{f.rate / 1e6, f.frozen, f.fault, l(before).Slowest, l(within).Slowest, l(after).Slowest, l(before).P999, l(within).P999, l(before).P9999, l(within).P9999,
 		a.Written.Total(), a.Cut, a.Dropped.Total().Total(), severe, a.Gaps, green.Round(time.Millisecond), fmt.Sprintf("%.1f", float64(r.peak)/(1<<20))}
 }
 

@@ -66,7 +66,7 @@ func TestFrozenUnderAFlood(t *testing.T) {
 // newStallTable returns a table for what account returns.
 func newStallTable(title string) *lab.Table {
 	return lab.NewTable(title+" under a flood through a tmpfs of 64 MiB",
-		"MB/s", "for", "sidecar", "slowest write before", "in it", "after", "p99.9 before", "in it",
+		"MB/s", "for", "sidecar", "slowest write before", "in it", "after", "p99.9 before", "in it", "p99.99 before", "in it",
 		"lines", "lost by the JVM", "dropped", "at warning or above", "gaps", "green after", "peak MiB")
 }
 

@@ -52,8 +52,8 @@ type Latency struct {
 	// Slept is the slowest of those that took over 1 ms and in which the thread
 	// was asleep: it waited for a lock, for memory or for a disk. A write that
 	// was slow without that was preempted: other threads had the CPU.
-	Slept     time.Duration
-	P50, P999 time.Duration // upper bounds, exact to a sixteenth
+	Slept            time.Duration
+	P50, P999, P9999 time.Duration // upper bounds, exact to a sixteenth
 }
 
 func (l *latencies) read() Latency {
@@ -72,11 +72,11 @@ func (l *latencies) read() Latency {
 		}
 		return 0
 	}
-	return Latency{Writes: total, Slowest: time.Duration(l.slowest.Load()), Slept: time.Duration(l.slept.Load()), P50: quantile(.5), P999: quantile(.999)}
+	return Latency{Writes: total, Slowest: time.Duration(l.slowest.Load()), Slept: time.Duration(l.slept.Load()), P50: quantile(.5), P999: quantile(.999), P9999: quantile(.9999)}
 }
 
 func (l Latency) String() string {
-	return fmt.Sprintf("%d writes, p50 %s, p99.9 %s, slowest %s, slowest asleep %s", l.Writes, l.P50, l.P999, round(l.Slowest), round(l.Slept))
+	return fmt.Sprintf("%d writes, p50 %s, p99.9 %s, p99.99 %s, slowest %s, slowest asleep %s", l.Writes, l.P50, l.P999, l.P9999, round(l.Slowest), round(l.Slept))
 }
 
 func round(d time.Duration) time.Duration {
