@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -104,12 +105,12 @@ func (d *doctor) wishFindings() []finding {
 	if _, annotated := m.Annotations[podmeta.InjectLabel]; annotated && !labelled {
 		problem(podmeta.InjectLabel+" is an annotation of the pod; only a label asks for a sidecar", place)
 	}
-	if w := d.subject.workload; w != nil && !labelled {
-		if _, misplaced := w.meta.Labels[podmeta.InjectLabel]; misplaced {
+	if w := d.subject.workload; w != nil {
+		if _, misplaced := w.meta.Labels[podmeta.InjectLabel]; misplaced && !labelled {
 			problem(fmt.Sprintf("the label %s is on %s, and not on the template of its pods", podmeta.InjectLabel, w), place)
 		}
-		for name := range w.meta.Annotations {
-			if strings.HasPrefix(name, podmeta.Prefix) {
+		for _, name := range slices.Sorted(maps.Keys(w.meta.Annotations)) {
+			if _, placed := m.Annotations[name]; !placed && strings.HasPrefix(name, podmeta.Prefix) {
 				problem(fmt.Sprintf("the annotation %s is on %s, and not on the template of its pods, so it has no effect", name, w),
 					"put it into spec.template.metadata.annotations")
 			}

@@ -160,8 +160,8 @@ func (s subject) manifest() []byte {
 	spec, _ := s.template["spec"].(map[string]any)
 	created := map[string]any{}
 	for key, value := range spec {
-		if key != "nodeName" && key != "hostname" && key != "priority" && key != "preemptionPolicy" {
-			created[key] = value // the others are for the API server to set
+		if !slices.Contains([]string{"nodeName", "hostname", "priority", "preemptionPolicy", "ephemeralContainers"}, key) {
+			created[key] = value // the others are set later, and refused in a new pod
 		}
 	}
 	annotations := map[string]string{}

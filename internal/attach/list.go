@@ -3,6 +3,7 @@ package attach
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,12 @@ func (o Output) File() string {
 		return ""
 	}
 	return path
+}
+
+// OnNoDisk says that a path is that of a pipe, a terminal or nothing: to log to
+// /dev/stdout or /proc/1/fd/1 is to log to the output of a container.
+func OnNoDisk(file string) bool {
+	return strings.HasPrefix(file, "/proc/") || strings.HasPrefix(file, "/dev/fd/") || slices.Contains([]string{"/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty"}, file)
 }
 
 // ParseList reads the reply to VM.log list, of at most 256 KiB and 256 outputs,

@@ -81,13 +81,13 @@ const (
 )
 
 // retainLess sets the retention for an emptyDir where none is asked for.
-func (w *wishes) retainLess(segments bool) {
+func (w *wishes) retainLess(segments bool, policy Policy) {
 	cfg := &w.sidecar.Ship.Segment
 	if segments {
 		cfg.SegmentBytes = nodeSegment
 		w.set["segment-bytes"] = cfg.SegmentBytes.String()
 	}
-	cfg.RetainBytes = max(nodeRetain, min(cfg.SegmentBytes, maxRetain/4)*4)
+	cfg.RetainBytes = policy.atMost("retain-bytes", max(nodeRetain, min(cfg.SegmentBytes, maxRetain/4)*4))
 	w.set["retain-bytes"] = cfg.RetainBytes.String()
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ullage/ullage/internal/attach"
 )
 
 // otherLog is an option that makes a JVM log: the old one for a file, or the
@@ -23,7 +25,7 @@ func (p *pod) diskLog(c *corev1.Container) string {
 	for _, text := range texts {
 		for _, found := range otherLog.FindAllStringSubmatch(text, -1) {
 			file := cmp.Or(found[1], found[2])
-			if file != "stdout" && file != "stderr" && !p.inMemory(c, path.Dir(file)) {
+			if file != "stdout" && file != "stderr" && !attach.OnNoDisk(file) && !p.inMemory(c, path.Dir(file)) {
 				return file
 			}
 		}

@@ -25,6 +25,9 @@ func TestALogOnADiskIsFound(t *testing.T) {
 		"-Xlog:gc:stdout":                                        "",
 		"-Xlog:gc:stderr:time":                                   "",
 		"-Xlog:disable -Xlog:all=warning:stdout:time,level,tags": "",
+		"-Xlog:gc:file=/dev/stdout:time":                         "",
+		"-Xlog:gc:/proc/1/fd/1":                                  "",
+		"-Xlog:gc:file=/dev/termination-log":                     "/dev/termination-log",
 		"-Xlog:async":                                            "",
 	} {
 		for _, where := range []string{"command", "args", "env"} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/podmeta"
@@ -38,17 +37,50 @@ func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	return asked, ""
 }
 
-// exceeds compares two sizes or durations. What is neither is for others to
-// refuse. No retention is more than any.
-func exceeds(name, value, most string) bool {
-	endless := strings.HasPrefix(name, "retain-")
-	if a, err := settings.ParseSize(value); err == nil {
-		b, err := settings.ParseSize(most)
-		return err == nil && (a > b || a == 0 && endless)
+// atMost bounds a size that nobody has asked for by itself.
+func (p Policy) atMost(name string, n settings.Size) settings.Size {
+	if most, err := settings.ParseSize(p.Max[name]); err == nil {
+		return min(n, most)
 	}
-	a, err := time.ParseDuration(value)
-	b, errMost := time.ParseDuration(most)
-	return err == nil && errMost == nil && (a > b || a == 0 && endless)
+	return n
+}
+
+// endless are settings of which nothing is more than any.
+var endless = []string{"budget", "retain-age", "retain-bytes", "segment-age", "yield-after"}
+
+// exceeds compares two values of a setting. What can't be read is for others to
+// refuse.
+func exceeds(name, value, most string) bool {
+	a, err := quantity(name, value)
+	b, errMost := quantity(name, most)
+	return err == nil && errMost == nil && (a > b || a == 0 && slices.Contains(endless, name))
+}
+
+// quantity reads a value as that of a setting, which must be a size or a duration.
+func quantity(name, text string) (int64, error) {
+	var kind any = new(settings.Size)
+	if name != bufferName {
+		cfg := sidecar.DefaultConfig()
+		fs := flag.NewFlagSet("run", flag.ContinueOnError)
+		cfg.Flags(fs)
+		f := fs.Lookup(name)
+		if f == nil {
+			return 0, fmt.Errorf("%.80q is no flag", name)
+		}
+		kind = f.Value
+		if g, ok := f.Value.(flag.Getter); ok {
+			kind = g.Get()
+		}
+	}
+	switch kind.(type) {
+	case *settings.Size:
+		n, err := settings.ParseSize(text)
+		return int64(n), err
+	case time.Duration:
+		d, err := time.ParseDuration(text)
+		return int64(d), err
+	}
+	return 0, fmt.Errorf("%s is neither a size nor a duration", name)
 }
 
 // validate returns one error for each setting that the policy can't be about. A
@@ -67,24 +99,16 @@ func (p Policy) validate(defaults map[string]string) []error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Max)) {
 		most := p.Max[name]
-		now, ok := built[name]
+		now := built[name]
 		if set := defaults[name]; set != "" {
 			now = set
 		}
-		switch {
-		case !ok || !exceeds(name, largest(most), most):
+		switch _, err := quantity(name, most); {
+		case err != nil:
 			bad = append(bad, fmt.Errorf("policy: max: %.80q %.80q: it must be a setting that is a size or a duration, as buffer: 256Mi", name, most))
 		case exceeds(name, now, most):
 			bad = append(bad, fmt.Errorf("policy: max: %s: the default, %s, is over %s: set a lower one in defaults", name, now, most))
 		}
 	}
 	return bad
-}
-
-// largest is the largest value of the kind that text is.
-func largest(text string) string {
-	if _, err := settings.ParseSize(text); err == nil {
-		return settings.Size(1<<63 - 1).String()
-	}
-	return time.Duration(1<<63 - 1).String()
 }

@@ -41,6 +41,31 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 	}
 }
 
+// Nothing, and what another setting brings, are no ways around a maximum.
+func TestAMaximumHolds(t *testing.T) {
+	cfg := testConfig()
+	cfg.Defaults = map[string]string{"budget": "32Mi"}
+	cfg.Policy = Policy{Max: map[string]string{"retain-age": "168h", "segment-age": "2h", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
+	if bad := cfg.Validate(); len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	for _, c := range []struct{ name, value, has string }{
+		{"retain-age", "0", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
+		{"retain-age", "0m", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
+		{"segment-age", "0s", `{"name":"ULLAGE_SEGMENT_AGE","value":"2h"}`},
+		{"budget", "0", `{"name":"ULLAGE_BUDGET","value":"32Mi"}`},
+		{"segment-bytes", "512Mi", `{"name":"ULLAGE_RETAIN_BYTES","value":"1Gi"}`},
+		{"segment-bytes", "128Mi", `{"name":"ULLAGE_RETAIN_BYTES","value":"512Mi"}`},
+	} {
+		pod := podWith(t, map[string]string{c.name: c.value})
+		res := mutate(t, pod, cfg)
+		checkInvariants(t, pod, res, cfg)
+		if patch := marshal(t, res.Patch); !strings.Contains(patch, c.has) {
+			t.Errorf("%s %q: %q\npatch without %s\n%s", c.name, c.value, res.Warnings, c.has, patch)
+		}
+	}
+}
+
 func TestAPolicyIsAboutSettings(t *testing.T) {
 	for _, c := range []struct {
 		policy Policy
@@ -50,7 +75,11 @@ func TestAPolicyIsAboutSettings(t *testing.T) {
 		{Policy{Locked: []string{"container"}}, "not a setting of all pods"},
 		{Policy{Locked: []string{"source"}}, "not a setting of all pods"},
 		{Policy{Max: map[string]string{"buffer": "lots"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"dest": "1Gi"}}, ""},
+		{Policy{Max: map[string]string{"dest": "1Gi"}}, "must be a setting that is a size"},
+		{Policy{Max: map[string]string{"attach": "5m"}}, "must be a setting that is a size"},
+		{Policy{Max: map[string]string{"retain-bytes": "168h"}}, "must be a setting that is a size"},
+		{Policy{Max: map[string]string{"retain-age": "1Gi"}}, "must be a setting that is a size"},
+		{Policy{Max: map[string]string{"segment-age": "30m"}}, "the default, 1h0m0s, is over 30m"},
 		{Policy{Max: map[string]string{"bufer": "1Gi"}}, "must be a setting that is a size"},
 		{Policy{Max: map[string]string{"buffer": "32Mi"}}, "the default, 64Mi, is over 32Mi"},
 		{Policy{Max: map[string]string{"sync-interval": "10s"}}, ""},

@@ -99,7 +99,7 @@ func readWishes(annotations, defaults map[string]string, policy Policy) (wishes,
 		return v
 	}
 	problems = append(problems, w.readFlags(fs, value)...)
-	problems = append(problems, w.readOwn(value)...)
+	problems = append(problems, w.readOwn(value, policy)...)
 	for _, name := range slices.Sorted(maps.Keys(ignored)) {
 		w.warnings = append(w.warnings, ignored[name])
 	}
@@ -148,7 +148,7 @@ func asAnnotation(fs *flag.FlagSet, err error) string {
 
 // readOwn reads the annotations that are no flags, and those that mean more
 // than their flag.
-func (w *wishes) readOwn(value func(string) string) []string {
+func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	var problems []string
 	check := func(name string, err error) {
 		if err != nil {
@@ -182,7 +182,7 @@ func (w *wishes) readOwn(value func(string) string) []string {
 	w.dest, err = parseDestination(cmp.Or(value(destName), "emptyDir"))
 	check(destName, err)
 	if w.dest.onNode() && value("retain-bytes") == "" {
-		w.retainLess(value("segment-bytes") == "")
+		w.retainLess(value("segment-bytes") == "", policy)
 	}
 
 	// What matters to a JVM is how it can be reached, and auto is the default of

@@ -120,7 +120,7 @@ func (e *Elsewhere) inspect(ctx context.Context, j attach.JVM) (files []string, 
 		switch file := o.File(); {
 		case e.talk.ships(j, o):
 			ours = true
-		case file != "" && !e.talk.client.Ships(j, o):
+		case file != "" && !attach.OnNoDisk(file) && !e.talk.client.Ships(j, o):
 			files = append(files, fmt.Sprintf("pid %d: %s", j.PID, printable.Escaped(file, maxNamed)))
 		}
 	}

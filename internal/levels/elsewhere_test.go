@@ -22,7 +22,7 @@ func newElsewhere(r *rig) (*Elsewhere, *bytes.Buffer) {
 func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	r := newRig(t)
 	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
-	ours := startJVM(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log")
+	ours := startJVM(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log", "/dev/stdout", "/proc/1/fd/2")
 	startJVM(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // ships nothing: somebody else's
 	e, log := newElsewhere(r)
 	e.look(t.Context())

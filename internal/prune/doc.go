@@ -11,12 +11,14 @@
 // under the lock: whoever has come and gone meanwhile has written.
 //
 // The files go first, the lock last: a run that was killed leaves a destination
-// that the next one finds. Directories of a namespace stay, since a kubelet may
-// be about to create a pod's directory in them.
+// that the next one finds. The directory that holds a destination stays,
+// since a kubelet may be about to create another in it: that of a namespace, and
+// that of a pod with several JVMs.
 //
 // # What is removed
 //
 // Segments, by their names, and what is in .ullage. Another file stays, and so
 // does the directory that holds it. No link is followed: a tenant can create
-// anything in the directory of its pod.
+// anything in the directory of its pod, and exchange it at any time. A directory
+// that can't be read is reported, and the others are pruned.
 package prune

@@ -54,10 +54,12 @@ type destination struct {
 	path   string
 	bytes  int64
 	newest time.Time
+	err    error // it, or what is at the path instead, can't be read
 }
 
 // Run prunes the volume that is mounted at dir, and reports every destination in
-// it, the oldest last. An error is of the volume as a whole, or that of ctx.
+// it, the oldest last, and every directory that it can't read. An error is of the
+// volume as a whole, or that of ctx.
 func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func(Result)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -78,14 +80,18 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 		}
 		r := Result{Path: d.path, Bytes: d.bytes, Newest: d.newest}
 		switch {
+		case d.err != nil:
+			r.State, r.Err = Failed, d.err
 		case now.Sub(d.newest) <= cfg.OlderThan:
 			r.State = Young
 		case kept+d.bytes <= int64(cfg.KeepBytes):
 			kept += d.bytes
 			r.State = Kept
 		default:
-			kept = int64(cfg.KeepBytes) // what is older than one that goes, goes
 			r.State, r.Err = remove(root, d, cfg.DryRun)
+			if slices.Contains([]string{Removed, Would, Foreign}, r.State) {
+				kept = int64(cfg.KeepBytes) // what is older than one that goes, goes
+			}
 		}
 		report(r)
 	}
@@ -95,39 +101,74 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 // maxDepth is that of NAMESPACE/POD/CONTAINER.
 const maxDepth = 3
 
-// find returns the destinations in a directory, and those below.
-func find(ctx context.Context, root *os.Root, dir string, depth int) ([]destination, error) {
+// find returns the destinations in a directory, and those below. An error is of
+// the volume's own directory, or that of ctx.
+func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destination, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if info, err := root.Lstat(path.Join(dir, lockPath)); err == nil && info.Mode().IsRegular() {
-		d := destination{path: dir}
-		return []destination{d}, d.measure(root)
-	}
-	if depth == maxDepth {
+	locked := false
+	err := in(dir, ownDir, func(own *os.Root) error {
+		info, err := own.Lstat(lockName)
+		locked = err == nil && info.Mode().IsRegular()
+		return nil
+	})
+	switch {
+	case locked:
+		d := destination{path: at}
+		d.err = d.measure(dir)
+		return []destination{d}, nil
+	case errors.Is(err, fs.ErrPermission) && depth > 0:
+		return []destination{{path: at, err: err}}, nil
+	case depth == maxDepth:
 		return nil, nil
 	}
-	entries, err := readDir(root, dir)
-	if err != nil {
+	entries, err := readDir(dir)
+	if err != nil && depth == 0 {
 		return nil, err
+	}
+	if err != nil {
+		return []destination{{path: at, err: err}}, nil
 	}
 	var all []destination
 	for _, e := range entries {
-		if !e.IsDir() {
+		if !e.IsDir() || depth == 0 && e.Name() == "lost+found" {
 			continue
 		}
-		some, err := find(ctx, root, path.Join(dir, e.Name()), depth+1)
-		if err != nil {
-			return nil, err
+		below := path.Join(at, e.Name())
+		err := in(dir, e.Name(), func(dir *os.Root) error {
+			some, err := find(ctx, dir, below, depth+1)
+			all = append(all, some...)
+			return err
+		})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		all = append(all, some...)
+		if err != nil {
+			all = append(all, destination{path: below, err: err})
+		}
 	}
 	return all, nil
 }
 
 // remove removes a destination under its lock.
 func remove(root *os.Root, d destination, dryRun bool) (state string, err error) {
-	lock, err := root.OpenFile(path.Join(d.path, lockPath), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	parent, err := open(root, path.Dir(d.path))
+	if err != nil {
+		return Failed, err
+	}
+	defer parent.Close()
+	dest, err := sub(parent, path.Base(d.path))
+	if err != nil {
+		return Failed, err
+	}
+	defer dest.Close()
+	own, err := sub(dest, ownDir)
+	if err != nil {
+		return Failed, err
+	}
+	defer own.Close()
+	lock, err := own.OpenFile(lockName, os.O_RDWR|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return Failed, fmt.Errorf("open the lock: %w", err)
 	}
@@ -138,8 +179,11 @@ func remove(root *os.Root, d destination, dryRun bool) (state string, err error)
 	case err != nil:
 		return Failed, fmt.Errorf("take the lock, without which nobody knows whether a sidecar is at work: %w", err)
 	}
+	if err := isIn(own, lockName, lock.Stat); err != nil {
+		return Failed, err
+	}
 	again := destination{path: d.path}
-	if err := again.measure(root); err != nil {
+	if err := again.measure(dest); err != nil {
 		return Failed, err
 	}
 	if !again.newest.Equal(d.newest) {
@@ -148,22 +192,5 @@ func remove(root *os.Root, d destination, dryRun bool) (state string, err error)
 	if dryRun {
 		return Would, nil
 	}
-	return d.delete(root)
-}
-
-// readDir reads a directory, and none through a link. One that is gone is empty.
-func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
-	f, err := root.OpenFile(dir, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the volume: %w", err)
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	if err != nil {
-		return nil, fmt.Errorf("read the volume: %w", err)
-	}
-	return entries, nil
+	return d.delete(parent, dest, own)
 }

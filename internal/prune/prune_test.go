@@ -53,7 +53,7 @@ func (v volume) run(cfg Config) map[string]string {
 	states := map[string]string{}
 	err := Run(v.Context(), v.dir, cfg, now, func(r Result) {
 		states[r.Path] = r.State
-		if (r.Err != nil) != (r.State == Failed) || r.Bytes < 2*4096 {
+		if (r.Err != nil) != (r.State == Failed) || r.State != Failed && r.Bytes < 2*4096 {
 			v.Errorf("%+v", r)
 		}
 	})
@@ -95,12 +95,12 @@ func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	if diff := cmp.Diff(want, states); diff != "" {
 		t.Error(diff)
 	}
-	for _, gone := range []string{"shop/web-1", "prod/two", "prod/half/app"} {
+	for _, gone := range []string{"shop/web-1", "prod/two/app", "prod/two/worker", "prod/half/app"} {
 		if _, err := os.Lstat(filepath.Join(v.dir, gone)); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", gone, err)
 		}
 	}
-	for _, there := range []string{"shop/web-2/gc-1.log/20261111T100000.000Z-000002.log.zst", "prod/half/worker/.ullage/lock", "shop/notes.txt", "shop/web-9/gc.log/x.log", "prod"} {
+	for _, there := range []string{"shop/web-2/gc-1.log/20261111T100000.000Z-000002.log.zst", "prod/half/worker/.ullage/lock", "shop/notes.txt", "shop/web-9/gc.log/x.log", "prod/two"} {
 		if _, err := os.Lstat(filepath.Join(v.dir, there)); err != nil {
 			t.Error(err)
 		}
@@ -145,7 +145,7 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/idle-0", 100*day)
 	v.pod("shop/gone-0", 100*day)
-	lock, err := os.OpenFile(filepath.Join(v.dir, "shop/idle-0", lockPath), os.O_RDWR, 0)
+	lock, err := os.OpenFile(filepath.Join(v.dir, "shop/idle-0/.ullage/lock"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,6 +177,7 @@ func TestForeignFilesStay(t *testing.T) {
 		"shop/a/gc-1.log/core":     func(v volume) { v.write("shop/a/gc-1.log/core", 1, 100*day) },
 		"shop/a/.hidden/x":         func(v volume) { v.write("shop/a/.hidden/x", 1, 100*day) },
 		"shop/a/gc-1.log/deep/x":   func(v volume) { v.write("shop/a/gc-1.log/deep/x", 1, 100*day) },
+		"shop/a/.ullage/deep/x":    func(v volume) { v.write("shop/a/.ullage/deep/x", 1, 100*day) },
 		"shop/a/link":              func(v volume) { os.Symlink(outside, filepath.Join(v.dir, "shop/a/link")) },
 		"shop/a/gc-1.log/link.log": func(v volume) { os.Symlink(outside, filepath.Join(v.dir, "shop/a/gc-1.log/link.log")) },
 	} {
@@ -191,6 +192,9 @@ func TestForeignFilesStay(t *testing.T) {
 		}
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
 			t.Errorf("%s: what is outside is gone", name)
+		}
+		if _, err := os.Lstat(filepath.Join(v.dir, "shop/a/.ullage/lock")); err != nil {
+			t.Errorf("%s: the lock is gone: %v", name, err)
 		}
 	}
 	v := newVolume(t) // the directory of a pod, and its lock, are links

@@ -232,12 +232,13 @@ func (d Decision) result() string {
 }
 
 // report logs a decision, and counts it if the pod gets no sidecar that it
-// should have. Nobody sees the warnings of a pod that a controller creates, so
+// should have: that of a dry run gets none in any case. Nobody sees the warnings of a pod that a controller creates, so
 // the log has them and the name of the pod's owner.
 func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Decision, operations int) {
 	pod, owner := names(req.Object.Raw)
-	log := h.log.With("namespace", printable.Text(req.Namespace, maxName), "pod", pod, "owner", owner, "dry_run", req.DryRun != nil && *req.DryRun)
-	if d.Refused != "" {
+	dryRun := req.DryRun != nil && *req.DryRun
+	log := h.log.With("namespace", printable.Text(req.Namespace, maxName), "pod", pod, "owner", owner, "dry_run", dryRun)
+	if d.Refused != "" && !dryRun {
 		h.metrics.refuse(d.Refused)
 	}
 	warnings := printable.Text(strings.Join(d.Warnings, "; "), maxText)

@@ -21,7 +21,7 @@ func TestTheLogSaysWhyAPodHasNoSidecar(t *testing.T) {
 		{"a StatefulSet's pod", body("refused", `"metadata":{"name":`, strings.Replace(replicaSet, "ReplicaSet", "StatefulSet", 1)), "owner=statefulset/web-5f7 ", 1},
 		{"a ReplicaSet's pod", body("refused", `"metadata":{"name":`, strings.Replace(replicaSet, "pod-template-hash", "app", 1)), "owner=replicaset/web-5f7 ", 1},
 		{"a bare pod", body("refused"), `pod=refused owner="" `, 1},
-		{"a dry run", body("refused", `"dryRun":false`, `"dryRun":true`), "dry_run=true", 1},
+		{"a dry run", body("refused", `"dryRun":false`, `"dryRun":true`), "dry_run=true", 0},
 		{"a pod that is denied", body("denied"), `level=WARN msg=denied namespace=shop pod=denied owner="" dry_run=false reason=annotation error="annotation ullage.dev/buffer is bad"`, 1},
 		{"a pod that is injected with warnings", body("web"), `level=WARN msg="injected with warnings" namespace=shop pod=web owner="" dry_run=false operations=1 warnings="dest is emptyDir in shop"`, 0},
 		{"a pod that is injected", body("clean"), `level=INFO msg=injected namespace=shop pod=clean owner="" dry_run=false operations=1`, 0},

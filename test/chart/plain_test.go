@@ -10,7 +10,7 @@ const plainIntro = `# The injector, for kubectl apply -f: what helm template mak
 # with its default values. Replace registry.example, twice, by the registry that
 # has your images. To change anything else, use helm, or edit the settings in the
 # ConfigMap here. Helm adopts what was applied: helm install ullage charts/ullage
-# --namespace ullage-system takes it over.
+# --namespace ullage-system --set registry=NAME takes it over.
 apiVersion: v1
 kind: Namespace
 metadata:

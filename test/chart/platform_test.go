@@ -10,13 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What platform teams look for in such a chart, all of it at once: a private
-// cluster whose control plane reaches one port of the nodes, a mesh, an enforcer,
+// What platform teams look for in such a chart, all of it at once: a cluster whose
+// control plane reaches the nodes only, a mesh, an enforcer,
 // and objects with names of their own.
 const platform = `
 fullnameOverride: logs
 webhook:
-  port: 10250
+  port: 10260
   hostNetwork: true
   failurePolicy: Fail
   timeoutSeconds: 10
@@ -46,7 +46,7 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 	if !pod.Spec.HostNetwork || pod.Spec.DNSPolicy != corev1.DNSClusterFirstWithHostNet || d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() != 0 {
 		t.Errorf("the pod: %+v, strategy %+v", pod.Spec, d.Spec.Strategy)
 	}
-	if !slices.Contains(c.Args, "--webhook-listen=:10250") || c.Args[len(c.Args)-1] != "--shutdown-delay=10s" || c.Ports[0].ContainerPort != 10250 || c.Env[0].Name != "GODEBUG" {
+	if !slices.Contains(c.Args, "--webhook-listen=:10260") || c.Args[len(c.Args)-1] != "--shutdown-delay=10s" || c.Ports[0].ContainerPort != 10260 || c.Env[0].Name != "GODEBUG" {
 		t.Errorf("the container: %q %+v %+v", c.Args, c.Ports, c.Env)
 	}
 	if pod.Labels["team"] != "platform" || pod.Annotations["sidecar.istio.io/inject"] != "false" || pod.Spec.Affinity.NodeAffinity == nil {

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
 )
 
 // A CronJob for each claim, beside the claim, as the user of the sidecars.
@@ -41,5 +43,44 @@ func TestAClaimIsPruned(t *testing.T) {
 		if pod.Labels["ullage.dev/inject"] != "false" || *c.SecurityContext.AllowPrivilegeEscalation || !*c.SecurityContext.ReadOnlyRootFilesystem || len(c.SecurityContext.Capabilities.Drop) != 1 {
 			t.Errorf("labels %v, %+v", pod.Labels, c.SecurityContext)
 		}
+	}
+}
+
+// Of two kinds of sidecars on one claim, each has a CronJob; OpenShift's users
+// have large numbers; and names may look like numbers.
+func TestAClaimOfSeveralUsersIsPruned(t *testing.T) {
+	text, err := template(t, `
+imagePullSecrets: [{name: injector}]
+sidecar: {imagePullSecrets: [{name: "123"}]}
+policy: {locked: [dest]}
+priorityClassName: "456"
+prune:
+- {namespace: "2024", claim: "1e3", runAsUser: 1000650000, runAsGroup: 1000650000}
+- {namespace: "2024", claim: "1e3", runAsUser: 1000650001, runAsGroup: 1000650001, olderThan: 36h30m}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := decode(t, text)
+	jobs := all[batchv1.CronJob](objects)
+	if len(jobs) != 2 || jobs[0].Name == jobs[1].Name {
+		t.Fatalf("%d CronJobs", len(jobs))
+	}
+	for i, j := range jobs {
+		job := j.Spec.JobTemplate.Spec
+		pod := job.Template.Spec
+		if s, user := pod.SecurityContext, 1000650000+int64(i); *s.RunAsUser != user || *s.RunAsGroup != user {
+			t.Errorf("user %d, group %d", *s.RunAsUser, *s.RunAsGroup)
+		}
+		if len(pod.ImagePullSecrets) != 1 || pod.ImagePullSecrets[0].Name != "123" {
+			t.Errorf("pull secrets: %v", pod.ImagePullSecrets)
+		}
+		if j.Namespace != "2024" || pod.Volumes[0].PersistentVolumeClaim.ClaimName != "1e3" || *job.BackoffLimit != 1 || *job.ActiveDeadlineSeconds != 3600 {
+			t.Errorf("%+v", j)
+		}
+	}
+	var cfg struct{ PullSecrets []string }
+	if err := yaml.Unmarshal([]byte(sole[corev1.ConfigMap](t, objects).Data["config.yaml"]), &cfg); err != nil || len(cfg.PullSecrets) != 1 || cfg.PullSecrets[0] != "123" {
+		t.Errorf("%v: %v", cfg, err)
 	}
 }

@@ -48,8 +48,12 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"claim to prune without a user", "prune: [{namespace: a, claim: b}]", "runAsUser"},
 		{"claim to prune as root", "prune: [{namespace: a, claim: b, runAsUser: 0, runAsGroup: 1}]", "runAsUser"},
 		{"age that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 7d}]", "olderThan"},
+		{"age of nothing", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 0h}]", "olderThan"},
+		{"age in minutes", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, olderThan: 5m}]", "olderThan"},
 		{"schedule that is none", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, schedule: daily}]", "schedule"},
 		{"port of the metrics", "webhook: {port: 9919}", "port"},
+		{"port of the kubelet", "webhook: {port: 10250, hostNetwork: true}", "10250 is that of the kubelet"},
+		{"port of kube-proxy", "webhook: {port: 10256, hostNetwork: true}", "10256 is that of the kubelet or of kube-proxy"},
 		{"patience of a minute", "webhook: {timeoutSeconds: 60}", "timeoutSeconds"},
 		{"failure policy that there is not", "webhook: {failurePolicy: Deny}", "failurePolicy"},
 		{"selector that is none", "webhook: {objectSelector: [{key: a, operator: Is}]}", "operator"},
@@ -63,6 +67,13 @@ func TestBadValuesAreRefused(t *testing.T) {
 				t.Errorf("values %s: error %v, want one with %q", c.values, err, c.want)
 			}
 		})
+	}
+}
+
+// In a network of their own, the port is nobody else's.
+func TestThePortThatAPrivateControlPlaneReaches(t *testing.T) {
+	if _, err := template(t, "webhook: {port: 10250}"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -112,12 +112,21 @@ resources:
 {{- with .Values.sidecar.imagePullSecrets }}
 pullSecrets:
   {{- range . }}
-  - {{ .name }}
+  - {{ .name | quote }}
   {{- end }}
 {{- end }}
 {{- if or .Values.policy.locked .Values.policy.max }}
 policy:
-  {{- toYaml .Values.policy | nindent 2 }}
+  {{- with .Values.policy.locked }}
+  locked:
+    {{- range . }}
+    - {{ . | quote }}
+    {{- end }}
+  {{- end }}
+  {{- with .Values.policy.max }}
+  max:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end }}
 {{- with .Values.sidecar.defaults }}
 defaults:

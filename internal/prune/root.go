@@ -1,0 +1,91 @@
+package prune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// An [os.Root] follows links within it. So every directory is opened by its name
+// alone in the one that holds it, and what is done in it is done by one name: a
+// link that a tenant puts in place of a directory then leads nowhere.
+
+// sub opens a directory of another, which must be no link.
+func sub(r *os.Root, name string) (*os.Root, error) {
+	info, err := r.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the volume: %w", err)
+	}
+	if !info.IsDir() { // and no FIFO is opened, which would take for ever
+		return nil, fmt.Errorf("read the volume: %.80q is not a directory", name)
+	}
+	dir, err := r.OpenRoot(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the volume: %w", err)
+	}
+	if err := isIn(r, name, func() (fs.FileInfo, error) { return dir.Stat(".") }); err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// isIn checks that what was opened by a name is what has the name now, and not
+// what a link led to.
+func isIn(r *os.Root, name string, opened func() (fs.FileInfo, error)) error {
+	is, err := opened()
+	if err != nil {
+		return fmt.Errorf("read the volume: %w", err)
+	}
+	has, err := r.Lstat(name)
+	if err != nil {
+		return fmt.Errorf("read the volume: %w", err)
+	}
+	if !os.SameFile(is, has) {
+		return fmt.Errorf("read the volume: %.80q is a link, or was exchanged meanwhile", name)
+	}
+	return nil
+}
+
+// in calls do with a directory of another. One that is gone is passed over.
+func in(r *os.Root, name string, do func(dir *os.Root) error) error {
+	dir, err := sub(r, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return do(dir)
+}
+
+// open opens the directory at a path, one name at a time.
+func open(root *os.Root, at string) (*os.Root, error) {
+	dir, err := sub(root, ".")
+	for name := range strings.SplitSeq(at, "/") {
+		if err != nil {
+			return nil, err
+		}
+		above := dir
+		dir, err = sub(above, name)
+		above.Close()
+	}
+	return dir, err
+}
+
+// readDir reads a directory.
+func readDir(dir *os.Root) ([]fs.DirEntry, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("read the volume: %w", err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, fmt.Errorf("read the volume: %w", err)
+	}
+	return entries, nil
+}
