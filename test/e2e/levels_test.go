@@ -204,7 +204,9 @@ func (f *followed) await(index int, what string, are func(lines []string) bool) 
 	f.Helper()
 	found := -1
 	next := index
-	f.eventually(30*time.Second, what, func() bool {
+	// An update that comes while the kubelet writes the one before may wait for its
+	// next sync, which is up to 90 s away.
+	f.eventually(2*time.Minute, what, func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for ; next < len(f.text) && found < 0; next++ {
