@@ -69,7 +69,7 @@ func (c *Checkpoint) Meet(of position.Content, stream string) (news bool) {
 	return true
 }
 
-// Add takes in positions that are not in the checkpoint. Those that are may have
+// Add adds positions that are not in the checkpoint. Those that are may have
 // moved since.
 func (c *Checkpoint) Add(files map[position.Content]position.Saved) {
 	for of, saved := range files {
@@ -170,7 +170,7 @@ type Found struct {
 	Invalid []error // why a slot does not count, see [Reason]
 }
 
-// Load takes in the newest valid slot. Without a key it takes the positions of
+// Load reads the newest valid slot. Without a key it uses the positions of
 // the newest one, whoever wrote it, and no marks. It reserves memory for the
 // slots at once, while there is room.
 func (c *Checkpoint) Load() Found {
@@ -185,8 +185,8 @@ func (c *Checkpoint) Load() Found {
 	return found
 }
 
-// Unseal takes in the key, which was not there at Load. If the slot that Load
-// took is authentic, its marks count from now on. Otherwise invalid says why
+// Unseal sets the key, which was not known at Load. If the slot that Load
+// read is authentic, its marks count from now on. Otherwise invalid says why
 // not; it is nil if there was no slot.
 func (c *Checkpoint) Unseal(key []byte) (invalid []error) {
 	st, marked, invalid := c.slots.unseal(key)

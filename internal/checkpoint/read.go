@@ -250,7 +250,7 @@ func (s *slots) load() (st state, found Found) {
 	return st, found
 }
 
-// unseal takes in the key, which was not there at load, and returns the state of
+// unseal sets the key, which was not known at load, and returns the state of
 // the newest authentic slot. It is marked if load took it.
 func (s *slots) unseal(key []byte) (st state, marked bool, invalid []error) {
 	s.key, s.next, s.seq = key, 0, 0
