@@ -192,7 +192,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !res.Injected { // a manifest says nothing of a refusal: its user is told
+		if !res.Injected { // a manifest has no note of a refusal: the command prints it
 			res.Patch = nil
 		}
 		if diff := cmp.Diff(applyJSON(t, asJSON, res.Patch), decode(t, got)); diff != "" {

@@ -45,7 +45,7 @@ func (p Policy) atMost(name string, n settings.Size) settings.Size {
 	return n
 }
 
-// endless are settings of which nothing is more than any.
+// endless are settings for which zero means no bound.
 var endless = []string{"budget", "retain-age", "retain-bytes", "segment-age", "yield-after"}
 
 // exceeds compares two values of a setting. What can't be read is for others to
