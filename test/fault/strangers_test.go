@@ -1,0 +1,87 @@
+package fault
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	strangersAtOnce = 10_000
+	strangersCost   = 2 << 20 // bytes, beside what scrapes cost that come one after the other
+	scrapesBefore   = 120     // half an hour's
+)
+
+// Ten thousand strangers connect to the admin port, ask, and stay. That costs
+// less than 2 MiB more than the scrapes of half an hour, no source file loses
+// its descriptor, and a new one is followed.
+func TestTenThousandStrangersTakeNeitherMemoryNorDescriptors(t *testing.T) {
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	needDescriptors(t, strangersAtOnce+1000)
+	for range scrapesBefore {
+		r.metric("ullage_backlog_bytes")
+	}
+	before, err := r.side.PeakRSS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	connects(t, r.side, strangersAtOnce)
+	path := filepath.Join(r.source, "late.log")
+	if err := os.WriteFile(path, []byte("[1.000s][info][gc] came among strangers\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	lab.Eventually(t, patience, "a file that came among strangers is persisted and gone", func() bool {
+		_, err := os.Lstat(path)
+		return os.IsNotExist(err)
+	})
+	r.persists(perSecond)
+	after, err := r.side.PeakRSS()
+	t.Logf("peak resident: %.1f MiB with scrapes alone, %.1f with strangers", float64(before)/(1<<20), float64(after)/(1<<20))
+	if err != nil || after-before > strangersCost {
+		t.Errorf("strangers cost %d KiB, at most %d are allowed; error: %v", (after-before)>>10, strangersCost>>10, err)
+	}
+	r.balances()
+}
+
+// connects opens connections that ask once and stay until the end of the test.
+func connects(t *testing.T, side *lab.Sidecar, count int) {
+	t.Helper()
+	addr, err := side.Addr(patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range count {
+		c, err := net.DialTimeout("tcp", addr, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		_ = c.SetWriteDeadline(time.Now().Add(patience))
+		_, _ = fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // one that had to go for others cannot
+	}
+}
+
+// needDescriptors raises the limit of this process, so that it can hold the
+// strangers' ends. A sidecar that runs already keeps its own limit.
+func needDescriptors(t *testing.T, count uint64) {
+	t.Helper()
+	needRoot(t)
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if was.Cur >= count {
+		return
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: count, Max: max(was.Max, count)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
+}
