@@ -53,6 +53,7 @@ func (r *stall) comesBack(fault string) time.Duration {
 
 func (r *stall) lagFalls(within time.Duration) bool {
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		r.remember()
 		lag, err := r.side.Metric("ullage_lag_seconds")
 		if err != nil {
 			r.Error(err)
@@ -84,6 +85,7 @@ func (r *stall) account(f freezing, green time.Duration) (row []any) {
 	}
 	a, err := lab.Settle(r.dest, stream, report)
 	r.Logf("%.0f MB/s: %s", float64(report.Bytes)/1e6/took.Seconds(), a)
+	r.Logf("%s", &r.saves)
 	for phase, name := range []string{"before", "in the freeze", "after"} {
 		r.Logf("%s: %s", name, r.flood.Latency(phase))
 	}

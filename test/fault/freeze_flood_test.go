@@ -121,6 +121,7 @@ type stall struct {
 	flood        *lab.Flooding
 	begun        time.Time
 	peak         int64 // resident memory of any sidecar
+	saves        saves // of the checkpoint
 }
 
 func newStall(t *testing.T, rate int64, flags ...string) *stall {
@@ -185,6 +186,7 @@ func (r *stall) remember() {
 	if rss, err := r.side.PeakRSS(); err == nil {
 		r.peak = max(r.peak, rss)
 	}
+	r.saves.look(r.source)
 }
 
 // halt stops the sidecar, and waits until each of its threads is stopped: then
