@@ -147,11 +147,17 @@ func (p *process) reset() (changes []Change, err error) {
 	return changes, err
 }
 
-// step is one tick of Run, in which an update is due.
+// step is one tick of Run, in which an update is due. An update waits for a JVM
+// for updatePatience only, so step also runs the updates that come when the
+// remaining tasks land.
 func (p *process) step() {
 	p.t.Helper()
 	p.next = time.Time{}
 	p.tick(context.Background())
+	for len(p.fleet.flying) > 0 {
+		p.fleet.crew.Wait()
+		_ = p.update(context.Background(), nil) // Status has the error
+	}
 }
 
 // due has the next attempt at every JVM that failed come after a while from now.
