@@ -113,7 +113,7 @@ func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p.step()
 	logs(t, j, ownSelection)
-	hasError(t, p.Status(), "its baseline cannot be kept")
+	hasError(t, p.Status(), "its baseline cannot be saved")
 	if _, err := os.Stat(r.state(stateName+".new") + "/deep/er"); err != nil {
 		t.Error(err)
 	}

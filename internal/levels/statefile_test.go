@@ -82,7 +82,7 @@ func TestADirectoryInThePlaceOfTheStateRaisesNothing(t *testing.T) {
 		p.step()
 	}
 	logs(t, j, ownSelection)
-	hasError(t, p.Status(), "its baseline cannot be kept")
+	hasError(t, p.Status(), "its baseline cannot be saved")
 	must(t, os.Remove(r.state(stateName)))
 	p.run()
 	soon(t, patience, j, atop("gc*=debug"))

@@ -174,8 +174,8 @@ func TestLiveAnnotationsAreReadBehindManyOthers(t *testing.T) {
 	}
 	checkProblems(t, problems)
 	want := []Problem{
-		{"ullage.dev/", "", "there are more than 1000 annotations that begin so; only the first and the live ones are read"},
-		{"ullage.dev/log-for", "never", "not a length of time from 1s to 24h; write it like 90s, 15m or 1h30m (and 982 more annotations with problems are not listed)"},
+		{"ullage.dev/", "", "there are more than 1000 annotations with this prefix; only the first and the live ones are read"},
+		{"ullage.dev/log-for", "never", "not a duration from 1s to 24h; write it like 90s, 15m or 1h30m (and 982 more annotations with problems are not listed)"},
 	}
 	if diff := cmp.Diff(want, []Problem{problems[0], problems[len(problems)-1]}); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -204,7 +204,7 @@ func TestAnEndlessFileIsBadAndTakesLittleMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		got, problems, err := ParseAnnotations(r, nil)
 		runtime.ReadMemStats(&after)
-		if err != nil || got != (Request{LogBad: true, TriggerBad: true}) || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB; shorten them, they are ignored" {
+		if err != nil || got != (Request{LogBad: true, TriggerBad: true}) || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB and are ignored; shorten them" {
 			t.Errorf("%.20q: %+v, %v, %v", text, got, problems, err)
 		}
 		if r.read > maxFile+maxLine {
