@@ -135,9 +135,7 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 
 func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	for range 3 {
 		must(t, os.Rename(r.cfg.Annotations, r.cfg.Annotations+".away"))
 		p.step()
@@ -157,9 +155,7 @@ func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 
 func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	p.kill()
 	must(t, os.Remove(r.cfg.Annotations))
 	p = r.process()
