@@ -3,13 +3,13 @@ package levels
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestABadAnnotationChangesNothing(t *testing.T) {
@@ -165,19 +165,6 @@ func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
 	logs(t, j, ownSelection)
 }
 
-// asNobody calls f with the rights of another user to files.
-func asNobody(t *testing.T, f func()) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to read as another user")
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	must(t, syscall.Setfsuid(65534))
-	defer func() { must(t, syscall.Setfsuid(0)) }()
-	f()
-}
-
 func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -188,7 +175,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	must(t, os.Chmod(dir, 0o755)) // let the other user come by
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	n := newAnnotations(r.cfg.Annotations, nil)
-	asNobody(t, func() { n.poll(time.Now()) })
+	lab.AsNobody(t, func() { n.poll(time.Now()) })
 	if n.err == nil || !n.unknown || !strings.Contains(n.err.Error(), "permission denied") {
 		t.Fatalf("%v, %+v", n.err, n.request)
 	}

@@ -95,10 +95,10 @@ func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	for name, put := range impostors(t) {
 		for _, running := range []bool{true, false} {
+			if running && name == "an empty directory" {
+				continue // it stays in the way: see the next test
+			}
 			t.Run(fmt.Sprintf("%s, sidecar %v", name, running), func(t *testing.T) {
-				if running && name == "an empty directory" {
-					t.Skip("it stays in the way: see below")
-				}
 				r := newRig(t)
 				j := r.jvm(1)
 				r.annotate()

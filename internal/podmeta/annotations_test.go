@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/test/lab"
 )
 
 var knownNames = []string{"container", "xlog", "segment-bytes"}
@@ -88,7 +89,7 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 			}
 			got, problems := ParseRequest(annotations, knownNames)
 			checkRequest(t, got, problems, c.want, c.bad...)
-			got, problems, err := ParseAnnotations(strings.NewReader(kubeletFile(annotations)), knownNames)
+			got, problems, err := ParseAnnotations(strings.NewReader(lab.DownwardFile(annotations)), knownNames)
 			checkRequest(t, got, problems, c.want, c.bad...)
 			if err != nil {
 				t.Error(err)

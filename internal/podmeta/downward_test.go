@@ -5,25 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// kubeletFile writes annotations as the kubelet does.
-func kubeletFile(annotations map[string]string) string {
-	var b strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		fmt.Fprintf(&b, "%v=%q\n", key, annotations[key])
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
+	"github.com/ullage/ullage/test/lab"
+)
 
 func TestAnnotationsFileOfAKubelet(t *testing.T) {
 	file := `cni.projectcalico.org/podIP="10.1.2.3/32"
@@ -118,8 +109,8 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 		want Request
 		bad  []string
 	}{
-		"another's":            {kubeletFile(map[string]string{"a/b": strings.Repeat("\x00", 512<<10), "a/c": strings.Repeat(evil, 10<<10)}), Request{}, nil},
-		"ours":                 {kubeletFile(map[string]string{Prefix + "log": strings.Repeat("\x00", 256<<10), Prefix + "xlog": strings.Repeat(evil, 1<<10)}), Request{LogBad: true}, []string{"log", "xlog"}},
+		"another's":            {lab.DownwardFile(map[string]string{"a/b": strings.Repeat("\x00", 512<<10), "a/c": strings.Repeat(evil, 10<<10)}), Request{}, nil},
+		"ours":                 {lab.DownwardFile(map[string]string{Prefix + "log": strings.Repeat("\x00", 256<<10), Prefix + "xlog": strings.Repeat(evil, 1<<10)}), Request{LogBad: true}, []string{"log", "xlog"}},
 		"ours, without an end": {"ullage.dev/trigger=\"" + strings.Repeat("x", maxLine), Request{TriggerBad: true}, []string{"trigger"}},
 		"then a good one":      {"ullage.dev/log=\"" + strings.Repeat("x", maxLine) + "\"\nullage.dev/log=\"gc\"", Request{Log: selected(t, "gc"), LogFor: 15 * time.Minute}, nil},
 		"only a key":           {Prefix + strings.Repeat("x", 1<<20), Request{}, []string{strings.Repeat("x", maxKey-len(Prefix))}},
