@@ -36,7 +36,7 @@ Example:
 const maxManifest = 64 << 20
 
 // pairs is a flag that may be given several times, each time as NAME=VALUE. In
-// the environment there may be one on each line.
+// the environment, each line holds one.
 type pairs map[string]string
 
 func (p pairs) String() string {
@@ -58,7 +58,7 @@ func (p pairs) Set(text string) error {
 	return nil
 }
 
-// injectConfig is what `ullage-injector inject` can be told.
+// injectConfig holds the settings of `ullage-injector inject`.
 type injectConfig struct {
 	file, config, image string
 	defaults            pairs
@@ -69,7 +69,7 @@ func (c *injectConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.file, "f", "", "YAML `FILE` with pods or workloads; - is standard input")
 	fs.StringVar(&c.config, "config", "", "YAML `FILE` with the injector's configuration, as 'serve' takes it")
 	fs.StringVar(&c.image, "image", "", "`IMAGE` of the sidecar; overrides that of --config")
-	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`, named as its annotation without ullage.dev/;\noverrides that of --config; may be given several times")
+	fs.Var(c.defaults, "default", "setting of all sidecars, `NAME=VALUE`; the name is that of the annotation without ullage.dev/;\noverrides that of --config; may be given several times")
 }
 
 // load returns the configuration of the injector, and what is wrong with it.

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 )
 
-// usage is the whole of `ullage-injector help`.
+// usage is the output of `ullage-injector help`.
 const usage = `ullage-injector gives pods with JVMs a tmpfs for their logs, and a sidecar
 that ships them.
 

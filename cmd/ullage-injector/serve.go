@@ -143,8 +143,8 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// serve answers reviews until ctx ends, and through the shutdown delay. The admin
-// server runs until the last review is answered.
+// serve answers reviews until ctx has ended and the shutdown delay has passed.
+// The admin server runs until the last review is answered.
 func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
@@ -167,10 +167,11 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 	}
 	listen := cfg.admin.Listen
 	if addr := server.Addr(); addr != nil {
-		listen = addr.String() // with the real port
+		listen = addr.String() // with the actual port
 	}
 	log.Info("serving", "webhook", hook.Addr().String(), "listen", listen, "config", cfg.file, "version", of.Version)
-	// The certificate stays current until the last answer, also after ctx ended.
+	// The certificate stays current until the last answer, even after ctx has
+	// ended.
 	answering, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work errgroup.Group
 	work.Go(func() error { return server.Run(answering) })
@@ -180,13 +181,13 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 	return errors.Join(err, work.Wait())
 }
 
-// serveStatus is what /status answers.
+// serveStatus is the answer of /status.
 type serveStatus struct {
 	Version       string    `json:"version"`
 	Started       time.Time `json:"started"`
 	UptimeSeconds float64   `json:"uptimeSeconds"`
 
-	// Ready and Reason are what /readyz says. Reason is empty when ready.
+	// Ready and Reason are the answer of /readyz. Reason is empty when ready.
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason,omitempty"`
 

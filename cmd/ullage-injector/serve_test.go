@@ -3,13 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,30 +41,12 @@ func (o *output) wait(t testing.TB, pattern string) string {
 // serveArgs returns arguments with a certificate and a configuration.
 func serveArgs(t testing.TB) []string {
 	t.Helper()
-	dir := t.TempDir()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte(`{"image": "example.com/ullage:v1"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"injector.example.svc"}}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string][]byte{
-		"tls.crt":     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
-		"tls.key":     pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
-		"config.yaml": []byte(`{"image": "example.com/ullage:v1"}`),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return []string{"--config", filepath.Join(dir, "config.yaml"), "--tls-cert", filepath.Join(dir, "tls.crt"), "--tls-key", filepath.Join(dir, "tls.key"),
+	cert, key := lab.Certificate(t, "injector.example.svc")
+	return []string{"--config", config, "--tls-cert", cert, "--tls-key", key,
 		"--webhook-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0", "--shutdown-delay", "0s"}
 }
 

@@ -71,10 +71,10 @@ type catConfig struct {
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
 func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
-	const follow = "print what is there, then what is added, until interrupted"
+	const follow = "print what is there, then what is appended, until interrupted"
 	fs.BoolVar(&c.Follow, "follow", false, follow)
 	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
-	fs.BoolVar(&c.untilEOF, "until-eof", false, "end at once when stdin does: whoever reads the output is gone")
+	fs.BoolVar(&c.untilEOF, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
 	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
 		c.Since, err = parseSince(text, now)
 		return err
@@ -91,7 +91,7 @@ func (c *catConfig) validate(args []string) []error {
 	}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
-			bad = append(bad, fmt.Errorf("%s stands behind a directory or a file: flags come first (a file of that name is ./%s)", arg, arg))
+			bad = append(bad, fmt.Errorf("%s comes after a directory or a file: flags come first (write ./%s for a file of that name)", arg, arg))
 		}
 	}
 	return bad
@@ -104,8 +104,8 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	if code, ok := e.Parse(fs, catAbout, args, func() []error { return cfg.validate(catWhat(fs, e)) }); !ok {
 		return code
 	}
-	// There is nothing to drain here, so a second signal may always kill, also
-	// while a write waits for a pager.
+	// There is nothing to drain here, so a second signal may always kill, even
+	// during a write that waits for a pager.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	if cfg.untilEOF {
 		go exitAtEOF(e.Stdin)
@@ -117,10 +117,10 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	switch err := p.Run(ctx); {
 	case errors.Is(err, context.Canceled):
 		if !cfg.Follow {
-			return cli.Failure // not all of it was printed
+			return cli.Failure // some of it was not printed
 		}
 	case cat.IsUnread(err):
-		return cli.OK // the reader has what it wanted
+		return cli.OK // the reader closed the output
 	case err != nil:
 		return e.Fail("cat", fmt.Errorf("print: %w", err))
 	}
@@ -130,8 +130,8 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// catWhat returns what is to be printed: the arguments, or else the destination
-// that 'ullage run' takes from the same environment.
+// catWhat returns what to print: the arguments, or the destination that 'ullage
+// run' takes from the same environment.
 func catWhat(fs *flag.FlagSet, e cli.Env) []string {
 	dest, ok := e.LookupEnv(settings.EnvName("dest"))
 	if fs.NArg() == 0 && ok && dest != "" {
@@ -140,9 +140,9 @@ func catWhat(fs *flag.FlagSet, e cli.Env) []string {
 	return fs.Args()
 }
 
-// exitAtEOF ends the process when stdin ends. It does not wait for the output:
-// a runtime that lost its client leaves a full pipe behind, and a write to that
-// returns never.
+// exitAtEOF exits when stdin ends, without waiting for the output: a container
+// runtime that lost its client leaves a full pipe behind, and a write to that
+// pipe never returns.
 func exitAtEOF(stdin io.Reader) {
 	_, _ = io.Copy(io.Discard, stdin)
 	os.Exit(cli.OK)

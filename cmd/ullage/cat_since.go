@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Times as --since takes them. A fraction of a second may follow the seconds.
+// The forms of a time that --since accepts. A fraction of a second may follow
+// the seconds.
 var (
 	zonedTimes = []string{
 		time.RFC3339,

@@ -53,7 +53,7 @@ type logConfig struct {
 func (c *logConfig) flags(fs *flag.FlagSet) {
 	c.levels, c.tail = levels.DefaultConfig(), tail.DefaultConfig()
 	c.levels.Attach.Flags(fs)
-	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "the JVM with this process `ID`, instead of all that are found (an 'ullage run' raises all)")
+	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "only the JVM with this process `ID` (an 'ullage run' raises all JVMs)")
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
 	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in it that are shipped")
 	switch c.verb {
@@ -99,13 +99,14 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 			e.Help(fs, logAbout)
 			return cli.OK
 		}
-		fmt.Fprintln(e.Stderr, "ullage log: no verb given: use list, set, reset or rotate\nrun 'ullage log --help' for what they do")
+		fmt.Fprintln(e.Stderr, "ullage log: no verb given: use list, set, reset or rotate\nrun 'ullage log --help' for usage")
 		return cli.Usage
 	default:
-		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: use list, set, reset or rotate\nrun 'ullage log --help' for what they do\n", c.verb)
+		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: use list, set, reset or rotate\nrun 'ullage log --help' for usage\n", c.verb)
 		return cli.Usage
 	}
-	// The selection may stand before the flags, as one writes it.
+	// Accept the selection before the flags as well: that is how people write
+	// it.
 	var first []string
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		first, args = args[:1], args[1:]
@@ -140,7 +141,7 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 	if len(listed) == 0 && !errors.As(err, &none) {
 		return err
 	}
-	if err != nil { // some answered, or there is none, which is no failure
+	if err != nil { // some answered, or there is no JVM, which is not a failure
 		fmt.Fprintf(e.Stderr, "ullage log list: %s\n", printable.Line(err.Error()))
 	}
 	if c.json {
@@ -152,7 +153,8 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 	return printList(e.Stdout, listed)
 }
 
-// set raises, and stays to the end of the raise where no other process ends it.
+// set raises the JVMs. If no other process ends the raise, set stays until it
+// is over.
 func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
 	changes, until, err := m.Set(ctx, c.selection, c.lasts)
 	printChanges(e.Stdout, changes)
@@ -160,13 +162,13 @@ func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error
 		return err
 	}
 	if err == nil && len(changes) == 0 {
-		fmt.Fprintf(e.Stdout, "the level is that already\n")
+		fmt.Fprintf(e.Stdout, "the JVMs have that level already\n")
 	}
 	if m.Kept() {
 		fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", printable.Until(until))
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "until %s; no 'ullage run' ships %s, so this command waits and restores it (Ctrl-C: now)\n", printable.Until(until), c.tail.Source)
+	fmt.Fprintf(e.Stdout, "until %s; no 'ullage run' ships %s, so this command waits until then and restores it (Ctrl-C: now)\n", printable.Until(until), c.tail.Source)
 	switch holdErr := m.Hold(ctx); {
 	case errors.Is(holdErr, levels.ErrReplaced):
 		fmt.Fprintln(e.Stdout, holdErr)

@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 )
 
-// printList prints the outputs as a table. Names are the application's, so
-// they are escaped.
+// printList prints the outputs as a table. It escapes names, which the
+// application chose.
 func printList(w io.Writer, listed []levels.Listed) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "PID\tOUTPUT\tSELECTION\tDECORATORS\tOPTIONS\tSHIPPED")
@@ -20,7 +20,7 @@ func printList(w io.Writer, listed []levels.Listed) error {
 			shipped := "no"
 			switch {
 			case o.Problem != "":
-				shipped = "left alone: " + o.Problem
+				shipped = "not changed: " + o.Problem
 			case o.Raised != "":
 				shipped = "yes, raised"
 			case o.Shipped:
@@ -48,12 +48,12 @@ type listedJSON struct {
 	Decorators string `json:"decorators"`
 	Options    string `json:"options"`
 	Shipped    bool   `json:"shipped"`
-	Raised     string `json:"raised,omitempty"` // the selection on top of its own
-	Error      string `json:"error,omitempty"`  // why it is left alone
+	Raised     string `json:"raised,omitempty"` // the selection on top of the own one
+	Error      string `json:"error,omitempty"`  // why the output is not changed
 }
 
-// printListJSON prints the outputs as JSON. Names are the application's, so what a
-// terminal would obey is escaped.
+// printListJSON prints the outputs as JSON. It escapes what a terminal would
+// interpret in the names, which the application chose.
 func printListJSON(w io.Writer, listed []levels.Listed) error {
 	all := []listedJSON{}
 	for _, l := range listed {

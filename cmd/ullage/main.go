@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 )
 
-// usage is the whole of `ullage help`. The flags of a subcommand are in
-// `ullage SUBCOMMAND --help`, which is made from their declarations.
+// usage is the output of `ullage help`. `ullage SUBCOMMAND --help` lists the
+// flags of a subcommand, from their declarations.
 const usage = `ullage keeps headroom between a JVM that logs and a disk that stalls.
 
 A JVM writes its log (-Xlog) to files on a tmpfs, where a write never waits for
@@ -47,11 +47,11 @@ func main() {
 	cli.Main("ullage", dispatch)
 }
 
-// hide keeps what the process has and may see from others of the same user: a
-// JVM that shares the process namespace could read the destination and its key
-// through /proc/PID/root, or trace the process. Root may still; we ourselves may
-// too, as may the runtime of the container, so that `kubectl exec` works. There
-// is no core dump then either. A kernel that refuses leaves things as they were.
+// hide protects the process from other processes of the same user: a JVM that
+// shares the process namespace could read the destination and its key through
+// /proc/PID/root, or trace the process. Root still can, and so can this process
+// and the container runtime, so that `kubectl exec` works. There is no core
+// dump either. If the kernel refuses, nothing changes.
 func hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // dispatch runs the subcommand that args begins with and returns the exit code.

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// cgroupRoot is where a container sees its own control group.
+// cgroupRoot is where a container finds its own control group.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// cgroupLimits are the files that have the limit of memory, of version 2 and 1.
+// cgroupLimits are the files with the memory limit, of version 2 and 1.
 var cgroupLimits = []string{"memory.max", "memory/memory.limit_in_bytes"}
 
-// softLimit is what the Go runtime may take before it collects more often: own,
-// or less where the control group below root leaves less. A tenth stays free for
-// what the runtime does not count. The limit is read at the start: where a pod
-// was admitted with another one, or was resized since, no setting is stale.
+// softLimit returns how much memory the Go runtime may use before it collects
+// more often: own, or less if the control group below root allows less. A tenth
+// stays free for what the runtime does not count. The limit is read at the
+// start, so it is right even for a pod whose limit was changed at admission or
+// by a resize.
 func softLimit(root string, own int64) int64 {
 	for _, name := range cgroupLimits {
 		text, err := os.ReadFile(filepath.Join(root, name))

@@ -34,7 +34,7 @@ Example:
   ullage prune --older-than 168h --dry-run /mnt/jvm-logs
 `
 
-// minAge keeps a directory from being removed whose sidecar has just been made.
+// minAge protects the directory of a sidecar that has just been started.
 const minAge = time.Hour
 
 // pruneConfig has the settings of `ullage prune`.
@@ -42,15 +42,15 @@ type pruneConfig struct{ prune.Config }
 
 func (c *pruneConfig) flags(fs *flag.FlagSet, terminal bool) {
 	c.OlderThan = 168 * time.Hour
-	fs.DurationVar(&c.OlderThan, "older-than", c.OlderThan, "remove what was not written to for this `DURATION`, at least 1h")
-	fs.Var(&c.KeepBytes, "keep-bytes", "keep the youngest of the old directories while they take at most this `SIZE`")
-	fs.BoolVar(&c.DryRun, "dry-run", terminal, "remove nothing, and print what would be; on a terminal that is the default")
+	fs.DurationVar(&c.OlderThan, "older-than", c.OlderThan, "remove directories that were not written to for this `DURATION`, at least 1h")
+	fs.Var(&c.KeepBytes, "keep-bytes", "keep the youngest of the old directories up to this `SIZE` in total")
+	fs.BoolVar(&c.DryRun, "dry-run", terminal, "print what would be removed, and remove nothing; the default on a terminal")
 }
 
 func (c *pruneConfig) validate(args []string) []error {
 	var bad []error
 	if len(args) == 0 {
-		bad = append(bad, errors.New("no directory is given: name the one at which the volume is mounted"))
+		bad = append(bad, errors.New("no directory given: name the mount point of the volume"))
 	} else {
 		bad = cli.Unexpected(args[1:])
 	}
@@ -81,7 +81,7 @@ func pruneCmd(ctx context.Context, args []string, e cli.Env) int {
 			code = e.Fail("prune", fmt.Errorf("%s: %w", name, r.Err))
 			return
 		case prune.Foreign:
-			code = e.Fail("prune", fmt.Errorf("%s: other files than a sidecar's are in it, and stay", name))
+			code = e.Fail("prune", fmt.Errorf("%s: it holds files that no sidecar wrote; they stay", name))
 			return
 		default:
 			left.add(r.Bytes)

@@ -24,14 +24,15 @@ Example:
   ullage run --source /dev/shm/jvm --dest /var/lib/ullage --compress none
 `
 
-// gcPercent makes the collector work twice as often as by default: the live
-// heap is small beside the queue, which the collector need not scan, and
-// resident memory counts for more than its CPU time here.
+// gcPercent makes the collector run twice as often as by default: the live heap
+// is small beside the queue, which the collector need not scan, and resident
+// memory matters more than CPU time here.
 const gcPercent = 50
 
-// memoryBesideQueue is what the Go runtime may take beside the queue before it
-// collects more often than gcPercent says, unless GOMEMLIMIT says otherwise.
-// Thousands of files in the source come near it; the live heap stays below it.
+// memoryBesideQueue is how much memory beside the queue the Go runtime may use
+// before it collects more often than gcPercent requires, unless GOMEMLIMIT is
+// set. Thousands of files in the source come close to it; the live heap stays
+// below it.
 const memoryBesideQueue = 12 << 20
 
 func runCmd(ctx context.Context, args []string, e cli.Env) int {

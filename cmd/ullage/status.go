@@ -28,8 +28,8 @@ In Kubernetes, ask the sidecar from within:
 It exits with 0 when the sidecar answers, even with "not ready".
 `
 
-// maxStatus bounds the answer. A real one is under 100 KiB, but who knows what
-// listens at the address.
+// maxStatus bounds the answer. A real one is under 100 KiB, but any program may
+// listen at the address.
 const maxStatus = 1 << 20
 
 // statusConfig has the settings of `ullage status`.
@@ -40,7 +40,7 @@ type statusConfig struct {
 }
 
 func (c *statusConfig) flags(fs *flag.FlagSet) {
-	// The default of --listen names a port and no host.
+	// The default of --listen has a port and no host.
 	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
 	fs.BoolVar(&c.json, "json", false, "print the answer as JSON")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
@@ -79,7 +79,7 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 	return cli.OK
 }
 
-// fetchStatus asks once, and returns the answer raw and decoded.
+// fetchStatus sends one request, and returns the answer raw and decoded.
 func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, error) {
 	var st admin.Status
 	place := "http://" + c.addr + "/status"
@@ -87,7 +87,7 @@ func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, err
 	if err != nil {
 		return nil, st, fmt.Errorf("ask %s: %w", place, err)
 	}
-	// No proxy from the environment: the sidecar is a neighbour.
+	// Use no proxy from the environment: the sidecar is local.
 	client := &http.Client{Timeout: c.timeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -110,8 +110,8 @@ func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, err
 	return body, st, nil
 }
 
-// unanswered says why no whole answer came, without what net/http puts around
-// the cause.
+// unanswered returns why there is no complete answer, without the text that
+// net/http adds to the cause.
 func (c statusConfig) unanswered(err error) error {
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {

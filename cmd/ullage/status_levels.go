@@ -9,8 +9,8 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 )
 
-// levelRows are the lines about log levels, as key and value. What a bad
-// annotation asks for is told beside what is in effect.
+// levelRows returns the lines about log levels, as key and value. A bad
+// annotation is listed beside the raise in effect.
 func levelRows(l admin.Levels) [][2]string {
 	var rows [][2]string
 	row := func(key, format string, args ...any) {

@@ -15,15 +15,15 @@ import (
 )
 
 // maxName is the width of a stream's name, chosen so that a row of the table
-// stays within 100 columns; maxSegment is that of a segment's name without its
-// extension, 20261120T100000.000Z-000001.
+// fits into 100 columns. maxSegment is the width of a segment's name without
+// its extension, 20261120T100000.000Z-000001.
 const (
 	maxName    = 20
 	maxSegment = 27
 )
 
 // renderStatus prints st for people: a block of lines, then a table of streams.
-// What it prints of names and errors is escaped for a terminal.
+// It escapes names and errors for a terminal.
 func renderStatus(w io.Writer, st admin.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range headRows(st) {
@@ -61,7 +61,7 @@ func renderStatus(w io.Writer, st admin.Status) error {
 	return nil
 }
 
-// headRows are the lines above the table, as key and value.
+// headRows returns the lines above the table, as key and value.
 func headRows(st admin.Status) [][2]string {
 	state := "ready"
 	if !st.Ready {
@@ -104,7 +104,7 @@ func headRows(st admin.Status) [][2]string {
 	return rows
 }
 
-// lossRows tell of lines that are not in the durable copy, if there are any.
+// lossRows returns the lines about losses, if there are any.
 func lossRows(st admin.Status) (rows [][2]string) {
 	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
 	if st.Dropped.Lines > 0 || now != "" {
@@ -116,12 +116,12 @@ func lossRows(st admin.Status) (rows [][2]string) {
 	return rows
 }
 
-// backlog is no share of the budget: lines in the spool take a small part of
-// their size.
+// The backlog is not shown as a share of the budget: lines in the spool take a
+// small part of their size.
 func backlog(st admin.Status) string {
 	text := printable.Bytes(st.BacklogBytes)
 	if st.SpooledBytes > 0 {
-		text += ", of which " + printable.Bytes(st.SpooledBytes) + " are compressed in the spool"
+		text += " (" + printable.Bytes(st.SpooledBytes) + " of it in the spool, compressed)"
 	}
 	return text
 }
@@ -133,7 +133,7 @@ func lastCommit(st admin.Status) string {
 	return "last commit " + ago(st, st.LastCommit)
 }
 
-// ago reckons by the sidecar's own clock, which is not ours.
+// ago uses the sidecar's own clock, which may differ from ours.
 func ago(st admin.Status, t time.Time) string {
 	now := st.Started.Add(time.Duration(st.UptimeSeconds * float64(time.Second)))
 	return printable.Seconds(max(0, now.Sub(t).Seconds())) + " ago"
@@ -145,7 +145,7 @@ func destErrors(st admin.Status) string {
 		return "none"
 	case e.Last == "":
 		return fmt.Sprintf("none lately, %d since the start", e.Count)
-	case e.LastAt.IsZero(): // of an older sidecar
+	case e.LastAt.IsZero(): // from an older sidecar
 		return fmt.Sprintf("%d at the destination, last: %s", e.Count, e.Last)
 	default:
 		return fmt.Sprintf("%d at the destination, last %s: %s", e.Count, ago(st, e.LastAt), e.Last)
@@ -156,7 +156,7 @@ func volume(v admin.Volume) string {
 	return printable.Count(v.Lines) + " lines, " + printable.Bytes(v.Bytes)
 }
 
-// share renders a part of a whole: "1.50 MiB of 64 MiB (2 %)".
+// share formats a part of a whole: "1.50 MiB of 64 MiB (2 %)".
 func share(part, whole int64) string {
 	text := printable.Bytes(part)
 	if whole > 0 {
@@ -165,8 +165,8 @@ func share(part, whole int64) string {
 	return text
 }
 
-// clip shortens s to n runes; the end of a name tells more streams apart than
-// its beginning, so the middle goes.
+// clip shortens s to n runes. It cuts the middle, because the ends of the names
+// of streams differ most.
 func clip(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

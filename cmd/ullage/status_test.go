@@ -57,7 +57,7 @@ source:       /var/log/jvm
 destination:  /var/lib/ullage
 compress:     zstd
 reclaim:      punch (auto: the tmpfs can punch holes)
-backlog:      1.20 MiB, of which 1.00 MiB are compressed in the spool
+backlog:      1.20 MiB (1.00 MiB of it in the spool, compressed)
 budget:       64.0 MiB
 headroom:     60.0 MiB
 queue:        4.00 KiB of 4.00 MiB (0 %)

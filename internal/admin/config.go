@@ -12,17 +12,18 @@ const Off = "off"
 
 // Config is where the admin HTTP listens.
 type Config struct {
-	// Listen is "host:port", ":port" for every address, or [Off].
-	// Port 0 takes any free port. It is never empty.
+	// Listen is "host:port", ":port" for every address, or [Off]. Port 0
+	// selects any free port. Listen is never empty.
 	Listen string
 
-	// Connections is how many are open at once; 0 means 32. When one more comes,
-	// the idlest is closed. It is not a flag: the descriptors decide it.
+	// Connections is how many connections may be open at once; 0 means 32. When
+	// one more client connects, the idlest connection is closed. Connections is
+	// not a flag: the limit of descriptors determines it.
 	Connections int
 }
 
-// DefaultConfig listens on port 9919, which no agent inside a JVM uses (9404
-// and 9464 are the customary ports of those).
+// DefaultConfig listens on port 9919, which no agent inside a JVM uses (their
+// customary ports are 9404 and 9464).
 func DefaultConfig() Config { return Config{Listen: ":9919"} }
 
 // Flags declares the settings of c on fs, with the present values as defaults.

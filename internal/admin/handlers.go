@@ -24,16 +24,15 @@ const index = `ullage admin
 /status   its state as JSON ('ullage status' prints the same for people)
 `
 
-// maxReason bounds the one line that /readyz answers: an error may quote names
-// that the application chose.
+// maxReason bounds the line that /readyz returns: an error may quote names that
+// the application chose.
 const maxReason = 512
 
-// maxScrapes is how many clients are answered with metrics at once; others are
-// answered 503.
+// maxScrapes is how many scrapes are answered at a time; further ones get 503.
 const maxScrapes = 4
 
-// newMux routes the paths. A pattern with GET also takes HEAD; the mux answers
-// every other method with 405.
+// newMux routes the paths. A pattern with GET also accepts HEAD; the mux
+// answers every other method with 405.
 func newMux(reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics(reg, log))
@@ -44,16 +43,16 @@ func newMux(reg *prometheus.Registry, ready Check, status func() any, log *slog.
 	return mux
 }
 
-// metrics serves reg. Compression stays off: it was measured to keep 1.4 MiB
-// resident, a tenth of what the whole sidecar may take, to make 20 KiB smaller.
+// metrics serves reg. Compression stays off: it kept 1.4 MiB resident in a
+// measurement, a tenth of the sidecar's memory, to save 20 KiB for each scrape.
 func metrics(reg *prometheus.Registry, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
 		DisableCompression: true,
-		// One broken collector must not hide all other metrics.
+		// One broken collector must not hide the other metrics.
 		ErrorHandling: promhttp.ContinueOnError,
 		ErrorLog:      &firstError{log: log},
-		// What was gathered stays in memory until the client has read it. Nobody
-		// has more scrapers than this at one time.
+		// The gathered metrics stay in memory until the client has read them.
+		// No deployment has more concurrent scrapers than this.
 		MaxRequestsInFlight: maxScrapes,
 	})
 }
@@ -68,8 +67,8 @@ func readyz(w http.ResponseWriter, ready Check) {
 	text(w, http.StatusOK, "ready\n")
 }
 
-// statusJSON encodes into memory first, so that nothing of the caller's is in
-// use while a slow client reads.
+// statusJSON encodes into memory first, so that a slow client holds none of the
+// caller's data.
 func statusJSON(w http.ResponseWriter, status func() any) {
 	body, err := json.MarshalIndent(status(), "", "  ")
 	if err != nil {
@@ -78,7 +77,7 @@ func statusJSON(w http.ResponseWriter, status func() any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// An error here is the client's: it has gone or is too slow.
+	// An error here means that the client has gone or is too slow.
 	_, _ = w.Write(append(body, '\n'))
 }
 
@@ -89,7 +88,7 @@ func text(w http.ResponseWriter, code int, body string) {
 	_, _ = w.Write([]byte(body))
 }
 
-// serverErrors logs what net/http reports, one line at a time.
+// serverErrors logs the errors of net/http, one line each.
 type serverErrors struct{ log *slog.Logger }
 
 func (s serverErrors) Write(line []byte) (int, error) {
@@ -97,10 +96,9 @@ func (s serverErrors) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// firstError logs the first error of the metrics handler and is then silent: a
-// broken collector fails at each scrape, and one line tells as much as a
-// thousand. A client that goes away or reads too slowly is not worth a line. It
-// is a promhttp.Logger.
+// firstError logs the first error of the metrics handler and ignores later
+// ones: a broken collector fails at each scrape. It also ignores a client that
+// goes away or reads too slowly. It is a promhttp.Logger.
 type firstError struct {
 	log  *slog.Logger
 	said atomic.Bool

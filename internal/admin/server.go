@@ -18,10 +18,10 @@ import (
 	"github.com/ullage/ullage/internal/graceful"
 )
 
-// The deadlines of one connection. An answer is a few hundred KiB at most, so
-// whoever needs longer is broken or hostile. A scraper that comes every minute
-// connects again each time, which costs less than the memory of connections that
-// wait for it.
+// The deadlines of one connection. An answer is a few hundred KiB at most, so a
+// client that needs longer is broken or hostile. A scraper that comes every
+// minute has to connect again each time, which costs less than the memory of
+// idle connections.
 const (
 	readHeaderTimeout = 3 * time.Second
 	readTimeout       = 5 * time.Second
@@ -32,37 +32,37 @@ const (
 	mostConnections   = 32
 )
 
-// Check says whether the sidecar is ready: nil, or an error whose text is the
-// reason. It must be safe for concurrent use and must not block.
+// Check reports whether the sidecar is ready: nil, or an error whose text is
+// the reason. It must be safe for concurrent use and must not block.
 type Check func() error
 
 // Server is the admin HTTP. Make one with [New]; call Run once.
 type Server struct {
 	http     *http.Server
-	listener net.Listener // nil when it is off, or taken
-	taken    string       // the address, while another process has it
-	most     int          // connections
+	listener net.Listener // nil when the listener is off, or its address is taken
+	taken    string       // the address, while another process has it; else empty
+	most     int          // the most open connections
 	log      *slog.Logger
 	stopper  *graceful.Stopper
 }
 
-// takenPoll is how often an address is tried again that another process has.
+// takenPoll is the time between two attempts to listen at a taken address.
 const takenPoll = time.Second
 
-// New listens at cfg.Listen at once, so that an address that cannot be had is an
-// error at the start and no later surprise. One that is taken is none: no line
-// is worth less than the metrics about it, and a sidecar that was killed in a
-// call into a disk that stands still has its port until the disk is back. It is
-// logged, and tried again by [Server.Run].
+// New listens at cfg.Listen at once, so that an invalid address is an error at
+// the start. An address that another process has taken is not an error:
+// shipping lines matters more than the metrics about them, and a killed sidecar
+// keeps its port as long as a stalled disk holds its last call. New logs that,
+// and [Server.Run] retries.
 //
-// Connections wait until Run; a Server that never runs must be closed with
-// [Server.Close]. A nil ready is always ready. What status returns is encoded
-// as JSON for /status.
+// Connections wait until Run. A Server that never runs must be closed with
+// [Server.Close]. A nil ready means always ready. /status returns the result of
+// status as JSON.
 func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) (*Server, error) {
 	s := &Server{log: log, most: cmp.Or(cfg.Connections, mostConnections)}
 	s.http = &http.Server{
-		// Allowed, because net/http logs a line for each refused semicolon,
-		// and no stranger shall be able to write to our log.
+		// net/http logs a line for each rejected semicolon. Allow semicolons,
+		// so that no client can write to our log.
 		Handler:           http.AllowQuerySemicolons(newMux(reg, ready, status, log)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -89,8 +89,8 @@ func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, l
 	return s, nil
 }
 
-// Addr is where the server listens, with the real port; nil when it does not.
-// It must not be called during Run.
+// Addr returns the address at which the server listens, with the actual port,
+// or nil if the server does not listen. It must not be called during Run.
 func (s *Server) Addr() net.Addr {
 	if s.listener == nil {
 		return nil
@@ -109,10 +109,10 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends, then lets requests under way finish for a moment,
-// closes every connection and waits for the goroutines behind them. It returns
-// nil after ctx ended, or the reason why serving stopped earlier. When the
-// listener is off it only waits for ctx.
+// Run serves until ctx ends. Then it lets current requests finish for a moment,
+// closes every connection and waits for the goroutines of the connections. It
+// returns nil after ctx has ended, or the error that ended serving earlier. If
+// the listener is off, Run only waits for ctx.
 func (s *Server) Run(ctx context.Context) error {
 	if s.taken != "" {
 		s.retry(ctx)
@@ -152,7 +152,7 @@ func (s *Server) retry(ctx context.Context) {
 
 func (s *Server) stop() error {
 	if err := s.stopper.Stop(); err != nil {
-		// Only a Check or a status function that blocks can lead here.
+		// Only a Check or a status function that blocks can cause this.
 		return fmt.Errorf("stop admin HTTP: %w", err)
 	}
 	return nil

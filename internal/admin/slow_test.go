@@ -65,16 +65,38 @@ func TestAStrangerCannotWriteToTheLog(t *testing.T) {
 	}
 }
 
-// A client that asks and never reads fills its receive window, and the answer
-// then waits in the handler. It must not delay others, nor the end of Run by
-// more than the deadline.
+// scrape asks for metrics that are more than the sockets hold, reads the status
+// line of the answer, and no further: the handler then waits for the client.
+func scrape(t *testing.T, r *rig, method string) string {
+	t.Helper()
+	head := make([]byte, len("HTTP/1.1 200"))
+	if _, err := io.ReadFull(dial(t, r, method+" /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), head); err != nil {
+		t.Fatal(err)
+	}
+	return string(head)
+}
+
+// startBig is start with the 5 MiB of metrics that scrape needs.
+func startBig(t *testing.T) *rig {
+	t.Helper()
+	r := start(t, nil, nil)
+	big := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ullage_big", Help: "Big."}, []string{"name"})
+	r.reg.MustRegister(big)
+	for i := range 320 {
+		big.WithLabelValues(strconv.Itoa(i) + strings.Repeat("x", 16<<10))
+	}
+	return r
+}
+
+// A client that never reads fills its receive window, and the answer then waits
+// in the handler. The client must not delay others, nor the end of Run by more
+// than the deadline.
 func TestAClientThatNeverReadsHoldsNothing(t *testing.T) {
 	t.Parallel()
-	big := strings.Repeat("x", 16<<20)
-	asked := make(chan struct{}, 1)
-	r := start(t, nil, func() any { asked <- struct{}{}; return big })
-	dial(t, r, "GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
-	<-asked
+	r := startBig(t)
+	if got := scrape(t, r, "GET"); got != "HTTP/1.1 200" {
+		t.Fatalf("the client gets %q", got)
+	}
 	if code, _, _ := r.do(t, "GET", "/healthz"); code != 200 {
 		t.Errorf("healthz %d", code)
 	}
@@ -153,28 +175,16 @@ func openFiles(t *testing.T) int {
 	return len(names)
 }
 
-// What was gathered for a client stays in memory until it has read it.
+// What was gathered for a client stays in memory until the client has read it.
 func TestSlowScrapersAreFew(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil, nil)
-	big := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ullage_big", Help: "Big."}, []string{"name"})
-	r.reg.MustRegister(big)
-	for i := range 1000 {
-		big.WithLabelValues(strconv.Itoa(i) + strings.Repeat("x", 16<<10)) // more than sockets hold
-	}
-	answer := func(request string) string {
-		head := make([]byte, 12)
-		if _, err := io.ReadFull(dial(t, r, request+" /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), head); err != nil {
-			t.Fatal(err)
-		}
-		return string(head)
-	}
+	r := startBig(t)
 	for range maxScrapes {
-		if got := answer("GET"); got != "HTTP/1.1 200" { // and reads no further
+		if got := scrape(t, r, "GET"); got != "HTTP/1.1 200" {
 			t.Fatalf("a scraper gets %q", got)
 		}
 	}
-	if got := answer("HEAD"); got != "HTTP/1.1 503" {
-		t.Errorf("%q beside %d scrapers who do not read, want 503", got, maxScrapes)
+	if got := scrape(t, r, "HEAD"); got != "HTTP/1.1 503" {
+		t.Errorf("%q beside %d scrapers that do not read, want 503", got, maxScrapes)
 	}
 }

@@ -5,10 +5,10 @@ import "time"
 // MaxStreams bounds how many streams a [Status] lists.
 const MaxStreams = 200
 
-// Status is what /status answers, as JSON, and what `ullage status` reads. It
-// is a contract between versions: a field may be added, none changes its
-// meaning. Sizes are in bytes. A zero time or an empty text means "none yet".
-// The fields of embedded types stand beside the others in the JSON.
+// Status is the answer of /status, as JSON, and the input of `ullage status`.
+// It is a contract between versions: fields may be added, but the meaning of a
+// field never changes. Sizes are in bytes. A zero time or an empty text means
+// "none yet". The JSON has the fields of embedded types at the top level.
 type Status struct {
 	Version       string    `json:"version"`
 	Started       time.Time `json:"started,omitzero"`
@@ -17,7 +17,7 @@ type Status struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 
-	// Ready and Reason are what /readyz says. Reason is empty when ready.
+	// Ready and Reason are the answer of /readyz. Reason is empty when ready.
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason,omitempty"`
 
@@ -34,106 +34,112 @@ type Status struct {
 
 	DestinationErrors Errors `json:"destinationErrors"`
 
-	// Streams lists at most MaxStreams; the rest are only counted.
+	// Streams lists at most MaxStreams streams; StreamsOmitted counts the
+	// others.
 	Streams        []Stream `json:"streams"`
 	StreamsOmitted int      `json:"streamsOmitted,omitempty"`
 
-	// Ignored counts what the source directory holds and the sidecar leaves
-	// alone, by reason. The reasons are a fixed, small set.
+	// Ignored counts the entries of the source directory that the sidecar does
+	// not follow, by reason. The reasons are a small fixed set.
 	Ignored map[string]int64 `json:"ignored,omitempty"`
 
-	// Levels is how the JVMs' log levels are. Nil: they are left alone.
+	// Levels is the state of the JVMs' log levels. Nil: the sidecar does not
+	// change them.
 	Levels *Levels `json:"levels,omitempty"`
 }
 
-// Space is what the source and the queue hold, and may hold.
+// Space is the memory that the source and the queue use, and may use.
 type Space struct {
 	BacklogBytes       int64 `json:"backlogBytes"`
-	SpooledBytes       int64 `json:"spooledBytes"` // of the backlog: lines in the spool, before compression
+	SpooledBytes       int64 `json:"spooledBytes"` // the part of the backlog that is in the spool, before compression
 	HeadroomBytes      int64 `json:"headroomBytes"`
 	BudgetBytes        int64 `json:"budgetBytes"`
 	QueueUsedBytes     int64 `json:"queueUsedBytes"`
 	QueueCapacityBytes int64 `json:"queueCapacityBytes"`
 }
 
-// Lines is what became of the lines.
+// Lines counts lines by what happened to them.
 type Lines struct {
 	Read      Volume `json:"read"`
 	Persisted Volume `json:"persisted"`
 
-	// Dropped is what was dropped to keep headroom, and Dropping the reason for
-	// which lines are dropped now, "discard" or "drop". Empty: none are.
+	// Dropped counts the lines dropped to keep headroom. Dropping is the reason
+	// for which lines are being dropped now, "discard" or "drop". Empty: none
+	// are being dropped.
 	Dropped  Volume `json:"dropped"`
 	Dropping string `json:"dropping,omitempty"`
 
-	// JVMLost counts lines that JVMs did not write, as far as they show it.
+	// JVMLost counts lines that JVMs lost themselves, as far as their logs show
+	// it.
 	JVMLost JVMLost `json:"jvmLost"`
 }
 
-// Levels is what log level is wanted, and what the JVMs have.
+// Levels holds the wanted log level and the levels of the JVMs.
 type Levels struct {
-	// Raise is the raise in effect. Nil: every JVM has its own level, or is to.
+	// Raise is the raise in effect. Nil: every JVM has its own level, or is
+	// being restored.
 	Raise *Raise `json:"raise,omitempty"`
 
-	// JVMs are those that were found. None are looked for while nothing is
+	// JVMs are the JVMs found. The sidecar looks for none while nothing is
 	// raised.
 	JVMs []JVM `json:"jvms,omitempty"`
 
-	// Annotations are the bad ones among the annotations.
+	// Annotations are the bad annotations.
 	Annotations []Annotation `json:"annotations,omitempty"`
 
-	// Errors are those that hold now: of finding, raising and restoring.
+	// Errors are the current errors of finding, raising and restoring.
 	Errors []string `json:"errors,omitempty"`
 
-	Trigger *Trigger `json:"trigger,omitempty"` // nil: none is set
+	Trigger *Trigger `json:"trigger,omitempty"` // nil: no trigger is set
 
-	// OtherLogs are files outside of the source to which JVMs log as well, and for
-	// whose disks they wait: "pid 1: /data/gc.log". Untrusted, and at most 20.
+	// OtherLogs are log files that JVMs write outside of the source, and whose
+	// disks they wait for: "pid 1: /data/gc.log". They are untrusted, and at
+	// most 20.
 	OtherLogs []string `json:"otherLogs,omitempty"`
 
-	// Reconciled is when all JVMs last had what is wanted.
+	// Reconciled is when all JVMs last had the wanted selection.
 	Reconciled time.Time `json:"reconciled,omitzero"`
 }
 
-// Raise is a log selection on top of the JVMs' own, for a while.
+// Raise is a log selection on top of the JVMs' own for a while.
 type Raise struct {
 	Cause     string    `json:"cause"` // "annotation", "trigger" or "command"
 	Why       string    `json:"why"`
 	Selection string    `json:"selection"`
-	ID        string    `json:"id,omitempty"` // of the annotation log-id
+	ID        string    `json:"id,omitempty"` // the annotation log-id
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until"`
 }
 
-// JVM is one JVM's part of it.
+// JVM is the status of one JVM.
 type JVM struct {
-	PID int `json:"pid"` // as the JVM sees itself
+	PID int `json:"pid"` // the process ID that the JVM sees
 
-	// Applied is the selection that the JVM took. Empty: it has its own level.
+	// Applied is the raise that the JVM took. Empty: the JVM has its own level.
 	Applied string   `json:"applied,omitempty"`
-	Outputs []string `json:"outputs,omitempty"` // those that were raised
+	Outputs []string `json:"outputs,omitempty"` // the raised outputs
 	Error   string   `json:"error,omitempty"`
-	Kind    string   `json:"kind,omitempty"` // of the error
+	Kind    string   `json:"kind,omitempty"` // the kind of Error
 }
 
-// Annotation is a bad annotation. Nothing is changed by it.
+// Annotation is a bad annotation. It has no effect.
 type Annotation struct {
 	Key     string `json:"key"`
 	Value   string `json:"value"`
 	Problem string `json:"problem"`
 }
 
-// Trigger is what raises the level by itself.
+// Trigger is the condition on which the sidecar raises the level by itself.
 type Trigger struct {
 	Conditions string    `json:"conditions"`
 	Armed      bool      `json:"armed"`
 	QuietUntil time.Time `json:"quietUntil,omitzero"` // the end of the cool-down
 }
 
-// Reclaim is how consumed tmpfs memory is given back.
+// Reclaim is how memory of the tmpfs is reclaimed.
 type Reclaim struct {
-	Mode string `json:"mode"`          // in effect: "punch", "unlink" or "none"
-	Why  string `json:"why,omitempty"` // why this one, when it was not simply asked for
+	Mode string `json:"mode"`          // the mode in effect: "punch", "unlink" or "none"
+	Why  string `json:"why,omitempty"` // why this mode, unless a flag set it
 }
 
 // Volume counts complete lines and their bytes since the process started.
@@ -144,20 +150,21 @@ type Volume struct {
 
 // JVMLost counts lines that never reached the source.
 type JVMLost struct {
-	Async int64 `json:"async"` // lines that -Xlog:async says that it dropped
-	Cut   int64 `json:"cut"`   // lines that a full tmpfs cut; others may be lost whole
+	Async int64 `json:"async"` // lines that -Xlog:async reported as dropped
+	Cut   int64 `json:"cut"`   // lines that a full tmpfs cut; more may be lost whole
 }
 
-// Errors counts failures since the process started. The last one is shown while
-// it goes on, and for an hour after it is over.
+// Errors counts failures since the process started. The last error is shown
+// while it lasts and for an hour afterwards.
 type Errors struct {
 	Count  int64     `json:"count"`
 	Last   string    `json:"last,omitempty"`
 	LastAt time.Time `json:"lastAt,omitzero"`
 }
 
-// Stream is one `-Xlog` output as it stands. Its name comes from file names in
-// the source directory, so it is untrusted: quote it before it meets a terminal.
+// Stream is the state of one `-Xlog` output. Its name comes from file names in
+// the source directory and is untrusted: escape it before printing it on a
+// terminal.
 type Stream struct {
 	Name           string `json:"name"`
 	Files          int    `json:"files"`
@@ -167,17 +174,17 @@ type Stream struct {
 	DroppedLines   int64  `json:"droppedLines,omitempty"`
 	BacklogBytes   int64  `json:"backlogBytes"`
 
-	// Segment is the active segment's file name; empty where none is open.
+	// Segment is the active segment's file name; empty if none is open.
 	Segment      string `json:"segment,omitempty"`
 	SegmentBytes int64  `json:"segmentBytes,omitempty"`
 
-	// Refused is why the destination does not take this stream while it takes
-	// others. Empty: it does.
+	// Refused is why the destination refuses this stream but accepts others.
+	// Empty: it accepts the stream.
 	Refused string `json:"refused,omitempty"`
 }
 
-// AddStream lists one more stream, or counts it as omitted once the list is
-// full. A caller that adds the most important streams first loses the least.
+// AddStream adds a stream, or counts it as omitted if the list is full. Add the
+// most important streams first.
 func (s *Status) AddStream(st Stream) {
 	if len(s.Streams) >= MaxStreams {
 		s.StreamsOmitted++

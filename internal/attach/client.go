@@ -17,16 +17,16 @@ import (
 
 // JVM is one run of one JVM, as [Client.Find] found it. The zero value is none.
 type JVM struct {
-	// ID identifies the run. A restart of our own process leaves it as it is,
-	// a restart of the JVM does not: "boot-id/pid/starttime" for a process,
+	// ID identifies the run. A restart of our own process does not change it; a
+	// restart of the JVM does. It is "boot-id/pid/starttime" for a process,
 	// "dev:ino:btime" for a socket alone.
 	ID  string
-	PID int // in its own namespace
+	PID int // the process ID in its own namespace
 
-	host     int    // the process as we see it; 0 if there is a socket only
-	start    uint64 // of the process, in clock ticks since boot
-	socket   inode  // as Find saw it; zero if there was none
-	uid, gid uint32 // of the process, or of the socket
+	host     int    // the process ID in our namespace; 0 if only the socket is known
+	start    uint64 // start of the process, in clock ticks since boot
+	socket   inode  // the socket that Find saw; zero if there was none
+	uid, gid uint32 // owner of the process, or of the socket
 }
 
 // String returns "pid 1", or "pid 4711 (1 in its container)".
@@ -37,9 +37,9 @@ func (j JVM) String() string {
 	return fmt.Sprintf("pid %d", j.PID)
 }
 
-// Client finds JVMs and runs commands in them. Its methods may be called by
-// several goroutines, but not for the same JVM at once. No goroutine that it
-// starts outlives a call.
+// Client finds JVMs and runs commands in them. Several goroutines may call its
+// methods, but not for the same JVM at once. No goroutine that it starts
+// outlives a call.
 type Client struct {
 	cfg    Config
 	source string
@@ -48,20 +48,20 @@ type Client struct {
 	failed map[string]time.Time // when attaching to a JVM last failed, by ID
 
 	scan     sync.Mutex
-	verdicts map[int]verdict // of the processes that the last Find saw
+	verdicts map[int]verdict // the verdicts on the processes that the last Find saw
 }
 
-// New returns a Client for a valid cfg. The JVMs that matter are those whose
-// log files are in the directory source, which need not exist yet.
+// New returns a Client for a valid cfg. Only JVMs whose log files are in the
+// directory source matter. The directory need not exist yet.
 func New(cfg Config, source string) *Client {
 	return &Client{cfg: cfg, source: source, failed: map[string]time.Time{}, verdicts: map[int]verdict{}}
 }
 
-// Run runs one command in a JVM and returns what it answered to [List].
-// Success of any other command is an empty answer, and a text an error of kind
-// Refused. Every error is an [*Error]; when the caller's context has ended, it
-// wraps the context's error. A JVM that does not listen yet is asked to, if it
-// is a process that we see.
+// Run runs one command in a JVM and returns the answer to [List]. Any other
+// command succeeds with an empty answer; any text is an error of kind Refused.
+// Every error is an [*Error]. After the caller's context has ended, the error
+// wraps the context's error. If the JVM does not listen yet and its process is
+// visible, Run makes it listen.
 func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	if cmd == (Command{}) {
 		return "", &Error{Kind: OtherError, JVM: j.String(), Text: "no command to run"}
@@ -89,8 +89,7 @@ func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	return "", e
 }
 
-// ask connects to the JVM, makes sure that it is the one, and returns its
-// reply.
+// ask connects to the JVM, checks its identity, and returns its reply.
 func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error) {
 	s, err := c.open(j)
 	var conn *conn
@@ -127,7 +126,7 @@ func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error)
 	return reply, err
 }
 
-// open looks at the JVM's socket. Where there is none, the error is ENOENT.
+// open opens the JVM's socket. If there is none, the error is ENOENT.
 func (c *Client) open(j JVM) (*socket, error) {
 	s, err := j.openSocket(c.cfg.Tmp)
 	var e *Error
@@ -136,32 +135,32 @@ func (c *Client) open(j JVM) (*socket, error) {
 	}
 	if err == nil && j.host == 0 && s.id != j.socket {
 		s.close()
-		return nil, &Error{Kind: NoJVM, JVM: j.String(), Text: "it has ended, and another process has its ID"}
+		return nil, &Error{Kind: NoJVM, JVM: j.String(), Text: "it ended, and another process has its ID now"}
 	}
 	return s, err
 }
 
-// mustBe checks who is behind the socket before anything is sent: the name of
-// the socket proves nothing.
+// mustBe checks the peer of the socket before anything is sent: the name of the
+// socket proves nothing.
 func (j JVM) mustBe(peer unix.Ucred) error {
 	text := ""
 	kind := NotPermitted
 	switch {
 	case peer.Uid != j.uid:
-		text = fmt.Sprintf("uid %d listens on the attach socket of uid %d: not talking to it", peer.Uid, j.uid)
+		text = fmt.Sprintf("uid %d listens on the attach socket of uid %d: nothing was sent to it", peer.Uid, j.uid)
 	case os.Geteuid() != 0 && (int(peer.Uid) != os.Geteuid() || int(peer.Gid) != os.Getegid()):
-		// HotSpot would close the connection without a word.
+		// HotSpot would close the connection without a reply.
 		text = whoMay(peer.Uid, peer.Gid)
 	case j.host != 0 && int(peer.Pid) != j.host:
 		kind = OtherError
-		text = fmt.Sprintf("its attach socket is that of pid %d: two JVMs share one /tmp, give each container its own", peer.Pid)
+		text = fmt.Sprintf("its attach socket is that of pid %d: two JVMs share one /tmp; give each container its own", peer.Pid)
 	default:
 		return nil
 	}
 	return &Error{Kind: kind, JVM: j.String(), Text: text}
 }
 
-// explainClosed tells why there was no reply.
+// explainClosed returns why there was no reply.
 func (c *Client) explainClosed(j JVM, err error) error {
 	e := &Error{Kind: BadReply, JVM: j.String(), Text: "no reply", Err: err}
 	s, gone := c.open(j)
@@ -174,15 +173,15 @@ func (c *Client) explainClosed(j JVM, err error) error {
 	}
 	switch {
 	case errors.Is(gone, unix.ENOENT), errors.Is(gone, unix.ECONNREFUSED), KindOf(gone) == NoJVM, !c.Alive(j):
-		e.Kind, e.Text = NoJVM, "it ended meanwhile"
+		e.Kind, e.Text = NoJVM, "it has ended"
 	case int(j.uid) != os.Geteuid() || int(j.gid) != os.Getegid():
 		e.Kind, e.Text = NotPermitted, whoMay(j.uid, j.gid)
 	}
 	return e
 }
 
-// Alive reports whether the same run of the JVM is still there, as far as that
-// is seen without connecting: a JVM that was killed leaves its socket behind.
+// Alive reports whether the same run of the JVM still exists, as far as that
+// can be seen without connecting: a killed JVM leaves its socket behind.
 func (c *Client) Alive(j JVM) bool {
 	if j.host != 0 {
 		start, err := startTime(j.host)
@@ -193,8 +192,8 @@ func (c *Client) Alive(j JVM) bool {
 	return err == nil && inodeOf(&st) == j.socket
 }
 
-// Ended reports whether it is certain that the run with this ID has ended. Of a
-// JVM that was known by its socket alone that is never certain: somebody may
+// Ended reports whether the run with this ID has certainly ended. For a JVM
+// that is known by its socket alone this is never certain: another process may
 // have removed the socket.
 func Ended(id string) bool {
 	parts := strings.Split(id, "/")
@@ -222,9 +221,9 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Ships reports whether an output of the JVM writes into the source. For a JVM
-// of which there is a socket only, the directory must have the same path there
-// as here.
+// Ships reports whether an output of the JVM writes into the source. If only
+// the JVM's socket is known, the directory must have the same path in both
+// containers.
 func (c *Client) Ships(j JVM, o Output) bool {
 	file := o.File()
 	slash := strings.LastIndexByte(file, '/')
@@ -246,7 +245,8 @@ func (c *Client) Ships(j JVM, o Output) bool {
 	return err == nil && dir == source
 }
 
-// isSource reports whether a directory, as the process names it, is the source.
+// isSource reports whether a directory, by the path that the process uses, is
+// the source.
 func (c *Client) isSource(j JVM, dir string) bool {
 	fd, err := openDirOf(j.host, dir)
 	if err != nil {

@@ -8,40 +8,42 @@ import (
 )
 
 // MaxCommand is the greatest length of a command line in bytes. HotSpot's
-// attach protocol takes arguments of up to 1024 bytes without their NUL, and
+// attach protocol accepts arguments of up to 1024 bytes without their NUL, and
 // closes the connection without a reply on longer ones (JDK 17 and 25).
 const MaxCommand = 1024
 
 // maxMerged is the greatest number of items in the selection of a raised
-// output. HotSpot aborts ("Cannot find maximal selection") if its items give
-// one level to all tag sets but the one without tags, which only "all" selects,
-// and that has another: one command of 56 items and 948 bytes did it to 17.0.15.
-// It takes an item for each tag set of a single tag, which JDK 17 has 43 of and
-// JDK 25 has 54. A listed selection alone never does it.
+// output. HotSpot aborts ("Cannot find maximal selection") if the items give
+// one level to all tag sets except the one without tags, which only "all"
+// selects, and that one has another level. A command of 56 items and 948 bytes
+// aborted 17.0.15. The abort needs an item for each tag set of a single tag:
+// JDK 17 has 43 of these, JDK 25 has 54. A listed selection alone never causes
+// it.
 const maxMerged = 32
 
-// Command is one VM.log command line. It is made by the functions here alone,
-// from parsed values, so that it is one command and never another than VM.log.
-// The zero value is not a command.
+// Command is one VM.log command line. Only the functions of this package create
+// it, from parsed values, so that it is always exactly one VM.log command. The
+// zero value is not a command.
 type Command struct{ line string }
 
 // String returns the command line, without a newline.
 func (c Command) String() string { return c.line }
 
-// List asks for the log configuration. [ParseList] reads the reply.
+// List lists the log configuration. [ParseList] reads the reply.
 func List() Command { return Command{"VM.log list"} }
 
 // Rotate rotates every file output of the JVM that keeps archives.
 func Rotate() Command { return Command{"VM.log rotate"} }
 
-// Configure sets base's output to base's own selection with raise on top of it.
-// It does so whatever the output is set to now, since a listed selection begins
-// with "all=". With the zero Selection it restores base. Options stay.
+// Configure sets base's output to base's own selection with raise on top. The
+// output's present selection does not matter, because a listed selection begins
+// with "all=". With the zero Selection, Configure restores base. Options do not
+// change.
 //
-// It fails if base.Err is set, if base is not as [ParseList] returns it, which
-// it checks again, if a raise makes more than 32 items with those of base, and
-// if the command gets longer than [MaxCommand]. What can be raised can be
-// restored: that command is shorter.
+// Configure fails if base.Err is set, if base does not have the form that
+// [ParseList] returns, if raise and base have more than 32 items together, or
+// if the command would exceed [MaxCommand]. Every raise that succeeds can be
+// restored: the command for that is shorter.
 func Configure(base Output, raise selection.Selection) (Command, error) {
 	err := base.Err
 	if err == nil {
@@ -66,9 +68,9 @@ func Configure(base Output, raise selection.Selection) (Command, error) {
 	return Command{line}, nil
 }
 
-// checkName takes the names that the JVM can have and that fit between double
-// quotes. It reads a quote behind a backslash as part of the name. A name with
-// a double quote in it can't be: -Xlog and VM.log take it off or refuse it.
+// checkName accepts the names that a JVM's output can have and that fit between
+// double quotes. A quote after a backslash would be read as part of the name.
+// No name contains a double quote: -Xlog and VM.log remove or refuse it.
 func checkName(name string) error {
 	path, isFile := strings.CutPrefix(name, filePrefix)
 	switch {

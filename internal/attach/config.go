@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Mode says how JVMs are found.
+// Mode is how JVMs are found.
 type Mode string
 
 // The modes of --attach.
 const (
 	Auto             Mode = "auto"              // both ways
-	SharedTmp        Mode = "shared-tmp"        // by the sockets in a directory
-	ProcessNamespace Mode = "process-namespace" // among the processes that we see
+	SharedTmp        Mode = "shared-tmp"        // by their sockets in a directory
+	ProcessNamespace Mode = "process-namespace" // among the visible processes
 	Off              Mode = "off"               // not at all
 )
 
@@ -33,13 +33,13 @@ func (m *Mode) String() string { return string(*m) }
 // Config has the settings of a [Client].
 type Config struct {
 	Mode Mode
-	Tmp  string // directory with the attach sockets of JVMs that are not seen as processes
+	Tmp  string // directory with the attach sockets of JVMs whose processes are not visible
 
-	// PID, if not zero, is the only process that is looked at: its number as
-	// we see it, or the one in the name of its socket. Not a flag.
+	// PID, if not zero, is the only process to consider: its number in our
+	// namespace, or the number in the name of its socket. Not a flag.
 	PID int
-	// Timeout is for one command, from looking for the socket to the last
-	// byte of the reply. Not a flag.
+	// Timeout bounds one command, from looking up the socket to the last byte
+	// of the reply. Not a flag.
 	Timeout time.Duration
 }
 
@@ -50,7 +50,7 @@ func DefaultConfig() Config {
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.Var(&c.Mode, "attach", "`MODE` of finding the JVMs whose log levels are changed: shared-tmp (by their sockets in --jvm-tmp; start them with\n-XX:+StartAttachListener), process-namespace (among the pod's processes), off, or auto (both)")
+	fs.Var(&c.Mode, "attach", "`MODE` of finding the JVMs whose log levels change: shared-tmp (by their sockets in --jvm-tmp; start them with\n-XX:+StartAttachListener), process-namespace (among the pod's processes), off, or auto (both)")
 	fs.StringVar(&c.Tmp, "jvm-tmp", c.Tmp, "`DIR` shared with the JVM as its /tmp, which holds its attach socket")
 }
 

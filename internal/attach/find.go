@@ -19,14 +19,14 @@ import (
 
 const (
 	maxFound   = 16     // JVMs, and problems
-	maxEntries = 10_000 // of a directory that are looked at
+	maxEntries = 10_000 // entries of a directory that are read
 )
 
 // finding is what one Find has found so far.
 type finding struct {
 	jvms     []JVM
 	problems []error
-	seen     map[inode]bool // sockets of JVMs that were seen as processes, whether they matter or not
+	seen     map[inode]bool // sockets of JVMs whose processes are visible, whether they matter or not
 }
 
 func (f *finding) problem(e *Error) {
@@ -36,19 +36,19 @@ func (f *finding) problem(e *Error) {
 }
 
 // MoreError is the cause of the problem that there are more JVMs than Find
-// returns. Most often they are sockets that killed JVMs have left behind.
+// returns. Most of them are usually stale sockets of killed JVMs.
 type MoreError struct{ Left int }
 
 func (e *MoreError) Error() string { return fmt.Sprintf("%d are not changed", e.Left) }
 
-// Find returns the JVMs that exist now, at most 16, sorted by PID, and what kept it
-// from finding others, each an [*Error]. A JVM that is known by its socket alone may
-// have been killed. In mode auto, the socket of a visible process is not a JVM of its
-// own, and a socket with two names is one JVM.
+// Find returns the JVMs that exist now, at most 16, sorted by PID, and the
+// errors that hid others, each an [*Error]. A JVM that is known by its socket
+// alone may have been killed. In mode auto, the socket of a visible process is
+// not a JVM of its own, and a socket with two names is one JVM.
 //
-// Find connects to nothing unless there are more than 16 candidates. Then it prefers
-// the JVMs whose IDs the caller knows, then visible processes and sockets that
-// somebody listens on, and then the newest sockets.
+// Find connects to a socket only if there are more than 16 candidates. Then it
+// prefers the JVMs whose IDs are in known, then visible processes and sockets
+// with a listener, and then the newest sockets.
 func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problems []error) {
 	f := finding{seen: map[inode]bool{}}
 	first := map[string]bool{}
@@ -82,9 +82,9 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 	return f.jvms, f.problems
 }
 
-// preferred sorts candidates: first the known ones, then those that run, then the
-// others. Killed JVMs leave their sockets behind, and any number of newer ones must
-// not hide a JVM that runs.
+// preferred sorts candidates: known ones first, then running ones, then the
+// others. Killed JVMs leave their sockets behind, and newer sockets, however
+// many, must not hide a JVM that runs.
 func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]bool) []JVM {
 	var first, running, rest []JVM
 	for _, j := range jvms {
@@ -100,8 +100,9 @@ func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]boo
 	return slices.Concat(first, running, rest)
 }
 
-// listens reports whether the JVM's user listens on the JVM's socket. It connects
-// once, does not wait, and sends nothing. A full backlog has a listener.
+// listens reports whether the JVM's user listens on the JVM's socket. It
+// connects once, does not wait, and sends nothing. A full backlog implies a
+// listener.
 func (c *Client) listens(j JVM) bool {
 	s, err := c.open(j)
 	if err != nil {
@@ -149,7 +150,7 @@ func (c *Client) findSockets(f *finding) {
 	f.jvms = append(f.jvms, found...)
 }
 
-// socketPIDs returns the numbers in the names of what may be sockets.
+// socketPIDs returns the process numbers in the names of possible sockets.
 func (c *Client) socketPIDs() ([]int, error) {
 	if c.cfg.PID != 0 {
 		return []int{c.cfg.PID}, nil
@@ -157,8 +158,8 @@ func (c *Client) socketPIDs() ([]int, error) {
 	names, err := list(c.cfg.Tmp)
 	var pids []int
 	if err == errTooMany {
-		// What a container runs is most often its process 1.
-		pids, err = append(pids, 1), fmt.Errorf("%w; some of them were searched, and that of process 1", err)
+		// Process 1 is usually the container's program.
+		pids, err = append(pids, 1), fmt.Errorf("%w; only some of them were searched, process 1 included", err)
 	}
 	for _, name := range names {
 		digits, ok := strings.CutPrefix(name, ".java_pid")
@@ -172,7 +173,7 @@ func (c *Client) socketPIDs() ([]int, error) {
 
 func socketName(pid int) string { return ".java_pid" + strconv.Itoa(pid) }
 
-// parsePID reads the one way to write a process number.
+// parsePID accepts only the canonical form of a process number.
 func parsePID(digits string) (int, error) {
 	pid, err := strconv.Atoi(digits)
 	if err != nil || pid < 1 || pid > maxPID || strconv.Itoa(pid) != digits {
@@ -181,8 +182,8 @@ func parsePID(digits string) (int, error) {
 	return pid, nil
 }
 
-// openSocket looks at the socket of a JVM: in tmp, or if it is a process in
-// its own /tmp.
+// openSocket opens the socket of a JVM: in tmp, or for a process in its own
+// /tmp.
 func (j JVM) openSocket(tmp string) (*socket, error) {
 	if j.host == 0 {
 		fd, err := unix.Open(filepath.Join(tmp, socketName(j.PID)), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -203,7 +204,7 @@ func (j JVM) openSocket(tmp string) (*socket, error) {
 	return newSocket(fd, func(uid uint32) bool { return uid == j.uid })
 }
 
-// problemAt names what an error is about.
+// problemAt returns an error about something named.
 func problemAt(jvm string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -219,8 +220,8 @@ func problemAt(jvm string, err error) *Error {
 
 var errTooMany = fmt.Errorf("more than %d entries", maxEntries)
 
-// list returns names in a directory, with errTooMany those of the first
-// maxEntries.
+// list returns the names in a directory. With errTooMany, it returns the first
+// maxEntries of them.
 func list(dir string) ([]string, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -238,25 +239,25 @@ func list(dir string) ([]string, error) {
 	return names, err
 }
 
-// verdict is whether a process is a JVM. A process that is none may become one:
-// its launcher has not mapped libjvm.so at once.
+// verdict is whether a process is a JVM. A process that is not a JVM may become
+// one: its launcher maps libjvm.so some time after the start.
 type verdict struct {
 	start  uint64
 	exe    string
 	isJVM  bool
 	formed time.Time
-	until  time.Time // when it is due again, if it is no JVM: the longer it has been none, the later
+	until  time.Time // the next check, if it is not a JVM: the older the process, the later
 }
 
-// isJVM returns the verdict on a process, of which was is the last one. It
-// reads no more than a line and a link where that still holds.
+// isJVM returns the verdict on a process. was is the previous verdict. If that
+// still holds, isJVM reads only a line and a link.
 func (c *Client) isJVM(pid int, was verdict) (v verdict, err error) {
 	now := time.Now()
 	v = verdict{formed: now}
 	if v.start, err = startTime(pid); err != nil {
 		return v, err
 	}
-	// A thread of the kernel has none.
+	// A kernel thread has none.
 	if v.exe, err = os.Readlink(procPath(pid, "exe")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return v, err
 	}

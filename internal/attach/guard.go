@@ -9,23 +9,23 @@ import (
 	"github.com/ullage/ullage/internal/selection"
 )
 
-// deadly is a tag set that must not be raised at run time. HotSpot counts the
-// methods that it links if perf+class+link is at info or below, with a counter
-// that it makes at its start, and only if that was so then. A JVM whose level is
-// raised later dies at the next class that it loads, with SIGSEGV in
-// Method::link_method (25.0.3). all=info and perf* are enough. JDK 17 has no such
-// tag set.
+// deadly is a tag set that must not be raised at run time. If perf+class+link
+// is at info or below, HotSpot counts the methods that it links, with a counter
+// that it creates at its start, and only if the level was at info or below
+// then. If the level is raised later, the JVM dies with SIGSEGV in
+// Method::link_method at the next class that it loads (25.0.3). all=info and
+// perf* are enough to raise it. JDK 17 has no such tag set.
 const deadly = "perf+class+link"
 
 var deadlyTags = strings.Split(deadly, "+")
 
-// unmatched is what a JVM says that has no such tag set. One that has it may say
-// the same of a longer item of the raise.
+// unmatched is the answer of a JVM without that tag set. A JVM with it may give
+// the same answer about a longer item of the raise.
 var unmatched = regexp.MustCompile(`No tag set matches selection: ` + regexp.QuoteMeta(deadly) + `([^+*\w]|$)`)
 
-// Guard returns raise with the tag set switched off that would kill the JVM, if
-// raise switches it on and base does not have it on. A JVM that does not know the
-// tag set refuses the command: see [Unguarded].
+// Guard returns raise with the deadly tag set switched off, if raise switches
+// it on and base does not have it on. A JVM that does not know the tag set
+// refuses the command: see [Unguarded].
 func Guard(base Output, raise selection.Selection) selection.Selection {
 	if !enables(raise.String()) || enables(base.Selection) {
 		return raise
@@ -34,8 +34,8 @@ func Guard(base Output, raise selection.Selection) selection.Selection {
 }
 
 // Unguarded reports whether err is the answer of a JVM that does not know the
-// tag set that Guard switches off, so that the raise is safe without it. Such a
-// JVM may have applied a part of the command.
+// tag set that Guard switches off, so that the raise is safe without that item.
+// Such a JVM may have applied a part of the command.
 func Unguarded(err error) bool {
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Kind != Refused {
@@ -47,7 +47,7 @@ func Unguarded(err error) bool {
 	return slices.ContainsFunc(deadlyTags, func(tag string) bool { return strings.Contains(refused.Text, "Invalid tag '"+tag+"'") })
 }
 
-// enables reports whether a selection has the deadly tag set at info or below.
+// enables reports whether a selection sets the deadly tag set to info or below.
 func enables(selection string) (on bool) {
 	for item := range strings.SplitSeq(selection, ",") {
 		tags, level, _ := strings.Cut(item, "=")

@@ -19,29 +19,28 @@ const (
 )
 
 // lossLen is the length from which a selection listed by a JDK before 20 may
-// lack an item and look well all the same. Such a JVM describes each item into
-// a buffer of 256 bytes, doubled as needed. If the text so far fills it to the
-// last byte, the comma takes the place of the NUL, and the next item goes
-// behind a NUL that a failed attempt left at offset 255 (or 511). Where less
-// than the tags of an item fit, a "=" replaces a comma, and the tags may be
-// gone, from about 240 bytes: that is never well formed. OpenJDK fixed both
-// with JDK-8294362.
+// lack an item and still look well formed. Such a JVM writes each item into a
+// buffer of 256 bytes, doubled as needed. If the text so far fills the buffer
+// to the last byte, the comma overwrites the NUL, and the next item follows a
+// NUL that a failed attempt left at offset 255 (or 511). If less than the tags
+// of an item fit, a "=" replaces a comma, and the tags may be missing, from
+// about 240 bytes: that is never well formed. OpenJDK fixed both with
+// JDK-8294362.
 const lossLen = 255
 
-// Output is one log output as VM.log list describes it. All texts are
-// verbatim.
+// Output is one log output as VM.log lists it. All texts are verbatim.
 type Output struct {
-	Index        int    // shifts when an output before it is deleted: address it by Name
+	Index        int    // changes when an earlier output is deleted: address the output by Name
 	Name         string // "stdout", "stderr" or "file=/var/log/jvm/gc-%p.log", unexpanded
 	Selection    string // "all=off,gc*=info"
 	Decorators   string // "uptime,level,tags" or "none"
 	Options      string // "filecount=2,filesize=0B,async=false", may be empty
-	Reconfigured bool   // at run time, by anybody
-	Err          error  // not nil: not understood, or must not be reconfigured, and why
+	Reconfigured bool   // reconfigured at run time, by any process
+	Err          error  // why the output was not understood or must not be reconfigured
 }
 
-// File returns the path of a file output as the JVM was given it, and "" for
-// stdout and stderr.
+// File returns the path of a file output as the JVM's command line gives it,
+// and "" for stdout and stderr.
 func (o Output) File() string {
 	path, ok := strings.CutPrefix(o.Name, filePrefix)
 	if !ok {
@@ -50,8 +49,8 @@ func (o Output) File() string {
 	return path
 }
 
-// OnNoDisk says that a path is that of a pipe, a terminal or nothing: to log to
-// /dev/stdout or /proc/1/fd/1 is to log to the output of a container.
+// OnNoDisk reports whether a path is that of a pipe, a terminal or /dev/null. A
+// log to /dev/stdout or /proc/1/fd/1 goes to the output of a container.
 func OnNoDisk(file string) bool {
 	return strings.HasPrefix(file, "/proc/") || strings.HasPrefix(file, "/dev/fd/") || slices.Contains([]string{"/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty"}, file)
 }
@@ -69,7 +68,8 @@ func ParseList(text string) ([]Output, error) {
 	if len(text) > maxList {
 		return nil, fmt.Errorf("parse VM.log list: the reply has %d bytes, at most %d are allowed", len(text), maxList)
 	}
-	// The first one: names, which may hold anything, come behind it.
+	// Use the first occurrence: names, which may contain anything, come after
+	// it.
 	_, section, ok := strings.Cut("\n"+text, "\n"+listHeader)
 	if !ok {
 		return nil, fmt.Errorf("parse VM.log list: the reply has no section %q", strings.TrimSpace(listHeader))
@@ -92,8 +92,8 @@ func ParseList(text string) ([]Output, error) {
 	return outputs, nil
 }
 
-// checkOrder fails every output that does not have the index of its place, and
-// the one that has. A name with newlines in it can feign whole outputs.
+// checkOrder sets Err for every output whose index is not its position, and for
+// the output that has that index. A name with newlines can fake whole outputs.
 func checkOrder(outputs []Output) {
 	for i := range outputs {
 		if at := outputs[i].Index; at != i {
@@ -106,20 +106,20 @@ func checkOrder(outputs []Output) {
 	}
 }
 
-// fail sets Err unless there is one.
+// fail sets Err unless it is set already.
 func (o *Output) fail(err error) {
 	if o.Err == nil {
 		o.Err = err
 	}
 }
 
-// parseOutput reads a line of the list. It is false if that does not begin as
-// one of an output.
+// parseOutput parses a line of the list. It returns false if the line does not
+// begin like an output.
 func parseOutput(line string) (Output, bool) {
 	rest, ok := strings.CutPrefix(line, " #")
 	digits, rest, found := strings.Cut(rest, ": ")
 	index, err := strconv.ParseUint(digits, 10, 16)
-	// Written back, it must be the same: no surplus zero.
+	// Only the canonical form of the index is valid: no leading zero.
 	if !ok || !found || err != nil || strconv.FormatUint(index, 10) != digits {
 		return Output{}, false
 	}
@@ -132,9 +132,9 @@ func parseOutput(line string) (Output, bool) {
 	return o, true
 }
 
-// split takes text apart from its end. There is no other way to read it: what
-// comes behind the name has no space, and only options have a "=" in the last
-// field, whereas a name can hold all that a line can.
+// split takes the text apart from its end. This is the only unambiguous way:
+// the parts after the name contain no space, and of the last fields only
+// options contain a "=", but a name can contain anything.
 func (o *Output) split(text string) bool {
 	text, reconfigured := strings.CutSuffix(text, " (reconfigured)")
 	text, decorators := cutLast(text)
@@ -151,7 +151,7 @@ func (o *Output) split(text string) bool {
 	return true
 }
 
-// cutLast cuts text at its last space. last is "" if it has none.
+// cutLast cuts text at its last space. last is "" if there is none.
 func cutLast(text string) (before, last string) {
 	i := strings.LastIndexByte(text, ' ')
 	if i < 0 {
@@ -160,8 +160,8 @@ func cutLast(text string) (before, last string) {
 	return text[:i], text[i+1:]
 }
 
-// check says why the output must not be reconfigured, or nil. A command made
-// of an output that passes it can be read by the JVM in one way only.
+// check returns why the output must not be reconfigured, or nil. A JVM can read
+// a command made from an output that passes in one way only.
 func (o *Output) check() error {
 	if err := checkName(o.Name); err != nil {
 		return err
@@ -184,8 +184,8 @@ func (o *Output) check() error {
 	return nil
 }
 
-// checkListed says why text is not a selection as VM.log lists it, or nil: the
-// level of all tag sets, then those that deviate from it. It may be off.
+// checkListed returns why text is not a selection as VM.log lists it, or nil:
+// the level of all tag sets, then the exceptions. The level may be off.
 func checkListed(text string) error {
 	rest := text
 	for i := 0; rest != ""; i++ {
@@ -203,8 +203,8 @@ func checkListed(text string) error {
 	return nil
 }
 
-// areDecorators says whether text is a set of decorators as VM.log lists it, in
-// the one order that it uses.
+// areDecorators reports whether text is a set of decorators in the order in
+// which VM.log lists them.
 func areDecorators(text string) bool {
 	if len(text) > len((ul.Tags<<1 - 1).String()) {
 		return false
@@ -220,7 +220,8 @@ func areDecorators(text string) bool {
 	return set.String() == text
 }
 
-// areOptions says whether text is "" or k=v,k=v. They are never sent back.
+// areOptions reports whether text is "" or k=v,k=v. Options are never sent
+// back.
 func areOptions(text string) bool {
 	if text == "" {
 		return true

@@ -32,9 +32,9 @@ func readProc(pid int, name string) (string, error) {
 	return string(text), err
 }
 
-// startTime returns when a process started, in clock ticks since boot, which
-// with its number identifies it. A process that has ended is ESRCH, even while
-// its parent has not taken notice.
+// startTime returns when a process started, in clock ticks since boot. Together
+// with the process number this identifies the process. For a process that has
+// ended, the error is ESRCH, even before its parent has reaped it.
 func startTime(pid int) (uint64, error) {
 	text, err := readProc(pid, "stat")
 	if err != nil {
@@ -44,7 +44,7 @@ func startTime(pid int) (uint64, error) {
 }
 
 // parseStat reads the start time from /proc/PID/stat (proc_pid_stat(5)). The
-// second field is a name that may hold anything, in parentheses.
+// second field is a name in parentheses that may contain anything.
 func parseStat(text string) (uint64, error) {
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 20 {
@@ -60,10 +60,10 @@ func parseStat(text string) (uint64, error) {
 	return start, nil
 }
 
-// status is what /proc/PID/status says of a process.
+// status is a part of /proc/PID/status.
 type status struct {
 	uid, gid    uint32 // effective
-	pid         int    // in its own namespace
+	pid         int    // the number in its own namespace
 	threads     int
 	catchesQuit bool // has a handler for SIGQUIT
 }
@@ -113,8 +113,8 @@ func parseStatus(text string) (status, error) {
 	return s, bad
 }
 
-// mapsJVM reports whether a process can execute code of libjvm.so: profilers
-// map it too, to read it.
+// mapsJVM reports whether a process maps libjvm.so as executable. Profilers map
+// it too, to read it.
 func mapsJVM(pid int) (bool, error) {
 	f, err := os.Open(procPath(pid, "maps"))
 	if err != nil {
@@ -139,8 +139,8 @@ func mapsJVM(pid int) (bool, error) {
 	}
 }
 
-// runsVM reports whether a process has the thread that every HotSpot has, and
-// that nothing has which only looks like one.
+// runsVM reports whether a process has the thread that every HotSpot has, which
+// sets it apart from a program that only maps libjvm.so.
 func runsVM(pid int) bool {
 	tasks, _ := list(procPath(pid, "task"))
 	for _, tid := range tasks {
@@ -152,9 +152,9 @@ func runsVM(pid int) bool {
 }
 
 // attachDisabled reports whether a JVM was started with attaching disabled, by
-// its command line and environment as /proc has them: ended by NULs. The last
-// option counts, in the order in which HotSpot reads them. Files of options
-// are not looked into.
+// its command line and environment in /proc, both lists of strings that end
+// with NUL. The last option wins, in the order in which HotSpot reads them.
+// Files of options are not read.
 func attachDisabled(cmdline, environ string) bool {
 	env := map[string]string{}
 	for _, entry := range strings.Split(environ, "\x00") {
@@ -177,8 +177,9 @@ func attachDisabled(cmdline, environ string) bool {
 	return disabled
 }
 
-// openDirOf opens a directory as the process names it, only to look at it. An
-// empty or relative name starts at its working directory.
+// openDirOf opens a directory by the path that the process uses, for lookups
+// only. An empty or relative path starts at the working directory of the
+// process.
 func openDirOf(pid int, dir string) (int, error) {
 	if dir == "" {
 		return unix.Open(procPath(pid, "cwd"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -204,8 +205,8 @@ func openRoot(pid int) (int, error) {
 	return unix.Open(procPath(pid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// openIn opens a path as one whose root is the directory root would, only to
-// look at it: no link in it leads out.
+// openIn opens a path inside the directory root, as a process with that root
+// would, for lookups only. No link leads out of root.
 func openIn(root int, path string, flags uint64) (int, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC | flags,
@@ -213,7 +214,7 @@ func openIn(root int, path string, flags uint64) (int, error) {
 	}
 	for range 16 {
 		fd, err := unix.Openat2(root, path, &how)
-		// The kernel gives up when something is renamed while it looks.
+		// The kernel gives up if something is renamed during the lookup.
 		if err != unix.EAGAIN && err != unix.EINTR {
 			return fd, err
 		}

@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scan is one look at the processes.
+// scan is one pass over the processes.
 type scan struct {
 	client *Client
 	boot   string          // changes with every boot
-	names  map[string]bool // in the source
-	known  map[string]bool // IDs of JVMs that matter whatever they have open
-	owners map[uint32]bool // of what is in the source; nil until somebody asks
+	names  map[string]bool // the files in the source
+	known  map[string]bool // IDs of JVMs that matter whatever files they have open
+	owners map[uint32]bool // owners of the files in the source; nil until needed
 	found  *finding
 }
 
-// findProcesses looks for JVMs among the processes that we see. Those that
-// have no file of the source open are ignored, unless one is
-// named.
+// findProcesses looks for JVMs among the visible processes. It ignores
+// processes that have no file of the source open, unless the configuration
+// names one.
 func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string]bool) {
 	c.scan.Lock()
 	defer c.scan.Unlock()
@@ -43,7 +43,7 @@ func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string
 			}
 		}
 	}
-	boot, _ := bootID() // one that cannot be read is the same at each look
+	boot, _ := bootID() // an unreadable source is reported at each look
 	s := scan{client: c, boot: boot, names: map[string]bool{}, known: known, found: f}
 	files, _ := list(c.source) // a missing source has no files
 	for _, name := range files {
@@ -61,7 +61,7 @@ func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string
 	}
 }
 
-// look looks at one process.
+// look examines one process.
 func (s *scan) look(pid int, was verdict) error {
 	if !s.isNamed(pid) && !ownedByUs(pid) {
 		if s.writes(pid) {
@@ -82,7 +82,7 @@ func (s *scan) look(pid int, was verdict) error {
 		return err
 	}
 	if st.threads < 2 {
-		return nil // a child that a JVM has forked and that has not executed its program yet
+		return nil // a child of a JVM between fork and exec
 	}
 	j := JVM{
 		ID:  fmt.Sprintf("%s/%d/%d", s.boot, pid, v.start),
@@ -113,8 +113,8 @@ func ownedByUs(pid int) bool {
 	return ok && ours(uid)
 }
 
-// writes reports whether a process of another user may write to the source:
-// its user has a file there. What the process has open is not for us to see.
+// writes reports whether a process of another user may write to the source: the
+// user owns a file there. We may not see which files such a process has open.
 func (s *scan) writes(pid int) bool {
 	owner, ok := ownerOf(fmt.Sprintf("/proc/%d", pid))
 	if !ok {
@@ -140,9 +140,9 @@ func ownerOf(path string) (uint32, bool) {
 	return st.Uid, ok
 }
 
-// holds reports whether a process has a file of the source open. A link of
-// /proc/PID/fd is followed only if its text ends in the name of such a file, so
-// that other file systems are left alone, which may hang.
+// holds reports whether a process has a file of the source open. It follows a
+// link of /proc/PID/fd only if the link's text ends in the name of such a file:
+// other file systems may hang.
 func (s *scan) holds(pid int) (bool, error) {
 	dir := procPath(pid, "fd")
 	fds, err := list(dir)
@@ -165,8 +165,8 @@ func (s *scan) holds(pid int) (bool, error) {
 	return false, nil
 }
 
-// explain makes a problem of an error, unless the process has just ended, or
-// may be anything but a JVM.
+// explain turns an error into a problem, unless the process has just ended or
+// may not be a JVM.
 func (s *scan) explain(pid int, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return
@@ -174,7 +174,7 @@ func (s *scan) explain(pid int, err error) {
 	jvm := fmt.Sprintf("pid %d", pid)
 	e := problemAt(jvm, err)
 	if e.Kind == NotPermitted && e.Err != nil {
-		// What it has mapped and open is not for us to see: its name has to do.
+		// We may not see its mappings and open files, so its name decides.
 		comm, _ := readProc(pid, "comm")
 		st, err := readStatus(pid)
 		if !s.isNamed(pid) && strings.TrimSpace(comm) != "java" || err != nil {

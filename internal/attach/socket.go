@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	firstPause = time.Millisecond // between two attempts; doubles
+	firstPause = time.Millisecond // between two attempts; doubled each time
 	lastPause  = 50 * time.Millisecond
 
-	// refusedFor is how long ECONNREFUSED is not believed: a JVM that starts
-	// its listener again refuses for a moment.
+	// refusedFor is how long ECONNREFUSED is retried: a JVM that restarts its
+	// listener refuses connections for a moment.
 	refusedFor = 300 * time.Millisecond
 )
 
-// inode names a file for its whole life. Born tells a re-used number from the
-// file that had it before: its time of birth in nanoseconds, or that of its
-// last change where the file system keeps no birth (HotSpot changes its socket
-// only before it gives it the final name).
+// inode identifies a file for its whole life. Born distinguishes a file from an
+// earlier one with the same inode number: the time of birth in nanoseconds, or
+// the time of the last change if the file system does not record births.
+// (HotSpot changes its socket only before it gives the socket its final name.)
 type inode struct {
 	dev, ino uint64
 	born     int64
@@ -30,8 +30,8 @@ type inode struct {
 
 func (i inode) String() string { return fmt.Sprintf("%d:%d:%d", i.dev, i.ino, i.born) }
 
-// socket is an attach socket that is looked at. Its descriptor is one that
-// cannot block (O_PATH), and stands for the inode whatever becomes of the name.
+// socket is an open attach socket. Its descriptor cannot block (O_PATH), and
+// refers to the inode whatever happens to the name.
 type socket struct {
 	fd       int
 	id       inode
@@ -40,9 +40,9 @@ type socket struct {
 
 func (s *socket) close() { unix.Close(s.fd) }
 
-// newSocket takes over an O_PATH descriptor. If it is not a socket, or not one
-// that we may use, the descriptor is closed and the error an *Error without a
-// JVM. The file must belong to owner.
+// newSocket takes over an O_PATH descriptor. If the file is not a socket, or
+// not a socket of owner, newSocket closes the descriptor and returns an *Error
+// without a JVM.
 func newSocket(fd int, owner func(uid uint32) bool) (s *socket, err error) {
 	defer func() {
 		if err != nil {
@@ -62,7 +62,8 @@ func newSocket(fd int, owner func(uid uint32) bool) (s *socket, err error) {
 	return &socket{fd: fd, id: inodeOf(&st), uid: st.Uid, gid: st.Gid}, nil
 }
 
-// ours reports whether a file of uid can belong to a JVM that listens to us.
+// ours reports whether a file of uid can belong to a JVM that accepts our
+// connections.
 func ours(uid uint32) bool { return os.Geteuid() == 0 || int(uid) == os.Geteuid() }
 
 func typeName(mode uint16) string {
@@ -79,8 +80,8 @@ func typeName(mode uint16) string {
 	return "device"
 }
 
-// statx asks for no more than the kernel has at hand: the server of a network
-// file system that hangs must not hang us.
+// statx asks only for what the kernel has at hand: a network file system whose
+// server hangs must not block us.
 func statx(dir int, name string, flags int, st *unix.Statx_t) error {
 	return unix.Statx(dir, name, flags|unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
 }
@@ -93,14 +94,14 @@ func inodeOf(st *unix.Statx_t) inode {
 	return inode{dev: unix.Mkdev(st.Dev_major, st.Dev_minor), ino: st.Ino, born: born.Sec*1e9 + int64(born.Nsec)}
 }
 
-// conn is a connection, and who is at its other end.
+// conn is a connection, and the credentials of its peer.
 type conn struct {
 	*os.File
 	peer unix.Ucred
 }
 
-// dial connects. While the backlog is full it waits until ctx ends, whose
-// cause it then returns; a refusal it takes for an answer after grace.
+// dial connects. While the backlog is full, it waits until ctx ends, and then
+// returns the cause of ctx. It accepts a refusal only after grace.
 func (s *socket) dial(ctx context.Context, grace time.Duration) (*conn, error) {
 	believe := time.Now().Add(grace)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -115,9 +116,8 @@ func (s *socket) dial(ctx context.Context, grace time.Duration) (*conn, error) {
 	}
 }
 
-// connect connects once, without waiting. It goes by the descriptor, so that
-// neither a name that is replaced nor the 108 bytes of a socket's address
-// matter.
+// connect connects once, without waiting. It uses the descriptor, so that
+// neither a replaced name nor the 108 bytes of a socket address matter.
 func (s *socket) connect() (*conn, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *socket) connect() (*conn, error) {
 	return &conn{File: os.NewFile(uintptr(fd), "attach socket"), peer: *peer}, nil
 }
 
-// sleep pauses, unless ctx ends, whose cause it returns.
+// sleep pauses, unless ctx ends; then it returns the cause of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

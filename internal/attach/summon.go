@@ -10,20 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// retryAfter is how long a JVM that opened no socket after SIGQUIT gets no further
-// SIGQUIT: each one may print a thread dump into the application's output.
+// retryAfter is how long a JVM that opened no socket after SIGQUIT gets no
+// further SIGQUIT: each one may print a thread dump into the application's
+// output.
 const retryAfter = 30 * time.Second
 
-// summon makes a JVM that does not listen yet do so, and connects to it. The
-// JVM looks for a trigger file when it gets SIGQUIT, opens its socket if there
-// is one, and prints a thread dump if there is none. What is in the socket's
-// place now, if anything, is stale.
+// summon makes a JVM that does not listen yet listen, and connects to it. On
+// SIGQUIT, the JVM looks for a trigger file: if there is one, the JVM opens its
+// socket, and otherwise it prints a thread dump. stale is whatever has the
+// socket's name now, if anything.
 func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) {
 	if err := c.maySummon(j); err != nil {
 		return nil, err
 	}
-	// The descriptor stands for the process, the number does not: what is
-	// checked from here on is checked of the one that gets the signal.
+	// The descriptor identifies the process; the number does not. The checks
+	// below apply to the process that gets the signal.
 	pidfd, err := unix.PidfdOpen(j.host, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open process: %w", err)
@@ -62,7 +63,7 @@ func (c *Client) summon(ctx context.Context, j JVM, stale inode) (*conn, error) 
 	return conn, err
 }
 
-// maySummon says why a JVM cannot be sent SIGQUIT.
+// maySummon returns why a JVM must not be sent SIGQUIT, or nil.
 func (c *Client) maySummon(j JVM) error {
 	if last, ok := c.lastFailure(j); ok {
 		return &Error{Kind: Disabled, JVM: j.String(), Text: fmt.Sprintf("it opened no attach socket after SIGQUIT %v ago: it gets another after %v",
@@ -79,10 +80,10 @@ func (c *Client) maySummon(j JVM) error {
 	return nil
 }
 
-// createTrigger creates the file that makes SIGQUIT a request to attach: in
-// the JVM's working directory, else in its /tmp, where HotSpot looks in this
-// order. It must belong to the JVM's user. One that is there already is that
-// of another who attaches, or was left behind, and does as well.
+// createTrigger creates the file that makes SIGQUIT a request to attach: in the
+// JVM's working directory, or else in its /tmp, which is HotSpot's order. The
+// file must belong to the JVM's user. An existing file, left behind or of
+// another process that attaches, serves as well.
 func (j JVM) createTrigger() (remove func(), err error) {
 	name := fmt.Sprintf(".attach_pid%d", j.PID)
 	for _, place := range []string{"", "/tmp"} {
@@ -123,8 +124,8 @@ func (j JVM) createIn(dir int, name string) error {
 	return nil
 }
 
-// hasSocket reports whether the JVM has got a socket since, because somebody
-// else was quicker.
+// hasSocket reports whether the JVM has opened a socket since, because another
+// process made it listen.
 func (c *Client) hasSocket(j JVM, stale inode) bool {
 	s, err := c.open(j)
 	if err != nil {
@@ -158,7 +159,7 @@ func (c *Client) await(ctx context.Context, j JVM) (*conn, error) {
 	}
 }
 
-// noteFailure remembers that attaching to this run of a JVM failed.
+// noteFailure records that attaching to this run of a JVM failed.
 func (c *Client) noteFailure(j JVM) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// maxReply is in bytes. A list of JDK 25 has less than ten thousand; of 16
-	// forged JVMs at once, all that there may be, a sidecar holds each reply twice.
+	// maxReply is in bytes. A list of JDK 25 has fewer than ten thousand. With
+	// 16 forged JVMs at once, the most that Find returns, a sidecar holds each
+	// reply twice.
 	maxReply = 256 << 10
 
 	// badVersion is ATTACH_ERROR_BADVERSION in HotSpot's attachListener.hpp.
 	badVersion = 101
 )
 
-// errClosed says that the connection ended before the reply began.
+// errClosed reports that the connection ended before the reply began.
 var errClosed = errors.New("the connection was closed without a reply")
 
 // request returns the bytes of one command in version 1 of the protocol: the
@@ -38,7 +39,7 @@ func exchange(ctx context.Context, conn *os.File, request []byte) ([]byte, error
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
-		_ = conn.SetDeadline(time.Unix(1, 0)) // long past: wakes the calls below
+		_ = conn.SetDeadline(time.Unix(1, 0)) // a deadline in the past wakes the calls below
 	})
 	defer func() {
 		if !stop() {
@@ -54,7 +55,8 @@ func exchange(ctx context.Context, conn *os.File, request []byte) ([]byte, error
 	case ctx.Err() != nil && err != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
-		// A server that closes before it has read all of a request resets.
+		// A server that closes before it has read the whole request resets the
+		// connection.
 		err = nil
 	}
 	if err == nil && len(reply) == 0 {

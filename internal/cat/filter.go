@@ -8,36 +8,37 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// headBytes is how much of a line is looked at, and so how much is held back
-// until its fate is known. All decorations together take 1 KiB at most.
+// headBytes is how much of a line the filter examines, and so how much it holds
+// back until it has decided about the line. All decorations together are at
+// most 1 KiB.
 const headBytes = 64 << 10
 
-// filter passes the wanted lines of one stream on. It is given the bytes of
-// the stream in any pieces: what is known of a line at its first headBytes bytes,
-// or at its end, decides about all of it, so that no line is ever in memory as
-// a whole.
+// filter passes on the wanted lines of one stream. It receives the bytes of the
+// stream in pieces of any size. The first headBytes bytes of a line, or the
+// whole of a shorter line, decide about the line, so that no whole line has to
+// be in memory.
 type filter struct {
 	out   io.Writer
 	level ul.Level     // Unknown: all levels
 	since time.Time    // zero: all times
-	gap   func(ul.Gap) // takes each gap, and no line passes; nil: lines pass
+	gap   func(ul.Gap) // receives each gap, and no line passes; nil: lines pass
 
 	class  ul.Classifier
 	parsed ul.Record
 	began  bool // a record was seen
-	record bool // the last one passes, and its continuations with it
+	record bool // the last record passes, and so do its continuations
 	late   bool // the last dated line is at or after since, or there was none
 
-	held   []byte // a line's beginning, undecided
-	amid   bool   // in a line that is decided
-	passes bool   // ... and passes
+	held   []byte // the beginning of a line that is not decided yet
+	amid   bool   // inside a line that is decided
+	passes bool   // inside a line that passes
 }
 
 func newFilter(out io.Writer, level ul.Level, since time.Time) *filter {
 	return &filter{out: out, level: level, since: since, late: true}
 }
 
-// write takes the next bytes of the stream.
+// write processes the next bytes of the stream.
 func (f *filter) write(raw []byte) error {
 	raw, err := f.goOn(raw)
 	if err != nil {
@@ -71,8 +72,8 @@ func (f *filter) write(raw []byte) error {
 	return f.emit(raw[from:at])
 }
 
-// lineEnd returns where the first line ends, or the last one if all of them
-// pass, and 0 if none does.
+// lineEnd returns the end of the first line, or of the last line if all of them
+// pass, or 0 if no line ends.
 func (f *filter) lineEnd(raw []byte) int {
 	if f.selects() {
 		return bytes.IndexByte(raw, '\n') + 1
@@ -80,8 +81,8 @@ func (f *filter) lineEnd(raw []byte) int {
 	return bytes.LastIndexByte(raw, '\n') + 1
 }
 
-// goOn takes what belongs to a line that earlier bytes began, and returns what
-// follows it.
+// goOn processes what belongs to a line that began in earlier bytes, and
+// returns the bytes after it.
 func (f *filter) goOn(raw []byte) ([]byte, error) {
 	if len(f.held) > 0 {
 		n := min(headBytes-len(f.held), len(raw))
@@ -112,7 +113,7 @@ func (f *filter) goOn(raw []byte) ([]byte, error) {
 	return raw[n:], nil
 }
 
-// release decides about the held bytes. amid: their line goes on.
+// release decides about the held bytes. amid reports that their line continues.
 func (f *filter) release(amid bool) error {
 	f.passes = f.decide(bytes.TrimSuffix(f.held, []byte{'\n'}))
 	f.amid = amid
@@ -132,9 +133,9 @@ func (f *filter) emit(raw []byte) error {
 	return err
 }
 
-// end says that the line so far has no more bytes: the stream ends, or bytes
-// are missing here. What passes of it is ended with a newline, so that it does
-// not run into the next line.
+// end ends the current line: the stream ends here, or bytes are missing here.
+// If the line passes, end adds a newline, so that the next line begins on its
+// own.
 func (f *filter) end() error {
 	if len(f.held) > 0 {
 		if err := f.release(true); err != nil {
@@ -150,12 +151,12 @@ func (f *filter) end() error {
 	return nil
 }
 
-// selects says whether there is anything that does not pass.
+// selects reports whether the filter holds back anything.
 func (f *filter) selects() bool {
 	return f.gap != nil || f.level != ul.Unknown || !f.since.IsZero()
 }
 
-// decide says whether the line with this beginning passes.
+// decide reports whether the line with this beginning passes.
 func (f *filter) decide(head []byte) bool {
 	if !f.selects() {
 		return true
@@ -187,8 +188,9 @@ func (f *filter) decide(head []byte) bool {
 	return pass
 }
 
-// decideGap says whether the marker of a gap passes. It is not the JVM's: lines
-// that have no level or date of their own do not have those of a marker.
+// decideGap reports whether the marker of a gap passes. The marker is not a
+// line of the JVM: a line without a level or date of its own does not inherit
+// those of a marker.
 func (f *filter) decideGap(g ul.Gap) bool {
 	pass := ul.Warning >= f.level && !g.First.Before(f.since)
 	if pass && f.gap != nil {

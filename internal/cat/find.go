@@ -12,14 +12,14 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// maxNamed bounds how many streams one message names.
+// maxNamed bounds how many streams one message lists.
 const maxNamed = 20
 
-// Find looks for what args name: a destination, the directory of a stream, or
-// files. It returns what is wrong with any of them; Run prints the others.
+// Find looks up what args name: a destination, the directory of a stream, or
+// files. It returns the errors about any of them. Run prints the others.
 func (p *Printer) Find(args []string) (bad []error) {
 	defer func() { p.failed = p.failed || len(bad) > 0 }()
-	var names []string // of streams that do not match
+	var names []string // streams that do not match
 	for _, arg := range args {
 		others, err := p.add(arg)
 		if err != nil {
@@ -56,8 +56,8 @@ func thereIs(names []string) string {
 	return "there are " + strings.Join(list, ", ") + more
 }
 
-// add makes an item of one argument, or adds a file to the last one. It
-// returns the streams that it stands for and that do not match.
+// add adds an item for one argument, or adds a file to the last item. It
+// returns the streams that the argument names and that do not match.
 func (p *Printer) add(arg string) (others []string, err error) {
 	path := filepath.Clean(arg)
 	info, err := os.Stat(path)
@@ -75,8 +75,8 @@ func (p *Printer) add(arg string) (others []string, err error) {
 }
 
 func (p *Printer) addDir(path string) (others []string, err error) {
-	// A stream's directory is never opened through a link, but the user may
-	// name one.
+	// ullage never opens a stream's directory through a link, but the user may
+	// name a link.
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, readError(path, err)
@@ -113,8 +113,8 @@ func (p *Printer) addDir(path string) (others []string, err error) {
 	return others, nil
 }
 
-// addFile adds a file that was named by hand. Segments of one stream that
-// follow each other are one series.
+// addFile adds a file that the user named. Consecutive segments of one stream
+// form one series.
 func (p *Printer) addFile(path string, stat fs.FileInfo) (others []string, err error) {
 	info, ours := segment.ParseName(filepath.Base(path))
 	dir := filepath.Dir(path)
@@ -147,11 +147,11 @@ func (p *Printer) addSeries(s *series) (others []string) {
 	return nil
 }
 
-// refresh brings the series of a destination in step with its directory.
+// refresh updates the series of a destination from its directory.
 func (p *Printer) refresh(it *item) {
 	names, err := segment.Streams(it.dest)
 	if err != nil {
-		return // the series notice, and it may come back
+		return // the series report that, and the directory may come back
 	}
 	it.series = slices.DeleteFunc(it.series, func(s *series) bool { return s.gone })
 	for _, name := range names {
@@ -162,7 +162,7 @@ func (p *Printer) refresh(it *item) {
 	}
 }
 
-// streamOf returns the name of the stream whose directory this is.
+// streamOf returns the name of the stream that a directory belongs to.
 func streamOf(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -170,7 +170,8 @@ func streamOf(dir string) string {
 	return filepath.Base(dir)
 }
 
-// superseded says that a segment has a successor, so that it grows no more.
+// superseded reports whether a segment has a successor, so that it no longer
+// grows.
 func superseded(dir string, info segment.Info) bool {
 	segs, err := segment.List(dir)
 	return err == nil && len(segs) > 0 && segs[len(segs)-1].Seq > info.Seq

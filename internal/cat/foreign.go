@@ -15,7 +15,7 @@ import (
 )
 
 // zstdWindow is how far back a match may lie in a Zstandard file of another
-// program; zstdcat has the same bound.
+// program. zstdcat has the same bound.
 const zstdWindow = 128 << 20
 
 func isCompressed(name string) bool {
@@ -23,8 +23,9 @@ func isCompressed(name string) bool {
 	return ext == ".zst" || ext == ".gz"
 }
 
-// printForeign prints a compressed file that is not a segment. Its frames have no
-// bound, so it is decoded as a stream, and nothing is read behind damage.
+// printForeign prints a compressed file that is not a segment. Its frames can
+// have any size, so it is decoded as a stream, and nothing after damage is
+// read.
 func (s *series) printForeign(ctx context.Context, seg segment.Info) error {
 	file, err := os.Open(seg.Path)
 	if err != nil {
@@ -56,13 +57,13 @@ func (s *series) printForeign(ctx context.Context, seg segment.Info) error {
 			return nil
 		}
 		if readErr != nil {
-			s.p.complain("%s: cannot be read on, %d bytes were printed: %v", quoted(seg.Path), done, reason(readErr))
+			s.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(seg.Path), done, reason(readErr))
 			return nil
 		}
 	}
 }
 
-// decoder reads what a file decompresses to.
+// decoder reads the decompressed content of a file.
 func decoder(file *os.File, name string) (io.ReadCloser, error) {
 	if filepath.Ext(name) == ".gz" {
 		r, err := gzip.NewReader(bufio.NewReaderSize(file, bufferSize))

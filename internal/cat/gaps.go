@@ -9,29 +9,29 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// gapTable is what `ullage cat --gaps` has listed.
+// gapTable holds what `ullage cat --gaps` has listed.
 type gapTable struct {
 	n      int
 	sum    ul.Gap
-	over   bool // the sum is more than its numbers hold
+	over   bool // the sum overflows its numbers
 	rows   []gapRow
-	widths gapWidths // of what is printed; zero before the header
+	widths gapWidths // widths of the printed columns; zero before the header
 }
 
-// gapRow is one row of the table. None of its cells is ever empty or has a
-// space in it, so that a row can be split at spaces.
+// gapRow is one row of the table. Every cell is non-empty and has no space, so
+// that a program can split a row at spaces.
 type gapRow [7]string
 
 type gapWidths [len(gapRow{})]int
 
 const (
 	gapTime    = "2006-01-02T15:04:05.000-0700" // as in the marker
-	gapsAtOnce = 4096                           // rows that are lined up with each other
+	gapsAtOnce = 4096                           // rows that are aligned together
 )
 
 var gapHeader = gapRow{"TIME", "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
 
-// listGap enters the row of one gap.
+// listGap adds a row for one gap.
 func (p *Printer) listGap(stream string, g ul.Gap) {
 	t := &p.gaps
 	t.add(g)
@@ -43,9 +43,9 @@ func (p *Printer) listGap(stream string, g ul.Gap) {
 	}
 }
 
-// printGaps prints the rows that were entered, the first ones behind the header,
-// in columns that are as wide as they need to be. Later rows never have narrower
-// columns. An error of the output comes again with the next flush.
+// printGaps prints the added rows, the first ones after the header. Columns are
+// as wide as their cells, and never narrower than in earlier rows. An error of
+// the output is returned again by the next flush.
 func (p *Printer) printGaps() {
 	t := &p.gaps
 	if len(t.rows) == 0 {
@@ -68,8 +68,8 @@ func (p *Printer) printGaps() {
 	t.rows = t.rows[:0]
 }
 
-// add counts a gap. Markers can be forged, with any numbers, so the sum may be
-// more than there are numbers for.
+// add counts a gap. Markers can be forged with any numbers, so the sum may
+// overflow.
 func (t *gapTable) add(g ul.Gap) {
 	lines := t.sum.Total()
 	t.n++
@@ -77,8 +77,8 @@ func (t *gapTable) add(g ul.Gap) {
 	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < g.Bytes
 }
 
-// summary is the sum, for stderr: out of the way of whoever takes the rows apart.
-// partial: not everything could be read.
+// summary formats the sum for stderr, so that stdout holds the rows alone.
+// partial reports that not everything could be read.
 func (t *gapTable) summary(partial bool) string {
 	number := fmt.Sprintf("%d gaps", t.n)
 	if t.n == 1 {
@@ -96,7 +96,7 @@ func (t *gapTable) summary(partial bool) string {
 		gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))
 }
 
-// gapLevels renders the lines of one reason: "warning=6,info=50", or "-".
+// gapLevels formats the lines of one reason: "warning=6,info=50", or "-".
 func gapLevels(g ul.Gap, r ul.Reason) string {
 	var parts []string
 	for l := ul.NumLevels - 1; l >= 0; l-- {
@@ -110,13 +110,14 @@ func gapLevels(g ul.Gap, r ul.Reason) string {
 	return strings.Join(parts, ",")
 }
 
-// gapStream renders the name of a stream without spaces: quoted if it has any.
+// gapStream formats the name of a stream without spaces: it quotes a name with
+// spaces.
 func gapStream(name string) string { return strings.ReplaceAll(quoted(name), " ", `\x20`) }
 
 // maxStream bounds the width of the column of names.
 const maxStream = 40
 
-// gapWidth returns the width for the names of the streams that there are.
+// gapWidth returns the width of the column of names, for the streams found.
 func (p *Printer) gapWidth() int {
 	width := len("STREAM")
 	for _, item := range p.items {

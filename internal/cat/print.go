@@ -23,9 +23,9 @@ const (
 	bufferSize = 256 << 10
 )
 
-// Config says what is printed.
+// Config holds what to print.
 type Config struct {
-	Follow bool      // print what is added, until interrupted
+	Follow bool      // print what is appended, until interrupted
 	Since  time.Time // zero: from the beginning
 	Level  ul.Level  // Unknown: all levels
 	Stream string    // a glob; empty: all streams
@@ -44,29 +44,28 @@ func (c Config) Validate() []error {
 	return bad
 }
 
-// matches says whether a stream is wanted.
+// matches reports whether a stream is wanted.
 func (c Config) matches(stream string) bool {
 	ok, _ := path.Match(c.Stream, stream)
 	return c.Stream == "" || ok
 }
 
-// Printer prints what was persisted. Its methods, and those of what it holds,
-// return errors of the output or of the context alone: what cannot be read is
-// reported on stderr, remembered in failed, and passed over. It is not safe for
-// concurrent use.
+// Printer prints what was persisted. Its methods return errors of the output or
+// of the context alone. What cannot be read is reported on stderr, recorded in
+// failed, and skipped. A Printer is not safe for concurrent use.
 type Printer struct {
 	cfg    Config
 	stdout io.Writer
-	out    *bufio.Writer // into stdout, by way of the screen if it is one
+	out    *bufio.Writer // writes to stdout, through a Screen if stdout is a terminal
 	screen *cli.Screen
 	stderr io.Writer
 	items  []item
 	gaps   gapTable
-	failed bool // not everything could be read
+	failed bool // something could not be read
 }
 
-// item is what arguments stand for: a destination, whose streams come and go, or
-// else one series.
+// item is what arguments name: a destination, whose streams appear and
+// disappear, or one series.
 type item struct {
 	dest   string
 	series []*series // by name
@@ -82,11 +81,12 @@ func New(cfg Config, stdout, stderr io.Writer) *Printer {
 	return p
 }
 
-// Failed says that something was not found or could not be read.
+// Failed reports whether something was not found or could not be read.
 func (p *Printer) Failed() bool { return p.failed }
 
-// Run prints everything that Find found and then, with Follow, what is added,
-// until ctx ends or nobody reads the output any more. It closes all files.
+// Run prints everything that Find found and then, with Follow, what is
+// appended, until ctx ends or nobody reads the output any more. It closes all
+// files.
 func (p *Printer) Run(ctx context.Context) (err error) {
 	if len(p.items) == 0 {
 		return nil
@@ -125,7 +125,7 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 	}
 }
 
-// pass prints what is there and not yet printed.
+// pass prints everything that was not printed before.
 func (p *Printer) pass(ctx context.Context) error {
 	for i := range p.items {
 		item := &p.items[i]
@@ -162,26 +162,25 @@ func (p *Printer) end() error {
 	return errors.Join(errs...)
 }
 
-// note reports something on stderr, behind all that was printed before it.
+// note reports something on stderr, after everything printed before it.
 func (p *Printer) note(format string, args ...any) {
-	_ = p.out.Flush() // an error comes again with the next write
+	_ = p.out.Flush() // the next write returns the error again
 	fmt.Fprintf(p.stderr, "ullage cat: %s\n", printable.Line(fmt.Sprintf(format, args...)))
 }
 
-// complain notes that something cannot be read.
+// complain reports that something cannot be read, and records that.
 func (p *Printer) complain(format string, args ...any) {
 	p.failed = true
 	p.note(format, args...)
 }
 
-// IsUnread says that an error of Run means that nobody reads the output any more.
-// For stdout itself the runtime has ended the process by then, with SIGPIPE as
-// usual.
+// IsUnread reports whether an error of Run means that nobody reads the output
+// any more. If the output is stdout, SIGPIPE has ended the process by then.
 func IsUnread(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// hungUp says the same of an output to which nothing is written.
+// hungUp reports whether the reader of an idle output has gone.
 func hungUp(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

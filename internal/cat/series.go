@@ -11,26 +11,26 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// series is the segments of one stream, or files that were named by hand.
+// series is the segments of one stream, or files that the user named.
 type series struct {
 	p      *Printer
-	name   string         // of the stream
-	dir    string         // of the stream; empty for a file that is not a segment
-	files  []segment.Info // named by hand; nil: all in dir
+	name   string         // the name of the stream
+	dir    string         // the directory of the stream; empty for a file that is not a segment
+	files  []segment.Info // named by the user; nil: all in dir
 	sealed bool           // the last of files has a successor
 
 	follower *segment.Follower // nil before the first catchUp
-	lines    *filter           // nil: all bytes pass as they are
+	lines    *filter           // nil: all bytes pass unchanged
 	bad      segment.DamageError
-	over     bool   // there is nothing more to print
-	gone     bool   // dir does not exist any more
-	lament   string // why dir could not be listed the last time
+	over     bool   // everything is printed
+	gone     bool   // dir no longer exists
+	lament   string // the error of the last listing of dir
 }
 
 func newSeries(p *Printer, name, dir string) *series {
 	s := &series{p: p, name: name, dir: dir}
-	// Series that are followed together take turns, and none of them may end its
-	// turn within a line.
+	// Series that are followed together take turns, and no turn ends inside a
+	// line.
 	cfg := p.cfg
 	if cfg.Follow || cfg.Gaps || cfg.Level != ul.Unknown || !cfg.Since.IsZero() {
 		s.lines = newFilter(p.out, cfg.Level, cfg.Since)
@@ -41,12 +41,12 @@ func newSeries(p *Printer, name, dir string) *series {
 	return s
 }
 
-// addFile adds a file that was named by hand.
+// addFile adds a file that the user named.
 func (s *series) addFile(info segment.Info, sealed bool) {
 	s.files, s.sealed = append(s.files, info), sealed
 }
 
-// open makes the follower.
+// open creates the follower.
 func (s *series) open() (err error) {
 	opt := segment.FollowOptions{Since: s.p.cfg.Since, Once: !s.p.cfg.Follow}
 	if s.files != nil {
@@ -57,7 +57,7 @@ func (s *series) open() (err error) {
 	return err
 }
 
-// catchUp prints what is there and not yet printed.
+// catchUp prints everything that was not printed before.
 func (s *series) catchUp(ctx context.Context) error {
 	if s.over {
 		return nil
@@ -88,7 +88,7 @@ func (s *series) catchUp(ctx context.Context) error {
 	}
 }
 
-// print prints raw bytes. No line goes on behind damage.
+// print prints raw bytes. No line continues across damage.
 func (s *series) print(raw []byte) error {
 	if s.reportDamage() && s.lines != nil {
 		if err := s.lines.end(); err != nil {
@@ -102,7 +102,8 @@ func (s *series) print(raw []byte) error {
 	return err
 }
 
-// meet reports an error of the follower. It is false if there is no more for now.
+// meet reports an error of the follower. It returns false if there is nothing
+// more to read for now.
 func (s *series) meet(err error) (more bool) {
 	var damage *segment.DamageError
 	if errors.As(err, &damage) {
@@ -139,8 +140,8 @@ func (s *series) meet(err error) (more bool) {
 	return false
 }
 
-// meetRead reports that the stream's directory or a segment cannot be read. The
-// directory may come back, the segment is given up.
+// meetRead reports that the stream's directory or a segment cannot be read. It
+// retries the directory later, and skips the segment.
 func (s *series) meetRead(err *segment.ReadError) (more bool) {
 	var at *fs.PathError
 	switch {
@@ -162,8 +163,8 @@ func (s *series) meetRead(err *segment.ReadError) (more bool) {
 	return true
 }
 
-// reportDamage reports the damage before what was read last, and whether there
-// was any.
+// reportDamage reports the damage before the last bytes read, and returns
+// whether there was any.
 func (s *series) reportDamage() bool {
 	bad := s.bad
 	s.bad = segment.DamageError{}
@@ -174,7 +175,8 @@ func (s *series) reportDamage() bool {
 	return true
 }
 
-// end prints what is held back of a last line, and closes.
+// end prints the part of the last line that is held back, and closes the
+// follower.
 func (s *series) end() error {
 	if s.follower != nil {
 		_ = s.follower.Close() // a descriptor that was only read from

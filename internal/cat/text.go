@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// quoted renders a name for a message: as it is, or quoted if it could be
-// mistaken for something else.
+// quoted formats a name for a message. It quotes a name that could be mistaken
+// for something else.
 func quoted(name string) string {
 	odd := func(r rune) bool {
 		return !unicode.IsPrint(r) || strings.ContainsRune(` "'\`, r) || r == unicode.ReplacementChar
@@ -26,7 +26,7 @@ func readError(path string, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", quoted(path), reason(err))
 }
 
-// reason returns what went wrong without the path that it went wrong with.
+// reason returns the cause of an error without the path.
 func reason(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -11,9 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Checkpoint is what is committed, and the slots that a restart reads it from.
-// Create it with [New]. Nothing is saved before [Checkpoint.Attach] and
-// [Checkpoint.SetKey], and then by [Checkpoint.Save] alone.
+// Checkpoint is what is committed, with the slots that a restart reads it from.
+// Create it with [New]. Only [Checkpoint.Save] writes a slot, and only after
+// [Checkpoint.Attach] and [Checkpoint.SetKey].
 type Checkpoint struct {
 	slots       slots
 	lost        bool
@@ -27,18 +27,18 @@ func New() *Checkpoint {
 	return &Checkpoint{marks: map[string]segment.Mark{}, files: map[position.Content]position.Saved{}}
 }
 
-// Lost reports whether an earlier checkpoint was lost, and the source is not
-// aligned with the segments yet.
+// Lost reports whether an earlier checkpoint was lost and the source is not yet
+// aligned with the segments.
 func (c *Checkpoint) Lost() bool { return c.lost }
 
-// SetLost sets what Lost returns.
+// SetLost sets the result of Lost.
 func (c *Checkpoint) SetLost(lost bool) { c.lost = lost }
 
-// Uncommitted returns how many bytes there can be behind a mark, by the settings
-// of the process that appended them: those of this one may be others.
+// Uncommitted returns how many bytes the process that saved the checkpoint may
+// have on disk after a mark. The settings of this process may differ.
 func (c *Checkpoint) Uncommitted() int64 { return c.uncommitted }
 
-// SetUncommitted notes how many bytes there can be behind a mark from now on.
+// SetUncommitted sets how many bytes may be on disk after a mark from now on.
 func (c *Checkpoint) SetUncommitted(most int64) { c.uncommitted = most }
 
 // Mark returns where a stream's committed segments end.
@@ -47,20 +47,21 @@ func (c *Checkpoint) Mark(stream string) (m segment.Mark, ok bool) {
 	return m, ok
 }
 
-// SetMark notes where a stream's committed segments end. It has to be saved
-// before the first append behind it: without it, a restart could not tell what
+// SetMark sets where a stream's committed segments end. Save the mark before
+// the first append after it: without the mark, a restart could not tell what
 // was appended and never committed.
 func (c *Checkpoint) SetMark(stream string, m segment.Mark) { c.marks[stream] = m }
 
 // Streams returns the names of the streams that have a mark.
 func (c *Checkpoint) Streams() []string { return slices.Collect(maps.Keys(c.marks)) }
 
-// SetFile notes how far a content is durable. What is set of marks and contents
-// between two calls of Save is saved together or not at all.
+// SetFile records how far a content is durable. All marks and contents set
+// between two calls of Save are saved together or not at all.
 func (c *Checkpoint) SetFile(of position.Content, saved position.Saved) { c.files[of] = saved }
 
-// Meet notes to which stream a content belongs, and reports whether that is
-// news. It has to be saved before the first append of the content.
+// Meet records the stream that a content belongs to, and reports whether the
+// stream was unknown or different. Save it before the first append of the
+// content.
 func (c *Checkpoint) Meet(of position.Content, stream string) (news bool) {
 	if _, known := c.files[of]; known {
 		return false
@@ -69,8 +70,8 @@ func (c *Checkpoint) Meet(of position.Content, stream string) (news bool) {
 	return true
 }
 
-// Add adds positions that are not in the checkpoint. Those that are may have
-// moved since.
+// Add adds positions of contents that are not in the checkpoint. A content that
+// is in the checkpoint may have advanced since, and keeps its position.
 func (c *Checkpoint) Add(files map[position.Content]position.Saved) {
 	for of, saved := range files {
 		if _, known := c.files[of]; !known {
@@ -79,22 +80,22 @@ func (c *Checkpoint) Add(files map[position.Content]position.Saved) {
 	}
 }
 
-// Forget takes out contents that are gone.
+// Forget removes contents that no longer exist.
 func (c *Checkpoint) Forget(gone []position.Content) {
 	for _, of := range gone {
 		delete(c.files, of)
 	}
 }
 
-// Files returns the position of each content. It remains the Checkpoint's.
+// Files returns the position of each content. The Checkpoint owns the map.
 func (c *Checkpoint) Files() map[position.Content]position.Saved { return c.files }
 
-// SetFiles sets all positions at once. The Checkpoint owns files from now on.
+// SetFiles replaces all positions. The Checkpoint owns files from then on.
 func (c *Checkpoint) SetFiles(files map[position.Content]position.Saved) { c.files = files }
 
-// ForgetIdle takes out the streams that have no files left, if they are more
-// than most, and returns their names. Those to keep stay: there may be
-// uncommitted bytes behind their marks.
+// ForgetIdle removes the streams without files if there are more than most of
+// them, and returns their names. It keeps the streams in keep, because there
+// may be uncommitted bytes after their marks.
 func (c *Checkpoint) ForgetIdle(most int, keep func(stream string) bool) (idle []string) {
 	used := make(map[string]bool, len(c.marks))
 	for _, f := range c.files {
@@ -114,23 +115,25 @@ func (c *Checkpoint) ForgetIdle(most int, keep func(stream string) bool) (idle [
 	return idle
 }
 
-// Attach uses the state directory from now on, or with nil none. It keeps a
-// descriptor of its own.
+// Attach sets the state directory; nil means none. The Checkpoint opens its own
+// descriptor.
 func (c *Checkpoint) Attach(dir *os.File) { c.slots.attach(dir) }
 
-// SetKey sets what authenticates the slots.
+// SetKey sets the key that authenticates the slots.
 func (c *Checkpoint) SetKey(key []byte) { c.slots.key = key }
 
-// Save writes the checkpoint into the older slot. When it returns nil, a restart
-// finds this state; when it fails, a restart finds this one or the one before.
+// Save writes the checkpoint into the older slot. After Save returns nil, a
+// restart finds this state; after an error, a restart finds this state or the
+// previous one.
 //
-// [ErrNoRoom] is the exception: a restart then finds none at all, and lets the
-// segments decide. That is what allows to reclaim nevertheless, where nothing
-// else could make room: a stale checkpoint would be a wrong one.
+// [ErrNoRoom] is the exception: a restart then finds no checkpoint, and the
+// segments decide. The caller may therefore reclaim all the same where nothing
+// else could free memory. A stale checkpoint would be wrong.
 func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
 
-// encode writes the JSON of the checkpoint, value by value: an encoder that is
-// given all of it makes a second copy, of a megabyte for thousands of files.
+// encode writes the JSON of the checkpoint value by value. Passing the whole
+// checkpoint to an encoder would copy it, and with thousands of files a copy
+// takes a megabyte.
 func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
@@ -139,7 +142,7 @@ func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
 	}
 	to.Truncate(to.Len() - len("}\n"))
 	to.WriteString(`,"streams":[`)
-	var one streamState // escapes once, and not for each value
+	var one streamState // one encoder escapes all values
 	comma := ""
 	for one.Name, one.Mark = range c.marks {
 		to.WriteString(comma)
@@ -162,17 +165,17 @@ func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
 	return nil
 }
 
-// Found is what the slots said at a start.
+// Found is what the slots held at the start.
 type Found struct {
-	Marked  bool    // there was a valid checkpoint, and its marks count
-	Claimed bool    // there is one, and no key yet: Unseal decides about its marks
-	Begun   bool    // there was a checkpoint once, whatever is left of it
-	Invalid []error // why a slot does not count, see [Reason]
+	Marked  bool    // there is a valid checkpoint, and its marks are authentic
+	Claimed bool    // there is a checkpoint, but no key yet: Unseal verifies its marks
+	Begun   bool    // a process saved a checkpoint before, valid or not by now
+	Invalid []error // why a slot was ignored, see [Reason]
 }
 
-// Load reads the newest valid slot. Without a key it uses the positions of
-// the newest one, whoever wrote it, and no marks. It reserves memory for the
-// slots at once, while there is room.
+// Load reads the newest valid slot. Without a key, Load uses the positions of
+// the newest slot without verifying its author, and no marks. It reserves
+// memory for the slots at once, while there is room.
 func (c *Checkpoint) Load() Found {
 	st, found := c.slots.load()
 	c.lost = st.Lost
@@ -185,9 +188,9 @@ func (c *Checkpoint) Load() Found {
 	return found
 }
 
-// Unseal sets the key, which was not known at Load. If the slot that Load
-// read is authentic, its marks count from now on. Otherwise invalid says why
-// not; it is nil if there was no slot.
+// Unseal sets the key that Load did not have. If the slot that Load used is
+// authentic, its marks are valid from now on. Otherwise invalid gives the
+// reason; it is nil if there was no slot.
 func (c *Checkpoint) Unseal(key []byte) (invalid []error) {
 	st, marked, invalid := c.slots.unseal(key)
 	if marked {

@@ -19,14 +19,15 @@ import (
 )
 
 const (
-	// More is no checkpoint of ours: 4,096 files take 1 to 4 MiB.
+	// Bounds on a slot. 4,096 files take 1 to 4 MiB, so anything larger was not
+	// written by ullage.
 	slotMaxBytes  = 32 << 20
 	claimMaxBytes = 4 << 20
 
-	mostFiles = 16 << 10 // in a slot, and as many streams
+	mostFiles = 16 << 10 // files in a slot, and streams
 )
 
-// Why a slot was not used.
+// The reasons why a slot was ignored.
 var (
 	errSlotTorn   = errors.New("torn")
 	errSlotForged = errors.New("forged")
@@ -45,17 +46,17 @@ func Reason(err error) string {
 	return errSlotOther.Error()
 }
 
-// slot is what was read of one: its state, and the code of that.
+// slot is the content of one slot: a state and its HMAC.
 type slot struct {
 	state
-	at   int // its place in the pair
+	at   int // its index in the pair
 	code string
-	key  string // the name of the one that the code was made with, as it says
+	key  string // the name of the key that the slot claims
 }
 
-// newest returns the newest valid slot, nil when there is none; and an error for
-// each that is there and is not valid. Without the key, any slot is valid whose
-// form is right.
+// newest returns the newest valid slot, or nil if there is none, and an error
+// for each slot that exists and is not valid. Without the key, every slot of
+// the right form is valid.
 func (s *slots) newest() (found *slot, invalid []error) {
 	for at, name := range slotNames {
 		got, err := s.read(name)
@@ -90,7 +91,8 @@ func (s *slots) read(name string) (*slot, error) {
 		most = claimMaxBytes
 	}
 	body := io.NewSectionReader(f, begin, length)
-	// First without taking it into memory: anybody can make a long file.
+	// Check the size before reading the file into memory: any process can write
+	// a long file.
 	if !s.matches(got.code, body) {
 		return nil, s.unauthentic(got)
 	}
@@ -110,8 +112,8 @@ func (s *slots) read(name string) (*slot, error) {
 	return got, nil
 }
 
-// decode reads the JSON of a slot, list by list, so that it never takes more
-// memory than the lists may have.
+// decode reads the JSON of a slot list by list, so that it never uses more
+// memory than the bounds of the lists allow.
 func (s *slot) decode(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -178,7 +180,7 @@ func expect(dec *json.Decoder, want json.Delim) error {
 	return nil
 }
 
-// readHeader reads the code, and returns where the JSON is.
+// readHeader reads the HMAC and returns the offset of the JSON.
 func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -190,7 +192,7 @@ func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 		return 0, 0, fmt.Errorf("%w: %w", errSlotOther, err)
 	}
 	if n > 0 && head[0] == 0 {
-		return 0, 0, os.ErrNotExist // reserved, and never written
+		return 0, 0, os.ErrNotExist // reserved and never written
 	}
 	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
 	begin = int64(len(line)) + 1
@@ -202,7 +204,8 @@ func (s *slot) readHeader(f *os.File) (begin, length int64, err error) {
 	return begin, length, nil
 }
 
-// matches reports whether the code is that of body, as far as the key is there.
+// matches reports whether code is the HMAC of body. Without the key, it accepts
+// any code.
 func (s *slots) matches(code string, body io.Reader) bool {
 	if s.key == nil {
 		return true
@@ -215,7 +218,7 @@ func (s *slots) matches(code string, body io.Reader) bool {
 	return hmac.Equal(want, m.Sum(nil))
 }
 
-// unauthentic says of a slot that has not our code what has happened to it.
+// unauthentic returns why a slot may have a different HMAC.
 func (s *slots) unauthentic(got *slot) error {
 	if got.key != "" && got.key != keyName(s.key) {
 		return fmt.Errorf("%w: it was made for another destination: --dest was changed, another volume is mounted there, or the key was replaced", errSlotMoved)
@@ -223,7 +226,7 @@ func (s *slots) unauthentic(got *slot) error {
 	return fmt.Errorf("%w: another process changed it", errSlotForged)
 }
 
-// keyName names a key without telling it.
+// keyName returns a name for a key that does not reveal the key.
 func keyName(key []byte) string { return hex.EncodeToString(sum(key, []byte("name"))[:8]) }
 
 func sum(key, body []byte) []byte {
@@ -245,18 +248,18 @@ func (s *slots) load() (st state, found Found) {
 	s.begun = s.hasMark()
 	found.Begun = s.begun || len(invalid) > 0
 	for at := range s.files {
-		_ = s.reserve(at, 0) // save tries again, and has an answer
+		_ = s.reserve(at, 0) // save retries and reports the error
 	}
 	return st, found
 }
 
-// unseal sets the key, which was not known at load, and returns the state of
-// the newest authentic slot. It is marked if load took it.
+// unseal sets the key that load did not have, and returns the state of the
+// newest authentic slot. The state is marked if load used that slot.
 func (s *slots) unseal(key []byte) (st state, marked bool, invalid []error) {
 	s.key, s.next, s.seq = key, 0, 0
 	newest, invalid := s.newest()
 	if newest != nil {
-		s.next, s.seq = 1-newest.at, newest.Seq // and not what somebody has claimed
+		s.next, s.seq = 1-newest.at, newest.Seq // rather than positions that anybody could have written
 		st, marked = newest.state, newest.code == s.claimed
 	}
 	if !marked && invalid == nil && (newest != nil || s.claimed != "") {

@@ -19,20 +19,20 @@ const (
 	slotFor    = " for "
 
 	slotReserve = 32 << 10
-	headerRoom  = 128 // more than a header takes
+	headerRoom  = 128 // more than any header needs
 )
 
 var slotNames = [2]string{"checkpoint-0", "checkpoint-1"}
 
-// markName is the empty file that says that there was a checkpoint. The state
-// directory alone says nothing, because other parts of the sidecar create it
-// too.
+// markName is an empty file that records that there was a checkpoint once. The
+// state directory itself proves nothing, because other parts of the sidecar
+// create it too.
 const markName = "checkpointed"
 
 type state struct {
 	Seq  uint64 `json:"seq"`
 	Lost bool   `json:"lost,omitempty"`
-	// Uncommitted is the most that can be on disk behind a mark.
+	// Uncommitted is the most that can be on disk after a mark.
 	Uncommitted int64         `json:"uncommitted,omitempty"`
 	Streams     []streamState `json:"streams,omitempty"`
 	Files       []fileState   `json:"files,omitempty"`
@@ -50,13 +50,13 @@ type fileState struct {
 
 // slots are the pair of files.
 type slots struct {
-	key     []byte   // nil while it is not known
-	claimed string   // the code of the slot that load took without the key; empty: it took none
-	dir     *os.File // the state directory; nil while there is none
+	key     []byte   // nil: not known yet
+	claimed string   // the HMAC of the slot that load used without the key; empty: none
+	dir     *os.File // the state directory; nil: none
 	files   [2]*os.File
-	next    int      // the slot to be written, since the other one is newer
-	size    [2]int64 // reserved
-	begun   bool     // markName is there
+	next    int      // the slot to write next; the other one is newer
+	size    [2]int64 // the reserved memory
+	begun   bool     // markName exists
 	seq     uint64
 	buf     bytes.Buffer
 }
@@ -70,7 +70,7 @@ func (s *slots) close() {
 	}
 }
 
-// attach uses another state directory from now on, or none.
+// attach sets the state directory; nil means none.
 func (s *slots) attach(dir *os.File) {
 	s.close()
 	s.begun = false
@@ -81,25 +81,26 @@ func (s *slots) attach(dir *os.File) {
 	if dir == nil {
 		return
 	}
-	// A descriptor of its own: it stays good where the source moves away.
+	// Open a separate descriptor, which stays valid if the source is moved.
 	if fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0); err == nil {
 		s.dir = os.NewFile(uintptr(fd), dir.Name())
 	}
 }
 
-// removed reports whether the directory was deleted, and the slots with it.
+// removed reports whether the directory and its slots were deleted.
 func (s *slots) removed() bool {
 	var st unix.Stat_t
 	return s.dir == nil || unix.Fstat(int(s.dir.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// ErrNoRoom says that the source has no room for a checkpoint.
+// ErrNoRoom reports that the tmpfs of the source has no room for a checkpoint.
 var ErrNoRoom = errors.New("the source has no room for the checkpoint")
 
-// save writes what encode writes into the older slot, with the next number.
+// save writes what encode produces into the older slot, with the next sequence
+// number.
 func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	if s.removed() {
-		// No stale slot is left either: a restart lets the segments decide.
+		// Remove the stale slots too: after a restart, the segments decide.
 		return nil
 	}
 	encoded, err := s.encode(encode)
@@ -127,8 +128,9 @@ func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	return nil
 }
 
-// begin creates markName. If it did so before the first slot is saved, a kill
-// between the two would make the next start miss a checkpoint that never was.
+// begin creates markName. It must not do so before the first slot is saved:
+// after a kill between the two, the next start would report a lost checkpoint
+// that never existed.
 func (s *slots) begin() {
 	if s.begun {
 		return
@@ -146,8 +148,9 @@ func (s *slots) hasMark() bool {
 	return s.dir != nil && unix.Fstatat(int(s.dir.Fd()), markName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// encode returns what a slot holds. It is valid until the next call: thousands of
-// files take a megabyte, which is not allocated again for each save.
+// encode returns the content of a slot. It is valid until the next call,
+// because thousands of files take a megabyte, which encode does not allocate
+// for every save.
 func (s *slots) encode(encode func(to *bytes.Buffer, seq uint64) error) ([]byte, error) {
 	var room [headerRoom]byte
 	s.buf.Reset()
@@ -171,8 +174,8 @@ func (s *slots) drop() {
 	}
 }
 
-// reserve makes sure that the slot is a file of ours that still has its name,
-// with memory for at least n bytes, so that writing them cannot fail on a full
+// reserve makes sure that the slot is a regular file that still has its name,
+// with memory for at least n bytes, so that a write cannot fail on a full
 // tmpfs.
 func (s *slots) reserve(at int, n int64) error {
 	var st unix.Stat_t
@@ -193,7 +196,7 @@ func (s *slots) reserve(at int, n int64) error {
 		s.files[at] = f
 	}
 	if want := (n + slotReserve) / slotReserve * slotReserve; want > s.size[at] {
-		// Twice what is needed now, so that growing is rare.
+		// Reserve twice the current need, so that slots rarely grow.
 		want = max(2*want, 2*slotReserve)
 		if err := unix.Fallocate(int(s.files[at].Fd()), 0, 0, want); err != nil && err != unix.EOPNOTSUPP {
 			return fmt.Errorf("reserve %d bytes: %w", want, err)

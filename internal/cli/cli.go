@@ -1,6 +1,6 @@
-// Package cli is what the programs share as command lines: how a program meets
-// signals and finds its subcommand, how that reads its flags, tells what is
-// wrong with all of them at once, helps, fails and says what it was built from.
+// Package cli holds what the command lines of the programs share: handling of
+// signals, dispatch to subcommands, parsing of flags with all errors reported
+// at once, help, failures, and the version.
 package cli
 
 import (
@@ -16,24 +16,24 @@ import (
 // Exit codes.
 const (
 	OK      = 0
-	Failure = 1 // it failed while it ran
-	Usage   = 2 // usage error: nothing was done
+	Failure = 1 // the command failed at run time
+	Usage   = 2 // usage error: the command did nothing
 )
 
-// Env is what a subcommand has of the outside world.
+// Env is the environment of a subcommand.
 type Env struct {
-	Program        string // its name, for messages
+	Program        string // the program's name, for messages
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool) // os.LookupEnv
 }
 
 // Parse reads the flags of a subcommand from args and the environment, then
-// asks validate, which may be nil, for what is wrong with their values. When
-// it returns false the subcommand is over: return the code. Either help was
-// asked for and printed, or all that is wrong was, one line each.
+// calls validate, which may be nil, to check their values. If Parse returns
+// false, the subcommand must return code: Parse has printed either the help
+// that args asked for, or all errors, one a line.
 //
-// The name of fs is the subcommand's; about is the first part of its help.
+// fs has the name of the subcommand. about is the first part of its help.
 func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func() []error) (code int, ok bool) {
 	bad := settings.Parse(fs, args, e.LookupEnv)
 	for _, err := range bad {
@@ -51,25 +51,25 @@ func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func(
 	for _, err := range bad {
 		fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, fs.Name(), printable.Line(err.Error()))
 	}
-	fmt.Fprintf(e.Stderr, "run '%s %s --help' for what it takes\n", e.Program, fs.Name())
+	fmt.Fprintf(e.Stderr, "run '%s %s --help' for usage\n", e.Program, fs.Name())
 	return Usage, false
 }
 
 // Help prints about and the flags.
 func (e Env) Help(fs *flag.FlagSet, about string) {
-	fmt.Fprintf(e.Stdout, "%s\nFlags (each also as an environment variable, --some-flag as %s):\n",
+	fmt.Fprintf(e.Stdout, "%s\nFlags (each can also be set in the environment, --some-flag as %s):\n",
 		about, settings.EnvName("some-flag"))
 	settings.PrintFlags(e.Stdout, fs)
 }
 
-// Fail reports why the subcommand failed while it ran.
+// Fail reports why the subcommand failed at run time.
 func (e Env) Fail(name string, err error) int {
 	fmt.Fprintf(e.Stderr, "%s %s: %s\n", e.Program, name, printable.Line(err.Error()))
 	return Failure
 }
 
-// Unexpected is a complaint about each of args, those that the subcommand has no
-// use for.
+// Unexpected returns an error for each of args, the arguments that the
+// subcommand does not accept.
 func Unexpected(args []string) []error {
 	var bad []error
 	for _, arg := range args {

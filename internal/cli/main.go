@@ -9,17 +9,19 @@ import (
 	"syscall"
 )
 
-// Command is a subcommand, or a whole program: it runs with its arguments and
-// returns the exit code. When ctx ends it finishes what it must, and returns.
+// Command is a subcommand or a whole program: it runs with its arguments and
+// returns the exit code. When ctx ends, Command finishes what must not be
+// interrupted, and returns.
 type Command func(ctx context.Context, args []string, e Env) int
 
-// Main is the main function of the program with this name: it runs the command
-// with the arguments and the streams of the process, and exits with its code.
-// It does not return. SIGINT and SIGTERM end the command's context.
+// Main is the main function of the program with this name. It runs the command
+// with the arguments and streams of the process, and exits with the command's
+// exit code. SIGINT and SIGTERM cancel the command's context. Main does not
+// return.
 func Main(name string, run Command) {
-	// The first signal ends the context: finish, drain, exit. A second Ctrl-C
-	// kills as usual. A second SIGTERM does not: an orchestrator may repeat
-	// it, and it must not cost what is being drained.
+	// The first signal cancels the context: finish, drain, exit. A second
+	// Ctrl-C kills the process as usual. A second SIGTERM does not: an
+	// orchestrator may repeat it, and it must not interrupt the drain.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
 	code := run(ctx, os.Args[1:], Env{Program: name, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
@@ -27,9 +29,10 @@ func Main(name string, run Command) {
 	os.Exit(code)
 }
 
-// Dispatch runs the command that args begins with, and returns its exit code. It
-// answers help with usage, and "help NAME" with that command's --help. --version
-// is the command version. No command, and an unknown one, is a usage error.
+// Dispatch runs the command that args begins with, and returns its exit code.
+// For help it prints usage, and for "help NAME" the output of that command's
+// --help. --version runs the command version. A missing or unknown command is a
+// usage error.
 func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands map[string]Command) int {
 	if len(args) == 0 {
 		io.WriteString(e.Stderr, usage)
@@ -51,7 +54,7 @@ func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands
 	if run, ok := commands[name]; ok {
 		return run(ctx, rest, e)
 	}
-	fmt.Fprintf(e.Stderr, "%s: unknown command %q\nrun '%s help' for what there is\n", e.Program, name, e.Program)
+	fmt.Fprintf(e.Stderr, "%s: unknown command %q\nrun '%s help' for a list\n", e.Program, name, e.Program)
 	return Usage
 }
 

@@ -31,7 +31,7 @@ func dispatchTest(ctx context.Context, args []string, e Env) int {
 
 func TestDispatch(t *testing.T) {
 	unknown := func(name string) string {
-		return fmt.Sprintf("prog: unknown command %q\nrun 'prog help' for what there is\n", name)
+		return fmt.Sprintf("prog: unknown command %q\nrun 'prog help' for a list\n", name)
 	}
 	for _, c := range []struct {
 		args           string

@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// Screen shows bytes that another program chose on a terminal: what a terminal
-// would obey is written as an escape, like \x1b or \u202e. Line ends and tabs
-// stay. The bytes of a character may come in several calls of Write, so Flush
-// comes last.
+// Screen shows bytes from another program on a terminal. It writes everything
+// that a terminal would interpret as an escape, such as \x1b or \u202e. Line
+// ends and tabs stay. Write may receive the bytes of a character in several
+// calls; call Flush at the end.
 type Screen struct {
 	w    io.Writer
-	rest []byte // of a character, or a carriage return
+	rest []byte // the beginning of a character, or a carriage return
 	text []byte
 }
 
-// NewScreen returns the screen that w is, or nil if w is not a terminal: then
-// every byte may be meant for a program, and is to stay as it is.
+// NewScreen returns a Screen that writes to w, or nil if w is not a terminal: a
+// program may read the output then, and the bytes must stay unchanged.
 func NewScreen(w io.Writer) *Screen {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -29,7 +29,7 @@ func NewScreen(w io.Writer) *Screen {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return nil
 	}
-	// The other character device that output often goes to.
+	// /dev/null is the other character device that output often goes to.
 	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(info, null) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush shows what may have been the beginning of a character.
+// Flush writes bytes that could have been the beginning of a character.
 func (s *Screen) Flush() error {
 	s.text = s.text[:0]
 	for data := s.rest; len(data) > 0; {
@@ -61,7 +61,7 @@ func (s *Screen) Flush() error {
 	return err
 }
 
-// show appends the first character of data to the text, and returns its length.
+// show appends the first character of data to the text and returns its length.
 func (s *Screen) show(data []byte) int {
 	r, size := utf8.DecodeRune(data)
 	switch {
@@ -77,6 +77,7 @@ func (s *Screen) show(data []byte) int {
 	return size
 }
 
-// obeyed reports whether a terminal may do something at r rather than show it:
-// control characters, and those that turn the direction of text or hide in it.
+// obeyed reports whether a terminal may interpret r instead of showing it:
+// control characters, and characters that are invisible or change the direction
+// of text.
 func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }

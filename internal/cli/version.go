@@ -17,8 +17,8 @@ Usage:
   PROGRAM version [--json]
 `
 
-// Version returns the subcommand that prints what the program was built from.
-// Linked is the version that the linker was given.
+// Version returns the subcommand that prints the version and build information
+// of the program. linked is the version that the linker was given.
 func Version(linked string) Command {
 	return func(_ context.Context, args []string, e Env) int { return e.version(args, linked) }
 }

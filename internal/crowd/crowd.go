@@ -1,14 +1,15 @@
-// Package crowd keeps strangers from taking a server's memory, its descriptors,
-// or its place: a listener with a largest number of open connections, which
-// closes the idlest one when another comes.
+// Package crowd protects a server's memory, descriptors and reachability from
+// clients that hold connections. It is a listener that bounds the number of
+// open connections and closes the idlest one when another client connects.
 //
 // A listener that stops accepting when it is full (as LimitListener of
-// golang.org/x/net/netutil does) bounds the same, but whoever holds its
-// connections locks everybody else out: a kubelet's probe would wait in the
-// kernel behind thousands of strangers, each of whom stays for as long as the
-// server's deadlines allow, and then fail. Here a newcomer is always accepted,
-// and has to outlive only as many further ones as the listener holds, which a
-// probe does: it sends its request at once.
+// golang.org/x/net/netutil does) has the same bound, but clients that hold
+// their connections lock out all others: a kubelet's probe would wait in the
+// kernel behind thousands of clients, each of which stays as long as the
+// server's deadlines allow, and then time out. This listener always accepts a
+// new connection. The connection survives unless as many later ones arrive
+// before it sends anything as the listener holds. A probe survives, because it
+// sends its request at once.
 package crowd
 
 import (
@@ -17,9 +18,10 @@ import (
 	"sync"
 )
 
-// Limit returns a listener that keeps at most so many connections of l open.
-// When one more comes, the one is closed that has sent nothing for the longest
-// time, whatever is being answered on it. Most must be at least 1.
+// Limit returns a listener that keeps at most the given number of connections
+// of l open. When another client connects, the listener closes the connection
+// that has received nothing for the longest time, even if the server is
+// answering it. most must be at least 1.
 func Limit(l net.Listener, most int) net.Listener {
 	return &listener{Listener: l, most: most}
 }
@@ -29,10 +31,10 @@ type listener struct {
 	most int
 
 	mu   sync.Mutex
-	open list.List // of *conn, the idlest first
+	open list.List // of *conn, idlest first
 }
 
-// Accept waits for a connection, and makes room for it.
+// Accept waits for a connection and makes room for it.
 func (l *listener) Accept() (net.Conn, error) {
 	inner, err := l.Listener.Accept()
 	if err != nil {
@@ -40,12 +42,12 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	c := &conn{Conn: inner, listener: l}
 	if idlest := l.add(c); idlest != nil {
-		_ = idlest.Close() // its reader finds out, and has nobody to tell
+		_ = idlest.Close() // the reader of that connection gets an error
 	}
 	return c, nil
 }
 
-// add enters c, and returns the connection that has to go for it, if one has.
+// add adds c, and returns the connection to close for it, if any.
 func (l *listener) add(c *conn) (idlest *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,12 +64,12 @@ type conn struct {
 	place    *list.Element
 }
 
-// Read reads, and with the first byte the connection becomes the least idle.
+// Read reads. The first byte makes the connection the least idle one.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.listener.mu.Lock()
-		c.listener.open.MoveToBack(c.place) // nothing, if it was closed
+		c.listener.open.MoveToBack(c.place) // no effect if the connection was closed
 		c.listener.mu.Unlock()
 	}
 	return n, err
@@ -76,7 +78,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // Close makes room for another connection.
 func (c *conn) Close() error {
 	c.listener.mu.Lock()
-	c.listener.open.Remove(c.place) // nothing, the second time
+	c.listener.open.Remove(c.place) // no effect the second time
 	c.listener.mu.Unlock()
 	return c.Conn.Close()
 }

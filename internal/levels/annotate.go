@@ -13,17 +13,17 @@ import (
 )
 
 // annotations is the annotations file as it was last read. The kubelet swaps
-// the directory behind its name, people edit it in place: either shows in the
-// stamp of the file that the name leads to.
+// the directory that the name leads through, and people edit the file in place.
+// Both change the stamp of the file that the name leads to.
 type annotations struct {
 	path  string
 	known []string
 
 	seen    stamp
-	missing int // polls in a row without the file
+	missing int // consecutive polls that found no file
 
-	// unknown: it has not been read yet, or cannot be; what was asked for
-	// before stays.
+	// unknown: the file has not been read yet, or cannot be read. The last
+	// request that was read stays in effect.
 	unknown  bool
 	request  podmeta.Request
 	problems []podmeta.Problem
@@ -34,12 +34,12 @@ func newAnnotations(path string, known []string) *annotations {
 	return &annotations{path: path, known: known, unknown: path != ""}
 }
 
-// missingPolls is how often in a row the file has to be missing before that
-// counts: an editor may replace it in two steps.
+// missingPolls is how many consecutive polls must find no file before the file
+// counts as removed: an editor may replace it in two steps.
 const missingPolls = 2
 
-// poll reads the file if it has changed, and reports whether anything else is
-// asked for, or wrong, than before.
+// poll reads the file if it has changed. It reports whether the request or its
+// problems changed.
 func (a *annotations) poll(now time.Time) bool {
 	if a.path == "" {
 		return false
@@ -52,14 +52,14 @@ func (a *annotations) poll(now time.Time) bool {
 	if at := stampOf(info); at != a.seen {
 		a.seen = at
 		if age := now.Sub(info.ModTime()); age >= 0 && age < 2*pollInterval {
-			a.seen = stamp{} // it may change again within the same tick of the file system's clock
+			a.seen = stamp{} // the file may change again within the same tick of the file system's clock
 		}
 		return a.read()
 	}
 	return false
 }
 
-// absent takes in that the file cannot be found.
+// absent notes that the file does not exist.
 func (a *annotations) absent(err error) bool {
 	if a.missing++; a.missing != missingPolls {
 		return false
@@ -72,7 +72,7 @@ func (a *annotations) absent(err error) bool {
 }
 
 func (a *annotations) read() bool {
-	// A FIFO must not hold us.
+	// Opening a FIFO must not block.
 	fd, err := unix.Open(a.path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return a.fail(&fs.PathError{Op: "open the annotations", Path: a.path, Err: err})
@@ -89,15 +89,15 @@ func (a *annotations) read() bool {
 	return a.set(req, problems)
 }
 
-// fail keeps what was asked for before.
+// fail records the error and keeps the last request.
 func (a *annotations) fail(err error) bool {
 	again := a.err != nil && a.err.Error() == err.Error()
-	a.err, a.seen = err, stamp{} // what keeps us from reading may change without a change of the file
+	a.err, a.seen = err, stamp{} // the cause of the error may go away without a change of the file
 	return !again
 }
 
-// set takes in a file that could be read. What a bad group of annotations
-// asked for before it was bad stays.
+// set takes the content of a file that was read. A group of annotations that
+// has become bad keeps its last good request.
 func (a *annotations) set(req podmeta.Request, problems []podmeta.Problem) bool {
 	if req.LogBad {
 		req.Log, req.LogFor, req.LogID = a.request.Log, a.request.LogFor, a.request.LogID

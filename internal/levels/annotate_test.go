@@ -3,13 +3,13 @@ package levels
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestABadAnnotationChangesNothing(t *testing.T) {
@@ -135,9 +135,7 @@ func TestSomethingElseInThePlaceOfTheAnnotationsChangesNothing(t *testing.T) {
 
 func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	for range 3 {
 		must(t, os.Rename(r.cfg.Annotations, r.cfg.Annotations+".away"))
 		p.step()
@@ -157,9 +155,7 @@ func TestAnnotationsThatVanishForOnePollChangeNothing(t *testing.T) {
 
 func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	p.kill()
 	must(t, os.Remove(r.cfg.Annotations))
 	p = r.process()
@@ -167,19 +163,6 @@ func TestAFileThatIsMissingFromTheStartEndsASavedRaise(t *testing.T) {
 	logs(t, j, atop("gc*=debug")) // it is not known yet what is asked for
 	p.step()
 	logs(t, j, ownSelection)
-}
-
-// asNobody calls f with the rights of another user to files.
-func asNobody(t *testing.T, f func()) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to read as another user")
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	must(t, syscall.Setfsuid(65534))
-	defer func() { must(t, syscall.Setfsuid(0)) }()
-	f()
 }
 
 func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
@@ -192,7 +175,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	must(t, os.Chmod(dir, 0o755)) // let the other user come by
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	n := newAnnotations(r.cfg.Annotations, nil)
-	asNobody(t, func() { n.poll(time.Now()) })
+	lab.AsNobody(t, func() { n.poll(time.Now()) })
 	if n.err == nil || !n.unknown || !strings.Contains(n.err.Error(), "permission denied") {
 		t.Fatalf("%v, %+v", n.err, n.request)
 	}

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	firstWait = time.Second      // after a failure; doubled with each further one
-	mostWait  = 30 * time.Second // ... up to this
+	firstWait = time.Second      // after the first failure; doubled after each further one
+	mostWait  = 30 * time.Second // the longest wait
 )
 
-// attempt is what became of the last attempt to bring a JVM in line.
+// attempt is the result of the last attempt to reconcile a JVM.
 type attempt struct {
 	wanted  string // selection
 	err     error
-	refusal error // the JVM refused: it is not asked again for the same
+	refusal error // the JVM refused this selection, and is not sent it again
 	wait    time.Duration
-	next    time.Time // not before
+	next    time.Time // the earliest next attempt
 }
 
-// attempted keeps what the next attempt has to know, and returns the error to
+// attempted records what the next attempt needs, and returns the error to
 // report.
 func (f *fleet) attempted(t *task) error {
 	id := t.jvm.ID
@@ -33,8 +33,8 @@ func (f *fleet) attempted(t *task) error {
 		delete(f.attempts, id)
 		return nil
 	case errors.Is(t.err, context.Canceled):
-		return nil // we are asked to end, and drain
-	case t.err == nil: // at last it has what it had before the refusal
+		return nil // the process ends and drains
+	case t.err == nil: // the refused selection has been undone by now
 		a.err, a.wait = a.refusal, 0
 		f.attempts[id] = a
 		return nil
@@ -62,20 +62,21 @@ func (f *fleet) attempted(t *task) error {
 	case a.noOurs():
 		f.forget(id)
 	case errors.Is(t.err, errRemade):
-		delete(f.state.JVMs, id) // no further attempt can change that
+		delete(f.state.JVMs, id) // another attempt cannot succeed
 		delete(f.attempts, id)
 	}
 	return a.err
 }
 
-// noOurs reports whether no JVM that logs to the source is behind the socket: one that
-// logs elsewhere, or a socket that a JVM left behind. That is reported only
-// where there is no other.
+// noOurs reports whether err means that no JVM behind the socket logs to the
+// source: the JVM logs elsewhere, or the socket is stale. Such an error is
+// reported only if there is no other.
 func (a attempt) noOurs() bool {
 	return errors.Is(a.err, errNotShipped) || attach.KindOf(a.err) == attach.NoJVM
 }
 
-// named puts the JVM's name before an error that does not have it.
+// named prefixes an error with the JVM's name unless the error has the name
+// already.
 func named(j attach.JVM, err error) error {
 	if _, has := err.(*attach.Error); has {
 		return err

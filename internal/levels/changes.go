@@ -9,20 +9,19 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 )
 
-// Change is one thing that was done to an output of a JVM.
+// Change is one change of one output of a JVM.
 type Change struct {
 	PID      int
 	Output   string
 	From, To string // selections
 	Why      string
-	Until    time.Time // zero for a restore
+	Until    time.Time // the end of the raise; zero for a restore
 
-	reason   string // of a raise, a metric's label
+	reason   string // of a raise; the value of a metric's label
 	restored bool
 }
 
-// changes are what an update did: the difference between the states before and
-// after it.
+// changes returns the difference between the states before and after an update.
 func (f *fleet) changes(before *state) []Change {
 	var changes []Change
 	for id, is := range f.state.JVMs {
@@ -55,8 +54,8 @@ func (f *fleet) changes(before *state) []Change {
 	return changes
 }
 
-// onTop is the selection of an output while raised: that of its own, and the
-// raise on top of it.
+// onTop returns the selection of a raised output: its own selection with the
+// raise on top.
 func onTop(o attach.Output, raise string) string {
 	if raise == "" {
 		return o.Selection
@@ -66,7 +65,7 @@ func onTop(o attach.Output, raise string) string {
 
 const whyDrained = "the sidecar drains"
 
-// whyEnded returns why a raise is over.
+// whyEnded returns why a raise ended.
 func (f *fleet) whyEnded(cause Cause) string {
 	r, ok := f.state.Raises[cause]
 	switch {

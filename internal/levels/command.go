@@ -12,29 +12,32 @@ import (
 	"github.com/ullage/ullage/internal/selection"
 )
 
-// Command does one thing to the levels of a source. Where a process keeps them,
-// an `ullage run` or a command that holds a raise, Command asks that one. Where
-// none does, it keeps them itself while it lasts. It is for one goroutine.
+// Command runs one operation on the levels of a source. If another process
+// keeps the levels (an `ullage run`, or a command that holds a raise), Command
+// sends it a request. Otherwise Command keeps the levels itself until it is
+// closed. A Command is not safe for concurrent use.
 type Command struct {
 	cfg   Config
 	store *store
-	loop  *Loop              // keeps the levels, in this process; nil: another does, or none is needed
-	stop  context.CancelFunc // of what is under way in loop
+	loop  *Loop              // keeps the levels in this process; nil: another process does, or no keeper is needed
+	stop  context.CancelFunc // waits for the tasks of loop
 }
 
-// NewCommand returns a Command for a valid cfg, whose Annotations it leaves to
-// `ullage run`. It touches nothing.
+// NewCommand returns a Command for a valid cfg. Command ignores
+// cfg.Annotations, which only `ullage run` reads. NewCommand has no side
+// effects.
 func NewCommand(cfg Config) *Command {
 	return &Command{cfg: cfg, store: &store{source: cfg.Source}}
 }
 
-// askPatience is how long a Command waits for an answer: the other process may wait
-// for a JVM, first for the raise and then to take that back.
+// askPatience is how long a Command waits for a reply. The keeper may have to
+// wait for a JVM twice: for the raise, and for undoing it.
 func (c *Command) askPatience() time.Duration { return 2*perTask*c.cfg.Attach.Timeout + lockPatience }
 
-// List asks every JVM for its outputs. It returns what it got and an error for
-// the rest, a [*NoJVMError] if there is no rest either. A source that is missing is an error beside the outputs: then
-// nothing is shipped of what the JVMs write.
+// List lists the outputs of every JVM. It returns the outputs that it got and
+// an error for the rest, or a [*NoJVMError] if there is neither. If the source
+// is missing, List returns an error beside the outputs: nothing that the JVMs
+// write is shipped then.
 func (c *Command) List(ctx context.Context) ([]Listed, error) {
 	if r, err := c.consult(ctx, verbList); !r.Yielded {
 		return r.Listed, err
@@ -42,7 +45,7 @@ func (c *Command) List(ctx context.Context) ([]Listed, error) {
 	missing := c.store.missing()
 	raised := map[string]string{}
 	if missing == nil {
-		// Where the saved state cannot be read, its raises are not shown: the
+		// If the saved state cannot be read, its raises are not listed: the
 		// process that knew them has ended.
 		if s, _ := c.store.load(time.Now()); s != nil {
 			for id, b := range s.JVMs {
@@ -58,9 +61,10 @@ func (c *Command) List(ctx context.Context) ([]Listed, error) {
 	return listed, errors.Join(missing, err)
 }
 
-// Rotate has every JVM rotate its log files: all of those that have archives,
-// the application's too, since HotSpot knows nothing narrower. It returns the
-// files. Like all that changes a JVM, it does nothing where there is no source.
+// Rotate rotates the log files of every JVM: all files that have archives, the
+// application's included, because HotSpot has no narrower command. It returns
+// the files. Like every command that changes a JVM, Rotate does nothing if the
+// source is missing.
 func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 	if r, err := c.consult(ctx, verbRotate); !r.Yielded {
 		return r.Listed, err
@@ -72,13 +76,13 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 }
 
 // Set raises the shipped outputs of every JVM for a while. A JVM that refuses
-// is left as it was. If no JVM took the raise, none is wanted afterwards and
-// the error says why. If it returns changes or no error, and not [Command.Kept],
-// the caller has to [Command.Hold].
+// keeps its level. If no JVM takes the raise, Set withdraws it and the error
+// gives the reason. If Set returns changes or no error, and [Command.Kept] is
+// false, the caller must call [Command.Hold].
 func (c *Command) Set(ctx context.Context, sel selection.Selection, lasts time.Duration) ([]Change, time.Time, error) {
 	r, err := c.do(ctx, request{Verb: verbSet, Selection: sel.String(), For: lasts, PID: c.cfg.Attach.PID})
 	if err != nil && len(r.Changes) == 0 && c.loop != nil {
-		if ctx.Err() != nil { // a JVM may have taken it and not have answered
+		if ctx.Err() != nil { // a JVM may have taken the raise without answering
 			err = errors.Join(err, c.loop.drain(context.WithoutCancel(ctx)))
 		}
 		c.close()
@@ -86,34 +90,36 @@ func (c *Command) Set(ctx context.Context, sel selection.Selection, lasts time.D
 	return r.Changes, r.Until, err
 }
 
-// Reset ends every raise, whatever it came from, and restores. An annotation
-// that is still there stays without effect until it changes.
+// Reset ends every raise, whatever its cause, and restores the JVMs. An
+// annotation that is still present has no effect until it changes.
 func (c *Command) Reset(ctx context.Context) ([]Change, error) {
 	r, err := c.do(ctx, request{Verb: verbReset, PID: c.cfg.Attach.PID})
 	c.close()
 	return r.Changes, err
 }
 
-// Kept reports whether another process ends the raise that Set began.
+// Kept reports whether another process keeps the levels, and ends the raise
+// that Set began.
 func (c *Command) Kept() bool { return c.loop == nil }
 
-// ErrReplaced means that another process keeps the levels from now on.
-var ErrReplaced = errors.New("another ullage keeps the levels now, and restores them")
+// ErrReplaced reports that another process keeps the levels from now on.
+var ErrReplaced = errors.New("another ullage now keeps the levels and restores them")
 
-// successionTime is how long a Command that yields waits for its successor to
-// take the lock: two polls of an `ullage run`, and more.
+// successionTime is how long a Command that has yielded waits for its successor
+// to take the lock: more than two polls of an `ullage run`.
 const successionTime = 4 * pollInterval
 
-// Hold keeps what Set began until it is over, or until ctx ends, and restores.
-// If another process asks for the levels, a later command or an `ullage run`,
-// and takes the lock, Hold leaves them to that one, with ErrReplaced.
+// Hold keeps the raise that Set began until the raise is over or ctx ends, then
+// restores the JVMs. If a later command or an `ullage run` asks for the levels
+// and takes the lock, Hold returns ErrReplaced and leaves the levels to that
+// process.
 func (c *Command) Hold(ctx context.Context) error {
 	for !c.hold(ctx) {
 		c.close()
 		if !c.alonePast(ctx, successionTime) {
 			return ErrReplaced
 		}
-		c.open(ctx) // whoever asked did not come: perhaps the application
+		c.open(ctx) // no process took the lock: the application may have sent the request
 	}
 	defer c.close()
 	c.stop()
@@ -125,8 +131,8 @@ func (c *Command) Hold(ctx context.Context) error {
 	}
 }
 
-// hold keeps the raise until it is over, or ctx ends. It returns false if
-// another process asks for the levels before.
+// hold keeps the raise until it is over or ctx ends. It returns false if
+// another process asks for the levels first.
 func (c *Command) hold(ctx context.Context) bool {
 	turning, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -139,8 +145,8 @@ func (c *Command) hold(ctx context.Context) bool {
 	return !replaced()
 }
 
-// alonePast reports whether nobody has taken the lock for a while. Then this
-// process has it.
+// alonePast waits for successionTime and reports whether no other process took
+// the lock. This process then holds the lock.
 func (c *Command) alonePast(ctx context.Context, d time.Duration) bool {
 	for began := time.Now(); time.Since(began) < d && ctx.Err() == nil; _ = pauseFor(ctx, pollInterval/10) {
 		if c.store.kept() {
@@ -150,8 +156,7 @@ func (c *Command) alonePast(ctx context.Context, d time.Duration) bool {
 	return c.store.lock() == nil
 }
 
-// consult asks the process that keeps the levels, where there is one, for what
-// needs no lock.
+// consult sends the keeper, if there is one, a request that needs no lock.
 func (c *Command) consult(ctx context.Context, verb string) (reply, error) {
 	if !c.store.kept() {
 		return reply{Yielded: true}, nil
@@ -159,7 +164,7 @@ func (c *Command) consult(ctx context.Context, verb string) (reply, error) {
 	return c.ask(ctx, request{Verb: verb, PID: c.cfg.Attach.PID})
 }
 
-// do has a request done, by the process that keeps the levels or by this one.
+// do runs a request in the process that keeps the levels, or in this process.
 func (c *Command) do(ctx context.Context, r request) (reply, error) {
 	for began := time.Now(); ; {
 		err := c.store.lock()
@@ -179,8 +184,9 @@ func (c *Command) do(ctx context.Context, r request) (reply, error) {
 	}
 }
 
-// ask asks the process that holds the lock. For a moment after its start, and
-// at its end, nobody listens there. The reply says Yielded if the lock is free.
+// ask sends a request to the process that holds the lock. That process does not
+// listen for a moment after its start and at its end. The reply has Yielded set
+// if the lock is free.
 func (c *Command) ask(ctx context.Context, r request) (reply, error) {
 	for began := time.Now(); ; {
 		answer, err := c.store.ask(ctx, r, c.askPatience())
@@ -208,8 +214,8 @@ func pauseFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// open starts a Loop in this process, which holds the lock. What annotations ask
-// for is left to an `ullage run`.
+// open starts a Loop in this process, which holds the lock. The Loop ignores
+// annotations: those are for an `ullage run`.
 func (c *Command) open(ctx context.Context) context.Context {
 	cfg := c.cfg
 	cfg.Annotations = ""
@@ -221,7 +227,7 @@ func (c *Command) open(ctx context.Context) context.Context {
 	return ctx
 }
 
-// alone does a request in this process, which holds the lock.
+// alone runs a request in this process, which holds the lock.
 func (c *Command) alone(ctx context.Context, r request) (reply, error) {
 	turning, l, e := c.open(ctx), c.loop, newErrand(r)
 	l.begin(turning, e)

@@ -120,9 +120,7 @@ func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 // What is remembered of a JVM that has just ended is nobody who took the raise.
 func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	j.kill()
 	must(t, os.Remove(j.socket()))
 	changes, until, err := p.set("safepoint*=debug", time.Hour)
@@ -163,9 +161,7 @@ func timedOut(err error) bool { return err != nil && strings.Contains(err.Error(
 
 func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	changes, err := p.reset()
 	if err != nil || len(changes) != 1 || changes[0].To != ownSelection {
 		t.Errorf("%+v, %v", changes, err)

@@ -7,20 +7,20 @@ import (
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
-// Config has the settings of a [Loop] and of a [Command].
+// Config holds the settings of a [Loop] and of a [Command].
 type Config struct {
-	// Annotations is the downward-API file with the pod's annotations. Empty:
-	// there are none.
+	// Annotations is the downward-API file with the pod's annotations. If
+	// empty, there are none.
 	Annotations string
 
 	Attach attach.Config
 
-	// Source and Match are those of the shipped files: a JVM's output is ours
-	// if it writes such a file. Not flags of this package.
+	// Source and Match select the shipped files: only JVM outputs that write
+	// such a file are changed. Other packages declare their flags.
 	Source, Match string
 
-	// Known are the names of annotations, without [Prefix], that are for
-	// others: not flags, but no mistakes either.
+	// Known are the names, without [Prefix], of valid annotations that other
+	// programs read. They are not flags.
 	Known []string
 }
 

@@ -117,9 +117,7 @@ func TestAKillBeforeTheSaveLeavesNothing(t *testing.T) {
 
 func TestAKillAfterTheRestoreBeforeTheSave(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	r.annotate()
 	r.killedAt(p, j, 1, listCommand, obey)
 	logs(t, j, ownSelection)
@@ -175,9 +173,7 @@ func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
 // A command that was not answered may have taken effect.
 func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	j.when(once(1, configuring, stumble))
 	r.annotate("log", "safepoint*=debug")
 	p.step()
@@ -190,9 +186,7 @@ func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
 
 func TestARestoreThatWasNotVerifiedIsRaisedAgain(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	j.when(once(1, listCommand, hang))
 	r.restored(p, j)
 	r.annotate("log", "gc*=debug")

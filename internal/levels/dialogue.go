@@ -17,43 +17,42 @@ import (
 	"github.com/ullage/ullage/internal/tail"
 )
 
-// task is one JVM that has to be brought in line. It runs beside others and
-// touches nothing but itself.
+// task reconciles one JVM. Tasks run concurrently, and share no data.
 type task struct {
 	jvm     attach.JVM
-	outputs []attach.Output // as they were before the first raise; nil: to be read
+	outputs []attach.Output // as they were before the first raise; nil: not read yet
 	before  selection.Selection
-	unsure  bool // whether it has before, or something else
+	unsure  bool // the JVM may have another selection than before
 	want    selection.Selection
 	from    Cause
-	wanted  string // what is wanted of all JVMs; another selection than want if this one refused it
+	wanted  string // the selection wanted of all JVMs; differs from want if this JVM refused it
 
-	landed chan struct{} // closed at its end
+	landed chan struct{} // closed when the task ends
 
-	// What became of it.
+	// The results of the task.
 	err      error
-	learned  *baseline // it was read, and that is all
-	applied  bool      // it took want
-	restored bool      // it has its own again, and that is verified
-	undone   bool      // it refused want and has again what it had before
+	learned  *baseline // the baseline was read, and nothing was changed
+	applied  bool      // the JVM took want
+	restored bool      // the JVM has its own selection again; a list verified that
+	undone   bool      // the JVM refused want and has before again
 }
 
-// errRemade is the error of an output that cannot be restored any more.
-var errRemade = errors.New("an output was deleted while it was raised, and the JVM has made another of that name")
+// errRemade reports an output that can no longer be restored.
+var errRemade = errors.New("an output was deleted while it was raised, and the JVM created another output with that name")
 
-// errNotShipped is the error of a JVM whose log goes elsewhere.
+// errNotShipped reports a JVM none of whose outputs is shipped.
 var errNotShipped = errors.New("none of its outputs is shipped")
 
-// guard turns a panic into an error: whatever a JVM answers, the sidecar goes on
-// shipping its log. It is for defer.
+// guard turns a panic into an error, so that no answer of a JVM can stop the
+// sidecar from shipping. Defer guard.
 func guard(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("this is a bug in ullage: %v", r)
 	}
 }
 
-// dialogue sends commands to JVMs and reads their answers. It keeps no state of
-// a JVM, and may be used by several goroutines, but not for the same JVM.
+// dialogue sends commands to JVMs and reads their replies. It keeps no state
+// about a JVM. Several goroutines may use it, but not for the same JVM.
 type dialogue struct {
 	cfg    Config
 	client *attach.Client
@@ -63,7 +62,7 @@ func newDialogue(cfg Config) dialogue {
 	return dialogue{cfg: cfg, client: attach.New(cfg.Attach, cfg.Source)}
 }
 
-// bring makes one JVM what it should be, or reads what it is.
+// bring reads the baseline of a JVM, or sends the JVM what the task wants.
 func (d dialogue) bring(ctx context.Context, t *task) (err error) {
 	defer guard(&err)
 	if t.outputs == nil {
@@ -82,8 +81,8 @@ func (d dialogue) bring(ctx context.Context, t *task) (err error) {
 	if t.applied = err == nil; t.applied || attach.KindOf(err) != attach.Refused {
 		return err
 	}
-	// A selection that matches only in part is applied in part. Back to what
-	// was there before it.
+	// HotSpot applies the matching part of a selection and refuses the rest:
+	// undo that part.
 	undoErr := d.undo(ctx, t)
 	if t.undone = undoErr == nil; t.undone {
 		return err
@@ -91,7 +90,7 @@ func (d dialogue) bring(ctx context.Context, t *task) (err error) {
 	return fmt.Errorf("%w; taking it back: %w", err, undoErr)
 }
 
-// undo returns a JVM to what it had before t.
+// undo returns a JVM to the selection it had before t.
 func (d dialogue) undo(ctx context.Context, t *task) error {
 	if t.before.IsZero() {
 		return d.restore(ctx, t)
@@ -99,7 +98,7 @@ func (d dialogue) undo(ctx context.Context, t *task) error {
 	return d.configure(ctx, t, t.before)
 }
 
-// learn lists the outputs of a JVM and keeps those that are shipped.
+// learn lists the outputs of a JVM and keeps the shipped ones.
 func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 	outputs, err := d.list(ctx, j)
 	if err != nil {
@@ -114,12 +113,12 @@ func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 				elsewhere = append(elsewhere, printable.Escaped(file, maxShown))
 			}
 		case o.Err != nil:
-			return nil, fmt.Errorf("output %s is left alone: %w", printable.Escaped(o.Name, maxNamed), o.Err)
+			return nil, fmt.Errorf("output %s is not changed: %w", printable.Escaped(o.Name, maxNamed), o.Err)
 		case len(b.Outputs) == maxOutputs:
 			return nil, fmt.Errorf("it has more than %d shipped outputs: none is changed", maxOutputs)
 		default:
 			if _, err := attach.Configure(o, selection.Selection{}); err != nil {
-				return nil, fmt.Errorf("it could not be restored: %w", err)
+				return nil, fmt.Errorf("the raise could not be restored: %w", err)
 			}
 			b.Outputs = append(b.Outputs, o)
 		}
@@ -131,14 +130,14 @@ func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 	return b, nil
 }
 
-// maxNamed bounds a quoted name or configuration in an error, and maxShown a name
-// that is one of several.
+// maxNamed bounds a quoted name or configuration in an error. maxShown bounds a
+// name in a list of several.
 const (
 	maxNamed = 200
 	maxShown = 64
 )
 
-// list asks a JVM for its outputs.
+// list lists the outputs of a JVM.
 func (d dialogue) list(ctx context.Context, j attach.JVM) ([]attach.Output, error) {
 	text, err := d.client.Run(ctx, j, attach.List())
 	if err != nil {
@@ -147,23 +146,24 @@ func (d dialogue) list(ctx context.Context, j attach.JVM) ([]attach.Output, erro
 	return attach.ParseList(text)
 }
 
-// ships reports whether the output is one whose files the sidecar ships. A
-// name that is not valid UTF-8 would not be the same when it is read back.
+// ships reports whether the sidecar ships the files of the output. A name that
+// is not valid UTF-8 would change when it is saved and read back.
 func (d dialogue) ships(j attach.JVM, o attach.Output) bool {
 	file := o.File()
 	if file == "" || !utf8.ValidString(file) || !d.client.Ships(j, o) {
 		return false
 	}
-	// As HotSpot expands a name: the first of each only.
+	// HotSpot expands only the first %p and the first %t.
 	name := strings.Replace(filepath.Base(file), "%p", strconv.Itoa(j.PID), 1)
 	name = strings.Replace(name, "%t", "2006-01-02_15-04-05", 1)
 	ok, err := path.Match(d.cfg.Match, name)
 	return err == nil && ok && tail.ValidName(name)
 }
 
-// check lists the outputs of a JVM whose selection is not certain. It reports
-// true if the JVM has its own level, and that is what is wanted. A baseline that was read
-// back may name what is not there: nothing is made for it.
+// check lists the outputs of a JVM whose selection is uncertain. It removes
+// from the task the outputs that the JVM no longer has, because a command would
+// create them. done is true if the JVM already has its own selection and that
+// is wanted.
 func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
 	outputs, err := d.list(ctx, t.jvm)
 	if err != nil {
@@ -176,7 +176,7 @@ func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
 		t.restored = true
 	}
 	if len(t.outputs) == 0 {
-		t.restored = true // there is nothing to restore
+		t.restored = true // no output is left to restore
 		if !t.want.IsZero() {
 			return true, fmt.Errorf("%w any more", errNotShipped)
 		}
@@ -184,8 +184,8 @@ func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
 	return t.restored, nil
 }
 
-// configure sets every shipped output to its baseline with raise on top, but for
-// what would kill the JVM.
+// configure sets every shipped output to its baseline with raise on top,
+// without the tag set that would kill the JVM.
 func (d dialogue) configure(ctx context.Context, t *task, raise selection.Selection) error {
 	for _, o := range t.outputs {
 		guarded := attach.Guard(o, raise)
@@ -210,7 +210,7 @@ func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise 
 	return err
 }
 
-// restore returns a JVM to its baseline and verifies that with a list.
+// restore returns a JVM to its baseline and verifies the result with a list.
 func (d dialogue) restore(ctx context.Context, t *task) error {
 	if err := d.configure(ctx, t, selection.Selection{}); err != nil {
 		return err
@@ -235,8 +235,8 @@ func compare(baseline, listed []attach.Output) error {
 		}
 		is := listed[at]
 		if was.Options != is.Options {
-			// Nothing that we send does that. Somebody has deleted the output,
-			// and a JVM makes one that it does not know, with its defaults.
+			// No command that we send changes the options. Somebody deleted the
+			// output, and the JVM created it again with default options.
 			return fmt.Errorf("%w: %s has the options %s, it had %s", errRemade,
 				printable.Escaped(was.Name, maxNamed), printable.Escaped(is.Options, maxNamed), printable.Escaped(was.Options, maxNamed))
 		}

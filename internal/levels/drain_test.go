@@ -133,9 +133,7 @@ func TestADrainNeedsNoStateDirectory(t *testing.T) {
 
 func TestALockThatIsTakenAwayHoldsUpNeitherAChangeNorTheDrain(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	must(t, os.Remove(r.state(lockName)))
 	other := &store{source: r.cfg.Source}
 	must(t, other.lock())

@@ -15,20 +15,19 @@ import (
 )
 
 const (
-	// lookInterval is how often an [Elsewhere] looks for JVMs that it has not
-	// asked yet.
+	// lookInterval is how often an [Elsewhere] looks for new JVMs.
 	lookInterval = 10 * time.Second
 
-	// maxAsked is how often a JVM is asked that does not answer.
+	// maxAsked is how often an [Elsewhere] asks a JVM that does not answer.
 	maxAsked = 5
 
 	maxElsewhere = 20 // files that are listed
 )
 
-// Elsewhere finds the files outside of the source to which JVMs log besides: a
-// JVM waits for their disks, whatever the sidecar does. It asks each JVM for its
-// outputs, once, and changes nothing. It asks only JVMs that listen on a socket by
-// themselves: another one would have to be sent a signal.
+// Elsewhere finds log files that JVMs write outside of the source: a JVM waits
+// for the disks of these files, whatever the sidecar does. Elsewhere lists the
+// outputs of each JVM once and changes nothing. It asks only JVMs that already
+// listen on a socket: any other JVM would need a signal first.
 type Elsewhere struct {
 	talk  dialogue
 	log   *slog.Logger
@@ -39,7 +38,7 @@ type Elsewhere struct {
 	files []string
 }
 
-// inspected is what is known of one JVM.
+// inspected is what is known about one JVM.
 type inspected struct {
 	times int
 	known bool
@@ -69,14 +68,16 @@ func (e *Elsewhere) Run(ctx context.Context) {
 	}
 }
 
-// Files lists them, as "pid 1: /data/gc.log". It may be called at any time.
+// Files lists the files, as "pid 1: /data/gc.log". It is safe for concurrent
+// use.
 func (e *Elsewhere) Files() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.files
 }
 
-// look asks the JVMs that have not answered yet, and forgets those that are gone.
+// look asks the JVMs that have not answered yet, and forgets the ones that have
+// ended.
 func (e *Elsewhere) look(ctx context.Context) {
 	jvms, _ := e.talk.client.Find(ctx)
 	now := map[string]*inspected{}
@@ -107,8 +108,8 @@ func (e *Elsewhere) look(ctx context.Context) {
 	e.files = files[:min(len(files), maxElsewhere)]
 }
 
-// inspect asks a JVM for its outputs. One of which nothing is shipped is none of
-// ours, and has no files.
+// inspect lists the outputs of a JVM. A JVM none of whose outputs is shipped is
+// ignored.
 func (e *Elsewhere) inspect(ctx context.Context, j attach.JVM) (files []string, err error) {
 	defer guard(&err)
 	outputs, err := e.talk.list(ctx, j)

@@ -10,18 +10,18 @@ import (
 	"github.com/ullage/ullage/internal/selection"
 )
 
-// errand is a request that changes levels, until it is answered.
+// errand is a request to change levels, from its arrival until its reply.
 type errand struct {
 	request
-	answer chan reply // takes one
+	answer chan reply // receives one reply
 
 	changes   []Change
 	errs      []error
-	until     time.Time // end of the raise that it began
-	was       raise     // what its raise has replaced
-	had       bool      // ... if there was one
-	withdrawn bool      // no JVM took the raise, so it is not wanted any more
-	deadline  time.Time // it is answered then, whatever is still under way
+	until     time.Time // the end of the raise that the errand began
+	was       raise     // the raise that its raise replaced
+	had       bool      // whether there was one
+	withdrawn bool      // no JVM took the raise, so the errand was withdrawn
+	deadline  time.Time // the errand is answered then, even if tasks are still under way
 }
 
 func newErrand(r request) *errand { return &errand{request: r, answer: make(chan reply, 1)} }
@@ -31,22 +31,22 @@ func (e *errand) answered() bool { return len(e.answer) > 0 }
 // fail answers an errand with an error.
 func (e *errand) fail(err error) { e.answer <- failed(err) }
 
-// errands are those of a Loop.
+// errands are the errands of a Loop.
 type errands struct {
 	coming chan *errand
-	over   chan struct{} // closed when none is taken any more
+	over   chan struct{} // closed when no further errand is accepted
 
-	looking sync.Mutex // held by the one that lists or rotates: descriptors are few
+	looking sync.Mutex // serializes list and rotate: descriptors are few
 
-	under []*errand // those under way
-	heirs []*errand // those that ask this process to let another keep the levels
+	under []*errand // the errands under way
+	heirs []*errand // the errands that ask this process to hand over the levels
 }
 
 func newErrands() *errands {
 	return &errands{coming: make(chan *errand), over: make(chan struct{})}
 }
 
-// note adds to those under way what an update has changed, and what has failed.
+// note adds the changes and errors of an update to the errands under way.
 func (s *errands) note(changes []Change, err error) {
 	for _, e := range s.under {
 		e.changes = append(e.changes, changes...)
@@ -54,8 +54,8 @@ func (s *errands) note(changes []Change, err error) {
 	}
 }
 
-// end answers all errands that are left. Call it after the lock is released: an
-// heir takes the lock as soon as it has its answer.
+// end answers all remaining errands. Call it after the lock is released: a
+// successor takes the lock as soon as it has its answer.
 func (s *errands) end() {
 	close(s.over)
 	for _, e := range s.under {
@@ -66,13 +66,13 @@ func (s *errands) end() {
 	}
 }
 
-// answer answers a request. It is the server's: several goroutines call it.
+// answer answers a request. Several goroutines of the server call it.
 func (l *Loop) answer(ctx context.Context, r request) reply {
 	if r.Verb == verbList || r.Verb == verbRotate {
 		return l.look(ctx, r)
 	}
 	if r.PID != l.cfg.Attach.PID {
-		return failed(errors.New("the process that keeps the levels does so for every JVM of the source: leave out --pid"))
+		return failed(errors.New("another process keeps the levels of all JVMs of the source: leave out --pid"))
 	}
 	e := newErrand(r)
 	select {
@@ -85,7 +85,7 @@ func (l *Loop) answer(ctx context.Context, r request) reply {
 	select {
 	case out := <-e.answer:
 		return out
-	case <-ctx.Done(): // end has answered before, if it was called
+	case <-ctx.Done(): // if end was called, it has answered by now
 	}
 	select {
 	case out := <-e.answer:
@@ -95,11 +95,13 @@ func (l *Loop) answer(ctx context.Context, r request) reply {
 	}
 }
 
-// errEnds means that the process ends before it has done what was asked for.
-var errEnds = errors.New("the process that keeps the levels ends")
+// errEnds reports that the process is ending before it has completed the
+// request.
+var errEnds = errors.New("the process that keeps the levels is ending")
 
-// look lists what the JVMs log, or has them rotate. Nothing of the Loop waits
-// for that, and a Client of its own keeps it apart from what is under way.
+// look lists what the JVMs log, or rotates their files. It does not block the
+// Loop, and uses a Client of its own, so that it does not interfere with tasks
+// under way.
 func (l *Loop) look(ctx context.Context, r request) reply {
 	cfg := l.cfg
 	cfg.Attach.PID = r.PID
@@ -123,7 +125,7 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 	return out
 }
 
-// size is how many bytes of text a list has.
+// size returns how many bytes of text a list contains.
 func size(listed []Listed) (n int) {
 	for _, l := range listed {
 		for _, o := range l.Outputs {
@@ -133,7 +135,7 @@ func size(listed []Listed) (n int) {
 	return n
 }
 
-// receive takes in an errand of another process.
+// receive accepts an errand from another process.
 func (l *Loop) receive(ctx context.Context, e *errand) {
 	switch {
 	case l.holds && e.Verb != verbReset:
@@ -145,7 +147,7 @@ func (l *Loop) receive(ctx context.Context, e *errand) {
 	}
 }
 
-// begin takes an errand on.
+// begin starts an errand.
 func (l *Loop) begin(ctx context.Context, e *errand) {
 	var change func(now time.Time)
 	switch e.Verb {
@@ -162,8 +164,8 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 	l.pursue(ctx, e, change)
 }
 
-// pursue does the update that an errand asks for, and leaves the errand under
-// way. If it does not come to the update, the errand learns why.
+// pursue runs the update that an errand needs, and leaves the errand under way.
+// If the update cannot run, the errand fails with the reason.
 func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 	e.deadline = time.Now().Add(perTask*l.cfg.Attach.Timeout + findInterval)
 	l.errands.under = append(l.errands.under, e)
@@ -177,14 +179,14 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 	}
 }
 
-// raise begins the raise that an errand asks for.
+// raise begins the raise of an errand.
 func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
 	r, s := newRaise(sel, e.For, string(FromCommand), "ullage log set", now), l.fleet.state
 	e.was, e.had = s.Raises[FromCommand]
 	s.Raises[FromCommand], e.until = r, r.Until
 }
 
-// conclude answers those errands for which nothing is under way any more.
+// conclude answers the errands that wait for no JVM any more.
 func (l *Loop) conclude(ctx context.Context) {
 	var left []*errand
 	for _, e := range l.errands.under {
@@ -200,13 +202,13 @@ func (l *Loop) conclude(ctx context.Context) {
 	l.errands.under = left
 }
 
-// pending reports whether an errand has to wait for a JVM.
+// pending reports whether an errand still has to wait for a JVM.
 func (l *Loop) pending(e *errand) bool {
 	return len(l.fleet.flying) > 0 && time.Now().Before(e.deadline)
 }
 
-// fails reports whether no JVM took the raise that an errand asked for, and
-// sees to it that the errand has a reason.
+// fails reports whether no JVM took the raise of an errand, and makes sure that
+// the errand has a reason.
 func (l *Loop) fails(e *errand) bool {
 	if e.Verb != verbSet || e.withdrawn || l.pending(e) {
 		return false
@@ -220,12 +222,12 @@ func (l *Loop) fails(e *errand) bool {
 	return len(e.changes) == 0 && len(e.errs) > 0
 }
 
-// withdraw takes back the raise that an errand asked for: what was wanted before
-// is wanted again.
+// withdraw ends the raise of an errand and puts the raise that it replaced back
+// in effect.
 func (l *Loop) withdraw(ctx context.Context, e *errand) {
 	e.withdrawn = true
 	e.deadline = time.Now().Add(perTask*l.cfg.Attach.Timeout + findInterval)
-	_ = l.update(ctx, func(time.Time) { // the errand learns the errors
+	_ = l.update(ctx, func(time.Time) { // the errand gets the errors
 		raises := l.fleet.state.Raises
 		if delete(raises, FromCommand); e.had {
 			raises[FromCommand] = e.was

@@ -95,9 +95,7 @@ func (p *process) savedJVMs(r *rig) map[string]*baseline {
 
 func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	j.when(always(lie))
 	r.annotate()
 	p.run()
@@ -118,9 +116,7 @@ func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 
 func TestAnOutputThatIsGoneAfterTheRestoreIsAnError(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	r.annotate()
 	j.when(func(cmd string) reaction {
 		if cmd == listCommand {

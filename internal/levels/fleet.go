@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// updatePatience is how long an update waits for the JVMs. One that takes longer
-	// is left to itself, and holds up no other and no further update.
+	// updatePatience is how long an update waits for the JVMs. A slower JVM
+	// continues in the background, and delays neither other JVMs nor later
+	// updates.
 	updatePatience = 500 * time.Millisecond
 
-	// perTask is how many times the time of one command a JVM may take for all
-	// that it is sent at once.
+	// perTask bounds the time of a task, in timeouts of a single command.
 	perTask = 2
 )
 
-// fleet is the JVMs of the source: what they had before, what they have, and
-// what is under way to them. One goroutine uses it; what a task finds out is
-// taken in by that one when the task has landed.
+// fleet holds the JVMs of the source: their baselines, their current
+// selections, and the tasks under way. One goroutine uses the fleet, and
+// collects the result of a task when the task has landed.
 type fleet struct {
 	talk    dialogue
 	log     *slog.Logger
@@ -34,21 +34,22 @@ type fleet struct {
 	store   *store
 	state   *state
 
-	jvms     []attach.JVM         // those that the last look found
-	problems []error              // of that look
-	attempts map[string]attempt   // by JVM ID: those that failed last
+	jvms     []attach.JVM         // the JVMs found by the last look
+	problems []error              // the errors of the last look
+	attempts map[string]attempt   // by JVM ID: the last attempts that failed
 	seen     map[string]time.Time // by JVM ID: when it was last found
-	ended    map[string]bool      // JVMs found to have ended while raised, since the last report of changes
+	ended    map[string]bool      // JVMs that ended while raised, since the last report of changes
 
-	flying   map[string]*task // by JVM ID: those under way
-	landing  chan struct{}    // one of them has landed
-	crew     sync.WaitGroup   // of them
-	draining bool             // nothing is wanted but each JVM's own level
+	flying   map[string]*task // by JVM ID: the tasks under way
+	landing  chan struct{}    // a task has landed
+	crew     sync.WaitGroup   // the goroutines of the tasks
+	draining bool             // every JVM is to have its own level
 }
 
-// reconcile brings the JVMs in line with what is wanted. It costs nothing when
-// nothing is raised and nothing is to be; a JVM that is in line is sent nothing.
-// What a restart needs to undo a raise is saved before the JVM is sent the raise.
+// reconcile brings the JVMs to the wanted selection. It does no work if nothing
+// is raised and no raise is wanted, and sends nothing to a JVM that already has
+// the wanted selection. Before it sends a raise to a JVM, it saves what a
+// restart needs to undo that raise.
 func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 	want, err := f.goal(now)
 	if err != nil {
@@ -60,7 +61,7 @@ func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 	}
 	f.find(ctx, now)
 	var bad []error
-	failed := map[string]bool{} // in this reconcile
+	failed := map[string]bool{} // the JVMs whose tasks failed in this reconcile
 	for deadline := time.After(updatePatience); ; {
 		bad = append(bad, f.collect(now, failed)...)
 		if ctx.Err() == nil {
@@ -74,7 +75,8 @@ func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 	return errors.Join(bad...)
 }
 
-// goal is the selection that is wanted of every JVM; none is the JVM's own.
+// goal is the selection wanted of every JVM. The zero Selection stands for each
+// JVM's own.
 type goal struct {
 	sel  selection.Selection
 	from Cause
@@ -86,15 +88,15 @@ func (f *fleet) goal(now time.Time) (goal, error) {
 		return goal{}, nil
 	}
 	sel, err := selection.Parse(r.Selection)
-	if err != nil { // it was parsed before
+	if err != nil { // cannot fail: it was parsed before
 		return goal{}, fmt.Errorf("read the wanted selection: %w", err)
 	}
 	return goal{sel, cause}, nil
 }
 
-// find looks for the JVMs, and forgets those that have ended for sure. One that
-// only cannot be found keeps its baseline: its socket or its log may have been
-// taken away.
+// find looks for the JVMs and forgets the ones that have certainly ended. A JVM
+// that merely was not found keeps its baseline: its socket or its log may have
+// been removed.
 func (f *fleet) find(ctx context.Context, now time.Time) {
 	f.jvms, f.problems = f.talk.client.Find(ctx, slices.Collect(maps.Keys(f.state.JVMs))...)
 	for _, j := range f.jvms {
@@ -121,8 +123,8 @@ func (f *fleet) forget(id string) {
 	delete(f.seen, id)
 }
 
-// prune forgets baselines beyond maxJVMs, the number that parseState accepts. It
-// keeps those of the JVMs that are found now, which are at most 16.
+// prune forgets baselines beyond maxJVMs, the most that parseState accepts. It
+// keeps the baselines of the JVMs found now, at most 16.
 func (f *fleet) prune() {
 	var gone []string
 	for id := range f.state.JVMs {
@@ -142,7 +144,7 @@ func (f *fleet) found(id string) bool {
 	return slices.ContainsFunc(f.jvms, func(j attach.JVM) bool { return j.ID == id })
 }
 
-// ours counts the JVMs that were found and whose baseline we keep.
+// ours counts the JVMs found now that have a baseline.
 func (f *fleet) ours() (n int) {
 	for _, j := range f.jvms {
 		if f.state.JVMs[j.ID] != nil {
@@ -152,8 +154,8 @@ func (f *fleet) ours() (n int) {
 	return n
 }
 
-// nobody returns an error with the reasons if there is no JVM to raise. Hint is put
-// before the reason where no JVM was found at all.
+// nobody returns an error with the reasons if there is no JVM to raise. If no
+// JVM was found at all, the reason begins with hint.
 func (f *fleet) nobody(hint string) error {
 	if f.ours()+len(f.flying) > 0 {
 		return nil

@@ -28,9 +28,7 @@ func TestASocketWithTwoNamesIsRaisedOnce(t *testing.T) {
 // when somebody attaches. It is no other JVM.
 func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	outputs := j.outputs
 	must(t, os.Remove(j.socket()))
 	p.step()
@@ -51,9 +49,7 @@ func TestASocketThatIsCreatedAgainIsThatOfTheSameJVM(t *testing.T) {
 // A JVM that is restarted under the same number has its own level.
 func TestARestartedJVMIsAnother(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	j.kill()
 	must(t, os.Remove(j.socket()))
 	j.began[2].selection = "all=off,safepoint=info"
@@ -68,9 +64,7 @@ func TestARestartedJVMIsAnother(t *testing.T) {
 // The application empties the saved state of a raised JVM.
 func TestABaselineThatIsKnownIsNotDropped(t *testing.T) {
 	r, j := alone(t)
-	r.annotate("log", "gc*=debug")
-	p := r.process()
-	p.step()
+	p := r.raised(j)
 	must(t, os.WriteFile(r.state(stateName), []byte(`{"raises":{},"jvms":{}}`), 0o600))
 	p.step()
 	logs(t, j, atop("gc*=debug"))
@@ -113,7 +107,7 @@ func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 	r.annotate("log", "gc*=debug")
 	p.step()
 	logs(t, j, ownSelection)
-	hasError(t, p.Status(), "its baseline cannot be kept")
+	hasError(t, p.Status(), "its baseline cannot be saved")
 	if _, err := os.Stat(r.state(stateName+".new") + "/deep/er"); err != nil {
 		t.Error(err)
 	}

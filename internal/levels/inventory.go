@@ -9,43 +9,44 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 )
 
-// Listed is what a JVM logs, and where to.
+// Listed is the log configuration of one JVM.
 type Listed struct {
 	PID     int
 	Outputs []ListedOutput
 }
 
-// ListedOutput is one output of a JVM. Its Err is nil: Problem has the text.
+// ListedOutput is one output of a JVM. Its Err is nil; Problem has the text of
+// the error.
 type ListedOutput struct {
 	attach.Output
 	Shipped bool
-	Raised  string // selection on top of its own; empty: none
-	Problem string // not empty: the output is left alone, and why
+	Raised  string // the selection on top of its own; empty: none
+	Problem string // why the output is not changed; empty: it may be changed
 }
 
-// NoJVMError means that no JVM answers, and that nothing else is wrong.
+// NoJVMError reports that no JVM answered and that there was no other error.
 type NoJVMError struct {
 	text  string
-	stale int // sockets that nobody listens on
-	more  int // sockets that were not looked at
+	stale int // sockets without a listener
+	more  int // sockets that were not checked
 }
 
-// Error includes what makes a JVM answer.
+// Error includes a hint on how to make a JVM answer.
 func (e *NoJVMError) Error() string {
 	text := e.text
 	if e.stale > 0 {
-		text += fmt.Sprintf("; nobody listens any more on %d sockets that are left there", e.stale)
+		text += fmt.Sprintf("; no process listens on the %d sockets left there", e.stale)
 	}
 	if e.more > 0 {
-		text += fmt.Sprintf(", and %d older ones were not looked at", e.more)
+		text += fmt.Sprintf(", and %d older ones were not checked", e.more)
 	}
 	return text
 }
 
-// listAll asks every JVM for its outputs. It returns what it got and an error
-// for the rest, a [*NoJVMError] if there is no rest either. A socket that a JVM
-// left behind is not reported, unless the JVM was named. Raised returns the
-// selection that a JVM was raised to, by ID.
+// listAll lists the outputs of every JVM. It returns the outputs that it got
+// and an error for the rest, or a [*NoJVMError] if there is neither. It does
+// not report a stale socket unless the caller named that JVM. raised returns
+// the selection that a JVM was raised to, by ID.
 func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (jvms []attach.JVM, listed []Listed, err error) {
 	found, problems := d.client.Find(ctx)
 	all, errs := make([]Listed, len(found)), make([]error, len(found))
@@ -71,7 +72,7 @@ func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (j
 		}
 	}
 	if len(listed) == 0 && len(problems) == 1 {
-		// So many stale sockets are no failure, however many more there are.
+		// Stale sockets are no failure, however many there are.
 		if more := (*attach.MoreError)(nil); errors.As(problems[0], &more) && none.stale > 0 {
 			none.more, problems = more.Left, nil
 		}
@@ -82,7 +83,7 @@ func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (j
 	return nil, nil, none
 }
 
-// describe adds to a JVM's outputs whether they are shipped and raised.
+// describe notes for each output of a JVM whether it is shipped and raised.
 func (d dialogue) describe(j attach.JVM, outputs []attach.Output, raised string) []ListedOutput {
 	var all []ListedOutput
 	for _, o := range outputs {
@@ -98,7 +99,8 @@ func (d dialogue) describe(j attach.JVM, outputs []attach.Output, raised string)
 	return all
 }
 
-// rotateAll has every JVM rotate its log files, and returns those that did.
+// rotateAll rotates the log files of every JVM, and returns the JVMs that did
+// so.
 func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
 	jvms, listed, err := d.listAll(ctx, func(string) string { return "" })
 	var done []Listed
@@ -112,7 +114,7 @@ func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
 	return done, err
 }
 
-// noJVM is the text of an error: no JVM was found, and what to do about that.
+// noJVM returns the text of an error: no JVM was found, with a hint.
 func (d dialogue) noJVM() string {
 	text := "no JVM has a socket in " + d.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
 	process := "no process that logs to " + d.cfg.Source + " is a JVM (share the process namespace"
@@ -120,7 +122,7 @@ func (d dialogue) noJVM() string {
 	case attach.ProcessNamespace:
 		return process + ")"
 	case attach.SharedTmp:
-		return text + "; or share the process namespace, and take --attach process-namespace)"
+		return text + "; or share the process namespace, and use --attach process-namespace)"
 	}
 	return text + "), and " + process + ", as for --attach process-namespace)"
 }

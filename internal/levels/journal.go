@@ -11,28 +11,28 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 )
 
-// Bounds on what is logged about JVMs: what they answer is theirs to choose, and
-// they may come and go as fast as they like.
+// Bounds on log lines about JVMs: JVMs choose their answers, and may start and
+// end very often.
 const (
-	maxHolding = 32 // errors that hold at a time
-	maxWarns   = 30 // lines of the log
+	maxHolding = 32 // concurrent errors
+	maxWarns   = 30 // log lines a minute
 	warnPeriod = time.Minute
 
-	// maxQuoted bounds one error. A refusal has HotSpot's suggestions in it.
+	// maxQuoted bounds one error. A refusal includes HotSpot's suggestions.
 	maxQuoted = 2048
 )
 
-// journal logs and counts what happens to the levels: each change, and each
-// error when it begins.
+// journal logs and counts changes of levels, and each error when it first
+// occurs.
 type journal struct {
 	log     *slog.Logger
 	metrics metrics
 
-	holding    map[string]bool   // errors that are logged already and still hold
-	noted      []podmeta.Problem // bad annotations that are logged already
+	holding    map[string]bool   // logged errors that still hold
+	noted      []podmeta.Problem // logged bad annotations
 	warned     time.Time         // when warns was last 0
-	warns      int               // errors that were logged since
-	reconciled time.Time         // when all JVMs last had what is wanted
+	warns      int               // errors logged since then
+	reconciled time.Time         // when all JVMs last had the wanted selection
 }
 
 // change logs and counts a change.
@@ -44,11 +44,10 @@ func (j *journal) change(c Change) {
 	}
 	j.metrics.raises.WithLabelValues(c.reason).Inc()
 	j.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
-		"until", c.Until.Add(time.Second-1).UTC().Format(time.RFC3339)) // rounded up: it is not over before
+		"until", c.Until.Add(time.Second-1).UTC().Format(time.RFC3339)) // rounded up: the raise does not end earlier
 }
 
-// annotations logs what is wrong with the annotations, each time that it has
-// changed.
+// annotations logs the problems of the annotations when they change.
 func (j *journal) annotations(notes *annotations) {
 	n := len(notes.problems)
 	for _, p := range notes.problems {
@@ -56,7 +55,7 @@ func (j *journal) annotations(notes *annotations) {
 			continue
 		}
 		j.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
-			"hint", "it changes nothing until it is corrected")
+			"hint", "the annotation has no effect until it is corrected")
 	}
 	j.noted = notes.problems
 	if notes.err != nil {
@@ -67,8 +66,9 @@ func (j *journal) annotations(notes *annotations) {
 	j.metrics.problems.Set(float64(n))
 }
 
-// errors logs each error when it begins, and again only after it has ended in
-// between. Finding are those of looking for JVMs, which are counted as well.
+// errors logs each error when it first occurs, and again only if it recurs
+// after it has ended. finding holds the errors of looking for JVMs, which are
+// counted as well.
 func (j *journal) errors(now time.Time, all, finding []error) {
 	for _, e := range finding {
 		if !j.holding[e.Error()] {
@@ -88,7 +88,7 @@ func (j *journal) errors(now time.Time, all, finding []error) {
 	j.holding = holding
 }
 
-// warn logs an error, but not more than maxWarns in a minute.
+// warn logs an error, at most maxWarns of them a minute.
 func (j *journal) warn(now time.Time, text string) {
 	if now.Sub(j.warned) > warnPeriod {
 		j.warned, j.warns = now, 0
@@ -97,11 +97,11 @@ func (j *journal) warn(now time.Time, text string) {
 	case j.warns < maxWarns:
 		j.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
 	case j.warns == maxWarns:
-		j.log.Warn("log levels have too many errors to log", "hint", "ullage status shows those that hold now")
+		j.log.Warn("log levels have too many errors to log", "hint", "ullage status shows the current errors")
 	}
 }
 
-// allWell notes that all JVMs have what is wanted.
+// allWell notes that all JVMs have the wanted selection.
 func (j *journal) allWell(now time.Time) {
 	j.reconciled = now
 	j.metrics.setReconciled(now)

@@ -6,39 +6,41 @@ import (
 	"time"
 )
 
-// lockPatience is how long a process waits for a lock that another one holds: a
-// sidecar that drains needs some seconds.
+// lockPatience is how long a process waits for a lock that another process
+// holds: a sidecar that drains needs some seconds.
 const lockPatience = 8 * time.Second
 
 // yieldPatience bounds the wait for a command that holds a raise to release the
 // lock.
 const yieldPatience = 500 * time.Millisecond
 
-// errBusy means that another process keeps the levels, and that the Loop waits for
-// its end.
+// errBusy reports that another process keeps the levels and that the Loop waits
+// for it to end.
 var errBusy = errors.New("another process still keeps the levels")
 
 // keeper holds the lock and the socket of a Loop.
 type keeper struct {
 	store  *store
 	answer func(context.Context, request) reply
-	server *server   // nil: nobody can ask
-	owner  bool      // the lock was held once
-	since  time.Time // since when the lock cannot be had
+	server *server   // nil: no process can send requests
+	owner  bool      // this process has held the lock before
+	since  time.Time // since when another process has held the lock
 
-	// err is why the lock is not held: errBusy while that is waited for.
+	// err is why this process does not hold the lock. errBusy: it waits for the
+	// lock.
 	err error
 
-	// deaf is why no command can ask. The levels are kept all the same.
+	// deaf is why no command can send requests. The Loop keeps the levels all
+	// the same.
 	deaf error
 }
 
-// keep takes the lock and opens the socket, or takes them again if their names
-// were removed or replaced. It reports whether that has begun to fail, or to
-// succeed. A command that holds the lock is asked for it, and a process that
-// ends is waited for. What the application does to the lock must keep nobody
-// from restoring: after lockPatience the Loop goes on without the lock and the
-// socket, and it does so at once if it has held the lock before.
+// keep takes the lock and opens the socket. It takes them again if their names
+// were removed or replaced. It reports whether that began to fail or to
+// succeed. keep asks a command that holds the lock to release it, and waits for
+// a process that is ending. The application must not be able to prevent a
+// restore by holding the lock: after lockPatience the Loop continues without
+// the lock and the socket, and at once if it has held the lock before.
 func (k *keeper) keep(ctx context.Context, now time.Time) (changed bool) {
 	failed, deaf := k.err != nil, k.deaf != nil
 	k.err = k.store.lock()
@@ -61,7 +63,7 @@ func (k *keeper) keep(ctx context.Context, now time.Time) (changed bool) {
 	return failed != (k.err != nil) || deaf != (k.deaf != nil)
 }
 
-// listen opens the socket if others do not find ours.
+// listen opens the socket unless other processes can already find it.
 func (k *keeper) listen() error {
 	if k.server != nil && k.store.named(k.server.socket) {
 		return nil
@@ -75,7 +77,7 @@ func (k *keeper) listen() error {
 	return nil
 }
 
-// release gives up the lock. What is asked already is still answered.
+// release gives up the lock. Requests already received still get answers.
 func (k *keeper) release() {
 	if k.server != nil {
 		k.store.removeSocket(k.server.socket)

@@ -43,7 +43,7 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 		list := func() {
 			listed, err := r.command().List(t.Context())
 			var none *NoJVMError
-			if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets that are left") || strings.ContainsAny(err.Error(), "\n") {
+			if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets left") || strings.ContainsAny(err.Error(), "\n") {
 				t.Errorf("sidecar %v: %+v, %v", running, listed, err)
 			}
 			c := r.command()
@@ -72,7 +72,7 @@ func TestListPassesOverMoreLeftSocketsThanItLooksAt(t *testing.T) {
 	list := func() {
 		listed, err := r.command().List(t.Context())
 		var none *NoJVMError
-		if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "16 sockets that are left there, and 4 older ones") {
+		if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "16 sockets left there, and 4 older ones") {
 			t.Errorf("%+v, %v", listed, err)
 		}
 	}

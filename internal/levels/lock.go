@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errHeld means that another process keeps the levels of the source, or that the
-// application holds the lock.
+// errHeld reports that another process holds the lock: the keeper of the
+// source's levels, or the application.
 var errHeld = errors.New("another process holds")
 
-// lock makes this process the one that keeps the levels of the source: it
-// alone changes levels and writes the saved state. If the lock's file was
-// removed or replaced, lock takes the one that is there now.
+// lock makes this process the keeper of the source's levels: only the keeper
+// changes levels and writes the saved state. If the lock file was removed or
+// replaced, lock locks the file that has the name now.
 func (s *store) lock() error {
 	if s.locked() {
 		return nil
@@ -35,12 +35,13 @@ func (s *store) lock() error {
 		}
 		return fmt.Errorf("lock the levels: %w", err)
 	}
-	s.unlock() // of a file that has lost its name
+	s.unlock() // the lock of a file that has lost its name
 	s.held = f
 	return nil
 }
 
-// locked reports whether this process holds the lock that others would find.
+// locked reports whether this process holds the lock that other processes would
+// find.
 func (s *store) locked() bool {
 	if s.held == nil {
 		return false
@@ -50,8 +51,8 @@ func (s *store) locked() bool {
 	return err1 == nil && err2 == nil && os.SameFile(ours, named)
 }
 
-// unlock lets another process keep the levels. The kernel does the same when
-// this process is killed.
+// unlock lets another process become the keeper. The kernel releases the lock
+// too when this process is killed.
 func (s *store) unlock() {
 	if s.held != nil {
 		s.held.Close()
@@ -60,8 +61,8 @@ func (s *store) unlock() {
 }
 
 // kept reports whether another process holds the lock. It creates nothing. A
-// lock that cannot be looked at counts as free. It tries for a shared one, so
-// that processes which only look do not take each other for the holder.
+// lock file that cannot be opened counts as free. kept tries a shared lock, so
+// that processes that only check do not take each other for the holder.
 func (s *store) kept() bool {
 	root, err := s.openSource()
 	if err != nil {
@@ -72,6 +73,6 @@ func (s *store) kept() bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close() // and with it the lock, if it was free
+	defer f.Close() // closing releases the lock, if it was free
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK
 }

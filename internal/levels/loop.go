@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	// pollInterval is how often the annotations file, the lock and the socket are
-	// looked at. A poll needs no inotify instance (a user has few), and does not
-	// miss the swap of a directory.
+	// pollInterval is how often the Loop checks the annotations file, the lock
+	// and the socket. Polling needs no inotify instance, which are few for each
+	// user, and does not miss a swapped directory.
 	pollInterval = 500 * time.Millisecond
 
-	// findInterval is how often JVMs are looked for while something is raised.
+	// findInterval is how often the Loop looks for JVMs while something is
+	// raised.
 	findInterval = time.Second
 
-	// drainTimeout bounds the restore when the process is asked to end.
+	// drainTimeout bounds the restore when the process ends.
 	drainTimeout = 5 * time.Second
 
-	// trailTime is how long after a restore the lines of the raise may still be
-	// on their way to the source's reader: twice its slow poll.
+	// trailTime is how long after a restore the reader may still receive lines
+	// of the raise: twice the interval of its poll.
 	trailTime = 2 * time.Second
 )
 
-// Loop keeps the log levels of the JVMs at what is wanted, as long as its
-// process runs. There is one for a source: except for listing and rotating, it
-// alone sends commands to the JVMs, and what it has in memory counts. Create it with
-// [New].
+// Loop keeps the JVMs at the wanted log levels while its process runs. Each
+// source has one Loop. Only the Loop sends JVMs commands that change levels,
+// and its state in memory is authoritative. Create it with [New].
 type Loop struct {
 	cfg   Config
 	log   *slog.Logger
@@ -45,21 +45,22 @@ type Loop struct {
 	fleet *fleet
 
 	journal journal
-	keeper  keeper // of the lock and the socket
+	keeper  keeper // holds the lock and the socket
 	errands *errands
 
-	alarm   *alarm    // that has not become a raise yet
-	holds   bool      // it is a command's, and lets another process keep the levels
-	loaded  bool      // the saved state was looked at
-	unsaved bool      // what is saved is not what is in memory
-	next    time.Time // when an update is due without any cause
-	until   time.Time // when the raise ends that the last update found in effect; zero: none
+	alarm   *alarm    // a firing that has not become a raise yet
+	holds   bool      // the Loop belongs to a command, and hands over to another process on request
+	loaded  bool      // load has read the saved state
+	unsaved bool      // the saved state differs from the state in memory
+	next    time.Time // when the next update is due without a change
+	until   time.Time // the end of the raise that the last update found in effect; zero: none
 
 	mu    sync.Mutex
 	shown Status
 }
 
-// New returns a Loop for a valid cfg. It touches nothing.
+// New returns a Loop for a valid cfg. It has no side effects besides
+// registering metrics.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	st, m := &store{source: cfg.Source}, newMetrics(reg)
 	l := &Loop{
@@ -76,16 +77,16 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	return l
 }
 
-// Watch returns the [Watch] that has to see each line, for the triggers.
+// Watch returns the [Watch] that must see each line, for the triggers.
 func (l *Loop) Watch() *Watch { return l.watch }
 
-// Run keeps the levels at what is wanted until ctx ends, then restores. A JVM
-// that does not answer, or a source that is missing, is tried again and never
-// makes it fail: it returns an error only if levels may be left raised.
+// Run keeps the wanted levels until ctx ends, then restores the JVMs. It
+// retries a JVM that does not answer and a source that is missing. It returns
+// an error only if a level may be left raised.
 func (l *Loop) Run(ctx context.Context) error {
 	if l.cfg.Attach.Mode == attach.Off {
 		if l.cfg.Annotations != "" {
-			l.log.Info("log levels are left alone", "hint", "--attach is off")
+			l.log.Info("log levels are not changed", "hint", "--attach is off")
 		}
 		<-ctx.Done()
 		return nil
@@ -95,7 +96,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	return l.drain(context.WithoutCancel(ctx))
 }
 
-// turn goes round until done reports true, or ctx ends.
+// turn runs until done returns true or ctx ends.
 func (l *Loop) turn(ctx context.Context, done func() bool) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -117,15 +118,15 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 			l.receive(ctx, e)
 		case <-tick.C:
 			l.tick(ctx)
-		case <-end: // not a poll later
+		case <-end: // at the end of the raise, rather than at the next poll
 			l.tick(ctx)
 		}
 		l.conclude(ctx)
 	}
 }
 
-// tick checks the lock, the annotations and the saved file, and updates if one of
-// them has changed or an update is due.
+// tick checks the lock, the annotations and the saved file. It updates if one
+// of them has changed or an update is due.
 func (l *Loop) tick(ctx context.Context) {
 	now := time.Now()
 	changed := l.keeper.keep(ctx, now)
@@ -142,10 +143,9 @@ func (l *Loop) tick(ctx context.Context) {
 	l.watch.arm(t, on || l.fleet.ours() > 0 || now.Before(l.fleet.state.Quiet))
 }
 
-// update takes in everything that asks for a level, change among it if it is
-// not nil, and brings the JVMs in line. It returns what stands in the way of
-// that; everybody whose request is under way learns what has changed and what
-// has failed.
+// update evaluates everything that wants a level, applies change if it is not
+// nil, and reconciles the JVMs. It returns the error that prevents that. Every
+// request under way gets the changes and errors of the update.
 func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	now, f := time.Now(), l.fleet
 	l.next, l.until = now.Add(findInterval), time.Time{}
@@ -166,8 +166,8 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	return err
 }
 
-// load reads, once, what an earlier process has saved. Later changes of the file
-// are ignored: the application can write there.
+// load reads, once, the state that an earlier process saved. It ignores later
+// changes of the file, because the application can write there.
 func (l *Loop) load(now time.Time) {
 	if l.loaded {
 		return
@@ -179,16 +179,16 @@ func (l *Loop) load(now time.Time) {
 	l.loaded, l.unsaved = true, err != nil || saved != nil && l.store.seen == stamp{}
 	switch {
 	case err == nil:
-	case errors.Is(err, fs.ErrPermission): // whether it is sound, only its owner knows
+	case errors.Is(err, fs.ErrPermission): // only the owner can tell whether the file is sound
 		l.log.Warn("cannot read the saved log levels", "error", err, "hint", "run as the user who wrote them, or as root")
 	default:
-		l.log.Warn("saved log levels are not sound", "error", err, "hint", "their sound part is used, and the file is replaced")
+		l.log.Warn("saved log levels are not sound", "error", err, "hint", "the sound part is used, and the file is replaced")
 	}
 }
 
-// save saves the state if it is not the one that was saved last, or if the
-// file is not the one that this process has left. It fails only if something
-// would be lost.
+// save saves the state if it has changed since the last save, or if the file is
+// not the one that this process wrote. It returns an error only if a crash
+// would lose something.
 func (l *Loop) save(before *state) error {
 	s := l.fleet.state
 	if !l.unsaved && !l.store.moved() && s.same(before) {
@@ -201,7 +201,7 @@ func (l *Loop) save(before *state) error {
 	return err
 }
 
-// want turns what the annotations and a trigger ask for into raises.
+// want turns the requests of the annotations and of a trigger into raises.
 func (l *Loop) want(now time.Time) {
 	req, s := l.notes.request, l.fleet.state
 	switch was, ok := s.Raises[FromAnnotation]; {
@@ -227,9 +227,9 @@ func (l *Loop) want(now time.Time) {
 	s.expire(now)
 }
 
-// finish reports what has changed, and what went wrong. A raise that was in
-// effect when the update began may be over by now: then its end is still to be
-// met.
+// finish reports what has changed and which errors occurred. A raise that was
+// in effect when the update began may be over by now; its end is then still
+// due.
 func (l *Loop) finish(before *state, began time.Time, err error) {
 	now, f := time.Now(), l.fleet
 	changes := f.changes(before)
@@ -246,15 +246,15 @@ func (l *Loop) finish(before *state, began time.Time, err error) {
 	case on:
 		l.next, l.until = earlier(l.next, r.Until), r.Until
 	case len(f.state.JVMs) == 0:
-		l.next = now.Add(time.Hour) // nothing but a change can matter
+		l.next = now.Add(time.Hour) // nothing to do until something changes
 	case f.ours() == 0:
-		l.next = now.Add(10 * findInterval) // most likely it has ended
+		l.next = now.Add(10 * findInterval) // most likely the JVM has ended
 	}
 	l.show(now)
 }
 
-// drain restores every JVM. The raise of an annotation goes on after a restart
-// of the sidecar, until its time; the others end here.
+// drain restores every JVM. An annotation's raise continues after a restart of
+// the sidecar, until its end; other raises end here.
 func (l *Loop) drain(ctx context.Context) error {
 	f := l.fleet
 	f.crew.Wait() // the tasks end with the context of turn
@@ -273,8 +273,8 @@ func (l *Loop) drain(ctx context.Context) error {
 	return nil
 }
 
-// close lets another process keep the levels. What this one knew is saved. The
-// lock goes before whoever asked for it learns that.
+// close hands the levels over to another process. It saves the state, and
+// releases the lock before it answers the requests that asked for the lock.
 func (l *Loop) close() {
 	l.fleet.crew.Wait()
 	l.keeper.release()

@@ -27,19 +27,19 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		raised: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "ullage_level_raised", Help: "JVMs whose log level is raised now."}),
 		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_level_raises_total", Help: "Raises that a JVM took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
+			Name: "ullage_level_raises_total", Help: "Raises that JVMs took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
 		restores: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ullage_level_restores_total", Help: "Returns of a JVM to its own log configuration, verified."}),
+			Name: "ullage_level_restores_total", Help: "Verified restores of a JVM's own log configuration."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_level_errors_total", Help: "Failed attempts to raise or restore a JVM's log level."}, []string{"operation"}),
 		attach: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to have a command done by it, by kind."}, []string{"kind"}),
+			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to run a command in it, by kind."}, []string{"kind"}),
 		reconciled: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_level_reconcile_timestamp_seconds", Help: "When all JVMs that were found last had the levels that are wanted, Unix time."}),
+			Name: "ullage_level_reconcile_timestamp_seconds", Help: "When all JVMs found last had the wanted log levels, Unix time."}),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ullage_annotation_problems", Help: "Annotations that are invalid now; /status lists them with the reason."}),
+			Name: "ullage_annotation_problems", Help: "Invalid annotations; /status lists them with the reason."}),
 	}
-	// A counter that is there from the beginning shows its first step.
+	// A counter that exists from the start shows its first step.
 	for _, r := range reasons {
 		m.raises.WithLabelValues(r)
 	}

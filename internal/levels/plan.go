@@ -10,10 +10,11 @@ import (
 	"github.com/ullage/ullage/internal/selection"
 )
 
-// plan returns the JVMs that are not as they should be, and may be tried.
+// plan returns tasks for the JVMs that differ from what is wanted and are due
+// for an attempt.
 func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 	var tasks []*task
-	attempts := map[string]attempt{} // those of JVMs that are gone are dropped
+	attempts := map[string]attempt{} // without those of JVMs that have ended
 	for _, j := range f.jvms {
 		a, tried := f.attempts[j.ID]
 		if tried = tried && a.wanted == want.sel.String(); tried {
@@ -21,7 +22,7 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 		}
 		b := f.state.JVMs[j.ID]
 		if b != nil && want.sel.IsZero() && b.Applied == "" && !b.Unsure {
-			delete(f.state.JVMs, j.ID) // it was sent nothing
+			delete(f.state.JVMs, j.ID) // the JVM was sent nothing
 			continue
 		}
 		t := &task{jvm: j, want: want.sel, from: want.from, wanted: want.sel.String()}
@@ -29,14 +30,14 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 			if b == nil || !b.Unsure {
 				continue
 			}
-			t.want, t.from = b.before(), b.Cause // it could not be taken back yet
+			t.want, t.from = b.before(), b.Cause // the refused selection is not undone yet
 		}
 		inLine := b == nil && t.want.IsZero() || b != nil && !t.want.IsZero() && b.Applied == t.want.String() && !b.Unsure
 		if inLine || f.flying[j.ID] != nil || failed[j.ID] || tried && !f.draining && now.Before(a.next) {
 			continue
 		}
 		if b != nil {
-			// What was read back may name what is not ours.
+			// A state that was read back may name outputs that are not shipped.
 			b.Outputs = slices.DeleteFunc(slices.Clone(b.Outputs), func(o attach.Output) bool { return !f.talk.ships(j, o) })
 			if len(b.Outputs) == 0 {
 				delete(f.state.JVMs, j.ID)
@@ -50,7 +51,7 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 	return tasks
 }
 
-// before is what the JVM has, as far as we know.
+// before returns the selection that the JVM has, as far as we know.
 func (b *baseline) before() selection.Selection {
 	sel, err := selection.Parse(b.Applied)
 	if err != nil {
@@ -59,10 +60,10 @@ func (b *baseline) before() selection.Selection {
 	return sel
 }
 
-// dispatch lets the tasks begin. That the JVMs are sent something is saved
-// before: a process that finds that later takes nothing for granted. A JVM
-// whose baseline cannot be saved is not raised; where it is saved, a tmpfs
-// without room keeps nobody from raising it further, or from restoring it.
+// dispatch starts the tasks. Before it sends anything to a JVM, it saves that
+// the JVM's selection is uncertain, so that a later process verifies it. A JVM
+// whose baseline cannot be saved is not raised. Once the baseline is saved, a
+// full tmpfs prevents neither further raises nor the restore.
 func (f *fleet) dispatch(ctx context.Context, tasks []*task) (bad []error) {
 	note := false
 	for _, t := range tasks {
@@ -78,7 +79,7 @@ func (f *fleet) dispatch(ctx context.Context, tasks []*task) (bad []error) {
 		b := f.state.JVMs[t.jvm.ID]
 		if b != nil && !b.kept && unsaved != nil {
 			delete(f.state.JVMs, t.jvm.ID)
-			t.err = fmt.Errorf("raise nothing, since its baseline cannot be kept: %w", unsaved)
+			t.err = fmt.Errorf("not raised, because its baseline cannot be saved: %w", unsaved)
 			bad = append(bad, f.attempted(t))
 			continue
 		}
@@ -90,7 +91,7 @@ func (f *fleet) dispatch(ctx context.Context, tasks []*task) (bad []error) {
 	return bad
 }
 
-// launch begins a task. It has landed when its channel is closed.
+// launch starts a task. The task has landed when its channel is closed.
 func (f *fleet) launch(ctx context.Context, t *task) {
 	t.landed = make(chan struct{})
 	f.flying[t.jvm.ID] = t
@@ -101,16 +102,16 @@ func (f *fleet) launch(ctx context.Context, t *task) {
 		close(t.landed)
 		select {
 		case f.landing <- struct{}{}:
-		default: // one is on its way
+		default: // a signal is pending already
 		}
 	})
 }
 
-// await waits until a task lands. It reports false when it is time to go on
-// without the others. A drain waits for all of them.
+// await waits until a task lands. It reports false if the update must go on
+// without the remaining tasks. A drain waits for all tasks.
 func (f *fleet) await(ctx context.Context, deadline <-chan time.Time) bool {
 	if f.draining {
-		deadline = nil // each task has one of its own
+		deadline = nil // each task has its own deadline
 	}
 	select {
 	case <-f.landing:
@@ -118,12 +119,12 @@ func (f *fleet) await(ctx context.Context, deadline <-chan time.Time) bool {
 	case <-deadline:
 		return false
 	case <-ctx.Done():
-		f.crew.Wait() // they end with the context, too
+		f.crew.Wait() // the tasks end with the context too
 		return true
 	}
 }
 
-// collect takes in what became of the tasks that have landed.
+// collect records the results of the tasks that have landed.
 func (f *fleet) collect(now time.Time, failed map[string]bool) (bad []error) {
 	for id, t := range f.flying {
 		select {
@@ -141,7 +142,7 @@ func (f *fleet) collect(now time.Time, failed map[string]bool) (bad []error) {
 	return bad
 }
 
-// takeIn notes what a JVM has now.
+// takeIn records the selection that a JVM has now.
 func (f *fleet) takeIn(t *task, now time.Time) {
 	id := t.jvm.ID
 	b := f.state.JVMs[id]
@@ -152,7 +153,7 @@ func (f *fleet) takeIn(t *task, now time.Time) {
 	case b == nil:
 		return
 	}
-	if len(t.outputs) < len(b.Outputs) { // the others are not there, or not ours
+	if len(t.outputs) < len(b.Outputs) { // the other outputs do not exist, or are not shipped
 		b.Outputs = t.outputs
 	}
 	switch {
@@ -166,10 +167,10 @@ func (f *fleet) takeIn(t *task, now time.Time) {
 	}
 }
 
-// adopt keeps a baseline that was just read. A JVM that has made its socket
-// again looks like another one: what it lists is then not its own selection but
-// what it was raised to, and its baseline is the one that is kept already. A JVM
-// that has been started since lists nothing as reconfigured.
+// adopt keeps a baseline that was just read. A JVM that has created its socket
+// again has a new ID, and looks like a new JVM: the selection that it lists is
+// the raised one, and its baseline was saved under the old ID. A JVM that was
+// started since then lists no output as reconfigured.
 func (f *fleet) adopt(t *task) {
 	is := t.learned
 	for id, was := range f.state.JVMs {

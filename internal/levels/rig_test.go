@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/statedir"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // rig is a pod: a source, the /tmp of its JVMs, and its annotations.
@@ -78,7 +79,7 @@ func (r *rig) annotate(pairs ...string) {
 	r.written++
 	data := fmt.Sprintf("..2026_11_21_08_00_00.%d", r.written)
 	must(r.t, os.Mkdir(filepath.Join(dir, data), 0o755))
-	must(r.t, os.WriteFile(filepath.Join(dir, data, "annotations"), []byte(kubeletFile(annotations)), 0o644))
+	must(r.t, os.WriteFile(filepath.Join(dir, data, "annotations"), []byte(lab.DownwardFile(annotations)), 0o644))
 	must(r.t, os.Symlink(data, filepath.Join(dir, "..data_tmp")))
 	must(r.t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
 	if r.written == 1 {
@@ -147,11 +148,17 @@ func (p *process) reset() (changes []Change, err error) {
 	return changes, err
 }
 
-// step is one tick of Run, in which an update is due.
+// step is one tick of Run, in which an update is due. An update waits for a JVM
+// for updatePatience only, so step also runs the updates that come when the
+// remaining tasks land.
 func (p *process) step() {
 	p.t.Helper()
 	p.next = time.Time{}
 	p.tick(context.Background())
+	for len(p.fleet.flying) > 0 {
+		p.fleet.crew.Wait()
+		_ = p.update(context.Background(), nil) // Status has the error
+	}
 }
 
 // due has the next attempt at every JVM that failed come after a while from now.

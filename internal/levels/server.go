@@ -15,7 +15,8 @@ import (
 
 const (
 	// maxClients is how many connections are served at a time; further ones are
-	// closed. Whoever takes all of them keeps commands away for requestTimeout.
+	// closed. A process that takes all of them blocks commands for
+	// requestTimeout.
 	maxClients = 4
 
 	// requestTimeout bounds the reading of a request and, once more, the writing
@@ -23,13 +24,13 @@ const (
 	requestTimeout = 2 * time.Second
 )
 
-// server answers requests on a socket. Each connection is for one request.
+// server answers requests on a socket, one for each connection.
 type server struct {
 	listener *net.UnixListener
 	socket   fs.FileInfo
 	answer   func(context.Context, request) reply
 	cancel   context.CancelFunc
-	crew     sync.WaitGroup // of the goroutines that accept and answer
+	crew     sync.WaitGroup // the goroutines that accept and answer
 }
 
 // startServer serves l until stop is called.
@@ -40,7 +41,7 @@ func startServer(l *net.UnixListener, socket fs.FileInfo, answer func(context.Co
 	return s
 }
 
-// stop ends the server, and what it answers.
+// stop ends the server and its answers under way.
 func (s *server) stop() {
 	s.listener.Close()
 	s.cancel()
@@ -55,7 +56,7 @@ func (s *server) accept(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			select { // no descriptor is free, most likely
+			select { // most likely, no descriptor is free
 			case <-ctx.Done():
 				return
 			case <-time.After(pollInterval):
@@ -77,7 +78,7 @@ func (s *server) accept(ctx context.Context) {
 // serve answers one request.
 func (s *server) serve(ctx context.Context, c net.Conn) {
 	defer c.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })() // no request is read any more
+	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })() // no further request is read
 	req, err := readRequest(c)
 	var r reply
 	if err == nil {
@@ -87,7 +88,7 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 		r = failed(err)
 	} else {
 		if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
-			_, _ = c.Write([]byte{'\n'}) // see exchange; the write below fails as well
+			_, _ = c.Write([]byte{'\n'}) // see exchange; if this fails, the write below fails too
 		}
 		r = s.answer(ctx, req)
 	}
@@ -96,10 +97,10 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 		err = fmt.Errorf("the answer has %d bytes, at most %d are sent", len(text), maxReply)
 	}
 	if err != nil {
-		text, _ = json.Marshal(failed(err)) // of strings
+		text, _ = json.Marshal(failed(err)) // a reply of strings can always be encoded
 	}
 	if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
-		_, _ = c.Write(text) // whoever asked has gone, or does not read
+		_, _ = c.Write(text) // the client has gone, or does not read
 	}
 }
 

@@ -19,19 +19,19 @@ import (
 	"github.com/ullage/ullage/internal/statedir"
 )
 
-// The socket lies beside the saved state. Both sides reach it through a
-// descriptor of the directory (/proc/self/fd/N/…): so no link leads out of the
+// The socket is beside the saved state. Both sides reach it through a
+// descriptor of the directory (/proc/self/fd/N/…): no link can lead out of the
 // source, and a long path does not exceed the 108 bytes of an address.
 
-// openStateDir opens the state directory. Nothing else in its place is opened,
-// and nothing blocks.
+// openStateDir opens the state directory. It opens nothing else that has the
+// name, and does not block.
 func openStateDir(root *os.Root) (*os.File, error) {
 	return root.OpenFile(statedir.Name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 }
 
-// listen puts a new socket in the place of whatever has its name: one that a
-// killed process left behind, or something of the application's. A directory
-// stays in the way. Only the holder of the lock calls listen.
+// listen creates a socket and replaces whatever has its name: the socket of a
+// killed process, or a file of the application. A directory is not replaced.
+// Only the holder of the lock calls listen.
 func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
 	root, err := s.root()
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
 	defer dir.Close()
 	const fresh = socketName + ".new"
 	inRoot := filepath.Join(statedir.Name, fresh)
-	_ = root.Remove(inRoot) // of one that was killed; what cannot be removed is in the way
+	_ = root.Remove(inRoot) // left by a killed process; if it cannot be removed, listening fails
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), fresh)})
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for commands: %w", err)
@@ -66,26 +66,28 @@ func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
 	return l, named, nil
 }
 
-// named reports whether the socket that others find is the given one.
+// named reports whether the given socket still has the name that other
+// processes use.
 func (s *store) named(socket fs.FileInfo) bool {
 	is, err := os.Lstat(s.path(socketName))
 	return err == nil && os.SameFile(is, socket)
 }
 
-// removeSocket removes the socket's name if it still stands for the given one.
+// removeSocket removes the socket's name if it still belongs to the given
+// socket.
 func (s *store) removeSocket(socket fs.FileInfo) {
 	if !s.named(socket) {
 		return
 	}
 	if root, err := s.openSource(); err == nil {
 		defer root.Close()
-		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // else it is a stale one, which is in nobody's way
+		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // otherwise a stale socket stays, which is harmless
 	}
 }
 
-// errNobody means that there is no socket, that nobody listens on it, or that the
-// listener ends. A moment later that may be different.
-var errNobody = errors.New("nobody answers")
+// errNobody reports that there is no socket, or no listener on it, or that the
+// listener is ending. A later attempt may succeed.
+var errNobody = errors.New("no process answers")
 
 // dialTimeout bounds the connect.
 const dialTimeout = time.Second
@@ -118,9 +120,9 @@ func (s *store) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
 }
 
-// ask asks the process that keeps the levels. The application can put a socket of
-// its own there, and answer: so ask waits, reads and decodes up to a bound, and its
-// callers do nothing with the answer but show it.
+// ask sends a request to the keeper. The application can put its own socket
+// there and answer. So ask bounds its wait, the reply and the decoding, and its
+// callers only display the reply.
 func (s *store) ask(ctx context.Context, req request, patience time.Duration) (reply, error) {
 	socket := s.path(socketName)
 	conn, err := s.dial(ctx)
@@ -134,7 +136,7 @@ func (s *store) ask(ctx context.Context, req request, patience time.Duration) (r
 	case ctx.Err() != nil:
 		return reply{}, context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped, or wait for a JVM (%w)", socket, err)
+		return reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped or waiting for a JVM (%w)", socket, err)
 	case len(text) > maxReply:
 		return reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: no ullage listens there", socket, maxReply)
 	case err != nil || len(bytes.TrimSpace(text)) == 0:
@@ -147,8 +149,9 @@ func (s *store) ask(ctx context.Context, req request, patience time.Duration) (r
 	return r, nil
 }
 
-// exchange sends a request and reads the reply. The server sends one byte of white
-// space as soon as it has the request, so that a stopped one is noticed soon.
+// exchange sends a request and reads the reply. The server sends one byte of
+// white space as soon as it has the request, so that the client notices a
+// stopped server early.
 func exchange(conn net.Conn, req request, patience time.Duration) ([]byte, error) {
 	text, err := json.Marshal(req)
 	if err == nil {

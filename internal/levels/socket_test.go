@@ -95,10 +95,10 @@ func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	for name, put := range impostors(t) {
 		for _, running := range []bool{true, false} {
+			if running && name == "an empty directory" {
+				continue // it stays in the way: see the next test
+			}
 			t.Run(fmt.Sprintf("%s, sidecar %v", name, running), func(t *testing.T) {
-				if running && name == "an empty directory" {
-					t.Skip("it stays in the way: see below")
-				}
 				r := newRig(t)
 				j := r.jvm(1)
 				r.annotate()
@@ -150,8 +150,8 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 		"hangs":             {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "does not answer"},
 		"drips":             {func(c net.Conn) { drip(c) }, "does not answer"},
 		"never ends":        {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: no ullage listens there"},
-		"closes":            {func(net.Conn) {}, "nobody answers"},
-		"acknowledges":      {func(c net.Conn) { fmt.Fprint(c, "\n") }, "nobody answers"},
+		"closes":            {func(net.Conn) {}, "no process answers"},
+		"acknowledges":      {func(c net.Conn) { fmt.Fprint(c, "\n") }, "no process answers"},
 		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "decode the answer"},
 		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "decode the answer"},
 		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "decode the answer"},

@@ -15,11 +15,11 @@ import (
 	"github.com/ullage/ullage/internal/selection"
 )
 
-// Cause is where a wanted level comes from.
+// Cause is what asked for a level.
 type Cause string
 
-// The causes. The one that comes later here wins while it lasts: a person at
-// a terminal over an annotation, an annotation over a trigger.
+// The causes, in ascending priority: a command overrides an annotation, and an
+// annotation overrides a trigger.
 const (
 	FromTrigger    Cause = "trigger"
 	FromAnnotation Cause = "annotation"
@@ -28,18 +28,19 @@ const (
 
 var byPrecedence = []Cause{FromCommand, FromAnnotation, FromTrigger}
 
-// raise is a level that is wanted for a while. Its end is absolute, so that
-// no restart prolongs it.
+// raise is a level that is wanted for a while. Its end is a point in time, so
+// that no restart prolongs it.
 type raise struct {
 	Selection string        `json:"selection"`
-	For       time.Duration `json:"for"` // as it was asked for
+	For       time.Duration `json:"for"` // the requested duration
 	Since     time.Time     `json:"since"`
 	Until     time.Time     `json:"until"`
-	Reason    string        `json:"reason"` // a metric's label: the cause, or the condition of a trigger
-	Why       string        `json:"why"`    // for people
-	Ended     string        `json:"ended"`  // why it ended before its time; empty if it did not
+	Reason    string        `json:"reason"` // the cause, or the condition of a trigger; a metric's label
+	Why       string        `json:"why"`    // a text for people
+	Ended     string        `json:"ended"`  // why it ended early; empty if it did not
 
-	// ID is the annotation log-id: it tells a raise from an earlier one to the same.
+	// ID is the annotation log-id: it distinguishes a new raise from an earlier
+	// one of the same selection.
 	ID string `json:"id,omitempty"`
 }
 
@@ -47,32 +48,34 @@ func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.
 
 // newRaise returns a raise that begins now.
 func newRaise(sel selection.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
-	now = now.Round(0) // by the wall clock alone, as it is when it is read back
+	now = now.Round(0) // without the monotonic clock, as a saved state has none
 	return raise{Selection: sel.String(), For: lasts, Since: now, Until: now.Add(lasts), Reason: reason, Why: why}
 }
 
-// baseline is what a JVM's outputs were before the first raise. It is saved
-// before the JVM is touched and forgotten when a list has shown that it holds
-// again: whoever finds one restores it, or replaces the raise on top of it.
+// baseline is the configuration of a JVM's outputs before the first raise. It
+// is saved before the JVM is changed, and forgotten when a list has shown that
+// the JVM has it again. A process that finds a saved baseline restores it, or
+// replaces the raise on top of it.
 type baseline struct {
 	PID     int             `json:"pid"` // for people
 	Outputs []attach.Output `json:"outputs"`
-	Applied string          `json:"applied"` // the last selection that the JVM took; empty: its own
-	Cause   Cause           `json:"cause"`   // ... and where it came from
+	Applied string          `json:"applied"` // the last raise that the JVM took; empty: none
+	Cause   Cause           `json:"cause"`   // the cause of Applied
 
-	// Unsure is set before the JVM is sent anything, and cleared when the JVM has
-	// taken it: in between the JVM may have Applied, or what it was sent.
+	// Unsure is set before the JVM is sent anything, and cleared when the JVM
+	// has taken it. In between, the JVM may have Applied or the selection that
+	// it was sent.
 	Unsure bool `json:"unsure"`
 
-	kept bool // it is saved
+	kept bool // the baseline is saved
 }
 
-// state is what has to outlive a process: what is wanted, and what was.
+// state is what must survive a process: the raises and the baselines.
 type state struct {
 	Raises map[Cause]raise      `json:"raises"`
 	JVMs   map[string]*baseline `json:"jvms"` // by attach.JVM.ID
 
-	// Quiet is when the triggers may be armed again; zero: at once.
+	// Quiet is the earliest time at which the triggers may be armed; zero: now.
 	Quiet time.Time `json:"quiet,omitzero"`
 }
 
@@ -88,17 +91,17 @@ func (s *state) wanted(now time.Time) (Cause, raise, bool) {
 	return "", raise{}, false
 }
 
-// Bounds on a state that is read back: the application can write there.
+// Bounds on a saved state: the application can write it.
 const (
 	maxState   = 256 << 10 // bytes
 	maxJVMs    = 32
-	maxOutputs = 16  // of one JVM
+	maxOutputs = 16  // outputs of one JVM
 	maxWhy     = 300 // bytes
 )
 
-// parseState reads a saved state and keeps the parts that are sound; it returns
-// an error if a part was not. A raise that would last longer than was asked for
-// ends when it could have at the latest. The state is nil only with an error.
+// parseState reads a saved state and keeps its sound parts. It returns an error
+// if a part is not sound. A raise that ends later than its duration permits is
+// shortened to that duration. The state is nil only with an error.
 func parseState(text []byte, now time.Time) (*state, error) {
 	s := newState()
 	if err := json.Unmarshal(text, s); err != nil {
@@ -131,7 +134,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	return s, bad
 }
 
-// end ends a raise before its time.
+// end ends a raise early.
 func (s *state) end(cause Cause, why string) {
 	if r, ok := s.Raises[cause]; ok && r.Ended == "" {
 		r.Ended = why
@@ -139,16 +142,16 @@ func (s *state) end(cause Cause, why string) {
 	}
 }
 
-// endAll ends every raise before its time.
+// endAll ends every raise early.
 func (s *state) endAll(why string) {
 	for cause := range s.Raises {
 		s.end(cause, why)
 	}
 }
 
-// expire forgets raises that are over. An annotation that is over and still
-// there has to be remembered, and why a raise has ended until everybody has
-// seen it. A clock that was set back prolongs no raise.
+// expire forgets raises that are over. It keeps an expired annotation that is
+// still present, so that it does not raise again, and the reason of an early
+// end until every client has it. A clock that was set back prolongs no raise.
 func (s *state) expire(now time.Time) {
 	for cause, r := range s.Raises {
 		if latest := now.Add(r.For); r.Until.After(latest) {
@@ -161,7 +164,7 @@ func (s *state) expire(now time.Time) {
 	}
 }
 
-// sound reports whether every output of b reads as one that a JVM has listed.
+// sound reports whether every output of b has the form that a JVM lists.
 func sound(b *baseline) bool {
 	if len(b.Outputs) > maxOutputs {
 		return false
@@ -186,7 +189,7 @@ func sound(b *baseline) bool {
 	return b.Applied == "" || err == nil
 }
 
-// clone returns a copy that shares nothing with s that is ever changed.
+// clone returns a copy that shares nothing mutable with s.
 func (s *state) clone() *state {
 	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, Quiet: s.Quiet}
 	for id, b := range s.JVMs {

@@ -17,24 +17,25 @@ import (
 	"github.com/ullage/ullage/internal/statedir"
 )
 
-// Names in the state directory of the source. It lies on the tmpfs: it lives
-// as long as the JVMs that it is about.
+// Names in the state directory of the source. The directory is on the tmpfs,
+// and exists as long as the JVMs that it describes.
 const (
-	stateName  = "levels.json" // read at a start, and written for the next one
-	lockName   = "levels.lock" // held by the process that keeps the levels
-	socketName = "levels.sock" // where that process is asked
+	stateName  = "levels.json" // the saved state: read at a start, and written for the next start
+	lockName   = "levels.lock" // the lock that the keeper holds
+	socketName = "levels.sock" // the socket on which the keeper listens
 )
 
 // store is the saved state of one source. The application can write to its
-// directory: names are resolved inside the source, no link out of it is
-// followed, nothing but a regular file is opened, and nothing blocks.
+// directory. So names are resolved inside the source, no link out of the source
+// is followed, only regular files are opened, and no call blocks.
 type store struct {
 	source string
-	seen   stamp    // of the state as it was last read or written
-	held   *os.File // the lock; nil: it is not held
+	seen   stamp    // the stamp of the state when it was last read or written
+	held   *os.File // the lock file; nil: not locked
 }
 
-// stamp tells apart the versions of a file. The zero value is a missing one.
+// stamp distinguishes the versions of a file. The zero value stands for a
+// missing file.
 type stamp struct {
 	dev, ino uint64
 	size     int64
@@ -51,8 +52,8 @@ func stampOf(info fs.FileInfo) stamp {
 
 func (s *store) path(name string) string { return filepath.Join(s.source, statedir.Name, name) }
 
-// errNoSource means that the source is missing or cannot be opened. Its reader
-// reports that, and waits.
+// errNoSource reports that the source is missing or cannot be opened. The
+// reader of the source logs that, and waits.
 var errNoSource = errors.New("the source directory cannot be opened")
 
 // missing returns that error, or nil.
@@ -72,7 +73,7 @@ func (s *store) openSource() (*os.Root, error) {
 	return root, nil
 }
 
-// root opens the source. Names are then relative to it.
+// root opens the source, to which all names are relative.
 func (s *store) root() (*os.Root, error) {
 	root, err := s.openSource()
 	if err != nil {
@@ -102,8 +103,8 @@ func open(root *os.Root, name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// moved reports whether the saved state is not the one that was last read or
-// written: changed, or gone.
+// moved reports whether the saved state has been changed or removed since this
+// process last read or wrote it.
 func (s *store) moved() bool {
 	info, err := os.Lstat(s.path(stateName))
 	if err != nil {
@@ -112,9 +113,10 @@ func (s *store) moved() bool {
 	return stampOf(info) != s.seen
 }
 
-// load reads the saved state: nil if there is none. A state that is not sound
-// in parts is returned with an error. One that is not as it would be saved is
-// not taken for seen: it is to be saved again.
+// load reads the saved state. It returns nil if there is none. It returns a
+// state of which only parts are sound together with an error. A state in
+// another form than save writes is not marked as seen, so that it is saved
+// again.
 func (s *store) load(now time.Time) (*state, error) {
 	root, err := s.openSource()
 	if err != nil {
@@ -149,8 +151,8 @@ func (s *store) load(now time.Time) (*state, error) {
 	return st, err
 }
 
-// save replaces the saved state. A crash leaves the one or the other whole.
-// It needs a page of the tmpfs, and fails where that is full.
+// save replaces the saved state. A crash leaves the old or the new state,
+// whole. save needs a page of the tmpfs and fails if the tmpfs is full.
 func (s *store) save(st *state) error {
 	text, err := json.Marshal(st)
 	if err != nil {
@@ -162,7 +164,7 @@ func (s *store) save(st *state) error {
 	}
 	defer root.Close()
 	const fresh = stateName + ".new"
-	_ = root.Remove(filepath.Join(statedir.Name, fresh)) // of one that was killed; what cannot be removed is in the way
+	_ = root.Remove(filepath.Join(statedir.Name, fresh)) // left by a killed process; if it cannot be removed, the create fails
 	f, err := open(root, fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return fmt.Errorf("save the levels: %w", err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // forgeries are what an application may put in the place of the saved state.
@@ -82,7 +84,7 @@ func TestADirectoryInThePlaceOfTheStateRaisesNothing(t *testing.T) {
 		p.step()
 	}
 	logs(t, j, ownSelection)
-	hasError(t, p.Status(), "its baseline cannot be kept")
+	hasError(t, p.Status(), "its baseline cannot be saved")
 	must(t, os.Remove(r.state(stateName)))
 	p.run()
 	soon(t, patience, j, atop("gc*=debug"))
@@ -194,7 +196,7 @@ func TestAStateOfAnotherUserIsToldAsThat(t *testing.T) {
 	must(t, os.WriteFile(r.state(stateName), []byte("{}"), 0o600))
 	must(t, os.Chmod(filepath.Dir(r.cfg.Source), 0o755)) // let the other user come by
 	p := r.process()
-	asNobody(t, func() { p.step(); p.step() })
+	lab.AsNobody(t, func() { p.step(); p.step() })
 	p.log.says(t, 1, "cannot read the saved log levels")
 	p.log.says(t, 1, "run as the user who wrote them, or as root")
 	p.log.says(t, 0, "not sound")

@@ -10,35 +10,35 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 )
 
-// Status is how the levels are. It is a copy.
+// Status is a snapshot of the levels.
 type Status struct {
-	Cause      Cause // of the raise in effect; empty: none
+	Cause      Cause // the cause of the raise in effect; empty: none
 	Selection  string
 	ID         string // of the annotation log-id
 	Why        string
 	Since      time.Time
 	Until      time.Time
-	JVMs       []JVMStatus       // those that were found; none are looked for while nothing is raised
+	JVMs       []JVMStatus       // the JVMs found; none are looked for while nothing is raised
 	Problems   []podmeta.Problem // bad annotations
-	Errors     []string          // that hold now
+	Errors     []string          // the current errors
 	Trigger    string
 	Armed      bool
-	Quiet      time.Time // when the triggers may be armed again
-	Reconciled time.Time // when all was last as it should be
+	Quiet      time.Time // the end of the cool-down
+	Reconciled time.Time // when all JVMs last had the wanted selection
 }
 
-// JVMStatus is one JVM's part of it.
+// JVMStatus is the status of one JVM.
 type JVMStatus struct {
 	PID     int
-	Applied string // empty: its own level
+	Applied string // the raise that the JVM took; empty: none
 	Outputs []string
 	Error   string
-	Kind    attach.Kind // of the error
+	Kind    attach.Kind // the kind of Error
 
 	id string
 }
 
-// Status returns how the levels are. It may be called at any time.
+// Status returns a snapshot of the levels. It is safe for concurrent use.
 func (l *Loop) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,8 +47,8 @@ func (l *Loop) Status() Status {
 	return st
 }
 
-// raisedTo returns the selection that a JVM was raised to. It may be called at
-// any time.
+// raisedTo returns the selection that a JVM was raised to. It is safe for
+// concurrent use.
 func (l *Loop) raisedTo(id string) string {
 	for _, j := range l.Status().JVMs {
 		if j.id == id {
@@ -58,7 +58,7 @@ func (l *Loop) raisedTo(id string) string {
 	return ""
 }
 
-// show publishes the status. Its slices are not changed afterwards.
+// show publishes the status. The slices in it never change afterwards.
 func (l *Loop) show(now time.Time) {
 	f := l.fleet
 	st := Status{Problems: l.notes.problems, Quiet: f.state.Quiet, Reconciled: l.journal.reconciled}
@@ -98,12 +98,12 @@ func (l *Loop) show(now time.Time) {
 	l.shown = st
 }
 
-// errorsNow returns the errors that hold after an update that returned err.
+// errorsNow returns the current errors after an update that returned err.
 func (l *Loop) errorsNow(err error) []error {
 	f := l.fleet
 	all := append(split(err), split(l.keeper.deaf)...)
 	all = append(all, f.problems...)
-	for _, a := range f.attempts { // those that were not tried again this time, too
+	for _, a := range f.attempts { // including JVMs that were not tried again in this update
 		if !a.noOurs() {
 			all = append(all, a.err)
 		}
@@ -114,8 +114,8 @@ func (l *Loop) errorsNow(err error) []error {
 	return all
 }
 
-// split takes apart what errors.Join has joined. An error that only wraps two
-// others has a text of its own, and stays whole.
+// split separates the errors that errors.Join has joined. An error that wraps
+// two others with a text of its own stays whole.
 func split(err error) []error {
 	if err == nil {
 		return nil

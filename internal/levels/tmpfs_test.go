@@ -38,7 +38,7 @@ func TestNothingIsRaisedWhileTheTmpfsIsFull(t *testing.T) {
 	p := r.process()
 	stop := p.run()
 	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
-	hasError(t, p.Status(), "raise nothing, since its baseline cannot be kept")
+	hasError(t, p.Status(), "not raised, because its baseline cannot be saved")
 	hasError(t, p.Status(), "no space left on device")
 	logs(t, j, ownSelection)
 	free()

@@ -13,20 +13,20 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// Watch looks at each new line for what fires a trigger. The reader of the
+// Watch checks each new line for the conditions of a trigger. The reader of the
 // lines calls Line and CaughtUp; both are cheap, do not block, and are for one
-// goroutine. The zero value is not ready: see [Loop.Watch].
+// goroutine. The zero value is not usable: see [Loop.Watch].
 type Watch struct {
-	armed atomic.Pointer[podmeta.Trigger] // nil: no line is looked at
+	armed atomic.Pointer[podmeta.Trigger] // nil: no line is checked
 	fired chan alarm
 
-	// waiting is set by the Loop when it wants to know that every line
-	// written until then has been read; the reader clears it.
+	// The Loop sets waiting when it needs to know that every line written so
+	// far has been read. The reader clears it.
 	waiting atomic.Bool
 
-	// Used by the Loop alone.
-	caughtUp bool // the reader has read all that was written in a raise
-	asked    bool // ... and was asked whether
+	// Only the Loop uses the following fields.
+	caughtUp bool // the reader has read everything written during the raise
+	asked    bool // the Loop has asked the reader
 }
 
 // alarm is one firing of a trigger.
@@ -37,8 +37,7 @@ type alarm struct {
 
 func newWatch() *Watch { return &Watch{fired: make(chan alarm, 1)} }
 
-// Line takes in the next line, without its newline, that was never shown
-// before.
+// Line checks the next line, without its newline. Each line is passed once.
 func (w *Watch) Line(line []byte, c ul.Class) {
 	t := w.armed.Load()
 	if t == nil || c.Kind == ul.Continuation {
@@ -51,7 +50,7 @@ func (w *Watch) Line(line []byte, c ul.Class) {
 	w.armed.Store(nil) // the Loop arms it again
 	select {
 	case w.fired <- a:
-	default: // one is on its way
+	default: // an alarm is pending already
 	}
 }
 
@@ -62,9 +61,10 @@ func (w *Watch) CaughtUp() {
 	}
 }
 
-// arm lets the trigger fire, or not: not while quiet, which is while anything
-// is raised and in the cool-down that follows, and not before everything that
-// was written in a raise has been read, however long that takes.
+// arm arms or disarms the trigger. The trigger is disarmed while quiet: while
+// anything is raised, and in the cool-down that follows. It stays disarmed
+// until everything written during the raise has been read, however long that
+// takes.
 func (w *Watch) arm(t podmeta.Trigger, quiet bool) {
 	switch {
 	case t.IsZero():
@@ -85,7 +85,7 @@ func (w *Watch) arm(t podmeta.Trigger, quiet bool) {
 	}
 }
 
-// match looks for the conditions of t in a line.
+// match checks a line for the conditions of t.
 func match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool) {
 	if t.Dropped && c.Kind == ul.Drop {
 		return alarm{podmeta.DroppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
@@ -113,14 +113,14 @@ func match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool) {
 	return alarm{}, false
 }
 
-// ownTag is the tag of the lines that the sidecar itself puts into a stream.
+// ownTag is the tag of the marker lines that the sidecar writes into a stream.
 const ownTag = "ullage"
 
-// maxExcerpt bounds what is quoted of a line.
+// maxExcerpt bounds the excerpt of a line.
 const maxExcerpt = 120
 
-// excerpt quotes a part of a line for a log message. It copies no more of the
-// line than it may need.
+// excerpt returns a part of a line for a log message. It copies no more of the
+// line than it needs.
 func excerpt(text []byte) string {
 	return printable.Text(string(text[:min(len(text), utf8.UTFMax*(maxExcerpt+1))]), maxExcerpt)
 }

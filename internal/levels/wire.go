@@ -18,32 +18,32 @@ const (
 	verbSet    = "set"
 	verbReset  = "reset"
 	verbRotate = "rotate"
-	verbYield  = "yield" // from a sidecar that starts, to a command that holds a raise
+	verbYield  = "yield" // sent by a sidecar that starts to a command that holds a raise
 )
 
-// Bounds on what goes over the socket. Whoever may write to the state directory
-// can be at the other end, the application too.
+// Bounds on what goes over the socket. Any process that may write to the state
+// directory can be the peer, including the application.
 const (
 	maxRequest = 4 << 10 // bytes
 	maxReply   = 4 << 20
-	maxListed  = 256 << 10 // of text; in JSON, a byte may take six
+	maxListed  = 256 << 10 // bytes of text, each of which may take six in JSON
 
-	// maxCommas bounds what a reply takes once it is decoded: an element of a list
-	// can be two bytes there, "0,", and is a hundred here. Lists of 16 JVMs with
-	// 256 outputs each have fewer.
+	// maxCommas bounds the memory of a decoded reply: an element of a list can
+	// be two bytes in the reply, "0,", and a hundred in memory. Lists of 16
+	// JVMs with 256 outputs each have fewer commas.
 	maxCommas = 64 << 10
 )
 
-// request is what a command asks of the process that keeps the levels: one line
-// of JSON. It can ask for nothing but what `ullage log` does.
+// request is what a command asks of the keeper, as one line of JSON. It can ask
+// for nothing but what `ullage log` does.
 type request struct {
 	Verb      string        `json:"verb"`
 	Selection string        `json:"selection,omitempty"`
 	For       time.Duration `json:"for,omitempty"`
-	PID       int           `json:"pid,omitempty"` // the only JVM that is meant; 0: all
+	PID       int           `json:"pid,omitempty"` // the only JVM to act on; 0: all
 }
 
-// check returns what is wrong with a request.
+// check returns an error if the request is invalid.
 func (r request) check() error {
 	switch r.Verb {
 	case verbList, verbRotate, verbReset, verbYield:
@@ -64,18 +64,18 @@ func (r request) check() error {
 // connection.
 type reply struct {
 	Errors  []string  `json:"errors,omitempty"`
-	NoJVM   bool      `json:"noJVM,omitempty"`   // of list: the error is a NoJVMError
-	Changes []Change  `json:"changes,omitempty"` // of set and reset
-	Until   time.Time `json:"until,omitzero"`    // of set: the end of the raise
-	Listed  []Listed  `json:"listed,omitempty"`  // of list and rotate
+	NoJVM   bool      `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
+	Changes []Change  `json:"changes,omitempty"` // for set and reset
+	Until   time.Time `json:"until,omitzero"`    // for set: the end of the raise
+	Listed  []Listed  `json:"listed,omitempty"`  // for list and rotate
 
-	// Yielded says that the process keeps the levels no longer: it has released
-	// the lock, and what it knew is saved.
+	// Yielded reports that the process has stopped keeping the levels: it has
+	// saved its state and released the lock.
 	Yielded bool `json:"yielded,omitempty"`
 }
 
-// decodeReply decodes a reply. What comes between two elements, of a list or of an
-// object, is a comma outside of strings.
+// decodeReply decodes a reply. Outside of strings, a comma separates two
+// elements of a list or of an object.
 func decodeReply(text []byte) (r reply, err error) {
 	commas, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -95,7 +95,7 @@ func decodeReply(text []byte) (r reply, err error) {
 	return r, err
 }
 
-// err returns the errors of a reply as one.
+// err joins the errors of a reply.
 func (r reply) err() error {
 	if r.NoJVM && len(r.Errors) == 1 {
 		return &NoJVMError{text: r.Errors[0]}
@@ -107,7 +107,7 @@ func (r reply) err() error {
 	return errors.Join(all...)
 }
 
-// failed is a reply with errors, each once.
+// failed returns a reply with the errors, without duplicates.
 func failed(err error) (r reply) {
 	for _, e := range split(err) {
 		if text := e.Error(); !slices.Contains(r.Errors, text) {

@@ -10,11 +10,11 @@ import (
 const (
 	minLine   = len("GC(0) Pause X 0.0ms") // no event is shorter
 	maxPrefix = 1024                       // bytes of decorations that ul takes
-	maxName   = 128                        // bytes; no JDK has a name so long
+	maxName   = 128                        // bytes; no JDK has a longer name
 )
 
-// Parse reads one line, given without its newline, with or without a carriage
-// return before that, and reports false for what is no event. It looks at that
+// Parse parses one line, without its newline, with or without a carriage return
+// at its end. It returns false if the line is not an event. It looks at that
 // line alone, and allocates nothing.
 func Parse(line []byte) (e Event, ok bool) {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
@@ -24,14 +24,14 @@ func Parse(line []byte) (e Event, ok bool) {
 		return e, false
 	}
 	if ok = e.read(line); !ok {
-		e = Event{} // what was read before it failed
+		e = Event{} // parsed before the failure
 	}
 	return e, ok
 }
 
-// ends reports whether the last bytes are those of an event: "1ms", "1s" and
-// " ns", or " total" and " seconds" of a safepoint. That rules most lines out before anything is
-// searched for.
+// ends reports whether the last bytes can be those of an event: "1ms", "1s" and
+// " ns", or " total" and " seconds" of a safepoint. That rules out most lines
+// before any search.
 func ends(line []byte) bool {
 	n := len(line)
 	if n < minLine {
@@ -46,10 +46,10 @@ func ends(line []byte) bool {
 	return false
 }
 
-// read is Parse for a line with a promising end; if it returns false, e is
-// unusable. The message is found by a short cut, which lets some lines through
-// that are not decorated as UL is; only of what reads like an event are the
-// decorations looked at.
+// read is Parse for a line with such an end; if it returns false, e is
+// unusable. A short cut finds the message, and also accepts some lines that are
+// not decorated like UL. The decorations are checked only if the message is an
+// event.
 func (e *Event) read(line []byte) bool {
 	message := line
 	if line[0] == '[' {

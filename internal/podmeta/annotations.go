@@ -29,8 +29,8 @@ func Live() []string {
 	return []string{logName, logForName, logIDName, triggerName, triggerLogName, triggerForName}
 }
 
-// MinFor is the shortest and MaxRaise the longest time that a raise can be asked
-// for, DefaultFor that of one that does not say.
+// MinFor is the shortest and MaxRaise the longest duration of a raise.
+// DefaultFor is the duration of a raise that names none.
 const (
 	MinFor     = time.Second
 	MaxRaise   = 24 * time.Hour
@@ -43,7 +43,7 @@ const defaultTriggerLog = "gc*=debug,safepoint*=debug"
 const (
 	maxProblems = 20
 	maxValue    = 64   // bytes of Problem.Value
-	maxText     = 1024 // bytes of Problem.Text; a selection may be quoted in it
+	maxText     = 1024 // bytes of Problem.Text, which may quote a selection
 )
 
 // MaxID bounds the annotation log-id, in bytes.
@@ -51,59 +51,60 @@ const MaxID = 64
 
 // Problem is a bad annotation. Problems are comparable.
 type Problem struct {
-	// Key is the annotation's, with [Prefix]. It is the prefix alone where the
-	// problem is that there are too many of them, or that they are too long.
+	// Key is the annotation's key, with [Prefix]. It is the prefix alone if
+	// there are too many annotations or they are too long.
 	Key string
 
-	// Value is the annotation's, shortened to at most 64 bytes and made
-	// printable.
+	// Value is the annotation's value, made printable and shortened to at most
+	// 64 bytes.
 	Value string
 
-	// Text says what is wrong and how to write it.
+	// Text is what is wrong and how to correct it.
 	Text string
 }
 
 // Request is what the live annotations ask for. Requests are comparable. The
 // zero value asks for nothing.
 type Request struct {
-	// Log is the selection to raise to. Zero: no raise is asked for.
+	// Log is the selection to raise to. Zero: no raise.
 	Log selection.Selection
 
-	// LogFor is how long that lasts, from 1 s to [MaxRaise], 15 min by default.
-	// Zero where Log is.
+	// LogFor is the duration of that raise, from 1 s to [MaxRaise], 15 min by
+	// default. Zero if Log is zero.
 	LogFor time.Duration
 
-	// LogID tells the raise from an earlier one to the same selection: with
-	// another ID the raise begins again. It may be empty, and is where Log is
-	// zero.
+	// LogID distinguishes a raise from an earlier one of the same selection: a
+	// new ID starts a new raise. It may be empty, and is empty if Log is zero.
 	LogID string
 
-	// Trigger is when to raise without being asked. Zero: never.
+	// Trigger holds the conditions on which the sidecar raises by itself. Zero:
+	// never.
 	Trigger Trigger
 
-	// TriggerLog is what a trigger raises to, gc*=debug,safepoint*=debug by
-	// default. TriggerFor is as LogFor. Both are zero where Trigger is.
+	// TriggerLog is the selection that a trigger raises to,
+	// gc*=debug,safepoint*=debug by default. TriggerFor is its duration, like
+	// LogFor. Both are zero if Trigger is zero.
 	TriggerLog selection.Selection
 	TriggerFor time.Duration
 
-	// LogBad and TriggerBad say that an annotation of the group, log, log-for and
-	// log-id or trigger and those that begin so, has a problem. The fields of
-	// that group are then zero and ask for nothing: what is in effect stays.
+	// LogBad and TriggerBad report a problem with an annotation of the group:
+	// log, log-for and log-id, or trigger, trigger-log and trigger-for. The
+	// fields of that group are then zero, and the raise in effect stays.
 	LogBad, TriggerBad bool
 }
 
-// entry is what there is for one key.
+// entry is the value of one key.
 type entry struct {
 	value string
-	bad   string // not empty: there is no value that could be read, and why
+	bad   string // why the value could not be read; empty: it could
 }
 
-// ParseRequest reads a pod's annotations and ignores those without [Prefix].
-// Known has the names, without the prefix, of those that are ours but
-// not live; any further one is a problem, although of no group. An empty value
-// is the same as no annotation. The problems are sorted by key; of more than
-// 20, those of live annotations come before others, and the last one counts
-// those that are left out.
+// ParseRequest reads a pod's annotations and ignores the ones without [Prefix].
+// known holds the names, without the prefix, of valid annotations that are not
+// live. Any other annotation with the prefix is a problem, but of no group. An
+// empty value counts as no annotation. The problems are sorted by key. If there
+// are more than 20, problems of live annotations come first, and the last one
+// counts the omitted ones.
 func ParseRequest(annotations map[string]string, known []string) (Request, []Problem) {
 	ours := map[string]entry{}
 	for key, value := range annotations {
@@ -114,8 +115,8 @@ func ParseRequest(annotations map[string]string, known []string) (Request, []Pro
 	return interpret(ours, known, nil)
 }
 
-// interpret reads annotations whose keys all have our prefix. The problems are
-// those that are known already.
+// interpret reads annotations whose keys all have Prefix. problems holds the
+// problems found so far.
 func interpret(ours map[string]entry, known []string, problems []Problem) (Request, []Problem) {
 	p := &problemList{problems: problems}
 	var req Request
@@ -140,8 +141,8 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	return req, p.sorted()
 }
 
-// readLive reads one live annotation. If it has a problem, or if there is none
-// and no default, it returns the zero value.
+// readLive parses one live annotation. If it is invalid, or missing without a
+// default, readLive returns the zero value.
 func readLive[T any](p *problemList, ours map[string]entry, name, byDefault string, parse func(string) (T, error)) T {
 	var zero T
 	key := Prefix + name
@@ -165,7 +166,7 @@ func readLive[T any](p *problemList, ours map[string]entry, name, byDefault stri
 func parseFor(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < MinFor || d > MaxRaise {
-		return 0, errors.New("not a length of time from 1s to 24h; write it like 90s, 15m or 1h30m")
+		return 0, errors.New("not a duration from 1s to 24h; write it like 90s, 15m or 1h30m")
 	}
 	return d, nil
 }
@@ -186,7 +187,7 @@ func checkOthers(p *problemList, ours map[string]entry, known []string) {
 		switch {
 		case slices.Contains(live, name):
 		case len(p.problems) >= maxProblems && (e.bad != "" || !slices.Contains(known, name)):
-			p.more++ // and no search for a name near it
+			p.more++ // without searching for a similar name
 		case e.bad != "":
 			p.add(key, e.value, e.bad)
 		case slices.Contains(known, name):
@@ -200,11 +201,11 @@ func checkOthers(p *problemList, ours map[string]entry, known []string) {
 	}
 }
 
-// problemList collects problems. Those of live annotations are added first, so
-// that it is not they that are left out.
+// problemList collects problems. Problems of live annotations are added first,
+// so that they are not the omitted ones.
 type problemList struct {
 	problems []Problem
-	more     int // are left out
+	more     int // problems omitted
 }
 
 func (p *problemList) add(key, value, text string) {

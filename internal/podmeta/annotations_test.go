@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/test/lab"
 )
 
 var knownNames = []string{"container", "xlog", "segment-bytes"}
@@ -88,7 +89,7 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 			}
 			got, problems := ParseRequest(annotations, knownNames)
 			checkRequest(t, got, problems, c.want, c.bad...)
-			got, problems, err := ParseAnnotations(strings.NewReader(kubeletFile(annotations)), knownNames)
+			got, problems, err := ParseAnnotations(strings.NewReader(lab.DownwardFile(annotations)), knownNames)
 			checkRequest(t, got, problems, c.want, c.bad...)
 			if err != nil {
 				t.Error(err)
@@ -109,7 +110,7 @@ func TestProblemsSayHowToWriteIt(t *testing.T) {
 		{"", "x", Problem{"ullage.dev/", "x", "unknown annotation"}},
 		{"a\nb", "a\n\x00\t\x1b[31m\u202e\xff\\", Problem{`ullage.dev/a\nb`, `a\n\x00\t\x1b[31m\u202e�\`, "unknown annotation"}},
 		{"long", long, Problem{"ullage.dev/long", strings.Repeat("é", 30) + "…", `unknown annotation; did you mean "ullage.dev/log"?`}},
-		{"log-for", "15", Problem{"ullage.dev/log-for", "15", "not a length of time from 1s to 24h; write it like 90s, 15m or 1h30m"}},
+		{"log-for", "15", Problem{"ullage.dev/log-for", "15", "not a duration from 1s to 24h; write it like 90s, 15m or 1h30m"}},
 		{"trigger", "warnings", Problem{"ullage.dev/trigger", "warnings",
 			`"warnings" is not a condition; did you mean "warning"? (use pause>500ms, io-stall, dropped, warning, or several of them with commas between)`}},
 	} {

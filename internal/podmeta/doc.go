@@ -1,8 +1,8 @@
-// Package podmeta has the labels and annotations by which pods, people and the
-// programs of this project speak with each other: their names, what the live
-// ones ask for ([ParseRequest], [ParseAnnotations]), and the one that the
-// injector writes ([Status]). It imports nothing of the sidecar, so that programs
-// for other systems than Linux can use it.
+// Package podmeta defines the labels and annotations on pods that people and
+// the programs of this project exchange: their names, the requests in the live
+// ones ([ParseRequest], [ParseAnnotations]), and the annotation that the
+// injector writes ([Status]). It imports nothing of the sidecar, so that
+// programs for other systems than Linux can use it.
 package podmeta
 
 // Prefix begins the names of our labels and annotations.
@@ -17,7 +17,7 @@ const (
 )
 
 // AtAdmission returns the names, without [Prefix], of the annotations that only
-// say how to inject. The others are live, or flags of the sidecar.
+// configure the injection. The others are live, or flags of the sidecar.
 func AtAdmission() []string {
 	return []string{"inject", "injected", "container", "xlog", "buffer", "options-variable", "perfdata", "scrape-annotations"}
 }

@@ -13,29 +13,29 @@ import (
 )
 
 // Bounds on an annotations file. Kubernetes allows a pod 256 KiB of
-// annotations, of which a byte takes up to four when escaped.
+// annotations. An escaped byte takes up to four.
 const (
-	maxFile  = 8 << 20  // bytes that are read
-	maxLine  = 16 << 10 // bytes of a line that is kept, without its end
+	maxFile  = 8 << 20  // bytes of the file that are read
+	maxLine  = 16 << 10 // bytes of a line, without its end
 	maxKey   = 128      // bytes; Kubernetes allows 63 after the prefix
-	maxOther = 1000     // keys that are kept besides the live ones
+	maxOther = 1000     // keys that are kept in addition to the live ones
 )
 
-// ParseAnnotations reads a pod's annotations from a downward-API file and does
-// with them what [ParseRequest] does. The kubelet writes a line for each, key
-// and value as fmt.Sprintf("%v=%q") prints them, sorted by key, and no newline
-// after the last (FormatMap in pkg/fieldpath of Kubernetes). For those who
-// write it by hand, there may also be blank lines, lines that begin with "#",
-// spaces around key and value, and CRLF; of a key that is there twice the last
-// line counts.
+// ParseAnnotations reads a pod's annotations from a downward-API file and
+// interprets them as [ParseRequest] does. The kubelet writes a line for each
+// annotation, with key and value formatted by fmt.Sprintf("%v=%q"), sorted by
+// key, and no newline after the last line (FormatMap in pkg/fieldpath of
+// Kubernetes). For files written by hand, ParseAnnotations also accepts blank
+// lines, lines that begin with "#", spaces around key and value, and CRLF. If a
+// key occurs twice, the last line counts.
 //
-// Memory is bounded, whatever the file holds: a line under [Prefix] that is
-// longer than 16 KiB is a problem, others may have any length; of more than
-// 1,000 annotations that are not live, the first are read; a file is read up to
-// 8 MiB, and if it is longer, both groups are bad, since the rest may ask for
+// Memory is bounded whatever the file contains. A line under [Prefix] longer
+// than 16 KiB is a problem; other lines may have any length. Of more than 1,000
+// annotations that are not live, only the first are read. A file is read up to
+// 8 MiB; if it is longer, both groups are bad, because the rest may ask for
 // something else.
 //
-// The error is that of reading. The request is then bad in both groups.
+// The error is an error of reading. Both groups of the request are bad then.
 func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
 	unread := Request{LogBad: true, TriggerBad: true}
 	limited := &io.LimitedReader{R: r, N: maxFile + 1}
@@ -45,10 +45,10 @@ func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
 	}
 	var p problemList
 	if f.crowded {
-		p.add(Prefix, "", fmt.Sprintf("there are more than %d annotations that begin so; only the first and the live ones are read", maxOther))
+		p.add(Prefix, "", fmt.Sprintf("there are more than %d annotations with this prefix; only the first and the live ones are read", maxOther))
 	}
 	if limited.N <= 0 {
-		p.add(Prefix, "", fmt.Sprintf("the annotations are longer than %d MiB; shorten them, they are ignored", maxFile>>20))
+		p.add(Prefix, "", fmt.Sprintf("the annotations are longer than %d MiB and are ignored; shorten them", maxFile>>20))
 	}
 	req, problems := interpret(f.ours, known, p.problems)
 	if limited.N <= 0 {
@@ -57,20 +57,20 @@ func ParseAnnotations(r io.Reader, known []string) (Request, []Problem, error) {
 	return req, problems, nil
 }
 
-// downwardFile is what is kept of a file.
+// downwardFile holds what is kept of a file.
 type downwardFile struct {
 	ours    map[string]entry
-	others  int  // of ours that are not live
-	crowded bool // not all others were kept
+	others  int  // our annotations that are not live
+	crowded bool // some of the others were not kept
 }
 
-// read reads the lines. The reader's buffer is as long as the longest line
-// that is kept.
+// read reads the lines. The reader's buffer holds the longest line that is
+// kept.
 func (f *downwardFile) read(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadSlice('\n')
 		f.line(bytes.TrimSpace(line), err == bufio.ErrBufferFull)
-		// The rest of a long line is no line, whatever it looks like.
+		// The rest of a long line is not a line, whatever it contains.
 		for err == bufio.ErrBufferFull {
 			_, err = r.ReadSlice('\n')
 		}
@@ -83,7 +83,7 @@ func (f *downwardFile) read(r *bufio.Reader) error {
 	}
 }
 
-// line reads one line, or the beginning of one that is too long.
+// line parses one line, or the beginning of one that is too long.
 func (f *downwardFile) line(text []byte, tooLong bool) {
 	if !bytes.HasPrefix(text, []byte(Prefix)) {
 		return
@@ -108,13 +108,13 @@ func (f *downwardFile) line(text []byte, tooLong bool) {
 	f.keep(key, entry{value: value})
 }
 
-// notInKey reports whether r can't be in the name of an annotation.
+// notInKey reports whether r cannot occur in the name of an annotation.
 func notInKey(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./", r)
 }
 
-// keep stores what a line says. Only a live annotation needs its value whole.
-// A key too long for Kubernetes is cut: it is of no use but to be reported.
+// keep stores one annotation. Only live annotations need their whole value. A
+// key that is too long for Kubernetes is cut, because it is only reported.
 func (f *downwardFile) keep(key string, e entry) {
 	for _, name := range Live() {
 		if key == Prefix+name {

@@ -5,25 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// kubeletFile writes annotations as the kubelet does.
-func kubeletFile(annotations map[string]string) string {
-	var b strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		fmt.Fprintf(&b, "%v=%q\n", key, annotations[key])
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
+	"github.com/ullage/ullage/test/lab"
+)
 
 func TestAnnotationsFileOfAKubelet(t *testing.T) {
 	file := `cni.projectcalico.org/podIP="10.1.2.3/32"
@@ -118,8 +109,8 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 		want Request
 		bad  []string
 	}{
-		"another's":            {kubeletFile(map[string]string{"a/b": strings.Repeat("\x00", 512<<10), "a/c": strings.Repeat(evil, 10<<10)}), Request{}, nil},
-		"ours":                 {kubeletFile(map[string]string{Prefix + "log": strings.Repeat("\x00", 256<<10), Prefix + "xlog": strings.Repeat(evil, 1<<10)}), Request{LogBad: true}, []string{"log", "xlog"}},
+		"another's":            {lab.DownwardFile(map[string]string{"a/b": strings.Repeat("\x00", 512<<10), "a/c": strings.Repeat(evil, 10<<10)}), Request{}, nil},
+		"ours":                 {lab.DownwardFile(map[string]string{Prefix + "log": strings.Repeat("\x00", 256<<10), Prefix + "xlog": strings.Repeat(evil, 1<<10)}), Request{LogBad: true}, []string{"log", "xlog"}},
 		"ours, without an end": {"ullage.dev/trigger=\"" + strings.Repeat("x", maxLine), Request{TriggerBad: true}, []string{"trigger"}},
 		"then a good one":      {"ullage.dev/log=\"" + strings.Repeat("x", maxLine) + "\"\nullage.dev/log=\"gc\"", Request{Log: selected(t, "gc"), LogFor: 15 * time.Minute}, nil},
 		"only a key":           {Prefix + strings.Repeat("x", 1<<20), Request{}, []string{strings.Repeat("x", maxKey-len(Prefix))}},
@@ -174,8 +165,8 @@ func TestLiveAnnotationsAreReadBehindManyOthers(t *testing.T) {
 	}
 	checkProblems(t, problems)
 	want := []Problem{
-		{"ullage.dev/", "", "there are more than 1000 annotations that begin so; only the first and the live ones are read"},
-		{"ullage.dev/log-for", "never", "not a length of time from 1s to 24h; write it like 90s, 15m or 1h30m (and 982 more annotations with problems are not listed)"},
+		{"ullage.dev/", "", "there are more than 1000 annotations with this prefix; only the first and the live ones are read"},
+		{"ullage.dev/log-for", "never", "not a duration from 1s to 24h; write it like 90s, 15m or 1h30m (and 982 more annotations with problems are not listed)"},
 	}
 	if diff := cmp.Diff(want, []Problem{problems[0], problems[len(problems)-1]}); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -204,7 +195,7 @@ func TestAnEndlessFileIsBadAndTakesLittleMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		got, problems, err := ParseAnnotations(r, nil)
 		runtime.ReadMemStats(&after)
-		if err != nil || got != (Request{LogBad: true, TriggerBad: true}) || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB; shorten them, they are ignored" {
+		if err != nil || got != (Request{LogBad: true, TriggerBad: true}) || len(problems) == 0 || problems[0].Text != "the annotations are longer than 8 MiB and are ignored; shorten them" {
 			t.Errorf("%.20q: %+v, %v, %v", text, got, problems, err)
 		}
 		if r.read > maxFile+maxLine {

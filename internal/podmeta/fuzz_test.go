@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // checkSound holds a request to what its documentation promises.
@@ -59,7 +61,7 @@ func FuzzParseAnnotationsRoundTrip(f *testing.F) {
 		if annotationName.MatchString(name) {
 			annotations[Prefix+name] = value
 		}
-		file := kubeletFile(annotations)
+		file := lab.DownwardFile(annotations)
 		for line := range strings.SplitSeq(file, "\n") {
 			if len(line) > maxLine {
 				t.Skip("a long line is a problem")

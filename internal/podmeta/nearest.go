@@ -2,11 +2,11 @@ package podmeta
 
 import "strings"
 
-// nearest returns the word among words that the given one was probably meant
-// to be, or an empty string: the one that the fewest mistakes lead to, of two
-// alike the first. A mistake is a letter too much, too few, wrong, or changed
-// with its neighbour; two are too many for a short word. Case counts for
-// nothing.
+// nearest returns the word in words that is most similar to the given one, or
+// an empty string if none is similar enough: the one with the fewest mistakes,
+// and of equals the first. A mistake is a letter that is added, missing, wrong,
+// or swapped with its neighbour. Two mistakes are too many for a short word.
+// Case is ignored.
 func nearest(word string, words []string) string {
 	word = strings.ToLower(word)
 	limit := 2
@@ -15,7 +15,8 @@ func nearest(word string, words []string) string {
 	}
 	found, fewest := "", limit+1
 	for _, w := range words {
-		// A surplus of letters is at least as many mistakes, and is cheaper to see.
+		// The difference in length is a lower bound for the mistakes, and
+		// cheaper to compute.
 		if max(len(w)-len(word), len(word)-len(w)) >= fewest {
 			continue
 		}
@@ -26,10 +27,10 @@ func nearest(word string, words []string) string {
 	return found
 }
 
-// distance is the number of mistakes between a and b. Its cost is the product
-// of their lengths.
+// distance is the number of mistakes between a and b. It takes time
+// proportional to the product of their lengths.
 func distance(a, b string) int {
-	var before []int // the row above the row above
+	var before []int // the row before the previous row
 	above := make([]int, len(b)+1)
 	for j := range above {
 		above[j] = j

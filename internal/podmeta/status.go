@@ -8,20 +8,20 @@ import (
 )
 
 // Status is the value of the annotation [InjectedAnnotation], as JSON. Either
-// the pod has sidecars, which JVMs lists, or it was refused.
+// the pod has sidecars, and JVMs lists them, or the injection was refused.
 type Status struct {
 	Image    string   `json:"image,omitempty"`
 	Dest     string   `json:"dest,omitempty"`
 	JVMs     []JVM    `json:"jvms,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 
-	// Refused says why the pod has no sidecar, and Errors says what to do about
-	// it. Empty: the pod was injected.
+	// Refused is why the pod has no sidecar, and Errors holds the details.
+	// Empty: the pod was injected.
 	Refused Reason   `json:"refused,omitempty"`
 	Errors  []string `json:"errors,omitempty"`
 }
 
-// JVM is what was done about one container with a JVM.
+// JVM describes the injection for one container with a JVM.
 type JVM struct {
 	Container string `json:"container"`
 	Sidecar   string `json:"sidecar"`
@@ -36,11 +36,11 @@ type Reason string
 // The reasons.
 const (
 	BadAnnotation Reason = "annotation" // an annotation, or a default of the injector, is bad
-	NameTaken     Reason = "name"       // a container or a volume of the pod has one of our names
-	MountTaken    Reason = "mount"      // something else is mounted where the log must be
+	NameTaken     Reason = "name"       // a container or a volume of the pod has a name that the injector uses
+	MountTaken    Reason = "mount"      // another volume is mounted at the path of the log
 	BadClaim      Reason = "claim"      // the claim or the volume of the destination can't be used
-	OptionsHidden Reason = "options"    // the variable for the JVM's options has a value that can't be seen
-	Unsuitable    Reason = "unsuitable" // no such pod is ever injected, such as one for Windows
+	OptionsHidden Reason = "options"    // the injector cannot see the value of the variable for the JVM's options
+	Unsuitable    Reason = "unsuitable" // the injector never injects such a pod, for instance one for Windows
 )
 
 // Reasons returns every Reason.
@@ -52,15 +52,15 @@ func Reasons() []Reason {
 func (s Status) Encode() string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // a person reads it
+	e.SetEscapeHTML(false) // keep <, > and & readable
 	if err := e.Encode(s); err != nil {
 		panic(fmt.Sprintf("encode strings: %v", err)) // cannot happen
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// ParseStatus reads the annotation's value. It is untrusted text: anybody who
-// may create pods can write it.
+// ParseStatus reads the annotation's value. It is untrusted: anyone who may
+// create pods can write it.
 func ParseStatus(text string) (Status, error) {
 	var s Status
 	if err := json.Unmarshal([]byte(text), &s); err != nil {

@@ -8,14 +8,14 @@ import (
 )
 
 // Trigger is what makes the sidecar raise the level by itself: a set of
-// conditions, any of which is enough. Triggers are comparable. The zero value
-// has none and never raises.
+// conditions, each of which is sufficient. Triggers are comparable. The zero
+// value has no condition and never raises.
 type Trigger struct {
-	// Pause is the length that a pause must exceed, from 1 ms to 1 h. If zero,
-	// pauses raise nothing.
+	// Pause is the length that a pause must exceed, from 1 ms to 1 h. Zero: no
+	// pause raises.
 	Pause time.Duration
 
-	IOStall bool // a pause that waited for something other than a processor
+	IOStall bool // a pause that waited for something other than a CPU
 	Dropped bool // the JVM dropped lines of its log (-Xlog:async)
 	Warning bool // a line of level warning or error was written
 }
@@ -37,10 +37,10 @@ const (
 
 const triggerUsage = "use pause>500ms, io-stall, dropped, warning, or several of them with commas between"
 
-// ParseTrigger reads conditions with commas between them, each at most once:
+// ParseTrigger reads conditions separated by commas, each at most once:
 // "pause>500ms, io-stall, dropped, warning". Spaces around names, the sign and
-// commas are allowed, and no other signs, nor capitals. It is an error if
-// there is no condition; errors name the bad one and say how to write it.
+// commas are allowed; other signs and capitals are not. It is an error if there
+// is no condition. Errors name the bad condition and how to write it.
 func ParseTrigger(text string) (Trigger, error) {
 	var t Trigger
 	if strings.TrimSpace(text) == "" {
@@ -57,7 +57,7 @@ func ParseTrigger(text string) (Trigger, error) {
 	return t, nil
 }
 
-// add reads one condition.
+// add parses one condition.
 func (t *Trigger) add(item string) error {
 	end := strings.IndexFunc(item, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
 	if end < 0 {
@@ -78,22 +78,22 @@ func (t *Trigger) add(item string) error {
 		return unknownCondition(item, name)
 	}
 	if limit != "" {
-		return fmt.Errorf("condition %q has %q after %q, which takes no limit; %s", item, limit, name, triggerUsage)
+		return fmt.Errorf("condition %q has %q after %q, which has no limit; %s", item, limit, name, triggerUsage)
 	}
 	if *given {
-		return fmt.Errorf("condition %q is there twice; write it once", item)
+		return fmt.Errorf("condition %q occurs twice; write it once", item)
 	}
 	*given = true
 	return nil
 }
 
-// addPause reads what follows "pause" in item.
+// addPause parses what follows "pause" in item.
 func (t *Trigger) addPause(item, limit string) error {
 	length, found := strings.CutPrefix(limit, ">")
 	pause, err := time.ParseDuration(strings.TrimSpace(length))
 	switch {
 	case !found || err != nil || pause < minPause || pause > maxPause:
-		return fmt.Errorf("condition %q needs a length from 1ms to 1h; write it like pause>500ms or pause>1.5s", item)
+		return fmt.Errorf("condition %q needs a duration from 1ms to 1h; write it like pause>500ms or pause>1.5s", item)
 	case t.Pause != 0:
 		return fmt.Errorf("condition %q is a second limit for pauses; write one, the lower", item)
 	}
@@ -109,8 +109,8 @@ func unknownCondition(item, name string) error {
 	return fmt.Errorf("%q is not a condition; %s", item, triggerUsage)
 }
 
-// String returns the conditions as [ParseTrigger] reads them, in a fixed order
-// and without spaces, or an empty string if there is none.
+// String returns the conditions in the form that [ParseTrigger] reads, in a
+// fixed order and without spaces, or an empty string if there is none.
 func (t Trigger) String() string {
 	var items []string
 	if t.Pause != 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// PageSize is the unit in which memory of a file is given back. A kernel
-	// with larger pages gives back less, and nothing else changes.
+	// PageSize is the unit in which memory of a file is reclaimed. A kernel
+	// with larger pages reclaims less; nothing else changes.
 	PageSize = 4096
 
 	// CheckBytes is how many bytes before an offset are compared, at most.
@@ -20,19 +20,20 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum returns the CRC-32C of data, which all checks in this package use.
+// Checksum returns the CRC-32C of data. All checks of positions and spool
+// records use it.
 func Checksum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
 
-// Identity names a source file for its whole life. Born is the inode's time of
-// birth in nanoseconds, zero where the file system does not keep it; Born tells
-// a reused inode number from the file that had the number before.
+// Identity identifies a source file for its whole life. Born is the inode's
+// time of birth in nanoseconds, or zero if the file system does not record it.
+// Born distinguishes a file from an earlier file with the same inode number.
 type Identity struct {
 	Dev  uint64 `json:"dev"`
 	Ino  uint64 `json:"ino"`
 	Born int64  `json:"born"`
 }
 
-// Identify returns the identity in what statx has returned, with
+// Identify returns the identity in the result of statx, called with
 // STATX_BASIC_STATS and STATX_BTIME.
 func Identify(st *unix.Statx_t) Identity {
 	id := Identity{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino}
@@ -42,16 +43,16 @@ func Identify(st *unix.Statx_t) Identity {
 	return id
 }
 
-// Content names what a source file holds between two truncations. A JVM that
-// truncates its log in place makes another content of the same file: positions
-// in the one say nothing about the other.
+// Content identifies what a source file holds between two truncations. A JVM
+// that truncates its log in place begins another content of the same file: a
+// position in one content means nothing in the other.
 type Content struct {
 	Identity
 	Epoch uint32 `json:"epoch,omitempty"` // how often the file was truncated before
 }
 
-// Saved is what is known of a content: the stream that it belongs to, and how
-// far it was consumed. An empty Stream is the one that the file's name says.
+// Saved is what a checkpoint records about a content: its stream, and how far
+// it was consumed. If Stream is empty, the file's name determines the stream.
 type Saved struct {
 	Stream string `json:"stream"`
 	Position
@@ -61,18 +62,18 @@ type Saved struct {
 // consumed. The zero value is the beginning.
 type Position struct {
 	Offset int64 `json:"offset"`
-	// Check is the CRC-32C of the CheckLen bytes before Offset, all of them
-	// in the page of the byte before it.
+	// Check is the CRC-32C of the CheckLen bytes before Offset. They are all in
+	// the page of the last byte before Offset.
 	Check    uint32 `json:"check"`
 	CheckLen int    `json:"check_len"`
-	// Open says that Offset is inside a line longer than the limit.
+	// Open reports that Offset is inside a line longer than the limit.
 	Open bool `json:"open,omitempty"`
-	// Level is that of the record before, which a continuation inherits.
+	// Level is the level of the previous record, which a continuation inherits.
 	Level ul.Level `json:"level,omitempty"`
 }
 
-// Span returns how many bytes before offset a Position is checked with. They
-// never reach into the page before, which may have been given back.
+// Span returns how many bytes before offset a Position checks. They never reach
+// into the previous page, which may have been reclaimed.
 func Span(offset int64) int {
 	if offset == 0 {
 		return 0
@@ -80,15 +81,16 @@ func Span(offset int64) int {
 	return int(min(CheckBytes, (offset-1)%PageSize+1))
 }
 
-// PageBefore returns where the page begins that holds the byte before offset:
-// the one page before a position that may not be given back.
+// PageBefore returns the beginning of the page that holds the byte before
+// offset. This is the only page before a position that must not be reclaimed.
 func PageBefore(offset int64) int64 { return max(0, offset-1) &^ (PageSize - 1) }
 
-// PageAfter returns where the first page begins that has nothing before offset.
+// PageAfter returns the beginning of the first page that holds no byte before
+// offset.
 func PageAfter(offset int64) int64 { return (offset + PageSize - 1) &^ (PageSize - 1) }
 
-// Valid reports whether p can be a position at all. A position that was read
-// from a file of the state directory can be anything.
+// Valid reports whether p can be a position. Positions in files of the state
+// directory are untrusted input.
 func (p Position) Valid() bool {
 	return p.Offset >= 0 && p.CheckLen >= 0 && p.CheckLen <= Span(p.Offset) && p.Level < ul.NumLevels
 }
@@ -107,8 +109,8 @@ func At(fd int, offset int64) (Position, error) {
 	return Position{Offset: offset, Check: Checksum(buf[:k]), CheckLen: k}, nil
 }
 
-// In reports whether p can still be a position in the file: the file reaches
-// it, and the bytes before it are those that were consumed.
+// In reports whether p can still be a position in the file: the file extends to
+// p, and the bytes before p have the checksum.
 func (p Position) In(fd int) bool {
 	if !p.Valid() {
 		return false

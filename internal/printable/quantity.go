@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Bytes renders a size in at most 8 columns: "17 B", "1.20 MiB", "1023 KiB".
+// Bytes formats a size in at most 8 columns: "17 B", "1.20 MiB", "1023 KiB".
 func Bytes(n int64) string {
 	number, unit := binary(n)
 	return number + " " + unit + "B"
 }
 
-// Quantity renders a size as Kubernetes writes it, in one word of at most 6
-// columns: "17", "1.20Mi", "1023Ki".
+// Quantity formats a size as Kubernetes does, in one word of at most 6 columns:
+// "17", "1.20Mi", "1023Ki".
 func Quantity(n int64) string {
 	number, unit := binary(n)
 	return number + unit
 }
 
-// binary scales a size to its largest unit, which is empty for single bytes.
+// binary scales a size to its largest unit. The unit of single bytes is empty.
 func binary(n int64) (number, unit string) {
 	if n < 1024 {
 		return strconv.FormatInt(n, 10), ""
@@ -31,8 +31,8 @@ func binary(n int64) (number, unit string) {
 	return threeDigits(v), "KMGTP"[power:power+1] + "i"
 }
 
-// Count renders a number in at most 9 columns: exact below a thousand million,
-// and "1.20G" from there.
+// Count formats a number in at most 9 columns: exactly below a billion, and as
+// "1.20G" from there.
 func Count(n int64) string {
 	if n < 1e9 {
 		return strconv.FormatInt(n, 10)
@@ -55,7 +55,7 @@ func threeDigits(v float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
-// Seconds renders a duration with a precision that a person reads: "400ms",
+// Seconds formats a duration with the precision that a person needs: "400ms",
 // "1m1s", "2d7h".
 func Seconds(s float64) string {
 	switch d := time.Duration(s * float64(time.Second)); {
@@ -68,6 +68,6 @@ func Seconds(s float64) string {
 	}
 }
 
-// Until renders the end of something as a local time of day. It rounds up:
-// whoever waits until then finds that it is over.
+// Until formats the end of something as a local time of day. It rounds up, so
+// that the end has passed at the time shown.
 func Until(t time.Time) string { return t.Add(time.Second - 1).Local().Format("15:04:05") }

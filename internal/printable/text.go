@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// mark stands for what was cut off.
+// mark replaces the part that was cut off.
 const mark = "…"
 
-// Line returns s as one line that a terminal shows rather than obeys. A line end
-// or a tab becomes a space. Any other control character becomes a question mark,
-// as does a character that is invisible or changes the direction of text. Bytes
-// that are not UTF-8 become U+FFFD.
+// Line returns s as one line without characters that a terminal interprets. A
+// line end or a tab becomes a space. Any other control character becomes a
+// question mark, as does a character that is invisible or changes the direction
+// of text. Bytes that are not UTF-8 become U+FFFD.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -28,11 +28,12 @@ func Line(s string) string {
 	}, s)
 }
 
-// Text is [Line] with at most limit bytes, of which a cut text spends the last
-// three on a mark. Text leaves its own results as they are, with the same limit.
+// Text is [Line] with at most limit bytes. A shortened text ends with a mark of
+// three bytes. Applying Text to its own result with the same limit changes
+// nothing.
 func Text(s string, limit int) string {
-	// Only a beginning of s is looked at: each character, of four bytes at most,
-	// becomes a byte at least.
+	// Only the beginning of s matters: a character of at most four bytes
+	// becomes at least one byte.
 	s = Line(s[:min(len(s), utf8.UTFMax*(limit+1))])
 	if len(s) <= limit {
 		return s
@@ -44,9 +45,9 @@ func Text(s string, limit int) string {
 	return s[:end] + mark
 }
 
-// Escaped is [Text] for values that a person has to find again: what is not
-// printable is written as in a string of Go, "\n" or "\u202e". It cuts between
-// two characters of s.
+// Escaped is [Text] for values that a person must be able to find again:
+// characters that are not printable are written as in a Go string, "\n" or
+// "\u202e". It cuts between two characters of s.
 func Escaped(s string, limit int) string {
 	var b []byte
 	cut := 0
@@ -67,9 +68,9 @@ func Escaped(s string, limit int) string {
 	return string(b)
 }
 
-// JSON writes the characters of a JSON text that [Line] replaces as escapes, "\u202e".
-// The text means the same: JSON permits such characters only inside strings. Bytes
-// that are not UTF-8 become U+FFFD.
+// JSON escapes the characters of a JSON text that [Line] replaces: "\u202e".
+// The text keeps its meaning, because JSON permits such characters only inside
+// strings. Bytes that are not UTF-8 become U+FFFD.
 func JSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -86,8 +87,8 @@ func JSON(text string) string {
 	return b.String()
 }
 
-// Clip shortens a printable text to n columns, the mark included. It takes each
-// character for one column.
+// Clip shortens a printable text to n columns, including the mark. It counts
+// each character as one column.
 func Clip(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

@@ -11,8 +11,8 @@ type Chunk[M any] struct {
 
 // Queue is the ring. Create one with [New].
 type Queue[M any] struct {
-	space chan struct{} // capacity 1: room was made
-	ready chan struct{} // capacity 1: there is something to take
+	space chan struct{} // capacity 1: there is room
+	ready chan struct{} // capacity 1: there is data
 
 	mu     sync.Mutex
 	buf    []byte
@@ -27,9 +27,9 @@ type Queue[M any] struct {
 }
 
 // New returns a queue of the given capacity in bytes that holds at most
-// maxChunks chunks. Ready is signalled when the queue stops being empty and
-// again when wake bytes have gathered, and not for each chunk in between, so
-// that a consumer who wants large batches is not woken for small ones.
+// maxChunks chunks. The queue signals Ready when it stops being empty, and
+// again when it holds wake bytes, but not for each chunk in between: a consumer
+// that wants large batches is not woken for small ones.
 func New[M any](capacity, maxChunks, wake int) *Queue[M] {
 	return &Queue[M]{
 		space:  make(chan struct{}, 1),
@@ -47,9 +47,9 @@ func (q *Queue[M]) SetWake(bytes int) {
 	q.mu.Unlock()
 }
 
-// Reserve returns a contiguous area of n bytes for the producer to fill, or
-// nil when there is no room for it now. The area stays the producer's until
-// its next Reserve or Push; nothing needs to be undone if it is not used.
+// Reserve returns a contiguous area of n bytes for the producer to fill, or nil
+// if there is no room now. The producer owns the area until its next Reserve or
+// Push, and need not release an area that it does not use.
 func (q *Queue[M]) Reserve(n int) []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,7 +57,7 @@ func (q *Queue[M]) Reserve(n int) []byte {
 		return nil
 	}
 	if q.count == 0 {
-		// Starting over at 0 keeps the touched memory small while traffic is.
+		// Starting over at 0 limits the memory that light traffic touches.
 		q.head, q.tail = 0, 0
 	}
 	wrapped := q.count > 0 && q.tail <= q.head
@@ -143,8 +143,8 @@ func (q *Queue[M]) Release(n int) {
 	}
 }
 
-// Reset discards everything. Neither side may use a chunk or an area that it
-// got before.
+// Reset discards everything. Afterwards neither side may use a chunk or an area
+// from before.
 func (q *Queue[M]) Reset() {
 	q.mu.Lock()
 	clear(q.chunks)
@@ -154,11 +154,11 @@ func (q *Queue[M]) Reset() {
 }
 
 // Space is signalled by a Release that leaves at most half of the capacity in
-// use, and by Reset: a producer that waits for a full queue is woken for much
-// work, not for each chunk. One signal may stand for several of them.
+// use, and by Reset: a producer that waits for a full queue wakes once for much
+// work instead of once for each chunk. One signal may stand for several.
 func (q *Queue[M]) Space() <-chan struct{} { return q.space }
 
-// Ready is signalled as New says.
+// Ready is signalled as described at New.
 func (q *Queue[M]) Ready() <-chan struct{} { return q.ready }
 
 // Bytes returns how many bytes are queued.

@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// logged is one block of what a JVM logs at debug, with times that go on.
+// logged is one block of a JVM's log at debug, with increasing times.
 func logged(b *testing.B) []byte {
 	b.Helper()
 	sample, err := os.ReadFile(filepath.Join("..", "pause", "testdata", "debug-g1-jdk25.log"))
@@ -30,8 +30,8 @@ func logged(b *testing.B) []byte {
 	return out[:bytes.LastIndexByte(out, '\n')+1]
 }
 
-// BenchmarkAppend moves blocks into the log and prints how much memory is left
-// in the place of a byte. Its CPU time at 50 MB/s is 50 divided by the MB/s.
+// BenchmarkAppend moves blocks into the log and reports the share of memory
+// that remains in use. Divide 50 by the MB/s to get the CPU share at 50 MB/s.
 func BenchmarkAppend(b *testing.B) {
 	text := logged(b)
 	f, err := os.CreateTemp("/dev/shm", "spool")
@@ -67,7 +67,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(float64(len(text))/float64(memory), "x-less-memory")
 }
 
-// BenchmarkRead hands a block on again.
+// BenchmarkRead reads a block back.
 func BenchmarkRead(b *testing.B) {
 	text := logged(b)
 	l, _ := open(b, filepath.Join(b.TempDir(), "spool"))

@@ -7,29 +7,30 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// A Block is what is about to be moved into the log: bytes of one source file
-// side by side, and which of them are kept. Fill it with [Block.Begin] and
-// [Block.Take].
+// A Block is a run of consecutive bytes of one source file that is about to
+// move into the log, with a note of which lines are kept. Fill it with
+// [Block.Begin] and [Block.Take].
 type Block struct {
 	Of     position.Content
 	Stream string
 	From   int64
-	End    position.Position // to be set before Append
+	End    position.Position // the caller sets it before Append
 	Read   time.Time
 
-	data  []byte // all that was taken
+	data  []byte // everything taken so far
 	parts [2]part
 	runs  []run
 }
 
-// Begin empties the block. The memory that was taken for it stays.
+// Begin empties the block and keeps its allocated memory.
 func (b *Block) Begin(of position.Content, stream string, from int64, data []byte) {
 	*b = Block{Of: of, Stream: stream, From: from, data: data[:0], runs: b.runs[:0]}
 }
 
-// Take adds the next line of the data that the block began with, or a piece of
-// one, and says whether it is kept. Counts says that it is a line more: it begins
-// here, or what came before of it was not moved.
+// Take adds the next line, or piece of a line, of the data that Begin was
+// given. kept reports whether pressure spares the line. counts reports whether
+// the bytes count as a line: the line begins here, or its beginning was not
+// moved.
 func (b *Block) Take(line []byte, level ul.Level, kept, counts bool) {
 	b.data = b.data[:len(b.data)+len(line)]
 	if len(b.runs) == 0 {
@@ -72,7 +73,7 @@ func (b *Block) keep() {
 	b.runs[0] = run{kept: short.rest}
 }
 
-// Kept returns how many bytes of the lines that were taken are kept.
+// Kept returns how many of the bytes taken are kept.
 func (b *Block) Kept() (n int) {
 	for i := range b.runs {
 		n += int(b.runs[i].kept)
@@ -83,7 +84,7 @@ func (b *Block) Kept() (n int) {
 // Len returns how many bytes were taken.
 func (b *Block) Len() int { return len(b.data) }
 
-// close adds up the parts.
+// close adds up the counts of the parts.
 func (b *Block) close() {
 	for i := range b.runs {
 		b.parts[Kept].raw += b.runs[i].kept
@@ -94,8 +95,8 @@ func (b *Block) close() {
 	}
 }
 
-// split appends the bytes of one part to dst, or returns the block's own data
-// where the part is all of it.
+// split appends the bytes of one part to dst. If the part is the whole block,
+// split returns the block's own data.
 func (b *Block) split(dst []byte, which Part) []byte {
 	switch int(b.parts[which].raw) {
 	case 0:

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// encodeWindow is how far back a match may lie: as in segments, on lines of
-	// UL more does not compress better.
+	// encodeWindow is how far back a match may lie. As in segments, a larger
+	// window does not compress UL lines better.
 	encodeWindow = 256 << 10
 
-	// maxStored is the longest frame: bytes that do not compress, 3 more for
-	// each block of them, and the frame's own.
+	// maxStored is the size of the longest frame: incompressible bytes, 3 bytes
+	// of overhead for each block, and the frame's header and checksum.
 	maxStored = BlockBytes + BlockBytes/(64<<10)*3 + 64
 )
 
@@ -21,7 +21,7 @@ const (
 type codec struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
-	part    []byte // lines of one part, put together
+	part    []byte // the lines of one part, joined
 	frame   []byte
 	lines   [2][]byte // of both parts, decompressed
 }
@@ -72,4 +72,4 @@ func (l *Log) compress(b *Block, which Part) ([]byte, error) {
 	return c.frame, nil
 }
 
-var errPayload = errors.New("the lines of a record of the spool cannot be read: others have changed them")
+var errPayload = errors.New("cannot read the lines of a spool record: another process changed them")

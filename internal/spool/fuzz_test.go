@@ -10,8 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// FuzzOpen opens a file that anybody could have written: nothing may panic, and
-// no record that is found may give more than its bounds say.
+// FuzzOpen opens a file with arbitrary content. Nothing may panic, and no
+// record found in the file may return more than its bounds allow.
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "spool")
 	l, _ := open(f, path)
@@ -49,8 +49,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// sign makes the check of the first head right, so that what is behind it is
-// tried as well.
+// sign makes the check of the first head valid, so that the fuzzer reaches the
+// code behind the check.
 func sign(data []byte) {
 	if n, err := headLength(data); err == nil && n <= len(data) {
 		check := position.Checksum(data[atChecked:n])
@@ -58,8 +58,8 @@ func sign(data []byte) {
 	}
 }
 
-// FuzzBlock appends any lines: they come back as they were, and with the rest
-// dropped as many are missing as the markers say.
+// FuzzBlock appends arbitrary lines. Reading returns them unchanged, and after
+// the rest is dropped the markers count exactly the missing lines.
 func FuzzBlock(f *testing.F) {
 	f.Add([]byte("rest\nkeep\nrest"))
 	f.Add([]byte(manyLines(60, "rest") + "keep\nkeep\n" + manyLines(60, "rest")))

@@ -11,15 +11,15 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// reserveBytes is allocated behind the last record, so that a record without
-// lines can be appended to a full tmpfs.
+// reserveBytes is allocated after the last record, so that a record without
+// lines can be appended when the tmpfs is full.
 const reserveBytes = 64 << 10
 
 // Log is the spool of one source. Make it with [Open].
 type Log struct {
 	file     *os.File
 	end      int64 // where the next record begins
-	reserved int64 // memory is allocated up to here
+	reserved int64 // end of the allocated memory
 	seq      uint64
 
 	codec *codec // nil until the first payload
@@ -27,8 +27,8 @@ type Log struct {
 	runs  []run
 }
 
-// Open reads the records in file, the oldest first, and gives back all memory
-// that does not belong to one. The Log owns file from now on.
+// Open reads the records in file, oldest first, and frees all memory that
+// belongs to no record. The Log owns file from then on.
 func Open(file *os.File) (*Log, []*Record, error) {
 	l := &Log{file: file}
 	found, err := l.walk()
@@ -61,17 +61,17 @@ func Open(file *os.File) (*Log, []*Record, error) {
 	return l, records, nil
 }
 
-// IsIn reports whether the log is in that file.
+// IsIn reports whether file is the log's file.
 func (l *Log) IsIn(file *os.File) bool {
 	own, err1 := l.file.Stat()
 	other, err2 := file.Stat()
 	return err1 == nil && err2 == nil && os.SameFile(own, other)
 }
 
-// Close closes the file. Records stay in it.
+// Close closes the file and leaves the records in it.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Memory returns how many bytes of memory the log takes.
+// Memory returns how many bytes of memory the log uses.
 func (l *Log) Memory() int64 {
 	var st unix.Stat_t
 	if unix.Fstat(int(l.file.Fd()), &st) != nil {
@@ -80,8 +80,8 @@ func (l *Log) Memory() int64 {
 	return st.Blocks * 512
 }
 
-// reserve allocates memory for the next record without lines. Where there is
-// none, Append finds out.
+// reserve allocates memory for the next record without lines. If that fails,
+// the next Append reports it.
 func (l *Log) reserve() {
 	if l.end+reserveBytes/2 <= l.reserved {
 		return
@@ -91,12 +91,12 @@ func (l *Log) reserve() {
 	}
 }
 
-// Append appends the block as one record. A part whose reason to go is in
-// without is not stored; counts say that it was. If there is no memory for the
-// parts, the record has none. After an error nothing was appended.
+// Append appends the block as one record. A part with a reason in without is
+// not stored, only counted. If the tmpfs has no room for the parts, Append
+// drops them and stores the counts alone. After an error the log is unchanged.
 func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	b.close()
-	l.reserve() // there may be room again
+	l.reserve() // there may be room by now
 	r := &Record{Of: b.Of, Stream: b.Stream, From: b.From, End: b.End, first: b.Read, last: b.Read, parts: b.parts}
 	for p := range r.parts {
 		part := &r.parts[p]
@@ -106,7 +106,8 @@ func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	}
 	err := l.write(r, b)
 	if errors.Is(err, unix.ENOSPC) {
-		// What was reserved stays, for the second attempt and for later records.
+		// Keep the reserved memory for the second attempt and for later
+		// records.
 		from, _ := r.place(Kept)
 		l.punch(max(from, l.reserved), r.end())
 		for p := range r.parts {
@@ -122,11 +123,11 @@ func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	return r, nil
 }
 
-// Without says which parts of a record are not stored, and why. The zero value
-// stores both.
+// Without gives the reason why a part of a record is not stored. The zero value
+// stores both parts.
 type Without [2]state
 
-// WithoutRest discards the rest, and stores what is kept.
+// WithoutRest discards the rest and stores the kept lines.
 func WithoutRest() Without { return Without{Rest: discarded} }
 
 // WithoutLines drops all lines.
@@ -140,7 +141,7 @@ func (l *Log) write(r *Record, b *Block) error {
 	if r.Empty() {
 		runs = nil
 	}
-	// The parts lie behind the head, whose length the runs give.
+	// The parts follow the head, whose length depends on the runs.
 	l.head = r.appendHead(l.head[:0], runs)
 	for p := range r.parts {
 		part := &r.parts[p]
@@ -172,15 +173,15 @@ func (l *Log) writeAt(b []byte, at int64) error {
 	return err
 }
 
-// Drop gives back the lines of a part of r. It returns how many bytes of
-// memory that freed.
+// Drop drops the lines of one part of r. It returns how many bytes of memory
+// that freed.
 func (l *Log) Drop(r *Record, p Part, why ul.Reason) (freed int64, err error) {
 	part := &r.parts[p]
 	if !part.held() {
 		return 0, nil
 	}
 	if err := l.writeAt([]byte{byte(gone(why))}, r.at+atState+int64(p)); err != nil {
-		return 0, fmt.Errorf("drop lines of the spool: %w", err)
+		return 0, fmt.Errorf("drop lines in the spool: %w", err)
 	}
 	part.state = gone(why)
 	from, to := r.place(p)
@@ -193,12 +194,12 @@ func (r *Record) Continues(b *Record) bool {
 	return r.Of == b.Of && r.End.Offset == b.From
 }
 
-// Free gives back all memory of r: its lines are durable, or another record
-// stands for it.
+// Free frees all memory of r: the lines of r are durable, or another record
+// replaces r.
 func (l *Log) Free(r *Record) { l.punch(r.at, r.end()) }
 
-// punch gives back the pages from one offset to another. It can only fail where
-// the file system cannot do it, and then memory is not given back.
+// punch frees the pages between two offsets. It fails only on a file system
+// that cannot punch holes, and the memory then stays in use.
 func (l *Log) punch(from, to int64) {
 	if to > from {
 		_ = unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)

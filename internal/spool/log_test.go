@@ -32,7 +32,7 @@ func open(t testing.TB, path string) (*Log, []*Record) {
 	return l, records
 }
 
-// block makes a block of text, of which lines with the word keep are kept.
+// block makes a block of text. Lines that contain the word keep are kept.
 func block(from int64, text string) *Block {
 	b := &Block{}
 	b.Begin(born, "gc.log", from, []byte(text))
@@ -58,7 +58,7 @@ func appended(t testing.TB, l *Log, b *Block, without Without) *Record {
 	return r
 }
 
-// read returns what is handed on in the place of records.
+// read returns the bytes that replace the records.
 func read(t testing.TB, l *Log, records ...*Record) Reading {
 	t.Helper()
 	var o Reading
@@ -71,7 +71,7 @@ func read(t testing.TB, l *Log, records ...*Record) Reading {
 	return o
 }
 
-// shape replaces each marker in what was read by what it counts.
+// shape replaces each marker with the counts in it.
 func shape(text []byte) string {
 	var out strings.Builder
 	for line := range bytes.Lines(text) {
@@ -202,8 +202,8 @@ func TestRecordsWithoutLinesAreOneMarker(t *testing.T) {
 	}
 }
 
-// What is left of a long stall are kept lines here and there: they need not a
-// page of their own each, and are handed on as before.
+// After a long stall, kept lines are scattered over many records. Merged
+// records share pages and read as before.
 func TestKeptLinesMoveTogether(t *testing.T) {
 	long := manyLines(100, "rest")
 	for name, texts := range map[string][]string{
@@ -259,7 +259,8 @@ func TestMergeOfRecordsWithLinesIsRefused(t *testing.T) {
 	}
 }
 
-// A kill between the append of a sum and the end of what it stands for.
+// A kill hit between the append of a merged record and the release of its
+// parts.
 func TestOfRecordsThatOverlapTheLastCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool")
 	l, _ := open(t, path)
@@ -277,7 +278,7 @@ func TestOfRecordsThatOverlapTheLastCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copy(after, before) // as if nothing had been given back
+	copy(after, before) // as if nothing had been freed
 	if err := os.WriteFile(path, after, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +391,7 @@ func TestLinesThatOthersChangedAreAnError(t *testing.T) {
 	}
 }
 
-// What was dropped cannot be more than the block had.
+// A record cannot report more dropped bytes than its block had.
 func TestForgedSumIsNoRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool")
 	l, _ := open(t, path)

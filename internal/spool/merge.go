@@ -3,22 +3,23 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// What one record stands for at most that was merged of others: more of kept
-// lines is as well in records of its own, and each merge writes them again.
+// The bounds of a merged record. Records with more kept lines gain nothing from
+// merging, and each merge writes these lines once more.
 const (
 	mostMergedKept = 64 << 10
 	mostMerged     = 256 << 20 // bytes of the source file
 )
 
-var errMerge = errors.New("they have lines that may be dropped, or do not lie side by side")
+var errMerge = errors.New("the records hold droppable lines or are not adjacent")
 
-// Merges reports whether [Log.Merge] can make one record of r and b: b continues
-// r, and nothing is left of both but kept lines and what was discarded.
+// Merges reports whether [Log.Merge] can combine r and b: b continues r, and
+// both hold only kept lines and counts of discarded lines.
 func (r *Record) Merges(b *Record) bool {
 	switch {
 	case !r.Continues(b) || !r.settled() || !b.settled():
@@ -30,11 +31,11 @@ func (r *Record) Merges(b *Record) bool {
 	return r.merged() && b.merged() && kept <= mostMergedKept && r.runs+b.runs+2 <= maxRuns && b.End.Offset-r.From <= mostMerged
 }
 
-// settled reports whether nothing of the record can be discarded any more.
+// settled reports whether r has nothing left to discard.
 func (r *Record) settled() bool { return !r.Holds(Rest) }
 
-// merged reports whether the record can be a part of one that has kept lines:
-// nothing of it was dropped for another reason than the rest of that one.
+// merged reports whether r can be part of a merged record with kept lines:
+// everything dropped from r was discarded, and for no other reason.
 func (r *Record) merged() bool {
 	if r.Holds(Kept) || r.parts[Kept].raw == 0 {
 		gap := r.Gap()
@@ -48,13 +49,17 @@ func (r *Record) merged() bool {
 	return false
 }
 
-// Merge appends one record for two and gives those back, so that they need the
-// pages of one. They have to merge, see [Record.Merges].
+// Merge replaces two adjacent records with one, which needs fewer pages.
+// [Record.Merges] must be true for them.
 func (l *Log) Merge(a, b *Record) (*Record, error) {
 	if !a.Merges(b) {
 		return nil, fmt.Errorf("merge records of the spool: %w", errMerge)
 	}
-	r := &Record{Of: a.Of, Stream: a.Stream, From: a.From, End: b.End, first: earlier(a.first, b.first), last: later(a.last, b.last)}
+	r := &Record{
+		Of: a.Of, Stream: a.Stream, From: a.From, End: b.End,
+		first: slices.MinFunc([]time.Time{a.first, b.first}, time.Time.Compare),
+		last:  slices.MaxFunc([]time.Time{a.last, b.last}, time.Time.Compare),
+	}
 	var block Block
 	if a.Empty() && b.Empty() {
 		sum := a.Gap()
@@ -101,8 +106,8 @@ func (l *Log) addStretches(b *Block, r *Record) error {
 	return nil
 }
 
-// addRun adds a run behind the last one, which it continues if nothing lies
-// between them.
+// addRun adds a run. If no line lies between the run and the last one, it
+// extends the last one.
 func (b *Block) addRun(next run) {
 	if n := len(b.runs); n > 0 {
 		last := &b.runs[n-1]
@@ -121,7 +126,7 @@ func (b *Block) addRun(next run) {
 	b.runs = append(b.runs, next)
 }
 
-// gapRun is the run of a record that has no lines left.
+// gapRun returns the run of a record without lines.
 func (r *Record) gapRun() run {
 	gap := r.Gap()
 	n := run{rest: uint32(gap.Bytes)}
@@ -129,18 +134,4 @@ func (r *Record) gapRun() run {
 		n.lines[level] = uint32(lines)
 	}
 	return n
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -8,29 +8,29 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// A Reading is what is handed on in the place of records. The zero value, with
-// room in Data, is ready for the first of them.
+// A Reading collects what the caller hands on in place of records. The zero
+// value, with room in Data, is ready for the first record.
 type Reading struct {
 	Data  []byte               // lines and markers
 	Made  int                  // bytes of Data that are not the JVM's
 	Lines [ul.NumLevels]uint32 // the JVM's lines that begin in Data
-	Gap   ul.Gap               // what was dropped behind the last byte of Data and has no marker yet
+	Gap   ul.Gap               // what was dropped after Data and has no marker yet
 
-	// Open says that what was handed on so far ends inside a line, which has the
-	// level Level: a marker then needs a line end before it.
+	// Open reports that Data ends inside a line of the level Level. A marker
+	// then needs a line end before it.
 	Open  bool
 	Level ul.Level
 
-	// Torn counts lines of which a rest was dropped that no record counts, because
-	// their beginning was handed on before.
+	// Torn counts the lines whose beginning was handed on earlier and whose
+	// rest was dropped. No record counts these lines.
 	Torn uint32
 }
 
-// Mark appends the marker that is due.
+// Mark appends the marker that is due, if any.
 func (o *Reading) Mark() {
 	if o.Gap.Total() == 0 {
 		if o.Gap.Bytes == 0 || !o.Open {
-			return // nothing, or a piece of a line that has its marker already
+			return // no line, or a piece of a line that is marked already
 		}
 		o.Gap.Lines[ul.DropAll][o.Level]++
 		o.Torn++
@@ -45,12 +45,12 @@ func (o *Reading) Mark() {
 	o.Gap = ul.Gap{}
 }
 
-// Read adds the lines of r to o, in their order, with a marker in the place of
-// each stretch that was dropped. Call [Reading.Mark] behind the last record.
+// Read adds the lines of r to o in order, with a marker in place of each
+// stretch that was dropped. Call [Reading.Mark] after the last record.
 //
-// What Read adds is at most as long as the block was, and one marker and a line
-// end longer. If others have changed the lines in the file, Read returns an
-// error and adds nothing.
+// Read adds at most the length of the block plus one marker and a line end. If
+// another process changed the lines in the file, Read returns an error and adds
+// nothing.
 func (l *Log) Read(o *Reading, r *Record) error {
 	if r.Empty() {
 		o.Gap.Add(r.Gap())
@@ -83,7 +83,7 @@ func (l *Log) Read(o *Reading, r *Record) error {
 	return nil
 }
 
-// take moves n bytes of lines to o and returns the others.
+// take moves n bytes of lines to o and returns the remaining bytes.
 func (o *Reading) take(lines []byte, n uint32) []byte {
 	if n > 0 {
 		o.Mark()
@@ -92,7 +92,7 @@ func (o *Reading) take(lines []byte, n uint32) []byte {
 	return lines[n:]
 }
 
-// close counts the lines of r that are in o now.
+// close adds r's line counts to o.
 func (o *Reading) close(r *Record) {
 	for p := range r.parts {
 		if !r.Holds(Part(p)) {
@@ -107,7 +107,8 @@ func (o *Reading) close(r *Record) {
 	}
 }
 
-// readWhole reads a record that is one part: nothing lies between its lines.
+// readWhole reads a record whose lines are all in one part: there is nothing to
+// interleave.
 func (l *Log) readWhole(o *Reading, r *Record, p Part) error {
 	undo := *o
 	o.Mark()
@@ -121,9 +122,10 @@ func (l *Log) readWhole(o *Reading, r *Record, p Part) error {
 	return nil
 }
 
-// Frame returns the zstd frame of a record whose lines are all in one part, and the
-// length of these lines. The caller can hand on the frame in the place of the
-// lines. It is valid until the next call of a method. Other records have none.
+// Frame returns the zstd frame of a record whose lines are all in one part, and
+// the length of these lines. The caller can hand on the frame instead of the
+// lines. The frame is valid until the next method call. Other records have no frame, and
+// Frame returns nil.
 func (l *Log) Frame(r *Record) (frame []byte, raw int, err error) {
 	for p := range r.parts {
 		if !r.Holds(Part(p)) || r.parts[1-p].raw > 0 {
@@ -133,7 +135,8 @@ func (l *Log) Frame(r *Record) (frame []byte, raw int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		// Others may have written it: it has to give what the record says.
+		// Another process may have written the frame: its content must match
+		// the record.
 		if c.lines[p], err = l.decompress(c.lines[p][:0], r, Part(p)); err != nil {
 			return nil, 0, err
 		}
@@ -142,7 +145,7 @@ func (l *Log) Frame(r *Record) (frame []byte, raw int, err error) {
 	return nil, 0, nil
 }
 
-// load reads the runs of r and the lines that it still has.
+// load reads the runs of r and the lines that r still holds.
 func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
 	head, err := l.readAt(int(r.head), r.at)
 	if err != nil {
@@ -185,12 +188,13 @@ func (l *Log) decompress(dst []byte, r *Record, which Part) ([]byte, error) {
 	if position.Checksum(c.frame) != p.check {
 		return nil, errPayload
 	}
-	// The decoder's bound on memory holds for a forged frame too.
-	// It counts what is in front as well, which must therefore stay out of it.
+	// The decoder's memory bound also holds for a forged frame. The bound
+	// covers the whole of the destination slice, so the lines before this part
+	// must not be in it.
 	dst = slices.Grow(dst, int(p.raw))
 	lines, err := c.decoder.DecodeAll(c.frame, dst[begin:begin])
 	if err != nil || len(lines) != int(p.raw) {
 		return nil, errPayload
 	}
-	return append(dst, lines...), nil // it is in its place already
+	return append(dst, lines...), nil // the decoder wrote it there
 }

@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// BlockBytes is the most that one record holds of a source file: with a
-	// marker it still makes one frame of a segment.
+	// BlockBytes is the most that one record holds of a source file. A block
+	// and a marker together fit into one frame of a segment.
 	BlockBytes = 1<<20 - 4<<10
 
-	// MinRest is the least that a stretch of rest before a kept line has. It is
-	// more than the longest marker.
+	// MinRest is the minimum length of a stretch of rest before a kept line. It
+	// exceeds the longest marker.
 	MinRest = 1 << 10
 
 	// maxName is the longest name of a stream in bytes.
 	maxName = 255
 
-	// maxRuns and maxHead follow: a run has MinRest bytes, or is the last one.
+	// maxRuns and maxHead follow: every run but the last has at least MinRest
+	// bytes.
 	maxRuns = BlockBytes/MinRest + 1
 	maxRun  = 2*binary.MaxVarintLen32 + 1 + ul.NumLevels*binary.MaxVarintLen32
 	maxHead = headerBytes + maxName + maxRuns*maxRun
@@ -35,11 +36,11 @@ type Part int
 
 // The parts.
 const (
-	Kept Part = iota // lines at or above the level that is kept, and what lies close around them
+	Kept Part = iota // lines at or above --keep-level, and short stretches between them
 	Rest
 )
 
-// state is what became of a part.
+// state is what happened to a part.
 type state byte
 
 const (
@@ -58,14 +59,14 @@ func gone(why ul.Reason) state {
 
 // part is one payload as the header describes it.
 type part struct {
-	lines  [ul.NumLevels]uint32 // that begin in it, see Block.Take
+	lines  [ul.NumLevels]uint32 // lines that begin in the part, see Block.Take
 	raw    uint32               // bytes
 	stored uint32               // bytes of its frame
 	check  uint32               // CRC-32C of its frame
 	state  state
 }
 
-// held reports whether there are bytes of the part to be had.
+// held reports whether the part still has its bytes.
 func (p *part) held() bool { return p.raw > 0 && p.state == stored }
 
 // A Record is a block of one source file that was moved into the log. Its
@@ -74,10 +75,10 @@ type Record struct {
 	Of     position.Content
 	Stream string
 	From   int64             // where the block begins
-	End    position.Position // behind the block
+	End    position.Position // the end of the block
 
-	first, last time.Time // when its lines were read
-	sum         *ul.Gap   // what was dropped of the records that this one stands for; nil: nothing
+	first, last time.Time // when the first and the last line were read
+	sum         *ul.Gap   // what was dropped from the records merged into this one; nil: nothing
 	parts       [2]part
 
 	seq  uint64
@@ -86,10 +87,10 @@ type Record struct {
 	runs int   // number of runs
 }
 
-// Holds reports whether the part has lines that could still be dropped.
+// Holds reports whether the part still has lines.
 func (r *Record) Holds(p Part) bool { return r.parts[p].held() }
 
-// Empty reports whether nothing is left of the record but counts.
+// Empty reports whether only the counts of the record are left.
 func (r *Record) Empty() bool { return !r.Holds(Kept) && !r.Holds(Rest) }
 
 // Lines returns the lines in a part, by level, and their bytes.
@@ -97,7 +98,7 @@ func (r *Record) Lines(p Part) (lines [ul.NumLevels]uint32, bytes uint32) {
 	return r.parts[p].lines, r.parts[p].raw
 }
 
-// Gap returns what was dropped of the record so far.
+// Gap returns what has been dropped from the record so far.
 func (r *Record) Gap() ul.Gap {
 	var g ul.Gap
 	if r.sum != nil {
@@ -113,7 +114,7 @@ func (r *Record) Gap() ul.Gap {
 	return g
 }
 
-// gapOf returns the gap for lines of the record that were dropped.
+// gapOf returns the gap for dropped lines of the record.
 func (r *Record) gapOf(lines [ul.NumLevels]uint32, bytes uint32, s state) ul.Gap {
 	g := ul.Gap{Bytes: uint64(bytes), First: r.first, Last: r.last}
 	why := ul.Discard
@@ -126,7 +127,7 @@ func (r *Record) gapOf(lines [ul.NumLevels]uint32, bytes uint32, s state) ul.Gap
 	return g
 }
 
-// place returns where a part is in the log, in whole pages.
+// place returns the offsets of a part in the log, rounded to whole pages.
 func (r *Record) place(p Part) (from, to int64) {
 	from = r.at + position.PageAfter(r.head)
 	if p == Rest {
@@ -208,7 +209,7 @@ func flag(set bool) byte {
 var errRecord = errors.New("not a record of the spool")
 
 // headLength returns the length of the head that begins with header, or an
-// error if no head begins so.
+// error if header does not begin a head.
 func headLength(header []byte) (int, error) {
 	if len(header) < headerBytes || string(header[:len(magic)]) != magic {
 		return 0, errRecord
@@ -220,7 +221,7 @@ func headLength(header []byte) (int, error) {
 	return n, nil
 }
 
-// parseHead reads a whole head. The runs in it are read by [parseRuns].
+// parseHead reads a whole head. [parseRuns] reads the runs in it.
 func parseHead(b []byte) (*Record, error) {
 	if n, err := headLength(b); err != nil || n != len(b) {
 		return nil, errRecord
@@ -272,7 +273,8 @@ func parseHead(b []byte) (*Record, error) {
 	return r, r.check()
 }
 
-// check holds a record that was read to what a record can be.
+// check returns an error if a record that was read is outside the bounds of a
+// record.
 func (r *Record) check() error {
 	size := r.End.Offset - r.From
 	raw := int64(r.parts[Kept].raw) + int64(r.parts[Rest].raw)
@@ -302,7 +304,8 @@ func (p *part) valid() bool {
 		(p.raw <= BlockBytes || !p.held())
 }
 
-// Dropped returns why the lines of a part were dropped, if they were.
+// Dropped returns the reason for which the lines of a part were dropped. gone
+// is false if they were not dropped.
 func (r *Record) Dropped(p Part) (why ul.Reason, gone bool) {
 	switch r.parts[p].state {
 	case discarded:
@@ -313,7 +316,7 @@ func (r *Record) Dropped(p Part) (why ul.Reason, gone bool) {
 	return 0, false
 }
 
-// Memory returns how many bytes of memory the record takes in the log.
+// Memory returns how many bytes of memory the record uses in the log.
 func (r *Record) Memory() int64 {
 	sum := position.PageAfter(r.head)
 	for p := range r.parts {

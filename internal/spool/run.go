@@ -6,7 +6,7 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// A run is a stretch of rest and the stretch of kept behind it. Either may be
+// A run is a stretch of rest and the kept stretch after it. Either may be
 // empty.
 type run struct {
 	rest  uint32 // bytes
@@ -33,9 +33,9 @@ func (r *run) append(b []byte) []byte {
 	return binary.AppendUvarint(b, uint64(r.kept))
 }
 
-// parseRuns reads the runs at the end of the head of r. They have to add up to
-// what the header says, so that whoever walks them stays inside the parts, and
-// each marker has to have room in the place of its stretch.
+// parseRuns reads the runs at the end of the head of r. The runs must add up to
+// the totals in the header, so that no reader of the runs leaves the parts. The
+// stretches of rest must have room for their markers.
 func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
 	rest := head[headerBytes+len(r.Stream):]
 	next := func() uint64 {
@@ -78,7 +78,7 @@ func (r *Record) parseRuns(runs []run, head []byte) ([]run, error) {
 		}
 	}
 	if kept+markers*ul.MaxMarkerBytes > BlockBytes+ul.MaxMarkerBytes {
-		return nil, errRecord // more than a reader has room for
+		return nil, errRecord // a reader has no room for more
 	}
 	if len(rest) != 0 || kept != uint64(r.parts[Kept].raw) || left != uint64(r.parts[Rest].raw) {
 		return nil, errRecord

@@ -11,13 +11,12 @@ import (
 	"github.com/ullage/ullage/internal/position"
 )
 
-// MostRecords is how many records Open takes, and so how many the caller should
-// make. In memory they take some 4 MiB.
+// MostRecords is how many records Open accepts, and therefore how many the
+// caller may create. They use about 4 MiB of memory.
 const MostRecords = 16 << 10
 
-// walk finds the records in the file by their heads. Holes are skipped, and so
-// are pages that no record begins with: a kill may have left them, or others
-// have written them.
+// walk finds the records in the file by their heads. It skips holes, and pages
+// without a head: a kill left them behind, or another process wrote them.
 func (l *Log) walk() (found []*Record, err error) {
 	info, err := l.file.Stat()
 	if err != nil {
@@ -47,8 +46,8 @@ func (l *Log) walk() (found []*Record, err error) {
 	return found, nil
 }
 
-// readHead reads the head that begins at an offset. The bytes of it are valid
-// until the next call.
+// readHead reads the head at an offset. Its bytes are valid until the next
+// call.
 func (l *Log) readHead(at int64) (*Record, error) {
 	b, err := l.readAt(position.PageSize, at)
 	if err != nil {
@@ -83,8 +82,8 @@ func (l *Log) readAt(n int, at int64) ([]byte, error) {
 	return l.head[:got], nil
 }
 
-// newest leaves out records that another one stands for, and returns the others
-// in the order in which they were appended.
+// newest removes the records that another record replaces, and returns the
+// others in the order in which they were appended.
 func newest(found []*Record) []*Record {
 	slices.SortFunc(found, func(a, b *Record) int { return cmp.Compare(b.seq, a.seq) })
 	taken := map[position.Content]*ranges{}
@@ -103,10 +102,10 @@ func newest(found []*Record) []*Record {
 	return records
 }
 
-// ranges are stretches of a file that do not overlap, in their order.
+// ranges holds ranges of a file that do not overlap, in ascending order.
 type ranges [][2]int64
 
-// add adds a stretch, unless it overlaps with one that is there.
+// add adds a range unless it overlaps one in s.
 func (s *ranges) add(from, to int64) bool {
 	i, _ := slices.BinarySearchFunc(*s, from, func(have [2]int64, from int64) int { return cmp.Compare(have[1], from+1) })
 	if i < len(*s) && (*s)[i][0] < to {

@@ -1,9 +1,9 @@
 // Package statedir opens the sidecar's own directory, SOURCE/.ullage, and the
 // files in it.
 //
-// The application can write there as it can to its logs. So nothing in it is
-// trusted: no link is followed, what is not a regular file with one name is
-// refused, and what is read is checked by whoever reads it.
+// The application can write there as it can to its logs, so nothing in the
+// directory is trusted. The package follows no link and refuses every file that
+// is not a regular file with one name. The caller checks what it reads.
 package statedir
 
 import (
@@ -20,7 +20,7 @@ import (
 // Name is the name of the directory in the source.
 const Name = ".ullage"
 
-// Open opens the directory in source, and makes it where it is missing.
+// Open opens the directory in source and creates it if it is missing.
 func Open(source *os.File) (*os.File, error) {
 	path := filepath.Join(source.Name(), Name)
 	at := int(source.Fd())
@@ -30,7 +30,7 @@ func Open(source *os.File) (*os.File, error) {
 	}
 	fd, err := open(at)
 	if err == unix.ENOTDIR || err == unix.ELOOP {
-		// Something else has our name: it goes.
+		// Something else has the directory's name: move it away.
 		_ = unix.Unlinkat(at, Name, 0)
 		if err = unix.Mkdirat(at, Name, 0o700); err == nil {
 			fd, err = open(at)
@@ -51,16 +51,16 @@ func open(source int) (int, error) {
 	return unix.Openat(source, Name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// OwnerHint says whom the sidecar would have to run as.
+// OwnerHint names the user that the sidecar would have to run as.
 func OwnerHint(uid, gid, mode uint32) string {
-	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; this is uid %d, gid %d",
+	return fmt.Sprintf("it belongs to uid %d, gid %d, mode %04o; ullage runs as uid %d, gid %d",
 		uid, gid, mode&0o7777, os.Geteuid(), os.Getegid())
 }
 
-// OpenFile opens a file of the sidecar's in dir, which is nil while the source
-// is missing. The application can put anything there: a link is not followed,
-// and what is not a regular file with this one name is refused. A missing file,
-// without unix.O_CREAT, is [fs.ErrNotExist].
+// OpenFile opens one of the sidecar's files in dir, which is nil while the
+// source is missing. The application can put anything there. So OpenFile
+// follows no link, and refuses every file that is not a regular file with one
+// name. A missing file, without unix.O_CREAT, is [fs.ErrNotExist].
 func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
 	if dir == nil {
 		return nil, fmt.Errorf("open %s: the source is missing: %w", name, fs.ErrNotExist)
@@ -77,14 +77,14 @@ func OpenFile(dir *os.File, name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// Transient reports whether opening a file failed for want of descriptors or
-// memory. Such an error says nothing about what has the name.
+// Transient reports whether opening a file failed because descriptors or memory
+// ran out. Such an error reveals nothing about the file.
 func Transient(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EINTR)
 }
 
-// Displace makes room in dir where something stands that is not a file of ours.
-// A directory that is not empty can only be moved.
+// Displace makes room in dir for a file of the sidecar. It removes what has the
+// name, or moves it away if it is a directory that is not empty.
 func Displace(dir *os.File, name string) {
 	at := int(dir.Fd())
 	if unix.Unlinkat(at, name, 0) != nil && unix.Unlinkat(at, name, unix.AT_REMOVEDIR) != nil {

@@ -1,20 +1,20 @@
 package ul
 
-// Class is what a line is, as far as it takes to decide about it.
+// Class is the part of a line's meaning that decides what happens to the line.
 type Class struct {
 	Kind    Kind
-	Level   Level  // a continuation has that of its record
+	Level   Level  // a continuation has the level of its record
 	Dropped uint64 // lines that the JVM discarded, for a Drop
 }
 
-// Classifier classifies the lines of one stream, which it must be given in
-// their order. The zero value is ready for a stream's first line, or for one
-// in its middle: until the first header, continuations have level Unknown. Two
-// streams need two of them, and a Classifier is not safe for concurrent use.
+// Classifier classifies the lines of one stream. It must receive them in order.
+// The zero value is ready for a stream's first line, or for a line in its
+// middle: until the first header, continuations have level Unknown. Each stream
+// needs its own Classifier. A Classifier is not safe for concurrent use.
 type Classifier struct {
-	level   Level // that continuations inherit
-	started bool  // a header was seen
-	strong  bool  // a strong prefix was seen, so a weak one is no header
+	level   Level // the level that continuations inherit
+	started bool  // a header has occurred
+	strong  bool  // a strong prefix has occurred, so a weak one is not a header
 	layout  layout
 }
 
@@ -36,13 +36,13 @@ func (c *Classifier) Classify(line []byte) Class {
 // Level returns the level that a continuation inherits now.
 func (c *Classifier) Level() Level { return c.level }
 
-// Resume makes c ready for a place in a stream where a continuation inherits
-// level; Unknown where that is not known.
+// Resume prepares c for a place in a stream where a continuation inherits
+// level, which is Unknown if it is not known.
 func (c *Classifier) Resume(level Level) {
 	c.level, c.started = level, c.started || level != Unknown
 }
 
-// parse classifies the line in full, and learns the layout of a header.
+// parse classifies the line by a full parse, and learns the layout of a header.
 func (c *Classifier) parse(line []byte) Class {
 	var r Record
 	var p prefix

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// When returns the wall-clock time of the record, in UTC, from the first that
-// it has of Time, UTCTime and TimeMillis. It returns false if it has none, or
-// one that is not a date.
+// When returns the wall-clock time of the record in UTC, from the first of
+// Time, UTCTime and TimeMillis that it has. It returns false if the record has
+// none of these, or the first one is not a date.
 func (r *Record) When() (time.Time, bool) {
 	switch {
 	case r.Present&Time != 0:
@@ -24,8 +24,8 @@ func (r *Record) When() (time.Time, bool) {
 }
 
 // Since returns the time from the start of the JVM to the record, from the
-// first that it has of UptimeNanos (unless that is ambiguous), Uptime and
-// UptimeMillis. It returns false if it has none, or one beyond a
+// first of UptimeNanos (unless that is ambiguous), Uptime and UptimeMillis that
+// it has. It returns false if the record has none of these, or a value beyond a
 // [time.Duration].
 func (r *Record) Since() (time.Duration, bool) {
 	switch {
@@ -52,7 +52,8 @@ func parseTime(text []byte) (time.Time, bool) {
 		zone = -zone
 	}
 	t := time.Date(year, month, day, hour, minute, second, ms*int(time.Millisecond), time.UTC)
-	// Date carries what is out of range into the next unit, which shows there.
+	// Date carries a value that is out of range into the next unit, so that
+	// unit differs.
 	if t.Month() != month || t.Day() != day || t.Hour() != hour || t.Minute() != minute {
 		return time.Time{}, false
 	}

@@ -10,10 +10,11 @@ const (
 	dropDigits = 10 // of the greatest unsigned int
 )
 
-// findDrop makes r a Drop if it is one. Of level and tags only what is shown
-// can speak against it: with decorators "none" the message is all there is. A
-// blank bracket before it is the empty tags of an output that shows just tags,
-// and a word that might be the hostname is, since tags it has none.
+// findDrop makes r a Drop if it is one. Only a level or tags that are shown can
+// contradict: with decorators "none" the message is the whole line. A blank
+// bracket before the message is the empty tags of an output that shows only
+// tags. A single word before it is the hostname, because the message has no
+// tags.
 func (r *Record) findDrop(line []byte) {
 	if !endsAsDrop(r.Message) || r.Level != Unknown && r.Level != Warning {
 		return
@@ -41,7 +42,7 @@ func endsAsDrop(text []byte) bool {
 	return n >= dropWidth && string(text[n:]) == dropSuffix
 }
 
-// parseDropped reads what "%6u" printed, and nothing else.
+// parseDropped parses what "%6u" printed, and nothing else.
 func parseDropped(text []byte) (uint64, bool) {
 	if len(text) > dropDigits {
 		return 0, false
@@ -57,7 +58,7 @@ func parseDropped(text []byte) (uint64, bool) {
 	return n, true
 }
 
-// parseUint reads up to 18 decimal digits, and nothing else.
+// parseUint parses up to 18 decimal digits, and nothing else.
 func parseUint(digits []byte) (uint64, bool) {
 	if len(digits) == 0 || len(digits) > 18 {
 		return 0, false

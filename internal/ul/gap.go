@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Reason says why lines were dropped. The zero value is Discard.
+// Reason is why lines were dropped. The zero value is Discard.
 type Reason uint8
 
 // The reasons.
@@ -30,12 +30,12 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// A Gap is what was dropped on purpose at one place of a stream. The zero
-// value is not a gap: nothing was dropped. Counts are exact, and wrap where a
-// uint64 does, which takes a JVM some centuries.
+// A Gap is the lines that were dropped on purpose at one place of a stream. The
+// zero value means that none were dropped. Counts are exact. They wrap like a
+// uint64, which takes a JVM centuries.
 type Gap struct {
 	Lines       [NumReasons][NumLevels]uint64
-	Bytes       uint64    // of these lines, newlines included
+	Bytes       uint64    // bytes of these lines, newlines included
 	First, Last time.Time // when the first and the last of them were taken out of their file
 }
 
@@ -65,7 +65,7 @@ func (g *Gap) Total() uint64 {
 	return n
 }
 
-// of returns the number of lines of one reason.
+// of returns the number of lines with one reason.
 func (g *Gap) of(r Reason) uint64 {
 	n := uint64(0)
 	for _, lines := range g.Lines[r] {
@@ -83,16 +83,17 @@ const (
 	markerHead  = 1 + len(timeForm) + len(markerIntro)
 )
 
-// AppendMarker appends the one line that stands for the gap in the persisted
-// stream, with its newline, and returns the extended slice. It has UL's form,
-// a [Header] at level [Warning] with the tag ullage:
+// AppendMarker appends the line that represents the gap in the persisted
+// stream, with its newline, and returns the extended slice. It has UL's form, a
+// [Header] at level [Warning] with the tag ullage:
 //
 //	[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1290 lines, 123456 bytes dropped in 12.345s: discard info=1200 debug=34; drop warning=6 info=50
 //
-// The time is First in UTC, and "in" is from First to Last, both cut to the
-// millisecond; a clock that went back gives 0.000s. Reasons and levels without
-// lines are left out. A gap without lines has no marker: dst is returned as it
-// is. Nothing is allocated if dst has room for [MaxMarkerBytes].
+// The time is First in UTC. The duration after "in" runs from First to Last.
+// Both are cut to the millisecond; a clock that went back gives 0.000s. Reasons
+// and levels without lines are omitted. A gap without lines has no marker: dst
+// is returned unchanged. AppendMarker allocates nothing if dst has room for
+// [MaxMarkerBytes].
 func (g *Gap) AppendMarker(dst []byte) []byte {
 	total := g.Total()
 	if total == 0 {
@@ -134,8 +135,8 @@ func (g *Gap) appendReason(dst []byte, r Reason) []byte {
 	return dst
 }
 
-// writable returns t in UTC, and in a year of four digits: any other would
-// make the marker a line that is not UL.
+// writable returns t in UTC, in a year of four digits: with any other year the
+// marker would not be UL.
 func writable(t time.Time) time.Time {
 	t = t.UTC()
 	switch {
@@ -147,10 +148,10 @@ func writable(t time.Time) time.Time {
 	return t
 }
 
-// ParseMarker reads what [Gap.AppendMarker] wrote, with or without its
-// newline, and nothing else: appending the gap that it returns gives the line
-// again. Times come back in UTC and whole milliseconds. As with all lines, the
-// text says nothing about who wrote it.
+// ParseMarker parses what [Gap.AppendMarker] wrote, with or without its
+// newline, and nothing else: appending the resulting gap gives the same line.
+// Times are in UTC and whole milliseconds. As with all lines, the text proves
+// nothing about its author.
 func ParseMarker(line []byte) (Gap, bool) {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	if len(line) <= markerHead || len(line) >= MaxMarkerBytes ||
@@ -161,8 +162,8 @@ func ParseMarker(line []byte) (Gap, bool) {
 	if !ok {
 		return Gap{}, false
 	}
-	// What the reading below lets pass, such as counts in another order, is
-	// no marker of ours.
+	// The parser also accepts, for instance, counts in another order. Such a
+	// line is not one of our markers.
 	var own [MaxMarkerBytes]byte
 	if !bytes.Equal(bytes.TrimSuffix(g.AppendMarker(own[:0]), []byte{'\n'}), line) {
 		return Gap{}, false
@@ -170,13 +171,13 @@ func ParseMarker(line []byte) (Gap, bool) {
 	return g, true
 }
 
-// readMarker takes what looks like a marker for one.
+// readMarker parses a line that may be a marker.
 func readMarker(line []byte) (g Gap, ok bool) {
 	if g.First, ok = parseTime(line[1 : 1+len(timeForm)]); !ok {
 		return g, false
 	}
 	s := markerText{rest: line[markerHead:]}
-	s.count(" lines, ") // which the counts by level are held to
+	s.count(" lines, ") // which the counts by level must add up to
 	g.Bytes = s.count(" bytes dropped in ")
 	seconds, ms := s.count("."), s.count("s: ")
 	const maxMillis = uint64(1<<63-1) / uint64(time.Millisecond)
@@ -202,13 +203,13 @@ func readMarker(line []byte) (g Gap, ok bool) {
 	return g, !s.bad
 }
 
-// markerText is what is left to read of a marker.
+// markerText is the part of a marker that is still to be parsed.
 type markerText struct {
 	rest []byte
-	bad  bool // a number was none
+	bad  bool // a number was invalid
 }
 
-// skip steps over text, if that comes next.
+// skip skips text if that comes next.
 func (s *markerText) skip(text string) bool {
 	if len(s.rest) < len(text) || string(s.rest[:len(text)]) != text {
 		return false
@@ -217,14 +218,14 @@ func (s *markerText) skip(text string) bool {
 	return true
 }
 
-// until steps behind the next end, and returns what is before it.
+// until skips past the next end, and returns what is before it.
 func (s *markerText) until(end byte) []byte {
 	text, rest, _ := bytes.Cut(s.rest, []byte{end})
 	s.rest = rest
 	return text
 }
 
-// count reads a number and the text behind it.
+// count parses a number and the text after it.
 func (s *markerText) count(behind string) uint64 {
 	n, i := uint64(0), 0
 	for ; i < len(s.rest) && isDigit(s.rest[i]); i++ {

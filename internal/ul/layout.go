@@ -6,16 +6,16 @@ import (
 )
 
 // A layout is where the last header had its brackets and its level. Padding
-// keeps them in place from line to line, so that for most lines a look at
-// these offsets does for a full parse. The zero value fits no line.
+// keeps them in place from line to line, so that for most lines checking these
+// offsets replaces a full parse. The zero value matches no line.
 type layout struct {
 	joints [maxFields]uint16 // offsets of "][" between two fields
-	n      int               // how many joints are in use
+	n      int               // the number of joints in use
 	end    int               // offset of the last closing bracket
-	need   int               // bytes that a line must have; 0 for a layout that fits nothing
+	need   int               // minimum length of a line; 0 for a layout that matches nothing
 	level  int               // offset of the level
-	mask   uint64            // the bytes of the level's field, from there on
-	tags   int               // offset of the field behind the level, or of the message
+	mask   uint64            // the bytes of the level's field
+	tags   int               // offset of the field after the level, or of the message
 }
 
 var closing = []byte{']'}
@@ -33,8 +33,8 @@ const (
 	errorWord   = spaces>>40<<40 | 'r'<<32 | 'o'<<24 | 'r'<<16 | 'r'<<8 | 'e'
 )
 
-// learn takes the layout of a header, if it is an ordinary one: its last field
-// is the level, or the one before is and the tags follow.
+// learn adopts the layout of a header if the level is its last field, or the
+// one before the tags.
 func (l *layout) learn(p *prefix) {
 	l.n, l.need = 0, 0
 	if p.level < 0 || p.level < p.n-2 {
@@ -55,9 +55,9 @@ func (l *layout) learn(p *prefix) {
 }
 
 // read returns the level of a header with this layout. It returns Unknown for
-// any other line, and where only a full parse can tell: it takes nothing for
-// a header that a full parse would not, nor for one of another level. The line
-// begins with a bracket.
+// any other line, and for a line that only a full parse can classify. It never
+// returns a level where a full parse would find no header or another level. The
+// line begins with a bracket.
 func (l *layout) read(line []byte) Level {
 	if l.need == 0 || len(line) < l.need || binary.LittleEndian.Uint16(line[l.end:]) != last {
 		return Unknown
@@ -83,7 +83,7 @@ func (l *layout) read(line []byte) Level {
 			return Unknown
 		}
 	}
-	// Without another closing bracket these are the fields, and all of them.
+	// Without another closing bracket, these are all the fields.
 	if bytes.Count(fields, closing) != l.n || resemblesLevel(fields, l.tags) || level == Warning && endsAsDrop(line) {
 		return Unknown
 	}
@@ -91,8 +91,8 @@ func (l *layout) read(line []byte) Level {
 }
 
 // resemblesLevel reports whether the field at the offset i, if there is one,
-// begins as a level does, which no tag does. If it spelled a level, it would
-// be the level.
+// begins like a level, which no tag does. If it were a level, it would be the
+// level of the line.
 func resemblesLevel(fields []byte, i int) bool {
 	const four = 1<<32 - 1
 	if i+4 > len(fields) {
@@ -105,8 +105,8 @@ func resemblesLevel(fields []byte, i int) bool {
 	return false
 }
 
-// isBlank reports whether the line begins as a continuation line of JDK 24 and
-// newer does.
+// isBlank reports whether the line begins like a continuation line of JDK 24
+// and newer.
 func isBlank(line []byte) bool {
 	head := line[:min(len(line), maxPrefix)]
 	if len(head) < 3 || head[0] != '[' || head[1] != ' ' {

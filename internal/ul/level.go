@@ -30,8 +30,8 @@ func (l Level) String() string {
 	return levelNames[Unknown]
 }
 
-// ParseLevel reads a level as UL spells it: trace, debug, info, warning or
-// error. Unknown cannot be asked for, so "unknown" is an error.
+// ParseLevel parses a level as UL spells it: trace, debug, info, warning or
+// error. Nobody can ask for Unknown, so "unknown" is an error.
 func ParseLevel(s string) (Level, error) {
 	if l := levelOf([]byte(s)); l != Unknown {
 		return l, nil
@@ -39,9 +39,9 @@ func ParseLevel(s string) (Level, error) {
 	return Unknown, fmt.Errorf("%q is not a level (use trace, debug, info, warning or error)", s)
 }
 
-// Set implements [flag.Value] with [ParseLevel], and takes warn for warning, as
-// people and other logs spell it. It leaves the level as it is if text is not
-// one.
+// Set implements [flag.Value] with [ParseLevel]. It also accepts warn for
+// warning, the spelling of many other logs. If text is not a level, the value
+// stays unchanged.
 func (l *Level) Set(text string) error {
 	if text == "warn" {
 		text = levelNames[Warning]
@@ -57,8 +57,8 @@ func (l *Level) Set(text string) error {
 // MarshalText implements [encoding.TextMarshaler] with [Level.String].
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]: it reads what MarshalText
-// writes, "unknown" included.
+// UnmarshalText implements [encoding.TextUnmarshaler]: it accepts what
+// MarshalText writes, including "unknown".
 func (l *Level) UnmarshalText(text []byte) error {
 	if string(text) == levelNames[Unknown] {
 		*l = Unknown

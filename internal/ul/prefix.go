@@ -3,7 +3,7 @@ package ul
 import "bytes"
 
 const (
-	maxFields = 16   // of a prefix: the twelve, and room for newer ones
+	maxFields = 16   // of a prefix: the twelve decorators, and room for newer ones
 	maxPrefix = 1024 // bytes, up to the last closing bracket
 )
 

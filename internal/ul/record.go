@@ -1,7 +1,6 @@
 package ul
 
-// Kind says what a line is to the record that it belongs to. The zero value is
-// Text.
+// Kind is what a line is to its record. The zero value is Text.
 type Kind uint8
 
 // The kinds of lines.
@@ -25,14 +24,14 @@ func (k Kind) String() string {
 	return "text"
 }
 
-// Record is one line, taken apart. Its slices are parts of the line that was
-// parsed, without the padding to their right: they are valid as long as the
-// line is, and must not be written to. A field that is not in Present is nil.
+// Record is one parsed line. Its slices are parts of that line, without the
+// padding to their right. They are valid as long as the line is, and must not
+// be written to. A field that is not in Present is nil.
 //
-// The zero value is what an empty line gives.
+// The zero value is the result for an empty line.
 type Record struct {
 	Kind  Kind
-	Level Level // that of the line itself; Warning for a Drop; else Unknown
+	Level Level // the level of the line itself; Warning for a Drop; else Unknown
 
 	Time         []byte
 	UTCTime      []byte
@@ -50,23 +49,23 @@ type Record struct {
 	// Present are the decorators that were found.
 	Present Decorator
 
-	// Ambiguous are those of Present whose text could as well be that of
-	// another decorator; the package documentation says which.
+	// Ambiguous are the decorators in Present whose text could also be another
+	// decorator's. The package documentation lists the cases.
 	Ambiguous Decorator
 
-	// UnknownFields counts the bracketed fields that were not understood.
+	// UnknownFields counts the bracketed fields that were not recognized.
 	UnknownFields int
 
-	// Message is what follows the decorations, byte for byte; all of the line
-	// where there are none.
+	// Message is what follows the decorations, byte for byte, or the whole line
+	// if there are none.
 	Message []byte
 
 	// Dropped is the number of lines that the JVM discarded, for a Drop.
 	Dropped uint64
 }
 
-// Parse reads one line, given without its newline, and replaces all of r. It
-// needs no configuration and looks at no other line, so it can't know a
+// Parse parses one line, without its newline, and replaces all of r. It needs
+// no configuration and looks at no other line, so it cannot recognize a
 // continuation without decorations: that is Text. See [Classifier].
 func (r *Record) Parse(line []byte) {
 	var p prefix

@@ -4,8 +4,8 @@ package ul
 // from those since the JVM started (for 31 years).
 const epochMillis = "1000000000000ms"
 
-// resolve gives the fields of p to their decorators. Their order is fixed:
-// clocks, then hostname, pid and tid, then the level, then the tags.
+// resolve assigns the fields of p to decorators. Their order is fixed: clocks,
+// then hostname, pid and tid, then the level, then the tags.
 func (r *Record) resolve(line []byte, p *prefix) {
 	before, after := p.fields[:p.n], []field(nil)
 	if p.level >= 0 {
@@ -19,8 +19,9 @@ func (r *Record) resolve(line []byte, p *prefix) {
 	r.resolveTags(line, after)
 }
 
-// resolveClocks takes the fields up to the last clock and returns their number.
-// A clock that stands where its decorator can't is left: it may be a hostname.
+// resolveClocks assigns the fields up to the last clock and returns their
+// number. It leaves a clock in a place where its decorator cannot be, because
+// it may be a hostname.
 func (r *Record) resolveClocks(line []byte, fields []field) int {
 	taken, clocks := 0, 0
 	last := Decorator(0)
@@ -44,8 +45,9 @@ func (r *Record) resolveClocks(line []byte, fields []field) int {
 	return taken
 }
 
-// clockOf returns the decorator of a clock field after the decorator last, or 0
-// if it is not a clock. paired says that the next field has the same shape.
+// clockOf returns the decorator of a clock field that follows the decorator
+// last, or 0 if it is not a clock. paired reports that the next field has the
+// same shape.
 func clockOf(f field, line []byte, last Decorator, paired bool) Decorator {
 	switch f.shape {
 	case timeShape:
@@ -70,8 +72,8 @@ func clockOf(f field, line []byte, last Decorator, paired bool) Decorator {
 	return 0
 }
 
-// resolveNames takes hostname, pid and tid, and the tags as well where there is
-// no level to stand before them.
+// resolveNames assigns hostname, pid and tid, and the tags too if there is no
+// level before them.
 func (r *Record) resolveNames(line []byte, fields []field) {
 	level := r.Present&LevelDecorator != 0
 	for i, f := range fields {
@@ -97,8 +99,8 @@ func (r *Record) resolveNames(line []byte, fields []field) {
 	}
 }
 
-// isHostname reports whether the first of fields, with no decorator before it
-// but clocks, is best read as the hostname.
+// isHostname reports whether the first of fields, with nothing but clocks
+// before it, is most likely the hostname.
 func isHostname(fields []field, level bool) bool {
 	switch fields[0].shape {
 	case numberShape: // only where pid and tid follow
@@ -115,7 +117,7 @@ func isTags(f field) bool {
 	return f.shape == wordShape || f.shape == tagsShape || f.shape == emptyShape
 }
 
-// resolveTags takes the fields after the level.
+// resolveTags assigns the fields after the level.
 func (r *Record) resolveTags(line []byte, fields []field) {
 	for _, f := range fields {
 		if isTags(f) && r.Present&Tags == 0 {

@@ -1,11 +1,11 @@
 package ul
 
-// A shape is what the text of one field looks like, before its place among the
-// other fields decides which decorator it is.
+// A shape is the form of one field's text. The decorator also depends on the
+// other fields.
 type shape uint8
 
 const (
-	strangeShape shape = iota // no field of any JVM so far
+	strangeShape shape = iota // no known field of any JVM
 	emptyShape
 	timeShape
 	secondsShape
@@ -38,7 +38,7 @@ func shapeOf(text []byte) shape {
 	return shapeOfWords(text)
 }
 
-// shapeOfNumber knows the times and numbers; text begins with a digit.
+// shapeOfNumber recognizes the times and numbers; text begins with a digit.
 func shapeOfNumber(text []byte) shape {
 	i := digits(text, 0)
 	switch rest := text[i:]; string(rest[:min(len(rest), 3)]) {

@@ -119,8 +119,8 @@ func TestLevelsOfALongSelection(t *testing.T) {
 		if jdk.Version >= 20 {
 			r.selects(jvm, "safepoint*=debug")
 		} else {
-			lab.Eventually(t, patience, "the sidecar says that it leaves the output alone", func() bool {
-				return strings.Contains(strings.Join(r.levels().Errors, "\n"), "left alone")
+			lab.Eventually(t, patience, "the sidecar reports that it does not change the output", func() bool {
+				return strings.Contains(strings.Join(r.levels().Errors, "\n"), "is not changed")
 			})
 			t.Log(r.levels().Errors)
 			r.configured(jvm, before)

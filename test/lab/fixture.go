@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Certificate writes a self-signed certificate for a host name, valid for an
+// hour, and its key. It returns the paths of both files.
+func Certificate(tb testing.TB, host string) (cert, key string) {
+	tb.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{host}}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	cert, key = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	if err := errors.Join(os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), 0o600),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)); err != nil {
+		tb.Fatal(err)
+	}
+	return cert, key
+}
+
+// DownwardFile returns annotations in the form in which the kubelet writes them
+// into a downward-API volume.
+func DownwardFile(annotations map[string]string) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		fmt.Fprintf(&b, "%v=%q\n", key, annotations[key])
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// AsNobody calls f with another user's rights to files. It needs root.
+func AsNobody(tb testing.TB, f func()) {
+	tb.Helper()
+	if os.Geteuid() != 0 {
+		tb.Skip("needs root, to access files as another user")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Setfsuid(65534); err != nil {
+		tb.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Setfsuid(0); err != nil {
+			tb.Fatal(err)
+		}
+	}()
+	f()
+}
