@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	fewestInodes  = 64   // that segments may take, however small their share is
-	reserveInodes = 4096 // the most that the reserve asks for
+	fewestInodes  = 64             // that segments may take, however small their share is
+	reserveInodes = 4096           // the most that the reserve asks for
+	reserveBytes  = 2 * FrameBytes // the least, on a volume that is large enough: a commit is at least a frame
 )
 
 // room is what segments may take of the volume, as of the last look at the file
@@ -42,7 +43,7 @@ func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
 	// What is reserved for root is not available to us, even as root.
 	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * st.Frsize, inodes: int64(st.Files)}
 	free := use{bytes: int64(st.Bavail) * st.Frsize, inodes: int64(st.Ffree)}
-	reserve := use{bytes: min(segment, r.size.bytes/8), inodes: min(reserveInodes, r.size.inodes/8)}
+	reserve := use{bytes: min(max(segment, reserveBytes), r.size.bytes/8), inodes: min(reserveInodes, r.size.inodes/8)}
 	r.bound, r.reach = use{bytes: retain, inodes: r.size.inodes}, retain
 	if r.size.bytes > 0 {
 		r.reach = min(retain, used.bytes+free.bytes)
@@ -90,15 +91,17 @@ func (r *room) exceeded(used use) string {
 }
 
 // ahead does what [Store.Ahead] documents.
-func (r *room) ahead() int {
+func (r *room) ahead() (streams int, bytes int64) {
+	bytes = math.MaxInt64
 	most := int64(math.MaxInt32)
 	if r.looked && r.size.bytes > 0 {
+		bytes = r.commit.bytes
 		most = min(most, r.commit.bytes/(2*pageBytes)) // a page, and one for the directory
 	}
 	if r.looked && r.size.inodes > 0 {
 		most = min(most, r.commit.inodes/2)
 	}
-	return int(max(8, most))
+	return int(max(8, most)), bytes
 }
 
 // look asks the file system what segments may take. It asks nothing while segments

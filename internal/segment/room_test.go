@@ -102,9 +102,9 @@ func TestManyStreamsShareTheBound(t *testing.T) {
 	}
 }
 
-// Small segments are no reason to commit every few streams by themselves; little
-// room is one.
-func TestStreamsOfOneCommit(t *testing.T) {
+// Small segments are no reason to commit every few streams, or few bytes; little room
+// is one.
+func TestWhatOneCommitMayTake(t *testing.T) {
 	const page, small = 4 << 10, 256 << 10
 	for name, tc := range map[string]struct {
 		size, free, retain, used int64 // bytes
@@ -113,17 +113,21 @@ func TestStreamsOfOneCommit(t *testing.T) {
 		"much room":             {size: 16 << 30, free: 8 << 30, retain: 1 << 30, least: 1000, most: 1 << 20},
 		"little is retained":    {size: 16 << 30, free: 8 << 30, retain: 16 << 20, least: 128, most: 128},
 		"a small volume":        {size: 56 << 20, free: 40 << 20, retain: 1 << 30, least: 256, most: 320},
-		"little is free":        {size: 16 << 30, free: 1 << 20, retain: 1 << 30, used: 512 << 20, least: 16, most: 16},
-		"less than the reserve": {size: 16 << 30, free: 64 << 10, retain: 1 << 30, used: 512 << 20, least: 16, most: 16},
-		"nothing is free":       {size: 16 << 30, free: 0, retain: 1 << 30, used: 512 << 20, least: 16, most: 16},
+		"little is free":        {size: 16 << 30, free: 1 << 20, retain: 1 << 30, used: 512 << 20, least: 128, most: 128},
+		"less than the reserve": {size: 16 << 30, free: 64 << 10, retain: 1 << 30, used: 512 << 20, least: 128, most: 128},
+		"nothing is free":       {size: 16 << 30, free: 0, retain: 1 << 30, used: 512 << 20, least: 128, most: 128},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := unix.Statfs_t{Frsize: page, Blocks: uint64(tc.size / page), Bfree: uint64(tc.free / page), Bavail: uint64(tc.free / page),
 				Files: 1 << 20, Ffree: 1 << 19}
 			var r room
 			r.measure(st, tc.retain, small, use{bytes: tc.used})
-			if got := r.ahead(); got < tc.least || got > tc.most {
-				t.Errorf("a commit may be of %d streams, not of %d to %d", got, tc.least, tc.most)
+			streams, bytes := r.ahead()
+			if streams < tc.least || streams > tc.most {
+				t.Errorf("a commit may be of %d streams, not of %d to %d", streams, tc.least, tc.most)
+			}
+			if bytes < FrameBytes || bytes > max(FrameBytes, tc.free/16) {
+				t.Errorf("a commit may be of %d bytes", bytes)
 			}
 		})
 	}

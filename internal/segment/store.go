@@ -132,13 +132,13 @@ func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) err
 	return nil
 }
 
-// Ahead returns for how many streams a segment may be created between two calls
-// of Maintain. All of them together take less than half of the reserve, so that
-// a commit never runs into the end of the file system; or, where more room is
-// left, a sixteenth of it and of what retention keeps. Segments may be much
-// smaller than that room, and the reserve with them: a bound by the reserve
+// Ahead returns for how many streams a segment may be created, and how many bytes may
+// be appended, between two calls of Maintain. Either takes at most half of the
+// reserve, so that a commit never runs into the end of the file system; or, where
+// more room is left, a sixteenth of it and of what retention keeps. Segments may be
+// much smaller than that room, and the reserve with them: a bound by the reserve
 // alone would make a commit, with its syncs, of every few streams.
-func (s *Store) Ahead() int { return s.retention.room.ahead() }
+func (s *Store) Ahead() (streams int, bytes int64) { return s.retention.room.ahead() }
 
 // Close closes all streams and releases the lock. Bytes that were not synced are
 // left to the next Resume, as after a crash.

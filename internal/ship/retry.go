@@ -207,7 +207,8 @@ func (w *writer) retain(ctx context.Context) {
 		w.tolerate(err)
 	}
 	_, most := tail.Descriptors()
-	w.maxOpen = min(most, w.store.Ahead())
+	streams, bytes := w.store.Ahead()
+	w.maxOpen, w.maxBytes = min(most, streams), bytes
 }
 
 func (w *writer) tolerate(err error) {

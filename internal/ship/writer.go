@@ -3,6 +3,7 @@ package ship
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/ullage/ullage/internal/checkpoint"
@@ -27,11 +28,12 @@ type writer struct {
 	view  *view
 	m     *metrics
 
-	maxOpen int // most segments that are open at once, or made in one commit
-	streams map[string]*writerStream
-	batch   []queue.Chunk[tail.Chunk]
-	order   []*writerStream // of the batch
-	staging []byte          // a frame put together from places in the queue
+	maxOpen  int   // most segments that are open at once, or made in one commit
+	maxBytes int64 // most bytes of one commit, that the volume has room for
+	streams  map[string]*writerStream
+	batch    []queue.Chunk[tail.Chunk]
+	order    []*writerStream // of the batch
+	staging  []byte          // a frame put together from places in the queue
 
 	ends      map[string][]byte       // how streams end whose marks were of no use, until the reader knows
 	recovered map[string]segment.Mark // and the marks that they have then
@@ -71,6 +73,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Chec
 	return &writer{
 		cfg: cfg, log: log, link: l, store: store, check: check, view: v, m: m,
 		maxOpen:   maxOpen,
+		maxBytes:  math.MaxInt64,
 		streams:   map[string]*writerStream{},
 		ends:      map[string][]byte{},
 		recovered: map[string]segment.Mark{},
@@ -180,13 +183,13 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
-		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.link.syncBytes.Load()) {
+		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.commitBytes()) {
 			if due.IsZero() {
 				return time.Hour, nil
 			}
 			return due.Sub(now), nil
 		}
-		if w.taken.full(w.link.frame(), w.link.syncBytes.Load(), w.maxOpen) || w.taken.bytes > 0 && (late || w.taken.worth(w.link.syncBytes.Load())) && w.link.queue.Bytes() < w.link.frame() {
+		if w.full() || w.taken.bytes > 0 && (late || w.taken.worth(w.commitBytes())) && w.link.queue.Bytes() < w.link.frame() {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
@@ -194,10 +197,14 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	}
 }
 
+// commitBytes is the most that one commit takes.
+func (w *writer) commitBytes() int64 { return min(w.link.syncBytes.Load(), w.maxBytes) }
+
 // full reports whether another frame would be more than may be pending, or may
 // need more segments open than there can be.
-func (t *taken) full(frame int, most int64, maxOpen int) bool {
-	return t.bytes > 0 && int64(t.bytes+frame) > most || t.streams >= maxOpen
+func (w *writer) full() bool {
+	t := &w.taken
+	return t.bytes > 0 && int64(t.bytes+w.link.frame()) > w.commitBytes() || t.streams >= w.maxOpen
 }
 
 // worth reports whether so much is pending that it is committed although there
@@ -225,7 +232,7 @@ func (w *writer) drain(ctx context.Context) error {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
 		}
-		if w.taken.full(w.link.frame(), w.link.syncBytes.Load(), w.maxOpen) {
+		if w.full() {
 			if err := w.commit(ctx); err != nil {
 				return err
 			}

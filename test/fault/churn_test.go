@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,6 +95,29 @@ func TestVolumeNeverRunsOutUnderChurn(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A sidecar that has much to catch up with does not run into the end of a small volume:
+// it commits no more at once than retention keeps free.
+func TestCatchingUpDoesNotFillTheVolume(t *testing.T) {
+	v := newVolumeOf(t, "32M")
+	r := newRig(t, v.dir+"/dest", "--retain-bytes", "1Gi")
+	line := append(bytes.Repeat([]byte{'x'}, 199), '\n')
+	for range 3 {
+		r.side.Kill()
+		if err := os.WriteFile(filepath.Join(r.source, "bulk.log"), bytes.Repeat(line, 40<<20/len(line)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r.side = lab.Run(t, r.source, r.dest, r.flags...)
+		lab.Eventually(t, 3*patience, "it catches up", func() bool { return r.metric("ullage_backlog_bytes") < 1<<20 })
+		if n := r.metric(fullErrors); n > 0 {
+			t.Errorf("%v writes found no space; it said:\n%s", n, r.side.Stderr())
+		}
+	}
+	r.stop()
+	if err := r.side.Stop(2 * patience); err != nil {
+		t.Error(err)
 	}
 }
 
