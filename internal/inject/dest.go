@@ -87,19 +87,16 @@ func (w *wishes) retainLess(segments bool, policy Policy) {
 		cfg.SegmentBytes = nodeSegment
 		w.set["segment-bytes"] = cfg.SegmentBytes.String()
 	}
-	cfg.RetainBytes = policy.atMost("retain-bytes", max(nodeRetain, min(cfg.SegmentBytes, maxRetain/4)*4))
+	cfg.RetainBytes = policy.atMost("retain-bytes", max(nodeRetain, min(cfg.SegmentBytes, asGoodAsNone/4)*4))
 	w.set["retain-bytes"] = cfg.RetainBytes.String()
 }
-
-// maxRetain is as good as no bound, and far from an overflow.
-const maxRetain = 1 << 50
 
 // onDisk is the most that the durable copy of one sidecar takes of the node's
 // disk: what is retained, and two segments until the oldest is deleted. Zero:
 // there is no bound, or it is none of the node's disk.
 func (w *wishes) onDisk() settings.Size {
 	cfg := w.sidecar.Ship.Segment
-	if !w.dest.onNode() || cfg.RetainBytes == 0 || cfg.RetainBytes > maxRetain {
+	if !w.dest.onNode() || cfg.RetainBytes == 0 || cfg.RetainBytes > asGoodAsNone {
 		return 0
 	}
 	return cfg.RetainBytes + 2*cfg.SegmentBytes

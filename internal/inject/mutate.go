@@ -76,44 +76,42 @@ func (m *mutation) warn(format string, args ...any) {
 // its label ullage.dev/inject: "false": whoever calls has seen to it that it, or
 // its namespace, opts in. Cfg is valid. The error is that text is no pod.
 func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
-	return mutatePod(text, namespace, nil, cfg)
-}
-
-// mutatePod is Mutate, for a pod that will also have the claimed volumes.
-func mutatePod(text []byte, namespace string, claimed []string, cfg Config) (Result, error) {
 	p, err := readPod(text)
 	if err != nil {
 		return Result{}, err
 	}
-	p.claimed = claimed
+	return mutatePod(p, namespace, cfg), nil
+}
+
+func mutatePod(p *pod, namespace string, cfg Config) Result {
 	if p.optsOut() {
-		return Result{}, nil
+		return Result{}
 	}
 	m := &mutation{cfg: cfg, pod: p}
 	if s, ok := p.injected(); ok {
-		return m.repair(s), nil
+		return m.repair(s)
 	}
 	if namespace == "kube-system" {
 		m.warn("not injected: namespace kube-system is left alone")
-		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}, nil
+		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}
 	}
 	if why := p.unsuitable(); why != "" {
-		return m.refuse([]problem{{podmeta.Unsuitable, why}}), nil
+		return m.refuse([]problem{{podmeta.Unsuitable, why}})
 	}
 	var bad []string
-	m.wishes, bad = readWishes(p.Annotations, cfg.Defaults, cfg.Policy)
+	m.wishes, bad = readWishes(p.Annotations, cfg.defaultsIn(namespace), cfg.Policy)
 	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), p.crowded())
 	if len(found) == 0 { // what follows goes by the wishes
 		found = m.planAll()
 	}
 	if len(found) > 0 {
 		if cfg.OnError == Deny {
-			return m.deny(found), nil
+			return m.deny(found)
 		}
-		return m.refuse(found), nil
+		return m.refuse(found)
 	}
 	m.inject()
-	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}, nil
+	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}
 }
 
 // deny answers for a pod that can't be injected and must not start without.
@@ -159,10 +157,10 @@ func (m *mutation) clashes() []problem {
 			found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, podmeta.InjectLabel)})
 		}
 	}
-	for _, v := range m.pod.Spec.Volumes {
+	for _, volume := range m.pod.volumeNames() {
 		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume} {
-			if isOurs(v.Name, name) {
-				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", v.Name)})
+			if isOurs(volume, name) {
+				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", volume)})
 			}
 		}
 	}
@@ -206,6 +204,7 @@ func (m *mutation) planAll() []problem {
 	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
 	if len(found) == 0 {
 		m.warnDest()
+		m.warnSecrets()
 		m.warnScrape()
 	}
 	return found
@@ -278,12 +277,12 @@ func (m *mutation) planPorts() []string {
 
 // warnDest says what may become of the durable copy.
 func (m *mutation) warnDest() {
-	if m.wishes.dest.onNode() {
-		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
-		return
+	kind := m.destKind()
+	if kind != "" {
+		m.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, podmeta.Prefix, destName)
 	}
-	if m.wishes.dest.size != 0 {
-		m.warn("the durable copy ends with the pod (ephemeral): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
+	if kind == "emptyDir" {
+		return
 	}
 	if s := m.pod.Spec.SecurityContext; s == nil || s.FSGroup == nil {
 		for _, j := range m.jvms {
@@ -292,6 +291,27 @@ func (m *mutation) warnDest() {
 				return
 			}
 		}
+	}
+}
+
+// destKind is the kind of the volume of the durable copy, if such a volume ends
+// with the pod. Empty: it does not, as far as the pod shows.
+func (m *mutation) destKind() string {
+	v := m.pod.volume(m.wishes.dest.volume)
+	switch {
+	case m.wishes.dest.onNode() || v != nil && v.EmptyDir != nil:
+		return "emptyDir"
+	case m.wishes.dest.size != 0 || v != nil && v.Ephemeral != nil:
+		return "ephemeral"
+	}
+	return ""
+}
+
+// warnSecrets says whose pull secrets are hidden: an API server gives a pod those
+// of its service account only if the pod names none itself.
+func (m *mutation) warnSecrets() {
+	if ours := m.wishes.container.pullSecrets; m.pod.offline && len(ours) > 0 && len(m.pod.Spec.ImagePullSecrets) == 0 {
+		m.warn("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(ours, ", "))
 	}
 }
 
@@ -304,7 +324,7 @@ func (m *mutation) inject() {
 	for _, v := range m.volumes() {
 		m.patch.push(spec, "/spec", "volumes", v)
 	}
-	for _, name := range m.cfg.PullSecrets {
+	for _, name := range m.wishes.container.pullSecrets {
 		if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(m.pod.Spec.ImagePullSecrets, secret) {
 			m.patch.push(spec, "/spec", "imagePullSecrets", secret)
 		}

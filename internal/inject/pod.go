@@ -35,6 +35,9 @@ type pod struct {
 	// claimed are the volumes that the pods of a template will have beside those
 	// in it: a StatefulSet's own.
 	claimed []string
+
+	// offline says that no API server has seen the pod yet.
+	offline bool
 }
 
 // readPod reads a pod of JSON. Its two forms are of one text in which every
@@ -108,6 +111,15 @@ func (p *pod) containerNames() []string {
 	var names []string
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		names = append(names, c.Name)
+	}
+	return names
+}
+
+// volumeNames are those of all volumes that the pod has, or will have.
+func (p *pod) volumeNames() []string {
+	names := slices.Clone(p.claimed)
+	for _, v := range p.Spec.Volumes {
+		names = append(names, v.Name)
 	}
 	return names
 }

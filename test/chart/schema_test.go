@@ -57,6 +57,17 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"patience of a minute", "webhook: {timeoutSeconds: 60}", "timeoutSeconds"},
 		{"failure policy that there is not", "webhook: {failurePolicy: Deny}", "failurePolicy"},
 		{"selector that is none", "webhook: {objectSelector: [{key: a, operator: Is}]}", "operator"},
+		{"setting that no namespace takes", "sidecar: {namespaces: {shop: {imagee: localhost/x}}}", "imagee"},
+		{"setting of containers for all", "sidecar: {defaults: {image: localhost/x}}", "image"},
+		{"namespace that is none", "sidecar: {namespaces: {No Name: {}}}", "No Name"},
+		{"label of the chart's", "podLabels: {app.kubernetes.io/name: web}", "podLabels: the label app.kubernetes.io/name is the chart's own"},
+		{"label of the chart's everywhere", "commonLabels: {app.kubernetes.io/instance: web}", "commonLabels: the label app.kubernetes.io/instance"},
+		{"label of the chart's on a monitor", "podMonitor: {enabled: true, labels: {helm.sh/chart: web}}", "podMonitor.labels: the label helm.sh/chart"},
+		{"account without a name", "serviceAccount: {create: false}", "serviceAccount.name is missing"},
+		{"budget that is none", "podDisruptionBudget: {maxUnavailable: half}", "maxUnavailable"},
+		{"strategy that there is not", "strategy: {type: BlueGreen}", "type"},
+		{"DNS policy without a configuration", "dnsPolicy: None", "dnsPolicy"},
+		{"directory to prune above the claim", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, dir: ../c}]", "dir"},
 		{"argument that is no flag", "extraArgs: [serve]", "extraArgs"},
 		{"section taken away", "certificates: null", "certificates"},
 	} {
@@ -118,6 +129,8 @@ func (s schema) resolve(root schema) schema {
 
 // freeForm are the objects of which the user chooses the keys.
 var freeForm = []string{
+	"commonLabels", "deploymentAnnotations", "service.annotations", "topologySpreadConstraints[]", "podSecurityContext", "securityContext",
+	"extraVolumes[]", "extraVolumeMounts[]", "sidecar.namespaces",
 	"affinity", "extraEnv[]", "policy.max", "podAnnotations", "podLabels", "serviceAccount.annotations", "webhook.annotations",
 	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels",
 	"resources.requests", "resources.limits",
@@ -169,7 +182,7 @@ func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
 		for name, p := range s.Properties {
 			at := strings.TrimPrefix(path+"."+name, ".")
 			v, ok := values[name]
-			if !ok && at != "global" && !strings.Contains(at, "issuerRef.") && !strings.Contains(at, "resources.") {
+			if !ok && at != "global" && !strings.Contains(at, "issuerRef.") && !strings.Contains(at, "resources.") && !strings.HasPrefix(at, "strategy.") {
 				t.Errorf("the schema allows %s, and values.yaml does not have it", at)
 			}
 			if m, ok := v.(map[string]any); ok && !slices.Contains(freeForm, at) {

@@ -27,6 +27,11 @@ than the self-made, which is of another type and goes when it is not used.
 {{- end -}}
 {{- end }}
 
+{{/* The service account of the injectors. */}}
+{{- define "ullage.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "ullage.injector" .) }}
+{{- end }}
+
 {{/* "true" if the injector makes its own certificate; else empty. */}}
 {{- define "ullage.selfMade" -}}
 {{- if not (or .Values.certificates.certManager.enabled .Values.certificates.secretName) }}true{{ end -}}
@@ -35,16 +40,43 @@ than the self-made, which is of another type and goes when it is not used.
 {{/* What selects the injector's pods. It can't be changed by an upgrade. */}}
 {{- define "ullage.selectorLabels" -}}
 app.kubernetes.io/name: ullage-injector
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
-{{/* The labels of all objects. */}}
+{{/* The labels of the injector's objects. */}}
 {{- define "ullage.labels" -}}
-{{ include "ullage.selectorLabels" . }}
-app.kubernetes.io/part-of: ullage
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+{{ include "ullage.objectLabels" (dict "root" . "name" "ullage-injector") }}
+{{- end }}
+
+{{/*
+The labels of an object: (dict "root" $ "name" NAME "more" LABELS "value" WHERE), of
+which LABELS are the user's, from the value WHERE.
+*/}}
+{{- define "ullage.objectLabels" -}}
+{{- $own := dict "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service
+      "helm.sh/chart" (printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_")) -}}
+{{ include "ullage.mergedLabels" (merge (dict "own" $own) .) }}
+{{- end }}
+
+{{/* The labels of a pod, as above. */}}
+{{- define "ullage.podLabels" -}}
+{{ include "ullage.mergedLabels" (merge (dict "own" dict) .) }}
+{{- end }}
+
+{{/*
+The chart's own labels, the user's, and those of commonLabels. A label of the chart's
+that the user could change would no longer select what it must.
+*/}}
+{{- define "ullage.mergedLabels" -}}
+{{- $own := merge (dict "app.kubernetes.io/name" .name "app.kubernetes.io/instance" .root.Release.Name "app.kubernetes.io/part-of" "ullage") .own -}}
+{{- range $value, $labels := dict "commonLabels" (.root.Values.commonLabels | default dict) (.value | default "none") (.more | default dict) -}}
+{{- range $label := keys $labels -}}
+{{- if hasKey $own $label -}}
+{{- fail (printf "%s: the label %s is the chart's own" $value $label) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- merge $own (.more | default dict) (.root.Values.commonLabels | default dict) | toYaml -}}
 {{- end }}
 
 {{/* "true" if the name of an image begins with a registry; else empty. */}}
@@ -87,6 +119,18 @@ seccompProfile:
 {{- end }}
 
 {{/*
+A security context of the chart's, with the user's fields in place of its own:
+(dict "own" NAME "user" FIELDS "root" $).
+*/}}
+{{- define "ullage.withFields" -}}
+{{- $all := include .own .root | fromYaml -}}
+{{- range $field, $value := .user -}}
+{{- $_ := set $all $field $value -}}
+{{- end -}}
+{{- toYaml $all -}}
+{{- end }}
+
+{{/*
 Namespaces of which no pod is injected: kube-system, and the injector's own.
 Many install into "default" without a thought, with their pods beside it, so
 that one stays in; the injector's own pods are told by their labels.
@@ -94,7 +138,7 @@ that one stays in; the injector's own pods are told by their labels.
 {{- define "ullage.excludedNamespaces" -}}
 - kube-system
 {{- if not (has .Release.Namespace (list "default" "kube-system")) }}
-- {{ .Release.Namespace }}
+- {{ .Release.Namespace | quote }}
 {{- end }}
 {{- end }}
 
@@ -130,6 +174,10 @@ policy:
 {{- end }}
 {{- with .Values.sidecar.defaults }}
 defaults:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.sidecar.namespaces }}
+namespaces:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
