@@ -159,14 +159,10 @@ func (m metadata) controller() (kind, name string) {
 	return "", ""
 }
 
-// owner returns the object that a person has made for a pod: a Deployment names
-// its ReplicaSets by its own name and a label.
+// owner returns the object that a person has made for a pod.
 func (m metadata) owner() (kind, name string) {
 	kind, name = m.controller()
-	if of, found := strings.CutSuffix(name, "-"+m.Labels["pod-template-hash"]); found && kind == "replicaset" && of != "" {
-		return "deployment", of
-	}
-	return kind, name
+	return podmeta.Owner(kind, name, m.Labels)
 }
 
 // manifest is a pod for a dry run: the subject as somebody would create it now.

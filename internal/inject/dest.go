@@ -70,6 +70,19 @@ func (d destination) String() string {
 // onNode says that what is written counts as ephemeral storage of the pod.
 func (d destination) onNode() bool { return d.claim == "" && d.volume == "" && d.size == 0 }
 
+// endsIn is the kind of the volume, if such a volume ends with the pod. Empty: it
+// does not, as far as the pod shows.
+func (d destination) endsIn(p *pod) string {
+	v := p.volume(d.volume)
+	switch {
+	case d.onNode() || v != nil && v.EmptyDir != nil:
+		return "emptyDir"
+	case d.size != 0 || v != nil && v.Ephemeral != nil:
+		return "ephemeral"
+	}
+	return ""
+}
+
 // shared says that the volume may be that of other pods as well.
 func (d destination) shared() bool { return d.claim != "" || d.volume != "" }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,6 +28,11 @@ func TestExamples(t *testing.T) {
 		}
 		compareFile(t, dir+"injected/"+name+".yaml", out)
 		checkTwice(t, out)
+		for _, found := range regexp.MustCompile(`image: (\S+)`).FindAllStringSubmatch(string(out), -1) {
+			if !qualified(found[1]) { // CRI-O refuses it
+				t.Errorf("%s: the image %s names no registry", name, found[1])
+			}
+		}
 	}
 }
 

@@ -204,7 +204,9 @@ func (m *mutation) planAll() []problem {
 	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
 	if len(found) == 0 {
 		m.warnDest()
-		m.warnSecrets()
+		if text := m.pod.hides(m.wishes.container.pullSecrets); text != "" {
+			m.warn("%s", text)
+		}
 		m.warnScrape()
 	}
 	return found
@@ -277,7 +279,7 @@ func (m *mutation) planPorts() []string {
 
 // warnDest says what may become of the durable copy.
 func (m *mutation) warnDest() {
-	kind := m.destKind()
+	kind := m.wishes.dest.endsIn(m.pod)
 	if kind != "" {
 		m.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, podmeta.Prefix, destName)
 	}
@@ -291,27 +293,6 @@ func (m *mutation) warnDest() {
 				return
 			}
 		}
-	}
-}
-
-// destKind is the kind of the volume of the durable copy, if such a volume ends
-// with the pod. Empty: it does not, as far as the pod shows.
-func (m *mutation) destKind() string {
-	v := m.pod.volume(m.wishes.dest.volume)
-	switch {
-	case m.wishes.dest.onNode() || v != nil && v.EmptyDir != nil:
-		return "emptyDir"
-	case m.wishes.dest.size != 0 || v != nil && v.Ephemeral != nil:
-		return "ephemeral"
-	}
-	return ""
-}
-
-// warnSecrets says whose pull secrets are hidden: an API server gives a pod those
-// of its service account only if the pod names none itself.
-func (m *mutation) warnSecrets() {
-	if ours := m.wishes.container.pullSecrets; m.pod.offline && len(ours) > 0 && len(m.pod.Spec.ImagePullSecrets) == 0 {
-		m.warn("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(ours, ", "))
 	}
 }
 

@@ -124,6 +124,15 @@ func (p *pod) volumeNames() []string {
 	return names
 }
 
+// hides says whose pull secrets the sidecar's would hide: an API server gives a pod
+// those of its service account only if the pod names none itself. Empty: nobody's.
+func (p *pod) hides(secrets []string) string {
+	if !p.offline || len(secrets) == 0 || len(p.Spec.ImagePullSecrets) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
+}
+
 // jvmContainers returns the indexes of the containers with a JVM: those that
 // are named, else the one that kubectl takes by default, else the first.
 func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err error) {

@@ -13,12 +13,6 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// Where a sidecar keeps what is its own in a destination.
-const (
-	ownDir   = ".ullage"
-	lockName = "lock"
-)
-
 // visit is called with a file or directory of ours, and the directory it is in.
 type visit func(dir *os.Root, name string, info fs.FileInfo) error
 
@@ -50,10 +44,10 @@ func eachSegment(dest *os.Root, do visit) error {
 // eachOwn calls do with every file of our own directory, where everything is
 // ours, the lock last.
 func eachOwn(own *os.Root, do visit) error {
-	if err := eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != lockName }, do); err != nil {
+	if err := eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != segment.LockName }, do); err != nil {
 		return err
 	}
-	return one(own, lockName, do)
+	return one(own, segment.LockName, do)
 }
 
 func eachIn(dir *os.Root, ours func(fs.DirEntry) bool, do visit) error {
@@ -100,10 +94,10 @@ func (d *destination) measure(dest *os.Root) error {
 	if err := eachSegment(dest, count); err != nil {
 		return err
 	}
-	if err := in(dest, ownDir, func(own *os.Root) error { return eachOwn(own, count) }); err != nil {
+	if err := in(dest, segment.OwnDir, func(own *os.Root) error { return eachOwn(own, count) }); err != nil {
 		return err
 	}
-	return errors.Join(one(dest, ownDir, count), one(dest, ".", count))
+	return errors.Join(one(dest, segment.OwnDir, count), one(dest, ".", count))
 }
 
 // delete removes what is ours. While other files are there our own directory
@@ -123,7 +117,7 @@ func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (st
 	if err := eachOwn(own, drop); err != nil {
 		return Failed, err
 	}
-	if err := one(dest, ownDir, drop); err != nil {
+	if err := one(dest, segment.OwnDir, drop); err != nil {
 		return Failed, err
 	}
 	if d.path == "." || below {
@@ -164,7 +158,7 @@ func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, er
 		return false, false, err
 	}
 	for _, e := range entries {
-		if e.Name() == ownDir {
+		if e.Name() == segment.OwnDir {
 			continue
 		}
 		var found []destination

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
 )
 
@@ -112,8 +113,8 @@ func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destinatio
 		return nil, err
 	}
 	locked := false
-	err := in(dir, ownDir, func(own *os.Root) error {
-		info, err := own.Lstat(lockName)
+	err := in(dir, segment.OwnDir, func(own *os.Root) error {
+		info, err := own.Lstat(segment.LockName)
 		locked = err == nil && info.Mode().IsRegular()
 		return nil
 	})
@@ -151,7 +152,7 @@ func findBelow(ctx context.Context, dir *os.Root, at string, depth int) ([]desti
 	}
 	var all []destination
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == ownDir || depth == 0 && e.Name() == "lost+found" {
+		if !e.IsDir() || e.Name() == segment.OwnDir || depth == 0 && e.Name() == "lost+found" {
 			continue
 		}
 		below := path.Join(at, e.Name())
@@ -179,12 +180,12 @@ func remove(ctx context.Context, root *os.Root, d destination, dryRun bool) (sta
 		return Failed, err
 	}
 	defer dest.Close()
-	own, err := sub(dest, ownDir)
+	own, err := sub(dest, segment.OwnDir)
 	if err != nil {
 		return Failed, err
 	}
 	defer own.Close()
-	lock, err := own.OpenFile(lockName, os.O_RDWR|unix.O_NONBLOCK, 0)
+	lock, err := own.OpenFile(segment.LockName, os.O_RDWR|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return Failed, fmt.Errorf("open the lock: %w", err)
 	}
@@ -195,7 +196,7 @@ func remove(ctx context.Context, root *os.Root, d destination, dryRun bool) (sta
 	case err != nil:
 		return Failed, fmt.Errorf("take the lock, without which nobody knows whether a sidecar is at work: %w", err)
 	}
-	if err := isIn(own, lockName, lock.Stat); err != nil {
+	if err := isIn(own, segment.LockName, lock.Stat); err != nil {
 		return Failed, err
 	}
 	again := destination{path: d.path}
