@@ -91,6 +91,7 @@ podAnnotations: {prometheus.io/port: "1"}
 extraVolumes: [{name: ca, configMap: {name: ca}}]
 extraVolumeMounts: [{name: ca, mountPath: /etc/ca, readOnly: true}]
 dnsPolicy: Default
+livenessProbe: {failureThreshold: 12}
 service: {annotations: {example.com/a: b}}
 serviceAccount: {name: "77", automountServiceAccountToken: true}
 `
@@ -126,6 +127,9 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 	}
 	if c.VolumeMounts[len(c.VolumeMounts)-1].MountPath != "/etc/ca" || pod.Spec.Volumes[len(pod.Spec.Volumes)-1].ConfigMap.Name != "ca" || pod.Spec.DNSPolicy != corev1.DNSDefault {
 		t.Errorf("%+v %+v %s", c.VolumeMounts, pod.Spec.Volumes, pod.Spec.DNSPolicy)
+	}
+	if p := c.LivenessProbe; p.FailureThreshold != 12 || p.PeriodSeconds != 10 || p.HTTPGet == nil {
+		t.Errorf("%+v", p)
 	}
 	account := sole[corev1.ServiceAccount](t, objects)
 	if account.Name != "77" || !*account.AutomountServiceAccountToken || pod.Spec.ServiceAccountName != "77" || sole[corev1.Service](t, objects).Annotations["example.com/a"] != "b" {

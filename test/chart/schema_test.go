@@ -65,6 +65,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"label of the chart's on a monitor", "podMonitor: {enabled: true, labels: {helm.sh/chart: web}}", "podMonitor.labels: the label helm.sh/chart"},
 		{"account without a name", "serviceAccount: {create: false}", "serviceAccount.name is missing"},
 		{"budget that is none", "podDisruptionBudget: {maxUnavailable: half}", "maxUnavailable"},
+		{"probe of another kind", "livenessProbe: {exec: {command: [true]}}", "exec"},
 		{"strategy that there is not", "strategy: {type: BlueGreen}", "type"},
 		{"DNS policy without a configuration", "dnsPolicy: None", "dnsPolicy"},
 		{"directory to prune above the claim", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, dir: ../c}]", "dir"},
@@ -182,7 +183,7 @@ func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
 		for name, p := range s.Properties {
 			at := strings.TrimPrefix(path+"."+name, ".")
 			v, ok := values[name]
-			if !ok && at != "global" && !strings.Contains(at, "issuerRef.") && !strings.Contains(at, "resources.") && !strings.HasPrefix(at, "strategy.") {
+			if !ok && at != "global" && !strings.Contains(at, "issuerRef.") && !strings.Contains(at, "resources.") && !strings.HasPrefix(at, "strategy.") && !strings.Contains(at, "Probe.") {
 				t.Errorf("the schema allows %s, and values.yaml does not have it", at)
 			}
 			if m, ok := v.(map[string]any); ok && !slices.Contains(freeForm, at) {

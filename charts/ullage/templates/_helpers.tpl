@@ -118,8 +118,27 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
+{{- define "ullage.livenessProbe" -}}
+httpGet:
+  path: /healthz
+  port: metrics
+periodSeconds: 10
+timeoutSeconds: 5
+failureThreshold: 6
+{{- end }}
+
+{{/* Probe soon after the start: until then, pods start without a sidecar. */}}
+{{- define "ullage.readinessProbe" -}}
+httpGet:
+  path: /readyz
+  port: metrics
+periodSeconds: 2
+timeoutSeconds: 2
+failureThreshold: 2
+{{- end }}
+
 {{/*
-A security context of the chart's, with the user's fields in place of its own:
+A security context or a probe of the chart's, with the user's fields in place of its own:
 (dict "own" NAME "user" FIELDS "root" $).
 */}}
 {{- define "ullage.withFields" -}}
