@@ -34,13 +34,19 @@ extraEnv: [{name: GODEBUG, value: netdns=go}]
 serviceAccount: {annotations: {example.com/role: injector}}
 `
 
-func TestWhatPlatformTeamsSet(t *testing.T) {
-	text, err := template(t, platform)
+// injector returns what the chart makes of values, and of it the Deployment.
+func injector(t *testing.T, values string) ([]object, *appsv1.Deployment) {
+	t.Helper()
+	text, err := template(t, values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	objects := decode(t, text)
-	d := sole[appsv1.Deployment](t, objects)
+	return objects, sole[appsv1.Deployment](t, objects)
+}
+
+func TestWhatPlatformTeamsSet(t *testing.T) {
+	objects, d := injector(t, platform)
 	pod := d.Spec.Template
 	c := pod.Spec.Containers[0]
 	if d.Name != "logs-injector" || sole[corev1.Service](t, objects).Name != "logs-injector" {
@@ -97,12 +103,7 @@ serviceAccount: {name: "77", automountServiceAccountToken: true}
 `
 
 func TestWhatChartsLikeThisOneHave(t *testing.T) {
-	text, err := template(t, furtherValues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects := decode(t, text)
-	d := sole[appsv1.Deployment](t, objects)
+	objects, d := injector(t, furtherValues)
 	pod := d.Spec.Template
 	c := pod.Spec.Containers[0]
 	if d.Labels["cost-center"] != "17" || pod.Labels["cost-center"] != "18" || sole[corev1.Service](t, objects).Labels["cost-center"] != "17" || d.Annotations["reloader.example/auto"] != "true" {
@@ -140,11 +141,7 @@ func TestWhatChartsLikeThisOneHave(t *testing.T) {
 			t.Errorf("%+v", b.Subjects)
 		}
 	}
-	text, err = template(t, "serviceAccount: {create: false, name: own}\npodDisruptionBudget: {enabled: false}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects = decode(t, text)
+	objects, _ = injector(t, "serviceAccount: {create: false, name: own}\npodDisruptionBudget: {enabled: false}")
 	if len(all[corev1.ServiceAccount](objects)) != 0 || sole[rbacv1.ClusterRoleBinding](t, objects).Subjects[0].Name != "own" || len(all[policyv1.PodDisruptionBudget](objects)) != 0 {
 		t.Error("an account of the user's, and no budget")
 	}

@@ -39,14 +39,7 @@ func TestReadmeTable(t *testing.T) {
 // TestTheNamesElsewhereLeadToValues looks the last column of the README's table for
 // those who know other charts up in values.yaml.
 func TestTheNamesElsewhereLeadToValues(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var values map[string]any
-	if err := yaml.Unmarshal(text, &values); err != nil {
-		t.Fatal(err)
-	}
+	values := readValues(t)
 	readme, err := os.ReadFile(filepath.Join(chartDir, "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -120,6 +120,20 @@ func readSchema(t *testing.T) schema {
 	return s
 }
 
+// readValues reads values.yaml.
+func readValues(t *testing.T) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := yaml.UnmarshalStrict(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
 // resolve follows a reference to a definition.
 func (s schema) resolve(root schema) schema {
 	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
@@ -168,14 +182,6 @@ func TestTheSchemaRefusesUnknownKeysEverywhere(t *testing.T) {
 // TestTheSchemaHasTheValuesAndNoOthers compares the keys of values.yaml with
 // those that the schema allows.
 func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var values map[string]any
-	if err := yaml.UnmarshalStrict(text, &values); err != nil {
-		t.Fatal(err)
-	}
 	root := readSchema(t)
 	var compare func(path string, s schema, values map[string]any)
 	compare = func(path string, s schema, values map[string]any) {
@@ -196,5 +202,5 @@ func TestTheSchemaHasTheValuesAndNoOthers(t *testing.T) {
 			}
 		}
 	}
-	compare("", root, values)
+	compare("", root, readValues(t))
 }
