@@ -118,7 +118,7 @@ func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
 	return slices.DeleteFunc(pods, func(p pod) bool { return !w.owns(p.Metadata) }), err
 }
 
-// owns says whether a pod with such metadata is one of the workload's.
+// owns reports whether a pod with such metadata is one of the workload's.
 func (w *workload) owns(m metadata) bool {
 	kind, name := m.controller()
 	if kind == w.kind && name == w.meta.Name {

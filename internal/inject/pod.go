@@ -36,7 +36,7 @@ type pod struct {
 	// in it: a StatefulSet's own.
 	claimed []string
 
-	// offline says that no API server has seen the pod yet.
+	// offline: no API server has seen the pod yet.
 	offline bool
 }
 
@@ -124,7 +124,7 @@ func (p *pod) volumeNames() []string {
 	return names
 }
 
-// hides says whose pull secrets the sidecar's would hide: an API server gives a pod
+// hides reports whose pull secrets the sidecar's would hide: an API server gives a pod
 // those of its service account only if the pod names none itself. Empty: nobody's.
 func (p *pod) hides(secrets []string) string {
 	if !p.offline || len(secrets) == 0 || len(p.Spec.ImagePullSecrets) > 0 {

@@ -90,7 +90,7 @@ func quantity(name, text string) (int64, error) {
 	return 0, fmt.Errorf("%s is neither a size nor a duration", name)
 }
 
-// measurable says that the setting can have such a maximum.
+// measurable reports whether the setting can have such a maximum.
 func measurable(name, most string) bool {
 	if a, ok := amountOf(name); ok {
 		_, err := a.parse(most)
