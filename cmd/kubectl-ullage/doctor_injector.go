@@ -76,6 +76,27 @@ func (s labelSelector) matches(labels map[string]string) bool {
 	return true
 }
 
+// String returns the selector as kubectl takes it. Empty: it selects everything,
+// or nothing at all.
+func (s labelSelector) String() string {
+	var terms []string
+	for key, value := range s.MatchLabels {
+		terms = append(terms, key+"="+value)
+	}
+	slices.Sort(terms)
+	for _, e := range s.MatchExpressions {
+		switch e.Operator {
+		case "In", "NotIn":
+			terms = append(terms, fmt.Sprintf("%s %s (%s)", e.Key, strings.ToLower(e.Operator), strings.Join(e.Values, ",")))
+		case "Exists":
+			terms = append(terms, e.Key)
+		case "DoesNotExist":
+			terms = append(terms, "!"+e.Key)
+		}
+	}
+	return strings.Join(terms, ",")
+}
+
 // hooks gets the webhook configurations with our webhook.
 func (c cluster) hooks(ctx context.Context) hooks {
 	out, err := c.run(ctx, maxPods, "get", "mutatingwebhookconfigurations", "--output=json")

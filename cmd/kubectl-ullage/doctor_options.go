@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 
 	"github.com/ullage/ullage/internal/podmeta"
@@ -29,9 +31,15 @@ func (d *doctor) hidden(ctx context.Context) []finding {
 			continue
 		}
 		out, err := d.cluster.in(p.Metadata.Namespace).run(ctx, maxStatus, "exec", "pod/"+p.Metadata.Name, "--container="+c.Name, "--", "printenv", name)
-		if value := strings.TrimSpace(string(out)); err == nil && value != "" {
+		var exit *exec.ExitError
+		switch value := strings.TrimSpace(string(out)); {
+		case err == nil && value != "":
 			all = append(all, finding{markProblem, fmt.Sprintf("the image of container %s, or its envFrom, sets %s, which the injector would replace: %s", c.Name, name, printable.Clip(value, maxProblems)),
 				"repeat the value in the pod's env, or name another variable by the annotation " + variableAnnotation})
+		case err == nil, errors.As(err, &exit) && exit.ExitCode() == 1: // it is not set
+		default:
+			all = append(all, finding{markUnknown, fmt.Sprintf("whether the image of container %s, or its envFrom, sets %s: 'printenv' in it: %v", c.Name, name, err),
+				"look at the image's configuration: 'docker image inspect' or 'crane config'"})
 		}
 	}
 	return all

@@ -103,20 +103,29 @@ func (c cluster) workloadSubject(ctx context.Context, kind string, text []byte) 
 	return s, nil
 }
 
-// podsOf returns the pods of a workload; none, if it does not say which.
+// podsOf returns the pods of a workload; none, if it does not say which. Another
+// workload may have pods with the same labels.
 func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
-	labels, _ := dig(w.spec, "selector", "matchLabels").(map[string]any)
-	var terms []string
-	for key, value := range labels {
-		terms = append(terms, fmt.Sprintf("%s=%v", key, value))
+	var selector labelSelector
+	if err := recode(w.spec["selector"], &selector); err != nil {
+		return nil, err
 	}
-	if len(terms) == 0 {
+	many := c.in(w.meta.Namespace)
+	if many.selector = selector.String(); many.selector == "" {
 		return nil, nil
 	}
-	slices.Sort(terms)
-	many := c.in(w.meta.Namespace)
-	many.selector = strings.Join(terms, ",")
-	return many.pods(ctx, nil)
+	pods, err := many.pods(ctx, nil)
+	return slices.DeleteFunc(pods, func(p pod) bool { return !w.owns(p.Metadata) }), err
+}
+
+// owns reports whether a pod with such metadata is one of the workload's.
+func (w *workload) owns(m metadata) bool {
+	kind, name := m.controller()
+	if kind == w.kind && name == w.meta.Name {
+		return true
+	}
+	kind, name = m.owner()
+	return kind == w.kind && name == w.meta.Name
 }
 
 func parseWorkload(kind string, text []byte) (*workload, error) {
@@ -140,19 +149,20 @@ func (w *workload) template() map[string]any {
 	return t
 }
 
-// owner returns the object that a person has made for a pod: a Deployment names
-// its ReplicaSets by its own name and a label.
-func (m metadata) owner() (kind, name string) {
+// controller returns the object that has made a pod; empty: nobody has.
+func (m metadata) controller() (kind, name string) {
 	for _, o := range m.OwnerReferences {
-		if !o.Controller {
-			continue
-		}
-		kind, name = strings.ToLower(o.Kind), o.Name
-		if of, found := strings.CutSuffix(name, "-"+m.Labels["pod-template-hash"]); found && kind == "replicaset" && of != "" {
-			kind, name = "deployment", of
+		if o.Controller {
+			return strings.ToLower(o.Kind), o.Name
 		}
 	}
-	return kind, name
+	return "", ""
+}
+
+// owner returns the object that a person has made for a pod.
+func (m metadata) owner() (kind, name string) {
+	kind, name = m.controller()
+	return podmeta.Owner(kind, name, m.Labels)
 }
 
 // manifest is a pod for a dry run: the subject as somebody would create it now.

@@ -122,42 +122,55 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if err != nil {
 		return e.fail("levels", err)
 	}
-	// Don't annotate a pod whose sidecars we cannot query afterwards.
+	o := cfg.do(ctx, found, cfg.wanted())
+	if code := e.print("levels", o.text); code != cli.OK || o.err == nil {
+		return code
+	}
+	switch {
+	case o.annotated && cfg.reset:
+		o.err = fmt.Errorf("%w\nthe annotations are gone; the sidecar goes on trying", o.err)
+	case o.annotated:
+		o.err = fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", o.err, cfg.name)
+	}
+	return e.fail("levels", o.err)
+}
+
+// outcome is what became of one pod.
+type outcome struct {
+	text      string
+	annotated bool // err is of the time after that
+	err       error
+}
+
+// do shows or changes what the JVMs of one pod log. It does not annotate a pod
+// whose sidecars it could not query afterwards.
+func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted) outcome {
 	answers := make([]answer, len(found))
 	for i, s := range found {
 		answers[i].of = s
 	}
 	askAll(ctx, answers)
+	raising := !c.reset && !c.request.Log.IsZero()
 	for _, a := range answers {
 		if a.err != nil {
-			return e.fail("levels", fmt.Errorf("ask the sidecar of %s: %w", a.of, a.err))
+			return outcome{err: fmt.Errorf("ask the sidecar of %s: %w", a.of, a.err)}
+		}
+		if err := cannotRaise(a.status.Levels); raising && err != nil {
+			return outcome{err: fmt.Errorf("%s: %w", a.of, err)}
 		}
 	}
+	changes, judge := w.annotations(), w.judge
 	switch {
-	case cfg.reset:
-		return cfg.takeBack(ctx, e, answers)
-	case !cfg.request.Log.IsZero():
-		return cfg.raise(ctx, e, answers)
+	case c.reset:
+		changes, judge = noAnnotations, judgeReset
+	case !raising:
+		return outcome{text: levelsText(answers)}
 	}
-	return e.print("levels", levelsText(answers))
-}
-
-// raise annotates the pod and waits until every JVM has what is asked for.
-func (c *levelsConfig) raise(ctx context.Context, e env, before []answer) int {
-	for _, a := range before {
-		if err := cannotRaise(a.status.Levels); err != nil {
-			return e.fail("levels", fmt.Errorf("%s: %w", a.of, err))
-		}
+	if err := c.annotate(ctx, found[0], changes...); err != nil {
+		return outcome{err: err}
 	}
-	w := c.wanted()
-	if err := c.annotate(ctx, before[0].of, w.annotations()...); err != nil {
-		return e.fail("levels", err)
-	}
-	text, err := c.wait(ctx, before, w.judge)
-	if code := e.print("levels", text); code != cli.OK || err == nil {
-		return code
-	}
-	return e.fail("levels", fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", err, c.name))
+	text, err := c.wait(ctx, answers, judge)
+	return outcome{text: text, annotated: true, err: err}
 }
 
 func (c *levelsConfig) wanted() wanted {
@@ -171,19 +184,6 @@ func (w wanted) annotations() []string {
 
 // noAnnotations are the changes that ask for nothing.
 var noAnnotations = []string{logKey + "-", logForKey + "-", logIDKey + "-"}
-
-// takeBack removes the annotations and waits until no JVM has what they asked
-// for.
-func (c *levelsConfig) takeBack(ctx context.Context, e env, before []answer) int {
-	if err := c.annotate(ctx, before[0].of, noAnnotations...); err != nil {
-		return e.fail("levels", err)
-	}
-	text, err := c.wait(ctx, before, judgeReset)
-	if code := e.print("levels", text); code != cli.OK || err == nil {
-		return code
-	}
-	return e.fail("levels", fmt.Errorf("%w\nthe annotations are gone; the sidecar goes on trying", err))
-}
 
 func (c *levelsConfig) annotate(ctx context.Context, s sidecar, changes ...string) error {
 	args := append([]string{"annotate", "--overwrite", "pod/" + s.pod}, changes...)

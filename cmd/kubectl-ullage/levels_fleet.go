@@ -49,7 +49,7 @@ func (c *levelsConfig) fleet(ctx context.Context, e env) int {
 	if err != nil {
 		return e.fail("levels", err)
 	}
-	results := make([]memberResult, len(pods))
+	results := make([]outcome, len(pods))
 	shown := newProgress(e.stderr, len(pods))
 	var g errgroup.Group
 	g.SetLimit(atOnce)
@@ -87,46 +87,18 @@ func (c *levelsConfig) fleet(ctx context.Context, e env) int {
 	return code
 }
 
-// memberResult is what became of one pod of many.
-type memberResult struct {
-	text string
-	err  error
-}
-
 // member does it for one pod of many.
-func (c *levelsConfig) member(ctx context.Context, p pod, w wanted) memberResult {
+func (c *levelsConfig) member(ctx context.Context, p pod, w wanted) outcome {
 	name := printable.Line(p.Metadata.Name)
 	found := c.cluster.sidecars(p)
 	if len(found) == 0 {
-		return memberResult{err: fmt.Errorf("pod %s: %w", name, errNoSidecar)}
+		return outcome{err: fmt.Errorf("pod %s: %w", name, errNoSidecar)}
 	}
-	answers := make([]answer, len(found))
-	for i, s := range found {
-		answers[i].of = s
+	o := c.do(ctx, found, w)
+	if o.text != "" {
+		o.text = indented(name, o.text)
 	}
-	askAll(ctx, answers)
-	raising := !c.reset && !c.request.Log.IsZero()
-	for _, a := range answers {
-		err := a.err
-		if err == nil && raising {
-			err = cannotRaise(a.status.Levels)
-		}
-		if err != nil {
-			return memberResult{err: fmt.Errorf("%s: %w", a.of, err)}
-		}
-	}
-	changes, judge := w.annotations(), w.judge
-	switch {
-	case c.reset:
-		changes, judge = noAnnotations, judgeReset
-	case !raising:
-		return memberResult{text: indented(name, levelsText(answers))}
-	}
-	if err := c.annotate(ctx, found[0], changes...); err != nil {
-		return memberResult{err: err}
-	}
-	text, err := c.wait(ctx, answers, judge)
-	return memberResult{text: indented(name, text), err: err}
+	return o
 }
 
 // indented puts the lines of a pod below its name.

@@ -103,7 +103,7 @@ func (p *Printer) addDir(path string) (others []string, err error) {
 		}
 	}
 	if empty && !p.cfg.Follow {
-		if _, err := os.Stat(filepath.Join(path, ".ullage")); err != nil {
+		if _, err := os.Stat(filepath.Join(path, segment.OwnDir)); err != nil {
 			return nil, fmt.Errorf("%s holds no streams and no segments: is it the --dest of 'ullage run'?", quoted(path))
 		}
 		p.note("nothing is persisted in %s yet", quoted(path))

@@ -93,7 +93,7 @@ func (j *jvm) listen() string {
 }
 
 func (m *mutation) status() podmeta.Status {
-	s := podmeta.Status{Image: m.cfg.Image, Dest: m.wishes.dest.String()}
+	s := podmeta.Status{Image: m.wishes.container.image, Dest: m.wishes.dest.String()}
 	for _, j := range m.jvms {
 		s.JVMs = append(s.JVMs, podmeta.JVM{Container: j.Name, Sidecar: j.sidecar(), Attach: string(j.attach), Listen: j.listen()})
 	}

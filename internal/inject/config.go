@@ -53,6 +53,12 @@ type Config struct {
 	// sidecar's image. They are of the pod's namespace; the kubelet ignores one
 	// that is not there.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
+
+	// Namespaces are settings of the sidecars of single namespaces, by the
+	// namespace's name and as in Defaults, before which they count. They may also
+	// set what the fields above set for all: image, image-pull-secrets,
+	// cpu-request, memory-limit and so on.
+	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 }
 
 // Resources are what a container asks for, and what it may take: of cpu, memory
@@ -110,11 +116,18 @@ func qualified(name string) bool {
 	return ok && rest != "" && (registry == "localhost" || strings.ContainsAny(registry, ".:"))
 }
 
+func checkImage(name string) error {
+	if !image.MatchString(name) || !qualified(name) || len(name) > 2*maxValue {
+		return errors.New("name the sidecar's image with its registry, as registry.example/ullage:v1 or localhost/ullage:v1")
+	}
+	return nil
+}
+
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	var bad []error
-	if !image.MatchString(c.Image) || !qualified(c.Image) {
-		bad = append(bad, fmt.Errorf("image %.80q: name the sidecar's image with its registry, as registry.example/ullage:v1 or localhost/ullage:v1", c.Image))
+	if err := checkImage(c.Image); err != nil {
+		bad = append(bad, fmt.Errorf("image %.80q: %w", c.Image, err))
 	}
 	if !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, c.ImagePullPolicy) {
 		bad = append(bad, fmt.Errorf("imagePullPolicy %.80q: use Always, IfNotPresent or Never", c.ImagePullPolicy))
@@ -127,7 +140,15 @@ func (c Config) Validate() []error {
 			bad = append(bad, fmt.Errorf("pullSecrets: %.80q is not the name of a Secret", name))
 		}
 	}
-	return slices.Concat(bad, c.Resources.validate(), c.validateDefaults(), c.Policy.validate(c.Defaults))
+	bad = append(bad, validateDefaults("defaults", c.Defaults, append(ofContainers(), ofPods...))...)
+	for _, ns := range slices.Sorted(maps.Keys(c.Namespaces)) {
+		if !isName(ns) {
+			bad = append(bad, fmt.Errorf("namespaces: %.80q is not the name of a namespace", ns))
+			continue
+		}
+		bad = append(bad, validateDefaults("namespaces: "+ns, c.Namespaces[ns], ofPods)...)
+	}
+	return slices.Concat(bad, c.Resources.validate(), c.validatePolicy())
 }
 
 // ValidateForAll is Validate, for a configuration that is for the pods of all
@@ -165,19 +186,24 @@ func (r Resources) validate() []error {
 // ofPods are annotations that make no sense for all pods.
 var ofPods = append(podmeta.Live(), "inject", "injected", "container")
 
-func (c Config) validateDefaults() []error {
+// validateDefaults returns one error for each of the settings that no pod could
+// ask for as well, or that belongs elsewhere. What says where they are.
+func validateDefaults(what string, defaults map[string]string, elsewhere []string) []error {
 	var bad []error
 	settings := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(c.Defaults)) {
-		if slices.Contains(ofPods, name) {
-			bad = append(bad, fmt.Errorf("defaults: %s is for single pods: leave it out", name))
-			continue
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		switch {
+		case slices.Contains(ofPods, name):
+			bad = append(bad, fmt.Errorf("%s: %s is for single pods: leave it out", what, name))
+		case slices.Contains(elsewhere, name):
+			bad = append(bad, fmt.Errorf("%s: %s is set by the configuration's image, resources and pullSecrets: leave it out", what, name))
+		default:
+			settings[podmeta.Prefix+name] = defaults[name]
 		}
-		settings[podmeta.Prefix+name] = c.Defaults[name]
 	}
 	_, problems := readWishes(settings, nil, Policy{})
 	for _, p := range problems {
-		bad = append(bad, errors.New("defaults: "+strings.ReplaceAll(p, podmeta.Prefix, "")))
+		bad = append(bad, errors.New(what+": "+strings.ReplaceAll(p, podmeta.Prefix, "")))
 	}
 	return bad
 }

@@ -70,6 +70,19 @@ func (d destination) String() string {
 // onNode says that what is written counts as ephemeral storage of the pod.
 func (d destination) onNode() bool { return d.claim == "" && d.volume == "" && d.size == 0 }
 
+// endsIn is the kind of the volume, if such a volume ends with the pod. Empty: it
+// does not, as far as the pod shows.
+func (d destination) endsIn(p *pod) string {
+	v := p.volume(d.volume)
+	switch {
+	case d.onNode() || v != nil && v.EmptyDir != nil:
+		return "emptyDir"
+	case d.size != 0 || v != nil && v.Ephemeral != nil:
+		return "ephemeral"
+	}
+	return ""
+}
+
 // shared says that the volume may be that of other pods as well.
 func (d destination) shared() bool { return d.claim != "" || d.volume != "" }
 
@@ -87,19 +100,16 @@ func (w *wishes) retainLess(segments bool, policy Policy) {
 		cfg.SegmentBytes = nodeSegment
 		w.set["segment-bytes"] = cfg.SegmentBytes.String()
 	}
-	cfg.RetainBytes = policy.atMost("retain-bytes", max(nodeRetain, min(cfg.SegmentBytes, maxRetain/4)*4))
+	cfg.RetainBytes = policy.atMost("retain-bytes", max(nodeRetain, min(cfg.SegmentBytes, asGoodAsNone/4)*4))
 	w.set["retain-bytes"] = cfg.RetainBytes.String()
 }
-
-// maxRetain is as good as no bound, and far from an overflow.
-const maxRetain = 1 << 50
 
 // onDisk is the most that the durable copy of one sidecar takes of the node's
 // disk: what is retained, and two segments until the oldest is deleted. Zero:
 // there is no bound, or it is none of the node's disk.
 func (w *wishes) onDisk() settings.Size {
 	cfg := w.sidecar.Ship.Segment
-	if !w.dest.onNode() || cfg.RetainBytes == 0 || cfg.RetainBytes > maxRetain {
+	if !w.dest.onNode() || cfg.RetainBytes == 0 || cfg.RetainBytes > asGoodAsNone {
 		return 0
 	}
 	return cfg.RetainBytes + 2*cfg.SegmentBytes

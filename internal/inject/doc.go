@@ -22,6 +22,10 @@
 // as there may be); prometheus.io/port has room for the first alone. Its durable
 // files are in a directory named as its JVM's container.
 //
+// A setting is had from the pod's annotation, else from the defaults of the pod's
+// namespace, else from those of all pods; [Policy] bounds the first. The image,
+// the pull secrets and the resources of the sidecar are settings like the others.
+//
 // The settings are in the sidecar's environment and not in its arguments, so
 // that `kubectl exec POD -c ullage -- ullage log …` has them as well.
 //

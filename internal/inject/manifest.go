@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -49,6 +50,7 @@ var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
 // an object that can't be injected is an error, and so is what is no YAML.
 func Manifest(text []byte, cfg Config) ([]byte, []Note, error) {
 	cfg.OnError = Deny
+	cfg.Defaults = yielding(cfg.Defaults)
 	m := manifest{cfg: cfg}
 	var out []byte
 	for i, document := range split(text) {
@@ -59,6 +61,20 @@ func Manifest(text []byte, cfg Config) ([]byte, []Note, error) {
 		out = append(out, changed...)
 	}
 	return out, m.notes, nil
+}
+
+// offlineYield is how long a sidecar waits for the first log that no injector is
+// asked about again. Where the pod's restartPolicy is stripped, the JVM starts as
+// much later. Where it is not, a JVM whose image takes longer to be pulled sees
+// its sidecar start a second time, once.
+const offlineYield = "1m"
+
+// yielding returns the defaults with a time after which a sidecar lets the JVM
+// start that waits for its end.
+func yielding(defaults map[string]string) map[string]string {
+	all := map[string]string{yieldSetting: offlineYield}
+	maps.Copy(all, defaults)
+	return all
 }
 
 // directive is a line that comes before the separator of its document.
@@ -207,10 +223,12 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 	if err != nil {
 		return Note{}, fmt.Errorf("read its pod (aliases of anchors elsewhere must be written out): %w", err)
 	}
-	res, err := mutatePod(pod, namespace, claimed, m.cfg)
+	p, err := readPod(pod)
 	if err != nil {
 		return Note{}, err
 	}
+	p.claimed, p.offline = claimed, true
+	res := mutatePod(p, namespace, m.cfg)
 	if res.Denied != "" {
 		return Note{}, errors.New(res.Denied)
 	}

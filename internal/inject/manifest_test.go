@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,6 +28,11 @@ func TestExamples(t *testing.T) {
 		}
 		compareFile(t, dir+"injected/"+name+".yaml", out)
 		checkTwice(t, out)
+		for _, found := range regexp.MustCompile(`image: (\S+)`).FindAllStringSubmatch(string(out), -1) {
+			if !qualified(found[1]) { // CRI-O refuses it
+				t.Errorf("%s: the image %s names no registry", name, found[1])
+			}
+		}
 	}
 }
 
@@ -176,6 +182,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 		}
 		cfg := testConfig()
 		cfg.OnError = Deny
+		cfg.Defaults = yielding(nil) // no injector repairs a pod of a file
 		res := mutate(t, asJSON, cfg)
 		out, notes, err := Manifest(text, cfg)
 		if res.Denied != "" {
@@ -197,6 +204,59 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 		}
 		if diff := cmp.Diff(applyJSON(t, asJSON, res.Patch), decode(t, got)); diff != "" {
 			t.Errorf("%s:\n%s", file, diff)
+		}
+	}
+}
+
+// A StatefulSet puts its claim in the place of a volume of the same name: the
+// tmpfs would be on a disk.
+func TestAClaimOfOurNameIsRefused(t *testing.T) {
+	text := `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  template:
+    metadata: {labels: {ullage.dev/inject: "true"}}
+    spec: {containers: [{name: db, image: "db:v1"}]}
+  volumeClaimTemplates: [{metadata: {name: NAME}}]
+`
+	for name, want := range map[string]string{"data": "", "ullage-logs": "volume called ullage-logs", "ullage-dest": "volume called ullage-dest"} {
+		_, notes, err := Manifest([]byte(strings.Replace(text, "NAME", name, 1)), testConfig())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v", name, notes, err)
+		}
+	}
+}
+
+// An API server gives a pod the pull secrets of its service account only if the
+// pod names none. A webhook is shown them; a file does not have them.
+func TestHiddenPullSecretsAreReported(t *testing.T) {
+	cfg := testConfig()
+	cfg.PullSecrets = []string{"registry"}
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {ullage.dev/inject: \"true\"}}, spec: {OWN containers: [{name: a, image: \"a:v1\"}]}}"
+	for own, warned := range map[string]bool{"": true, "imagePullSecrets: [{name: own}],": false} {
+		_, notes, err := Manifest([]byte(strings.Replace(pod, "OWN", own, 1)), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(notes[0].Warnings, "\n"), "those of its service account"); got != warned {
+			t.Errorf("%q: %q", own, notes[0].Warnings)
+		}
+	}
+}
+
+// Nobody adds the restartPolicy again that another webhook drops from a pod of a
+// file.
+func TestASidecarOfAFileYields(t *testing.T) {
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {ullage.dev/inject: \"true\"}}, spec: {containers: [{name: a, image: \"a:v1\"}]}}"
+	for set, want := range map[string]string{"": offlineYield, "5m": "5m", "0": "0"} {
+		cfg := testConfig()
+		if set != "" {
+			cfg.Defaults = map[string]string{"yield-after": set}
+		}
+		out, _, err := Manifest([]byte(pod), cfg)
+		if err != nil || !strings.Contains(string(out), `{"name": "ULLAGE_YIELD_AFTER", "value": "`+want+`"}`) {
+			t.Errorf("%q: %v\n%s", set, err, out)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
@@ -76,44 +75,42 @@ func (m *mutation) warn(format string, args ...any) {
 // its label ullage.dev/inject: "false": whoever calls has seen to it that it, or
 // its namespace, opts in. Cfg is valid. The error is that text is no pod.
 func Mutate(text []byte, namespace string, cfg Config) (Result, error) {
-	return mutatePod(text, namespace, nil, cfg)
-}
-
-// mutatePod is Mutate, for a pod that will also have the claimed volumes.
-func mutatePod(text []byte, namespace string, claimed []string, cfg Config) (Result, error) {
 	p, err := readPod(text)
 	if err != nil {
 		return Result{}, err
 	}
-	p.claimed = claimed
+	return mutatePod(p, namespace, cfg), nil
+}
+
+func mutatePod(p *pod, namespace string, cfg Config) Result {
 	if p.optsOut() {
-		return Result{}, nil
+		return Result{}
 	}
 	m := &mutation{cfg: cfg, pod: p}
 	if s, ok := p.injected(); ok {
-		return m.repair(s), nil
+		return m.repair(s)
 	}
 	if namespace == "kube-system" {
 		m.warn("not injected: namespace kube-system is left alone")
-		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}, nil
+		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}
 	}
 	if why := p.unsuitable(); why != "" {
-		return m.refuse([]problem{{podmeta.Unsuitable, why}}), nil
+		return m.refuse([]problem{{podmeta.Unsuitable, why}})
 	}
 	var bad []string
-	m.wishes, bad = readWishes(p.Annotations, cfg.Defaults, cfg.Policy)
+	m.wishes, bad = readWishes(p.Annotations, cfg.defaultsIn(namespace), cfg.Policy)
 	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), p.crowded())
 	if len(found) == 0 { // what follows goes by the wishes
 		found = m.planAll()
 	}
 	if len(found) > 0 {
 		if cfg.OnError == Deny {
-			return m.deny(found), nil
+			return m.deny(found)
 		}
-		return m.refuse(found), nil
+		return m.refuse(found)
 	}
 	m.inject()
-	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}, nil
+	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}
 }
 
 // deny answers for a pod that can't be injected and must not start without.
@@ -159,10 +156,10 @@ func (m *mutation) clashes() []problem {
 			found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, podmeta.InjectLabel)})
 		}
 	}
-	for _, v := range m.pod.Spec.Volumes {
+	for _, volume := range m.pod.volumeNames() {
 		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume} {
-			if isOurs(v.Name, name) {
-				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", v.Name)})
+			if isOurs(volume, name) {
+				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", volume)})
 			}
 		}
 	}
@@ -175,126 +172,6 @@ func isOurs(name, ours string) bool {
 	return ok && (number == "" || len(number) == 2 && number[0] == '-' && number[1] >= '2' && number[1] <= '0'+maxJVMs)
 }
 
-// planAll decides about every container with a JVM, and returns the reasons for
-// leaving the pod alone.
-func (m *mutation) planAll() []problem {
-	for _, text := range m.wishes.warnings {
-		m.warn("%s", text)
-	}
-	indexes, warning, err := m.pod.jvmContainers(m.wishes.containers)
-	if err != nil {
-		return []problem{{podmeta.BadAnnotation, err.Error()}}
-	}
-	if warning != "" {
-		m.warn("%s", warning)
-	}
-	var found []problem
-	for i, index := range indexes {
-		j, p := m.plan(index, i+1)
-		if p != nil {
-			found = append(found, *p)
-			continue
-		}
-		m.jvms = append(m.jvms, j)
-	}
-	m.separateTmp()
-	for _, j := range m.jvms {
-		if p := m.planOptions(j); p != nil {
-			found = append(found, *p)
-		}
-	}
-	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
-	if len(found) == 0 {
-		m.warnDest()
-		m.warnScrape()
-	}
-	return found
-}
-
-// planDest finds the volume of the durable copy. A claim that the pod has
-// already is taken as it is: a pod with two volumes of one claim never starts,
-// as the kubelet waits for the second one for ever.
-func (m *mutation) planDest() []string {
-	m.destVolume = destVolume
-	if name := m.wishes.dest.volume; name != "" {
-		m.destVolume = name
-		if why := m.pod.unwritable(name); why != "" {
-			return []string{fmt.Sprintf("%s%s: the volume %.80q of the pod %s: use another one", podmeta.Prefix, destName, name, why)}
-		}
-	}
-	for _, v := range m.pod.Spec.Volumes {
-		claim := v.PersistentVolumeClaim
-		if claim == nil || m.wishes.dest.claim == "" || claim.ClaimName != m.wishes.dest.claim {
-			continue
-		}
-		if claim.ReadOnly {
-			return []string{fmt.Sprintf("%s%s: the pod has the claim %s as volume %.80q, which is read-only: make it writable, or use another claim",
-				podmeta.Prefix, destName, claim.ClaimName, v.Name)}
-		}
-		m.destVolume = v.Name
-	}
-	return nil
-}
-
-// planNamespace says why the containers of the pod can't see each other's
-// processes.
-func (m *mutation) planNamespace() []string {
-	share := m.pod.Spec.ShareProcessNamespace
-	switch {
-	case m.wishes.attach != attach.ProcessNamespace:
-	case m.pod.Spec.HostPID:
-		return []string{podmeta.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
-	case share != nil && !*share:
-		return []string{podmeta.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
-	}
-	return nil
-}
-
-// planPorts gives each sidecar an address: the wanted port, or the next one
-// that no container declares.
-func (m *mutation) planPorts() []string {
-	if m.wishes.listen == admin.Off {
-		return nil
-	}
-	if m.pod.Spec.HostNetwork && m.wishes.listen == "" {
-		m.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9919",
-			podmeta.Prefix, listenName)
-		return nil
-	}
-	host, port := m.wishes.address()
-	taken := m.pod.ports()
-	for _, j := range m.jvms {
-		for taken[port] {
-			port++
-		}
-		if port > 65535 {
-			return []string{podmeta.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
-		}
-		j.host, j.port = host, port
-		taken[port] = true
-	}
-	return nil
-}
-
-// warnDest says what may become of the durable copy.
-func (m *mutation) warnDest() {
-	if m.wishes.dest.onNode() {
-		m.warn("the durable copy ends with the pod (emptyDir): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
-		return
-	}
-	if m.wishes.dest.size != 0 {
-		m.warn("the durable copy ends with the pod (ephemeral): set %s%s to pvc:CLAIM to keep it", podmeta.Prefix, destName)
-	}
-	if s := m.pod.Spec.SecurityContext; s == nil || s.FSGroup == nil {
-		for _, j := range m.jvms {
-			if j.uid == nil || *j.uid != 0 {
-				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", podmeta.Prefix, destName)
-				return
-			}
-		}
-	}
-}
-
 // inject makes the patch.
 func (m *mutation) inject() {
 	spec := m.pod.spec()
@@ -304,7 +181,7 @@ func (m *mutation) inject() {
 	for _, v := range m.volumes() {
 		m.patch.push(spec, "/spec", "volumes", v)
 	}
-	for _, name := range m.cfg.PullSecrets {
+	for _, name := range m.wishes.container.pullSecrets {
 		if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(m.pod.Spec.ImagePullSecrets, secret) {
 			m.patch.push(spec, "/spec", "imagePullSecrets", secret)
 		}

@@ -35,6 +35,9 @@ type pod struct {
 	// claimed are the volumes that the pods of a template will have beside those
 	// in it: a StatefulSet's own.
 	claimed []string
+
+	// offline: no API server has seen the pod yet.
+	offline bool
 }
 
 // readPod reads a pod of JSON. Its two forms are of one text in which every
@@ -110,6 +113,24 @@ func (p *pod) containerNames() []string {
 		names = append(names, c.Name)
 	}
 	return names
+}
+
+// volumeNames are those of all volumes that the pod has, or will have.
+func (p *pod) volumeNames() []string {
+	names := slices.Clone(p.claimed)
+	for _, v := range p.Spec.Volumes {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// hides reports whose pull secrets the sidecar's would hide: an API server gives a pod
+// those of its service account only if the pod names none itself. Empty: nobody's.
+func (p *pod) hides(secrets []string) string {
+	if !p.offline || len(secrets) == 0 || len(p.Spec.ImagePullSecrets) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
 }
 
 // jvmContainers returns the indexes of the containers with a JVM: those that

@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -19,7 +20,7 @@ type Policy struct {
 	// [podmeta.Prefix], that no pod changes: the defaults count.
 	Locked []string `json:"locked,omitempty"`
 
-	// Max has the largest value of settings that are a size or a duration.
+	// Max has the largest value of settings that are a size, an amount or a duration.
 	Max map[string]string `json:"max,omitempty"`
 }
 
@@ -49,14 +50,20 @@ func (p Policy) atMost(name string, n settings.Size) settings.Size {
 var endless = []string{"budget", "retain-age", "retain-bytes", "segment-age", "yield-after"}
 
 // exceeds compares two values of a setting. What can't be read is for others to
-// refuse.
+// refuse. A limit of zero is none.
 func exceeds(name, value, most string) bool {
+	if a, ok := amountOf(name); ok {
+		q, err := a.parse(value)
+		bound, errMost := a.parse(most)
+		return err == nil && errMost == nil && (q.Cmp(bound) > 0 || q.IsZero() && a.limit)
+	}
 	a, err := quantity(name, value)
 	b, errMost := quantity(name, most)
 	return err == nil && errMost == nil && (a > b || a == 0 && slices.Contains(endless, name))
 }
 
-// quantity reads a value as that of a setting, which must be a size or a duration.
+// quantity reads a value as that of a flag, or of buffer, which must be a size or
+// a duration.
 func quantity(name, text string) (int64, error) {
 	var kind any = new(settings.Size)
 	if name != bufferName {
@@ -83,15 +90,30 @@ func quantity(name, text string) (int64, error) {
 	return 0, fmt.Errorf("%s is neither a size nor a duration", name)
 }
 
-// validate returns one error for each setting that the policy can't be about. A
-// default over its maximum would be had by whoever does not ask.
-func (p Policy) validate(defaults map[string]string) []error {
+// measurable reports whether the setting can have such a maximum.
+func measurable(name, most string) bool {
+	if a, ok := amountOf(name); ok {
+		_, err := a.parse(most)
+		return err == nil
+	}
+	_, err := quantity(name, most)
+	return err == nil
+}
+
+// addends are settings that are added to the limit of memory, so that a bound of
+// it alone would bound nothing.
+var addends = []string{bufferName, "queue"}
+
+// validatePolicy returns one error for each setting that the policy can't be
+// about. A default over its maximum would be had by whoever does not ask.
+func (c Config) validatePolicy() []error {
 	built := map[string]string{bufferName: defaultBuffer}
 	cfg := sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
 	fs.VisitAll(func(f *flag.Flag) { built[f.Name] = f.DefValue })
 	var bad []error
+	p := c.Policy
 	for _, name := range p.Locked {
 		if _, ok := built[name]; !ok && !slices.Contains(podmeta.AtAdmission(), name) || slices.Contains(owned, name) || slices.Contains(ofPods, name) {
 			bad = append(bad, fmt.Errorf("policy: locked: %.80q is not a setting of all pods", name))
@@ -99,15 +121,36 @@ func (p Policy) validate(defaults map[string]string) []error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Max)) {
 		most := p.Max[name]
-		now := built[name]
-		if set := defaults[name]; set != "" {
-			now = set
+		if !measurable(name, most) {
+			bad = append(bad, fmt.Errorf("policy: max: %.80q %.80q: it must be a setting that is a size, an amount or a duration, as buffer: 256Mi", name, most))
+			continue
 		}
-		switch _, err := quantity(name, most); {
-		case err != nil:
-			bad = append(bad, fmt.Errorf("policy: max: %.80q %.80q: it must be a setting that is a size or a duration, as buffer: 256Mi", name, most))
-		case exceeds(name, now, most):
-			bad = append(bad, fmt.Errorf("policy: max: %s: the default, %s, is over %s: set a lower one in defaults", name, now, most))
+		for _, ns := range slices.Concat([]string{""}, slices.Sorted(maps.Keys(c.Namespaces))) {
+			in := "default"
+			if ns != "" {
+				in = fmt.Sprintf("default in %.80q", ns)
+			}
+			now := cmp.Or(c.defaultsIn(ns)[name], built[name])
+			a, ok := amountOf(name)
+			switch {
+			case now == "" && ok && a.limit:
+				bad = append(bad, fmt.Errorf("policy: max: %s: the %s has no limit: set one", name, in))
+			case exceeds(name, now, most):
+				bad = append(bad, fmt.Errorf("policy: max: %s: the %s, %s, is over %s: set a lower one", name, in, now, most))
+			}
+		}
+	}
+	return append(bad, p.validateSum()...)
+}
+
+// validateSum refuses a bound of the memory of sidecars that any pod gets around.
+func (p Policy) validateSum() []error {
+	const sum = "memory-limit"
+	bounds := func(name string) bool { return slices.Contains(p.Locked, name) || p.Max[name] != "" }
+	var bad []error
+	for _, name := range addends {
+		if bounds(sum) && !bounds(name) {
+			bad = append(bad, fmt.Errorf("policy: %s is bounded, and %s, which is added to it, is not: bound both", sum, name))
 		}
 	}
 	return bad

@@ -27,7 +27,7 @@ func (m *mutation) repair(s podmeta.Status) Result {
 		}
 		at := item("/spec/initContainers", i)
 		m.patch.add(at+"/restartPolicy", corev1.ContainerRestartPolicyAlways)
-		if name := settings.EnvName("yield-after"); lastEnv(&c, name) < 0 {
+		if name := settings.EnvName(yieldSetting); lastEnv(&c, name) < 0 {
 			m.patch.push(list[i].(map[string]any), at, "env", corev1.EnvVar{Name: name, Value: yieldAfter})
 		}
 	}

@@ -45,7 +45,7 @@ func (m *mutation) sidecar(j *jvm) corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
 	c := corev1.Container{
 		Name:            j.sidecar(),
-		Image:           m.cfg.Image,
+		Image:           m.wishes.container.image,
 		ImagePullPolicy: corev1.PullPolicy(m.cfg.ImagePullPolicy),
 		Args:            []string{"run"},
 		Env:             m.environment(j),
@@ -144,13 +144,8 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 	if whole := m.pod.Spec.Resources; whole != nil && len(whole.Requests)+len(whole.Limits) > 0 {
 		return corev1.ResourceRequirements{}
 	}
-	r := corev1.ResourceRequirements{Requests: maps.Clone(m.cfg.Resources.Requests), Limits: maps.Clone(m.cfg.Resources.Limits)}
-	if r.Limits == nil {
-		r.Limits = corev1.ResourceList{}
-	}
-	if r.Requests == nil {
-		r.Requests = corev1.ResourceList{}
-	}
+	asked := m.wishes.container.resources
+	r := corev1.ResourceRequirements{Requests: maps.Clone(asked.Requests), Limits: maps.Clone(asked.Limits)}
 	spec := &m.pod.Spec
 	guaranteed := isGuaranteed(spec)
 	lacks := func(name corev1.ResourceName) bool { limit := r.Limits[name]; return limit.Sign() == 0 }
@@ -176,7 +171,7 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 }
 
 // asGoodAsNone is a bound that nothing reaches, and that is far from an overflow.
-const asGoodAsNone = settings.Size(1 << 50)
+const asGoodAsNone settings.Size = 1 << 50
 
 // mostSpooled returns how much of the tmpfs the spool may take. The kernel
 // charges memory of a tmpfs to the container that writes it first: a log counts

@@ -47,6 +47,8 @@ type wishes struct {
 	listen  string      // empty: not said
 	sidecar sidecar.Config
 
+	container containerWishes
+
 	noScrape bool // no annotations for Prometheus
 	perfdata bool // the JVM keeps its file of counters, wherever that is
 
@@ -70,6 +72,7 @@ const (
 	variableSetting = "options-variable"
 	scrapeSetting   = "scrape-annotations"
 	perfdataSetting = "perfdata"
+	yieldSetting    = "yield-after"
 )
 
 // owned are flags that the injector alone sets.
@@ -192,11 +195,15 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	}
 	if match := w.sidecar.Ship.Tail.Match; !matches(match, "gc-1.log") || !matches(match, "gc-1.log.0") {
 		check("match", errors.New("it leaves out the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
+	} else if !matches(match, "hs_err_pid1.log") {
+		w.warnings = append(w.warnings, podmeta.Prefix+"match: it leaves out the report of a crash, hs_err_pid1.log, which ends with the pod: write it like *.log*")
 	}
 	w.perfdata, err = oneOf(cmp.Or(value(perfdataSetting), "off"), "leave", "off")
 	check(perfdataSetting, err)
 	w.noScrape, err = oneOf(cmp.Or(value(scrapeSetting), "on"), "off", "on")
 	check(scrapeSetting, err)
+	w.readContainer(value, check)
+	w.lowerRequests()
 	w.listen = value(listenName)
 	if _, digits, err := net.SplitHostPort(w.listen); err == nil && digits != "" && strings.Trim(digits, "0") == "" {
 		check(listenName, errors.New("no scraper could find it: write it like :9919, 127.0.0.1:9919 or off"))

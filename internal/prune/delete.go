@@ -1,6 +1,7 @@
 package prune
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,12 +11,6 @@ import (
 	"syscall"
 
 	"github.com/ullage/ullage/internal/segment"
-)
-
-// Where a sidecar keeps what is its own in a destination.
-const (
-	ownDir   = ".ullage"
-	lockName = "lock"
 )
 
 // visit is called with a file or directory of ours, and the directory it is in.
@@ -49,10 +44,10 @@ func eachSegment(dest *os.Root, do visit) error {
 // eachOwn calls do with every file of our own directory, where everything is
 // ours, the lock last.
 func eachOwn(own *os.Root, do visit) error {
-	if err := eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != lockName }, do); err != nil {
+	if err := eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != segment.LockName }, do); err != nil {
 		return err
 	}
-	return one(own, lockName, do)
+	return one(own, segment.LockName, do)
 }
 
 func eachIn(dir *os.Root, ours func(fs.DirEntry) bool, do visit) error {
@@ -99,55 +94,84 @@ func (d *destination) measure(dest *os.Root) error {
 	if err := eachSegment(dest, count); err != nil {
 		return err
 	}
-	if err := in(dest, ownDir, func(own *os.Root) error { return eachOwn(own, count) }); err != nil {
+	if err := in(dest, segment.OwnDir, func(own *os.Root) error { return eachOwn(own, count) }); err != nil {
 		return err
 	}
-	return errors.Join(one(dest, ownDir, count), one(dest, ".", count))
+	return errors.Join(one(dest, segment.OwnDir, count), one(dest, ".", count))
 }
 
 // delete removes what is ours. While other files are there our own directory
-// stays, with the lock, and the directories that hold them.
-func (d destination) delete(parent, dest, own *os.Root) (state string, err error) {
-	entries, err := readDir(own)
-	if err != nil {
-		return Failed, err
-	}
-	foreign := slices.ContainsFunc(entries, fs.DirEntry.IsDir)
-	drop := func(dir *os.Root, name string, _ fs.FileInfo) error {
-		err := dir.Remove(name)
-		switch {
-		case errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST):
-			foreign = true
-			return nil
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("remove: %w", err)
-		}
-		return nil
-	}
+// stays, with the lock, and the directories that hold them. Other destinations
+// below this one stay as well, and are not foreign.
+func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (state string, err error) {
 	if err := eachSegment(dest, drop); err != nil {
 		return Failed, err
 	}
-	// The streams are done: what is left beside our own is somebody else's.
-	left, err := readDir(dest)
-	if err != nil {
+	foreign, below, err := leftovers(ctx, dest, own)
+	switch {
+	case err != nil:
 		return Failed, err
-	}
-	if foreign || len(left) > 1 {
+	case foreign:
 		return Foreign, nil
 	}
 	if err := eachOwn(own, drop); err != nil {
 		return Failed, err
 	}
-	if err := one(dest, ownDir, drop); err != nil {
+	if err := one(dest, segment.OwnDir, drop); err != nil {
 		return Failed, err
 	}
-	if d.path != "." { // a kubelet may have made it as root: then it stays, and is empty
-		if err := one(parent, path.Base(d.path), drop); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return Failed, err
-		}
+	if d.path == "." || below {
+		return Removed, nil
 	}
-	if foreign {
-		return Foreign, nil
+	// A kubelet may have made the directory as root: then it stays, and is empty.
+	if err := one(parent, path.Base(d.path), drop); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return Failed, err
+	}
+	if left, err := readDir(dest); err == nil && len(left) > 0 {
+		return Foreign, nil // written meanwhile
 	}
 	return Removed, nil
+}
+
+// drop removes a file, or a directory that is empty.
+func drop(dir *os.Root, name string, _ fs.FileInfo) error {
+	err := dir.Remove(name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST):
+		return nil
+	}
+	return fmt.Errorf("remove: %w", err)
+}
+
+// leftovers reports what is in a destination without its streams: files of others,
+// and other destinations.
+func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, err error) {
+	entries, err := readDir(own)
+	if err != nil {
+		return false, false, err
+	}
+	if slices.ContainsFunc(entries, fs.DirEntry.IsDir) {
+		return true, false, nil
+	}
+	entries, err = readDir(dest)
+	if err != nil {
+		return false, false, err
+	}
+	for _, e := range entries {
+		if e.Name() == segment.OwnDir {
+			continue
+		}
+		var found []destination
+		if e.IsDir() {
+			err := in(dest, e.Name(), func(dir *os.Root) error {
+				found, err = find(ctx, dir, e.Name(), 1)
+				return err
+			})
+			if err != nil {
+				return false, false, err
+			}
+		}
+		foreign, below = foreign || len(found) == 0, below || len(found) > 0
+	}
+	return foreign, below, nil
 }

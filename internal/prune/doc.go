@@ -6,14 +6,15 @@
 //
 // A sidecar holds the lock of its destination for as long as it lives, on
 // whatever node. Nothing is removed from a destination but under its lock, which
-// is never waited for. Where the file system has no locks, nothing is removed at
-// all. The age of a destination is that of its youngest file, looked at again
+// is never waited for. Where the file system has no locks, or is an NFS that keeps
+// them to the node, nothing is removed at all. The age of a destination is that of its youngest file, looked at again
 // under the lock: whoever has come and gone meanwhile has written.
 //
 // The files go first, the lock last: a run that was killed leaves a destination
 // that the next one finds. The directory that holds a destination stays,
 // since a kubelet may be about to create another in it: that of a namespace, and
-// that of a pod with several JVMs.
+// that of a pod with several JVMs. A destination may be in another: a pod that goes
+// from one JVM to two leaves its copy above theirs.
 //
 // # What is removed
 //

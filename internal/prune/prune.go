@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
 )
 
@@ -66,6 +67,9 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 		return fmt.Errorf("open the volume: %w", err)
 	}
 	defer root.Close()
+	if err := checkLocks(root); err != nil {
+		return err
+	}
 	found, err := find(ctx, root, ".", 0)
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 			kept += d.bytes
 			r.State = Kept
 		default:
-			r.State, r.Err = remove(root, d, cfg.DryRun)
+			r.State, r.Err = remove(ctx, root, d, cfg.DryRun)
 			if slices.Contains([]string{Removed, Would, Foreign}, r.State) {
 				kept = int64(cfg.KeepBytes) // what is older than one that goes, goes
 			}
@@ -101,38 +105,54 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 // maxDepth is that of NAMESPACE/POD/CONTAINER.
 const maxDepth = 3
 
-// find returns the destinations in a directory, and those below. An error is of
-// the volume's own directory, or that of ctx.
+// find returns the destinations in a directory, and those below. A destination may
+// hold others: a pod with one JVM has had its copy where a later one, with two, has
+// those of both. An error is of the volume's own directory, or that of ctx.
 func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destination, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	locked := false
-	err := in(dir, ownDir, func(own *os.Root) error {
-		info, err := own.Lstat(lockName)
+	err := in(dir, segment.OwnDir, func(own *os.Root) error {
+		info, err := own.Lstat(segment.LockName)
 		locked = err == nil && info.Mode().IsRegular()
 		return nil
 	})
-	switch {
-	case locked:
+	var all []destination
+	if locked {
 		d := destination{path: at}
 		d.err = d.measure(dir)
-		return []destination{d}, nil
-	case errors.Is(err, fs.ErrPermission) && depth > 0:
+		all = append(all, d)
+	} else if errors.Is(err, fs.ErrPermission) && depth > 0 {
 		return []destination{{path: at, err: err}}, nil
-	case depth == maxDepth:
-		return nil, nil
 	}
-	entries, err := readDir(dir)
-	if err != nil && depth == 0 {
+	if depth == maxDepth {
+		return all, nil
+	}
+	below, err := findBelow(ctx, dir, at, depth)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case locked: // measure has met what can't be read
+		below = slices.DeleteFunc(below, func(d destination) bool { return d.err != nil && d.newest.IsZero() })
+	case err != nil && depth == 0:
 		return nil, err
-	}
-	if err != nil {
+	case err != nil:
 		return []destination{{path: at, err: err}}, nil
+	}
+	return append(all, below...), nil
+}
+
+// findBelow returns the destinations below a directory. The error is that of
+// reading it.
+func findBelow(ctx context.Context, dir *os.Root, at string, depth int) ([]destination, error) {
+	entries, err := readDir(dir)
+	if err != nil {
+		return nil, err
 	}
 	var all []destination
 	for _, e := range entries {
-		if !e.IsDir() || depth == 0 && e.Name() == "lost+found" {
+		if !e.IsDir() || e.Name() == segment.OwnDir || depth == 0 && e.Name() == "lost+found" {
 			continue
 		}
 		below := path.Join(at, e.Name())
@@ -141,9 +161,6 @@ func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destinatio
 			all = append(all, some...)
 			return err
 		})
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		if err != nil {
 			all = append(all, destination{path: below, err: err})
 		}
@@ -152,7 +169,7 @@ func find(ctx context.Context, dir *os.Root, at string, depth int) ([]destinatio
 }
 
 // remove removes a destination under its lock.
-func remove(root *os.Root, d destination, dryRun bool) (state string, err error) {
+func remove(ctx context.Context, root *os.Root, d destination, dryRun bool) (state string, err error) {
 	parent, err := open(root, path.Dir(d.path))
 	if err != nil {
 		return Failed, err
@@ -163,12 +180,12 @@ func remove(root *os.Root, d destination, dryRun bool) (state string, err error)
 		return Failed, err
 	}
 	defer dest.Close()
-	own, err := sub(dest, ownDir)
+	own, err := sub(dest, segment.OwnDir)
 	if err != nil {
 		return Failed, err
 	}
 	defer own.Close()
-	lock, err := own.OpenFile(lockName, os.O_RDWR|unix.O_NONBLOCK, 0)
+	lock, err := own.OpenFile(segment.LockName, os.O_RDWR|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return Failed, fmt.Errorf("open the lock: %w", err)
 	}
@@ -179,7 +196,7 @@ func remove(root *os.Root, d destination, dryRun bool) (state string, err error)
 	case err != nil:
 		return Failed, fmt.Errorf("take the lock, without which nobody knows whether a sidecar is at work: %w", err)
 	}
-	if err := isIn(own, lockName, lock.Stat); err != nil {
+	if err := isIn(own, segment.LockName, lock.Stat); err != nil {
 		return Failed, err
 	}
 	again := destination{path: d.path}
@@ -192,5 +209,5 @@ func remove(root *os.Root, d destination, dryRun bool) (state string, err error)
 	if dryRun {
 		return Would, nil
 	}
-	return d.delete(parent, dest, own)
+	return d.delete(ctx, parent, dest, own)
 }

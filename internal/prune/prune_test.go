@@ -107,6 +107,63 @@ func TestTheCopiesOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	}
 }
 
+// A pod of a StatefulSet that goes from one JVM to two, or back, leaves its
+// earlier copy beside the living ones.
+func TestACopyInACopyIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		ages map[string]time.Duration
+		want map[string]string
+		left []string // directories
+	}{
+		"from one to two, both alive": {
+			map[string]time.Duration{"shop/db-0": 8 * day, "shop/db-0/app": day, "shop/db-0/worker": day},
+			map[string]string{"shop/db-0": Removed, "shop/db-0/app": Young, "shop/db-0/worker": Young},
+			[]string{"shop/db-0/app/.ullage", "shop/db-0/worker/gc-1.log"},
+		},
+		"from one to two, and gone": {
+			map[string]time.Duration{"shop/db-0": 9 * day, "shop/db-0/app": 8 * day},
+			map[string]string{"shop/db-0": Removed, "shop/db-0/app": Removed},
+			nil,
+		},
+		"from two to one, which is alive": {
+			map[string]time.Duration{"shop/db-0": day, "shop/db-0/app": 8 * day, "shop/db-0/worker": 9 * day},
+			map[string]string{"shop/db-0": Young, "shop/db-0/app": Removed, "shop/db-0/worker": Removed},
+			[]string{"shop/db-0/.ullage", "shop/db-0/gc-1.log"},
+		},
+		"a copy at the top": {
+			map[string]time.Duration{".": 8 * day, "shop/web-1": day},
+			map[string]string{".": Removed, "shop/web-1": Young},
+			[]string{"shop/web-1/.ullage"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVolume(t)
+			for pod, age := range c.ages {
+				v.pod(pod, age)
+			}
+			if diff := cmp.Diff(c.want, v.run(Config{OlderThan: 7 * day})); diff != "" {
+				t.Error(diff)
+			}
+			for pod, state := range c.want {
+				_, err := os.Lstat(filepath.Join(v.dir, pod, ".ullage/lock"))
+				if (err == nil) != (state == Young) {
+					t.Errorf("%s, %s: the lock: %v", pod, state, err)
+				}
+			}
+			for _, dir := range c.left {
+				if _, err := os.Lstat(filepath.Join(v.dir, dir)); err != nil {
+					t.Error(err)
+				}
+			}
+			for pod, state := range v.run(Config{OlderThan: 7 * day}) {
+				if state != Young {
+					t.Errorf("the second time, %s: %s", pod, state)
+				}
+			}
+		})
+	}
+}
+
 func TestADryRunRemovesNothing(t *testing.T) {
 	v := newVolume(t)
 	v.pod("shop/web-1", 8*day)

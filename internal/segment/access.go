@@ -14,9 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// OwnDir is a destination's directory of files that are no segments; no stream has
+// such a name. LockName is the file in it that a sidecar holds locked for as long
+// as it lives.
 const (
-	ownDir   = ".ullage" // no stream has such a name
-	lockName = "lock"
+	OwnDir   = ".ullage"
+	LockName = "lock"
+)
+
+const (
 	keyName  = "key"
 	keyBytes = 32
 )
@@ -27,7 +33,7 @@ func (d *destination) acquire(ctx context.Context) error {
 		return err
 	}
 	self().write(d.lock)
-	err := probe(filepath.Join(d.dir, ownDir))
+	err := probe(filepath.Join(d.dir, OwnDir))
 	if noSpace(err) {
 		d.full = true
 		d.log.Warn("destination is full",

@@ -51,7 +51,7 @@ func openDestination(dir string, log *slog.Logger) (*destination, error) {
 
 // prepare creates the directories, opens the root and the lock, and loads the key.
 func (d *destination) prepare() error {
-	own := filepath.Join(d.dir, ownDir)
+	own := filepath.Join(d.dir, OwnDir)
 	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(own, dirMode); err != nil {
 			return d.explain("create", err)
@@ -150,7 +150,7 @@ func (d *destination) foreign() error {
 	if !is.IsDir() {
 		return syscall.ENOTDIR
 	}
-	key, err := readKey(filepath.Join(d.dir, ownDir))
+	key, err := readKey(filepath.Join(d.dir, OwnDir))
 	switch {
 	case err == nil && string(key) == string(d.key):
 		return nil

@@ -136,7 +136,7 @@ func dying(pid int) bool {
 // openLock opens DEST/.ullage/lock. It opens an existing file without O_CREAT, which
 // would wait on a frozen file system.
 func (d *destination) openLock(own string) (err error) {
-	path := filepath.Join(own, lockName)
+	path := filepath.Join(own, LockName)
 	d.lock, err = os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, fileMode)
 	if errors.Is(err, fs.ErrNotExist) {
 		d.lock, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, fileMode)

@@ -62,7 +62,7 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 			dest := t.TempDir()
 			first, second := openStore(t, dest, DefaultConfig()), openStore(t, dest, DefaultConfig())
 			must(t, first.Acquire(t.Context()))
-			must(t, os.WriteFile(filepath.Join(dest, ownDir, lockName), []byte(c.text), 0o600))
+			must(t, os.WriteFile(filepath.Join(dest, OwnDir, LockName), []byte(c.text), 0o600))
 			ctx, cancel := context.WithTimeout(t.Context(), 3*unseen)
 			defer cancel()
 			begin := time.Now()

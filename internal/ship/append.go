@@ -48,7 +48,7 @@ func (w *writer) takeBatch() error {
 		}
 		w.unsaved = w.check.Meet(c.Meta.File.Content(), c.Meta.File.Stream().Name()) || w.unsaved
 		if len(st.parts) == 0 && st.bytes == 0 {
-			if w.taken.streams >= w.maxOpen {
+			if w.taken.streams >= w.bounds.streams {
 				clear(w.batch[i:])
 				w.batch = w.batch[:i]
 				break

@@ -185,7 +185,7 @@ func (w *writer) maintain(ctx context.Context) {
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
 		}
-		if len(w.streams) > min(maxOpenSegments, w.maxOpen) {
+		if len(w.streams) > min(maxOpenSegments, w.bounds.streams) {
 			for _, st := range w.streams {
 				w.tolerate(st.segments.CloseIdle())
 			}
@@ -208,7 +208,7 @@ func (w *writer) retain(ctx context.Context) {
 	}
 	_, most := tail.Descriptors()
 	streams, bytes := w.store.Ahead()
-	w.maxOpen, w.maxBytes = min(most, streams), bytes
+	w.bounds.streams, w.bounds.room = min(most, streams), bytes
 }
 
 func (w *writer) tolerate(err error) {

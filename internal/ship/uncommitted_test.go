@@ -28,7 +28,7 @@ func muchAppended(b *bench) (*Shipper, segment.Mark) {
 	s.src.Tick()
 	for range 12 {
 		s.reader.round()
-		for s.link.queue.Bytes() > 0 && !s.writer.full() {
+		for s.link.queue.Bytes() > 0 && !s.writer.taken.full(s.link.frame(), s.writer.bounds) {
 			if err := s.writer.appendBatch(b.t.Context()); err != nil {
 				b.t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/ullage/ullage/internal/checkpoint"
@@ -28,8 +29,7 @@ type writer struct {
 	view  *view
 	m     *metrics
 
-	maxOpen  int   // most segments that are open at once, or made in one commit
-	maxBytes int64 // most bytes of one commit, that the volume has room for
+	bounds  bounds
 	streams  map[string]*writerStream
 	batch    []queue.Chunk[tail.Chunk]
 	order    []*writerStream // of the batch
@@ -52,6 +52,15 @@ type taken struct {
 	oldest  time.Time // when the first of them was read; zero if there are none
 }
 
+// bounds are what one commit may take.
+type bounds struct {
+	streams int           // as many segments may be open at once, or made
+	room    int64         // bytes that the volume has room for
+	sync    *atomic.Int64 // bytes that may wait for a commit
+}
+
+func (b bounds) bytes() int64 { return min(b.sync.Load(), b.room) }
+
 // writerStream is the writer's side of a stream.
 type writerStream struct {
 	name, label string
@@ -72,8 +81,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Chec
 	_, maxOpen := tail.Descriptors()
 	return &writer{
 		cfg: cfg, log: log, link: l, store: store, check: check, view: v, m: m,
-		maxOpen:   maxOpen,
-		maxBytes:  math.MaxInt64,
+		bounds:    bounds{streams: maxOpen, room: math.MaxInt64, sync: &l.syncBytes},
 		streams:   map[string]*writerStream{},
 		ends:      map[string][]byte{},
 		recovered: map[string]segment.Mark{},
@@ -183,13 +191,13 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
-		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.commitBytes()) {
+		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.bounds.bytes()) {
 			if due.IsZero() {
 				return time.Hour, nil
 			}
 			return due.Sub(now), nil
 		}
-		if w.full() || w.taken.bytes > 0 && (late || w.taken.worth(w.commitBytes())) && w.link.queue.Bytes() < w.link.frame() {
+		if w.taken.full(w.link.frame(), w.bounds) || w.taken.bytes > 0 && (late || w.taken.worth(w.bounds.bytes())) && w.link.queue.Bytes() < w.link.frame() {
 			if err := w.commit(ctx); err != nil {
 				return 0, err
 			}
@@ -197,14 +205,10 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	}
 }
 
-// commitBytes is the most that one commit takes.
-func (w *writer) commitBytes() int64 { return min(w.link.syncBytes.Load(), w.maxBytes) }
-
 // full reports whether another frame would be more than may be pending, or may
 // need more segments open than there can be.
-func (w *writer) full() bool {
-	t := &w.taken
-	return t.bytes > 0 && int64(t.bytes+w.link.frame()) > w.commitBytes() || t.streams >= w.maxOpen
+func (t *taken) full(frame int, b bounds) bool {
+	return t.bytes > 0 && int64(t.bytes+frame) > b.bytes() || t.streams >= b.streams
 }
 
 // worth reports whether so much is pending that it is committed although there
@@ -232,7 +236,7 @@ func (w *writer) drain(ctx context.Context) error {
 		if err := w.appendBatch(ctx); err != nil {
 			return err
 		}
-		if w.full() {
+		if w.taken.full(w.link.frame(), w.bounds) {
 			if err := w.commit(ctx); err != nil {
 				return err
 			}

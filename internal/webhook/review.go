@@ -10,6 +10,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -62,11 +63,7 @@ func names(pod []byte) (name, owner string) {
 		if o.Controller == nil || !*o.Controller {
 			continue
 		}
-		kind, of := strings.ToLower(o.Kind), o.Name
-		// A Deployment names its ReplicaSets by its own name and this label.
-		if web, ok := strings.CutSuffix(of, "-"+p.Labels["pod-template-hash"]); ok && kind == "replicaset" && web != "" {
-			kind, of = "deployment", web
-		}
+		kind, of := podmeta.Owner(o.Kind, o.Name, p.Labels)
 		return name, printable.Text(kind+"/"+of, maxName)
 	}
 	return name, ""

@@ -8,6 +8,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // What platform teams look for in such a chart, all of it at once: a cluster whose
@@ -31,13 +34,19 @@ extraEnv: [{name: GODEBUG, value: netdns=go}]
 serviceAccount: {annotations: {example.com/role: injector}}
 `
 
-func TestWhatPlatformTeamsSet(t *testing.T) {
-	text, err := template(t, platform)
+// injector returns what the chart makes of values, and of it the Deployment.
+func injector(t *testing.T, values string) ([]object, *appsv1.Deployment) {
+	t.Helper()
+	text, err := template(t, values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	objects := decode(t, text)
-	d := sole[appsv1.Deployment](t, objects)
+	return objects, sole[appsv1.Deployment](t, objects)
+}
+
+func TestWhatPlatformTeamsSet(t *testing.T) {
+	objects, d := injector(t, platform)
 	pod := d.Spec.Template
 	c := pod.Spec.Containers[0]
 	if d.Name != "logs-injector" || sole[corev1.Service](t, objects).Name != "logs-injector" {
@@ -69,8 +78,88 @@ func TestWhatPlatformTeamsSet(t *testing.T) {
 			t.Errorf("%s: selectors %+v %+v", w.Name, w.NamespaceSelector, w.ObjectSelector)
 		}
 	}
-	if both, err := template(t, platform+"certificates: {certManager: {enabled: true}}"); err != nil || !strings.Contains(both, "cert-manager.io/inject-ca-from: ullage-system/logs-injector\n    admissions.enforcer/disabled: \"true\"") {
+	if both, err := template(t, platform+"certificates: {certManager: {enabled: true}}"); err != nil || !strings.Contains(both, "admissions.enforcer/disabled: \"true\"\n    cert-manager.io/inject-ca-from: ullage-system/logs-injector") {
 		t.Errorf("beside cert-manager's annotation: %v", err)
+	}
+}
+
+// The other values of charts like this one.
+const furtherValues = `
+commonLabels: {cost-center: "17"}
+podLabels: {cost-center: "18"}
+topologySpreadConstraints: [{maxSkew: 2, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}]
+strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 50%, maxUnavailable: 1}}
+podDisruptionBudget: {minAvailable: 50%}
+podSecurityContext: {runAsUser: 1234, runAsNonRoot: false}
+securityContext: {readOnlyRootFilesystem: false}
+deploymentAnnotations: {reloader.example/auto: "true"}
+podAnnotations: {prometheus.io/port: "1"}
+extraVolumes: [{name: ca, configMap: {name: ca}}]
+extraVolumeMounts: [{name: ca, mountPath: /etc/ca, readOnly: true}]
+dnsPolicy: Default
+livenessProbe: {failureThreshold: 12}
+service: {annotations: {example.com/a: b}}
+serviceAccount: {name: "77", automountServiceAccountToken: true}
+`
+
+func TestWhatChartsLikeThisOneHave(t *testing.T) {
+	objects, d := injector(t, furtherValues)
+	pod := d.Spec.Template
+	c := pod.Spec.Containers[0]
+	if d.Labels["cost-center"] != "17" || pod.Labels["cost-center"] != "18" || sole[corev1.Service](t, objects).Labels["cost-center"] != "17" || d.Annotations["reloader.example/auto"] != "true" {
+		t.Errorf("labels %v %v, annotations %v", d.Labels, pod.Labels, d.Annotations)
+	}
+	if !labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) || len(d.Spec.Selector.MatchLabels) != 2 {
+		t.Errorf("selector %v", d.Spec.Selector)
+	}
+	if spread := pod.Spec.TopologySpreadConstraints; len(spread) != 1 || spread[0].TopologyKey != "rack" || d.Spec.Strategy.RollingUpdate.MaxSurge.StrVal != "50%" {
+		t.Errorf("%+v %+v", spread, d.Spec.Strategy)
+	}
+	budget := sole[policyv1.PodDisruptionBudget](t, objects)
+	if budget.Spec.MinAvailable == nil || budget.Spec.MinAvailable.StrVal != "50%" || budget.Spec.MaxUnavailable != nil {
+		t.Errorf("%+v", budget.Spec)
+	}
+	s := pod.Spec.SecurityContext
+	if *s.RunAsUser != 1234 || *s.RunAsNonRoot || s.SeccompProfile == nil || *c.SecurityContext.ReadOnlyRootFilesystem || *c.SecurityContext.AllowPrivilegeEscalation {
+		t.Errorf("%+v %+v", s, c.SecurityContext)
+	}
+	if pod.Annotations["prometheus.io/port"] != "1" || pod.Annotations["prometheus.io/path"] != "/metrics" || pod.Annotations["checksum/config"] == "" {
+		t.Errorf("%v", pod.Annotations)
+	}
+	if c.VolumeMounts[len(c.VolumeMounts)-1].MountPath != "/etc/ca" || pod.Spec.Volumes[len(pod.Spec.Volumes)-1].ConfigMap.Name != "ca" || pod.Spec.DNSPolicy != corev1.DNSDefault {
+		t.Errorf("%+v %+v %s", c.VolumeMounts, pod.Spec.Volumes, pod.Spec.DNSPolicy)
+	}
+	if p := c.LivenessProbe; p.FailureThreshold != 12 || p.PeriodSeconds != 10 || p.HTTPGet == nil {
+		t.Errorf("%+v", p)
+	}
+	account := sole[corev1.ServiceAccount](t, objects)
+	if account.Name != "77" || !*account.AutomountServiceAccountToken || pod.Spec.ServiceAccountName != "77" || sole[corev1.Service](t, objects).Annotations["example.com/a"] != "b" {
+		t.Errorf("%+v, %s", account, pod.Spec.ServiceAccountName)
+	}
+	for _, b := range all[rbacv1.RoleBinding](objects) {
+		if b.Subjects[0].Name != "77" {
+			t.Errorf("%+v", b.Subjects)
+		}
+	}
+	objects, _ = injector(t, "serviceAccount: {create: false, name: own}\npodDisruptionBudget: {enabled: false}")
+	if len(all[corev1.ServiceAccount](objects)) != 0 || sole[rbacv1.ClusterRoleBinding](t, objects).Subjects[0].Name != "own" || len(all[policyv1.PodDisruptionBudget](objects)) != 0 {
+		t.Error("an account of the user's, and no budget")
+	}
+}
+
+// A namespace and a release may have names that YAML reads as numbers.
+func TestNamesThatLookLikeNumbers(t *testing.T) {
+	text, err := runHelm(t, "template", "1e3", chartDir, "--namespace", "0123", "--kube-version", "1.30.0", "--set", "registry="+registry,
+		"--set", "accountPolicy.enabled=true", "--set", "podMonitor.enabled=true", "--set", "serviceMonitor.enabled=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := decode(t, text)
+	if d := sole[appsv1.Deployment](t, objects); d.Namespace != "0123" || d.Spec.Template.Labels["app.kubernetes.io/instance"] != "1e3" {
+		t.Errorf("%+v", d.ObjectMeta)
+	}
+	if w := webhooks(t, objects); w[0].ClientConfig.Service.Namespace != "0123" {
+		t.Errorf("%+v", w[0].ClientConfig)
 	}
 }
 

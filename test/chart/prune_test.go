@@ -57,16 +57,21 @@ priorityClassName: "456"
 prune:
 - {namespace: "2024", claim: "1e3", runAsUser: 1000650000, runAsGroup: 1000650000}
 - {namespace: "2024", claim: "1e3", runAsUser: 1000650001, runAsGroup: 1000650001, olderThan: 36h30m}
+- {namespace: "2024", claim: "1e3", dir: logs/of.jvms, runAsUser: 1000650002, runAsGroup: 1000650002}
 `)
 	if err != nil {
 		t.Fatal(err)
 	}
 	objects := decode(t, text)
 	jobs := all[batchv1.CronJob](objects)
-	if len(jobs) != 2 || jobs[0].Name == jobs[1].Name {
+	if len(jobs) != 3 || jobs[0].Name == jobs[1].Name || jobs[1].Name == jobs[2].Name {
 		t.Fatalf("%d CronJobs", len(jobs))
 	}
 	for i, j := range jobs {
+		args := j.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+		if dir, want := args[len(args)-1], []string{"/volume", "/volume", "/volume/logs/of.jvms"}[i]; dir != want {
+			t.Errorf("%s is pruned, want %s", dir, want)
+		}
 		job := j.Spec.JobTemplate.Spec
 		pod := job.Template.Spec
 		if s, user := pod.SecurityContext, 1000650000+int64(i); *s.RunAsUser != user || *s.RunAsGroup != user {

@@ -36,6 +36,35 @@ func TestReadmeTable(t *testing.T) {
 	checkFile(t, path, section.ReplaceAllString(string(readme), "${1}"+strings.ReplaceAll(table, "$", "$$")+"${2}"))
 }
 
+// TestTheNamesElsewhereLeadToValues looks the last column of the README's table for
+// those who know other charts up in values.yaml.
+func TestTheNamesElsewhereLeadToValues(t *testing.T) {
+	values := readValues(t)
+	readme, err := os.ReadFile(filepath.Join(chartDir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(readme), "| vault-k8s | cert-manager | here |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	names := regexp.MustCompile("`([^`]+)`")
+	for row := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSpace(row), "|")
+		for _, name := range names.FindAllStringSubmatch(cells[max(0, len(cells)-2)], -1) {
+			var at any = values
+			for key := range strings.SplitSeq(name[1], ".") {
+				m, _ := at.(map[string]any)
+				at = m[key]
+			}
+			if at == nil {
+				t.Errorf("%s is not in values.yaml", name[1])
+			}
+		}
+	}
+	if !found || strings.Count(table, "\n") < 10 {
+		t.Error("the README has no such table")
+	}
+}
+
 // rows describes the values of a mapping: one row each, or for those with
 // commented values in them, theirs.
 func rows(t *testing.T, prefix string, mapping *yaml.Node) string {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"maps"
@@ -11,32 +12,38 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
 // someValue has a value for settings of which the injector does not take the
 // default of the flag.
-var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off", "perfdata": "leave"}
+var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off", "perfdata": "leave",
+	"image": "localhost/image", "image-pull-secrets": "one"}
 
-// settingsOfAll returns the names that the injector takes as defaults for all
-// pods.
-func settingsOfAll() []string {
+// settingsOf returns the names that the injector takes in a configuration that has
+// the settings where set puts them.
+func settingsOf(set func(c *inject.Config, settings map[string]string)) []string {
 	values := map[string]string{}
 	cfg := sidecar.DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
 	fs.VisitAll(func(f *flag.Flag) { values[f.Name] = f.DefValue })
 	maps.Copy(values, someValue)
+	for _, name := range podmeta.AtAdmission() { // what is not in someValue is a quantity
+		values[name] = cmp.Or(values[name], "64Mi")
+	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		c := inject.DefaultConfig()
-		c.Image, c.Defaults = "localhost/image", map[string]string{name: values[name]}
+		c.Image = "localhost/image"
+		set(&c, map[string]string{name: values[name]})
 		if len(c.Validate()) == 0 {
 			names = append(names, name)
 		}
@@ -45,19 +52,30 @@ func settingsOfAll() []string {
 }
 
 // TestTheSchemaKnowsEverySetting holds the names that the schema takes in
-// sidecar.defaults against those that the injector takes. -update writes them.
+// sidecar.defaults, and beside those in sidecar.namespaces, against those that the
+// injector takes. -update writes them.
 func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	path := filepath.Join(chartDir, "values.schema.json")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	section := regexp.MustCompile(`(?s)("setting": \{\n      "enum": \[\n).*?(\n      \]\n)`)
-	if !section.Match(text) {
-		t.Fatal("the schema has no list of settings")
+	ofAll := settingsOf(func(c *inject.Config, settings map[string]string) { c.Defaults = settings })
+	ofNamespaces := settingsOf(func(c *inject.Config, settings map[string]string) {
+		c.Namespaces = map[string]map[string]string{"shop": settings}
+	})
+	schema := string(text)
+	for name, list := range map[string][]string{
+		"setting":          ofAll,
+		"containerSetting": slices.DeleteFunc(ofNamespaces, func(name string) bool { return slices.Contains(ofAll, name) }),
+	} {
+		section := regexp.MustCompile(`(?s)("` + name + `": \{\n      "enum": \[\n).*?(      \]\n)`)
+		if !section.MatchString(schema) {
+			t.Fatalf("the schema has no list %q", name)
+		}
+		schema = section.ReplaceAllString(schema, "${1}        \""+strings.Join(list, "\",\n        \"")+"\"\n${2}")
 	}
-	list := "        \"" + strings.Join(settingsOfAll(), "\",\n        \"") + "\""
-	checkFile(t, path, section.ReplaceAllString(string(text), "${1}"+list+"${2}"))
+	checkFile(t, path, schema)
 }
 
 // config returns what the injector makes of its configuration file.
@@ -90,6 +108,9 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 		{"{onError: deny, sidecar: {image: {repository: r:5000/u, tag: v1, pullPolicy: Never}}}", with(func(c *inject.Config) {
 			c.Image, c.ImagePullPolicy, c.OnError = "r:5000/u:v1", "Never", inject.Deny
 		})},
+		{`{sidecar: {namespaces: {shop: {image: "registry.example/shop/ullage:v1", memory-limit: 96Mi, dest: "pvc:logs"}, "123": {perfdata: leave}}}}`, with(func(c *inject.Config) {
+			c.Namespaces = map[string]map[string]string{"shop": {"image": "registry.example/shop/ullage:v1", "memory-limit": "96Mi", "dest": "pvc:logs"}, "123": {"perfdata": "leave"}}
+		})},
 		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "ephemeral:1Gi"}}}`, with(func(c *inject.Config) {
 			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "ephemeral:1Gi"}
 		})},
@@ -99,7 +120,7 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, config(t, decode(t, text))); diff != "" {
+		if diff := gocmp.Diff(c.want, config(t, decode(t, text))); diff != "" {
 			t.Errorf("values %s (-want +got):\n%s", c.values, diff)
 		}
 	}

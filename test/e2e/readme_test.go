@@ -62,7 +62,7 @@ func checkout(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(string(demo), "image: eclipse-temurin:25", "image: localhost/jdk:17", 1)
+	text := strings.Replace(string(demo), "image: docker.io/library/eclipse-temurin:25", "image: localhost/jdk:17", 1)
 	for _, err := range []error{
 		os.Symlink(charts, filepath.Join(dir, "charts")),
 		os.MkdirAll(filepath.Join(dir, "deploy/examples"), 0o755),

@@ -181,7 +181,7 @@ func (s *starts) injected(t *testing.T, annotations map[string]string) (name, va
 		t.Fatal(err)
 	}
 	cfg := inject.DefaultConfig()
-	cfg.Image = "ullage"
+	cfg.Image = "localhost/ullage:v1"
 	pod, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}, "spec": map[string]any{
 		"securityContext": map[string]any{"runAsUser": 1000, "runAsGroup": 1000}, "containers": []any{map[string]any{"name": "app"}}}})
 	if err != nil {

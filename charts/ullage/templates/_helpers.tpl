@@ -27,6 +27,11 @@ than the self-made, which is of another type and goes when it is not used.
 {{- end -}}
 {{- end }}
 
+{{/* The service account of the injectors. */}}
+{{- define "ullage.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "ullage.injector" .) }}
+{{- end }}
+
 {{/* "true" if the injector makes its own certificate; else empty. */}}
 {{- define "ullage.selfMade" -}}
 {{- if not (or .Values.certificates.certManager.enabled .Values.certificates.secretName) }}true{{ end -}}
@@ -35,16 +40,43 @@ than the self-made, which is of another type and goes when it is not used.
 {{/* What selects the injector's pods. It can't be changed by an upgrade. */}}
 {{- define "ullage.selectorLabels" -}}
 app.kubernetes.io/name: ullage-injector
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
-{{/* The labels of all objects. */}}
+{{/* The labels of the injector's objects. */}}
 {{- define "ullage.labels" -}}
-{{ include "ullage.selectorLabels" . }}
-app.kubernetes.io/part-of: ullage
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+{{ include "ullage.objectLabels" (dict "root" . "name" "ullage-injector") }}
+{{- end }}
+
+{{/*
+The labels of an object: (dict "root" $ "name" NAME "more" LABELS "value" WHERE), of
+which LABELS are the user's, from the value WHERE.
+*/}}
+{{- define "ullage.objectLabels" -}}
+{{- $own := dict "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service
+      "helm.sh/chart" (printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_")) -}}
+{{ include "ullage.mergedLabels" (merge (dict "own" $own) .) }}
+{{- end }}
+
+{{/* The labels of a pod, as above. */}}
+{{- define "ullage.podLabels" -}}
+{{ include "ullage.mergedLabels" (merge (dict "own" dict) .) }}
+{{- end }}
+
+{{/*
+The chart's own labels, the user's, and those of commonLabels. A label of the chart's
+that the user could change would no longer select what it must.
+*/}}
+{{- define "ullage.mergedLabels" -}}
+{{- $own := merge (dict "app.kubernetes.io/name" .name "app.kubernetes.io/instance" .root.Release.Name "app.kubernetes.io/part-of" "ullage") .own -}}
+{{- range $value, $labels := dict "commonLabels" (.root.Values.commonLabels | default dict) (.value | default "none") (.more | default dict) -}}
+{{- range $label := keys $labels -}}
+{{- if hasKey $own $label -}}
+{{- fail (printf "%s: the label %s is the chart's own" $value $label) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- merge $own (.more | default dict) (.root.Values.commonLabels | default dict) | toYaml -}}
 {{- end }}
 
 {{/* "true" if the name of an image begins with a registry; else empty. */}}
@@ -86,6 +118,37 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
+{{- define "ullage.livenessProbe" -}}
+httpGet:
+  path: /healthz
+  port: metrics
+periodSeconds: 10
+timeoutSeconds: 5
+failureThreshold: 6
+{{- end }}
+
+{{/* Probe soon after the start: until then, pods start without a sidecar. */}}
+{{- define "ullage.readinessProbe" -}}
+httpGet:
+  path: /readyz
+  port: metrics
+periodSeconds: 2
+timeoutSeconds: 2
+failureThreshold: 2
+{{- end }}
+
+{{/*
+A security context or a probe of the chart's, with the user's fields in place of its own:
+(dict "own" NAME "user" FIELDS "root" $).
+*/}}
+{{- define "ullage.withFields" -}}
+{{- $all := include .own .root | fromYaml -}}
+{{- range $field, $value := .user -}}
+{{- $_ := set $all $field $value -}}
+{{- end -}}
+{{- toYaml $all -}}
+{{- end }}
+
 {{/*
 Namespaces of which no pod is injected: kube-system, and the injector's own.
 Many install into "default" without a thought, with their pods beside it, so
@@ -94,7 +157,7 @@ that one stays in; the injector's own pods are told by their labels.
 {{- define "ullage.excludedNamespaces" -}}
 - kube-system
 {{- if not (has .Release.Namespace (list "default" "kube-system")) }}
-- {{ .Release.Namespace }}
+- {{ .Release.Namespace | quote }}
 {{- end }}
 {{- end }}
 
@@ -130,6 +193,10 @@ policy:
 {{- end }}
 {{- with .Values.sidecar.defaults }}
 defaults:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.sidecar.namespaces }}
+namespaces:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
