@@ -30,10 +30,10 @@ type writer struct {
 	m     *metrics
 
 	bounds  bounds
-	streams  map[string]*writerStream
-	batch    []queue.Chunk[tail.Chunk]
-	order    []*writerStream // of the batch
-	staging  []byte          // a frame put together from places in the queue
+	streams map[string]*writerStream
+	batch   []queue.Chunk[tail.Chunk]
+	order   []*writerStream // of the batch
+	staging []byte          // a frame put together from places in the queue
 
 	ends      map[string][]byte       // how streams end whose marks were of no use, until the reader knows
 	recovered map[string]segment.Mark // and the marks that they have then
