@@ -21,7 +21,7 @@ var errMerge = errors.New("they have lines that may be dropped, or do not lie si
 // r, and nothing is left of both but kept lines and what was discarded.
 func (r *Record) Merges(b *Record) bool {
 	switch {
-	case !r.Continues(b) || !r.settled() || !b.settled():
+	case !r.continues(b) || !r.settled() || !b.settled():
 		return false
 	case r.Empty() && b.Empty():
 		return true
