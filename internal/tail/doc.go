@@ -122,7 +122,7 @@
 //	          policy.go chooses the stream and the lines (a drop policy goes
 //	          there), and block.go moves lines into the spool
 //	reading   streams in turns, records, lines: read.go, pass.go, lines.go
-//	scanning  lists the directory and opens files: scan.go; where an earlier
+//	scanning  lists the directory and opens files: scan.go, ignore.go; where an earlier
 //	          process stopped, and how many files may be held: resume.go, refuse.go
 //	reclaim   frees memory of what is committed: reclaim.go, unlink.go, punch.go (a
 //	          further way of giving memory back goes there)
