@@ -105,6 +105,15 @@ func (c *contents) letGo(of position.Content) {
 	}
 }
 
+// comeBack notes that the checkpoint may have forgotten the position of a file.
+func (c *contents) comeBack(f *File) { c.back[f.of] = f.saved().Saved }
+
+// drain notes that there is no later.
+func (c *contents) drain() {
+	c.draining = true
+	c.touchAll()
+}
+
 // touch notes that f may have more to read and gives its stream a turn.
 func (c *contents) touch(f *File) { c.streams.touch(f) }
 

@@ -21,6 +21,14 @@ func (l *listing) begin() {
 	clear(l.ignored)
 }
 
+// leaveOut counts an entry that is not followed, for a reason.
+func (l *listing) leaveOut(reason string) {
+	l.ignored[reason]++
+	if reason == IgnoredTooMany {
+		l.waited = l.pass
+	}
+}
+
 // expire makes a scan due.
 func (l *listing) expire() { l.stale = true }
 
@@ -32,6 +40,15 @@ func (l *listing) leftOut() bool {
 
 // crowded reports whether files wait until others are closed.
 func (l *listing) crowded() bool { return l.ignored[IgnoredTooMany] > 0 }
+
+// end ends a scan, which has found a place for each file or not.
+func (l *listing) end(placed bool) {
+	if !placed {
+		l.expire()
+	} else if !l.leftOut() {
+		l.round++
+	}
+}
 
 // rest puts off the next scan after one that began at a time, and took so much
 // CPU time of the thread. Only work counts: on a busy machine a thread can wait

@@ -61,6 +61,6 @@ func (c *capacity) release(f *File) {
 		return
 	}
 	c.listing.expire()
-	c.listing.ignored[IgnoredTooMany]++
+	c.listing.leaveOut(IgnoredTooMany)
 	c.contents.forget(f)
 }

@@ -107,7 +107,7 @@ func (l *leftovers) resume(f *File, saved position.Saved, waited bool) {
 	saved.Open = saved.Open && saved.Offset > 0
 	f.read.Position, f.queued, f.committed = saved.Position, saved.Position, saved.Position // also if it was truncated
 	if f.inode.holds(saved.Position) && f.holdsRecords() && f.moveTo(saved.Position) == nil {
-		l.contents.back[f.of] = position.Saved{Stream: f.stream.name, Position: f.committed} // the checkpoint may have forgotten it
+		l.contents.comeBack(f)
 		for i := range f.records.list {
 			l.punch.record(f, &f.records.list[i])
 		}

@@ -51,10 +51,7 @@ func (s *scanner) scan() (found int, err error) {
 		}
 		placed = s.contents.streams.place(s.listing.pass)
 	}
-	s.listing.stale = s.listing.stale || !placed
-	if placed && !s.listing.leftOut() {
-		s.listing.round++
-	}
+	s.listing.end(placed)
 	for _, reason := range ignoreReasons {
 		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.listing.ignored[reason]))
 	}
@@ -138,12 +135,9 @@ func (s *scanner) list() error {
 
 // leaveOut counts an entry that is not followed.
 func (s *scanner) leaveOut(name, reason string) {
-	s.listing.ignored[reason]++
-	if reason == IgnoredTooMany {
-		s.listing.waited = s.listing.pass
-		if st := s.contents.streams.byName[StreamName(name)]; st != nil {
-			st.archives.wait(s.listing.pass)
-		}
+	s.listing.leaveOut(reason)
+	if st := s.contents.streams.byName[StreamName(name)]; st != nil && reason == IgnoredTooMany {
+		st.archives.wait(s.listing.pass)
 	}
 	s.log.once("ignored "+reason, "source entry is not followed",
 		"reason", reason, "name", name, "hint", "further entries with this reason are only counted")

@@ -174,8 +174,8 @@ func (s *Source) Tick() {
 // Drain notes that there is no later: from now on the unterminated rest of any
 // file that has no writer is handed on at once.
 func (s *Source) Drain() {
-	s.contents.draining = true
-	s.watch.lookAgain()
+	s.listing.expire()
+	s.contents.drain()
 }
 
 // Written reports whether anybody has a file open for writing, as far as the

@@ -19,7 +19,7 @@ func TestTruncationKeepsCounts(t *testing.T) {
 	r.read()
 	r.write(w, uls("old", "info", 2000))
 	r.discard()
-	r.rewrite(w, uls("new", "info", 3))
+	rewrite(r, w, uls("new", "info", 3))
 	r.read()
 	r.accounted()
 }
@@ -34,7 +34,7 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 		for round := range 3 {
 			r.write(w, uls("old", "info", 2000))
 			r.discard()
-			r.rewrite(w, uls("new", "info", 2000+round))
+			rewrite(r, w, uls("new", "info", 2000+round))
 			r.discard()
 			saved = r.src.Start.Positions()
 		}
@@ -47,13 +47,13 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 		if commit {
 			r.commit()
 		}
-		r.rewrite(w, uls("newest", "info", 3))
+		rewrite(r, w, uls("newest", "info", 3))
 		if !commit {
 			r.src.Start.Rewind()
 			delete(r.got, "gc.log")
 		}
 		r.read()
-		r.accountedFor(dropped)
+		accountedFor(r, dropped)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	for range 3 {
 		r.write(w, uls("old", "info", 2000))
 		r.discard()
-		r.rewrite(w, uls("new", "info", 10))
+		rewrite(r, w, uls("new", "info", 10))
 		r.read()
 	}
 	r.commit()
@@ -88,7 +88,7 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 		if !ok {
 			t.Fatal("there is no marker")
 		}
-		r.rewrite(w, uls("new", "info", 3))
+		rewrite(r, w, uls("new", "info", 3))
 		r.look()
 		if rewind {
 			r.src.Start.Rewind()
@@ -135,13 +135,13 @@ func TestTruncatedWhileDownIsMarked(t *testing.T) {
 		}
 		r.write(w, flood())
 		r.discard()
-		dropped := r.rewrittenWhileDown(w, uls("new", "info", 3))
+		dropped := rewrittenWhileDown(r, w, uls("new", "info", 3))
 		r.read()
 		r.commit()
 		if dropped += r.droppedMetric(); dropped < 299*90 {
 			t.Errorf("committed %t: %v lines were dropped", committed, dropped)
 		}
-		r.accountedFor(dropped)
+		accountedFor(r, dropped)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	r.write(w, flood())
 	r.discard()
 	kept := testutil.ToFloat64(r.src.env.metrics.readLines.WithLabelValues("gc.log", "warning"))
-	r.rewrite(w, uls("new", "info", 3))
+	rewrite(r, w, uls("new", "info", 3))
 	r.src.Start.Rewind()
 	r.read()
 	r.commit()

@@ -63,7 +63,7 @@ func (r *rig) truncate() {
 }
 
 // rewrite truncates the file and writes a text.
-func (r *rig) rewrite(w *os.File, text string) {
+func rewrite(r *rig, w *os.File, text string) {
 	r.t.Helper()
 	r.truncate()
 	r.write(w, text)
@@ -72,11 +72,11 @@ func (r *rig) rewrite(w *os.File, text string) {
 // accounted fails the test unless the markers count as many lines as the metric.
 func (r *rig) accounted() {
 	r.t.Helper()
-	r.accountedFor(r.droppedMetric())
+	accountedFor(r, r.droppedMetric())
 }
 
 // accountedFor fails the test unless the markers count so many lines.
-func (r *rig) accountedFor(dropped float64) {
+func accountedFor(r *rig, dropped float64) {
 	r.t.Helper()
 	if total, n := markers(r.text()); float64(total) != dropped {
 		r.t.Errorf("%d markers count %d lines, the metric %v", n, total, dropped)
@@ -106,12 +106,12 @@ func discarding(t *testing.T, texts ...string) (*rig, *os.File) {
 
 // rewrittenWhileDown truncates the file and writes a text while the sidecar is
 // down. It returns how many lines were dropped before.
-func (r *rig) rewrittenWhileDown(w *os.File, text string) (dropped float64) {
+func rewrittenWhileDown(r *rig, w *os.File, text string) (dropped float64) {
 	r.t.Helper()
 	dropped = r.droppedMetric()
 	saved := r.src.Start.Positions()
 	r.src.Close()
-	r.rewrite(w, text)
+	rewrite(r, w, text)
 	r.open()
 	r.src.Start.Restore(saved, false)
 	return dropped
@@ -128,7 +128,7 @@ func (r *rig) text() string {
 // past the old gap, whose bytes are the same at its end.
 func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
 	r, w := discarding(t, uls("old", "info", 2000))
-	r.rewrite(w, uls("new", "warning", 2000)) // must be kept
+	rewrite(r, w, uls("new", "warning", 2000)) // must be kept
 	r.write(w, uls("new2", "info", 500))
 	r.discard()
 	r.read()
@@ -141,10 +141,10 @@ func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
 // Gaps of a checkpoint that reach behind the end of the file.
 func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
 	r, w := discarding(t, uls("old", "info", 2000))
-	dropped := r.rewrittenWhileDown(w, uls("new", "info", 500))
+	dropped := rewrittenWhileDown(r, w, uls("new", "info", 500))
 	r.discard()
 	r.read()
-	r.accountedFor(dropped + r.droppedMetric())
+	accountedFor(r, dropped+r.droppedMetric())
 }
 
 // The same without a restart, and the file grows slowly up to the gap.
@@ -172,7 +172,7 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	r, w := discarding(t, uls("w", "warning", 100), uls("old", "info", 2000))
 	text := uls("new", "info", 3000)
 	want := uls("w", "warning", 100) + text // they were kept in the spool
-	r.rewrite(w, text)
+	rewrite(r, w, text)
 	r.read()
 	got := r.text()
 	var jvm strings.Builder
