@@ -49,7 +49,7 @@ func BenchmarkReader(b *testing.B) {
 	for done := 0; done < b.N; {
 		n, c, ok := src.Next(l.queue.Reserve(cfg.Tail.LineLimit + tail.AreaSlack))
 		if !ok {
-			src.Rewind() // nothing was committed: again from the beginning
+			src.Start.Rewind() // nothing was committed: again from the beginning
 			continue
 		}
 		l.queue.Push(n, c)
@@ -89,8 +89,8 @@ func BenchmarkCatchUp(b *testing.B) {
 				if _, err := s.src.Scan(); err != nil {
 					b.Fatal(err)
 				}
-				if s.src.Weigh(); c.moved {
-					for s.src.Move(tail.Relief{Want: 1 << 30, Least: 1, Keep: ul.Warning}) > 0 {
+				if s.src.Relief.Weigh(); c.moved {
+					for s.src.Relief.Move(tail.Relief{Want: 1 << 30, Least: 1, Keep: ul.Warning}) > 0 {
 					}
 				}
 				b.StartTimer()

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"sync"
@@ -104,10 +105,10 @@ func (l *link) setMarks(marks map[string]segment.Mark) {
 // rewind asks the reader to read again from the last commit; of the streams in
 // ends, from where their segments end. The answer is where that is.
 type rewind struct {
-	ends map[string][]byte
-	anew bool // there was no commit: what was taken for one is forgotten
-	news bool // there should have been a checkpoint
-	done chan map[position.Content]position.Saved
+	ends        map[string][]byte
+	uncommitted bool // there was no commit: what was taken for one is forgotten
+	news        bool // there should have been a checkpoint
+	done        chan map[position.Content]position.Saved
 }
 
 func newLink(cfg Config) *link {
@@ -192,4 +193,50 @@ func (l *link) lag(now time.Time) time.Duration {
 		return max(0, now.Sub(c.Read))
 	}
 	return 0
+}
+
+// setRefused passes on which streams are refused.
+func (l *link) setRefused(errs map[string]error) {
+	l.mu.Lock()
+	l.refused, l.refusedNews = errs, true
+	l.mu.Unlock()
+	l.wakeReader()
+}
+
+// takeRefused returns the streams that are refused, and whether that is news.
+func (l *link) takeRefused() (names map[string]struct{}, news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.refusedNews {
+		return nil, false
+	}
+	l.refusedNews = false
+	names = make(map[string]struct{}, len(l.refused))
+	for name := range l.refused {
+		names[name] = struct{}{}
+	}
+	return names, true
+}
+
+// refusals returns why streams are refused, by name. Nobody changes the map.
+func (l *link) refusals() map[string]error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
+}
+
+// refusal says for how many streams, and why for the first of them, lines
+// stay on the source; or nil.
+func (l *link) refusal() error {
+	refused := l.refusals()
+	first := ""
+	for name := range refused {
+		if first == "" || name < first {
+			first = name
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	return fmt.Errorf("streams refused: %d; the others become durable: %w", len(refused), refused[first])
 }

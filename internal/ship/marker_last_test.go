@@ -43,14 +43,14 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 				b.must(err)
 				return s.drops(ul.Discard, 256<<10) > 0
 			})
-			for told := false; !told; {
+			for marked := false; !marked; {
 				area := s.link.queue.Reserve(s.src.Area())
 				n, chunk, ok := s.src.Next(area)
 				if !ok {
 					t.Fatal("there is no marker")
 				}
 				s.link.queue.Push(n, chunk)
-				told = chunk.Made > 0
+				marked = chunk.Made > 0
 			}
 			s.appends(t)
 			b.commits(s)
@@ -58,9 +58,9 @@ func TestCheckpointIsLostBehindAMarker(t *testing.T) {
 			b.loseCheckpoint()
 			b.write(w, lines(end, end+1))
 			b.ships(fmt.Sprintf("line %d\n", end))
-			told, persisted := b.sum()
-			if told == 0 || told+persisted != end+1 {
-				t.Errorf("%d persisted, %d told of by markers, %d of both together, want %d", persisted, told, told+persisted, end+1)
+			marked, persisted := b.sum()
+			if marked == 0 || marked+persisted != end+1 {
+				t.Errorf("%d persisted, %d counted by markers, %d of both together, want %d", persisted, marked, marked+persisted, end+1)
 			}
 			b.onceEach()
 		})

@@ -73,10 +73,10 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 }
 
 // refusedStreams shows how many streams are refused, and why.
-func (m *metrics) refusedStreams(refused map[string]refusal) {
+func (m *metrics) refusedStreams(refused map[string]error) {
 	counts := map[string]int{}
-	for _, r := range refused {
-		counts[r.reason()]++
+	for _, err := range refused {
+		counts[refusedReason(err)]++
 	}
 	for _, k := range refusedReasons {
 		m.refused.WithLabelValues(k.reason).Set(float64(counts[k.reason]))

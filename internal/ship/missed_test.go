@@ -138,7 +138,7 @@ func TestPositionOfAFileThatWasLetGoOfIsKept(t *testing.T) {
 	b.eventually("it is let go of", func() bool {
 		b.reads(s)
 		s.reader.settle()
-		return len(s.src.StreamNames()) == 0
+		return len(s.src.Start.Found().Streams) == 0
 	})
 	b.reads(s)
 	s.reader.settle()

@@ -49,7 +49,7 @@ func TestGapOfAnEmptyFileIsToldOnce(t *testing.T) {
 		b.eventually("it is ready", func() bool { return b.ship.Ready() == nil })
 		b.drain()
 		if after, _ := b.sum(); before == 0 || after != before {
-			t.Errorf("checkpoint saved again %t: markers tell of %d lines, and of %d after a kill", saved, before, after)
+			t.Errorf("checkpoint saved again %t: markers count %d lines, and of %d after a kill", saved, before, after)
 		}
 	}
 }

@@ -35,8 +35,8 @@ func (p *placing) begin(ctx context.Context) error {
 		p.check.SetUncommitted(own) // what was behind the marks is cut off
 	}
 	p.link.setFailure(nil, time.Time{})
-	again := rewind{ends: p.ends, anew: p.from.invalid && !p.from.keyed, news: p.from.invalid}
-	if len(p.recovered) > 0 || again.anew || p.from.lost {
+	again := rewind{ends: p.ends, uncommitted: p.from.invalid && !p.from.keyed, news: p.from.invalid}
+	if len(p.recovered) > 0 || again.uncommitted || p.from.lost {
 		if err := p.rewind(ctx, again); err != nil {
 			return err
 		}
@@ -120,8 +120,8 @@ func (p *placing) placeOrRefuse(name string) error {
 func (p *placing) tryPlace(name string) error {
 	seg := p.store.Stream(name)
 	mark, marked := p.check.Mark(name)
-	if _, unheld := p.from.unheld[name]; marked && !unheld {
-		if _, unread := p.from.unread[name]; !unread {
+	if _, unheld := p.from.source.Unheld[name]; marked && !unheld {
+		if _, unread := p.from.source.Unread[name]; !unread {
 			return p.resumeDry(name, seg, mark)
 		}
 		err := seg.Resume(mark, p.check.Uncommitted())
@@ -150,20 +150,4 @@ func (p *placing) resumeDry(name string, seg *segment.Stream, mark segment.Mark)
 		delete(p.ends, name) // there is nothing to look it up in
 	}
 	return err
-}
-
-// recover places a stream behind everything of it that is sound. Its mark
-// counts once the reader has found that place in the source: a checkpoint with
-// the one and without the other would be a wrong one.
-func (w *writer) recover(name string, seg *segment.Stream) error {
-	end, _, err := seg.Recover()
-	if err != nil {
-		seg.Abandon()
-		return err
-	}
-	w.recovered[name] = seg.Mark()
-	if len(end) > 0 {
-		w.ends[name] = end
-	}
-	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMarksHaveHysteresis(t *testing.T) {
-	p := pressure{spoolAt: 0.25, discardAt: 0.6, dropAt: 0.85}
+	p := marks{spoolAt: 0.25, discardAt: 0.6, dropAt: 0.85}
 	for i, step := range []struct {
 		used                    float64
 		spools, discards, drops bool
@@ -59,11 +59,11 @@ func TestBudget(t *testing.T) {
 			b.cfg.Budget = c.flag
 			b.start()
 			b.drain()
-			r := b.ship.reader
-			if got := r.budget(c.source); got != c.want {
+			budget := b.ship.reader.budget
+			if got := budget.of(c.source); got != c.want {
 				t.Errorf("the budget is %d, want %d", got, c.want)
 			}
-			if err := r.checkBudget(c.source); (err != nil) != c.bad {
+			if err := budget.check(c.source); (err != nil) != c.bad {
 				t.Errorf("error: %v", err)
 			}
 		})
@@ -89,25 +89,25 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	b.write(b.log("gc.log"), debugLines(0, 2000))
 	s, from := b.begun(true)
 	s.begins(t, from)
-	s.reader.press.dropping = true
+	s.reader.press.marks.dropping = true
 	for {
-		m := s.reader.measure()
-		allowed := int64(s.reader.press.low() * float64(m.budget))
-		if s.src.Drop(ul.DropAll, tail.Relief{Want: 1 << 20, Least: 1, Allowed: allowed}) == 0 {
+		m := s.reader.budget.measure()
+		allowed := int64(s.reader.press.marks.low() * float64(m.budget))
+		if s.src.Relief.Drop(ul.DropAll, tail.Relief{Want: 1 << 20, Least: 1, Allowed: allowed}) == 0 {
 			break
 		}
 	}
-	if m := s.reader.measure(); m.used > s.reader.press.low()+0.3 {
+	if m := s.reader.budget.measure(); m.used > s.reader.press.marks.low()+0.3 {
 		t.Errorf("%.2f of the budget is in use", m.used)
 	}
 	for s.reader.round(); s.reader.read > 0; s.reader.round() {
 		s.appends(t)
 	}
 	s.commits(t)
-	told, _ := sumOf(b.persisted("noise.log"))
+	marked, _ := sumOf(b.persisted("noise.log"))
 	spared, kept := sumOf(b.persisted("gc.log"))
-	if told == 0 || spared > 0 || kept != 2000 {
-		t.Errorf("%d lines of the noise were dropped, %d of the other stream, of which %d are persisted", told, spared, kept)
+	if marked == 0 || spared > 0 || kept != 2000 {
+		t.Errorf("%d lines of the noise were dropped, %d of the other stream, of which %d are persisted", marked, spared, kept)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 		{"at rest, files come and go", time.Hour, -time.Millisecond, hurryPace},
 	} {
 		now := time.Now()
-		r := &reader{full: true, press: pressure{at: now.Add(c.relief)}, rotated: now.Add(c.rotation)}
+		r := &reader{full: true, press: &pressure{at: now.Add(c.relief)}, rotated: now.Add(c.rotation)}
 		if pace := r.paceFull(); pace > c.most {
 			t.Errorf("%s: the reader waits %s", c.name, pace)
 		}
@@ -149,8 +149,8 @@ func TestReaderIsNotHeldByLinesThatDoNotCompress(t *testing.T) {
 		b.write(w, string(line))
 	}
 	s, _ := b.begun(false)
-	s.reader.relieveUntil(s.reader.measure())
-	if u := s.src.Usage(); u.Spooled == 0 || u.Spooled > u.Backlog/10*9 {
+	s.reader.press.relieveUntil(s.reader.budget.measure())
+	if u := s.src.Relief.Usage(); u.Spooled == 0 || u.Spooled > u.Backlog/10*9 {
 		t.Errorf("%d of %d bytes were moved in one go", u.Spooled, u.Backlog)
 	}
 }
@@ -167,7 +167,7 @@ func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 		s, from := b.begun(true)
 		s.begins(t, from)
 		s.reader.round() // fills the queue
-		for s.reader.measure(); s.src.Move(tail.Relief{Want: 1 << 30, Least: 1, Keep: ul.Warning}) > 0; {
+		for s.reader.budget.measure(); s.src.Relief.Move(tail.Relief{Want: 1 << 30, Least: 1, Keep: ul.Warning}) > 0; {
 		}
 		frames := 0
 		for s.appends(t); ; s.appends(t) {

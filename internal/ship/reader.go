@@ -2,15 +2,11 @@ package ship
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -55,9 +51,8 @@ type reader struct {
 
 	waiting bool // for the source, and logged it
 	drain   draining
-	press   pressure
-
-	queueBytes int // most that may be queued
+	budget  *budget
+	press   *pressure
 }
 
 // draining is how far the end has come.
@@ -66,49 +61,6 @@ type draining struct {
 	since  time.Time
 	silent bool // nobody writes any more, or it takes too long
 	asked  bool // the writer to flush
-}
-
-// waitForSource opens the source directory, for as long as it takes. What is no
-// directory will not become one.
-func (r *reader) waitForSource(ctx context.Context) error {
-	for err := r.open(); err != nil; err = r.open() {
-		if errors.Is(err, tail.ErrNoDirectory) {
-			return fmt.Errorf("%w: name the directory of the log files in --source", err)
-		}
-		if err := sleep(ctx, pollInterval); err != nil {
-			return err
-		}
-	}
-	return r.checkBudget(r.src.Usage())
-}
-
-// open tries to open the source directory, and logs the first failure.
-func (r *reader) open() error {
-	err := r.src.Open()
-	r.view.setSource(err)
-	if err == nil {
-		r.opened()
-		return nil
-	}
-	if !r.waiting && !errors.Is(err, tail.ErrNoDirectory) {
-		r.waiting = true
-		level := slog.LevelError
-		if errors.Is(err, fs.ErrNotExist) {
-			level = slog.LevelWarn
-		}
-		r.log.Log(context.Background(), level, "waiting for the source directory", "source", r.cfg.Tail.Source, "error", err)
-	}
-	return err
-}
-
-// opened takes in a directory that was just opened.
-func (r *reader) opened() {
-	if r.waiting {
-		r.waiting = false
-		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
-	}
-	r.link.setDir(r.src.State())
-	r.adapt(r.budget(r.src.Usage()))
 }
 
 // run reads until ctx ends, and then until everything is committed or stop
@@ -121,8 +73,8 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer r.view.update(r.src)
 	for {
 		r.round()
-		if (r.full || r.src.Refusing()) && !time.Now().Before(r.press.at) {
-			r.relieve()
+		if (r.full || r.src.Relief.Refusing()) && !time.Now().Before(r.press.at) {
+			r.press.relieve(r.full)
 		}
 		r.show()
 		if r.drain.on && !r.more && !r.full && !r.drain.asked && !r.src.Stale() && r.finished() {
@@ -150,7 +102,7 @@ func (r *reader) round() {
 		r.link.progress.Store(time.Now().UnixNano()) // there is nothing to take
 	}
 	for r.read < roundBytes {
-		if r.link.queue.Bytes() >= r.queueBytes {
+		if r.link.queue.Bytes() >= r.budget.queueBytes {
 			r.full = true
 			return
 		}
@@ -175,12 +127,12 @@ func (r *reader) round() {
 // wait takes in one of the things that can happen to a reader.
 func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	var (
-		events = r.src.Events()
-		space  <-chan struct{}
-		pace   <-chan time.Time
-		more   <-chan struct{}
-		end    = ctx.Done()
+		space <-chan struct{}
+		pace  <-chan time.Time
+		more  <-chan struct{}
+		end   = ctx.Done()
 	)
+	events, failures := r.src.Events()
 	switch {
 	case r.full:
 		space = r.link.queue.Space()
@@ -206,8 +158,8 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.src.Drain()
 	case ev := <-events:
 		r.take(ev)
-		r.eventful = r.src.Refusing()
-	case err := <-r.src.Errors():
+		r.eventful = r.src.Relief.Refusing()
+	case err := <-failures:
 		r.src.HandleError(err)
 	case <-r.poll.C:
 		r.tick()
@@ -277,9 +229,10 @@ func (r *reader) take(ev fsnotify.Event) {
 
 // takeWaiting takes in the events that are there.
 func (r *reader) takeWaiting() {
+	events, _ := r.src.Events()
 	for range maxEvents {
 		select {
-		case ev := <-r.src.Events():
+		case ev := <-events:
 			r.src.Handle(ev)
 		default:
 			return
@@ -290,7 +243,7 @@ func (r *reader) takeWaiting() {
 // settle reclaims what has been committed.
 func (r *reader) settle() {
 	r.takeCommitted()
-	r.link.setFiles(r.src.Reclaim(), r.src.Back())
+	r.link.setFiles(r.src.Reclaim())
 }
 
 // show lets others see how the source is, not too often.
@@ -298,71 +251,23 @@ func (r *reader) show() {
 	if now := time.Now(); now.Sub(r.shown) >= showInterval {
 		r.shown = now
 		r.view.update(r.src)
-		r.view.setDropping(r.press.reason())
+		r.view.setDropping(r.press.marks.reason())
 	}
 }
 
 // tick is the slow poll.
 func (r *reader) tick() {
-	if r.src.Opened() && r.src.Gone() {
+	if r.src.CloseGone() {
 		r.log.Warn("source directory was replaced or removed", "source", r.cfg.Tail.Source,
 			"hint", "this includes .ullage in it; open files of the old directory are read to their end")
-		r.src.CloseDir()
 	}
 	if !r.src.Opened() {
 		_ = r.open() // it has logged the first failure
 	}
 	r.src.Tick()
 	r.settle()
-	if r.src.Opened() && !r.full && !r.src.Refusing() {
-		r.adapt(r.measure().budget)
-		r.press.reset()
+	if r.src.Opened() && !r.full && !r.src.Relief.Refusing() {
+		r.budget.adapt(r.budget.measure().budget)
+		r.press.marks.reset()
 	}
-}
-
-// rewind forgets what is not committed, and returns from where reading goes on.
-// The writer waits meanwhile. For the streams in ends, the source is searched for
-// how their segments end.
-func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
-	r.takeCommitted()
-	r.link.queue.Reset()
-	if request.anew {
-		r.src.Anew()
-	}
-	r.src.Rewind()
-	if len(request.ends) > 0 {
-		r.align(request.ends, request.news)
-	}
-	r.src.Aligned()
-	if r.drain.on {
-		r.drain.asked = false
-		for _, before := range []chan struct{}{r.link.flush, r.link.flushed} { // asked, or answered, before
-			select {
-			case <-before:
-			default:
-			}
-		}
-	}
-	return r.src.Positions()
-}
-
-// align finds in the source where the streams end that have no mark, and lets
-// reading begin there. News says that there should have been a checkpoint.
-func (r *reader) align(ends map[string][]byte, news bool) {
-	found := 0
-	for name, end := range ends {
-		aligned, err := r.src.Align(name, end)
-		if err != nil {
-			r.log.Warn("searching the source for a stream's end failed", "stream", name, "error", err)
-		}
-		if aligned {
-			found++
-		}
-	}
-	level := slog.LevelDebug
-	if news {
-		level = slog.LevelWarn
-	}
-	r.log.Log(context.Background(), level, "no usable checkpoint", "streams", len(ends), "found", found,
-		"hint", "the segments decide where reading resumes")
 }

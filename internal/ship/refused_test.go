@@ -58,11 +58,11 @@ func TestStreamWhoseNameIsTakenStopsNoOther(t *testing.T) {
 	}
 }
 
-// refuses waits until a stream is refused, and others are told.
+// refuses waits until a stream is refused, and others are informed.
 func (b *bench) refuses(stream string) {
 	b.t.Helper()
 	b.eventually("the stream is refused", func() bool { return b.refused(stream) })
-	b.eventually("readiness tells", func() bool {
+	b.eventually("readiness reports it", func() bool {
 		err := b.ship.Ready()
 		return err != nil && strings.Contains(err.Error(), stream)
 	})
@@ -150,9 +150,9 @@ func TestRefusedStreamDoesNotFillTheSource(t *testing.T) {
 	os.Remove(bad)
 	b.eventually("the stream is back", func() bool { return b.ship.Ready() == nil })
 	b.drain()
-	told, persisted := b.sum()
-	if told+persisted != written {
-		t.Errorf("%d lines persisted and %d told of, %d written", persisted, told, written)
+	marked, persisted := b.sum()
+	if marked+persisted != written {
+		t.Errorf("%d lines persisted and %d counted by markers, %d written", persisted, marked, written)
 	}
 	b.onceEach()
 	if got := b.persisted("quiet.log"); got != lines(0, rounds*10) {

@@ -7,17 +7,16 @@ import (
 
 	"github.com/ullage/ullage/internal/checkpoint"
 	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/tail"
 )
 
 // start is what is known of streams when reading begins.
 type start struct {
-	keyed   bool                // the destination had answered, so that its key is known
-	invalid bool                // there is a checkpoint, or a part of one, that does not count
-	lost    bool                // there was one, and is none
-	all     []string            // those that have files
-	streams []string            // those that may have segments which belong to what is in these
-	unheld  map[string]struct{} // those that cannot supply again what the checkpoint takes for uncommitted
-	unread  map[string]struct{} // those that can supply anything
+	keyed   bool // the destination had answered, so that its key is known
+	invalid bool // there is a checkpoint, or a part of one, that does not count
+	lost    bool // there was one, and is none
+	source  tail.Found
+	streams []string // those of them that may have segments which belong to what is in their files
 }
 
 // restore brings the source to where the last process ended. It runs before
@@ -32,17 +31,17 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	lost := s.check.Lost() || found.Begun && !found.Marked && !found.Claimed
 	s.check.SetLost(lost)
 	saved := streamsOf(s.check.Files())
-	s.src.Restore(s.check.Files(), lost)
+	s.src.Start.Restore(s.check.Files(), lost)
 	if _, err := s.src.Scan(); err != nil {
 		return start{}, fmt.Errorf("find where the last run ended: %w", err)
 	}
 	s.view.update(s.src)
-	s.check.SetFiles(s.src.Positions())
+	s.check.SetFiles(s.src.Start.Positions())
 	if keyed && !lost && !found.Marked {
 		_ = s.check.Save() // the first commit tries again
 	}
-	from := start{keyed: keyed, invalid: len(found.Invalid) > 0, lost: lost, all: s.src.StreamNames(), unheld: s.src.Unheld(), unread: s.src.Unread()}
-	if from.streams = from.all; !lost && (found.Marked || found.Claimed) {
+	from := start{keyed: keyed, invalid: len(found.Invalid) > 0, lost: lost, source: s.src.Start.Found()}
+	if from.streams = from.source.Streams; !lost && (found.Marked || found.Claimed) {
 		from.streams = saved // nothing of others was persisted
 	}
 	return from, nil
@@ -82,7 +81,7 @@ func (s *Shipper) unseal(from start) start {
 	invalid := s.check.Unseal(s.store.Key())
 	s.reportInvalid(invalid)
 	if from.invalid = len(invalid) > 0; from.invalid {
-		from.streams = from.all
+		from.streams = from.source.Streams
 	}
 	return from
 }

@@ -46,8 +46,9 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.check = checkpoint.New()
+	b := &budget{cfg: cfg, log: log, link: s.link, view: s.view, src: s.src.Relief}
 	s.reader = &reader{cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
-		press: pressure{spoolAt: float64(cfg.SpoolAt) / 100, discardAt: float64(cfg.DiscardAt) / 100, dropAt: float64(cfg.DropAt) / 100}}
+		budget: b, press: newPressure(cfg, log, s.link, s.src.Relief, b)}
 	return s
 }
 

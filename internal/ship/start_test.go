@@ -108,8 +108,8 @@ func TestGapsOfATruncatedLogSurviveASilentStart(t *testing.T) {
 			b.write(w, debugLines(20000, 20001))
 			s.killed()
 			b.ships("line 20000 ")
-			if told, persisted := b.sum(); told+persisted != 20501 {
-				t.Errorf("%d persisted, %d told of by markers, want 20501", persisted, told)
+			if marked, persisted := b.sum(); marked+persisted != 20501 {
+				t.Errorf("%d persisted, %d counted by markers, want 20501", persisted, marked)
 			}
 		})
 	}
@@ -189,9 +189,9 @@ func TestKilledBehindAMarkerAndAnArchiveIsGone(t *testing.T) {
 		}
 		b.write(w, debugLines(12000, 12001))
 		b.ships("line 12000 ")
-		told, persisted := b.sum()
-		if told+persisted != 12001 {
-			t.Errorf("archive gone %t: %d persisted, %d told of by markers, want 12001", gone, persisted, told)
+		marked, persisted := b.sum()
+		if marked+persisted != 12001 {
+			t.Errorf("archive gone %t: %d persisted, %d counted by markers, want 12001", gone, persisted, marked)
 		}
 	}
 }
@@ -239,8 +239,8 @@ func TestALostCheckpointIsNotForgotten(t *testing.T) {
 	}
 	b.write(w, lines(10000, 10001))
 	b.ships("line 10000\n")
-	if told, persisted := b.sum(); told+persisted != 10001 {
-		t.Errorf("%d persisted, %d told of by markers, want 10001", persisted, told)
+	if marked, persisted := b.sum(); marked+persisted != 10001 {
+		t.Errorf("%d persisted, %d counted by markers, want 10001", persisted, marked)
 	}
 }
 

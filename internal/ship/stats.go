@@ -21,11 +21,7 @@ type view struct {
 	budget    int64
 	dropping  string
 	usage     tail.Usage
-	reclaim   string
-	ignored   map[string]int
-	streams   []tail.StreamStats
-	omitted   int                 // streams beyond the bound
-	refused   map[string]struct{} // those of them that have files
+	source    tail.Stats
 }
 
 func (v *view) setSource(err error) {
@@ -53,19 +49,17 @@ func (v *view) setRestored() {
 }
 
 func (v *view) update(src *tail.Source) {
-	usage, reclaim, ignored, refused := src.Usage(), src.ReclaimMode(), src.Ignored(), src.Refused()
-	streams, omitted := src.Streams()
+	usage, source := src.Relief.Usage(), src.Stats()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.usage, v.reclaim, v.ignored = usage, reclaim, ignored
-	v.streams, v.omitted, v.refused = streams, omitted, refused
+	v.usage, v.source = usage, source
 }
 
 // hasRefused reports whether the source has files of a stream that is refused.
 func (v *view) hasRefused(name string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, has := v.refused[name]
+	_, has := v.source.Refused[name]
 	return has
 }
 
@@ -91,7 +85,7 @@ func (v *view) unreadable() error {
 		return fmt.Errorf("nothing was read: %w", v.sourceErr)
 	}
 	for _, reason := range []string{tail.IgnoredPermission, tail.IgnoredTooMany, tail.IgnoredError} {
-		if n := v.ignored[reason]; n > 0 {
+		if n := v.source.Ignored[reason]; n > 0 {
 			return fmt.Errorf("%d files of the source were not read (%s)", n, reason)
 		}
 	}
@@ -140,10 +134,10 @@ func (s *Shipper) Stats() Stats {
 	s.link.mu.Unlock()
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
-	st.Usage, st.Budget, st.Reclaim, st.Ignored = s.view.usage, s.view.budget, s.view.reclaim, s.view.ignored
+	st.Usage, st.Budget, st.Reclaim, st.Ignored = s.view.usage, s.view.budget, s.view.source.Reclaim, s.view.source.Ignored
 	st.Dropping = s.view.dropping
-	st.StreamsOmitted = s.view.omitted
-	for _, stream := range s.view.streams {
+	st.StreamsOmitted = s.view.source.Omitted
+	for _, stream := range s.view.source.Streams {
 		mark := marks[stream.Name]
 		if mark.Gone {
 			mark = segment.Mark{} // it has none, or an older one

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/tail"
@@ -82,10 +83,10 @@ func (b *bench) ships(text string) {
 // drops moves lines into the spool and drops them for a reason until so much
 // memory was given back, whatever the marks say, and returns how much was.
 func (s *Shipper) drops(why ul.Reason, want int64) (freed int64) {
-	m := s.reader.measure()
+	m := s.reader.budget.measure()
 	relief := tail.Relief{Want: want, Least: 1, Keep: ul.Level(s.cfg.KeepLevel)}
-	s.src.Move(relief)
-	return s.reader.drop(why, relief, m)
+	s.src.Relief.Move(relief)
+	return s.reader.press.drop(why, relief, m)
 }
 
 func (s *Shipper) commits(t testing.TB) {
@@ -160,22 +161,22 @@ func (s *Shipper) appends(t testing.TB) {
 	}
 }
 
-// sum counts what is persisted of gc.log, and what its markers tell of.
-func (b *bench) sum() (told, persisted int) {
+// sum counts what is persisted of gc.log, and what its markers count.
+func (b *bench) sum() (marked, persisted int) {
 	b.t.Helper()
 	return sumOf(b.persisted("gc.log"))
 }
 
-// sumOf counts the lines in a text, and what its markers tell of.
-func sumOf(text string) (told, persisted int) {
+// sumOf counts the lines in a text, and what its markers count.
+func sumOf(text string) (marked, persisted int) {
 	for line := range strings.Lines(text) {
 		if g, ok := ul.ParseMarker([]byte(line)); ok {
-			told += int(g.Total())
+			marked += int(g.Total())
 		} else {
 			persisted++
 		}
 	}
-	return told, persisted
+	return marked, persisted
 }
 
 // While the destination does not answer, a reader that drains is told that there

@@ -102,107 +102,18 @@ func (l *link) frame() int { return int(l.frameBytes.Load()) }
 // between commits.
 func (c Config) wakeBytes() int { return min(512<<10, int(c.Queue)/4, int(c.SyncBytes)) }
 
-// run ships what is queued until ctx ends, after begin. No error of the
-// destination ends it: it goes back to the last commit and tries again.
-func (w *writer) run(ctx context.Context) error {
-	backoff := firstBackoff
-	for {
-		commits := w.link.commits.Load()
-		err := w.ship(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if w.link.commits.Load() != commits {
-			backoff = firstBackoff
-		}
-		w.destinationFailed(err, backoff)
-		for {
-			if err := sleep(ctx, backoff); err != nil {
-				return err
-			}
-			backoff = min(2*backoff, maxBackoff)
-			if err = w.reopen(ctx); err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			w.destinationFailed(err, backoff)
-		}
-	}
+func (w *writer) forgetPending() {
+	clear(w.taken.last)
+	w.taken.bytes, w.taken.streams, w.taken.oldest = 0, 0, time.Time{}
+	w.link.oldest.Store(0)
 }
 
-// ship appends and commits until something fails or ctx ends.
-func (w *writer) ship(ctx context.Context) error {
-	timer := time.NewTimer(w.cfg.SyncInterval)
-	defer timer.Stop()
-	idle := time.NewTicker(maintainInterval)
-	defer idle.Stop()
-	refused := time.NewTicker(refusedRetry)
-	defer refused.Stop()
-	last := false // refused streams had their last try
-	for {
-		wait, err := w.work(ctx)
-		if err != nil {
-			return err
-		}
-		timer.Reset(wait)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-w.link.queue.Ready():
-		case <-timer.C:
-		case <-idle.C:
-			if w.taken.bytes == 0 && w.link.queue.Bytes() == 0 {
-				// What failed to be written may be gone from the source.
-				w.link.setFailure(nil, time.Time{})
-			}
-			w.maintain(ctx)
-		case <-refused.C:
-			if _, err := w.readmit(ctx); err != nil {
-				return err
-			}
-		case <-w.link.flush:
-			if !last {
-				last = true
-				if rewound, err := w.readmit(ctx); err != nil {
-					return err
-				} else if rewound {
-					continue // the reader asks again
-				}
-			}
-			if err := w.drain(ctx); err != nil {
-				return err
-			}
-			w.link.flushed <- struct{}{}
-		}
-	}
-}
-
-// work appends full frames, and commits when that is due. It returns how long
-// it can be until something is due.
-func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
-	for {
-		now := time.Now()
-		queued := w.link.queue.Bytes()
-		due := w.deadline()
-		late := !due.IsZero() && !due.After(now)
-		if queued >= w.link.frame() || late && queued > 0 {
-			if err := w.appendBatch(ctx); err != nil {
-				return 0, err
-			}
-		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.bounds.bytes()) {
-			if due.IsZero() {
-				return time.Hour, nil
-			}
-			return due.Sub(now), nil
-		}
-		if w.taken.full(w.link.frame(), w.bounds) || w.taken.bytes > 0 && (late || w.taken.worth(w.bounds.bytes())) && w.link.queue.Bytes() < w.link.frame() {
-			if err := w.commit(ctx); err != nil {
-				return 0, err
-			}
-		}
-	}
+// mostUncommitted bounds what can be on disk behind a mark: there is never more
+// between two commits, whatever the budget was. A mark of a checkpoint that
+// asks for more is not the last one.
+func (c Config) mostUncommitted() int64 {
+	// Twice, for frames that compression made longer; and headers.
+	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20
 }
 
 // full reports whether another frame would be more than may be pending, or may
@@ -215,35 +126,6 @@ func (t *taken) full(frame int, b bounds) bool {
 // is still time, if nothing else is to be done: the source keeps it until then,
 // in memory. While there is a backlog, commits are larger and fewer.
 func (t *taken) worth(most int64) bool { return int64(t.bytes) >= most/4 }
-
-// deadline returns when the oldest line that is not committed has to be, or
-// the zero time if there is none.
-func (w *writer) deadline() time.Time {
-	oldest := w.taken.oldest
-	if oldest.IsZero() {
-		c, ok := w.link.queue.Front()
-		if !ok {
-			return time.Time{}
-		}
-		oldest = c.Read
-	}
-	return oldest.Add(w.cfg.SyncInterval)
-}
-
-// drain appends and commits everything that is queued.
-func (w *writer) drain(ctx context.Context) error {
-	for w.link.queue.Bytes() > 0 {
-		if err := w.appendBatch(ctx); err != nil {
-			return err
-		}
-		if w.taken.full(w.link.frame(), w.bounds) {
-			if err := w.commit(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return w.commit(ctx)
-}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

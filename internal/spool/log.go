@@ -189,8 +189,8 @@ func (l *Log) Drop(r *Record, p Part, why ul.Reason) (freed int64, err error) {
 	return to - from, nil
 }
 
-// Continues reports whether b begins where r ends.
-func (r *Record) Continues(b *Record) bool {
+// continues reports whether b begins where r ends.
+func (r *Record) continues(b *Record) bool {
 	return r.Of == b.Of && r.End.Offset == b.From
 }
 

@@ -22,7 +22,7 @@ var errMerge = errors.New("the records hold droppable lines or are not adjacent"
 // both hold only kept lines and counts of discarded lines.
 func (r *Record) Merges(b *Record) bool {
 	switch {
-	case !r.Continues(b) || !r.settled() || !b.settled():
+	case !r.continues(b) || !r.settled() || !b.settled():
 		return false
 	case r.Empty() && b.Empty():
 		return true

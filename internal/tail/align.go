@@ -2,7 +2,6 @@ package tail
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 
@@ -13,22 +12,24 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// Align finds, without a checkpoint, how far a stream was persisted: end is
-// how the persisted copy ends, the more of it the better. The files of the
-// stream are searched for it, and reading begins behind the place. If it is
-// nowhere, everything that is in the files is read, and Align reports false.
-//
-// Align takes the files before the place for persisted, because files are read in
+// An aligner finds where in the source the persisted copy ends.
+type aligner struct {
+	contents *contents
+	open     *openLines
+	spool    *spooler
+}
+
+// align is [Start.Align]. It takes the files before the place for persisted, because files are read in
 // the order of their birth. It does not skip a file that did not hold its saved
 // position: somebody truncated that file, so its lines may be newer than the place.
-func (s *Source) Align(stream string, end []byte) (bool, error) {
-	st := s.streams.byName[stream]
-	s.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
+func (a *aligner) align(stream string, end []byte) (bool, error) {
+	st := a.contents.streams.byName[stream]
+	a.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
 	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
 	}
 	for i, f := range st.files {
-		offset, found, err := s.findEnd(f, end)
+		offset, found, err := a.findEnd(f, end)
 		if err != nil {
 			return false, err
 		}
@@ -39,13 +40,13 @@ func (s *Source) Align(stream string, end []byte) (bool, error) {
 			switch {
 			case older.unheld:
 			case older.held():
-				s.skipTo(older, older.size)
+				a.skipTo(older, older.size)
 			default:
-				s.skipTo(older, math.MaxInt64)
+				a.skipTo(older, math.MaxInt64)
 			}
 		}
-		if s.skipTo(f, offset) {
-			s.open.align(stream, false) // f has the rest
+		if a.skipTo(f, offset) {
+			a.open.align(stream, false) // f has the rest
 		}
 		return true, nil
 	}
@@ -67,7 +68,7 @@ func behindMarkers(end []byte) []byte {
 
 // skipTo moves all positions of f to offset, and gives back the records before
 // it. It reports whether f still has what was found in it.
-func (s *Source) skipTo(f *File, offset int64) bool {
+func (a *aligner) skipTo(f *File, offset int64) bool {
 	for _, r := range f.records.list {
 		if r.From < offset && offset < r.End.Offset {
 			offset = r.From // no position lies inside a record: its lines are persisted again
@@ -75,29 +76,29 @@ func (s *Source) skipTo(f *File, offset int64) bool {
 	}
 	if !f.held() {
 		if last := f.records.last(); last != nil && offset <= last.End.Offset {
-			f.read = position.Position{Offset: offset}
+			f.read.Position = position.Position{Offset: offset}
 		}
-		f.queued, f.committed = f.read, f.read
+		f.queued, f.committed = f.read.Position, f.read.Position
 		f.records.freeBefore(offset)
 		return true
 	}
-	counted := f.counted
-	p, err := position.At(f.fd, offset)
+	counted := f.counted.to
+	p, err := position.At(f.inode.fd, offset)
 	if err == nil {
 		err = f.moveTo(p)
 	}
 	if err != nil {
-		s.renew(f) // truncated just now
+		a.contents.renew(f) // truncated just now
 		return false
 	}
-	f.counted = max(f.counted, counted)
+	f.counted.to = max(f.counted.to, counted)
 	f.records.freeBefore(offset)
 	return true
 }
 
 // findEnd returns the offset in f behind the bytes of end, which stand in the
 // file, or in a record that its lines were moved to.
-func (s *Source) findEnd(f *File, end []byte) (offset int64, found bool, err error) {
+func (a *aligner) findEnd(f *File, end []byte) (offset int64, found bool, err error) {
 	part := int64(0)
 	if f.held() {
 		var exact bool
@@ -107,7 +108,7 @@ func (s *Source) findEnd(f *File, end []byte) (offset int64, found bool, err err
 	}
 	for i := range f.records.list {
 		r := &f.records.list[i]
-		o := spool.Reading{Data: s.spool.area(AreaBytes)[:0]}
+		o := spool.Reading{Data: a.spool.area(AreaBytes)[:0]}
 		if r.Empty() || r.log.Read(&o, r.Record) != nil {
 			continue
 		}
@@ -123,22 +124,22 @@ func (s *Source) findEnd(f *File, end []byte) (offset int64, found bool, err err
 // last part of end is there, where data begins, because the pages before were
 // given back or the rest of end is in an older file, that is not exact.
 func (f *File) searchFile(end []byte) (offset int64, exact bool, err error) {
-	start, err := f.nextData(0)
+	start, err := f.inode.nextData(0)
 	if err != nil {
-		return 0, false, err
+		return 0, false, f.failed("look for data in", err)
 	}
 	buf := make([]byte, len(end)+blockBytes)
 	kept, longest, begins := 0, 0, true
 	for at := start; ; {
-		if data, err := f.nextData(at); err == nil && data > at {
+		if data, err := f.inode.nextData(at); err == nil && data > at {
 			at, kept, begins = data, 0, true // over a hole
 		}
 		if at >= f.size && at > start {
 			return offset, false, nil // as it was when the search began: it may grow for ever
 		}
-		n, err := unix.Pread(f.fd, buf[kept:], at)
+		n, err := unix.Pread(f.inode.fd, buf[kept:], at)
 		if err != nil {
-			return 0, false, fmt.Errorf("search %q: %w", f.name, err)
+			return 0, false, f.failed("search", err)
 		}
 		window := buf[:kept+n]
 		if begins {

@@ -22,7 +22,7 @@ func (r *rig) settleAll() {
 func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	const files = 25
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.maxHeld = 7
+	r.src.capacity.maxHeld = 7
 	name := func(i int) string { return fmt.Sprintf("jvm-%d.log", i) }
 	for i := range files {
 		r.put(name(i), "one\n")
@@ -31,22 +31,22 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 	for i := range files {
 		r.want(name(i), "one\n")
 	}
-	if waiting := r.src.Ignored()[IgnoredTooMany]; waiting > 0 {
+	if waiting := r.src.Stats().Ignored[IgnoredTooMany]; waiting > 0 {
 		t.Errorf("%d files wait", waiting)
 	}
 	for i := range files { // all of them in turn, held or not
 		r.put(name(i), "two\n")
 	}
 	r.settleAll()
-	r.reopen(r.src.Positions())
-	r.src.maxHeld = 7
+	r.reopen(r.src.Start.Positions())
+	r.src.capacity.maxHeld = 7
 	r.settleAll()
 	for i := range files {
 		r.want(name(i), "one\ntwo\n")
 		os.Remove(r.path(name(i)))
 	}
 	r.settleAll()
-	if n := len(r.src.absent.waiting) + len(r.src.absent.aside) + len(r.src.files); n > 0 {
+	if n := len(r.src.contents.absent.waiting) + len(r.src.contents.absent.aside) + len(r.src.contents.files); n > 0 {
 		t.Errorf("%d files are waited for, and none is left", n)
 	}
 }
@@ -55,22 +55,22 @@ func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
 // Positions that nothing waits for any more make room.
 func TestFilesSetAsideAreBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.maxHeld = 1
+	r.src.capacity.maxHeld = 1
 	r.put("a.log", "a\n")
 	r.put("b.log", "b\n")
 	r.read()
 	for i := range maxFiles {
-		r.src.absent.await(position.Identity{Ino: uint64(1<<40 + i)}, known{})
+		r.src.contents.absent.await(position.Identity{Ino: uint64(1<<40 + i)}, known{})
 	}
 	r.commit()
-	if n := len(r.src.absent.aside); n > 0 {
+	if n := len(r.src.contents.absent.aside); n > 0 {
 		t.Errorf("%d files were set aside without room for their positions", n)
 	}
 	r.settleAll() // and nobody finds those files
 	for _, name := range []string{"a.log", "b.log"} {
 		r.want(name, name[:1]+"\n")
 	}
-	if n := len(r.src.absent.saved); n > maxFiles {
+	if n := len(r.src.contents.absent.saved); n > maxFiles {
 		t.Errorf("%d positions are kept", n)
 	}
 }
@@ -79,7 +79,7 @@ func TestFilesSetAsideAreBounded(t *testing.T) {
 // its own again.
 func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.maxHeld = 1
+	r.src.capacity.maxHeld = 1
 	for _, name := range []string{"a.log", "b.log", "c.log"} {
 		r.put(name, name+"\n")
 	}
@@ -96,7 +96,7 @@ func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
 // A checkpoint tells the contents of a file apart by their epoch. So a file that was truncated, closed and opened again goes on counting.
 func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
-	r.src.maxHeld = 1
+	r.src.capacity.maxHeld = 1
 	r.put("a.log", "long before\n")
 	r.settleAll()
 	os.Truncate(r.path("a.log"), 0)
@@ -134,13 +134,14 @@ func TestFileThatComesBackAndWaitsIsInTheCheckpoint(t *testing.T) {
 			r.read()
 			r.commit()
 			r.put("gc.log", "2\n")
-			checkpoint := r.src.Positions()
+			checkpoint := r.src.Start.Positions()
 			r.src.Close()
 			os.Rename(r.path("gc.log"), elsewhere)
 			r.reopen(checkpoint)
 			settle := func() {
-				maps.Copy(checkpoint, r.src.Back())
-				for _, id := range r.src.Reclaim() {
+				gone, back := r.src.Reclaim()
+				maps.Copy(checkpoint, back)
+				for _, id := range gone {
 					delete(checkpoint, id)
 				}
 			}

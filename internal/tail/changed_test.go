@@ -27,7 +27,7 @@ func TestRewindIntoAFileThatWasWrittenAgain(t *testing.T) {
 	fresh := strings.Repeat("of the next JVM\n", 1000)
 	r.write(f, fresh)
 	r.got = map[string]*strings.Builder{}
-	r.src.Rewind()
+	r.src.Start.Rewind()
 	r.read()
 	r.want("gc.log", fresh)
 }
@@ -44,7 +44,7 @@ func TestRewindOverAHoleStepsOverItAgain(t *testing.T) {
 	r.write(f, strings.Repeat("\x00", 3000)+"two\n")
 	r.read()
 	r.got = map[string]*strings.Builder{}
-	r.src.Rewind()
+	r.src.Start.Rewind()
 	r.read()
 	if n := r.got["gc.log"].Len(); n > 3*position.PageSize {
 		t.Errorf("%d bytes were read again", n)
@@ -73,8 +73,8 @@ func TestHoleThatIsPunchedWhileItIsLookedAt(t *testing.T) {
 		}
 	})
 	for range 3000 {
-		for _, f := range r.src.files {
-			r.src.renew(f)
+		for _, f := range r.src.contents.files {
+			r.src.contents.renew(f)
 		}
 		r.read()
 		r.got = map[string]*strings.Builder{}
@@ -121,7 +121,7 @@ func TestHolesOfAnySizeCostNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.src.Scan()
-	if found, err := r.src.Align("gc.log", []byte("nowhere\n")); found || err != nil {
+	if found, err := r.src.Start.Align("gc.log", []byte("nowhere\n")); found || err != nil {
 		t.Fatalf("found %v, %v", found, err)
 	}
 	r.write(f, "two\n")
@@ -141,7 +141,7 @@ func TestSameBytesAtThePositionOfAnotherContent(t *testing.T) {
 	}{
 		{"read", func(r *rig) { r.read() }},
 		{"committed once more", func(r *rig) { r.commit(); r.read() }},
-		{"rewound", func(r *rig) { r.src.Rewind(); r.read() }},
+		{"rewound", func(r *rig) { r.src.Start.Rewind(); r.read() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)

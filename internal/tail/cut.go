@@ -7,19 +7,20 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// countCut counts the lines in data, which lies at offset, that HotSpot began
-// on a full tmpfs and could not end. It fills the page, gives up what did not
+// takeCuts returns how many of the lines in data, which lies at offset, HotSpot
+// began on a full tmpfs and could not end. It fills the page, gives up what did not
 // fit, and writes its next message, once there is room, right behind. So such a
 // line goes on at the beginning of a page with a prefix like that of the lines
 // around it. Each page is looked at once.
-func (s *Source) countCut(f *File, data []byte, offset int64) {
+func (c *counted) takeCuts(data []byte, offset int64) (cuts int) {
 	for page := position.PageAfter(offset); page < offset+int64(len(data)); page += position.PageSize {
 		i := int(page - offset)
-		if page >= f.uncut && i > 0 && data[i] == '[' && data[i-1] != '\n' && isCut(data, i) {
-			s.metrics.jvmCut.WithLabelValues(f.stream.label).Inc()
+		if page >= c.cuts && i > 0 && data[i] == '[' && data[i-1] != '\n' && isCut(data, i) {
+			cuts++
 		}
 	}
-	f.uncut = max(f.uncut, offset+int64(len(data)))
+	c.cuts = max(c.cuts, offset+int64(len(data)))
+	return cuts
 }
 
 // isCut reports whether at data[i], inside a line, another one begins: with a

@@ -20,6 +20,8 @@ type directory struct {
 	dir     *os.File // nil: closed
 	state   *os.File
 	watcher *fsnotify.Watcher // nil: only the poll sees changes
+
+	countsUp bool // inode numbers give the order of files
 }
 
 // ErrNoDirectory says that something else than a directory has the source's

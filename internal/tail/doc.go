@@ -26,7 +26,7 @@
 //
 // # A start
 //
-// [Source.Restore] takes the positions of a checkpoint, and the first scan looks
+// [Start.Restore] takes the positions of a checkpoint, and the first scan looks
 // for their files. The scan can miss a file that is there: the file has a second
 // name, or a name that does not match, or there are more files than the Source
 // may hold, or a JVM renamed the file during the scan. The position of such a
@@ -35,7 +35,7 @@
 // somebody moved to another directory is gone: if it comes back after a restart,
 // it is read from its beginning.
 //
-// Without a checkpoint, [Source.Align] looks for the end of the persisted copy in
+// Without a checkpoint, [Start.Align] looks for the end of the persisted copy in
 // the files of the stream, and in the records of the spool. This search has four
 // limits:
 //
@@ -74,10 +74,10 @@
 //
 // # Pressure
 //
-// While the destination takes nothing, [Source.Move] moves the oldest unread
+// While the destination takes nothing, [Reliever.Move] moves the oldest unread
 // lines into the spool, compressed, and punches them out of their file. Reading
 // hands on a record when it comes to where the record begins; nothing else of the
-// source knows about records. A record whose lines [Source.Drop] has dropped is
+// source knows about records. A record whose lines [Reliever.Drop] has dropped is
 // handed on as a marker, which says how many lines of which levels are missing.
 //
 // The order is append, then punch. A kill in between leaves the lines in both
@@ -110,6 +110,27 @@
 // link are opened, after their type has been seen on a descriptor that cannot
 // block or follow a link; holes are skipped; everything else is counted with a
 // reason and left alone.
+//
+// # Rooms
+//
+// Each part of a [Source] owns its state and uses only the parts below it. From
+// the top:
+//
+//	source    [Source] makes the parts, and is the contract: source.go
+//	start     [Start] finds where reading begins: start.go, align.go
+//	relief    [Reliever] frees memory of lines that are not durable: relieve.go;
+//	          policy.go chooses the stream and the lines (a drop policy goes
+//	          there), and block.go moves lines into the spool
+//	reading   streams in turns, records, lines: read.go, pass.go, lines.go
+//	scanning  lists the directory and opens files: scan.go, ignore.go; where an earlier
+//	          process stopped, and how many files may be held: resume.go, refuse.go
+//	reclaim   frees memory of what is committed: reclaim.go, unlink.go, punch.go (a
+//	          further way of giving memory back goes there)
+//	watching  events, and the slow poll: watch.go
+//	contents  which files there are, held or absent, in which stream, with which
+//	          name: contents.go, streamset.go, absent.go, openline.go
+//	a file    its positions, its inode, its records: file.go, reading.go, inode.go,
+//	          records.go
 //
 // A [Source] starts no goroutine and is not safe for concurrent use, apart
 // from its metrics.

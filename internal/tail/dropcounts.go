@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/spool"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -51,6 +52,20 @@ func (d *dropCounts) add(label string, reason ul.Reason, lines [ul.NumLevels]uin
 	}
 	count.bytes[reason] += bytes
 	d.streams[label] = count
+}
+
+// addPart counts the lines of a part of a record, if it was dropped.
+func (d *dropCounts) addPart(label string, r *spool.Record, p spool.Part) {
+	why, gone := r.Dropped(p)
+	if !gone {
+		return
+	}
+	lines, size := r.Lines(p)
+	var counts [ul.NumLevels]uint64
+	for level, n := range lines {
+		counts[level] = uint64(n)
+	}
+	d.add(label, why, counts, uint64(size))
 }
 
 // Describe implements [prometheus.Collector].

@@ -2,7 +2,6 @@ package tail
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,32 +21,17 @@ type File struct {
 	rank
 	naming
 	growth
+	inode inode
 
-	fd        int // read-only, so that our own descriptor does not deny us the lease; -1: not held
-	punchable bool
-
-	read      position.Position // handed on
+	read      reading           // handed on
 	queued    position.Position // end of the last chunk handed on
 	committed position.Position // durable
-	reclaimed int64             // punched up to here
-	hollow    bool              // the first page was seen to be a hole
-	counted   int64             // lines before this offset are in the read metrics
-	records   records           // of lines that were moved into the spool
+	counted   counted
+	records   records // of lines that were moved into the spool
 
-	seen      [position.CheckBytes]byte // the bytes before read.Offset
-	seenLen   int
-	openLevel ul.Level // of the line that is consumed in part
-	ended     bool     // the rest was handed on, up to read.Offset
-
-	endCounted bool  // ... and is in the read metrics
-	relevel    bool  // read was moved: the classifier has to resume at its level
-	solid      int64 // no hole between a place that was looked at and here
-
-	unaligned bool  // it may be persisted already
-	unheld    bool  // the file did not hold its saved position: it was truncated while nobody looked
-	uncut     int64 // lines before it were looked at for countCut
-
-	stuck bool // nothing of it can be moved or dropped now
+	unaligned bool // it may be persisted already
+	unheld    bool // the file did not hold its saved position: it was truncated while nobody looked
+	stuck     bool // nothing of it can be moved or dropped now
 }
 
 // rank is what orders the files of a stream, see [File.compare].
@@ -74,6 +58,13 @@ type growth struct {
 	quiet bool // did not grow between the last two Ticks, and was not asked about since
 }
 
+// counted is what of a content the metrics of reading have.
+type counted struct {
+	to   int64 // the lines before this offset
+	rest bool  // the unterminated rest behind the last line end
+	cuts int64 // the lines before this offset that the JVM could not end
+}
+
 // Content returns what the File is of.
 func (f *File) Content() position.Content { return f.of }
 
@@ -81,10 +72,10 @@ func (f *File) Content() position.Content { return f.of }
 func (f *File) Stream() *Stream { return f.stream }
 
 // held reports whether the content is what the file holds.
-func (f *File) held() bool { return f.fd >= 0 }
+func (f *File) held() bool { return f.inode.fd >= 0 }
 
-// savedOf returns the position that is kept of a file that is closed.
-func savedOf(f *File) known {
+// saved returns the position that is kept of a file that is closed.
+func (f *File) saved() known {
 	return known{Saved: position.Saved{Stream: f.stream.name, Position: f.committed}, epoch: f.of.Epoch}
 }
 
@@ -97,90 +88,40 @@ func (f *File) caughtUp() bool {
 	return f.committed == f.queued && f.records.empty() && f.read.Offset == f.size && !f.read.Open
 }
 
-// advance moves the read position over data, which begins at the position,
-// and remembers how it ends.
-func (f *File) advance(data []byte) {
-	f.read.Offset += int64(len(data))
-	k := position.Span(f.read.Offset)
-	if len(data) >= k {
-		f.seenLen = copy(f.seen[:], data[len(data)-k:])
-	} else {
-		keep := min(f.seenLen, k-len(data))
-		copy(f.seen[:], f.seen[f.seenLen-keep:f.seenLen])
-		f.seenLen = keep + copy(f.seen[keep:], data)
+// grow takes in a new size.
+func (f *File) grow(size int64, now time.Time) {
+	f.size = size
+	f.grew = now
+	f.young = true
+}
+
+// backlog leaves out what was dropped: it is not there any more.
+func (f *File) backlog() int64 {
+	if !f.held() {
+		return f.records.bytes - f.records.lost
 	}
-	f.setCheck()
+	return max(0, f.size-f.committed.Offset-f.records.lost)
 }
-
-func (f *File) setCheck() {
-	f.read.Check = position.Checksum(f.seen[:f.seenLen])
-	f.read.CheckLen = f.seenLen
-}
-
-// jump moves the read position without having read what is before it.
-func (f *File) jump(offset int64) {
-	f.read.Offset = offset
-	f.seenLen = 0
-	f.setCheck()
-}
-
-// lookWhetherHollow takes in whether the first page is a hole now. With larger
-// pages than ours a punch leaves it, as zeros.
-func (f *File) lookWhetherHollow() {
-	data, err := f.nextData(0)
-	f.hollow = err == nil && data >= position.PageSize && f.reclaimed >= position.PageSize
-}
-
-// refilled reports whether the file was written again from its beginning: its
-// first page was given back, and has data again. Two logs may have the same
-// bytes before a position.
-func (f *File) refilled() bool {
-	if !f.hollow {
-		return false
-	}
-	// A hole that somebody maps into memory and reads has zeros afterwards.
-	data, err := f.nextData(0)
-	return err == nil && data == 0 && !zeroAt(f.fd, 0)
-}
-
-// zeroAt reports whether the byte at offset in a file is zero. A JVM writes none; a kernel
-// with larger pages than ours leaves zeros where pages were given back.
-func zeroAt(fd int, offset int64) bool {
-	var b [1]byte
-	n, err := unix.Pread(fd, b[:], offset)
-	return err == nil && n == 1 && b[0] == 0
-}
-
-// holds reports whether p can still be a position in this file: the file
-// reaches it, and the bytes before it are those that were consumed.
-func (f *File) holds(p position.Position) bool { return !f.refilled() && p.In(f.fd) }
 
 // moveTo sets all positions of the file to p, which it holds.
 func (f *File) moveTo(p position.Position) error {
-	n, err := unix.Pread(f.fd, f.seen[:p.CheckLen], p.Offset-int64(p.CheckLen))
-	if err != nil {
-		return fmt.Errorf("read the bytes before offset %d of %q: %w", p.Offset, f.name, err)
+	if err := f.read.moveTo(p, f.inode.fd, f.name); err != nil {
+		return err
 	}
-	if n != p.CheckLen {
-		return fmt.Errorf("read the bytes before offset %d of %q: %w", p.Offset, f.name, errRewritten)
-	}
-	f.seenLen, f.solid = n, 0
-	f.read, f.queued, f.committed, f.counted = p, p, p, p.Offset
-	f.openLevel, f.relevel = p.Level, true
-	f.ended = p.Offset > 0 && !p.Open && n > 0 && f.seen[n-1] != '\n'
+	f.queued, f.committed, f.counted.to = p, p, p.Offset
 	return nil
 }
 
-// errRewritten says that a file does not hold a position any more.
-var errRewritten = errors.New("it was truncated and written again")
+// jumpTo moves the read position to p, over bytes that were not read.
+func (f *File) jumpTo(p position.Position) error { return f.read.jumpTo(p, f.inode.fd, f.name) }
 
 // rewind goes back to what is committed.
 func (f *File) rewind() error {
 	if !f.held() {
-		f.read, f.queued = f.committed, f.committed
+		f.read.Position, f.queued = f.committed, f.committed
 		return nil
 	}
-	if !f.holds(f.committed) {
+	if !f.inode.holds(f.committed) {
 		return fmt.Errorf("rewind %q: %w", f.name, errRewritten)
 	}
 	counted := f.counted
@@ -194,15 +135,14 @@ func (f *File) rewind() error {
 // destination.
 func (f *File) renewed() *File {
 	g := &File{
-		of:        position.Content{Identity: f.of.Identity, Epoch: f.of.Epoch + 1},
-		stream:    f.stream,
-		rank:      f.rank,
-		naming:    f.naming,
-		growth:    growth{grew: f.grew, young: true, size: f.size},
-		fd:        f.fd,
-		punchable: f.punchable,
+		of:     position.Content{Identity: f.of.Identity, Epoch: f.of.Epoch + 1},
+		stream: f.stream,
+		rank:   f.rank,
+		naming: f.naming,
+		growth: growth{grew: f.grew, young: true, size: f.size},
+		inode:  inode{fd: f.inode.fd, punchable: f.inode.punchable},
 	}
-	f.fd, f.punchable = -1, false
+	f.inode.fd, f.inode.punchable = -1, false
 	f.naming = naming{}
 	return g
 }
@@ -212,61 +152,110 @@ func (f *File) renewed() *File {
 // differ or are gone.
 func (f *File) pread(area []byte) (n int, rewritten bool, err error) {
 	var overlap [position.CheckBytes]byte
-	n, err = unix.Preadv(f.fd, [][]byte{overlap[:f.seenLen], area}, f.read.Offset-int64(f.seenLen))
+	before := f.read.before[:f.read.beforeLen]
+	n, err = unix.Preadv(f.inode.fd, [][]byte{overlap[:len(before)], area}, f.read.Offset-int64(len(before)))
 	if err != nil {
-		return 0, false, fmt.Errorf("read %q: %w", f.name, err)
+		return 0, false, f.failed("read", err)
 	}
-	if n == 0 && f.read.Offset > 0 && f.seenLen == 0 {
-		size, _, err := f.sizeNow()
-		return 0, size < f.read.Offset, err
+	if n == 0 && f.read.Offset > 0 && len(before) == 0 {
+		size, _, err := f.inode.stat()
+		if err != nil {
+			return 0, false, f.failed("stat", err)
+		}
+		return 0, size < f.read.Offset, nil
 	}
-	if n < f.seenLen || !bytes.Equal(overlap[:f.seenLen], f.seen[:f.seenLen]) || f.refilled() {
+	if n < len(before) || !bytes.Equal(overlap[:len(before)], before) || f.inode.refilled() {
 		return 0, true, nil
 	}
-	return n - f.seenLen, false, nil
+	return n - len(before), false, nil
 }
 
 // preadBehind reads area from n bytes behind the read position, which the
 // caller has just read.
 func (f *File) preadBehind(area []byte, n int) (int, error) {
-	more, err := unix.Pread(f.fd, area, f.read.Offset+int64(n))
+	more, err := unix.Pread(f.inode.fd, area, f.read.Offset+int64(n))
 	if err != nil {
-		return 0, fmt.Errorf("read %q: %w", f.name, err)
+		return 0, f.failed("read", err)
 	}
 	return more, nil
 }
 
-// nextHole returns where the data that offset lies in ends.
-func (f *File) nextHole(offset int64) (int64, error) {
-	at, err := unix.Seek(f.fd, offset, unix.SEEK_HOLE)
-	if err != nil {
-		return 0, fmt.Errorf("look for a hole in %q: %w", f.name, err)
-	}
-	return at, nil
+// failed wraps an error of a call for the file.
+func (f *File) failed(call string, err error) error {
+	return fmt.Errorf("%s %q: %w", call, f.name, err)
 }
 
-// nextData returns the first offset at or behind the given one that is not in
-// a hole, or the end of the file.
-func (f *File) nextData(offset int64) (int64, error) {
-	at, err := unix.Seek(f.fd, offset, unix.SEEK_DATA)
-	if err == unix.ENXIO {
-		var st unix.Stat_t
-		if err := unix.Fstat(f.fd, &st); err != nil {
-			return 0, fmt.Errorf("stat %q: %w", f.name, err)
+// intact reports whether a record is still one of what is in the file: the
+// bytes before its end are those that were moved, and nobody has written again
+// what was given back. Two logs may well have the same bytes at the same place.
+func (f *File) intact(r *spooled) bool {
+	if !f.held() {
+		return true // nothing but records is left of the content
+	}
+	if !f.inode.holds(r.End) {
+		return false
+	}
+	from, to := r.pages()
+	if r.full || from == to {
+		return true
+	}
+	data, err := f.inode.nextData(from)
+	if err != nil || data >= to {
+		return err == nil
+	}
+	return f.inode.zeroAt(data)
+}
+
+// holdsRecords reports whether all records can be of what is in the file.
+func (f *File) holdsRecords() bool {
+	for i := range f.records.list {
+		if !f.intact(&f.records.list[i]) {
+			return false
 		}
-		return max(offset, st.Size), nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("look for data in %q: %w", f.name, err)
-	}
-	return at, nil
+	return true
 }
 
-// sizeNow asks the kernel for the file's size and number of names.
-func (f *File) sizeNow() (size int64, links uint64, err error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(f.fd, &st); err != nil {
-		return 0, 0, fmt.Errorf("stat %q: %w", f.name, err)
+// changed reports whether the file is not what was read of it any more.
+func (f *File) changed() bool {
+	size, _, err := f.inode.stat()
+	return err != nil || size != f.size || !f.inode.holds(f.read.Position)
+}
+
+// unknownGrace is how long a file must have been quiet to count as finished
+// where the kernel does not show whether it has a writer: the lease is granted
+// to the file's owner only.
+const unknownGrace = 5 * time.Second
+
+// writerless reports whether nobody writes the file any more.
+func (f *File) writerless(now time.Time) bool {
+	switch f.inode.writers() {
+	case writersNone:
+		return true
+	case writersSome:
+		return false
 	}
-	return st.Size, uint64(st.Nlink), nil
+	rotatedAway := f.name == "" || f.stream.superseded(f)
+	return rotatedAway && now.Sub(f.grew) > unknownGrace
+}
+
+// front returns where the part of f begins that is neither handed on nor moved,
+// whether that is inside a line, and the level there.
+func (f *File) front() (offset int64, open bool, level ul.Level) {
+	if r := f.records.last(); r != nil && r.End.Offset > f.read.Offset {
+		return r.End.Offset, r.End.Open, r.End.Level
+	}
+	if f.read.Open {
+		return f.read.Offset, true, f.read.openLevel
+	}
+	return f.read.Offset, false, f.read.Level
+}
+
+// unmoved returns how many bytes of f could be moved.
+func (f *File) unmoved() int64 {
+	if !f.inode.punchable || f.unaligned || f.stuck {
+		return 0
+	}
+	from, _, _ := f.front()
+	return max(0, f.size-from)
 }

@@ -85,7 +85,7 @@ func (m *model) step(op byte) {
 	case 'c':
 		m.commitAll()
 	case 'z': // a failure of the destination
-		m.src.Rewind()
+		m.src.Start.Rewind()
 		m.keepCommitted()
 	case 'k': // kill -9 and restart
 		m.restart()

@@ -1,61 +1,30 @@
 package tail
 
-import (
-	"bytes"
+// A hole is where a file has one, at or behind the read position.
+type hole struct {
+	found bool
+	data  int64 // behind the hole, if it begins at the read position; or 0
+	at    int64 // where it begins otherwise
+}
 
-	"github.com/ullage/ullage/internal/ul"
-)
-
-// cutHole looks whether the NUL bytes in area are a hole of f. Nobody wrote a
-// hole: it is stepped over, and what stands before it is handed on. cut says
-// that this was done.
-func (s *Source) cutHole(f *File, area []byte, n int) (int, Chunk, bool, error) {
+// findHole looks whether the NUL bytes among the n at the read position are a
+// hole. Nobody wrote a hole: it is stepped over.
+func (f *File) findHole(n int) (hole, error) {
 	start := f.read.Offset
-	data, err := f.nextData(start)
+	data, err := f.inode.nextData(start)
 	if err != nil {
-		return 0, Chunk{}, false, err
+		return hole{}, f.failed("look for data in", err)
 	}
 	if r := f.records.next(start); r != nil {
 		data = min(data, r.From) // what the record stands for is a hole as well
 	}
 	if data > start {
-		return s.stepOver(f, area, data)
+		return hole{found: true, data: data}, nil
 	}
-	hole, err := f.nextHole(start)
+	at, err := f.inode.nextHole(start)
 	if err != nil {
-		return 0, Chunk{}, false, err
+		return hole{}, f.failed("look for a hole in", err)
 	}
-	f.solid = hole
-	if hole <= start {
-		return 0, Chunk{}, true, nil // it was punched just now: the next read sees that
-	}
-	if hole >= start+int64(n) {
-		return 0, Chunk{}, false, nil
-	}
-	// Whole lines before the hole first; then what it cuts off.
-	before := area[:hole-start]
-	if keep := bytes.LastIndexByte(before, '\n') + 1; keep > 0 {
-		before = before[:keep]
-	}
-	n, c, err := s.take(f, before)
-	return n, c, true, err
-}
-
-// stepOver moves the read position to data, over a hole. A line that the hole
-// cuts off is ended.
-func (s *Source) stepOver(f *File, area []byte, data int64) (int, Chunk, bool, error) {
-	s.metrics.holeBytes.Add(float64(data - f.read.Offset))
-	first := f.read.Offset >= f.counted
-	open := f.read.Open
-	f.jump(data)
-	f.read.Open = false
-	f.counted = max(f.counted, data)
-	if open {
-		var lines [ul.NumLevels]uint32
-		lines[f.openLevel]++
-		area[0] = '\n'
-		return 1, s.chunk(f, lines, 0, 0, first), true, nil
-	}
-	n, c, err := s.nextChunk(f, area)
-	return n, c, true, err
+	f.read.holeFreeTo = at
+	return hole{found: at < start+int64(n), at: at}, nil
 }

@@ -58,7 +58,7 @@ func TestWhatIsNoRegularFileInTheDirectoryIsNotFollowed(t *testing.T) {
 			if len(r.got) != 1 {
 				t.Errorf("streams: %v", r.got)
 			}
-			if got := r.src.Ignored(); len(got) != 1 || got[c.reason] != 1 {
+			if got := r.src.Stats().Ignored; len(got) != 1 || got[c.reason] != 1 {
 				t.Errorf("ignored: %v, want 1 for %q", got, c.reason)
 			}
 		})
@@ -128,17 +128,16 @@ func TestDirectoryThatIsReplacedIsNoticed(t *testing.T) {
 	f := r.writer("gc.log")
 	r.write(f, "old\n")
 	r.read()
-	if r.src.Gone() {
+	if r.src.CloseGone() {
 		t.Fatal("the directory is still there")
 	}
 	if err := os.Rename(r.dir, r.dir+".moved"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(r.dir + ".moved") })
-	if !r.src.Gone() {
+	if !r.src.CloseGone() {
 		t.Fatal("a missing directory was not noticed")
 	}
-	r.src.CloseDir()
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +160,7 @@ func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 		r.put(fmt.Sprintf("jvm-%d.log", i), "line\n")
 	}
 	r.read()
-	if got := r.src.Ignored()[IgnoredTooMany]; got != 10 {
+	if got := r.src.Stats().Ignored[IgnoredTooMany]; got != 10 {
 		t.Fatalf("%d files are put off, want 10", got)
 	}
 	for range 3 {
@@ -200,7 +199,7 @@ func TestFileThatGetsASecondNameIsStillOneFile(t *testing.T) {
 func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
 	r := newRig(t)
 	step := time.Duration(0)
-	r.src.now = func() time.Time { r.now = r.now.Add(step); return r.now }
+	r.src.env.now = func() time.Time { r.now = r.now.Add(step); return r.now }
 	step = 10 * time.Millisecond // as if each look at the clock took so long
 	r.put("a.log", "")
 	r.src.listing.stale = true

@@ -2,33 +2,35 @@ package tail
 
 import "time"
 
-// listing is what the names in the source directory are, as of the last time
-// that it was listed and the events since.
+// listing is what was found in the source directory, as of the last time that it
+// was listed, and when it is due again.
 type listing struct {
-	names    map[string]*File
-	spare    map[string]*File // the map for the names of the next listing
-	renamed  []*Stream        // have a file with a new name, during a scan
-	ignored  map[string]int   // entries that the last listing left alone, by reason
-	stale    bool             // a scan is due
-	after    time.Time        // ... but not before
-	pass     int              // listings so far
-	round    int              // counts the scans that left out nothing: what comes later is younger
-	countsUp bool             // inode numbers tell the order of files
+	ignored map[string]int // entries that it left alone, by reason
+	stale   bool           // a scan is due
+	after   time.Time      // ... but not before
+	pass    int            // listings so far
+	waited  int            // the last of them in which a file waited, since too many are held; 0: none
+	round   int            // counts the scans that left out nothing: what comes later is younger
 }
 
-func newListing() listing {
-	return listing{names: map[string]*File{}, spare: map[string]*File{}, ignored: map[string]int{}, round: 1}
-}
+func newListing() *listing { return &listing{ignored: map[string]int{}, round: 1} }
 
-// begin begins another listing, and returns the names of the one before. They
-// are valid until the next begin.
-func (l *listing) begin() (was map[string]*File) {
+// begin begins another listing.
+func (l *listing) begin() {
 	l.pass++
 	clear(l.ignored)
-	clear(l.spare)
-	l.names, l.spare = l.spare, l.names
-	return l.spare
 }
+
+// leaveOut counts an entry that is not followed, for a reason.
+func (l *listing) leaveOut(reason string) {
+	l.ignored[reason]++
+	if reason == IgnoredTooMany {
+		l.waited = l.pass
+	}
+}
+
+// expire makes a scan due.
+func (l *listing) expire() { l.stale = true }
 
 // leftOut reports whether the last listing had a file that may be followed
 // later, and so be older than one that was found now.
@@ -38,6 +40,15 @@ func (l *listing) leftOut() bool {
 
 // crowded reports whether files wait until others are closed.
 func (l *listing) crowded() bool { return l.ignored[IgnoredTooMany] > 0 }
+
+// end ends a scan, which has found a place for each file or not.
+func (l *listing) end(placed bool) {
+	if !placed {
+		l.expire()
+	} else if !l.leftOut() {
+		l.round++
+	}
+}
 
 // rest puts off the next scan after one that began at a time, and took so much
 // CPU time of the thread. Only work counts: on a busy machine a thread can wait

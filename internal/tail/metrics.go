@@ -1,6 +1,10 @@
 package tail
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/ul"
+)
 
 type metrics struct {
 	readLines   *prometheus.CounterVec
@@ -65,4 +69,31 @@ func (m *metrics) appear(label string) {
 	m.jvmDropped.WithLabelValues(label)
 	m.jvmCut.WithLabelValues(label)
 	m.dropped.appear(label)
+}
+
+// volume is what was read.
+type volume struct {
+	lines   [ul.NumLevels]uint32
+	bytes   int
+	dropped uint64 // lines that the JVM says that it dropped itself
+}
+
+// countRead counts what is read of a stream for the first time.
+func (m *metrics) countRead(label string, v volume) {
+	for level, n := range v.lines {
+		if n > 0 {
+			m.readLines.WithLabelValues(label, ul.Level(level).String()).Add(float64(n))
+		}
+	}
+	m.readBytes.WithLabelValues(label).Add(float64(v.bytes))
+	if v.dropped > 0 {
+		m.jvmDropped.WithLabelValues(label).Add(float64(v.dropped))
+	}
+}
+
+// countCuts counts lines of a stream that the JVM could not end.
+func (m *metrics) countCuts(label string, cuts int) {
+	if cuts > 0 {
+		m.jvmCut.WithLabelValues(label).Add(float64(cuts))
+	}
 }

@@ -15,7 +15,7 @@ func TestSeriesOfAStreamAppearWithIt(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "[1.000s][info][gc] one\n")
 	r.read()
-	m := &r.src.metrics
+	m := &r.src.env.metrics
 	for name, c := range map[string]struct {
 		counter prometheus.Collector
 		want    int
@@ -33,7 +33,7 @@ func TestSeriesOfAStreamAppearWithIt(t *testing.T) {
 
 // countedDrops returns how many lines of gc.log the metrics count as dropped.
 func countedDrops(s *Source) (sum uint64) {
-	for _, lines := range s.metrics.dropped.streams["gc.log"].lines {
+	for _, lines := range s.env.metrics.dropped.streams["gc.log"].lines {
 		for _, n := range lines {
 			sum += n
 		}

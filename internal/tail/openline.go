@@ -27,8 +27,8 @@ type openLines struct {
 	chunks   uint64              // that were handed on
 }
 
-func newOpenLines() openLines {
-	return openLines{handedOn: map[string]openLine{}, durable: map[string]openLine{}}
+func newOpenLines() *openLines {
+	return &openLines{handedOn: map[string]openLine{}, durable: map[string]openLine{}}
 }
 
 // maxOpenLines bounds the streams without files whose open line is remembered.

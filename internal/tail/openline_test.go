@@ -10,12 +10,12 @@ import (
 	"github.com/ullage/ullage/internal/position"
 )
 
-// reopen opens the source anew with the positions that the checkpoint has.
+// reopen opens the source again with the positions that the checkpoint has.
 func (r *rig) reopen(saved map[position.Content]position.Saved) {
 	r.t.Helper()
 	r.src.Close()
 	r.open()
-	r.src.Restore(saved, false)
+	r.src.Start.Restore(saved, false)
 	if _, err := r.src.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ var abandons = []struct {
 		r.read()
 		r.got["gc.log"].Reset()
 		r.got["gc.log"].WriteString(kept)
-		r.src.Rewind()
+		r.src.Start.Rewind()
 	}},
 	{"by a truncation, a removal, and two kills", func(r *rig, f *os.File) {
 		f.Truncate(0)
@@ -54,28 +54,28 @@ var abandons = []struct {
 			r.commit()
 		}
 		os.Remove(r.path("gc.log"))
-		saved := r.src.Positions()
+		saved := r.src.Start.Positions()
 		for range 2 {
 			r.reopen(saved)
-			saved = r.src.Positions()
+			saved = r.src.Start.Positions()
 		}
 		r.put("gc.log", innocent)
 	}},
 	{"by a truncation while nobody was there", func(r *rig, f *os.File) {
-		saved := r.src.Positions()
+		saved := r.src.Start.Positions()
 		f.Truncate(0)
 		r.write(f, innocent)
 		for range 2 {
 			r.reopen(saved)
-			saved = r.src.Positions()
+			saved = r.src.Start.Positions()
 		}
 	}},
 	{"by a removal while nobody was there", func(r *rig, f *os.File) {
-		saved := r.src.Positions()
+		saved := r.src.Start.Positions()
 		os.Remove(r.path("gc.log"))
 		for range 2 {
 			r.reopen(saved)
-			saved = r.src.Positions()
+			saved = r.src.Start.Positions()
 		}
 		r.put("gc.log", innocent)
 	}},
@@ -84,10 +84,10 @@ var abandons = []struct {
 		r.put("gc.log", innocent)
 		r.src.Close()
 		r.open()
-		r.src.Restore(nil, true)
+		r.src.Start.Restore(nil, true)
 		r.src.Scan()
-		r.src.Rewind()
-		if _, err := r.src.Align("gc.log", []byte("yyyyyy")); err != nil {
+		r.src.Start.Rewind()
+		if _, err := r.src.Start.Align("gc.log", []byte("yyyyyy")); err != nil {
 			r.t.Fatal(err)
 		}
 	}},
@@ -111,15 +111,15 @@ func TestOpenLongLineThatIsAbandonedIsEnded(t *testing.T) {
 			want := long[:handedOn] + "\n" + innocent
 			r.want("gc.log", want)
 			r.commit()
-			r.src.Rewind()
+			r.src.Start.Rewind()
 			r.read()
 			r.want("gc.log", want)
-			saved := r.src.Positions()
+			saved := r.src.Start.Positions()
 			r.reopen(saved)
 			r.write(r.writer("gc.log"), "next\n")
 			r.read()
 			r.want("gc.log", want+"next\n")
-			if open := len(r.src.open.handedOn) + len(r.src.open.durable); open > 0 {
+			if open := len(r.src.contents.open.handedOn) + len(r.src.contents.open.durable); open > 0 {
 				t.Errorf("%d lines are still open", open)
 			}
 		})
@@ -134,10 +134,10 @@ func TestEndOfAnAbandonedLineIsCountedOnce(t *testing.T) {
 	f.Truncate(0)
 	r.write(f, innocent)
 	r.read()
-	r.src.Rewind()
+	r.src.Start.Rewind()
 	r.read()
 	for level, want := range map[string]float64{"debug": 1, "info": 1} {
-		if got := testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", level)); got != want {
+		if got := testutil.ToFloat64(r.src.env.metrics.readLines.WithLabelValues("gc.log", level)); got != want {
 			t.Errorf("%v lines of level %s were counted, want %v", got, level, want)
 		}
 	}
@@ -150,7 +150,7 @@ func TestOpenLongLineGoesOnAfterARestartAndARewind(t *testing.T) {
 	r.write(f, long)
 	r.read()
 	r.commit()
-	r.reopen(r.src.Positions())
+	r.reopen(r.src.Start.Positions())
 	r.write(f, "end\n"+innocent)
 	r.read()
 	r.want("gc.log", long+"end\n"+innocent)
@@ -162,11 +162,11 @@ func TestOpenLinesOfNoFileAreKeptForEachStream(t *testing.T) {
 	r := newRig(t)
 	streams := []string{"a.log", "b.log"}
 	for _, name := range streams {
-		if found, err := r.src.Align(name, []byte("begun")); found || err != nil {
+		if found, err := r.src.Start.Align(name, []byte("begun")); found || err != nil {
 			t.Fatalf("found %v, error %v", found, err)
 		}
 	}
-	r.reopen(r.src.Positions())
+	r.reopen(r.src.Start.Positions())
 	for _, name := range streams {
 		r.put(name, innocent)
 	}

@@ -25,7 +25,7 @@ func TestRotationBetweenTheListingAndTheLookKeepsTheOrder(t *testing.T) {
 	r.write(f, "3\n4\n")
 	for _, name := range names {
 		if name != statedir.Name {
-			r.src.see(name)
+			r.src.scanner.see(name)
 		}
 	}
 	drain := func() {
@@ -162,7 +162,7 @@ func TestAgeOfFiles(t *testing.T) {
 // TestInodesOfATmpfsCountUp looks whether the kernel does what compare relies on.
 func TestInodesOfATmpfsCountUp(t *testing.T) {
 	r := newRig(t)
-	if !r.src.listing.countsUp {
+	if !r.src.dir.countsUp {
 		t.Skip("not on a tmpfs, or an old kernel")
 	}
 	type created struct {

@@ -19,7 +19,7 @@ import (
 // openAgain does what the reader does when the directory was replaced.
 func (r *rig) openAgain() {
 	r.t.Helper()
-	r.src.CloseDir()
+	r.src.closeDir()
 	if err := r.src.Open(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -39,14 +39,14 @@ func (r *rig) killed(saved map[position.Content]position.Saved, lost bool) {
 	r.t.Helper()
 	r.src.Close()
 	r.open()
-	r.src.Restore(saved, lost)
+	r.src.Start.Restore(saved, lost)
 	r.look()
 }
 
 // committed is what the checkpoint has: everything that is durable.
 func (r *rig) committed() map[position.Content]position.Saved {
 	saved := map[position.Content]position.Saved{}
-	for of, f := range r.src.files {
+	for of, f := range r.src.contents.files {
 		saved[of] = position.Saved{Stream: f.stream.name, Position: f.committed}
 	}
 	return saved
@@ -59,10 +59,10 @@ func TestNothingIsMovedWithoutASpool(t *testing.T) {
 	text := uls("old", "info", 2000)
 	r.put("gc.log", text)
 	r.look()
-	r.src.CloseDir()
-	r.src.Weigh()
-	r.src.Move(everything)
-	r.src.Drop(ul.DropAll, everything)
+	r.src.closeDir()
+	r.src.Relief.Weigh()
+	r.src.Relief.Move(everything)
+	r.src.Relief.Drop(ul.DropAll, everything)
 	if err := r.src.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,15 +82,15 @@ func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
 	r.move()
 	relief := everything
 	relief.Want = 200 << 10
-	r.src.Weigh()
-	r.src.Drop(ul.DropAll, relief) // the oldest records, which are summed up
+	r.src.Relief.Weigh()
+	r.src.Relief.Drop(ul.DropAll, relief) // the oldest records, which are summed up
 	r.read()
 	r.want("other.log", other)
 	total, n := markers(r.text())
 	if lines := strings.Count(r.text(), "\n") - n; total == 0 || lines+int(total) != 60000 {
-		t.Errorf("%d lines, markers tell of %d", lines, total)
+		t.Errorf("%d lines, markers count %d", lines, total)
 	}
-	r.tells()
+	r.accounted()
 }
 
 // The application replaces the state directory again and again.
@@ -138,12 +138,12 @@ func TestPositionThatWaitsOutlivesItsDirectory(t *testing.T) {
 	saved := r.committed()
 	r.src.Close()
 	r.open()
-	r.src.maxHeld = 0
-	r.src.Restore(saved, false)
+	r.src.capacity.maxHeld = 0
+	r.src.Start.Restore(saved, false)
 	r.look()
 	r.replaceState()
 	r.look()
-	r.src.maxHeld = maxFiles
+	r.src.capacity.maxHeld = maxFiles
 	r.read()
 	if got, want := r.text(), uls("head", "info", 10)+uls("tail", "info", 2000); got != want {
 		t.Errorf("read %d lines, want %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
@@ -175,11 +175,11 @@ func TestBlocksThatCouldNotBePunchedAreReadOnce(t *testing.T) {
 	text := uls("x", "info", 40000)
 	r.put("gc.log", text)
 	r.look()
-	r.src.Weigh()
+	r.src.Relief.Weigh()
 	end := noDescriptors(t)
-	r.src.Move(everything)
+	r.src.Relief.Move(everything)
 	end()
-	if n := len(r.src.held[r.fileOf("gc.log")].records.list); n > 1 {
+	if n := len(r.src.contents.held[r.fileOf("gc.log")].records.list); n > 1 {
 		t.Errorf("%d blocks were moved, although none could be given back", n)
 	}
 	r.killed(r.committed(), false)
@@ -206,14 +206,14 @@ func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
 			os.Remove(r.path("gc.log"))
 		}
 		r.killed(nil, true)
-		r.src.Weigh()
-		r.src.Drop(ul.DropAll, everything)
+		r.src.Relief.Weigh()
+		r.src.Relief.Drop(ul.DropAll, everything)
 		if n := countedDrops(r.src); n > 0 {
 			t.Errorf("the file is gone: %v; %d lines were dropped", gone, n)
 		}
-		r.src.Aligned()
-		r.src.Weigh()
-		r.src.Drop(ul.DropAll, everything)
+		r.src.Start.Aligned()
+		r.src.Relief.Weigh()
+		r.src.Relief.Drop(ul.DropAll, everything)
 		if n := countedDrops(r.src); n == 0 {
 			t.Errorf("the file is gone: %v; nothing is dropped later", gone)
 		}
@@ -230,11 +230,11 @@ func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
 		r.read()
 		r.truncate()
 		r.read()
-		r.src.Rewind()
+		r.src.Start.Rewind()
 		clear(r.last)
 		r.read()
 	}
-	if n := len(r.src.files); n != 1 {
+	if n := len(r.src.contents.files); n != 1 {
 		t.Errorf("%d contents are known of one file", n)
 	}
 }
@@ -242,10 +242,7 @@ func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
 // The end of the persisted copy is in a file whose earlier content has left
 // records: they are persisted as well.
 func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("old", "info", 2000))
-	r.move()
+	r, w := moving(t, uls("old", "info", 2000))
 	r.truncate()
 	r.look()
 	r.write(w, uls("new", "info", 2000))
@@ -254,11 +251,11 @@ func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
 	persisted := r.text()
 	r.killed(nil, true)
 	delete(r.got, "gc.log")
-	r.src.Rewind()
-	if ok, err := r.src.Align("gc.log", []byte(persisted[len(persisted)-500:])); !ok || err != nil {
+	r.src.Start.Rewind()
+	if ok, err := r.src.Start.Align("gc.log", []byte(persisted[len(persisted)-500:])); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	r.src.Aligned()
+	r.src.Start.Aligned()
 	r.read()
 	if got := r.text(); got != "" {
 		t.Errorf("persisted again: %s", abbreviate(got))
@@ -277,7 +274,7 @@ func TestOpenLineGoesOnInTheRecordsOfAFileThatIsGone(t *testing.T) {
 	r.move()
 	saved := r.committed()
 	os.Remove(r.path("gc.log"))
-	moved := r.src.held
+	moved := r.src.contents.held
 	end := int64(0)
 	for _, f := range moved {
 		end = f.records.last().End.Offset
@@ -302,7 +299,7 @@ func TestMovedLineBehindAHoleIsALine(t *testing.T) {
 	r.read()
 	lines := 0.
 	for level := range ul.Level(ul.NumLevels) {
-		lines += testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", level.String()))
+		lines += testutil.ToFloat64(r.src.env.metrics.readLines.WithLabelValues("gc.log", level.String()))
 	}
 	if got := strings.Count(r.text(), "\n"); got != 1001 || lines != 1001 {
 		t.Errorf("%d lines, %v are counted, want 1001", got, lines)
@@ -339,11 +336,8 @@ func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
 // A file is moved to another directory while the sidecar is down, and comes back
 // while its records are handed on.
 func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
 	text := uls("x", "info", 2000)
-	r.write(w, text)
-	r.move()
+	r, w := moving(t, text)
 	saved := maps.Clone(r.committed())
 	away := filepath.Join(r.dir, statedir.Name, "away")
 	if err := os.Rename(r.path("gc.log"), away); err != nil {
@@ -358,7 +352,7 @@ func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
 	more := uls("more", "info", 10)
 	r.write(w, more)
 	r.read()
-	r.src.Rewind()
+	r.src.Start.Rewind()
 	delete(r.got, "gc.log")
 	r.read()
 	r.want("gc.log", text+more)
@@ -384,23 +378,20 @@ func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
 }
 
 // The beginning of an endless line was moved and handed on; what follows of it is
-// dropped: the line is not whole, and a marker tells of that.
+// dropped: the line is not whole, and a marker counts it.
 func TestRestOfALineIsDroppedBehindItsMovedBeginning(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, strings.Repeat("y", 3<<20))
-	r.move()
+	r, w := moving(t, strings.Repeat("y", 3<<20))
 	if !r.take() {
 		t.Fatal("nothing was handed on")
 	}
-	r.src.Weigh()
-	r.src.Drop(ul.DropAll, everything)
+	r.src.Relief.Weigh()
+	r.src.Relief.Drop(ul.DropAll, everything)
 	r.write(w, "\nlast\n")
 	r.read()
 	if total, n := markers(r.text()); total != 1 || n != 1 {
-		t.Errorf("%d markers tell of %d lines", n, total)
+		t.Errorf("%d markers count %d lines", n, total)
 	}
-	r.tells()
+	r.accounted()
 	if !strings.HasSuffix(r.text(), "\nlast\n") {
 		t.Errorf("handed on: %s", abbreviate(r.text()))
 	}

@@ -1,74 +1,66 @@
 package tail
 
-// Refuse sets the streams that the destination refuses. Nothing of them is handed on:
+// capacity bounds how many files are held open, and how many of them may be of
+// streams that the destination refuses.
+type capacity struct {
+	maxHeld  int // files open at once
+	contents *contents
+	listing  *listing
+}
+
+// refuse sets the streams that the destination refuses. Nothing of them is handed on:
 // what was handed on and is not committed counts as unread again, stays where
 // it is, and can be dropped. A stream that is not named any more is read from
 // its committed positions, after the Rewind that has to follow.
 //
 // Files of refused streams may take half of the descriptors. The others are
 // closed, and wait like files beyond the number that may be held.
-func (s *Source) Refuse(names map[string]struct{}) {
-	s.streams.refused, s.streams.refusedFiles = names, 0
-	for _, st := range s.streams.byName {
+func (c *capacity) refuse(names map[string]struct{}) {
+	streams := &c.contents.streams
+	streams.refused, streams.refusedFiles = names, 0
+	for _, st := range streams.byName {
 		was := st.refused
 		_, st.refused = names[st.name]
 		if st.refused {
-			s.streams.refusedFiles += len(st.files) + len(st.found)
+			streams.refusedFiles += len(st.files) + len(st.found)
 		}
 		if st.refused && !was {
 			for _, f := range st.files {
-				s.rewind(f)
+				c.contents.rewind(f)
 			}
 		}
 	}
-	for _, f := range s.held {
-		if s.streams.refusedFiles <= s.maxHeld/2 {
+	for _, f := range c.contents.held {
+		if streams.refusedFiles <= c.maxHeld/2 {
 			return
 		}
-		s.release(f)
+		c.release(f)
 	}
-}
-
-// Refusing reports whether any file is of a refused stream.
-func (s *Source) Refusing() bool { return s.streams.refusedFiles > 0 }
-
-// Refused returns the refused streams that have files.
-func (s *Source) Refused() map[string]struct{} {
-	var names map[string]struct{}
-	for name := range s.streams.refused {
-		if s.streams.byName[name] == nil {
-			continue
-		}
-		if names == nil {
-			names = map[string]struct{}{}
-		}
-		names[name] = struct{}{}
-	}
-	return names
 }
 
 // tooMany reports whether a file of that name has to wait for a descriptor.
-func (s *Source) tooMany(name string) bool {
-	if len(s.held) >= s.maxHeld {
+func (c *capacity) tooMany(name string) bool {
+	if len(c.contents.held) >= c.maxHeld {
 		return true
 	}
-	_, refused := s.streams.refused[StreamName(name)]
-	return refused && s.streams.refusedFiles >= s.maxHeld/2
+	streams := &c.contents.streams
+	_, refused := streams.refused[StreamName(name)]
+	return refused && streams.refusedFiles >= c.maxHeld/2
 }
 
 // release closes a file of a refused stream that the next scan will find again,
 // and remembers its position. A file without a name would be lost, and records
 // are not taken in a second time.
-func (s *Source) release(f *File) {
+func (c *capacity) release(f *File) {
 	if !f.stream.refused || f.name == "" || !f.records.empty() {
 		return
 	}
-	if !s.absent.full() {
-		s.absent.await(f.of.Identity, savedOf(f)) // also of nothing: the checkpoint may have met the file
+	if absent := &c.contents.absent; !absent.full() {
+		absent.await(f.of.Identity, f.saved()) // also of nothing: the checkpoint may have met the file
 	} else if f.committed.Offset > 0 || f.of.Epoch > 0 {
 		return
 	}
-	s.listing.stale = true
-	s.listing.ignored[IgnoredTooMany]++
-	s.forget(f)
+	c.listing.expire()
+	c.listing.leaveOut(IgnoredTooMany)
+	c.contents.forget(f)
 }

@@ -32,7 +32,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 	}
 	r.got["bad.log"].Reset()
 	r.src.Refuse(nil)
-	r.src.Rewind()
+	r.src.Start.Rewind()
 	r.read()
 	if got := r.got["bad.log"].String(); got != "2\n3\n" {
 		t.Errorf("handed on afterwards: %q, want what was not committed", got)
@@ -43,7 +43,7 @@ func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
 // read to their ends when their turn comes.
 func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	r := newRig(t)
-	r.src.maxHeld = 8
+	r.src.capacity.maxHeld = 8
 	names := map[string]struct{}{}
 	for i := range 8 {
 		name := fmt.Sprintf("bad%d.log", i)
@@ -58,11 +58,11 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 	if r.got["good.log"] == nil || len(r.got) > 1 {
 		t.Fatalf("handed on: %v", r.got)
 	}
-	if n := r.src.Ignored()[IgnoredTooMany]; n != 4 {
+	if n := r.src.Stats().Ignored[IgnoredTooMany]; n != 4 {
 		t.Errorf("%d files wait for a descriptor, want 4", n)
 	}
 	r.src.Refuse(nil)
-	r.src.Rewind()
+	r.src.Start.Rewind()
 	for range 4 {
 		r.read()
 		r.commit()
@@ -78,20 +78,20 @@ func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
 // while it waits for a descriptor, the checkpoint lets go of it as well.
 func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 	r := newRig(t)
-	r.src.maxHeld = 2
+	r.src.capacity.maxHeld = 2
 	for _, name := range []string{"a.log", "b.log"} {
 		r.put(name, "1\n")
 	}
 	r.read() // and nothing is committed
 	met := map[position.Content]bool{}
-	for id := range r.src.files {
+	for id := range r.src.contents.files {
 		met[id] = true
 	}
 	r.src.Refuse(map[string]struct{}{"a.log": {}, "b.log": {}})
-	if len(r.src.files) != 1 {
-		t.Fatalf("%d files are held, want 1", len(r.src.files))
+	if len(r.src.contents.files) != 1 {
+		t.Fatalf("%d files are held, want 1", len(r.src.contents.files))
 	}
-	for id, f := range r.src.files {
+	for id, f := range r.src.contents.files {
 		delete(met, id)
 		for _, name := range []string{"a.log", "b.log"} {
 			if name != f.name {
@@ -100,7 +100,8 @@ func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
 		}
 	}
 	r.read()
-	for _, id := range r.src.Reclaim() {
+	gone, _ := r.src.Reclaim()
+	for _, id := range gone {
 		delete(met, id)
 	}
 	if len(met) > 0 {
@@ -122,10 +123,10 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.src.Refuse(map[string]struct{}{"bad.log": {}})
-	r.src.Weigh()
+	r.src.Relief.Weigh()
 	relief := everything
 	relief.Refused = true
-	if freed := r.src.Drop(ul.DropAll, relief); freed == 0 || freed > int64(len(text)) {
+	if freed := r.src.Relief.Drop(ul.DropAll, relief); freed == 0 || freed > int64(len(text)) {
 		t.Errorf("%d bytes were dropped, and %d are in the refused stream", freed, len(text))
 	}
 	r.read()

@@ -118,7 +118,7 @@ func (m *dropModel) step(op byte) {
 	case 'c':
 		m.commit()
 	case 'r':
-		m.src.Rewind()
+		m.src.Start.Rewind()
 		m.rewound()
 	case 't':
 		m.now = m.now.Add(time.Second)
@@ -153,7 +153,7 @@ func (m *dropModel) step(op byte) {
 // could not be read again.
 func (m *dropModel) truncateInPlace() {
 	m.scan()
-	f := m.src.held[m.fileOf("gc.log")]
+	f := m.src.contents.held[m.fileOf("gc.log")]
 	for r := f.records.last(); r != nil && r.From > f.read.Offset && m.next(); {
 		// What is between the records was read before them, and not committed.
 	}
@@ -167,7 +167,7 @@ func (m *dropModel) truncateInPlace() {
 	}
 	m.truncate()
 	if err := f.sound(); err == errRewritten {
-		m.src.truncated(f)
+		m.src.contents.truncated(f)
 	} else if err != nil {
 		m.t.Fatal(err)
 	} else {
@@ -198,7 +198,7 @@ func (m *dropModel) record(level ul.Level, lines int) {
 }
 
 func (m *dropModel) scan() {
-	m.src.lookAgain()
+	m.src.watch.lookAgain()
 	if _, err := m.src.Scan(); err != nil {
 		m.t.Fatal(err)
 	}
@@ -224,8 +224,8 @@ func (m *dropModel) drop(reason ul.Reason) {
 		m.move()
 	}
 	m.scan()
-	m.src.Weigh()
-	m.src.Drop(reason, m.relief())
+	m.src.Relief.Weigh()
+	m.src.Relief.Drop(reason, m.relief())
 	m.now = m.now.Add(time.Millisecond)
 }
 
@@ -236,10 +236,10 @@ func (m *dropModel) relief() Relief {
 
 func (m *dropModel) move() {
 	m.scan()
-	m.src.Weigh()
-	m.src.Move(m.relief())
+	m.src.Relief.Weigh()
+	m.src.Relief.Move(m.relief())
 	m.now = m.now.Add(time.Millisecond)
-	for _, f := range m.src.files {
+	for _, f := range m.src.contents.files {
 		m.moved += len(f.records.list)
 	}
 }
@@ -263,13 +263,13 @@ func (m *dropModel) restart() {
 		m.commit()
 		m.fragile = false
 	}
-	m.src.Rewind()
+	m.src.Start.Rewind()
 	m.rewound()
-	saved := maps.Clone(m.src.Positions())
+	saved := maps.Clone(m.src.Start.Positions())
 	m.countDropped()
 	m.src.Close()
 	m.open()
-	m.src.Restore(saved, false)
+	m.src.Start.Restore(saved, false)
 	m.scan()
 }
 
@@ -298,9 +298,9 @@ func (m *dropModel) finish() {
 		m.t.Fatalf("it ends after %d of %d lines", at, len(m.lines))
 	}
 	if gone != m.dropped {
-		m.t.Errorf("markers tell of %d lines, the metric of %v", gone, m.dropped)
+		m.t.Errorf("markers count %d lines, the metric %v", gone, m.dropped)
 	}
-	for _, f := range m.src.files {
+	for _, f := range m.src.contents.files {
 		if !f.records.empty() {
 			m.t.Errorf("%d records are left", len(f.records.list))
 		}
@@ -316,15 +316,15 @@ func (m *dropModel) skip(at int, g ul.Gap) int {
 	var levels [ul.NumLevels]uint64
 	for range g.Total() {
 		if at >= len(m.lines) {
-			m.t.Fatalf("a marker tells of more lines than were written: %+v", g)
+			m.t.Fatalf("a marker counts more lines than were written: %+v", g)
 		}
 		bytes += uint64(len(m.lines[at].text))
 		levels[m.lines[at].level]++
 		at++
 	}
 	for level, n := range levels {
-		told := g.Lines[ul.Discard][level] + g.Lines[ul.DropAll][level]
-		if n != told || ul.Level(level) >= ul.Warning && g.Lines[ul.Discard][level] > 0 {
+		marked := g.Lines[ul.Discard][level] + g.Lines[ul.DropAll][level]
+		if n != marked || ul.Level(level) >= ul.Warning && g.Lines[ul.Discard][level] > 0 {
 			m.t.Fatalf("before line %d: of level %s %d lines are missing, the marker says %+v", at, ul.Level(level), n, g)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 func TestWaitingForAProcessorIsNoReasonToRest(t *testing.T) {
 	r := newRig(t)
 	r.put("a.log", "x\n")
-	still := r.src.now
-	r.src.now = func() time.Time { r.now = r.now.Add(100 * time.Millisecond); return r.now }
+	still := r.src.env.now
+	r.src.env.now = func() time.Time { r.now = r.now.Add(100 * time.Millisecond); return r.now }
 	r.read()
-	r.src.now = still
+	r.src.env.now = still
 	r.now = r.now.Add(20 * time.Millisecond)
 	r.put("b.log", "x\n")
 	r.src.listing.stale = true

@@ -6,49 +6,60 @@ import (
 	"github.com/ullage/ullage/internal/position"
 )
 
-// Restore gives the positions of a checkpoint, before the first Scan. A file
-// that does not hold its position is read from its beginning. Lost says that
-// there was a checkpoint and is none: what the first Scan finds may be persisted
-// already, and nothing of it is moved or dropped before [Source.Aligned].
-func (s *Source) Restore(saved map[position.Content]position.Saved, lost bool) {
-	s.unaligned = lost
-	s.open.load(saved)
-	s.expect(saved)
+// leftovers is what an earlier process has left: positions in the checkpoint and
+// records in the spool. It brings them together with the files that a scan finds,
+// and with files that are gone.
+type leftovers struct {
+	*env
+	dir      *directory
+	contents *contents
+	spool    *spooler
+	punch    puncher
+
+	expected  bool // the records were taken in
+	unaligned bool // what the first scan finds may be persisted already
+}
+
+// expectOnce takes in the records, if no checkpoint has come with them.
+func (l *leftovers) expectOnce() {
+	if !l.expected {
+		l.expect(nil)
+	}
 }
 
 // expect takes in what an earlier process has left: positions, and the records
 // of the spool. The newest content of a file waits for the file. Of an older one
 // there is nothing but its records.
-func (s *Source) expect(saved map[position.Content]position.Saved) {
-	s.expected = true
+func (l *leftovers) expect(saved map[position.Content]position.Saved) {
+	l.expected = true
 	newest := map[position.Identity]known{}
 	take := func(of position.Content, p position.Saved) {
 		if have, ok := newest[of.Identity]; !ok || of.Epoch >= have.epoch {
 			newest[of.Identity] = known{Saved: p, epoch: of.Epoch}
 		}
 	}
-	for of, list := range s.spool.pending {
+	for of, list := range l.spool.pending {
 		take(of, position.Saved{Stream: list[0].Stream})
 	}
 	for of, p := range saved {
 		take(of, p)
 	}
 	for id, k := range newest {
-		if have, ok := s.absent.saved[id]; ok && have.epoch >= k.epoch {
+		if have, ok := l.contents.absent.saved[id]; ok && have.epoch >= k.epoch {
 			k, newest[id] = have, have // its file waits already
 		}
-		if s.held[id] == nil {
-			s.absent.await(id, k)
+		if l.contents.held[id] == nil {
+			l.contents.absent.await(id, k)
 		}
 	}
-	for of := range s.spool.pending {
-		if of != newest[of.Identity].content(of.Identity) || s.held[of.Identity] != nil {
-			s.strand(of, saved[of])
+	for of := range l.spool.pending {
+		if of != newest[of.Identity].content(of.Identity) || l.contents.held[of.Identity] != nil {
+			l.strand(of, saved[of])
 		}
 	}
 	for of := range saved {
-		if of != newest[of.Identity].content(of.Identity) && s.files[of] == nil {
-			s.letGo(of)
+		if of != newest[of.Identity].content(of.Identity) && l.contents.files[of] == nil {
+			l.contents.letGo(of)
 		}
 	}
 }
@@ -56,154 +67,71 @@ func (s *Source) expect(saved map[position.Content]position.Saved) {
 // strand goes on with the records of a content whose file does not hold it any
 // more, and reports whether there are any. Like a file that a scan finds, they
 // wait for their place in the stream.
-func (s *Source) strand(of position.Content, saved position.Saved) bool {
-	list := s.spool.take(of, saved.Offset)
+func (l *leftovers) strand(of position.Content, saved position.Saved) bool {
+	list := l.spool.take(of, saved.Offset)
 	if len(list) == 0 {
 		return false
 	}
 	place := rank{round: 1, age: int64(of.Ino)} // as if the first scan had found it
-	if !s.listing.countsUp {
+	if !l.dir.countsUp {
 		place.age = of.Born
 	}
 	if saved.Offset > 0 {
 		place.round = 0
 	}
-	f := &File{of: of, fd: -1, rank: place, openLevel: saved.Level, unaligned: s.unaligned}
+	f := &File{of: of, inode: inode{fd: -1}, rank: place, read: reading{openLevel: saved.Level}, unaligned: l.unaligned}
 	saved.Open = saved.Open && saved.Offset > 0
-	f.read, f.queued, f.committed = saved.Position, saved.Position, saved.Position
+	f.read.Position, f.queued, f.committed = saved.Position, saved.Position, saved.Position
 	for _, r := range list {
 		f.records.add(r)
 	}
-	f.stream = s.streamOf(cmp.Or(saved.Stream, list[0].Stream))
-	s.files[of] = f
-	s.streams.join(f)
+	l.contents.add(f, cmp.Or(saved.Stream, list[0].Stream))
 	return true
 }
 
-// Aligned says that reading begins where persisting has ended.
-func (s *Source) Aligned() {
-	s.unaligned = false
-	for _, f := range s.files {
-		f.unaligned = false
-	}
-}
-
-// Unheld returns the streams that have a file that did not hold its position.
-// Of these the source cannot supply again what a checkpoint takes for
-// uncommitted.
-func (s *Source) Unheld() map[string]struct{} {
-	names := map[string]struct{}{}
-	for _, f := range s.files {
-		if f.unheld {
-			names[f.stream.name] = struct{}{}
-		}
-	}
-	return names
-}
-
-// Unread returns the streams of which there is anything to read, or may be in a
-// file that is not held yet.
-func (s *Source) Unread() map[string]struct{} {
-	names := map[string]struct{}{}
-	for _, f := range s.files {
-		if f.held() && f.read.Offset < f.size || f.read.Open || !f.records.empty() {
-			names[f.stream.name] = struct{}{}
-		}
-	}
-	for id := range s.absent.waiting {
-		names[s.absent.saved[id].Stream] = struct{}{}
-	}
-	return names
-}
-
-// Anew takes nothing for committed any more: the positions of the checkpoint
-// were wrong. Records stay, and Rewind comes next.
-func (s *Source) Anew() {
-	s.absent.clear()
-	clear(s.open.durable)
-	for _, f := range s.files {
-		f.committed = position.Position{}
-	}
-}
-
-// restore moves a file that was just opened to its saved position, and takes in
+// resume moves a file that was just opened to its saved position, and takes in
 // the records behind it. A file that does not hold these was truncated.
-func (s *Source) restore(f *File, saved position.Saved, waited bool) {
-	if data, err := f.nextData(0); err == nil {
-		f.reclaimed = data &^ (position.PageSize - 1)
+func (l *leftovers) resume(f *File, saved position.Saved, waited bool) {
+	if data, err := f.inode.nextData(0); err == nil {
+		f.inode.reclaimed = data &^ (position.PageSize - 1)
 	}
-	f.lookWhetherHollow()
-	f.unaligned = s.unaligned
-	for _, r := range s.spool.take(f.of, saved.Offset) {
+	f.inode.lookWhetherHollow()
+	f.unaligned = l.unaligned
+	for _, r := range l.spool.take(f.of, saved.Offset) {
 		f.records.add(r)
 	}
 	if !waited {
 		return
 	}
-	s.absent.remove(f.of.Identity)
+	l.contents.absent.remove(f.of.Identity)
 	saved.Open = saved.Open && saved.Offset > 0
-	f.read, f.queued, f.committed = saved.Position, saved.Position, saved.Position // also if it was truncated
-	if f.holds(saved.Position) && f.holdsRecords() && f.moveTo(saved.Position) == nil {
-		s.back[f.of] = position.Saved{Stream: f.stream.name, Position: f.committed} // the checkpoint may have forgotten it
+	f.read.Position, f.queued, f.committed = saved.Position, saved.Position, saved.Position // also if it was truncated
+	if f.inode.holds(saved.Position) && f.holdsRecords() && f.moveTo(saved.Position) == nil {
+		l.contents.comeBack(f)
 		for i := range f.records.list {
-			s.punchRecord(f, &f.records.list[i])
+			l.punch.record(f, &f.records.list[i])
 		}
 		return
 	}
-	s.metrics.truncations.Inc()
-	s.log.Warn("source file does not hold the checkpoint's position", "file", f.name, "position", saved.Offset,
+	l.metrics.truncations.Inc()
+	l.log.Warn("source file does not hold the checkpoint's position", "file", f.name, "position", saved.Offset,
 		"hint", "it is read from its beginning")
-	s.renew(f).unheld = true
+	l.contents.renew(f).unheld = true
 }
 
-// holdsRecords reports whether all records can be of what is in the file.
-func (f *File) holdsRecords() bool {
-	for i := range f.records.list {
-		if !f.intact(&f.records.list[i]) {
-			return false
-		}
+// rejoin goes on with the records of a content whose file was just found.
+func (l *leftovers) rejoin(f *File) {
+	l.contents.absent.remove(f.of.Identity)
+	if !f.inode.holds(f.committed) || !f.holdsRecords() || f.jumpTo(f.read.Position) != nil {
+		l.metrics.truncations.Inc()
+		l.contents.renew(f).unheld = true
 	}
-	return true
 }
 
-// Positions returns the read position of every content that is not at its
-// beginning, or that has records, and those of files that may still be found.
-func (s *Source) Positions() map[position.Content]position.Saved {
-	saved := map[position.Content]position.Saved{}
-	for id := range s.absent.waiting {
-		k := s.absent.saved[id]
-		saved[k.content(id)] = k.Saved
+// aligned notes that reading begins where persisting has ended.
+func (l *leftovers) aligned() {
+	l.unaligned = false
+	for _, f := range l.contents.files {
+		f.unaligned = false
 	}
-	for of, f := range s.files {
-		if f.read.Offset > 0 || !f.records.empty() {
-			saved[of] = position.Saved{Stream: f.stream.name, Position: f.read}
-		}
-	}
-	s.open.addTo(saved, s.absent.positions())
-	return saved
-}
-
-// Back returns what the checkpoint may have forgotten, since the last call: the
-// positions of files that were gone, and came back.
-func (s *Source) Back() map[position.Content]position.Saved {
-	for id := range s.absent.back {
-		k := s.absent.saved[id]
-		s.back[k.content(id)] = k.Saved
-	}
-	clear(s.absent.back)
-	if len(s.back) == 0 {
-		return nil
-	}
-	back := s.back
-	s.back = map[position.Content]position.Saved{}
-	return back
-}
-
-// StreamNames returns the names of the streams that have files.
-func (s *Source) StreamNames() []string {
-	var names []string
-	for name := range s.streams.byName {
-		names = append(names, name)
-	}
-	return names
 }

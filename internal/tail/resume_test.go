@@ -11,18 +11,18 @@ import (
 	"github.com/ullage/ullage/internal/position"
 )
 
-// restart opens the source anew, with the positions of what was committed.
+// restart opens the source again, with the positions of what was committed.
 func (r *rig) restart() {
 	r.t.Helper()
 	saved := map[position.Content]position.Saved{}
-	for id, f := range r.src.files {
+	for id, f := range r.src.contents.files {
 		if f.committed.Offset > 0 {
 			saved[id] = position.Saved{Stream: f.stream.name, Position: f.committed}
 		}
 	}
 	r.src.Close()
 	r.open()
-	r.src.Restore(saved, false)
+	r.src.Start.Restore(saved, false)
 	r.src.Scan()
 }
 
@@ -76,13 +76,13 @@ func TestReusedInodeIsAnotherFile(t *testing.T) {
 	// No file system hands out the same number on demand, so the checkpoint is
 	// made to name the new file's number with the old file's birth.
 	saved := map[position.Content]position.Saved{}
-	for id, f := range r.src.files {
+	for id, f := range r.src.contents.files {
 		id.Born--
 		saved[id] = position.Saved{Stream: "gc.log", Position: f.committed}
 	}
 	r.src.Close()
 	r.open()
-	r.src.Restore(saved, false)
+	r.src.Start.Restore(saved, false)
 	r.read()
 	r.want("gc.log", "same head\nsame head\n")
 }
@@ -93,10 +93,10 @@ func TestPositionsThatAFileDoesNotHold(t *testing.T) {
 	r.write(f, strings.Repeat("some line\n", 1000))
 	r.read()
 	var held *File
-	for _, f := range r.src.files {
+	for _, f := range r.src.contents.files {
 		held = f
 	}
-	good := held.read
+	good := held.read.Position
 	for _, c := range []struct {
 		name   string
 		change func(p *position.Position)
@@ -110,11 +110,11 @@ func TestPositionsThatAFileDoesNotHold(t *testing.T) {
 	} {
 		p := good
 		c.change(&p)
-		if held.holds(p) {
+		if held.inode.holds(p) {
 			t.Errorf("%s: %+v was taken for a position", c.name, p)
 		}
 	}
-	if !held.holds(good) {
+	if !held.inode.holds(good) {
 		t.Errorf("%+v was not taken for a position", good)
 	}
 }
@@ -164,7 +164,7 @@ func TestAlignFindsThePlaceFromHowThePersistedCopyEnds(t *testing.T) {
 				rw.Close()
 			}
 			r.src.Scan()
-			found, err := r.src.Align("gc.log", []byte(persisted[max(0, len(persisted)-4096):]))
+			found, err := r.src.Start.Align("gc.log", []byte(persisted[max(0, len(persisted)-4096):]))
 			if err != nil || !found {
 				t.Fatalf("found %v, %v", found, err)
 			}
@@ -184,7 +184,7 @@ func TestAlignWithAnEndThatIsNowhereReadsEverything(t *testing.T) {
 	r := newRig(t)
 	r.put("gc.log", "one\ntwo\n")
 	r.src.Scan()
-	if found, err := r.src.Align("gc.log", []byte("something else\n")); found || err != nil {
+	if found, err := r.src.Start.Align("gc.log", []byte("something else\n")); found || err != nil {
 		t.Fatalf("found %v, %v", found, err)
 	}
 	r.read()

@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -16,87 +12,101 @@ import (
 	"github.com/ullage/ullage/internal/statedir"
 )
 
-// Reasons why an entry of the source is not followed; label values of
-// ullage_source_ignored_files.
-const (
-	ignoreName      = "name"
-	ignoreSymlink   = "symlink"
-	ignoreDirectory = "directory"
-	ignoreSpecial   = "special"  // FIFO, socket, device
-	ignoreLinks     = "hardlink" // more names than one
+// maxPasses bounds how often one scan lists the directory. What is without a
+// place then gets it in the next scan.
+const maxPasses = 4
 
-	IgnoredPermission = "permission"
-	IgnoredTooMany    = "too_many" // files held open; it waits
-	IgnoredError      = "error"
-)
+// A scanner brings the contents in step with the directory.
+type scanner struct {
+	*env
+	dir      *directory
+	contents *contents
+	listing  *listing
+	capacity *capacity
+	left     *leftovers
+	punch    puncher
+	reclaim  *reclaimer
 
-var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, IgnoredPermission, IgnoredTooMany, IgnoredError}
+	renamed []*Stream // have a file with a new name, during a scan
+}
 
-// Stale reports whether a scan is due, although it may be too early for it.
-func (s *Source) Stale() bool { return s.listing.stale && s.dir.opened() }
+// due reports whether a scan is due, although it may be too early for it.
+func (s *scanner) due() bool { return s.listing.stale && s.dir.opened() }
 
-// Scan brings the set of held files in step with the directory, if that is
-// due: it opens files that are new, of which it returns the number, and learns
-// new names of those that it has. It lists the directory until it has found a
-// place for each new file, see [Source.place]. Between two scans passes several
-// times the processor time that one takes, so that a storm of renames among
-// thousands of files cannot keep a processor busy.
-func (s *Source) Scan() (found int, err error) {
+// scan is [Source.Scan].
+func (s *scanner) scan() (found int, err error) {
 	started := s.now()
-	if !s.Stale() || started.Before(s.listing.after) {
+	if !s.due() || started.Before(s.listing.after) {
 		return 0, nil
 	}
-	if !s.expected {
-		s.expect(nil)
-	}
+	s.left.expectOnce()
 	s.listing.stale = false
 	cpu := threadCPU()
 	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
-	held := len(s.held)
+	held := len(s.contents.held)
 	placed := false
 	for n := 0; n < maxPasses && !placed; n++ {
 		if err := s.list(); err != nil {
-			return len(s.held) - held, err
+			return len(s.contents.held) - held, err
 		}
-		placed = s.place()
+		placed = s.contents.streams.place(s.listing.pass)
 	}
-	s.listing.stale = s.listing.stale || !placed
-	if placed && !s.listing.leftOut() {
-		s.listing.round++
-	}
+	s.listing.end(placed)
 	for _, reason := range ignoreReasons {
 		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.listing.ignored[reason]))
 	}
-	for _, st := range s.listing.renamed {
+	for _, st := range s.renamed {
 		s.countMissed(st)
 	}
-	s.listing.renamed = s.listing.renamed[:0]
-	s.metrics.files.Set(float64(len(s.held)))
-	found = len(s.held) - held
+	s.renamed = s.renamed[:0]
+	s.metrics.files.Set(float64(len(s.contents.held)))
+	found = len(s.contents.held) - held
 	if !s.listing.stale {
 		s.sawAll()
 	}
-	s.makeRoom()
+	s.reclaim.makeRoom()
 	return found, nil
 }
 
 // sawAll ends a scan during which the directory did not change: whatever later
 // scans find is new, and a file that this one did not see is gone.
-func (s *Source) sawAll() {
-	for id, saved := range s.absent.unseen() {
+func (s *scanner) sawAll() {
+	for id, saved := range s.contents.absent.unseen() {
 		of := saved.content(id)
-		if !s.strand(of, saved.Saved) {
-			s.letGo(of)
+		if !s.left.strand(of, saved.Saved) {
+			s.contents.letGo(of)
 		}
 	}
-	s.unaligned = false
-	s.place()
+	s.left.unaligned = false
+	s.contents.streams.place(s.listing.pass)
+}
+
+// countMissed looks at the files of a stream that have a new name, after a scan,
+// and counts the archives that were overwritten unread.
+func (s *scanner) countMissed(st *Stream) {
+	for _, f := range st.files {
+		if !f.renamed {
+			continue
+		}
+		f.renamed = false
+		number, ok := archiveNumber(f.name)
+		if !ok {
+			continue
+		}
+		if missed := st.archives.take(number); missed > 0 {
+			s.metrics.missedFiles.Add(float64(missed))
+			s.log.once("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
+				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
+		}
+	}
+	st.archives.settle(s.listing.pass)
 }
 
 // list goes once through the directory and looks at each entry.
-func (s *Source) list() error {
-	was := s.listing.begin()
-	clear(s.absent.sighted)
+func (s *scanner) list() error {
+	s.listing.begin()
+	was := s.contents.names.begin()
+	clear(s.contents.absent.sighted)
 	if _, err := s.dir.dir.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("rewind source directory: %w", err)
 	}
@@ -108,9 +118,7 @@ func (s *Source) list() error {
 				continue
 			}
 			if reason := s.see(name); reason != "" {
-				s.listing.ignored[reason]++
-				s.log.once("ignored "+reason, "source entry is not followed",
-					"reason", reason, "name", name, "hint", "further entries with this reason are only counted")
+				s.leaveOut(name, reason)
 			}
 		}
 		if err == io.EOF {
@@ -125,34 +133,29 @@ func (s *Source) list() error {
 	return nil
 }
 
-// makeRoom closes finished files for which the scan has found no other name,
-// if others wait for that, and makes the next scan due.
-func (s *Source) makeRoom() {
-	if !s.listing.crowded() || s.listing.stale {
-		return
+// leaveOut counts an entry that is not followed.
+func (s *scanner) leaveOut(name, reason string) {
+	s.listing.leaveOut(reason)
+	if st := s.contents.streams.byName[StreamName(name)]; st != nil && reason == IgnoredTooMany {
+		st.archives.wait(s.listing.pass)
 	}
-	held := len(s.held)
-	for _, f := range s.held {
-		if f.name == "" && f.caughtUp() {
-			s.finish(f)
-		}
-	}
-	s.listing.stale = s.listing.stale || len(s.held) < held
+	s.log.once("ignored "+reason, "source entry is not followed",
+		"reason", reason, "name", name, "hint", "further entries with this reason are only counted")
 }
 
 // nameless takes the name from the files that have lost it since the last
 // scan. They are read to their end nevertheless.
-func (s *Source) nameless(was map[string]*File) {
+func (s *scanner) nameless(was map[string]*File) {
 	for name, f := range was {
-		if f.name == name && s.listing.names[name] != f {
+		if f.name == name && s.contents.names.now[name] != f {
 			f.name = ""
-			s.touch(f)
+			s.contents.touch(f)
 		}
 	}
 }
 
 // see looks at one entry and follows it, unless there is a reason not to.
-func (s *Source) see(name string) (reason string) {
+func (s *scanner) see(name string) (reason string) {
 	if !ValidName(name) {
 		s.sight(name)
 		return ignoreName
@@ -163,16 +166,16 @@ func (s *Source) see(name string) (reason string) {
 		return ignoreUnless(err, unix.ENOENT)
 	}
 	id := position.Identify(&st)
-	f := s.held[id]
+	f := s.contents.held[id]
 	if f == nil {
-		s.absent.sight(id)
-		if s.absent.isAside(id, &st) {
+		s.contents.absent.sight(id)
+		if s.contents.absent.isAside(id, &st) {
 			return ""
 		}
 		if reason := typeReason(&st); reason != "" {
 			return reason
 		}
-		if s.tooMany(name) {
+		if s.capacity.tooMany(name) {
 			return IgnoredTooMany
 		}
 		var err error
@@ -181,71 +184,41 @@ func (s *Source) see(name string) (reason string) {
 		}
 		if f == nil {
 			// Another file has taken the name meanwhile.
-			s.listing.stale = true
+			s.listing.expire()
 			return ""
 		}
 	}
 	if f.name != name || f.fresh {
 		f.name, f.fresh, f.renamed = name, false, true
-		s.listing.renamed = append(s.listing.renamed, f.stream)
+		s.renamed = append(s.renamed, f.stream)
 	}
-	s.listing.names[name] = f
+	s.contents.names.now[name] = f
 	if size := int64(st.Size); size != f.size {
-		s.grow(f, size)
+		s.contents.grow(f, size)
 	}
 	return ""
 }
 
 // sight finds out whether an entry that the scan does not follow is a file with
 // a saved position.
-func (s *Source) sight(name string) {
+func (s *scanner) sight(name string) {
 	var st unix.Statx_t
-	if len(s.absent.saved) == 0 || name == statedir.Name {
+	if len(s.contents.absent.saved) == 0 || name == statedir.Name {
 		return
 	}
 	switch err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err {
 	case nil:
-		s.absent.sight(position.Identify(&st))
+		s.contents.absent.sight(position.Identify(&st))
 	case unix.ENOENT:
-		s.listing.stale = true // somebody may have renamed it during the scan
+		s.listing.expire() // somebody may have renamed it during the scan
 	}
-}
-
-// typeReason says why an inode is not followed, or nothing.
-func typeReason(st *unix.Statx_t) string {
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		if st.Nlink > 1 {
-			return ignoreLinks
-		}
-		return ""
-	case unix.S_IFLNK:
-		return ignoreSymlink
-	case unix.S_IFDIR:
-		return ignoreDirectory
-	}
-	return ignoreSpecial
-}
-
-// ignoreUnless turns an error into a reason, except the expected one: an
-// entry that has just vanished is no news.
-func ignoreUnless(err error, expected unix.Errno) string {
-	switch err {
-	case expected:
-		return ""
-	case unix.EACCES, unix.EPERM:
-		return IgnoredPermission
-	case unix.EMFILE, unix.ENFILE:
-		return IgnoredTooMany
-	}
-	return IgnoredError
 }
 
 // openFile opens the named file and begins to follow it. The descriptor is first
 // one that can only be looked at (O_PATH): opening a FIFO or a device would
 // already be an act. It returns nil if the name turned out to be no file that
 // may be followed.
-func (s *Source) openFile(name string) (*File, error) {
+func (s *scanner) openFile(name string) (*File, error) {
 	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -255,7 +228,7 @@ func (s *Source) openFile(name string) (*File, error) {
 	if err := statx(look, "", unix.AT_EMPTY_PATH, &st); err != nil {
 		return nil, err
 	}
-	if typeReason(&st) != "" || s.held[position.Identify(&st)] != nil {
+	if typeReason(&st) != "" || s.contents.held[position.Identify(&st)] != nil {
 		return nil, nil
 	}
 	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -264,72 +237,37 @@ func (s *Source) openFile(name string) (*File, error) {
 	}
 	f := &File{
 		of:     position.Content{Identity: position.Identify(&st)},
-		rank:   rank{pass: s.listing.pass, round: s.listing.round, age: age(&st, s.listing.countsUp)},
+		rank:   rank{pass: s.listing.pass, round: s.listing.round, age: age(&st, s.dir.countsUp)},
 		naming: naming{name: name, fresh: true},
 		growth: growth{grew: s.now()},
-		fd:     fd,
+		inode:  inode{fd: fd},
 	}
-	f.punchable = s.mayPunch(f, &st)
-	streamName := StreamName(name)
-	saved, waited := s.absent.saved[f.of.Identity]
+	f.inode.punchable = s.punch.allowed(f, &st)
+	return s.follow(f), nil
+}
+
+// follow goes on with a file that was just opened where an earlier process, or
+// this one, has left it. It returns the content that is in the file now.
+func (s *scanner) follow(f *File) *File {
+	id, stream := f.of.Identity, StreamName(f.name)
+	saved, waited := s.contents.absent.saved[id]
 	if waited {
 		f.of.Epoch = saved.epoch
-		streamName = cmp.Or(saved.Stream, streamName)
+		stream = cmp.Or(saved.Stream, stream)
 		if saved.Offset > 0 {
 			f.round = 0 // persisted in part, and so older than what nobody has read
 		}
 	}
-	if left := s.files[f.of]; left != nil {
+	if left := s.contents.files[f.of]; left != nil {
 		// The records of this content were taken in without the file.
-		left.fd, left.punchable, left.naming, left.growth = f.fd, f.punchable, f.naming, f.growth
-		s.hold(left)
-		s.absent.remove(f.of.Identity)
-		if !left.holds(left.committed) || !left.holdsRecords() || left.jumpTo(left.read) != nil {
-			s.metrics.truncations.Inc()
-			s.renew(left).unheld = true
+		left.inode.fd, left.inode.punchable, left.naming, left.growth = f.inode.fd, f.inode.punchable, f.naming, f.growth
+		s.contents.hold(left)
+		s.left.rejoin(left)
+	} else {
+		if s.contents.add(f, stream) {
+			f.stream.archives.wait(s.listing.waited) // a stream of which all files waited is forgotten
 		}
-		return s.held[f.of.Identity], nil
+		s.left.resume(f, saved.Saved, waited)
 	}
-	f.stream = s.streamOf(streamName)
-	s.hold(f)
-	s.streams.join(f)
-	s.restore(f, saved.Saved, waited)
-	return s.held[f.of.Identity], nil
-}
-
-func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
-
-func statx(dirfd int, name string, flags int, st *unix.Statx_t) error {
-	return unix.Statx(dirfd, name, flags|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
-}
-
-// lostFound is a directory of ext4 in the root of a volume, and so not one of a
-// stream.
-const lostFound = "lost+found"
-
-// ValidName reports whether a name can be that of a stream's directory, a
-// label value and a line in a table.
-func ValidName(name string) bool {
-	return len(name) <= 200 && !strings.HasPrefix(name, ".") && StreamName(name) != lostFound && utf8.ValidString(name) &&
-		strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
-}
-
-// hold makes f the content that its file holds now.
-func (s *Source) hold(f *File) {
-	s.files[f.of], s.held[f.of.Identity] = f, f
-}
-
-// forget closes a file and drops all memory of it.
-func (s *Source) forget(f *File) {
-	if f.held() {
-		unix.Close(f.fd)
-		f.fd = -1
-		delete(s.held, f.of.Identity)
-	}
-	delete(s.files, f.of)
-	if f.name != "" && s.listing.names[f.name] == f {
-		delete(s.listing.names, f.name)
-	}
-	s.streams.leave(f)
-	s.metrics.files.Set(float64(len(s.held)))
+	return s.contents.held[id]
 }

@@ -1,10 +1,8 @@
 package tail
 
 import (
-	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -26,47 +24,56 @@ const OtherLabel = "(other)"
 // Source is one source directory and the files in it. Create it with [New],
 // then call [Source.Open] until it succeeds.
 type Source struct {
+	Start  *Start    // where reading begins, at a start and again
+	Relief *Reliever // memory of lines that are not durable
+
+	env      *env
+	dir      *directory
+	contents *contents
+	listing  *listing
+	spool    *spooler
+	left     *leftovers
+	capacity *capacity
+	watch    *watch
+	scanner  *scanner
+	reader   *reader
+	unlink   *unlinker
+	reclaim  *reclaimer
+}
+
+// env is what all parts of a Source are given.
+type env struct {
 	cfg     Config
 	log     notes
 	metrics metrics
 	now     func() time.Time
-	maxHeld int // files open at once
-
-	dir     directory
-	listing listing // what is in it
-	streams streamSet
-	files   map[position.Content]*File  // all contents of which anything is left
-	held    map[position.Identity]*File // those of them that are in a file that is open
-	absent  absent                      // ... and not
-	open    openLines
-	back    map[position.Content]position.Saved // that the checkpoint may have forgotten; since the last Back
-	gone    []position.Content                  // that the checkpoint need not have; since the last Reclaim
-	spool   spooler
-
-	expected  bool // the records that an earlier process has left were taken in
-	unaligned bool // what the first scan finds may be persisted already
-	draining  bool
 }
 
 // New returns a Source for a valid cfg that has opened nothing yet.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
-	maxHeld, _ := Descriptors()
-	return &Source{
-		cfg:     cfg,
-		log:     notes{Logger: log, warned: map[string]bool{}},
-		metrics: newMetrics(reg),
-		now:     time.Now,
-		maxHeld: maxHeld,
-		dir:     directory{path: cfg.Source},
-		listing: newListing(),
-		streams: newStreamSet(),
-		files:   map[position.Content]*File{},
-		held:    map[position.Identity]*File{},
-		absent:  newAbsent(),
-		open:    newOpenLines(),
-		back:    map[position.Content]position.Saved{},
-		spool:   spooler{pending: map[position.Content][]spooled{}},
+	e := &env{cfg: cfg, log: notes{Logger: log, warned: map[string]bool{}}, metrics: newMetrics(reg), now: time.Now}
+	open := newOpenLines()
+	s := &Source{
+		env:      e,
+		dir:      &directory{path: cfg.Source},
+		contents: newContents(e, open),
+		listing:  newListing(),
+		spool:    &spooler{pending: map[position.Content][]spooled{}},
 	}
+	maxHeld, _ := Descriptors()
+	s.capacity = &capacity{maxHeld, s.contents, s.listing}
+	punch := puncher{e}
+	s.left = &leftovers{env: e, dir: s.dir, contents: s.contents, spool: s.spool, punch: punch}
+	s.unlink = &unlinker{e, s.dir, s.contents, s.listing}
+	s.reclaim = &reclaimer{e, s.dir, s.contents, s.listing, s.spool, punch, s.unlink}
+	s.watch = &watch{e, s.dir, s.contents, s.listing}
+	s.scanner = &scanner{env: e, dir: s.dir, contents: s.contents, listing: s.listing, capacity: s.capacity,
+		left: s.left, punch: punch, reclaim: s.reclaim}
+	lines := &lineReader{e, s.contents}
+	s.reader = &reader{e, s.contents, open, lines, &recordReader{e, open, lines}}
+	s.Relief = &Reliever{e, s.dir, s.contents, s.spool, &mover{e, s.contents, s.spool, punch}, policy{&s.contents.streams}}
+	s.Start = &Start{s.contents, open, s.left, &aligner{s.contents, open, s.spool}}
+	return s
 }
 
 // Open opens the directory and begins to watch it. It fails with an error
@@ -76,27 +83,31 @@ func (s *Source) Open() error {
 	if err := s.dir.open(); err != nil {
 		return err
 	}
+	log := &s.env.log
 	if s.dir.locked() {
 		// Only a warning, since any process of the application can do this.
-		s.log.once("lock", "another process has locked the state directory",
+		log.once("lock", "another process has locked the state directory",
 			"directory", s.dir.state.Name(), "hint", "two sidecars on one source destroy each other's unread lines; end one of them")
 	}
-	s.listing.stale = true
-	s.listing.countsUp = inodesCountUp(s.dir.fd())
-	s.putBackTaken()
-	s.expected = false
-	known := func(of position.Content) bool { return s.files[of] != nil }
-	if err := s.spool.open(&s.dir, known); err != nil {
-		s.log.Error("opening the spool failed", "error", err,
+	s.listing.expire()
+	s.dir.countsUp = inodesCountUp(s.dir.fd())
+	s.unlink.putBackTaken()
+	s.left.expected = false
+	if err := s.openSpool(); err != nil {
+		log.Error("opening the spool failed", "error", err,
 			"hint", "no memory can be given back while the destination stalls; look at .ullage in the source")
 	}
 	if err := s.dir.watch(); err != nil {
-		s.log.once("watch", "watching the source failed", "source", s.cfg.Source, "error", err,
+		log.once("watch", "watching the source failed", "source", s.env.cfg.Source, "error", err,
 			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
 		return nil
 	}
-	s.metrics.watching.Set(1)
+	s.env.metrics.watching.Set(1)
 	return nil
+}
+
+func (s *Source) openSpool() error {
+	return s.spool.open(s.dir, func(of position.Content) bool { return s.contents.files[of] != nil })
 }
 
 // Opened reports whether the directory is open.
@@ -106,81 +117,107 @@ func (s *Source) Opened() bool { return s.dir.opened() }
 // checkpoint. It is nil while the source is missing and remains the Source's.
 func (s *Source) State() *os.File { return s.dir.state }
 
-// Events returns the directory's events for [Source.Handle], or nil when
-// there are none to wait for.
-func (s *Source) Events() <-chan fsnotify.Event {
-	if s.dir.watcher == nil {
-		return nil
+// CloseGone closes the directory that is open if it, or the state directory in it,
+// is no longer the one that the path names, and reports that. The caller then
+// opens the new one; the files of the old one stay held until they are finished.
+func (s *Source) CloseGone() bool {
+	gone := s.dir.replaced()
+	if gone {
+		s.closeDir()
 	}
-	return s.dir.watcher.Events
+	return gone
 }
 
-// Errors returns the watcher's errors for [Source.HandleError].
-func (s *Source) Errors() <-chan error {
-	if s.dir.watcher == nil {
-		return nil
-	}
-	return s.dir.watcher.Errors
-}
-
-// Handle takes in one event: it marks what has to be read or scanned.
-func (s *Source) Handle(ev fsnotify.Event) {
-	if ev.Op&^fsnotify.Chmod == 0 {
-		return
-	}
-	if f, known := s.listing.names[filepath.Base(ev.Name)]; known && ev.Op == fsnotify.Write {
-		s.touch(f)
-		return
-	}
-	s.listing.stale = true
-}
-
-// HandleError takes in one error of the watcher. When events were lost,
-// everything is looked at again.
-func (s *Source) HandleError(err error) {
-	s.metrics.watchErrors.Inc()
-	s.lookAgain()
-	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		s.log.once("watch error", "source watcher reported an error", "error", err, "hint", "the poll continues")
-	}
-}
-
-// lookAgain makes the next scan due and every file worth reading.
-func (s *Source) lookAgain() {
-	s.listing.stale = true
-	for _, f := range s.files {
-		s.touch(f)
-	}
-}
-
-// Drain says that there is no later: from now on the unterminated rest of any
-// file that has no writer is handed on at once.
-func (s *Source) Drain() {
-	s.draining = true
-	s.lookAgain()
-}
-
-// Gone reports whether the directory that is open, or the state directory in it,
-// is no longer the one that the path names. The caller then closes it and opens
-// the new one; the files of the old one stay held until they are finished.
-func (s *Source) Gone() bool { return s.dir.replaced() }
-
-// CloseDir closes the directory and the watcher, not the files.
-func (s *Source) CloseDir() {
+// closeDir closes the directory and the watcher, not the files.
+func (s *Source) closeDir() {
 	s.spool.leave()
 	s.dir.close()
-	s.metrics.watching.Set(0)
-	for name, f := range s.listing.names {
-		f.name = ""
-		delete(s.listing.names, name)
-	}
+	s.env.metrics.watching.Set(0)
+	s.contents.unname()
 }
 
 // Close closes the directory and every file.
 func (s *Source) Close() {
-	s.CloseDir()
-	for _, f := range s.files {
-		s.forget(f)
+	s.closeDir()
+	for _, f := range s.contents.files {
+		s.contents.forget(f)
 	}
 	s.spool.close()
 }
+
+// Events returns the directory's events for [Source.Handle], and the watcher's
+// errors for [Source.HandleError]; nil when there are none to wait for.
+func (s *Source) Events() (<-chan fsnotify.Event, <-chan error) {
+	if s.dir.watcher == nil {
+		return nil, nil
+	}
+	return s.dir.watcher.Events, s.dir.watcher.Errors
+}
+
+// Handle takes in one event: it marks what has to be read or scanned.
+func (s *Source) Handle(ev fsnotify.Event) { s.watch.handle(ev) }
+
+// HandleError takes in one error of the watcher. When events were lost,
+// everything is looked at again.
+func (s *Source) HandleError(err error) { s.watch.handleError(err) }
+
+// Tick is the slow poll, to be called about once a second: it makes a scan
+// due, looks for files whose writer is gone, and tries again to open the spool if
+// Open has failed to.
+func (s *Source) Tick() {
+	s.watch.tick()
+	if s.dir.opened() && s.spool.log == nil && s.openSpool() == nil {
+		s.env.log.Info("spool opened")
+	}
+}
+
+// Drain notes that there is no later: from now on the unterminated rest of any
+// file that has no writer is handed on at once.
+func (s *Source) Drain() {
+	s.listing.expire()
+	s.contents.drain()
+}
+
+// Written reports whether anybody has a file open for writing, as far as the
+// kernel shows.
+func (s *Source) Written() bool { return s.watch.written() }
+
+// Stale reports whether a scan is due, although it may be too early for it.
+func (s *Source) Stale() bool { return s.scanner.due() }
+
+// Scan brings the set of held files in step with the directory, if that is
+// due: it opens files that are new, and returns their number, and learns
+// new names of those that it has. It lists the directory until it has found a
+// place for each new file, see [streamSet.place]. Between two scans passes several
+// times the processor time that one takes, so that a storm of renames among
+// thousands of files cannot keep a processor busy.
+func (s *Source) Scan() (found int, err error) { return s.scanner.scan() }
+
+// Area returns how long the area for Next has to be now.
+func (s *Source) Area() int { return s.reader.area() }
+
+// Next reads the next chunk of any file that has one into area, of [Source.Area]
+// bytes, and returns its length. ok is false when there is
+// nothing to read for now. Streams take turns, of as many bytes: what one of
+// them writes must not keep the lines of another from being read.
+func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) { return s.reader.next(area) }
+
+// Committed takes in that everything up to the end of c is durable.
+func (s *Source) Committed(c Chunk) { s.contents.commit(c) }
+
+// Refuse sets the streams that the destination refuses, and whose lines stay
+// where they are. A stream that is not named any more is read again after the
+// [Start.Rewind] that has to follow.
+func (s *Source) Refuse(names map[string]struct{}) { s.capacity.refuse(names) }
+
+// Reclaim gives back what is committed: pages of files that are still
+// written, and whole files that are finished. It returns, since the last call, the
+// contents that a checkpoint need not have any more, and the positions that it may
+// have forgotten, of files that came back.
+func (s *Source) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
+	s.reclaim.reclaim()
+	return s.contents.takeGone(), s.contents.takeBack()
+}
+
+// Stats returns how the source stands.
+func (s *Source) Stats() Stats { return statsOf(s.contents, s.listing) }

@@ -71,10 +71,78 @@ func (t *streamSet) follow(f, g *File) {
 	*list = slices.Insert(*list, slices.Index(*list, f)+1, g)
 }
 
-// activate gives a stream a turn.
-func (t *streamSet) activate(st *Stream) {
-	if !st.active {
+// touch notes that f may have more to read and gives its stream a turn.
+func (t *streamSet) touch(f *File) {
+	f.dirty = true
+	if st := f.stream; !st.active {
 		st.active = true
 		t.active = append(t.active, st)
+	}
+}
+
+// turn returns the stream whose turn it is, or nil if none has a dirty file.
+//
+// A stream whose turn is over keeps its place in the queue of turns, at the end.
+// One that took more than a turn, in a long line, waits for more of them.
+func (t *streamSet) turn(bytes int) *Stream {
+	for len(t.active) > 0 {
+		st := t.active[0]
+		if st.credit > 0 {
+			return st
+		}
+		st.credit += bytes
+		copy(t.active, t.active[1:])
+		t.active[len(t.active)-1] = st
+	}
+	return nil
+}
+
+// rest takes the stream whose turn it is out of the queue of turns.
+func (t *streamSet) rest() {
+	t.active[0].active = false
+	copy(t.active, t.active[1:])
+	t.active = t.active[:len(t.active)-1]
+}
+
+// place gives the files that a scan has found their places in their streams,
+// and reports whether all of them have one now. Pass is the last listing.
+//
+// A file is placed, and so read, only after a listing that began when it was
+// held already. A JVM may rotate between the listing and the look at a name:
+// the look then finds the new file, and the archive is not in the listing. The
+// next listing has it, because a JVM renames an archive before it creates the
+// file that follows, and never renames an archive again.
+func (t *streamSet) place(pass int) (all bool) {
+	all = true
+	for _, st := range t.byName {
+		if len(st.found) == 0 {
+			continue
+		}
+		slices.SortFunc(st.found, (*File).compare)
+		n := len(st.found)
+		for n > 0 && st.found[n-1].pass == pass {
+			n--
+		}
+		for _, f := range st.found[:n] {
+			t.insert(f)
+		}
+		st.found = slices.Delete(st.found, 0, n)
+		all = all && len(st.found) == 0
+	}
+	return all
+}
+
+// insert gives f its place among the files of its stream. Their order never
+// changes, since reading relies on it. Files that come before f are read to
+// their end once more: whoever wrote them has closed them by now.
+func (t *streamSet) insert(f *File) {
+	st := f.stream
+	at := len(st.files)
+	for at > 0 && f.compare(st.files[at-1]) < 0 {
+		at--
+	}
+	st.files = slices.Insert(st.files, at, f)
+	for _, older := range st.files[:at+1] {
+		t.touch(older)
 	}
 }

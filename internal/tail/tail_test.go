@@ -58,7 +58,7 @@ func (r *rig) open() {
 	r.last = map[*File]Chunk{}
 	r.src = New(r.cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	// The clock stands still during a scan, so another one may follow at once.
-	r.src.now = func() time.Time { return r.now }
+	r.src.env.now = func() time.Time { return r.now }
 	if err := r.src.Open(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func (r *rig) put(name, text string) {
 	f.Close()
 }
 
-// rotate does what HotSpot does: close, rename to the archive, open anew.
+// rotate does what HotSpot does: close, rename to the archive, open again.
 func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 	r.t.Helper()
 	f.Close()
@@ -107,7 +107,7 @@ func (r *rig) rotate(f *os.File, name, archive string) *os.File {
 // read looks at everything and reads all there is.
 func (r *rig) read() {
 	r.t.Helper()
-	r.src.lookAgain()
+	r.src.watch.lookAgain()
 	r.readTouched()
 }
 
@@ -318,8 +318,8 @@ func TestFinishedFileIsUnlinkedAndAWrittenOneIsNot(t *testing.T) {
 	if names := r.names(); len(names) != 1 || names[0] != "alive.log" {
 		t.Fatalf("in the source: %v", names)
 	}
-	if len(r.src.files) != 1 {
-		t.Fatalf("%d files are held", len(r.src.files))
+	if len(r.src.contents.files) != 1 {
+		t.Fatalf("%d files are held", len(r.src.contents.files))
 	}
 }
 
@@ -347,13 +347,13 @@ func TestWriterThatOpensAFileAsItIsUnlinkedLosesNothing(t *testing.T) {
 		}
 	}
 	var held *File
-	for _, f := range r.src.files {
+	for _, f := range r.src.contents.files {
 		held = f
 	}
 	if held == nil {
 		t.Fatal("the file was let go of together with its name")
 	}
-	w, err := os.OpenFile(procFD(held.fd), os.O_WRONLY|os.O_APPEND, 0)
+	w, err := os.OpenFile(procFD(held.inode.fd), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +444,7 @@ func TestRewindHandsOnAgainWhatWasNotCommitted(t *testing.T) {
 	r.commit()
 	r.write(f, "two\n")
 	r.read()
-	r.src.Rewind()
+	r.src.Start.Rewind()
 	r.read()
 	r.want("gc.log", "one\ntwo\ntwo\n")
 }
@@ -488,7 +488,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 	a, b := r.writer("a.log"), r.writer("b.log")
 	r.write(a, strings.Repeat(strings.Repeat("a", 99)+"\n", 20000))
 	r.write(b, "b\n")
-	r.src.lookAgain()
+	r.src.watch.lookAgain()
 	r.src.Scan()
 	for range 2 {
 		n, c, _ := r.src.Next(r.area)
@@ -522,7 +522,7 @@ func TestArchivesThatWereOverwrittenUnseenAreCounted(t *testing.T) {
 					r.read()
 				}
 			}
-			if got := testutil.ToFloat64(r.src.metrics.missedFiles); got != c.want {
+			if got := testutil.ToFloat64(r.src.env.metrics.missedFiles); got != c.want {
 				t.Errorf("%v archives are counted as missed, want %v", got, c.want)
 			}
 		})

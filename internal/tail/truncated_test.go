@@ -30,7 +30,7 @@ func markers(text string) (total uint64, n int) {
 func (r *rig) droppedMetric() float64 { return float64(countedDrops(r.src)) }
 
 func (r *rig) look() {
-	r.src.lookAgain()
+	r.src.watch.lookAgain()
 	if _, err := r.src.Scan(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -43,15 +43,15 @@ var everything = Relief{Want: 1 << 40, Least: 1, Keep: ul.Warning}
 func (r *rig) move() {
 	r.t.Helper()
 	r.look()
-	r.src.Weigh()
-	r.src.Move(everything)
+	r.src.Relief.Weigh()
+	r.src.Relief.Move(everything)
 }
 
 // discard does so, and drops what is below warning.
 func (r *rig) discard() {
 	r.t.Helper()
 	r.move()
-	r.src.Drop(ul.Discard, everything)
+	r.src.Relief.Drop(ul.Discard, everything)
 }
 
 // truncate is what a JVM with filecount=0 does at its start.
@@ -62,12 +62,59 @@ func (r *rig) truncate() {
 	}
 }
 
-// tells fails the test unless the markers tell of as many lines as the metric.
-func (r *rig) tells() {
+// rewrite truncates the file and writes a text.
+func rewrite(r *rig, w *os.File, text string) {
 	r.t.Helper()
-	if total, _ := markers(r.text()); float64(total) != r.droppedMetric() {
-		r.t.Errorf("markers tell of %d lines, the metric of %v", total, r.droppedMetric())
+	r.truncate()
+	r.write(w, text)
+}
+
+// accounted fails the test unless the markers count as many lines as the metric.
+func (r *rig) accounted() {
+	r.t.Helper()
+	accountedFor(r, r.droppedMetric())
+}
+
+// accountedFor fails the test unless the markers count so many lines.
+func accountedFor(r *rig, dropped float64) {
+	r.t.Helper()
+	if total, n := markers(r.text()); float64(total) != dropped {
+		r.t.Errorf("%d markers count %d lines, the metric %v", n, total, dropped)
 	}
+}
+
+// moving is a rig with a file in which a text was written and moved.
+func moving(t *testing.T, text string) (*rig, *os.File) {
+	t.Helper()
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, text)
+	r.move()
+	return r, w
+}
+
+// discarding is a rig with a file in which texts were written, and all that is
+// below warning was dropped.
+func discarding(t *testing.T, texts ...string) (*rig, *os.File) {
+	t.Helper()
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, strings.Join(texts, ""))
+	r.discard()
+	return r, w
+}
+
+// rewrittenWhileDown truncates the file and writes a text while the sidecar is
+// down. It returns how many lines were dropped before.
+func rewrittenWhileDown(r *rig, w *os.File, text string) (dropped float64) {
+	r.t.Helper()
+	dropped = r.droppedMetric()
+	saved := r.src.Start.Positions()
+	r.src.Close()
+	rewrite(r, w, text)
+	r.open()
+	r.src.Start.Restore(saved, false)
+	return dropped
 }
 
 func (r *rig) text() string {
@@ -80,49 +127,29 @@ func (r *rig) text() string {
 // A JVM with filecount=0 starts again in a stall: its file is truncated and grows
 // past the old gap, whose bytes are the same at its end.
 func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("old", "info", 2000))
-	r.discard()
-	r.truncate()
-	r.write(w, uls("new", "warning", 2000)) // must be kept
+	r, w := discarding(t, uls("old", "info", 2000))
+	rewrite(r, w, uls("new", "warning", 2000)) // must be kept
 	r.write(w, uls("new2", "info", 500))
 	r.discard()
 	r.read()
 	if kept := strings.Count(r.text(), "][warning][gc] new line"); kept != 2000 {
 		t.Errorf("%d of 2000 new warnings are left", kept)
 	}
-	r.tells()
+	r.accounted()
 }
 
 // Gaps of a checkpoint that reach behind the end of the file.
 func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("old", "info", 2000))
-	r.look()
-	r.discard()
-	saved, dropped := r.src.Positions(), r.droppedMetric()
-	r.src.Close() // kill -9
-	r.truncate()
-	r.write(w, uls("new", "info", 500))
-	r.open()
-	r.src.Restore(saved, false)
+	r, w := discarding(t, uls("old", "info", 2000))
+	dropped := rewrittenWhileDown(r, w, uls("new", "info", 500))
 	r.discard()
 	r.read()
-	dropped += r.droppedMetric()
-	if total, _ := markers(r.text()); float64(total) != dropped {
-		t.Errorf("markers tell of %d lines, the metrics of %v", total, dropped)
-	}
+	accountedFor(r, dropped+r.droppedMetric())
 }
 
 // The same without a restart, and the file grows slowly up to the gap.
 func TestTruncatedAheadOfReading(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("a", "warning", 100))
-	r.write(w, uls("old", "info", 2000))
-	r.discard()
+	r, w := discarding(t, uls("a", "warning", 100), uls("old", "info", 2000))
 	r.truncate()
 	r.look()
 	size := 0
@@ -132,25 +159,20 @@ func TestTruncatedAheadOfReading(t *testing.T) {
 		size += len(line)
 		if size%4096 < 100 {
 			r.look()
-			r.src.Weigh()
-			r.src.Drop(ul.DropAll, everything)
+			r.src.Relief.Weigh()
+			r.src.Relief.Drop(ul.DropAll, everything)
 		}
 	}
 	r.read()
-	r.tells()
+	r.accounted()
 }
 
 // Truncated before anything of it was read, with a gap further on.
 func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("w", "warning", 100))
-	r.write(w, uls("old", "info", 2000))
-	r.discard()
-	r.truncate()
+	r, w := discarding(t, uls("w", "warning", 100), uls("old", "info", 2000))
 	text := uls("new", "info", 3000)
 	want := uls("w", "warning", 100) + text // they were kept in the spool
-	r.write(w, text)
+	rewrite(r, w, text)
 	r.read()
 	got := r.text()
 	var jvm strings.Builder
@@ -162,7 +184,7 @@ func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
 	if jvm.String() != want {
 		t.Errorf("handed on %d lines, want %d", strings.Count(jvm.String(), "\n"), strings.Count(want, "\n"))
 	}
-	r.tells()
+	r.accounted()
 }
 
 // The segments decide where reading begins: records behind that place stay.
@@ -175,22 +197,18 @@ func TestAlignKeepsRecords(t *testing.T) {
 	r.write(w, uls("old", "info", 2000))
 	r.write(w, uls("tail", "warning", 10))
 	r.discard()
-	r.src.Rewind()
-	ok, err := r.src.Align("gc.log", []byte(head[len(head)-500:]))
+	r.src.Start.Rewind()
+	ok, err := r.src.Start.Align("gc.log", []byte(head[len(head)-500:]))
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	r.read()
-	r.tells()
+	r.accounted()
 }
 
 // The further lines of a message may come with a second write.
 func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("old", "info", 100))
-	r.write(w, "[9.000s][info   ][gc] header of a record\n")
-	r.discard()
+	r, w := discarding(t, uls("old", "info", 100), "[9.000s][info   ][gc] header of a record\n")
 	r.write(w, "  its second line\n  its third line\n") // the second write(2) of one message
 	r.read()
 	if strings.Contains(r.text(), "its second line") != strings.Contains(r.text(), "header of a record") {
@@ -221,12 +239,12 @@ func manyGaps(r *rig, n int) {
 func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
 	r := newRig(t)
 	manyGaps(r, 3000)
-	before := r.src.Weigh().Memory
+	before := r.src.Relief.Weigh().Memory
 	relief := everything
 	relief.Want = 64 << 10
-	r.src.Drop(ul.DropAll, relief)
-	after := r.src.Weigh().Memory
-	gone := r.src.metrics.dropped.streams["gc.log"].lines[ul.DropAll][ul.Warning]
+	r.src.Relief.Drop(ul.DropAll, relief)
+	after := r.src.Relief.Weigh().Memory
+	gone := r.src.env.metrics.dropped.streams["gc.log"].lines[ul.DropAll][ul.Warning]
 	t.Logf("asked for 64 KiB; %d KiB came back, %v of 3000 kept warnings are gone", (before-after)>>10, gone)
 	if before-after > 256<<10 {
 		t.Errorf("%d KiB", (before-after)>>10)

@@ -16,6 +16,15 @@ import (
 // is about to be unlinked.
 const takenPrefix = "finished-"
 
+// An unlinker removes the names of finished files, and gives back those that it
+// has taken from others.
+type unlinker struct {
+	*env
+	dir      *directory
+	contents *contents
+	listing  *listing
+}
+
 // unlink removes the name of f, which nobody writes and of which everything is
 // committed.
 //
@@ -27,40 +36,40 @@ const takenPrefix = "finished-"
 //
 // A kill behind the first move leaves the file in the state directory under takenPrefix
 // and its name. A JVM that has it open writes on, unaware. The next Open gives
-// the name back, see [Source.putBackTaken], and the scan finds the file: f with
+// the name back, see [unlinker.putBackTaken], and the scan finds the file: f with
 // its position in the checkpoint, another file as one that is new.
-func (s *Source) unlink(f *File) {
-	if is(s.dir.fd(), f.name, f.of.Identity) != nil {
-		s.listing.stale = true
+func (u *unlinker) unlink(f *File) {
+	if is(u.dir.fd(), f.name, f.of.Identity) != nil {
+		u.listing.expire()
 		return
 	}
-	s.remove(f)
+	u.remove(f)
 }
 
 // remove does what unlink does, whoever has the name of f by now.
-func (s *Source) remove(f *File) {
-	dir, state := s.dir.fd(), int(s.dir.state.Fd())
+func (u *unlinker) remove(f *File) {
+	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	taken := takenPrefix + f.name
 	if err := unix.Renameat2(dir, f.name, state, taken, unix.RENAME_NOREPLACE); err != nil {
-		s.unlinkRefused(f, err)
+		u.refused(f, err)
 		return
 	}
-	s.listing.stale = true
-	if is(state, taken, f.of.Identity) != nil || f.writers() == writersSome || s.changed(f) {
-		s.putBack(f.name)
+	u.listing.expire()
+	if is(state, taken, f.of.Identity) != nil || f.inode.writers() == writersSome || f.changed() {
+		u.putBack(f.name)
 		return
 	}
 	if err := unix.Unlinkat(state, taken, 0); err != nil {
-		s.putBack(f.name)
-		s.unlinkRefused(f, err)
+		u.putBack(f.name)
+		u.refused(f, err)
 		return
 	}
-	if left := f.size - f.reclaimed; left > 0 {
-		s.metrics.reclaimed.WithLabelValues(string(ReclaimUnlink)).Add(float64(left))
+	if left := f.size - f.inode.reclaimed; left > 0 {
+		u.metrics.reclaimed.WithLabelValues(string(ReclaimUnlink)).Add(float64(left))
 	}
-	delete(s.listing.names, f.name)
+	delete(u.contents.names.now, f.name)
 	f.name = ""
-	s.touch(f)
+	u.contents.touch(f)
 }
 
 // is returns nil if the named file is the one with that identity.
@@ -75,43 +84,37 @@ func is(dir int, name string, id position.Identity) error {
 	return nil
 }
 
-// changed reports whether f is not what was read of it any more.
-func (s *Source) changed(f *File) bool {
-	size, _, err := f.sizeNow()
-	return err != nil || size != f.size || !f.holds(f.read)
-}
-
-// unlinkRefused notes that f keeps its name. That it has lost it just now is no
+// refused notes that f keeps its name. That it has lost it just now is no
 // refusal.
-func (s *Source) unlinkRefused(f *File, err error) {
+func (u *unlinker) refused(f *File, err error) {
 	if err == unix.ENOENT {
-		s.listing.stale = true
+		u.listing.expire()
 		return
 	}
 	f.keepName = true
-	s.metrics.reclaimErrs.Inc()
+	u.metrics.reclaimErrs.Inc()
 	var st unix.Statx_t
-	_ = statx(f.fd, "", unix.AT_EMPTY_PATH, &st)
-	s.log.once("unlink", "unlinking a finished source file failed", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
+	_ = statx(f.inode.fd, "", unix.AT_EMPTY_PATH, &st)
+	u.log.once("unlink", "unlinking a finished source file failed", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
 		"hint", "its memory stays in use")
 }
 
 // putBack gives a file in the state directory its name in the source back. If that was
 // taken meanwhile, by a JVM that opened its log and did not find it, the file
 // is older than the one there, and becomes an archive.
-func (s *Source) putBack(name string) {
-	dir, state := s.dir.fd(), int(s.dir.state.Fd())
+func (u *unlinker) putBack(name string) {
+	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	err := unix.Renameat2(state, takenPrefix+name, dir, name, unix.RENAME_NOREPLACE)
 	for n := 0; err == unix.EEXIST && n <= maxArchive; n++ {
 		archive := fmt.Sprintf("%s.%d", StreamName(name), n)
 		err = unix.Renameat2(state, takenPrefix+name, dir, archive, unix.RENAME_NOREPLACE)
 	}
 	if err != nil && err != unix.ENOENT {
-		s.metrics.reclaimErrs.Inc()
-		s.log.Error("returning a source file to the source failed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err,
+		u.metrics.reclaimErrs.Inc()
+		u.log.Error("returning a source file to the source failed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err,
 			"hint", "the file is not followed; move it back by hand")
 	}
-	s.listing.stale = true
+	u.listing.expire()
 }
 
 // maxArchive is the largest number that HotSpot gives an archive.
@@ -122,17 +125,17 @@ const maxArchive = 999
 const maxTaken = 4096
 
 // putBackTaken gives the files their names back that a killed process has left
-// in the state directory, see [Source.unlink].
-func (s *Source) putBackTaken() {
-	if _, err := s.dir.state.Seek(0, io.SeekStart); err != nil {
+// in the state directory, see [unlinker.unlink].
+func (u *unlinker) putBackTaken() {
+	if _, err := u.dir.state.Seek(0, io.SeekStart); err != nil {
 		return
 	}
-	names, _ := s.dir.state.Readdirnames(maxTaken)
+	names, _ := u.dir.state.Readdirnames(maxTaken)
 	for _, taken := range names {
 		name, ok := strings.CutPrefix(taken, takenPrefix)
-		if matches, _ := path.Match(s.cfg.Match, name); ok && matches && ValidName(name) {
-			s.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
-			s.putBack(name)
+		if matches, _ := path.Match(u.cfg.Match, name); ok && matches && ValidName(name) {
+			u.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
+			u.putBack(name)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (r *rig) finished(text string) *File {
 		r.src.Committed(c)
 	}
 	clear(r.last)
-	for _, f := range r.src.files {
+	for _, f := range r.src.contents.files {
 		if f.name == "gc.log" {
 			return f
 		}
@@ -50,7 +50,7 @@ func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
 			jvm = r.writer("gc.log")
 		})
 		<-begun
-		r.src.unlink(f)
+		r.src.unlink.unlink(f)
 		starting.Wait()
 		var st unix.Stat_t
 		if err := unix.Fstat(int(jvm.Fd()), &st); err != nil || st.Nlink == 0 {
@@ -78,7 +78,7 @@ func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	jvm := r.writer("gc.log")
-	r.src.remove(f)
+	r.src.unlink.remove(f)
 	r.write(jvm, "line\n")
 	r.restart()
 	r.read()
@@ -102,7 +102,7 @@ func TestAnotherFileInThePlaceOfAFinishedOneGetsItsNameBack(t *testing.T) {
 			if c.next != "" {
 				r.put("gc.log", c.next)
 			}
-			r.src.putBack("gc.log")
+			r.src.unlink.putBack("gc.log")
 			if got, err := os.ReadFile(r.path(c.back)); err != nil || string(got) != "of a JVM\n" {
 				t.Errorf("%s: %q, error: %v", c.back, got, err)
 			}
@@ -145,7 +145,7 @@ func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")
 	jvm := r.writer("gc.log")
-	r.src.unlink(f)
+	r.src.unlink.unlink(f)
 	r.write(jvm, "two\n")
 	r.restart()
 	r.read()
@@ -158,10 +158,10 @@ func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
 func TestLeaseHoldsUpNoRotation(t *testing.T) {
 	r := newRig(t)
 	f := r.finished("one\n")
-	if _, err := unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+	if _, err := unix.FcntlInt(uintptr(f.inode.fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		t.Skip("no lease is granted: ", err)
 	}
-	defer unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, unix.F_UNLCK)
+	defer unix.FcntlInt(uintptr(f.inode.fd), unix.F_SETLEASE, unix.F_UNLCK)
 	begun := time.Now()
 	if err := os.Rename(r.path("gc.log"), r.path("gc.log.0")); err != nil {
 		t.Fatal(err)
@@ -191,12 +191,12 @@ func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
 		r.read()
 		r.src.Reclaim()
 	}
-	if n := len(r.src.held); n > 0 {
+	if n := len(r.src.contents.held); n > 0 {
 		t.Fatalf("%d files are held", n)
 	}
 	for f, c := range r.last {
 		r.src.Committed(c)
-		if gone := r.src.Reclaim(); !slices.Contains(gone, f.Content()) {
+		if gone, _ := r.src.Reclaim(); !slices.Contains(gone, f.Content()) {
 			t.Errorf("let go of: %v, want %v", gone, f.Content())
 		}
 	}

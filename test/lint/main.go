@@ -3,9 +3,7 @@
 //	lint DIR...
 //
 // It reads every Go file below the directories, tests included, and prints each
-// function and each type that is over a limit. The exceptions are in
-// exceptions.go, each with a reason. An exception that is no longer needed is an
-// error too.
+// function and each type that is over a limit. There are no exceptions.
 //
 // A function longer than a screen is not read. A type with more fields or
 // methods than the limits is two types.
@@ -17,14 +15,6 @@ import (
 	"path/filepath"
 )
 
-// The limits. A method counts for its type in all files of a package.
-const (
-	maxLines    = 80 // of a function
-	maxFields   = 20 // of a struct, embedded ones included
-	maxMethods  = 30
-	maxExported = 20 // methods
-)
-
 func main() {
 	t := tree{types: map[string]*size{}}
 	for _, dir := range os.Args[1:] {
@@ -33,7 +23,7 @@ func main() {
 			os.Exit(2)
 		}
 	}
-	problems := append(t.long, judge(t.types, exceptions)...)
+	problems := append(t.long, judge(t.types)...)
 	for _, p := range problems {
 		fmt.Println(p)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/position"
 )
 
-// What was dropped before a truncation is told of in front of what is new.
+// What was dropped before a truncation is marked in front of what is new.
 func TestTruncationKeepsCounts(t *testing.T) {
 	r := newRig(t)
 	w := r.writer("gc.log")
@@ -19,14 +19,13 @@ func TestTruncationKeepsCounts(t *testing.T) {
 	r.read()
 	r.write(w, uls("old", "info", 2000))
 	r.discard()
-	r.truncate()
-	r.write(w, uls("new", "info", 3))
+	rewrite(r, w, uls("new", "info", 3))
 	r.read()
-	r.tells()
+	r.accounted()
 }
 
 // Nothing of that is lost with a sidecar that is killed before the marker is
-// durable, nor told of twice where the file is truncated once more.
+// durable, nor marked twice where the file is truncated once more.
 func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		r := newRig(t)
@@ -35,30 +34,26 @@ func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
 		for round := range 3 {
 			r.write(w, uls("old", "info", 2000))
 			r.discard()
-			r.truncate()
-			r.write(w, uls("new", "info", 2000+round))
+			rewrite(r, w, uls("new", "info", 2000+round))
 			r.discard()
-			saved = r.src.Positions()
+			saved = r.src.Start.Positions()
 		}
 		dropped := r.droppedMetric()
 		r.src.Close()
 		r.open()
-		r.src.Restore(saved, false)
+		r.src.Start.Restore(saved, false)
 		r.look()
 		r.read()
 		if commit {
 			r.commit()
 		}
-		r.truncate()
-		r.write(w, uls("newest", "info", 3))
+		rewrite(r, w, uls("newest", "info", 3))
 		if !commit {
-			r.src.Rewind()
+			r.src.Start.Rewind()
 			delete(r.got, "gc.log")
 		}
 		r.read()
-		if total, n := markers(r.text()); float64(total) != dropped {
-			t.Errorf("committed %t: %v lines were dropped, %d markers tell of %d", commit, dropped, n, total)
-		}
+		accountedFor(r, dropped)
 	}
 }
 
@@ -69,14 +64,13 @@ func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
 	for range 3 {
 		r.write(w, uls("old", "info", 2000))
 		r.discard()
-		r.truncate()
-		r.write(w, uls("new", "info", 10))
+		rewrite(r, w, uls("new", "info", 10))
 		r.read()
 	}
 	r.commit()
 	r.write(w, uls("end", "info", 1))
 	r.read()
-	r.tells()
+	r.accounted()
 }
 
 // One marker is on its way, and another gap behind it, when the file is
@@ -94,11 +88,10 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 		if !ok {
 			t.Fatal("there is no marker")
 		}
-		r.truncate()
-		r.write(w, uls("new", "info", 3))
+		rewrite(r, w, uls("new", "info", 3))
 		r.look()
 		if rewind {
-			r.src.Rewind()
+			r.src.Start.Rewind()
 		} else {
 			r.got["gc.log"] = &strings.Builder{}
 			r.got["gc.log"].Write(r.area[:n])
@@ -106,8 +99,8 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 		}
 		r.read()
 		r.commit()
-		r.tells()
-		for _, f := range r.src.files {
+		r.accounted()
+		for _, f := range r.src.contents.files {
 			if !f.records.empty() {
 				t.Errorf("rewind %t: %d records are left", rewind, len(f.records.list))
 			}
@@ -116,25 +109,22 @@ func TestTruncatedBetweenTwoMarkers(t *testing.T) {
 }
 
 // A JVM truncates its log and ends before its first line.
-func TestTruncatedToNothingIsToldOf(t *testing.T) {
-	r := newRig(t)
-	w := r.writer("gc.log")
-	r.write(w, uls("old", "info", 2000))
-	r.discard()
+func TestTruncatedToNothingIsMarked(t *testing.T) {
+	r, w := discarding(t, uls("old", "info", 2000))
 	r.truncate()
 	w.Close()
 	for range 4 {
 		r.read()
 		r.commit()
 	}
-	r.tells()
+	r.accounted()
 	if left := r.names(); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }
 
 // While the sidecar is down, whatever was committed before.
-func TestTruncatedWhileDownIsToldOf(t *testing.T) {
+func TestTruncatedWhileDownIsMarked(t *testing.T) {
 	for _, committed := range []bool{false, true} {
 		r := newRig(t)
 		w := r.writer("gc.log")
@@ -145,19 +135,13 @@ func TestTruncatedWhileDownIsToldOf(t *testing.T) {
 		}
 		r.write(w, flood())
 		r.discard()
-		dropped := r.droppedMetric()
-		saved := r.src.Positions()
-		r.src.Close()
-		r.truncate()
-		r.write(w, uls("new", "info", 3))
-		r.open()
-		r.src.Restore(saved, false)
+		dropped := rewrittenWhileDown(r, w, uls("new", "info", 3))
 		r.read()
 		r.commit()
-		dropped += r.droppedMetric()
-		if total, n := markers(r.text()); n == 0 || float64(total) != dropped || total < 299*90 {
-			t.Errorf("committed %t: %v lines were dropped, %d markers tell of %d", committed, dropped, n, total)
+		if dropped += r.droppedMetric(); dropped < 299*90 {
+			t.Errorf("committed %t: %v lines were dropped", committed, dropped)
 		}
+		accountedFor(r, dropped)
 	}
 }
 
@@ -170,13 +154,12 @@ func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
 	r.commit()
 	r.write(w, flood())
 	r.discard()
-	kept := testutil.ToFloat64(r.src.metrics.readLines.WithLabelValues("gc.log", "warning"))
-	r.truncate()
-	r.write(w, uls("new", "info", 3))
-	r.src.Rewind()
+	kept := testutil.ToFloat64(r.src.env.metrics.readLines.WithLabelValues("gc.log", "warning"))
+	rewrite(r, w, uls("new", "info", 3))
+	r.src.Start.Rewind()
 	r.read()
 	r.commit()
-	r.tells()
+	r.accounted()
 	if got := strings.Count(r.text(), "][warning][gc] "); kept == 0 || float64(got) != kept {
 		t.Errorf("%v warnings were kept, %d of them were handed on", kept, got)
 	}

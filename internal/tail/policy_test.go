@@ -11,9 +11,9 @@ import (
 
 // held is the memory that each stream takes now.
 func (r *rig) held() map[string]int64 {
-	r.src.Weigh()
+	r.src.Relief.Weigh()
 	held := map[string]int64{}
-	for name, st := range r.src.streams.byName {
+	for name, st := range r.src.contents.streams.byName {
 		held[name] = st.memory
 	}
 	return held
@@ -50,14 +50,14 @@ func TestStreamBelowItsShareLosesNothing(t *testing.T) {
 				r.put("fixed.log", strings.Repeat("x", int(c.fixed)))
 			}
 			r.look()
-			for _, f := range r.src.files {
-				f.punchable = f.name != "fixed.log"
+			for _, f := range r.src.contents.files {
+				f.inode.punchable = f.name != "fixed.log"
 			}
 			relief := everything
 			relief.Want, relief.Allowed = 64<<10, c.allowed
-			r.src.Weigh()
-			for r.src.Drop(ul.DropAll, relief) > 0 {
-				r.src.Weigh()
+			r.src.Relief.Weigh()
+			for r.src.Relief.Drop(ul.DropAll, relief) > 0 {
+				r.src.Relief.Weigh()
 			}
 			held := r.held()
 			for i, want := range c.left {
@@ -86,10 +86,10 @@ func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
 		r.put("gc.log", uls("x", c.level, 8*mib/len(uls("x", "debug", 1))))
 		r.put("small.log", uls("y", "debug", 100))
 		r.move()
-		r.src.Weigh()
+		r.src.Relief.Weigh()
 		relief := everything
 		relief.Allowed = c.allowed
-		r.src.Drop(ul.Discard, relief)
+		r.src.Relief.Drop(ul.Discard, relief)
 		r.read()
 		if total, _ := markers(r.text()); (total > 0) != c.discarded {
 			t.Errorf("%s, %d bytes allowed: %d lines were dropped", c.level, c.allowed, total)
@@ -111,7 +111,7 @@ func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
 	before := r.held()
 	relief := everything
 	relief.Want = 2 * mib
-	r.src.Drop(ul.DropAll, relief)
+	r.src.Relief.Drop(ul.DropAll, relief)
 	after := r.held()
 	if after["b.log"] > before["b.log"]-2*mib || after["a.log"] != before["a.log"] || after["c.log"] != before["c.log"] {
 		t.Errorf("before: %v, after: %v", before, after)
@@ -139,7 +139,7 @@ func TestStreamsTakeTurnsByBytes(t *testing.T) {
 			c.write(r)
 			r.look()
 			size := int64(0)
-			for _, f := range r.src.streams.byName["gc.log"].files {
+			for _, f := range r.src.contents.streams.byName["gc.log"].files {
 				size += f.size
 			}
 			read := map[string]int{}
@@ -174,8 +174,8 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	for range 3 { // the line grows, before and after its gap is passed
 		r.write(w, strings.Repeat("y", 8<<20))
 		r.look()
-		r.src.Weigh()
-		if freed := r.src.Drop(ul.DropAll, everything); freed < 7<<20 {
+		r.src.Relief.Weigh()
+		if freed := r.src.Relief.Drop(ul.DropAll, everything); freed < 7<<20 {
 			t.Fatalf("dropping gives back %d bytes", freed)
 		}
 	}
@@ -184,8 +184,8 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 	r.look()
 	relief := everything
 	relief.Want = 900 << 10
-	r.src.Weigh()
-	r.src.Drop(ul.DropAll, relief)
+	r.src.Relief.Weigh()
+	r.src.Relief.Drop(ul.DropAll, relief)
 	r.read()
 	r.commit()
 	var dropped uint64
@@ -196,8 +196,8 @@ func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
 			t.Errorf("handed on: %s", abbreviate(line))
 		}
 	}
-	if told := r.droppedMetric(); dropped == 0 || float64(dropped) != told {
-		t.Errorf("markers tell of %d lines, the metric of %v", dropped, told)
+	if marked := r.droppedMetric(); dropped == 0 || float64(dropped) != marked {
+		t.Errorf("markers count %d lines, the metric %v", dropped, marked)
 	}
 	if text := r.text(); !strings.HasSuffix(text, "\nlast\n") || strings.Contains(text, "\n\n[") {
 		t.Errorf("the line is not ended once: %s", abbreviate(text))

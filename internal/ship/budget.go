@@ -1,0 +1,104 @@
+package ship
+
+import (
+	"fmt"
+	"log/slog"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+const (
+	// defaultBudget is taken where nothing else bounds the source.
+	defaultBudget = 64 << 20
+
+	// minBudget is what is left to the backlog when others fill the tmpfs.
+	minBudget = 1 << 20
+)
+
+// budget is what the backlog may take of the source, and what depends on that.
+type budget struct {
+	cfg  Config
+	log  *slog.Logger
+	link *link
+	view *view
+	src  *tail.Reliever
+
+	queueBytes int // most that may be queued
+}
+
+// usage is what the source has in use, for the marks.
+type usage struct {
+	own     int64   // memory of the source files and of the spool
+	streams int     // that have more than a few pages of it
+	used    float64 // share of the budget
+	budget  int64
+	written int64 // sizes of all source files
+}
+
+// measure asks the kernel. What others put on the tmpfs takes the JVM's
+// headroom as well, so that the budget is no more than they leave.
+func (b *budget) measure() usage {
+	u := b.src.Usage()
+	m := usage{budget: b.of(u)}
+	weight := b.src.Weigh()
+	m.own, m.written, m.streams = weight.Memory, weight.Length, weight.Streams
+	if u.Tmpfs && u.Total > 0 {
+		others := max(0, u.Total-u.Headroom-m.own)
+		m.budget = max(minBudget, min(m.budget, u.Total-others))
+	}
+	m.used = float64(m.own) / float64(m.budget)
+	return m
+}
+
+// of is the budget in bytes.
+func (b *budget) of(u tail.Usage) int64 {
+	switch {
+	case b.cfg.Budget != 0 && (u.Total == 0 || int64(b.cfg.Budget) < u.Total):
+		return int64(b.cfg.Budget)
+	case unlimited(u):
+		return defaultBudget
+	}
+	return u.Total
+}
+
+// unlimited reports whether a file system has no size that anybody chose: none,
+// or half of the machine's memory, which is what a tmpfs gets by default.
+func unlimited(u tail.Usage) bool {
+	var info unix.Sysinfo_t
+	if !u.Tmpfs || unix.Sysinfo(&info) != nil {
+		return u.Total == 0
+	}
+	return u.Total == 0 || uint64(u.Total) >= info.Totalram*uint64(info.Unit)/2-1<<20
+}
+
+// check holds --budget to the tmpfs, and warns where nothing bounds it.
+func (b *budget) check(u tail.Usage) error {
+	switch {
+	case !u.Tmpfs:
+		b.log.Warn("source is not on a tmpfs", "source", b.cfg.Tail.Source,
+			"hint", "a JVM that writes to it can wait for a disk; mount a tmpfs there")
+	case unlimited(u) && b.cfg.Budget == 0:
+		b.log.Warn("source has no size limit", "source", b.cfg.Tail.Source, "budget", settings.Size(defaultBudget).String(),
+			"hint", "what a JVM writes to a tmpfs counts as its memory, and too much gets it killed; give the tmpfs a size limit, or set --budget")
+	case int64(b.cfg.Budget) > u.Total && u.Total > 0:
+		return fmt.Errorf("--budget %s is more than the tmpfs %q has, %s: use a smaller budget, or 0 for the size of the tmpfs",
+			b.cfg.Budget, b.cfg.Tail.Source, settings.Size(u.Total))
+	}
+	return nil
+}
+
+// adapt brings what depends on the budget up to date: a tmpfs can get another
+// size at any time. What is under way to the destination stays on the source
+// until it is durable, so that it must be a small part of the budget.
+func (b *budget) adapt(bytes int64) {
+	b.view.setBudget(bytes)
+	sync := min(int64(b.cfg.SyncBytes), max(64<<10, bytes/8))
+	b.queueBytes = int(min(int64(b.cfg.Queue), max(64<<10, bytes/4)))
+	frame := min(b.cfg.frameBytes(), b.queueBytes/2, int(sync)/2)
+	b.link.syncBytes.Store(sync)
+	b.link.frameBytes.Store(int64(frame))
+	b.link.queue.SetWake(frame)
+}

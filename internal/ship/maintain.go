@@ -1,0 +1,66 @@
+package ship
+
+import (
+	"context"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// maintainInterval is how often segments are sealed by age and retained when
+// there are no commits.
+const maintainInterval = time.Minute
+
+const (
+	maxOpenSegments = 64  // descriptors of segments that stay open between commits, if as many may be
+	maxIdleStreams  = 128 // streams without files that can go on where they ended
+)
+
+// maintain seals and retains, forgets streams whose files are all gone when
+// there are many, and of descriptors beyond the bound. Its errors cost no
+// line; they are counted.
+func (w *writer) maintain(ctx context.Context) {
+	if w.taken.bytes == 0 {
+		// A stream that is refused may have uncommitted bytes behind its mark.
+		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
+		for _, name := range w.check.ForgetIdle(maxIdleStreams, refused) {
+			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
+			delete(w.streams, name)
+		}
+		if len(w.streams) > min(maxOpenSegments, w.bounds.streams) {
+			for _, st := range w.streams {
+				w.tolerate(st.segments.CloseIdle())
+			}
+		}
+	}
+	w.retain(ctx)
+}
+
+// retain lets the store seal and delete. Where the newest segment of a stream
+// goes too, the checkpoint records that first.
+func (w *writer) retain(ctx context.Context) {
+	err := w.store.Maintain(time.Now(), func(released []*segment.Stream) error {
+		for _, st := range released {
+			w.check.SetMark(st.Name(), st.Mark())
+		}
+		return w.saveCheckpoint(ctx)
+	})
+	if ctx.Err() == nil {
+		w.tolerate(err)
+	}
+	_, most := tail.Descriptors()
+	streams, bytes := w.store.Ahead()
+	w.bounds.streams, w.bounds.room = min(most, streams), bytes
+}
+
+func (w *writer) tolerate(err error) {
+	if err == nil {
+		return
+	}
+	kind := errorKind(err)
+	w.m.destinationErrors.WithLabelValues(kind).Inc()
+	if w.link.setMaintenance(err) {
+		w.log.Warn("segment maintenance failed", "kind", kind, "error", err, "hint", "maintenance is retried")
+	}
+}

@@ -1,0 +1,93 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// destinationFailed takes in an error of the destination. It is logged when it
+// is news, and counted each time.
+func (w *writer) destinationFailed(err error, backoff time.Duration) {
+	kind := errorKind(err)
+	w.m.destinationErrors.WithLabelValues(kind).Inc()
+	oldest := w.taken.oldest
+	if c, ok := w.link.queue.Front(); ok && oldest.IsZero() {
+		oldest = c.Read
+	}
+	if w.link.setFailure(fmt.Errorf("destination: %w", err), oldest) {
+		w.log.Error("destination failed",
+			"kind", kind, "dest", w.cfg.Dest, "retry", backoff.String(), "error", err, "hint", "the backlog stays on the source")
+	}
+	for _, st := range w.streams {
+		st.segments.Abandon()
+	}
+}
+
+// resume places a stream behind what is committed. What others have changed of
+// that is lost, and the stream goes on behind what they have left; no segment
+// that was committed goes.
+func (w *writer) resume(st *writerStream) error {
+	mark, _ := w.check.Mark(st.name)
+	// It is our own last mark. How much may be behind it is not a question of
+	// the settings of now: the budget may have shrunk since the append, and what
+	// is not cut would be read back from pages that a failed sync has marked
+	// clean, and be taken for durable.
+	err := st.segments.Resume(mark, segment.Unbounded)
+	if !errors.Is(err, segment.ErrMark) {
+		return err
+	}
+	w.log.Error("committed segments are missing or changed", "stream", st.name, "error", err, "hint", "the stream continues behind what is left")
+	mark.Gone = true
+	if err = st.segments.Resume(mark, segment.Unbounded); errors.Is(err, segment.ErrMark) {
+		return w.recover(st.name, st.segments)
+	}
+	if err != nil {
+		return err
+	}
+	w.check.SetMark(st.name, st.segments.Mark())
+	w.unsaved = true
+	return nil
+}
+
+// recover places a stream behind everything of it that is sound. Its mark
+// counts once the reader has found that place in the source: a checkpoint with
+// the one and without the other would be a wrong one.
+func (w *writer) recover(name string, seg *segment.Stream) error {
+	end, _, err := seg.Recover()
+	if err != nil {
+		seg.Abandon()
+		return err
+	}
+	w.recovered[name] = seg.Mark()
+	if len(end) > 0 {
+		w.ends[name] = end
+	}
+	return nil
+}
+
+// rewind makes the reader begin again, and takes in the marks of the streams
+// that were recovered.
+func (w *writer) rewind(ctx context.Context, request rewind) error {
+	files, err := w.link.requestRewind(ctx, request)
+	if err != nil {
+		return err
+	}
+	if len(request.ends) > 0 || request.uncommitted {
+		w.takeNews() // of before
+		w.check.SetFiles(files)
+	}
+	for name, mark := range w.recovered {
+		w.check.SetMark(name, mark)
+		w.unsaved = true
+	}
+	if len(w.refused.streams) == 0 {
+		w.check.SetLost(false)
+	}
+	clear(w.recovered)
+	clear(w.ends)
+	return nil
+}

@@ -1,0 +1,66 @@
+package ship
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ullage/ullage/internal/position"
+)
+
+// rewind forgets what is not committed, and returns from where reading goes on.
+// The writer waits meanwhile. For the streams in ends, the source is searched for
+// how their segments end.
+func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
+	r.takeCommitted()
+	r.link.queue.Reset()
+	if request.uncommitted {
+		r.src.Start.ForgetCommits()
+	}
+	r.src.Start.Rewind()
+	if len(request.ends) > 0 {
+		r.align(request.ends, request.news)
+	}
+	r.src.Start.Aligned()
+	if r.drain.on {
+		r.drain.asked = false
+		for _, before := range []chan struct{}{r.link.flush, r.link.flushed} { // asked, or answered, before
+			select {
+			case <-before:
+			default:
+			}
+		}
+	}
+	return r.src.Start.Positions()
+}
+
+// align finds in the source where the streams end that have no mark, and lets
+// reading begin there. News says that there should have been a checkpoint.
+func (r *reader) align(ends map[string][]byte, news bool) {
+	found := 0
+	for name, end := range ends {
+		aligned, err := r.src.Start.Align(name, end)
+		if err != nil {
+			r.log.Warn("searching the source for a stream's end failed", "stream", name, "error", err)
+		}
+		if aligned {
+			found++
+		}
+	}
+	level := slog.LevelDebug
+	if news {
+		level = slog.LevelWarn
+	}
+	r.log.Log(context.Background(), level, "no usable checkpoint", "streams", len(ends), "found", found,
+		"hint", "the segments decide where reading resumes")
+}
+
+// takeCommitted takes in what was published, and which streams are refused. A
+// stream is refused after its last commit was published, so what is published
+// counts first: a refused stream is read again from there.
+func (r *reader) takeCommitted() {
+	refused, news := r.link.takeRefused()
+	r.link.takePublished(r.src.Committed)
+	if news {
+		r.src.Refuse(refused)
+	}
+}

@@ -1,0 +1,61 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ullage/ullage/internal/checkpoint"
+)
+
+// takeNews takes in what the reader has to say about the checkpoint.
+func (w *writer) takeNews() {
+	n := w.link.takeNews()
+	w.check.Forget(n.gone)
+	w.check.Add(n.back)
+	if n.dirNews {
+		w.check.Attach(n.dir)
+	}
+	if n.dir != nil {
+		n.dir.Close()
+	}
+}
+
+// saveCheckpoint saves the checkpoint, for as long as it takes: once the segments
+// are synced there is no way back, since the slot may hold the new state even
+// if saving it has failed.
+func (w *writer) saveCheckpoint(ctx context.Context) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		w.takeNews()
+		err := w.check.Save()
+		if err == nil {
+			return nil
+		}
+		w.m.checkpointErrors.Inc()
+		if errors.Is(err, checkpoint.ErrNoRoom) {
+			w.log.Warn("source has no room for the checkpoint", "error", err,
+				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
+			return nil
+		}
+		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.taken.oldest)
+		if backoff == firstBackoff {
+			w.log.Error("saving the checkpoint failed", "error", err, "hint", "nothing is reclaimed until a retry succeeds")
+		}
+		if err := sleep(ctx, backoff); err != nil {
+			return err
+		}
+	}
+}
+
+// saveMarks saves the checkpoint if it lacks a mark that must be saved before
+// anything is appended behind it.
+func (w *writer) saveMarks(ctx context.Context) error {
+	if !w.unsaved {
+		return nil
+	}
+	if err := w.saveCheckpoint(ctx); err != nil {
+		return err
+	}
+	w.unsaved = false
+	return nil
+}

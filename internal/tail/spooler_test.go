@@ -1,0 +1,39 @@
+package tail
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// The state directory is replaced so often that no further spool may be open. It
+// is opened once the records in the older ones are durable.
+func TestSpoolThatCouldNotBeOpenedIsTriedAgain(t *testing.T) {
+	r := newRig(t)
+	var logged bytes.Buffer
+	r.src.env.log.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+	w := r.writer("gc.log")
+	for r.src.spool.log != nil {
+		r.write(w, uls("x", "info", 1000))
+		r.move()
+		r.replaceState()
+	}
+	for range 3 {
+		r.src.Tick()
+	}
+	if n := strings.Count(logged.String(), "opening the spool failed"); n != 1 {
+		t.Errorf("the failure was logged %d times", n)
+	}
+	r.read()
+	r.commit()
+	r.src.Tick()
+	r.write(w, uls("new", "info", 1000))
+	r.src.Relief.Weigh()
+	if r.src.Relief.Move(everything) == 0 {
+		t.Error("nothing can be moved, although the older records are durable")
+	}
+	if n := strings.Count(logged.String(), "spool opened"); n != 1 {
+		t.Errorf("that it is open was logged %d times", n)
+	}
+}

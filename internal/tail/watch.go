@@ -1,0 +1,74 @@
+package tail
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// A watch notices that there is something to scan or to read: by events of the
+// directory, and by looking from time to time.
+type watch struct {
+	*env
+	dir      *directory
+	contents *contents
+	listing  *listing
+}
+
+// handle takes in one event: it marks what has to be read or scanned.
+func (w *watch) handle(ev fsnotify.Event) {
+	if ev.Op&^fsnotify.Chmod == 0 {
+		return
+	}
+	if f, known := w.contents.names.now[filepath.Base(ev.Name)]; known && ev.Op == fsnotify.Write {
+		w.contents.touch(f)
+		return
+	}
+	w.listing.expire()
+}
+
+// handleError takes in one error of the watcher. When events were lost,
+// everything is looked at again.
+func (w *watch) handleError(err error) {
+	w.metrics.watchErrors.Inc()
+	w.lookAgain()
+	if !errors.Is(err, fsnotify.ErrEventOverflow) {
+		w.log.once("watch error", "source watcher reported an error", "error", err, "hint", "the poll continues")
+	}
+}
+
+// lookAgain makes the next scan due and every file worth reading.
+func (w *watch) lookAgain() {
+	w.listing.expire()
+	w.contents.touchAll()
+}
+
+// tick is the slow poll.
+func (w *watch) tick() {
+	w.listing.expire()
+	if w.dir.watcher == nil && w.dir.opened() {
+		w.lookAgain()
+	}
+	for _, f := range w.contents.held {
+		if size, _, err := f.inode.stat(); err == nil && size != f.size {
+			w.contents.grow(f, size)
+			continue
+		}
+		if !f.young && (f.read.Offset < f.size || f.read.Open) {
+			w.contents.touch(f) // its rest may be due
+		}
+		f.quiet = !f.young
+		f.young = false
+	}
+}
+
+// written reports whether anybody has a file open for writing.
+func (w *watch) written() bool {
+	for _, f := range w.contents.held {
+		if f.inode.writers() == writersSome {
+			return true
+		}
+	}
+	return false
+}
