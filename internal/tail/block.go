@@ -122,10 +122,13 @@ func (m *mover) readBlock(f *File, from *int64, most int64) ([]byte, error) {
 	if begin >= f.size {
 		return nil, nil
 	}
-	hole, err := f.inode.nextHole(begin)
-	if err != nil {
-		return nil, f.failed("look for a hole in", err)
+	solid := f.records.solid
+	if begin < solid.from || solid.to < min(f.size, begin+most) {
+		if solid.to, err = f.inode.nextHole(begin); err != nil {
+			return nil, f.failed("look for a hole in", err)
+		}
 	}
+	hole := solid.to
 	bound := hole < min(f.size, begin+most) || begin+most <= f.size
 	data := m.spool.area(int(min(most, hole-begin, f.size-begin)))
 	n, err := unix.Pread(f.inode.fd, data, begin)
@@ -139,6 +142,7 @@ func (m *mover) readBlock(f *File, from *int64, most int64) ([]byte, error) {
 			keep = n
 		}
 	}
+	f.records.solid = stretch{from: begin + int64(keep), to: hole}
 	return data[:keep], nil
 }
 

@@ -25,7 +25,13 @@ type records struct {
 	list  []spooled
 	bytes int64 // of the content that they stand for
 	lost  int64 // ... and that were dropped
+	solid stretch
 }
+
+// stretch is a part of a file behind the block that was read last, in which there is
+// no hole: looking for one takes as long as the file has pages. What lies before it may
+// have been punched since.
+type stretch struct{ from, to int64 }
 
 func (r *records) empty() bool { return len(r.list) == 0 }
 
