@@ -58,7 +58,8 @@ up_failed() {
 }
 
 local_need() {
-    [ "$(id -u)" -eq 0 ] || fail "CLUSTER=local needs root: it mounts and makes containers; CLUSTER=kind needs Docker only"
+    [ "$(uname)" = Linux ] || fail "neither Docker nor podman answers, and CLUSTER=local needs Linux: start one of them"
+    [ "$(id -u)" -eq 0 ] || fail "CLUSTER=local needs root, because it mounts and makes containers; CLUSTER=kind needs Docker or podman only: start one of them"
     [ ${#socket} -le 100 ] || fail "the path $socket is too long for a socket: set ULLAGE_CACHE to a shorter directory"
     need containerd=containerd ctr=containerd runc=runc /usr/lib/cni/bridge=containernetworking-plugins \
         iptables=iptables ip=iproute2 conntrack=conntrack openssl=openssl flock=util-linux modprobe=kmod pgrep=procps
