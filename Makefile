@@ -25,7 +25,7 @@ PLUGIN   := ./cmd/kubectl-ullage
 PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 
 # Tests of one package each; ./test/... has those that need more than one.
-UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint
+UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint ./test/try
 
 stage = @printf '\n=== %s\n' '$(1)'
 
@@ -150,6 +150,19 @@ e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts on
 	  ULLAGE_E2E=1 ULLAGE_E2E_VERSION=$(subst +,-,$(VERSION)) ULLAGE_E2E_TABLE=$(CURDIR)/bin/e2e.txt \
 	    go test -count=1 -parallel 4 -timeout 30m ./test/e2e || passed=false; \
 	  cat bin/e2e.txt; $$passed
+
+.PHONY: try
+try: build ## ullage in one command: a cluster, the images, the chart, a Java pod, a raise (JAVA_IMAGE=... for another pod)
+	$(call stage,try)
+	@go run ./test/try -version '$(or $(VERSION),dev)' -java '$(JAVA_IMAGE)' up
+
+.PHONY: try-down
+try-down: ## remove what try made
+	@go run ./test/try down
+
+.PHONY: try-env
+try-env: ## settings for a shell after try: eval "$(make -s try-env)"
+	@go run ./test/try env
 
 .PHONY: push
 push: ## push the images (amd64, arm64) and the chart to REGISTRY=registry.example/team as VERSION=0.1.0
