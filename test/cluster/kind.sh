@@ -98,7 +98,7 @@ start_docker() {
     iptables -S FORWARD | sed -n 's/^-P FORWARD //p' >"$docker_dir/forward-policy"
     export DOCKER_HOST=unix://$docker_socket
     setsid dockerd --config-file "$docker_dir/daemon.json" --data-root "$docker_dir/data" --exec-root "$docker_dir/exec" \
-        --pidfile "$docker_dir/pid" --host "$DOCKER_HOST" >"$docker_dir/log" 2>&1 </dev/null 9>&- &
+        --pidfile "$docker_dir/pid" --host "$DOCKER_HOST" >"$docker_dir/log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     wait_for 60 docker_answers || {
         tail -n 8 "$docker_dir/log" >&2
         fail "dockerd does not start, see above"

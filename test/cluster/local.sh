@@ -15,11 +15,12 @@ service_cidr=10.96.0.0/16
 service_ip=10.96.0.1 # of the API server
 etcd=http://127.0.0.1:12379
 
-# No listed program may hold the lock (descriptor 9) of the script.
+# No program that goes on may hold the lock of the script (descriptor 9), nor that of
+# a flock around it.
 start() { # start NAME COMMAND...
     local name=$1
     shift
-    setsid "$@" >"$state/log/$name.log" 2>&1 </dev/null 9>&- &
+    setsid "$@" >"$state/log/$name.log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     echo $! >"$state/pids/$name"
 }
 
