@@ -25,7 +25,7 @@ PLUGIN   := ./cmd/kubectl-ullage
 PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 
 # Tests of one package each; ./test/... has those that need more than one.
-UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint
+UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint ./test/try
 
 stage = @printf '\n=== %s\n' '$(1)'
 
@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash fault-quick demo chart e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz jvm crash fault-quick demo chart package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -65,6 +65,7 @@ lint: vet ## all linters
 	  if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w fixes it):"; echo "$$unformatted"; exit 1; fi
 	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
 	go run $(STATICCHECK) ./...
+	cd deploy/release && go run $(STATICCHECK) ./...
 	@# lint.sh: functions that fit a screen, types that fit a head.
 	@test/lint.sh
 
@@ -72,8 +73,9 @@ lint: vet ## all linters
 vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	$(call stage,vet)
 	go vet ./...
+	go vet -C deploy/release ./...
 	@# The plugin and its tests compile for the other systems, too.
-	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN); done
+	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN) || exit 1; done
 
 .PHONY: vuln
 vuln: ## known vulnerabilities that our code can reach
@@ -134,6 +136,11 @@ chart: ## the Helm chart: linted, rendered, held against the API types (builds h
 	@test/cluster/build.sh
 	go test -count=1 ./test/chart/...
 
+.PHONY: package
+package: ## what release and push make: complete, the same bytes twice, pulled again from a registry
+	$(call stage,package)
+	go test -C deploy/release -count=1 ./...
+
 .PHONY: e2e
 e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts one where there is none; see test/cluster)
 	$(call stage,end to end)
@@ -144,9 +151,30 @@ e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts on
 	    go test -count=1 -parallel 4 -timeout 30m ./test/e2e || passed=false; \
 	  cat bin/e2e.txt; $$passed
 
+.PHONY: try
+try: build ## ullage in one command: a cluster, the images, the chart, a Java pod, a raise (JAVA_IMAGE=... for another pod)
+	$(call stage,try)
+	@go run ./test/try -version '$(or $(VERSION),dev)' -java '$(JAVA_IMAGE)' up
+
+.PHONY: try-down
+try-down: ## remove what try made
+	@go run ./test/try down
+
+.PHONY: try-env
+try-env: ## settings for a shell after try: eval "$(make -s try-env)"
+	@go run ./test/try env
+
+.PHONY: push
+push: ## push the images (amd64, arm64) and the chart to REGISTRY=registry.example/team as VERSION=0.1.0
+	@go run -C deploy/release . push --registry '$(REGISTRY)' --version '$(VERSION)'
+
+.PHONY: release
+release: ## what a release VERSION=0.1.0 consists of, into dist: archives, images, chart, SBOM, provenance, checksums
+	@go run -C deploy/release . make --version '$(VERSION)' --out '$(CURDIR)/dist'
+
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist
 
 .PHONY: image
 image: ## the images, by docker, podman or buildah

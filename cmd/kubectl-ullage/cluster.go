@@ -74,9 +74,22 @@ func (c cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 		}
 	}
 	cmd := exec.CommandContext(ctx, c.kubectl, append(all, args...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return end(cmd.Process) }
 	cmd.WaitDelay = endTimeout
 	return cmd
+}
+
+// end asks a kubectl to end. Windows cannot send it an interrupt: there it is killed.
+// (A Ctrl-C on the terminal reaches kubectl by itself, on every system.)
+func end(kubectl interface {
+	Signal(os.Signal) error
+	Kill() error
+}) error {
+	err := kubectl.Signal(os.Interrupt)
+	if err == nil || errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return kubectl.Kill()
 }
 
 // run calls kubectl and returns what it prints. More than limit bytes are an

@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
-# Builds the images of the project, and says how large they are:
-#   build.sh tar     bin/ullage.tar and bin/ullage-injector.tar, without a daemon
-#   build.sh docker  the same into docker, podman or buildah, by the Dockerfile
+# Builds the images of the project and prints how large they are, or builds one
+# program:
+#   build.sh tar [NAME...]     bin/ullage.tar and bin/ullage-injector.tar, without
+#                              a daemon
+#   build.sh docker [NAME...]  the same into docker, podman or buildah, by the
+#                              Dockerfile
+#   build.sh program NAME OS/ARCH...
+#                              bin/OS-ARCH/NAME, for Windows with .exe
 # From the environment:
+#   OUT                directory that is written to (default: bin)
 #   VERSION            tag of the images (default: git describe)
 #   REVISION           commit (default: that of the checkout, with -dirty where
 #                      files differ from it)
@@ -18,6 +24,7 @@ version=${VERSION:-$(git describe --always --dirty 2>/dev/null || echo dev)}
 revision=${REVISION:-$(git describe --always --abbrev=40 --exclude '*' --dirty 2>/dev/null || true)}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 arch=${ARCH:-$(go env GOARCH)}
+out=${OUT:-bin}
 tag=${version//+/-} # a version may have a plus, a tag may not
 
 # The binaries have the same in them: a build context has no .git.
@@ -32,12 +39,22 @@ about() {
     esac
 }
 
+# program NAME OS/ARCH... builds a program for these platforms.
+program() {
+    local name=$1 platform dir
+    shift
+    for platform in "$@"; do
+        dir=$out/${platform%/*}-${platform#*/}
+        mkdir -p "$dir"
+        CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
+            go build -trimpath -buildvcs=false -ldflags "-s -w $stamps" -o "$dir/" "./cmd/$name"
+    done
+}
+
 tar_image() {
     local name=$1 a
-    for a in ${arch//,/ }; do
-        CGO_ENABLED=0 GOOS=linux GOARCH=$a go build -trimpath -buildvcs=false -ldflags "-s -w $stamps" -o "bin/linux-$a/$name" "./cmd/$name"
-    done
-    go run ./deploy/image --out "bin/$name.tar" --tag "${IMAGE_PREFIX:-localhost/}$name:$tag" --arch "$arch" \
+    for a in ${arch//,/ }; do program "$name" "linux/$a"; done
+    go run ./deploy/image --out "$out/$name.tar" --tag "${IMAGE_PREFIX:-localhost/}$name:$tag" --arch "$arch" \
         --user 65532:65532 --entrypoint "/usr/local/bin/$name" \
         --label "org.opencontainers.image.title=$name" \
         --label "org.opencontainers.image.description=$(about "$name")" \
@@ -45,7 +62,7 @@ tar_image() {
         --label org.opencontainers.image.licenses=Apache-2.0 \
         --label "org.opencontainers.image.version=$version" \
         --label "org.opencontainers.image.revision=$revision" \
-        "bin/linux-{arch}/$name=/usr/local/bin/$name" LICENSE=/LICENSE
+        "$out/linux-{arch}/$name=/usr/local/bin/$name" LICENSE=/LICENSE
 }
 
 # builder prints the first of the programs that works here.
@@ -70,17 +87,16 @@ docker_image() {
     "$program" images "${IMAGE_PREFIX:-localhost/}$name:$tag"
 }
 
-case ${1:-} in
-tar | docker) ;;
+command=${1:-}
+[ $# -eq 0 ] || shift
+case $command in
+tar | docker)
+    [ $# -gt 0 ] || set -- ullage ullage-injector
+    for name in "$@"; do "${command}_image" "$name"; done
+    ;;
+program) program "$@" ;;
 *)
-    echo "usage: build.sh tar|docker" >&2
+    echo "usage: build.sh tar|docker [NAME...] | program NAME OS/ARCH..." >&2
     exit 2
     ;;
 esac
-for name in ullage ullage-injector; do
-    if [ -d "cmd/$name" ]; then
-        "$1_image" "$name"
-    else
-        echo "cmd/$name does not exist: no image" >&2
-    fi
-done

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds Kubernetes, etcd, kubectl and helm from Go modules into the cache; with
-# "kind" as argument, kind and kubeadm as well. It takes minutes once, and no
-# time where the same sources were built before.
+# "kind" as argument, kind and kubeadm as well; with "tools", only kind, kubectl and
+# helm, which build on macOS, too. It takes minutes once, and no time where the same
+# sources were built before.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -27,10 +28,11 @@ stamp() {
     case $1 in
     kubernetes) digest "$here"/kubernetes/*.go "$here"/kubernetes/go.* ;;
     pause) digest "$here"/pause/*.go "$repo"/deploy/image/*.go ;;
-    kind) digest "$here"/kubernetes/go.* ;;
+    kind | tools) digest "$here"/kubernetes/go.* ;;
     esac
 }
 parts=(kubernetes pause "$@")
+[ "$*" != tools ] || parts=(tools)
 
 # stale PART: does it have to be built?
 stale() { [ "$(cat "$bin/$1.stamp" 2>/dev/null)" != "$(stamp "$1")" ]; }
@@ -89,6 +91,12 @@ build_kind() {
     say "building kind $kind_version and kubeadm"
     go_build "$here/kubernetes" sigs.k8s.io/kind k8s.io/kubernetes/cmd/kubeadm
     mv -f "$work/kind" "$work/kubeadm" "$bin/"
+}
+
+build_tools() {
+    say "building kind $kind_version, kubectl $kubernetes_version and helm $helm_version: minutes, once"
+    go_build "$here/kubernetes" sigs.k8s.io/kind k8s.io/kubernetes/cmd/kubectl helm.sh/helm/v3/cmd/helm
+    mv -f "$work/kind" "$work/kubectl" "$work/helm" "$bin/"
 }
 
 for part in "${todo[@]}"; do

@@ -37,6 +37,11 @@ seconds_since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.1f s", b - a 
 # sha256 prints the checksum of what it reads: macOS has no sha256sum.
 sha256() { if has sha256sum; then sha256sum; else shasum -a 256; fi | cut -c-64; }
 
+# limited SECONDS COMMAND... ends a command that takes longer; macOS has no timeout.
+limited() {
+    if has timeout; then timeout "$@"; else "${@:2}"; fi
+}
+
 # wait_for SECONDS COMMAND... runs a command until it succeeds.
 wait_for() {
     local end=$((SECONDS + $1))

@@ -5,7 +5,8 @@
 #                         jcmd, and the programs of test/jvm as class path
 #   prometheus.tar        localhost/prometheus:e2e  busybox and a Prometheus
 # Each is made again only where what goes into it has changed. Prints the
-# archives' paths, for `cluster.sh load $(images.sh)`.
+# archives' paths, for `cluster.sh load $(images.sh)`. Names as arguments, such as
+# jdk17, mean these alone.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -156,7 +157,13 @@ prometheus_image() {
 
 need_jdk 17 || fail "there is no JDK 17 to compile with: install one below /usr/lib/jvm, or set JAVA_HOME"
 tools_image
-jdk_image 17
-jdk_image 25
-prometheus_image
-printf '%s\n' "$images"/{tools,jdk17,jdk25,prometheus}.tar
+[ $# -gt 0 ] || set -- tools jdk17 jdk25 prometheus
+for name in "$@"; do
+    case $name in
+    tools) ;; # the others are made of it
+    jdk17 | jdk25) jdk_image "${name#jdk}" ;;
+    prometheus) prometheus_image ;;
+    *) fail "there is no image $name" ;;
+    esac
+    echo "$images/$name.tar"
+done

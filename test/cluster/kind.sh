@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 #
 # It takes the node image that kind publishes, where that can be pulled, else
-# one made here (kind-node.sh). It takes the Docker that answers, else starts
-# one of its own, without systemd.
+# one made here (kind-node.sh). It takes the Docker or else the podman that answers,
+# or starts a Docker of its own, without systemd.
 
 kind_name=ullage
 kind_kubeconfig=$cache/kind.kubeconfig
@@ -11,11 +11,19 @@ docker_dir=$cache/docker
 docker_socket=$docker_dir/docker.sock
 node_image=ullage-kind-node:$kubernetes_version
 
-docker_answers() { has docker && timeout 10 docker info >/dev/null 2>&1; }
+engine=docker
 
-# use_docker makes every later docker and kind mean the daemon that is there.
-use_docker() {
+docker_answers() { has docker && limited 10 docker info >/dev/null 2>&1; }
+podman_answers() { has podman && limited 10 podman info >/dev/null 2>&1; }
+engine_answers() { "${engine}_answers"; }
+
+# use_engine makes every later kind mean the daemon that is there.
+use_engine() {
     if [ -S "$docker_socket" ]; then export DOCKER_HOST=unix://$docker_socket; fi
+    if ! docker_answers && podman_answers; then
+        engine=podman
+        export KIND_EXPERIMENTAL_PROVIDER=podman
+    fi
 }
 
 # published_image prints the node image that this release of kind was tested with.
@@ -26,26 +34,32 @@ published_image() {
 }
 
 # pulled IMAGE: is it there, or can it be had?
-pulled() { docker image inspect "$1" >/dev/null 2>&1 || timeout 300 docker pull -q "$1" >/dev/null 2>&1; }
+pulled() { "$engine" image inspect "$1" >/dev/null 2>&1 || limited 300 "$engine" pull -q "$1" >/dev/null 2>&1; }
 
 # kind_feasible: without a daemon of our own, and without making an image.
-kind_feasible() { docker_answers && has go && pulled "$(published_image)"; }
+kind_feasible() {
+    use_engine
+    engine_answers && has go && pulled "$(published_image)"
+}
 
-kind_alive() { has kind && docker_answers && kind get clusters 2>/dev/null | grep -qx "$kind_name" && kube get --raw=/readyz >/dev/null 2>&1; }
+kind_alive() { has kind && engine_answers && kind get clusters 2>/dev/null | grep -qx "$kind_name" && kube get --raw=/readyz >/dev/null 2>&1; }
 
 kind_up() {
-    use_docker
+    use_engine
     if kind_alive; then
         say "it is up already"
         return
     fi
-    "$here/build.sh" kind
-    docker_answers || start_docker
+    # Those on PATH will do, and build here wherever Go does.
+    { has kind && has kubectl && has helm; } || "$here/build.sh" tools
+    engine_answers || start_docker
     kind delete cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" >/dev/null 2>&1 || true
     local image config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4}" begin
     image=$(published_image)
     if ! pulled "$image"; then
         say "$image can't be pulled: taking a node image made here"
+        [ "$engine" = docker ] && [ "$(uname)" = Linux ] || fail "only Docker on Linux makes a node image: is there a network?"
+        "$here/build.sh" kind
         "$here/kind-node.sh" "$node_image"
         image=$node_image
         config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4, networking: {disableDefaultCNI: true}}"
@@ -84,7 +98,7 @@ start_docker() {
     iptables -S FORWARD | sed -n 's/^-P FORWARD //p' >"$docker_dir/forward-policy"
     export DOCKER_HOST=unix://$docker_socket
     setsid dockerd --config-file "$docker_dir/daemon.json" --data-root "$docker_dir/data" --exec-root "$docker_dir/exec" \
-        --pidfile "$docker_dir/pid" --host "$DOCKER_HOST" >"$docker_dir/log" 2>&1 </dev/null 9>&- &
+        --pidfile "$docker_dir/pid" --host "$DOCKER_HOST" >"$docker_dir/log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     wait_for 60 docker_answers || {
         tail -n 8 "$docker_dir/log" >&2
         fail "dockerd does not start, see above"
@@ -94,8 +108,8 @@ start_docker() {
 docker_gone() { ! grep -qaF "$docker_dir" "/proc/$1/cmdline" 2>/dev/null; }
 
 kind_down() {
-    use_docker
-    if has kind && docker_answers; then
+    use_engine
+    if has kind && engine_answers; then
         kind delete cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" >&2
     fi
     rm -f "$kind_kubeconfig"
@@ -119,7 +133,7 @@ stop_docker() {
 }
 
 kind_load() {
-    use_docker
+    use_engine
     kind_alive || fail "the cluster is down: cluster.sh up"
     local archive begin
     for archive in "$@"; do
@@ -130,7 +144,7 @@ kind_load() {
 }
 
 kind_status() {
-    use_docker
+    use_engine
     kind_alive || fail "the kind cluster is down: cluster.sh up"
     kube get nodes
 }

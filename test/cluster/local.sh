@@ -15,11 +15,12 @@ service_cidr=10.96.0.0/16
 service_ip=10.96.0.1 # of the API server
 etcd=http://127.0.0.1:12379
 
-# No listed program may hold the lock (descriptor 9) of the script.
+# No program that goes on may hold the lock of the script (descriptor 9), nor that of
+# a flock around it.
 start() { # start NAME COMMAND...
     local name=$1
     shift
-    setsid "$@" >"$state/log/$name.log" 2>&1 </dev/null 9>&- &
+    setsid "$@" >"$state/log/$name.log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     echo $! >"$state/pids/$name"
 }
 
@@ -58,7 +59,8 @@ up_failed() {
 }
 
 local_need() {
-    [ "$(id -u)" -eq 0 ] || fail "CLUSTER=local needs root: it mounts and makes containers; CLUSTER=kind needs Docker only"
+    [ "$(uname)" = Linux ] || fail "neither Docker nor podman answers, and CLUSTER=local needs Linux: start one of them"
+    [ "$(id -u)" -eq 0 ] || fail "CLUSTER=local needs root, because it mounts and makes containers; CLUSTER=kind needs Docker or podman only: start one of them"
     [ ${#socket} -le 100 ] || fail "the path $socket is too long for a socket: set ULLAGE_CACHE to a shorter directory"
     need containerd=containerd ctr=containerd runc=runc /usr/lib/cni/bridge=containernetworking-plugins \
         iptables=iptables ip=iproute2 conntrack=conntrack openssl=openssl flock=util-linux modprobe=kmod pgrep=procps

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+const chartDir = "charts/ullage"
+
+// chart is the Helm chart of a version, as `helm package` packs it, but for the
+// times: helm's are those of the build.
+type chart struct {
+	version string
+	archive []byte
+	config  []byte // Chart.yaml as JSON, which a registry keeps beside the archive
+}
+
+func (c chart) fileName() string { return "ullage-" + c.version + ".tgz" }
+
+// The lines of Chart.yaml that a release changes.
+var chartVersions = regexp.MustCompile(`(?m)^(version|appVersion): .*$`)
+
+// chart packs the chart. Its version and the tag of its images are the release's.
+func (s source) chart() (chart, error) {
+	c := chart{version: s.version}
+	root := filepath.Join(s.root, chartDir)
+	ignored, err := s.read(chartDir + "/.helmignore")
+	if err != nil {
+		return c, err
+	}
+	var entries []entry
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || matches(string(ignored), d.Name()) {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		if rel == "Chart.yaml" {
+			data = chartVersions.ReplaceAll(data, []byte("$1: "+s.version))
+			if c.config, err = yaml.YAMLToJSON(data); err != nil {
+				return err
+			}
+		}
+		entries = append(entries, entry{path.Join("ullage", filepath.ToSlash(rel)), 0o644, data})
+		return nil
+	})
+	if err != nil {
+		return c, fmt.Errorf("read the chart: %w", err)
+	}
+	if c.archive, err = tarball(entries, s.date); err != nil {
+		return c, fmt.Errorf("pack the chart: %w", err)
+	}
+	return c, nil
+}
+
+// matches reports whether a file's name matches a pattern of .helmignore. The
+// chart's patterns are all about names.
+func matches(patterns, name string) bool {
+	for pattern := range strings.Lines(patterns) {
+		if ok, _ := path.Match(strings.TrimSpace(pattern), name); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+const usage = `usage: release make --version 0.1.0 --out DIR
+       release push --version 0.1.0 --registry registry.example/team`
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// options are what the command line says.
+type options struct {
+	root, version, out, registry string
+}
+
+// run runs the command that args begins with. Only what the command is asked for
+// goes to stdout; progress goes to stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 || args[0] != "make" && args[0] != "push" {
+		return errors.New(usage)
+	}
+	var o options
+	fs := flag.NewFlagSet("release "+args[0], flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&o.root, "root", "../..", "the checkout")
+	fs.StringVar(&o.version, "version", "", "the `VERSION`, such as 0.1.0")
+	fs.StringVar(&o.out, "out", "", "the `DIRECTORY` that make writes; an earlier release in it is replaced")
+	fs.StringVar(&o.registry, "registry", "", "the `REGISTRY` that push pushes to, with a path if need be")
+	if err := fs.Parse(args[1:]); err != nil {
+		return err
+	}
+	src, err := newSource(ctx, o.root, o.version)
+	if err != nil {
+		return err
+	}
+	src.progress = stderr
+	if args[0] == "push" {
+		return push(ctx, src, o.registry, stdout)
+	}
+	return makeRelease(ctx, src, allTargets, o.out)
+}

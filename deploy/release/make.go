@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// target is a program, and the platforms that it is released for.
+type target struct {
+	program   string
+	platforms []platform
+	image     bool // it has an image, too
+}
+
+// platform is what Go builds for.
+type platform struct{ os, arch string }
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+// directory is where build.sh puts the programs of a platform.
+func (p platform) directory() string { return p.os + "-" + p.arch }
+
+func platforms(systems ...string) (all []platform) {
+	for _, system := range systems {
+		all = append(all, platform{system, "amd64"}, platform{system, "arm64"})
+	}
+	return all
+}
+
+// allTargets are what a release consists of: the plugin runs wherever kubectl does.
+var allTargets = []target{
+	{"ullage", platforms("linux"), true},
+	{"ullage-injector", platforms("linux"), true},
+	{plugin, pluginPlatforms, false},
+}
+
+const plugin = "kubectl-ullage"
+
+var pluginPlatforms = platforms("linux", "darwin", "windows")
+
+// makeRelease writes all files of a release into out, which appears under its name
+// when it is complete.
+func makeRelease(ctx context.Context, src source, targets []target, out string) (err error) {
+	if err := replaceable(out); err != nil {
+		return err
+	}
+	if strings.HasSuffix(src.revision, "-dirty") {
+		src.say("WARNING: the checkout differs from its commit; the programs report this")
+	}
+	work, err := os.MkdirTemp(filepath.Dir(out), ".release-*")
+	if err != nil {
+		return fmt.Errorf("make the directory of the release: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	r := &release{source: src, built: filepath.Join(work, "built"), out: filepath.Join(work, "out")}
+	if err := errors.Join(os.Mkdir(r.built, 0o755), os.Mkdir(r.out, 0o755)); err != nil {
+		return fmt.Errorf("make the directory of the release: %w", err)
+	}
+	if err := r.write(ctx, targets); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return fmt.Errorf("remove the earlier release: %w", err)
+	}
+	if err := os.Rename(r.out, out); err != nil {
+		return fmt.Errorf("put the release in its place: %w", err)
+	}
+	src.say("%d files in %s", len(r.files), out)
+	return nil
+}
+
+// replaceable returns an error if out has something else in it than a release.
+func replaceable(out string) error {
+	if out == "" {
+		return errors.New("--out is missing: name the directory to write")
+	}
+	entries, err := os.ReadDir(out)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for an earlier release: %w", err)
+	}
+	if earlier, _ := filepath.Glob(filepath.Join(out, "*"+checksumsSuffix)); len(earlier) == 0 {
+		return fmt.Errorf("%s has something else in it than a release: remove it, or name another directory", out)
+	}
+	return nil
+}
+
+// release is one that is being written.
+type release struct {
+	source
+	built string // directory of the binaries
+	out   string // directory of the release's files
+	files []file // those that are in out, in the order of their writing
+}
+
+// write writes each file after those that it names or sums up.
+func (r *release) write(ctx context.Context, targets []target) error {
+	for _, t := range targets {
+		if err := r.program(ctx, t); err != nil {
+			return err
+		}
+	}
+	digests, err := r.images(ctx, targets)
+	if err != nil {
+		return err
+	}
+	chart, err := r.chart()
+	if err != nil {
+		return err
+	}
+	if err := r.add(chart.fileName(), chart.archive); err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		r.krew,
+		func() error { return r.changes(ctx) },
+		func() error { return r.provenance(digests) },
+		r.checksums,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program builds a program for its platforms, and writes an archive for each and
+// what it consists of.
+func (r *release) program(ctx context.Context, t target) error {
+	args := []string{"program", t.program}
+	for _, p := range t.platforms {
+		args = append(args, p.String())
+	}
+	r.say("building %s", strings.Join(args[1:], " "))
+	if err := r.build(ctx, r.built, nil, args...); err != nil {
+		return err
+	}
+	for _, p := range t.platforms {
+		if err := r.archive(t.program, p); err != nil {
+			return err
+		}
+	}
+	return r.sbom(t)
+}
+
+// images writes the images' archives and returns the digest of each image, by its
+// name.
+func (r *release) images(ctx context.Context, targets []target) (map[string]string, error) {
+	digests := map[string]string{}
+	for _, t := range targets {
+		if !t.image {
+			continue
+		}
+		if err := r.image(ctx, r.built, "localhost/", t); err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(filepath.Join(r.built, t.program+".tar"))
+		if err != nil {
+			return nil, fmt.Errorf("read the image: %w", err)
+		}
+		if digests["localhost/"+t.program+":"+r.version], err = imageDigest(data); err != nil {
+			return nil, err
+		}
+		if err := r.add(t.program+"_"+r.version+"_image.tar", data); err != nil {
+			return nil, err
+		}
+	}
+	return digests, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"debug/elf"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// What push has pushed can be pulled from a registry: the images for both
+// architectures, whose programs are of this version, and the chart.
+func TestWhatWasPushedIsPulled(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	team := strings.TrimPrefix(server.URL, "http://") + "/team"
+	var command bytes.Buffer
+	if err := push(t.Context(), checkout(t), team, &command); err != nil {
+		t.Fatal(err)
+	}
+	want := "helm install ullage oci://" + team + "/charts/ullage --version " + version + " --plain-http --set registry=" + team +
+		" --namespace ullage-system --create-namespace --wait\n"
+	if command.String() != want {
+		t.Errorf("push prints\n%s, want\n%s", command.String(), want)
+	}
+	for _, program := range []string{"ullage", "ullage-injector"} {
+		for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+			ref := parse(t, team+"/"+program+":"+version)
+			image, err := remote.Image(ref, remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			binary := programOf(t, image, program)
+			if f, err := elf.NewFile(bytes.NewReader(binary)); err != nil || f.Machine != machine {
+				t.Errorf("%s for %s has a program for %v: %v", program, arch, f.Machine, err)
+			}
+			if arch == runtime.GOARCH {
+				reportsVersion(t, binary)
+			}
+		}
+	}
+	pulledChart(t, parse(t, team+"/charts/ullage:"+version))
+}
+
+// A refused push reports how to log in.
+func TestRegistryThatRefuses(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	registry, err := checkRegistry(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = loginHint(registry, checkout(t).pushChart(t.Context(), host+"/charts/ullage:"+version))
+	if err == nil || !strings.Contains(err.Error(), "docker login "+host) {
+		t.Errorf("the error is %v", err)
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	err = loginHint(registry, checkout(t).pushChart(t.Context(), strings.TrimPrefix(gone.URL, "http://")+"/charts/ullage:"+version))
+	if err == nil || strings.Contains(err.Error(), "login") {
+		t.Errorf("of a registry that is down, the error is %v", err)
+	}
+}
+
+func parse(t *testing.T, tag string) name.Reference {
+	t.Helper()
+	ref, err := name.ParseReference(tag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// programOf returns the entry point of an image.
+func programOf(t *testing.T, image v1.Image, program string) []byte {
+	t.Helper()
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(config.Config.Entrypoint, " "), "/usr/local/bin/"+program; got != want || config.Config.User != "65532:65532" {
+		t.Errorf("the image runs %s as %s, want %s", got, config.Config.User, want)
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, layer := range layers {
+		content, err := layer.Uncompressed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := tar.NewReader(content); ; {
+			h, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if "/"+h.Name != config.Config.Entrypoint[0] {
+				continue
+			}
+			data, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return data
+		}
+	}
+	t.Fatalf("no layer has %s", config.Config.Entrypoint[0])
+	return nil
+}
+
+// pulledChart checks what helm takes for a chart.
+func pulledChart(t *testing.T, ref name.Reference) {
+	t.Helper()
+	image, err := remote.Image(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := image.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.RawConfigFile()
+	if err != nil || manifest.Config.MediaType != typeChartConfig || !regexp.MustCompile(`"appVersion":"`+regexp.QuoteMeta(version)+`"`).Match(config) {
+		t.Errorf("the configuration is %s, of the type %s: %v", config, manifest.Config.MediaType, err)
+	}
+	layers, err := image.Layers()
+	if err != nil || len(layers) != 1 || manifest.Layers[0].MediaType != typeChart {
+		t.Fatalf("the layers are %+v: %v", manifest.Layers, err)
+	}
+	content, err := layers[0].Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkChart(t, data)
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	spdxjson "github.com/spdx/tools-golang/json"
+	"sigs.k8s.io/yaml"
+)
+
+// version is of the releases that the tests make.
+const version = "0.0.1-test.1"
+
+// fewTargets are a part of a release: what the tests need, within their time.
+var fewTargets = []target{
+	{"ullage", []platform{{"linux", runtime.GOARCH}}, true},
+	{plugin, []platform{{"linux", runtime.GOARCH}, {"windows", "amd64"}}, false},
+}
+
+func checkout(t *testing.T) source {
+	t.Helper()
+	s, err := newSource(t.Context(), "../..", "v"+version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.progress = t.Output()
+	return s
+}
+
+// releaseFiles makes a release and returns its files.
+func releaseFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "dist")
+	if err := makeRelease(t.Context(), checkout(t), fewTargets, out); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); len(left) != 1 {
+		t.Errorf("beside the release there is something left: %q", left)
+	}
+	files := map[string][]byte{}
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(out, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = data
+	}
+	return files
+}
+
+// A release is what the documents promise, and the same bytes when it is made a
+// second time, elsewhere.
+func TestRelease(t *testing.T) {
+	files := releaseFiles(t)
+	linux, windows := "_"+version+"_linux_"+runtime.GOARCH+".tar.gz", "_"+version+"_windows_amd64.zip"
+	want := []string{
+		"krew-ullage.yaml", "kubectl-ullage" + linux, "kubectl-ullage" + windows, "kubectl-ullage_" + version + ".spdx.json",
+		"ullage" + linux, "ullage_" + version + ".spdx.json", "ullage_" + version + "_image.tar", "ullage-" + version + ".tgz",
+		"ullage_" + version + "_changes.md", "ullage_" + version + "_checksums.txt", "ullage_" + version + "_provenance.json",
+	}
+	slices.Sort(want)
+	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
+		t.Fatalf("the release has\n%q, want\n%q", got, want)
+	}
+	t.Run("archives", func(t *testing.T) {
+		for name, program := range map[string]string{"ullage" + linux: "ullage", "kubectl-ullage" + linux: plugin} {
+			entries := untar(t, files[name])
+			if got := slices.Sorted(maps.Keys(entries)); !slices.Equal(got, []string{"LICENSE", "README.md", program}) {
+				t.Errorf("%s has %q", name, got)
+			}
+			reportsVersion(t, entries[program])
+		}
+		z, err := zip.NewReader(bytes.NewReader(files["kubectl-ullage"+windows]), int64(len(files["kubectl-ullage"+windows])))
+		if err != nil || z.File[0].Name != "kubectl-ullage.exe" {
+			t.Errorf("the archive for Windows begins with %v: %v", z.File, err)
+		}
+	})
+	t.Run("chart", func(t *testing.T) { checkChart(t, files["ullage-"+version+".tgz"]) })
+	t.Run("SBOM", func(t *testing.T) { checkSBOM(t, files["ullage_"+version+".spdx.json"]) })
+	t.Run("provenance", func(t *testing.T) { checkProvenance(t, files) })
+	t.Run("checksums", func(t *testing.T) { checkSums(t, files) })
+	t.Run("krew", func(t *testing.T) { checkKrew(t, files) })
+	t.Run("changes", func(t *testing.T) {
+		if text := string(files["ullage_"+version+"_changes.md"]); !strings.HasPrefix(text, "## "+version+" (") || !strings.Contains(text, "\n- ") && !strings.Contains(text, "without git") {
+			t.Errorf("the section of the changelog is %.200q", text)
+		}
+	})
+	t.Run("same bytes", func(t *testing.T) {
+		t.Setenv("TZ", "Asia/Tokyo")
+		t.Setenv("TMPDIR", t.TempDir())
+		again := releaseFiles(t)
+		for name, data := range files {
+			if !bytes.Equal(data, again[name]) {
+				t.Errorf("%s differs between two runs", name)
+			}
+		}
+	})
+}
+
+// untar returns the files of a compressed archive.
+func untar(t *testing.T, archive []byte) map[string][]byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := map[string][]byte{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return entries
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if entries[h.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// reportsVersion runs a program, which has to report the release's version.
+func reportsVersion(t *testing.T, program []byte) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(path, "version").CombinedOutput(); err != nil || !strings.Contains(string(out), version) {
+		t.Errorf("the program reports %q: %v", out, err)
+	}
+}
+
+func checkChart(t *testing.T, archive []byte) {
+	entries := untar(t, archive)
+	var about struct{ Version, AppVersion string }
+	if err := yaml.Unmarshal(entries["ullage/Chart.yaml"], &about); err != nil || about.Version != version || about.AppVersion != version {
+		t.Errorf("Chart.yaml has %+v: %v", about, err)
+	}
+	for _, name := range []string{"values.yaml", "values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {
+		if want, err := os.ReadFile(filepath.Join("../..", chartDir, name)); err != nil || !bytes.Equal(entries["ullage/"+name], want) {
+			t.Errorf("the chart has another %s: %v", name, err)
+		}
+	}
+}
+
+func checkSBOM(t *testing.T, data []byte) {
+	doc, err := spdxjson.Read(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(doc.DocumentNamespace, repository) || strings.Contains(doc.DocumentNamespace, "#") {
+		t.Errorf("the namespace is %s", doc.DocumentNamespace)
+	}
+	names := map[string]string{}
+	known := map[string]bool{"DOCUMENT": true}
+	for _, p := range doc.Packages {
+		names[p.PackageName] = p.PackageVersion
+		known[string(p.PackageSPDXIdentifier)] = true
+	}
+	if names["ullage"] != version || names["github.com/klauspost/compress"] == "" || names["stdlib"] != strings.TrimPrefix(runtime.Version(), "go") {
+		t.Errorf("the packages are %v", names)
+	}
+	for _, r := range doc.Relationships {
+		if !known[string(r.RefA.ElementRefID)] || !known[string(r.RefB.ElementRefID)] {
+			t.Errorf("%v relates what is not there", r)
+		}
+	}
+	if len(doc.Relationships) < len(doc.Packages) {
+		t.Errorf("%d packages have %d relations", len(doc.Packages), len(doc.Relationships))
+	}
+}
+
+func checkProvenance(t *testing.T, files map[string][]byte) {
+	var s statement
+	d := json.NewDecoder(bytes.NewReader(files["ullage_"+version+"_provenance.json"]))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	subjects := map[string]string{}
+	for _, r := range s.Subject {
+		subjects[r.Name] = r.Digest["sha256"]
+	}
+	for name, data := range files {
+		if strings.HasSuffix(name, checksumsSuffix) || strings.HasSuffix(name, "_provenance.json") {
+			continue
+		}
+		if subjects[name] != sum(data) {
+			t.Errorf("%s has the sum %s, and in the provenance %q", name, sum(data), subjects[name])
+		}
+		delete(subjects, name)
+	}
+	digest, err := imageDigest(files["ullage_"+version+"_image.tar"])
+	if err != nil || "sha256:"+subjects["localhost/ullage:"+version] != digest || len(subjects) != 1 {
+		t.Errorf("beside the files the provenance has %v, and the image has %s: %v", subjects, digest, err)
+	}
+}
+
+func checkSums(t *testing.T, files map[string][]byte) {
+	lines := strings.Split(strings.TrimSpace(string(files["ullage_"+version+checksumsSuffix])), "\n")
+	if len(lines) != len(files)-1 {
+		t.Errorf("%d of %d files have a sum", len(lines), len(files)-1)
+	}
+	for _, line := range lines {
+		digest, name, _ := strings.Cut(line, "  ")
+		if digest != sum(files[name]) {
+			t.Errorf("%s has another sum than %s", name, digest)
+		}
+	}
+}
+
+func checkKrew(t *testing.T, files map[string][]byte) {
+	var m struct {
+		Kind string
+		Spec struct {
+			Version   string
+			Platforms []struct {
+				Selector         struct{ MatchLabels struct{ OS, Arch string } }
+				URI, SHA256, Bin string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(files["krew-ullage.yaml"], &m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Kind != "Plugin" || m.Spec.Version != "v"+version || len(m.Spec.Platforms) != 2 {
+		t.Fatalf("the manifest is %+v", m)
+	}
+	for _, p := range m.Spec.Platforms {
+		name := p.URI[strings.LastIndexByte(p.URI, '/')+1:]
+		if data, ok := files[name]; !ok || p.SHA256 != sum(data) || !strings.Contains(name, p.Selector.MatchLabels.OS+"_"+p.Selector.MatchLabels.Arch) {
+			t.Errorf("%+v is not of a file of the release", p)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checkout returns a try in a directory with a cluster.sh, a kubectl and a helm that
+// only write down how they are called. Of a file below answers, the first word of
+// whose name is the program, the content is printed.
+func checkout(t *testing.T, clusterIsUp bool) (*try, func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	calls := filepath.Join(dir, "calls")
+	write := func(name, text string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := "1"
+	if clusterIsUp {
+		status = "0"
+	}
+	write("test/cluster/cluster.sh", `#!/bin/bash
+echo "cluster.sh $* KUBECONFIG=${KUBECONFIG:-}" >>`+calls+`
+case $1 in
+status) exit `+status+` ;;
+env) echo 'export KUBECONFIG=chosen' ;;
+esac
+`)
+	write("programs/kubectl", `#!/bin/bash
+echo "kubectl $*" >>`+calls+`
+case "$*" in
+*"namespace kube-system"*) echo this-cluster ;;
+*"get namespace"*) cat `+dir+`/namespace 2>/dev/null ;;
+esac
+exit 0
+`)
+	write("programs/helm", "#!/bin/bash\necho \"helm $*\" >>"+calls+"\n")
+	t.Setenv("PATH", filepath.Join(dir, "programs")+":"+os.Getenv("PATH"))
+	t.Setenv("KUBECONFIG", "production")
+	t.Setenv("CLUSTER", "")
+	said := &strings.Builder{}
+	tr := &try{root: dir, cache: filepath.Join(dir, "cache"), version: "v1", out: said, errs: said}
+	return tr, func() string {
+		text, _ := os.ReadFile(calls) // none: nothing was called
+		return string(text) + said.String()
+	}
+}
+
+// namespaceIs has the cluster answer that a namespace is there, made by somebody.
+func namespaceIs(t *testing.T, tr *try, by string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(tr.root, "namespace"), []byte(namespace+" "+by), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDown(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		up         bool
+		record, by string
+		want, not  string
+	}{
+		{"the cluster was there before", true, "", markValue, "kubectl delete namespace ullage-try ", "cluster.sh down"},
+		{"another cluster was started once", true, "another-cluster", markValue, "kubectl delete namespace ullage-try-system", "cluster.sh down"},
+		{"up started the cluster", true, "this-cluster", markValue, "cluster.sh down", "kubectl delete"},
+		{"up did not come to an end", false, starting, "", "cluster.sh down", "kubectl"},
+		{"the namespaces are somebody else's", true, "", "", "no namespace ullage-try of `make try` is there", "delete"},
+		{"nothing is there", false, "", "", "there is nothing to remove", "kubectl"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr, called := checkout(t, c.up)
+			namespaceIs(t, tr, c.by)
+			if c.record != "" {
+				if err := tr.record().write(c.record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := tr.down(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := called(); !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
+				t.Errorf("want %q and not %q:\n%s", c.want, c.not, got)
+			}
+			if tr.record().read() != "" {
+				t.Error("the record of the cluster stays")
+			}
+		})
+	}
+}
+
+func TestUpRefuses(t *testing.T) {
+	t.Run("a namespace of somebody else", func(t *testing.T) {
+		tr, called := checkout(t, true)
+		namespaceIs(t, tr, "")
+		if err := tr.install(t.Context()); err == nil || !strings.Contains(err.Error(), "was not made by `make try`") {
+			t.Errorf("the error is %v", err)
+		}
+		if got := called(); strings.Contains(got, "helm") || strings.Contains(got, "kubectl create") {
+			t.Errorf("something was installed:\n%s", got)
+		}
+	})
+	t.Run("another cluster than the one in use", func(t *testing.T) {
+		tr, called := checkout(t, false)
+		if err := tr.record().write(""); err != nil { // makes the cache
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(tr.cache, "cluster"), []byte("local\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("CLUSTER", "kind")
+		if err := tr.cluster(t.Context()); err == nil || !strings.Contains(err.Error(), "make cluster-down CLUSTER=local") {
+			t.Errorf("the error is %v", err)
+		}
+		if got := called(); got != "" || tr.record().read() != "" {
+			t.Errorf("it was called, and the record is %q:\n%s", tr.record().read(), got)
+		}
+	})
+}
+
+// The cluster of KUBECONFIG may be one that people work with.
+func TestKubeconfigIsTakenOnRequestAlone(t *testing.T) {
+	for name, want := range map[string]string{"": "KUBECONFIG=\n", "existing": "KUBECONFIG=production\n"} {
+		tr, called := checkout(t, true)
+		t.Setenv("CLUSTER", name)
+		if err := tr.cluster(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := called(); !strings.Contains(got, "cluster.sh status "+want) {
+			t.Errorf("with CLUSTER=%s:\n%s", name, got)
+		}
+	}
+}
+
+// A step that fails says what to do.
+func TestFailureHasAHint(t *testing.T) {
+	tr, called := checkout(t, true)
+	err := tr.step("images", "Do this.", func() error {
+		_, err := tr.script(t.Context(), "deploy/image/build.sh", "tar")
+		return err
+	})
+	if err == nil || !strings.HasSuffix(err.Error(), "\nDo this.") || !strings.Contains(called(), "No such file") {
+		t.Errorf("the error is %v, after\n%s", err, called())
+	}
+}
