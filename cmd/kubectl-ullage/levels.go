@@ -31,7 +31,8 @@ reported, and do not keep the others from being raised.
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
 JVM logs by itself. The command writes it into the pod's annotations
 ullage.dev/log, log-for and log-id, replaces their values, and waits until every
-JVM has it. When the time is over, the sidecar returns the JVMs to their own
+JVM has it. Where the pod's kubelet is late with the annotations, the command
+reports that and annotates the pod again. When the time is over, the sidecar returns the JVMs to their own
 level. Each call writes a new log-id, so the same selection can be raised again.
 
 It exits with 1 if a JVM does not have the selection when --timeout is over, which
@@ -67,7 +68,7 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.labelFlags(fs)
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
-	fs.DurationVar(&c.timeout, "timeout", 15*time.Second, "wait at most this `DURATION` for the JVMs")
+	fs.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
 }
 
 // validate holds the request to the sidecar's own rules.
@@ -150,10 +151,11 @@ func (c *levelsConfig) raise(ctx context.Context, e env, before []answer) int {
 		}
 	}
 	w := c.wanted()
-	if err := c.annotate(ctx, before[0].of, w.annotations()...); err != nil {
+	d, err := c.deliver(ctx, before[0].of, w.annotations(), newProgress(e.stderr, 1))
+	if err != nil {
 		return e.fail("levels", err)
 	}
-	text, err := c.wait(ctx, before, w.judge)
+	text, err := c.wait(ctx, before, w.judge, d)
 	if code := e.print("levels", text); code != cli.OK || err == nil {
 		return code
 	}
@@ -175,27 +177,20 @@ var noAnnotations = []string{logKey + "-", logForKey + "-", logIDKey + "-"}
 // takeBack removes the annotations and waits until no JVM has what they asked
 // for.
 func (c *levelsConfig) takeBack(ctx context.Context, e env, before []answer) int {
-	if err := c.annotate(ctx, before[0].of, noAnnotations...); err != nil {
+	d, err := c.deliver(ctx, before[0].of, noAnnotations, newProgress(e.stderr, 1))
+	if err != nil {
 		return e.fail("levels", err)
 	}
-	text, err := c.wait(ctx, before, judgeReset)
+	text, err := c.wait(ctx, before, judgeReset, d)
 	if code := e.print("levels", text); code != cli.OK || err == nil {
 		return code
 	}
 	return e.fail("levels", fmt.Errorf("%w\nthe annotations are gone; the sidecar goes on trying", err))
 }
 
-func (c *levelsConfig) annotate(ctx context.Context, s sidecar, changes ...string) error {
-	args := append([]string{"annotate", "--overwrite", "pod/" + s.pod}, changes...)
-	if _, err := s.cluster.run(ctx, maxStatus, args...); err != nil {
-		return fmt.Errorf("annotate pod %s: %w", s.pod, err)
-	}
-	return nil
-}
-
 // wait asks every sidecar until judge has a final verdict, or time is over. It
 // returns what to print and what is wrong, in the order of the sidecars.
-func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (string, error) {
+func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge, d *delivery) (string, error) {
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	done, errs := make([]string, len(before)), make([]error, len(before))
@@ -203,7 +198,7 @@ func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (
 	g.SetLimit(atOnce)
 	for i, a := range before {
 		g.Go(func() error {
-			v := poll(limit, a, judge)
+			v := poll(limit, a, judge, d)
 			for _, text := range v.done {
 				done[i] += prefix(a.of) + printable.Line(text) + "\n"
 			}
