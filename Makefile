@@ -148,7 +148,7 @@ e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts on
 	@test/cluster/cluster.sh load bin/ullage.tar bin/ullage-injector.tar $$(test/cluster/images.sh)
 	@eval "$$(test/cluster/cluster.sh env)"; mkdir -p bin; rm -f bin/e2e.txt; passed=true; \
 	  ULLAGE_E2E=1 ULLAGE_E2E_VERSION=$(subst +,-,$(VERSION)) ULLAGE_E2E_TABLE=$(CURDIR)/bin/e2e.txt \
-	    go test -count=1 -parallel 4 -timeout 30m ./test/e2e || passed=false; \
+	    go test -count=1 -parallel 8 -timeout 30m ./test/e2e || passed=false; \
 	  cat bin/e2e.txt; $$passed
 
 .PHONY: try

@@ -136,7 +136,7 @@ func (f fake) cat(args []string) {
 // status plays a sidecar's status, in which the annotations that were made
 // have come about, on those JVMs that have no error.
 func (f fake) status(name string) {
-	notes, annotated := f.read("annotations")
+	notes, annotated := f.delivered()
 	text, differs := f.read(name + ".annotated.out")
 	if !annotated || !differs {
 		if _, there := f.read(name + ".out"); !there || !annotated {
@@ -156,6 +156,16 @@ func (f fake) status(name string) {
 	if err := json.NewEncoder(os.Stdout).Encode(st); err != nil {
 		f.fail(err)
 	}
+}
+
+// delivered returns the annotations that have come into the pod. $FAKE/missed has
+// how often the kubelet misses a change.
+func (f fake) delivered() (notes []byte, annotated bool) {
+	notes, annotated = f.read("annotations")
+	text, _ := f.read("missed")
+	missed, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	calls, _ := f.read("calls")
+	return notes, annotated && strings.Count(string(calls), "annotate --overwrite") > missed
 }
 
 func (f fake) annotated(st *admin.Status, notes []string) {

@@ -31,7 +31,8 @@ reported, and do not keep the others from being raised.
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
 JVM logs by itself. The command writes it into the pod's annotations
 ullage.dev/log, log-for and log-id, replaces their values, and waits until every
-JVM has it. When the time is over, the sidecar returns the JVMs to their own
+JVM has it. Where the pod's kubelet is late with the annotations, the command
+reports that and annotates the pod again. When the time is over, the sidecar returns the JVMs to their own
 level. Each call writes a new log-id, so the same selection can be raised again.
 
 It exits with 1 if a JVM does not have the selection when --timeout is over, which
@@ -67,7 +68,7 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.labelFlags(fs)
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
-	fs.DurationVar(&c.timeout, "timeout", 15*time.Second, "wait at most this `DURATION` for the JVMs")
+	fs.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
 }
 
 // validate holds the request to the sidecar's own rules.
@@ -122,7 +123,7 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if err != nil {
 		return e.fail("levels", err)
 	}
-	o := cfg.do(ctx, found, cfg.wanted())
+	o := cfg.do(ctx, found, cfg.wanted(), newProgress(e.stderr, 1))
 	if code := e.print("levels", o.text); code != cli.OK || o.err == nil {
 		return code
 	}
@@ -144,7 +145,7 @@ type outcome struct {
 
 // do shows or changes what the JVMs of one pod log. It does not annotate a pod
 // whose sidecars it could not query afterwards.
-func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted) outcome {
+func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown *progress) outcome {
 	answers := make([]answer, len(found))
 	for i, s := range found {
 		answers[i].of = s
@@ -166,10 +167,11 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted) outcom
 	case !raising:
 		return outcome{text: levelsText(answers)}
 	}
-	if err := c.annotate(ctx, found[0], changes...); err != nil {
+	d, err := c.deliver(ctx, found[0], changes, shown)
+	if err != nil {
 		return outcome{err: err}
 	}
-	text, err := c.wait(ctx, answers, judge)
+	text, err := c.wait(ctx, answers, judge, d)
 	return outcome{text: text, annotated: true, err: err}
 }
 
@@ -185,17 +187,9 @@ func (w wanted) annotations() []string {
 // noAnnotations are the changes that ask for nothing.
 var noAnnotations = []string{logKey + "-", logForKey + "-", logIDKey + "-"}
 
-func (c *levelsConfig) annotate(ctx context.Context, s sidecar, changes ...string) error {
-	args := append([]string{"annotate", "--overwrite", "pod/" + s.pod}, changes...)
-	if _, err := s.cluster.run(ctx, maxStatus, args...); err != nil {
-		return fmt.Errorf("annotate pod %s: %w", s.pod, err)
-	}
-	return nil
-}
-
 // wait asks every sidecar until judge has a final verdict, or time is over. It
 // returns what to print and what is wrong, in the order of the sidecars.
-func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (string, error) {
+func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge, d *delivery) (string, error) {
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	done, errs := make([]string, len(before)), make([]error, len(before))
@@ -203,7 +197,7 @@ func (c *levelsConfig) wait(ctx context.Context, before []answer, judge judge) (
 	g.SetLimit(atOnce)
 	for i, a := range before {
 		g.Go(func() error {
-			v := poll(limit, a, judge)
+			v := poll(limit, a, judge, d)
 			for _, text := range v.done {
 				done[i] += prefix(a.of) + printable.Line(text) + "\n"
 			}

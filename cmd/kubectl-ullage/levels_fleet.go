@@ -56,13 +56,13 @@ func (c *levelsConfig) fleet(ctx context.Context, e env) int {
 	w := c.wanted()
 	for i, p := range pods {
 		g.Go(func() error {
-			results[i] = c.member(ctx, p, w)
+			results[i] = c.member(ctx, p, w, shown)
 			shown.step()
 			return nil
 		})
 	}
 	_ = g.Wait() // the errors are in the results
-	shown.end()
+	shown.clear()
 	done, code := 0, cli.OK
 	for _, r := range results {
 		if printed := e.print("levels", r.text); printed != cli.OK {
@@ -88,13 +88,13 @@ func (c *levelsConfig) fleet(ctx context.Context, e env) int {
 }
 
 // member does it for one pod of many.
-func (c *levelsConfig) member(ctx context.Context, p pod, w wanted) outcome {
+func (c *levelsConfig) member(ctx context.Context, p pod, w wanted, shown *progress) outcome {
 	name := printable.Line(p.Metadata.Name)
 	found := c.cluster.sidecars(p)
 	if len(found) == 0 {
 		return outcome{err: fmt.Errorf("pod %s: %w", name, errNoSidecar)}
 	}
-	o := c.do(ctx, found, w)
+	o := c.do(ctx, found, w, shown)
 	if o.text != "" {
 		o.text = indented(name, o.text)
 	}
@@ -111,34 +111,46 @@ func indented(name, text string) string {
 	return b.String()
 }
 
-// progress counts on a terminal how many are done.
+// progress reports on stderr how far a command is.
 type progress struct {
-	w  io.Writer // nil: not a terminal
-	of int
+	w        io.Writer
+	terminal bool // shows a count of pods; elsewhere, only lines are printed
+	of       int
 
 	mu   sync.Mutex
 	done int
 }
 
 func newProgress(w io.Writer, of int) *progress {
-	p := &progress{of: of}
-	if cli.NewScreen(w) != nil {
-		p.w = w
-	}
-	return p
+	return &progress{w: w, terminal: cli.NewScreen(w) != nil, of: of}
 }
 
 func (p *progress) step() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.done++; p.w != nil {
+	p.done++
+	p.count()
+}
+
+// count shows the count, in the terminal's last line.
+func (p *progress) count() {
+	if p.terminal && p.of > 1 {
 		fmt.Fprintf(p.w, "\r%d of %d pods", p.done, p.of)
 	}
 }
 
-// end takes the count away.
-func (p *progress) end() {
-	if p.w != nil {
+// line prints a line above the count.
+func (p *progress) line(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintf(p.w, format+"\n", args...)
+	p.count()
+}
+
+// clear takes the count away.
+func (p *progress) clear() {
+	if p.terminal {
 		fmt.Fprint(p.w, "\r\033[K")
 	}
 }

@@ -20,6 +20,7 @@ type verdict struct {
 	done    []string // what has come about, a line each
 	failed  []string // what no waiting will fix
 	waiting []string // what may come about yet; empty: nothing is left to wait for
+	unseen  bool     // what is waited for is that the sidecar sees the annotations
 }
 
 // judge reads an answer; before is the sidecar's answer before anything was asked
@@ -28,7 +29,7 @@ type judge func(before, now *admin.Levels) verdict
 
 // poll asks a sidecar until there is nothing left to wait for, or ctx ends. One
 // that does not answer is waited for: it may have been restarted.
-func poll(ctx context.Context, before answer, judge judge) verdict {
+func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict {
 	v := verdict{waiting: []string{"the sidecar was not asked yet"}}
 	for {
 		_, st, err := before.of.ask(ctx)
@@ -41,6 +42,9 @@ func poll(ctx context.Context, before answer, judge judge) verdict {
 			if v = judge(before.status.Levels, st.Levels); len(v.waiting) == 0 {
 				return v
 			}
+		}
+		if v.unseen {
+			d.unseen(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -81,7 +85,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 	}
 	r := now.Raise
 	if r == nil || r.Cause != fromAnnotation || r.Selection != w.selection || r.ID != w.id {
-		return verdict{waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
+		return verdict{unseen: true, waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
 	}
 	v := judgeJVMs(now, w.selection)
 	if len(v.done) > 0 {
@@ -143,7 +147,7 @@ func judgeReset(before, now *admin.Levels) verdict {
 	}
 	if r := now.Raise; r != nil {
 		if r.Cause == fromAnnotation {
-			return verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
+			return verdict{unseen: true, waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}
 		}
 		return verdict{done: []string{fmt.Sprintf("still raised to %s until %s: %s", r.Selection, printable.Until(r.Until), r.Why)}}
 	}

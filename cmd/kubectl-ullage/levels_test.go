@@ -33,13 +33,13 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 		want verdict
 	}{
 		"all have it":          {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}}, verdict{done: []string{has1, until}}},
-		"nothing seen":         {&admin.Levels{}, verdict{waiting: unseen}},
-		"the file is unread":   {&admin.Levels{Errors: []string{"open: denied"}}, verdict{waiting: append(slices.Clone(unseen), "open: denied")}},
-		"an earlier raise":     {&admin.Levels{Raise: &earlier, JVMs: []admin.JVM{has}}, verdict{waiting: unseen}},
-		"an earlier selection": {&admin.Levels{Raise: raised("annotation", "gc=debug", ours.lasts)}, verdict{waiting: unseen}},
-		"a trigger's":          {&admin.Levels{Raise: raised("trigger", ours.selection, ours.lasts), JVMs: []admin.JVM{has}}, verdict{waiting: unseen}},
+		"nothing seen":         {&admin.Levels{}, verdict{unseen: true, waiting: unseen}},
+		"the file is unread":   {&admin.Levels{Errors: []string{"open: denied"}}, verdict{unseen: true, waiting: append(slices.Clone(unseen), "open: denied")}},
+		"an earlier raise":     {&admin.Levels{Raise: &earlier, JVMs: []admin.JVM{has}}, verdict{unseen: true, waiting: unseen}},
+		"an earlier selection": {&admin.Levels{Raise: raised("annotation", "gc=debug", ours.lasts)}, verdict{unseen: true, waiting: unseen}},
+		"a trigger's":          {&admin.Levels{Raise: raised("trigger", ours.selection, ours.lasts), JVMs: []admin.JVM{has}}, verdict{unseen: true, waiting: unseen}},
 		"an old bad annotation": {&admin.Levels{Annotations: []admin.Annotation{{Key: logKey, Value: "gc=loud", Problem: "no level"}}},
-			verdict{waiting: unseen}},
+			verdict{unseen: true, waiting: unseen}},
 		"another bad annotation": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}, Annotations: []admin.Annotation{{Key: podmeta.Prefix + "trigger", Value: "x"}}},
 			verdict{done: []string{has1, until}}},
 		"no JVM yet":   {&admin.Levels{Raise: mine}, verdict{waiting: []string{"no JVM was found yet"}}},
@@ -84,7 +84,7 @@ func TestAResetIsDoneWhenNoJVMHasIt(t *testing.T) {
 		want verdict
 	}{
 		"restored":     {&admin.Levels{JVMs: []admin.JVM{{PID: 1}}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}}},
-		"not seen":     {&admin.Levels{Raise: raised("annotation", "gc=debug", time.Minute)}, verdict{waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}},
+		"not seen":     {&admin.Levels{Raise: raised("annotation", "gc=debug", time.Minute)}, verdict{unseen: true, waiting: []string{"the sidecar has not seen yet that the annotations are gone"}}},
 		"on the way":   {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug"}}}, verdict{waiting: []string{"pid 1 has gc=debug yet"}}},
 		"fails":        {&admin.Levels{JVMs: []admin.JVM{{PID: 1, Applied: "gc=debug", Error: "busy"}}}, verdict{waiting: []string{"busy"}}},
 		"broken":       {&admin.Levels{Errors: []string{"remade"}}, verdict{done: []string{"pid 1: its own level again, without gc=debug"}, failed: []string{"remade"}}},

@@ -3,6 +3,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$here/local.sh"
+. "$here/local_down.sh"
 . "$here/kind.sh"
 
 usage="usage: cluster.sh COMMAND

@@ -1,13 +1,18 @@
-# CLUSTER=local: one node of real Kubernetes on this machine, as root, without
+# CLUSTER=local: two nodes of real Kubernetes on this machine, as root, without
 # systemd, Docker or a registry. To be sourced by cluster.sh.
 # shellcheck shell=bash
 #
 # All of it lives in one directory that is a mount of its own, and on one
-# bridge. The bridge's address is the node's: it is there without any network,
+# bridge. The bridge's address is the nodes': it is there without any network,
 # and nobody outside reaches it.
+#
+# The second node is another containerd and another kubelet of the same machine. It
+# is tainted: only a test that is about two nodes puts pods there.
 
 state=$cache/local
 socket=$state/containerd.sock
+second=$state/second # the directory of the second node, as $state is of the first
+second_cgroup=ullage-second
 bridge=ullage0
 node_ip=10.244.0.1 # also the gateway of the pods
 pod_cidr=10.244.0.0/24
@@ -15,12 +20,17 @@ service_cidr=10.96.0.0/16
 service_ip=10.96.0.1 # of the API server
 etcd=http://127.0.0.1:12379
 
-# No program that goes on may hold the lock of the script (descriptor 9), nor that of
-# a flock around it.
-start() { # start NAME COMMAND...
-    local name=$1
+# start NAME COMMAND... starts a daemon. It gets no descriptor of ours: neither the
+# lock of the script (9) nor one of our caller's, who may hold a lock, too.
+start() {
+    local name=$1 fd
     shift
-    setsid "$@" >"$state/log/$name.log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+    (
+        for fd in /proc/"$BASHPID"/fd/*; do
+            [ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"
+        done
+        exec setsid "$@"
+    ) >"$state/log/$name.log" 2>&1 </dev/null &
     echo $! >"$state/pids/$name"
 }
 
@@ -61,12 +71,17 @@ up_failed() {
 local_need() {
     [ "$(uname)" = Linux ] || fail "neither Docker nor podman answers, and CLUSTER=local needs Linux: start one of them"
     [ "$(id -u)" -eq 0 ] || fail "CLUSTER=local needs root, because it mounts and makes containers; CLUSTER=kind needs Docker or podman only: start one of them"
-    [ ${#socket} -le 100 ] || fail "the path $socket is too long for a socket: set ULLAGE_CACHE to a shorter directory"
+    local longest=$second/containerd.sock.ttrpc
+    [ ${#longest} -le 107 ] || fail "the path $longest is too long for a socket: set ULLAGE_CACHE to a shorter directory"
     need containerd=containerd ctr=containerd runc=runc /usr/lib/cni/bridge=containernetworking-plugins \
         iptables=iptables ip=iproute2 conntrack=conntrack openssl=openssl flock=util-linux modprobe=kmod pgrep=procps
 }
 
-local_alive() { [ -f "$state/ready" ] && kube get --raw=/readyz >/dev/null 2>&1 && running kubelet && running containerd; }
+local_alive() {
+    local name
+    [ -f "$state/ready" ] && kube get --raw=/readyz >/dev/null 2>&1 || return 1
+    for name in kubelet kubelet2 containerd containerd2; do running "$name" || return 1; done
+}
 
 local_up() {
     local_need
@@ -82,15 +97,19 @@ local_up() {
     # may not. It also makes one umount -R of all that is mounted below.
     mount --bind "$state" "$state"
     mount --make-rshared "$state"
-    mkdir -p "$state"/{pids,log,pki,cni,kubelet,etcd}
+    mkdir -p "$state"/{pids,log,pki,cni,kubelet,etcd} "$second/kubelet"
     # A kubelet makes it wherever its own directory is.
     [ -e /var/lib/kubelet ] || touch "$state/made-var-lib-kubelet"
     local_network
     local_pki
     local_config
+    local_node_config "$state" 10250 /
+    # A kubelet takes pods in its cgroup that it does not know for orphans.
+    mkdir -p $(local_cgroups "$second_cgroup")
+    local_node_config "$second" 10260 "/$second_cgroup"
     local_start
     touch "$state/ready"
-    say "the node is ready after $(seconds_since "$begin")"
+    say "the nodes are ready after $(seconds_since "$begin")"
 }
 
 local_network() {
@@ -148,14 +167,29 @@ EOF
    "ipam": {"type": "host-local", "dataDir": "$state/ipam", "ranges": [[{"subnet": "$pod_cidr", "gateway": "$node_ip"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}]}
 EOF
+}
+
+# local_cgroups NAME prints the cgroup of that name in each hierarchy.
+local_cgroups() {
+    local root
+    if [ -e /sys/fs/cgroup/cgroup.procs ]; then
+        echo "/sys/fs/cgroup/$1"
+        return
+    fi
+    for root in /sys/fs/cgroup/*/cgroup.procs; do echo "${root%/*}/$1"; done
+}
+
+# local_node_config DIR PORT CGROUP writes what a containerd and a kubelet with
+# these need. Both nodes have one address, so their kubelets have different ports.
+local_node_config() {
     # restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE, and
     # then can't lower a score below its own.
-    cat >"$state/containerd.toml" <<EOF
+    cat >"$1/containerd.toml" <<EOF
 version = 2
-root = "$state/containerd"
-state = "$state/containerd-state"
+root = "$1/containerd"
+state = "$1/containerd-state"
 [grpc]
-  address = "$socket"
+  address = "$1/containerd.sock"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "$pause_image"
   restrict_oom_score_adj = true
@@ -165,12 +199,14 @@ state = "$state/containerd-state"
 EOF
     # Images come from archives alone: none may be collected, and a nearly full
     # disk is nothing that the tests are about.
-    cat >"$state/kubelet.yaml" <<EOF
+    cat >"$1/kubelet.yaml" <<EOF
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: $node_ip
+port: $2
 healthzPort: 0
-containerRuntimeEndpoint: unix://$socket
+containerRuntimeEndpoint: unix://$1/containerd.sock
+cgroupRoot: $3
 cgroupDriver: cgroupfs
 failCgroupV1: false
 failSwapOn: false
@@ -179,7 +215,7 @@ authorization: {mode: Webhook}
 clusterDNS: [$node_ip]
 clusterDomain: cluster.local
 volumePluginDir: "$state/volumeplugins"
-podLogsDir: "$state/podlogs"
+podLogsDir: "$1/podlogs"
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 100Mi, nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
 EOF
@@ -189,6 +225,7 @@ local_start() {
     local pki=$state/pki client=(--kubeconfig="$state/kubeconfig")
     local leader=("${client[@]}" --leader-elect=false --bind-address="$node_ip")
     start containerd containerd --config "$state/containerd.toml"
+    start containerd2 containerd --config "$second/containerd.toml"
     start etcd "$bin/etcd" --data-dir="$state/etcd" --unsafe-no-fsync --log-level=warn \
         --listen-client-urls="$etcd" --advertise-client-urls="$etcd" \
         --listen-peer-urls=http://127.0.0.1:12380 --initial-advertise-peer-urls=http://127.0.0.1:12380 --initial-cluster=default=http://127.0.0.1:12380
@@ -197,18 +234,23 @@ local_start() {
         --tls-cert-file="$pki/server.crt" --tls-private-key-file="$pki/server.key" --client-ca-file="$pki/ca.crt" \
         --kubelet-client-certificate="$pki/admin.crt" --kubelet-client-key="$pki/admin.key" --kubelet-preferred-address-types=InternalIP \
         --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$pki/accounts.pub" --service-account-signing-key-file="$pki/accounts.key"
-    wait_for 60 ctr -a "$socket" version || up_failed "containerd does not answer"
-    local_import "$bin/pause.tar"
+    local address
+    for address in "$socket" "$second/containerd.sock"; do
+        wait_for 60 ctr -a "$address" version || up_failed "containerd does not answer at $address"
+        local_import "$address" "$bin/pause.tar"
+    done
     wait_for 120 kube get --raw=/readyz || up_failed "the API server does not answer"
     start kube-controller-manager "$bin/kube-controller-manager" "${leader[@]}" --root-ca-file="$pki/ca.crt" \
         --service-account-private-key-file="$pki/accounts.key" --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key"
     start kube-scheduler "$bin/kube-scheduler" "${leader[@]}"
     start kubelet "$bin/kubelet" "${client[@]}" --config="$state/kubelet.yaml" --root-dir="$state/kubelet" --cert-dir="$state/kubelet-pki" \
         --hostname-override=local --node-ip="$node_ip"
+    start kubelet2 "$bin/kubelet" "${client[@]}" --config="$second/kubelet.yaml" --root-dir="$second/kubelet" --cert-dir="$second/kubelet-pki" \
+        --hostname-override=local-2 --node-ip="$node_ip" --register-with-taints=ullage.dev/second=true:NoSchedule
     start kube-proxy "$bin/kube-proxy" "${client[@]}" --hostname-override=local --proxy-mode=iptables --cluster-cidr="$pod_cidr" \
         --conntrack-max-per-core=0 --bind-address="$node_ip" --metrics-bind-address="$node_ip" --healthz-bind-address="$node_ip"
     start cluster-dns "$bin/cluster-dns" "${client[@]}" --listen="$node_ip:53"
-    wait_for 180 kube wait --for=condition=Ready node/local --timeout=1s || up_failed "the node does not get ready"
+    wait_for 180 kube wait --for=condition=Ready node/local node/local-2 --timeout=1s || up_failed "the nodes do not get ready"
     wait_for 60 kube get serviceaccount default || up_failed "the controllers do not work"
     local name
     for name in cluster-dns kube-proxy kube-scheduler; do
@@ -216,76 +258,24 @@ local_start() {
     done
 }
 
-local_import() { ctr -a "$socket" -n k8s.io images import "$1" >/dev/null; }
+# local_import SOCKET ARCHIVE
+local_import() { ctr -a "$1" -n k8s.io images import "$2" >/dev/null; }
 
 local_load() {
     running containerd || fail "the cluster is down: cluster.sh up"
     local archive
     for archive in "$@"; do
-        local begin=$(clock)
-        local_import "$archive" || fail "$archive can't be imported, see above"
+        local begin=$(clock) stamp=$state/loaded/$(sha256 <<<"$archive") is=$(stat -c '%i %s %y' "$archive")
+        if [ "$(cat "$stamp" 2>/dev/null)" = "$is" ]; then continue; fi
+        mkdir -p "${stamp%/*}"
+        local_import "$socket" "$archive" || fail "$archive can't be imported, see above"
+        case ${archive##*/} in
+        # What a pod with a sidecar needs, and the tests' own pod on a node.
+        tools.tar | jdk25.tar | ullage.tar) local_import "$second/containerd.sock" "$archive" || fail "$archive can't be imported by the second node, see above" ;;
+        esac
+        echo "$is" >"$stamp"
         say "loaded $archive in $(seconds_since "$begin")"
     done
-}
-
-# local_down leaves nothing behind: no process, mount, interface, rule or file.
-# It works from any state, also after a crash or a restart of the machine.
-local_down() {
-    [ -d "$state" ] || return 0
-    mkdir -p "$state"/{pids,log}
-    stop KILL kubelet kube-controller-manager kube-scheduler kube-proxy cluster-dns kube-apiserver etcd
-    local_sweep
-    stop TERM containerd
-    local pid
-    for pid in $(pgrep -f "containerd-shim.*$socket"); do kill -KILL "$pid" 2>/dev/null || true; done
-    local_unlink
-    if [ -f "$state/made-var-lib-kubelet" ]; then rm -rf --one-file-system /var/lib/kubelet; fi
-    local_unmount
-    rm -rf --one-file-system "$state"
-    find /var/log/containers -xtype l -lname "$state/*" -delete 2>/dev/null || true
-    rmdir /var/log/containers 2>/dev/null || true
-    find /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} + 2>/dev/null || true
-}
-
-# local_sweep has the container runtime itself remove the pods. Where that has
-# died it is started again for it.
-local_sweep() {
-    [ -d "$state/containerd" ] || return 0
-    if ! running containerd; then
-        start containerd containerd --config "$state/containerd.toml"
-    fi
-    if ! { wait_for 20 ctr -a "$socket" version && "$bin/cluster-sweep" --socket "$socket" --timeout 30s; }; then
-        say "some pods could not be removed in order, their remains are removed by force"
-    fi
-}
-
-local_unlink() {
-    local direction
-    "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
-    for direction in -i -o; do
-        while iptables -D FORWARD "$direction" "$bridge" -j ACCEPT 2>/dev/null; do :; done
-    done
-    kubelet_chains iptables
-    kubelet_chains ip6tables
-    ip link del "$bridge" 2>/dev/null || true
-}
-
-# kubelet_chains COMMAND removes what a kubelet leaves, which kube-proxy does not.
-kubelet_chains() {
-    local table chain
-    "$1" -w -D INPUT -j KUBE-FIREWALL 2>/dev/null || true
-    "$1" -w -D OUTPUT -j KUBE-FIREWALL 2>/dev/null || true
-    for table in filter nat mangle; do
-        for chain in KUBE-FIREWALL KUBE-KUBELET-CANARY KUBE-IPTABLES-HINT; do
-            if "$1" -w -t "$table" -F "$chain" 2>/dev/null; then "$1" -w -t "$table" -X "$chain" || true; fi
-        done
-    done
-}
-
-local_unmount() {
-    mountpoint -q "$state" || return 0
-    umount -R "$state" 2>/dev/null || umount -Rl "$state" || true
-    ! mountpoint -q "$state" || fail "$state can't be unmounted; see who uses it: fuser -vm $state"
 }
 
 local_status() {

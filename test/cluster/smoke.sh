@@ -63,7 +63,8 @@ in_web sh -c 'grep -q "^tmpfs /shared tmpfs" /proc/mounts && ! dd if=/dev/zero o
 ok "a memory emptyDir is a tmpfs, and full when it is full"
 
 kube annotate pod web --overwrite live=after >/dev/null
-wait_for 90 in_web grep -q '^live="after"' /info/annotations || fail "an annotation does not reach the downward API"
+# A kubelet may miss the change until its next sync of the pod, after 60 to 90 s.
+wait_for 100 in_web grep -q '^live="after"' /info/annotations || fail "an annotation does not reach the downward API"
 ok "an annotation reaches the downward API"
 
 wait_for 20 in_web timeout 3 wget -q -O /dev/null "http://web.$namespace.svc.cluster.local/" || fail "a service's name does not lead a pod to it"

@@ -11,14 +11,9 @@ import (
 // change nothing else of the object that RBAC lets it patch.
 func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 	s := newSpace(t)
-	if err := install("--set", "accountPolicy.enabled=true"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := install(); err != nil {
-			t.Error(err)
-		}
-	})
+	policy := s.must(helm(append([]string{"template", release, chart, "-n", system, "--show-only", "templates/accountpolicy.yaml", "--kube-version", "1.30.0", "--set", "accountPolicy.enabled=true"}, chartValues()...)...))
+	s.must(kubectl(policy, "create", "-f", "-"))
+	t.Cleanup(func() { _, _ = kubectl(policy, "delete", "-f", "-") })
 	const account, object = "--as=system:serviceaccount:" + system + ":ullage-injector", "mutatingwebhookconfiguration/ullage-injector"
 	patch := func(text string) error {
 		_, err := kubectl("", account, "patch", object, "--type=json", "--patch", text)

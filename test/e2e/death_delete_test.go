@@ -9,6 +9,7 @@ import (
 // A pod is deleted while its JVM logs much: all of that is persisted within the
 // grace period. A pod of the same name, as of a StatefulSet, goes on behind it.
 func TestPodDeleted(t *testing.T) {
+	t.Parallel()
 	for _, end := range []struct {
 		name  string
 		jdk   int

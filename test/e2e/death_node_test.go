@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 )
@@ -18,7 +17,7 @@ func TestSidecarKilled(t *testing.T) {
 		kill := s.killer("app")
 		for n := range kills {
 			s.morePersisted("app")
-			kill("*ullage run*")
+			kill("KILL", "*ullage run*")
 			s.waitFor("pod/app", fmt.Sprintf("jsonpath={.status.initContainerStatuses[0].restartCount}=%d", n+1), time.Minute)
 			s.waitFor("pod/app", "jsonpath={.status.initContainerStatuses[0].ready}=true", time.Minute)
 		}
@@ -45,38 +44,4 @@ func (l *lives) morePersisted(pod string) {
 		}
 		return len(out) > had
 	})
-}
-
-// killer starts a pod beside another one, and returns what kills a process of
-// that: the one whose command line matches a pattern of sh. It is the node that
-// kills, as process 1 of a container takes no SIGKILL from within.
-func (l *lives) killer(pod string) func(pattern string) {
-	l.Helper()
-	const elsewhere = "default" // the test's namespace may not allow such a pod
-	killer := l.name + "-killer"
-	l.must(kubectl(manifest(object{
-		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": killer},
-		"spec": object{
-			"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "hostPID": true,
-			"nodeName": l.field("pod/"+pod, ".spec.nodeName"),
-			"containers": []any{object{
-				"name": "killer", "image": "localhost/tools:e2e", "imagePullPolicy": "Never", "command": []any{"sleep", "600"},
-			}},
-		},
-	}), "-n", elsewhere, "create", "-f", "-"))
-	l.Cleanup(func() { _, _ = kubectl("", "-n", elsewhere, "delete", "pod", killer, "--wait=false") })
-	l.must(kubectl("", "-n", elsewhere, "wait", "pod/"+killer, "--for=condition=Ready", "--timeout=1m"))
-	// A cgroup has the pod's uid in its name, with other dashes under systemd.
-	uid := strings.ReplaceAll(l.field("pod/"+pod, ".metadata.uid"), "-", ".")
-	const script = `for p in /proc/[0-9]*; do
-		grep -q "$0" $p/cgroup 2>/dev/null || continue
-		case $(tr '\0' ' ' <$p/cmdline) in $1) kill -9 ${p#/proc/} && echo killed ;; esac
-	done`
-	return func(pattern string) {
-		l.Helper()
-		out := l.must(kubectl("", "-n", elsewhere, "exec", killer, "--", "sh", "-c", script, uid, pattern))
-		if out != "killed\n" {
-			l.Fatalf("not one process of pod %s matches %s: %q", pod, pattern, out)
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -36,21 +35,22 @@ func TestJVMKilled(t *testing.T) {
 	eachJDK(t, func(s *space, jdk int) {
 		s.claim("logs", "ref")
 		s.apply(jvmPod{
-			Name: "app", JDK: jdk, Java: []string{"Churn", "600000", "60"},
+			Name: "app", JDK: jdk, Java: steady,
 			Ref: "ref", Annotations: onClaim, Restart: "Always",
 		}.manifest())
 		s.ready("app")
 		kill := s.killer("app")
 		s.logging("app")
-		kill("java *")
+		kill("KILL", "java *")
 		s.waitFor("pod/app", "jsonpath={.status.containerStatuses[0].restartCount}=1", time.Minute)
 		if code := s.field("pod/app", ".status.containerStatuses[0].lastState.terminated.exitCode"); code != "137" {
 			s.Errorf("the exit code of the JVM is %s, not 137", code)
 		}
-		s.eventually(time.Minute, "a second JVM", func() bool {
-			_, err := s.tryExec("app", "app", "test", "-e", "/ref/gc.log.0")
+		s.eventually(time.Minute, "a container that runs again", func() bool {
+			_, err := s.tryExec("app", "app", "true")
 			return err == nil
 		})
+		s.until("app", "app", "a second JVM", "[ -e /ref/gc.log.0 ]")
 		s.logging("app")
 		s.kubectl("delete", "pod", "app")
 		refs, dest := s.readClaims("app")
@@ -89,8 +89,12 @@ func (v *volumes) readClaims(pod string) (refs, dest string) {
 	return v.readClaim("ref"), filepath.Join(v.readClaim("logs"), v.name, pod)
 }
 
+// steady are the arguments of a JVM that logs some twenty collections a second.
+var steady = []string{"-Xmn4m", "Churn", "600000", "60"}
+
 // eachJDK runs a test with each JDK, in a namespace of its own.
 func eachJDK(t *testing.T, test func(s *space, jdk int)) {
+	t.Parallel()
 	for _, jdk := range jdks {
 		t.Run(fmt.Sprintf("jdk%d", jdk), func(t *testing.T) {
 			t.Parallel()
@@ -112,10 +116,7 @@ func (l *lives) hasEnded(pod, list, want string) {
 // logging waits until the JVM has logged a hundred collections.
 func (l *lives) logging(pod string) {
 	l.Helper()
-	l.eventually(time.Minute, "a hundred collections", func() bool {
-		out, err := l.tryExec(pod, "app", "grep", "-c", "Pause", "/ref/gc.log")
-		return err == nil && len(strings.TrimSpace(out)) >= 3
-	})
+	l.until(pod, "app", "a hundred collections", "[ $(grep -c Pause /ref/gc.log) -ge 100 ]")
 }
 
 // linger keeps a container, in which the JVM is not process 1, when that has
@@ -134,10 +135,7 @@ func (l *lives) ended(pod, container string) string {
 // what it wrote.
 func (l *lives) written(pod, container string) string {
 	l.Helper()
-	l.eventually(time.Minute, "the end of the JVM in "+container, func() bool {
-		_, err := l.tryExec(pod, container, "test", "-e", "/ref/ended")
-		return err == nil
-	})
+	l.until(pod, container, "the end of the JVM in "+container, "[ -e /ref/ended ]")
 	return l.exec(pod, container, "cat", "/ref/gc.log")
 }
 

@@ -8,7 +8,9 @@
 // with a word on that: no test may touch a cluster just since one is configured.
 //
 // Tests that stop or replace the injector run one after the other. All others
-// are parallel, each in a namespace of its own, and begin when those are done.
+// are parallel, each in a namespace of its own, and begin when those are done. They
+// mostly wait, but on a small machine each kubectl counts: what a shell in a container
+// can wait for, it does (see until), and a pod on each node serves all tests.
 //
 // # The independent truth
 //

@@ -176,8 +176,10 @@ func (k *kube) eventually(within time.Duration, what string, holds func() bool) 
 	}
 }
 
+// wait looks at intervals: mostly by a kubectl, which takes a fifth of a second of a
+// processor.
 func wait(within time.Duration, holds func() bool) error {
-	for end := time.Now().Add(within); !holds(); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(within); !holds(); time.Sleep(300 * time.Millisecond) {
 		if time.Now().After(end) {
 			return errors.New("not within " + within.String())
 		}

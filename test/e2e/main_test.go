@@ -48,7 +48,16 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
+	if err := startHelpers(); err != nil {
+		fmt.Fprintf(os.Stderr, "test/e2e: cannot start pods on the nodes: %v\n", err)
+		return 1
+	}
 	code := m.Run()
+	if !keep {
+		if err := endHelpers(); err != nil {
+			fmt.Fprintf(os.Stderr, "test/e2e: remove the pods on the nodes: %v\n", err)
+		}
+	}
 	if !keep && !installed {
 		if out, err := helm("uninstall", release, "-n", system, "--wait", "--ignore-not-found"); err != nil {
 			fmt.Fprintf(os.Stderr, "test/e2e: uninstall: %v\n%s", err, out)

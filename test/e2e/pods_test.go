@@ -44,11 +44,12 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	if strings.Contains(s.exec("app", "ullage", "ullage", "cat", "/var/lib/ullage"), "][debug][") {
 		t.Error("the JVM in a was raised with the one in b")
 	}
-	s.kubectl("annotate", "pod", "app", "ullage.dev/log="+raise)
+	seen := s.annotate("app", "ullage.dev/log="+raise)
 	s.debugLine("app", "ullage")
 	for container, sidecar := range both {
 		s.eventually(20*time.Second, "the raise in "+container, func() bool { return isRaised(sidecar) })
 	}
+	seen()
 	for container, sidecar := range both {
 		s.persistedAll("app", container, sidecar, s.ended("app", container))
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 		})
 	}
 	s.kubectl("delete", "pod", "gone", "--wait=true")
-	s.onNode("age", "/var/tmp/ullage-e2e/"+s.name+"-logs", "sh", "-c", "cd /node && find . -type f -exec touch -d '2020-01-01 00:00' {} +")
+	s.onNode(nodes[0], "sh", "-c", "cd /node/"+s.name+"-logs && find . -type f -exec touch -d '2020-01-01 00:00' {} +")
 
 	cron := s.must(helm(append([]string{"template", release, chart, "-n", s.name, "--kube-version", "1.29.0", "--show-only", "templates/prune.yaml", "--set-json",
 		fmt.Sprintf(`prune=[{"namespace":%q,"claim":"logs","runAsUser":1000,"runAsGroup":1000,"olderThan":"24h"}]`, s.name)}, chartValues()...)...))
@@ -45,47 +46,44 @@ func TestPruneBesideALivingSidecar(t *testing.T) {
 	}
 }
 
-// A StatefulSet keeps its log on its own claims: through a rolling update, each
-// pod goes on where the one of its name has stopped.
+// A StatefulSet whose own claims take the durable copy, as volume:NAME/DIR, goes
+// through a rolling update: each pod goes on with its own, behind what its
+// predecessor has written, and each line of both is there once.
 func TestAStatefulSetsOwnClaims(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
+	const replicas = 3
 	class := s.name + "-own"
-	const parent = "/var/tmp/ullage-e2e/"
-	open := "cd /node"
-	for i := range 3 {
-		name := fmt.Sprintf("%s-%d", class, i)
-		s.must(kubectl(manifest(object{
-			"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": name},
-			"spec": object{"storageClassName": class, "accessModes": []any{"ReadWriteOnce"}, "capacity": object{"storage": "1Gi"},
-				"persistentVolumeReclaimPolicy": "Retain", "hostPath": object{"path": parent + name, "type": "DirectoryOrCreate"}},
-		}), "create", "-f", "-"))
-		t.Cleanup(func() { _, _ = kubectl("", "delete", "pv", name, "--wait=false") })
-		open += " && mkdir " + name + " && chmod 1777 " + name
+	for i := range replicas {
+		s.volume(fmt.Sprintf("%s-%d", class, i), class)
 	}
-	s.onNode("open", parent, "sh", "-c", open)
-	template := jvmPodOfADeployment(jvmPod{Name: "store", JDK: 25, Grace: 5, Annotations: map[string]string{"dest": "volume:data/logs"}})
-	s.apply(manifest(object{
-		"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": object{"name": "store"},
-		"spec": object{"replicas": 3, "podManagementPolicy": "Parallel", "selector": object{"matchLabels": object{"app": "store"}}, "template": template,
-			"volumeClaimTemplates": []any{object{"metadata": object{"name": "data"}, "spec": object{
-				"storageClassName": class, "accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "64Mi"}}}}}},
-	}))
-	// Each JVM says once, at its start, which collector it has.
-	starts := func(i int) int {
-		out, err := s.tryExec(fmt.Sprintf("store-%d", i), "ullage", "ullage", "cat", "/var/lib/ullage")
-		if err != nil {
-			return -1
-		}
-		return strings.Count(out, "] Using Serial")
+	jvm := jvmPod{
+		Name: "store", JDK: 25, Restart: "Always", Java: steady,
+		Annotations: map[string]string{"dest": "volume:data/logs"},
 	}
-	for round := 1; round <= 2; round++ {
+	store := workload("StatefulSet", jvm, class)
+	spec := store["spec"].(object)
+	spec["replicas"], spec["podManagementPolicy"] = replicas, "Parallel"
+	// The reference output is on the claim as well.
+	pod := spec["template"].(object)["spec"].(object)
+	delete(pod, "volumes")
+	pod["containers"].([]any)[0].(object)["volumeMounts"] = []any{object{"name": "data", "mountPath": "/ref"}}
+	s.apply(manifest(store))
+
+	for life, file := range []string{"gc.log", "gc.log.0"} { // which each life has, the second JVM renames the first one's
 		s.kubectl("rollout", "status", "statefulset/store", "--timeout=3m")
-		for i := range 3 {
-			s.eventually(time.Minute, fmt.Sprintf("%d starts in the log of store-%d", round, i), func() bool { return starts(i) == round })
+		for i := range replicas {
+			pod := fmt.Sprintf("store-%d", i)
+			s.until(pod, "app", fmt.Sprintf("life %d of %s", life+1, pod), "[ -e /ref/"+file+" ]")
+			s.logging(pod)
 		}
-		if round == 1 {
+		if life == 0 {
 			s.kubectl("rollout", "restart", "statefulset/store")
 		}
+	}
+	s.kubectl("delete", "statefulset/store", "--cascade=foreground", "--timeout=2m")
+	for i := range replicas {
+		data := s.readVolume(s.field(fmt.Sprintf("pvc/data-store-%d", i), ".spec.volumeName"))
+		s.bothLives(data, filepath.Join(data, "logs", s.name, fmt.Sprintf("store-%d", i)), s.sameBytes)
 	}
 }

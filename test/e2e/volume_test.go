@@ -3,6 +3,7 @@ package e2e
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 	"os"
@@ -19,11 +20,17 @@ import (
 // cluster has nothing that makes volumes.
 func (v *volumes) claim(names ...string) {
 	v.Helper()
+	v.claims("ReadWriteMany", names...)
+}
+
+// claims makes claims with an access mode.
+func (v *volumes) claims(mode string, names ...string) {
+	v.Helper()
 	for i, class := range v.classes(names) {
 		v.apply(manifest(object{
 			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": names[i]},
 			"spec": object{
-				"storageClassName": class, "accessModes": []any{"ReadWriteMany"},
+				"storageClassName": class, "accessModes": []any{mode},
 				"resources": object{"requests": object{"storage": "64Mi"}},
 			},
 		}))
@@ -41,89 +48,62 @@ func (v *volumes) class(name string) string {
 
 func (v *volumes) classes(names []string) []string {
 	v.Helper()
-	const parent = "/var/tmp/ullage-e2e/"
 	var classes []string
-	open := "cd /node"
 	for _, name := range names {
 		class := v.name + "-" + name
-		v.must(kubectl(manifest(object{
-			"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": class},
-			"spec": object{
-				"storageClassName": class, "accessModes": []any{"ReadWriteMany", "ReadWriteOnce"},
-				"capacity": object{"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain",
-				"hostPath": object{"path": parent + class, "type": "DirectoryOrCreate"},
-			},
-		}), "create", "-f", "-"))
-		v.Cleanup(func() {
-			if !keep {
-				_, _ = kubectl("", "delete", "pv", class, "--wait=false")
-			}
-		})
+		v.volume(class, class)
 		classes = append(classes, class)
-		open += " && mkdir " + class + " && chmod 1777 " + class
 	}
-	// The kubelet gives no group to a hostPath: somebody has to let users in.
-	v.onNode("open-"+names[0], parent, "sh", "-c", open)
 	return classes
 }
 
-// onNode runs a command of busybox as root in a pod that has a directory of the
-// node at /node.
-func (v *volumes) onNode(pod, path string, command ...string) {
+// volume makes a volume of a storage class, in a directory of its own name on the
+// first node, to which any user may write: the kubelet gives no group to a hostPath.
+func (v *volumes) volume(name, class string) {
 	v.Helper()
-	const elsewhere = "default" // the test's namespace may not allow such a pod
-	pod = v.name + "-" + pod
-	words := make([]any, len(command))
-	for i, word := range command {
-		words[i] = word
-	}
+	v.onNode(nodes[0], "sh", "-c", "mkdir /node/"+name+" && chmod 1777 /node/"+name)
 	v.must(kubectl(manifest(object{
-		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": pod},
+		"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": name},
 		"spec": object{
-			"restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
-			"containers": []any{object{
-				"name": "on-node", "image": "localhost/tools:e2e", "imagePullPolicy": "Never", "command": words,
-				"volumeMounts": []any{object{"name": "node", "mountPath": "/node"}},
-			}},
-			"volumes": []any{object{"name": "node", "hostPath": object{"path": path, "type": "DirectoryOrCreate"}}},
+			"storageClassName": class, "accessModes": []any{"ReadWriteMany", "ReadWriteOnce"},
+			"capacity": object{"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain",
+			"hostPath": object{"path": volumesDir + "/" + name},
 		},
-	}), "-n", elsewhere, "create", "-f", "-"))
-	defer kubectl("", "-n", elsewhere, "delete", "pod", pod, "--wait=false")
-	v.must(kubectl("", "-n", elsewhere, "wait", "pod/"+pod, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=1m"))
+	}), "create", "-f", "-"))
+	v.Cleanup(func() {
+		if !keep {
+			_, _ = kubectl("", "delete", "pv", name, "--wait=false")
+		}
+	})
 }
 
-// readClaim copies what is in a claim to a directory and returns that.
+// readClaim copies what is in a claim of claim's to a directory and returns that.
 func (v *volumes) readClaim(name string) string {
 	v.Helper()
-	pod := "read-" + name
-	v.apply(manifest(object{
-		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": pod},
-		"spec": object{
-			"restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
-			"securityContext": object{"runAsNonRoot": true, "runAsUser": 1000, "runAsGroup": 1000, "seccompProfile": object{"type": "RuntimeDefault"}},
-			"containers": []any{object{
-				"name": "reader", "image": "localhost/tools:e2e", "imagePullPolicy": "Never", "command": []any{"sleep", "600"},
-				"volumeMounts":    []any{object{"name": "claim", "mountPath": "/claim"}},
-				"securityContext": object{"allowPrivilegeEscalation": false, "capabilities": object{"drop": []any{"ALL"}}},
-			}},
-			"volumes": []any{object{"name": "claim", "persistentVolumeClaim": object{"claimName": name}}},
-		},
-	}))
-	v.ready(pod)
-	archive := v.exec(pod, "reader", "tar", "-c", "-f", "-", "-C", "/claim", ".")
-	v.kubectl("delete", "pod", pod, "--wait=false")
+	return v.readVolume(v.name + "-" + name)
+}
+
+// readVolume does the same of a volume.
+func (v *volumes) readVolume(name string) string {
+	v.Helper()
 	dir := v.TempDir()
-	if err := unpack(dir, archive); err != nil {
-		v.Fatalf("unpack claim %s: %v", name, err)
-	}
+	// A kubectl exec may lose the end of what the program prints.
+	v.eventually(30*time.Second, "a whole archive of volume "+name, func() bool {
+		return unpack(dir, v.onNode(nodes[0], "tar", "-c", "-z", "-f", "-", "-C", "/node/"+name, ".")) == nil
+	})
 	return dir
 }
 
 func unpack(dir, archive string) error {
-	for r := tar.NewReader(strings.NewReader(archive)); ; {
+	text, err := gzip.NewReader(strings.NewReader(archive))
+	if err != nil {
+		return err
+	}
+	for r := tar.NewReader(text); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			_, err := io.Copy(io.Discard, text) // to its checksum
+			return err
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/printable"
+)
+
+// deliverAgain is how long a sidecar may not have seen the annotations before the
+// pod is annotated again. A kubelet mostly takes less than 2 s.
+const deliverAgain = 5 * time.Second
+
+// delivery brings a change of annotations to the sidecars of one pod.
+//
+// The pod's kubelet copies the annotations into a volume of the pod, in two loops
+// of 100 ms each: one notes the changed pod, the other writes the volume. Where the
+// second loop has read the pod just before the first loop notes the change, the
+// second loop writes the volume as it was and takes that for the change. The change
+// then waits for the kubelet's next sync of the pod, 60 to 90 s later. About one
+// change of a hundred does (kubernetes/kubernetes#29633). Any other change of the
+// pod starts a sync at once.
+type delivery struct {
+	of      sidecar // one of the pod's
+	changes []string
+	every   time.Duration
+	shown   *progress
+
+	mu    sync.Mutex
+	began time.Time
+	last  time.Time // when the pod was annotated last
+}
+
+// deliver annotates the pod of a sidecar.
+func (c *levelsConfig) deliver(ctx context.Context, s sidecar, changes []string, shown *progress) (*delivery, error) {
+	d := &delivery{of: s, changes: changes, every: min(deliverAgain, c.timeout/3), shown: shown}
+	if err := d.annotate(ctx, changes); err != nil {
+		return nil, err
+	}
+	d.began, d.last = time.Now(), time.Now()
+	return d, nil
+}
+
+func (d *delivery) annotate(ctx context.Context, changes []string) error {
+	args := append([]string{"annotate", "--overwrite", "pod/" + d.of.pod}, changes...)
+	if _, err := d.of.cluster.run(ctx, maxStatus, args...); err != nil {
+		return fmt.Errorf("annotate pod %s: %w", d.of.pod, err)
+	}
+	return nil
+}
+
+// unseen is called as long as a sidecar has not seen the change. At intervals it
+// reports that, and changes the pod twice: to another ID and back to what is asked
+// for.
+func (d *delivery) unseen(ctx context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.last) < d.every {
+		return
+	}
+	pod := printable.Line(d.of.pod)
+	d.shown.line("%s: the sidecar has not seen the annotations after %s: the kubelet writes them into the pod mostly within 2s, and within 90s at the latest; annotating the pod again",
+		pod, time.Since(d.began).Round(time.Second))
+	err := d.annotate(ctx, []string{logIDKey + "=" + newID()})
+	if err == nil {
+		err = d.annotate(context.WithoutCancel(ctx), d.changes) // no other ID stays behind
+	}
+	if err != nil && ctx.Err() == nil {
+		d.shown.line("%s: %s", pod, printable.Line(err.Error()))
+	}
+	d.last = time.Now()
+}

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A node is drained as docs/kubernetes.md has it: the eviction ends a pod while its
+// JVM logs much, as a deletion does. The pod of the same name goes on behind it with
+// the same claims, on another node if there is one. (A pod of another test that is
+// created meanwhile is scheduled a few seconds later.)
+func TestNodeIsDrained(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.claims("ReadWriteOnce", "logs", "ref")
+	jvm := jvmPod{
+		Name: "drained", JDK: 25, Restart: "Always", Java: much("600000"),
+		Ref: "ref", Annotations: map[string]string{"dest": "pvc:logs", "xlog": muchLog},
+	}
+	set := workload("StatefulSet", jvm, s.class("data"))
+	set["spec"].(object)["template"].(object)["spec"].(object)["tolerations"] = []any{object{"key": "ullage.dev/second", "operator": "Exists"}}
+	s.apply(manifest(set))
+	s.kubectl("rollout", "status", "statefulset/drained", "--timeout=2m")
+	s.logging("drained-0")
+
+	node, uid := s.field("pod/drained-0", ".spec.nodeName"), s.field("pod/drained-0", ".metadata.uid")
+	uncordon := func() { s.must(kubectl("", "uncordon", node)) }
+	t.Cleanup(uncordon)
+	drain := []string{"drain", node, "--pod-selector=app=drained", "--timeout=1m"}
+	if _, err := kubectl("", drain...); err == nil || !strings.Contains(err.Error(), "--delete-emptydir-data") {
+		t.Errorf("kubectl drain without --delete-emptydir-data: %v", err)
+	}
+	began := time.Now()
+	s.must(kubectl("", append(drain, "--delete-emptydir-data")...))
+	figures.add("node drained: eviction of a pod while its JVM logs", time.Since(began).Round(100*time.Millisecond).String(), "30 s")
+	moves := s.sameMachine()
+	if !moves {
+		t.Log("the cluster has no two nodes with one disk: the pod goes on where it was")
+		uncordon()
+	}
+	s.eventually(time.Minute, "another pod", func() bool {
+		now, err := s.try("get", "pod", "drained-0", "-o", "jsonpath={.metadata.uid}")
+		return err == nil && now != uid
+	})
+	s.ready("drained-0")
+	if now := s.field("pod/drained-0", ".spec.nodeName"); moves && now == node {
+		t.Errorf("the pod is on %s again", now)
+	}
+	s.until("drained-0", "app", "a second JVM", "[ -e /ref/gc.log.0 ]")
+	s.logging("drained-0")
+	s.kubectl("delete", "statefulset/drained", "--cascade=foreground", "--timeout=2m")
+	refs, dest := s.readClaims("drained-0")
+	s.bothLives(refs, dest, s.sameBytes)
+}
+
+// sameMachine reports whether the nodes are several, of one machine: then the
+// directories of the volumes are on all of them.
+func (k *kube) sameMachine() bool {
+	k.Helper()
+	boots := strings.Fields(k.must(kubectl("", "get", "nodes", "-o", "jsonpath={.items[*].status.nodeInfo.bootID}")))
+	return len(boots) > 1 && len(slices.Compact(boots)) == 1
+}
+
+// A JVM crashes: the durable copy has HotSpot's report, whole, beside the log.
+func TestJVMCrashes(t *testing.T) {
+	eachJDK(t, func(s *space, jdk int) {
+		s.claim("logs", "ref")
+		s.apply(jvmPod{
+			Name: "app", JDK: jdk, Java: steady,
+			Ref: "ref", Annotations: onClaim,
+		}.manifest())
+		s.ready("app")
+		s.logging("app")
+		s.killer("app")("SEGV", "java *")
+		s.waitFor("pod/app", "jsonpath={.status.phase}=Failed", time.Minute)
+		s.hasEnded("app", "initContainerStatuses", "0 Completed")
+		refs, dest := s.readClaims("app")
+		s.cutOff(s.referenceIn(refs), s.stream(dest, "gc-1.log"))
+		report := s.stream(dest, "hs_err_pid1.log")
+		if !bytes.HasPrefix(report, []byte("#\n# A fatal error has been detected by the Java Runtime Environment:\n")) ||
+			!bytes.Contains(report, []byte("SIGSEGV")) || !bytes.HasSuffix(report, []byte("\nEND.\n")) {
+			s.Errorf("the report is not whole: %d bytes, from %.200q to %q", len(report), report, report[max(0, len(report)-200):])
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// elsewhere is the namespace of the suite's own pods: that of a test may not
+	// allow such pods.
+	elsewhere = "default"
+
+	// volumesDir is the directory of the nodes in which the volumes of the tests are.
+	volumesDir = "/var/tmp/ullage-e2e"
+)
+
+// helper is the pod on a node that does there what no pod of a test may: as root,
+// with the directory of the volumes at /node, and with all processes of the node in
+// sight. It is there as long as the suite runs, because a pod takes seconds to
+// start.
+func helper(node string) string { return "ullage-e2e-on-" + strings.ReplaceAll(node, ".", "-") }
+
+// nodes are the names of the cluster's nodes. Volumes are on the first of them.
+var nodes []string
+
+// startHelpers starts a helper on each node.
+func startHelpers() error {
+	out, err := kubectl("", "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}")
+	if err != nil {
+		return err
+	}
+	if nodes = strings.Fields(out); len(nodes) == 0 {
+		return fmt.Errorf("the cluster has no nodes")
+	}
+	for _, node := range nodes {
+		if _, err := kubectl("", "-n", elsewhere, "delete", "pod", helper(node), "--ignore-not-found", "--now"); err != nil {
+			return err
+		}
+		if _, err := kubectl(helperPod(node), "-n", elsewhere, "create", "-f", "-"); err != nil {
+			return err
+		}
+	}
+	for _, node := range nodes {
+		if _, err := kubectl("", "-n", elsewhere, "wait", "pod/"+helper(node), "--for=condition=Ready", "--timeout=1m"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func helperPod(node string) string {
+	return manifest(object{
+		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": helper(node)},
+		"spec": object{
+			"nodeName": node, "restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "hostPID": true,
+			"tolerations": []any{object{"operator": "Exists"}},
+			"containers": []any{object{
+				"name": "helper", "image": "localhost/tools:e2e", "imagePullPolicy": "Never", "command": []any{"sleep", "7200"},
+				"volumeMounts": []any{object{"name": "node", "mountPath": "/node"}},
+			}},
+			"volumes": []any{object{"name": "node", "hostPath": object{"path": volumesDir, "type": "DirectoryOrCreate"}}},
+		},
+	})
+}
+
+// endHelpers removes the helpers, and what the tests have left in the volumes.
+func endHelpers() error {
+	for _, node := range nodes {
+		_, err := tryOnNode(node, "sh", "-c", "rm -rf /node/*")
+		if err != nil {
+			return err
+		}
+		if _, err := kubectl("", "-n", elsewhere, "delete", "pod", helper(node), "--wait=false"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tryOnNode(node string, command ...string) (string, error) {
+	return kubectl("", append([]string{"-n", elsewhere, "exec", helper(node), "--"}, command...)...)
+}
+
+// onNode runs a command of busybox on a node.
+func (k *kube) onNode(node string, command ...string) string {
+	k.Helper()
+	return k.must(tryOnNode(node, command...))
+}
+
+// killer returns what sends a signal to a process of a pod: the one whose command
+// line matches a pattern of sh. It is the node that kills, as process 1 of a
+// container takes no SIGKILL from within.
+func (k *kube) killer(pod string) func(signal, pattern string) {
+	k.Helper()
+	node := k.field("pod/"+pod, ".spec.nodeName")
+	// A cgroup has the pod's uid in its name, with other dashes under systemd.
+	uid := strings.ReplaceAll(k.field("pod/"+pod, ".metadata.uid"), "-", ".")
+	const script = `for p in /proc/[0-9]*; do
+		grep -q "$0" $p/cgroup 2>/dev/null || continue
+		case $(tr '\0' ' ' <$p/cmdline) in $2) kill -$1 ${p#/proc/} && echo killed ;; esac
+	done`
+	return func(signal, pattern string) {
+		k.Helper()
+		if out := k.onNode(node, "sh", "-c", script, uid, signal, pattern); out != "killed\n" {
+			k.Fatalf("not one process of pod %s matches %s: %q", pod, pattern, out)
+		}
+	}
+}
+
+// until has a shell in a container wait until a condition of sh holds. For the
+// machine, that is far less work than a kubectl for each look.
+func (k *kube) until(pod, container, what, condition string) {
+	k.Helper()
+	const within = time.Minute
+	script := "until " + condition + "; do sleep 0.1; done"
+	if out, err := k.tryExec(pod, container, "timeout", fmt.Sprint(within.Seconds()), "sh", "-c", script); err != nil {
+		k.Fatalf("%s: not within %s: %v\n%s", what, within, err, out)
+	}
+}
