@@ -121,6 +121,11 @@ headline: ## the table that the README begins with: a frozen disk under a JVM (n
 	    go test -count=1 -timeout 1h -run '^TestHeadline$$' ./test/fault || passed=false; \
 	  cat bin/headline.md; $$passed
 
+.PHONY: sinks
+sinks: ## sinks against real servers that fail in every way (builds the servers once, minutes)
+	$(call stage,sinks)
+	go test -count=1 -v -timeout 30m ./test/sinks | grep -vE '^=== '
+
 .PHONY: demo
 demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is every line there once?
 	$(call stage,demo)

@@ -20,12 +20,13 @@ import (
 const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
 
 Usage:
-  ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] [DIR|FILE...]
-  ullage cat --gaps [-f] [--since T] [--stream S] [DIR|FILE...]
+  ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] [DIR|FILE|URL...]
+  ullage cat --gaps [-f] [--since T] [--stream S] [DIR|FILE|URL...]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
-it is. Without either it is the destination in ULLAGE_DEST. Several streams are
+it is; s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the options
+of --sink; namespace=NS and pod=POD select). Without any it is the destination in ULLAGE_DEST. Several streams are
 printed one after the other. Without --since and --level every byte is printed as
 the JVM wrote it; but on a terminal, a character that it would obey rather than
 show is printed like \x1b.

@@ -25,6 +25,8 @@ import (
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sidecar"
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/stdout"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/reference.md instead of comparing them")
@@ -138,6 +140,10 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	cfg.Tail.Source, cfg.Dest, cfg.SyncInterval = source, t.TempDir(), 10*time.Millisecond
 	s := ship.New(cfg, reg, slog.New(slog.DiscardHandler))
 	levels.New(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	kinds := map[string]sink.Kind{"stdout": stdout.Kind(io.Discard)}
+	if _, err := sink.New(sink.Config{URLs: sink.URLs{"stdout:"}}, kinds, t.TempDir(), reg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
 	levels.NewElsewhere(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source

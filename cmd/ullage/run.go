@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"flag"
+	"os"
 	"runtime/debug"
 
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/sidecar"
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/s3"
+	"github.com/ullage/ullage/internal/sink/stdout"
 )
 
 const runAbout = `ullage run follows the log files in a directory on tmpfs and persists their lines.
@@ -37,6 +41,7 @@ const memoryBesideQueue = 12 << 20
 
 func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	cfg := sidecar.DefaultConfig()
+	cfg.SinkKinds = sinkKinds()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
 	code, ok := e.Parse(fs, runAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.Validate()...) })
@@ -51,4 +56,9 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 		return e.Fail("run", err)
 	}
 	return cli.OK
+}
+
+// sinkKinds are the sinks, by the schemes of [sink.Schemes].
+func sinkKinds() map[string]sink.Kind {
+	return map[string]sink.Kind{"s3": s3.Kind(), "stdout": stdout.Kind(os.Stdout)}
 }

@@ -88,6 +88,9 @@ func headRows(st admin.Status) [][2]string {
 		{"errors", destErrors(st)},
 	}
 	rows = append(rows, lossRows(st)...)
+	for _, s := range st.Sinks {
+		rows = append(rows, sinkRows(s)...)
+	}
 	if st.Levels != nil {
 		if other := st.Levels.OtherLogs; len(other) > 0 {
 			rows = append(rows, [2]string{"other logs", strings.Join(other, ", ") + " (outside of the source: the JVM waits for that disk)"})
@@ -100,6 +103,24 @@ func headRows(st admin.Status) [][2]string {
 			parts = append(parts, fmt.Sprintf("%d %s", st.Ignored[reason], reason))
 		}
 		rows = append(rows, [2]string{"ignored", strings.Join(parts, ", ")})
+	}
+	return rows
+}
+
+// sinkRows returns the lines of a sink.
+func sinkRows(s admin.Sink) [][2]string {
+	took := printable.Count(s.Lines) + " lines"
+	if s.Segments > 0 {
+		took = printable.Count(s.Segments) + " segments"
+	}
+	key := "sink " + s.Name
+	rows := [][2]string{{key, fmt.Sprintf("%s, %s acknowledged; lag %s, %s left", took,
+		printable.Bytes(s.Bytes), printable.Seconds(s.LagSeconds), printable.Bytes(s.BacklogBytes))}}
+	if s.RejectedLines > 0 || s.SkippedSegments > 0 {
+		rows = append(rows, [2]string{key, fmt.Sprintf("%s lines rejected, %s segments deleted unsent", printable.Count(s.RejectedLines), printable.Count(s.SkippedSegments))})
+	}
+	if s.Failure != "" {
+		rows = append(rows, [2]string{key, "fails: " + s.Failure})
 	}
 	return rows
 }

@@ -39,6 +39,9 @@ type Status struct {
 	Streams        []Stream `json:"streams"`
 	StreamsOmitted int      `json:"streamsOmitted,omitempty"`
 
+	// Sinks are the further destinations.
+	Sinks []Sink `json:"sinks,omitempty"`
+
 	// Ignored counts the entries of the source directory that the sidecar does
 	// not follow, by reason. The reasons are a small fixed set.
 	Ignored map[string]int64 `json:"ignored,omitempty"`
@@ -181,6 +184,20 @@ type Stream struct {
 	// Refused is why the destination refuses this stream but accepts others.
 	// Empty: it accepts the stream.
 	Refused string `json:"refused,omitempty"`
+}
+
+// Sink is the state of a further destination. Its counts are since the process started.
+type Sink struct {
+	Name            string  `json:"name"`
+	URL             string  `json:"url"`
+	LagSeconds      float64 `json:"lagSeconds"`   // the age of the oldest durable line that it has not acknowledged
+	BacklogBytes    int64   `json:"backlogBytes"` // of segments, on disk, that it has not acknowledged
+	Lines           int64   `json:"lines"`        // acknowledged, by a sink of lines
+	Segments        int64   `json:"segments"`     // ... and by a sink of whole segments
+	Bytes           int64   `json:"bytes"`        // of either
+	RejectedLines   int64   `json:"rejectedLines,omitempty"`
+	SkippedSegments int64   `json:"skippedSegments,omitempty"` // retention deleted them first
+	Failure         string  `json:"failure,omitempty"`         // why it acknowledges nothing now
 }
 
 // AddStream adds a stream, or counts it as omitted if the list is full. Add the

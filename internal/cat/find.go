@@ -27,7 +27,7 @@ func (p *Printer) Find(args []string) (bad []error) {
 		}
 		names = append(names, others...)
 	}
-	if len(bad) > 0 || p.cfg.Stream == "" || slices.ContainsFunc(p.items, func(it item) bool { return len(it.series) > 0 }) {
+	if len(bad) > 0 || p.cfg.Stream == "" || slices.ContainsFunc(p.items, func(it item) bool { return len(it.series) > 0 || it.bucket != nil }) {
 		return bad
 	}
 	err := fmt.Errorf("no stream matches %s: %s", quoted(p.cfg.Stream), thereIs(names))
@@ -59,6 +59,9 @@ func thereIs(names []string) string {
 // add adds an item for one argument, or adds a file to the last item. It
 // returns the streams that the argument names and that do not match.
 func (p *Printer) add(arg string) (others []string, err error) {
+	if strings.HasPrefix(arg, bucketScheme) {
+		return nil, p.addBucket(arg)
+	}
 	path := filepath.Clean(arg)
 	info, err := os.Stat(path)
 	switch {

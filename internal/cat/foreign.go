@@ -33,46 +33,62 @@ func (s *series) printForeign(ctx context.Context, seg segment.Info) error {
 		return nil
 	}
 	defer file.Close()
-	raw, err := decoder(file, seg.Name)
+	how := segment.Zstd
+	if filepath.Ext(seg.Name) == ".gz" {
+		how = segment.Gzip
+	}
+	raw, err := decode(bufio.NewReaderSize(file, bufferSize), how)
 	if err != nil {
 		s.p.complain("%v", readError(seg.Path, err))
 		return nil
 	}
 	defer raw.Close()
-	var out io.Writer = s.p.out
-	if s.lines != nil {
-		out = writerFunc(func(p []byte) (int, error) { return len(p), s.lines.write(p) })
+	done, failed, err := s.copy(ctx, raw)
+	if failed != nil {
+		s.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(seg.Path), done, reason(failed))
 	}
+	return err
+}
+
+// copy prints what a reader has, as far as it is wanted. It returns how much that was,
+// why no more can be read, and an error of the output or of ctx.
+func (s *series) copy(ctx context.Context, raw io.Reader) (done int64, failed, err error) {
 	buf := make([]byte, bufferSize)
-	for done := int64(0); ; {
+	for {
 		if err := ctx.Err(); err != nil {
-			return err
+			return done, nil, err
 		}
 		n, readErr := raw.Read(buf)
 		done += int64(n)
-		if _, err := out.Write(buf[:n]); err != nil {
-			return err
+		if s.lines != nil {
+			err = s.lines.write(buf[:n])
+		} else {
+			_, err = s.p.out.Write(buf[:n])
 		}
-		if readErr == io.EOF {
-			return nil
-		}
-		if readErr != nil {
-			s.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(seg.Path), done, reason(readErr))
-			return nil
+		switch {
+		case err != nil:
+			return done, nil, err
+		case readErr == io.EOF:
+			return done, nil, nil
+		case readErr != nil:
+			return done, readErr, nil
 		}
 	}
 }
 
-// decoder reads the decompressed content of a file.
-func decoder(file *os.File, name string) (io.ReadCloser, error) {
-	if filepath.Ext(name) == ".gz" {
-		r, err := gzip.NewReader(bufio.NewReaderSize(file, bufferSize))
+// decode reads what a file or an object decompresses to, as a stream.
+func decode(in io.Reader, how segment.Compression) (io.ReadCloser, error) {
+	switch how {
+	case segment.Gzip:
+		r, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, fmt.Errorf("not gzip data: %w", err)
 		}
 		return r, nil
+	case segment.None:
+		return io.NopCloser(in), nil
 	}
-	r, err := zstd.NewReader(file,
+	r, err := zstd.NewReader(in,
 		zstd.WithDecoderConcurrency(1), // no goroutines
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(zstdWindow))
@@ -81,7 +97,3 @@ func decoder(file *os.File, name string) (io.ReadCloser, error) {
 	}
 	return r.IOReadCloser(), nil
 }
-
-type writerFunc func([]byte) (int, error)
-
-func (w writerFunc) Write(p []byte) (int, error) { return w(p) }

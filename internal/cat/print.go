@@ -15,6 +15,7 @@ import (
 
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -62,18 +63,21 @@ type Printer struct {
 	items  []item
 	gaps   gapTable
 	failed bool // something could not be read
+
+	progress bool // stderr is a terminal: a long read reports how far it is
 }
 
-// item is what arguments name: a destination, whose streams appear and
-// disappear, or one series.
+// item is what arguments name: a destination, whose streams appear and disappear, a
+// bucket, or one series.
 type item struct {
 	dest   string
 	series []*series // by name
+	bucket *s3.Reader
 }
 
 // New returns a Printer that prints to stdout and reports on stderr.
 func New(cfg Config, stdout, stderr io.Writer) *Printer {
-	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, screen: cli.NewScreen(stdout)}
+	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, screen: cli.NewScreen(stdout), progress: cli.NewScreen(stderr) != nil}
 	if p.screen != nil {
 		stdout = p.screen
 	}
@@ -129,6 +133,11 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 func (p *Printer) pass(ctx context.Context) error {
 	for i := range p.items {
 		item := &p.items[i]
+		if item.bucket != nil {
+			if err := p.printBucket(ctx, item.bucket); err != nil {
+				return err
+			}
+		}
 		if item.dest != "" {
 			p.refresh(item)
 		}

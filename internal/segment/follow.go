@@ -28,6 +28,12 @@ type FollowOptions struct {
 	// an incomplete frame in the newest segment is damage if a sound frame follows it,
 	// and else a [*TornError].
 	Once bool
+
+	// Committed returns how far the stream is durable, and false if all of it is. What
+	// lies behind the mark is not returned: a restart may cut it off. If nil, all bytes
+	// count, as for a reader that is in another process than the writer. Next calls it
+	// at each look.
+	Committed func() (Mark, bool)
 }
 
 // Follower reads the segments of one stream in their order, and then what is appended.
@@ -38,9 +44,10 @@ type FollowOptions struct {
 // A Follower starts no goroutine, never waits, and holds one frame and a bounded
 // number of names in memory. It is not safe for concurrent use.
 type Follower struct {
-	in    listing
-	since time.Time
-	once  bool
+	in        listing
+	since     time.Time
+	once      bool
+	committed func() (Mark, bool)
 
 	found  []Info // at the last look: prev, cur and what follows
 	more   bool   // there are newer segments than found
@@ -60,7 +67,7 @@ type Follower struct {
 // OpenFollower follows the segments in dir, the directory of one stream. The
 // directory need not exist yet. The error is one of opt.From.
 func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
-	f := &Follower{in: listing{dir: dir}, since: opt.Since, once: opt.Once}
+	f := &Follower{in: listing{dir: dir}, since: opt.Since, once: opt.Once, committed: opt.Committed}
 	if err := f.resume(opt.From); err != nil {
 		return nil, err
 	}
@@ -102,6 +109,10 @@ func (f *Follower) Next() ([]byte, error) {
 		case f.full():
 			err = f.rest()
 		default:
+			f.reader.end = 0
+			if f.newest && f.committed != nil {
+				f.reader.end = f.cur.seg.Size
+			}
 			if raw, err = f.reader.Next(); err != nil {
 				raw, err = nil, f.stop(err)
 			} else {
@@ -116,6 +127,10 @@ func (f *Follower) Next() ([]byte, error) {
 
 // Segment describes the segment that was read last. Its Size is that of the last look.
 func (f *Follower) Segment() Info { return f.cur.seg }
+
+// At returns the end of the frame that was read last, in the segment that was read
+// last: on disk, and among the raw bytes.
+func (f *Follower) At() (disk, raw int64) { return f.cur.Offset, f.cur.Raw }
 
 // Skip skips the segment for which Next has just returned a [*ReadError].
 func (f *Follower) Skip() {

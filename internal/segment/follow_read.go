@@ -25,11 +25,32 @@ func (f *Follower) look() error {
 		f.forget()
 		return nil // and look again, from the beginning
 	}
+	if f.committed != nil {
+		found, more = upTo(f.committed, found, more)
+	}
 	f.found, f.more, f.looked = found, more, true
 	if f.cur.seg.Name != "" {
 		f.recognize(indexOf(found, f.cur.seg.Name))
 	}
 	return nil
+}
+
+// upTo leaves out what is not committed.
+func upTo(committed func() (Mark, bool), found []Info, more bool) ([]Info, bool) {
+	mark, ok := committed()
+	if !ok {
+		return found, more
+	}
+	last, known := ParseName(mark.Segment)
+	for i, seg := range found {
+		switch {
+		case !known || seg.Seq > last.Seq:
+			return found[:i], false
+		case seg.Name == mark.Segment:
+			found[i].Size = min(seg.Size, mark.Offset)
+		}
+	}
+	return found, more
 }
 
 // recognize finds out what happened to cur. at is the index of cur in found, or -1.

@@ -63,7 +63,8 @@ type Reader struct {
 	how   Compression
 	limit int // of a frame, on disk and decoded
 	off   int64
-	last  int // how many bytes on disk the frame before off takes
+	end   int64 // of what may be read without frames; 0: that of the file
+	last  int   // how many bytes on disk the frame before off takes
 	in    window
 	raw   []byte // the decoded frame
 	zstd  *zstd.Decoder
@@ -99,7 +100,7 @@ func OpenReader(path string) (*Reader, error) {
 
 // reset makes r read another file with the same buffers.
 func (r *Reader) reset(file *os.File, path string, how Compression) {
-	r.file, r.path, r.how, r.off = file, path, how, 0
+	r.file, r.path, r.how, r.off, r.end = file, path, how, 0, 0
 	r.in.file, r.in.limit = file, r.limit
 	r.in.drop()
 }
@@ -144,6 +145,11 @@ func (r *Reader) frame(at int64) (raw []byte, n int, err error) {
 	default:
 		raw = r.in.bytes()
 		raw = raw[:min(len(raw), plainBytes)]
+		if left := r.end - at; r.end > 0 && left <= 0 {
+			return nil, 0, io.EOF
+		} else if r.end > 0 {
+			raw = raw[:min(int64(len(raw)), left)]
+		}
 		n = len(raw)
 	}
 	var broken *fs.PathError // the type of every error of os.File

@@ -24,15 +24,21 @@ type retention struct {
 	*parts
 	room   room
 	rescan time.Time // when to scan although the ledger is fresh; zero: not planned
+
+	needed  func(Info) bool // by somebody else; nil: none is
+	deleted func(Info)      // is called with what was; may be nil
 }
 
 func (r *retention) sealOld(now time.Time) {
-	if r.cfg.SegmentAge <= 0 {
-		return
+	if r.cfg.SegmentAge > 0 {
+		r.sealBefore(now, r.cfg.SegmentAge)
 	}
+}
+
+// sealBefore seals what is committed and was created at least an age ago; 0: all.
+func (r *retention) sealBefore(now time.Time, age time.Duration) {
 	for _, t := range r.streams {
-		if t.placed && t.failed == nil && !t.dirty && t.seg.Name != "" && !t.mark.Sealed &&
-			now.Sub(t.seg.Start) >= r.cfg.SegmentAge {
+		if t.placed && t.failed == nil && !t.dirty && t.seg.Name != "" && !t.mark.Sealed && (age == 0 || now.Sub(t.seg.Start) >= age) {
 			t.seal()
 		}
 	}
@@ -122,7 +128,7 @@ func (c *choice) take(d due) bool {
 	if len(c.chosen) == c.most {
 		return false
 	}
-	if d.reason = c.of.exceeded(c.used); d.reason == "" && d.wrote <= c.expired {
+	if d.reason = c.of.exceeded(c.used); d.reason == "" && d.wrote <= c.expired && (c.of.needed == nil || !c.of.needed(d.info())) {
 		d.reason = reasonAge
 	}
 	if d.reason == "" {
@@ -225,6 +231,9 @@ func (r *retention) delete(chosen []due, save func([]*Stream) error) error {
 		}
 		r.ledger.minus(d.entry)
 		r.metrics.deleted.WithLabelValues(d.reason).Inc()
+		if r.deleted != nil {
+			r.deleted(d.info())
+		}
 		changed[d.stream] = true
 		if removed, err := r.removeEmpty(d.stream); err != nil {
 			errs = append(errs, err)

@@ -132,6 +132,17 @@ func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) err
 	return nil
 }
 
+// KeepFor lets somebody else have a say: a segment that is needed is not deleted for its
+// age alone, and deleted is called with each that retention has deleted. Both are called
+// by Maintain, and must not block.
+func (s *Store) KeepFor(needed func(Info) bool, deleted func(Info)) {
+	s.retention.needed, s.retention.deleted = needed, deleted
+}
+
+// SealAll seals the newest segment of each stream that has nothing uncommitted. The
+// caller saves the marks in the checkpoint.
+func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
+
 // Ahead returns for how many streams a segment may be created, and how many bytes may
 // be appended, between two calls of Maintain. Either takes at most half of the
 // reserve, so that a commit never runs into the end of the file system; or, where

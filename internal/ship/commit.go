@@ -48,6 +48,7 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	w.unsaved = false
 	w.link.setMarks(w.marks)
+	w.cfg.Followers.announce(w.marks, nil)
 	w.taken.last = w.link.publish(w.taken.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
@@ -64,7 +65,8 @@ func (w *writer) committed() {
 		w.m.persisted(st)
 		st.forget()
 	}
-	w.forgetPending()
+	w.taken.forget()
+	w.link.oldest.Store(0)
 	if w.link.setFailure(nil, time.Time{}) {
 		w.log.Info("commits succeed again")
 	}

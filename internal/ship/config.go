@@ -33,6 +33,23 @@ type Config struct {
 	// OnCaughtUp is called whenever the reader has read everything that it knows to
 	// be in the source. It must not block, and may be nil. Not a flag.
 	OnCaughtUp func()
+
+	Followers Followers // not a flag
+}
+
+// Followers are those that read the segments while they are written, in this process.
+// The functions are called by the writer, and must not block. The zero value is that
+// there are none.
+type Followers struct {
+	// OnCommit is called when streams are committed up to marks, and when streams have
+	// ended, so that nothing is appended to what they have. The first call has every
+	// stream that may grow. It must not keep marks. Nil: there are no followers.
+	OnCommit func(marks map[string]segment.Mark, ended []string)
+
+	Needed  func(segment.Info) bool // see [segment.Store.KeepFor]
+	Deleted func(segment.Info)
+
+	SealAtEnd bool // seal the newest segments once everything is drained
 }
 
 // DefaultConfig returns the documented defaults.

@@ -39,7 +39,7 @@ func (w *writer) run(ctx context.Context) error {
 func (w *writer) ship(ctx context.Context) error {
 	timer := time.NewTimer(w.cfg.SyncInterval)
 	defer timer.Stop()
-	idle := time.NewTicker(maintainInterval)
+	idle := time.NewTicker(w.cfg.maintainEvery())
 	defer idle.Stop()
 	refused := time.NewTicker(refusedRetry)
 	defer refused.Stop()
@@ -134,5 +134,9 @@ func (w *writer) drain(ctx context.Context) error {
 			}
 		}
 	}
-	return w.commit(ctx)
+	if err := w.commit(ctx); err != nil || !w.cfg.Followers.SealAtEnd {
+		return err
+	}
+	w.store.SealAll()
+	return w.commitSeals(ctx)
 }

@@ -12,6 +12,14 @@ import (
 // there are no commits.
 const maintainInterval = time.Minute
 
+// maintainEvery is that interval, or less where segments are to be sealed sooner.
+func (c Config) maintainEvery() time.Duration {
+	if age := c.Segment.SegmentAge; age > 0 {
+		return min(maintainInterval, max(time.Second, age/4))
+	}
+	return maintainInterval
+}
+
 const (
 	maxOpenSegments = 64  // descriptors of segments that stay open between commits, if as many may be
 	maxIdleStreams  = 128 // streams without files that can go on where they ended
@@ -24,9 +32,13 @@ func (w *writer) maintain(ctx context.Context) {
 	if w.taken.bytes == 0 {
 		// A stream that is refused may have uncommitted bytes behind its mark.
 		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
-		for _, name := range w.check.ForgetIdle(maxIdleStreams, refused) {
+		idle := w.check.ForgetIdle(maxIdleStreams, refused)
+		for _, name := range idle {
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
+		}
+		if len(idle) > 0 {
+			w.cfg.Followers.announce(nil, idle)
 		}
 		if len(w.streams) > min(maxOpenSegments, w.bounds.streams) {
 			for _, st := range w.streams {
@@ -46,6 +58,9 @@ func (w *writer) retain(ctx context.Context) {
 		}
 		return w.saveCheckpoint(ctx)
 	})
+	if err == nil && w.taken.bytes == 0 {
+		err = w.commitSeals(ctx)
+	}
 	if ctx.Err() == nil {
 		w.tolerate(err)
 	}

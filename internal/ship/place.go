@@ -46,6 +46,7 @@ func (p *placing) begin(ctx context.Context) error {
 	}
 	// Not before: retention takes every stream that is not placed for ended.
 	p.retain(ctx)
+	p.cfg.Followers.announceAll(p.check)
 	p.view.setRestored()
 	return nil
 }

@@ -33,7 +33,8 @@ func (w *writer) reopen(ctx context.Context) error {
 		}
 		st.forget()
 	}
-	w.forgetPending()
+	w.taken.forget()
+	w.link.oldest.Store(0)
 	if err := w.rewind(ctx, rewind{ends: w.ends, news: true}); err != nil {
 		return err
 	}
@@ -43,6 +44,7 @@ func (w *writer) reopen(ctx context.Context) error {
 	// A full disk may be full of our own old segments. Retention deletes no
 	// segment of a stream that is not resumed.
 	w.retain(ctx)
+	w.cfg.Followers.announceAll(w.check)
 	return nil
 }
 

@@ -118,6 +118,7 @@ func (s *Shipper) open() opened {
 	if err != nil {
 		return opened{err: err}
 	}
+	store.KeepFor(s.cfg.Followers.Needed, s.cfg.Followers.Deleted)
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
 		s.log.Warn("destination is on a tmpfs", "dest", s.cfg.Dest, "hint", "persisted lines are lost when the node restarts")

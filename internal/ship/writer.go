@@ -102,10 +102,10 @@ func (l *link) frame() int { return int(l.frameBytes.Load()) }
 // between commits.
 func (c Config) wakeBytes() int { return min(512<<10, int(c.Queue)/4, int(c.SyncBytes)) }
 
-func (w *writer) forgetPending() {
-	clear(w.taken.last)
-	w.taken.bytes, w.taken.streams, w.taken.oldest = 0, 0, time.Time{}
-	w.link.oldest.Store(0)
+// forget forgets all of it.
+func (t *taken) forget() {
+	clear(t.last)
+	t.bytes, t.streams, t.oldest = 0, 0, time.Time{}
 }
 
 // mostUncommitted bounds what can be on disk behind a mark: there is never more

@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/sink"
 )
 
 // Config has all settings of `ullage run`.
@@ -19,6 +20,10 @@ type Config struct {
 	Ship   ship.Config
 	Levels levels.Config
 	Admin  admin.Config
+	Sinks  sink.Config
+
+	// SinkKinds are the sinks that there are, by the scheme of their URLs. Not a flag.
+	SinkKinds map[string]sink.Kind
 
 	LogFormat string // of the sidecar's own log: "text" or "json"
 	LogLevel  string // from which on it logs
@@ -30,7 +35,7 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Admin: admin.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
+	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
 }
 
 // Flags declares every setting on fs, with the values of c as defaults.
@@ -38,6 +43,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Ship.Flags(fs)
 	c.Levels.Flags(fs)
 	c.Admin.Flags(fs)
+	c.Sinks.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
 	fs.DurationVar(&c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
@@ -45,7 +51,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
-	bad := slices.Concat(c.Ship.Validate(), c.Levels.Validate(), c.Admin.Validate())
+	bad := slices.Concat(c.Ship.Validate(), c.Levels.Validate(), c.Admin.Validate(), c.Sinks.Validate(c.SinkKinds))
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		bad = append(bad, fmt.Errorf("--log-format %q is neither text nor json", c.LogFormat))
 	}

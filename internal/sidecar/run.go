@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -26,10 +27,14 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	loop := cfg.levelsLoop(reg, log)
 	elsewhere := levels.NewElsewhere(cfg.Levels, reg, log)
+	sinks, err := cfg.sinks(reg, log)
+	if err != nil {
+		return err
+	}
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, shipper.Ready, func() any { return statusOf(cfg, of, shipper, loop, elsewhere.Files(), reg, started) }, log)
+	server, err := admin.New(cfg.Admin, reg, func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) }, func() any { return statusOf(cfg, of, shipper, sinks, loop, elsewhere.Files(), reg, started) }, log)
 	if err != nil {
 		return err
 	}
@@ -48,7 +53,10 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		work.Go(func() error { elsewhere.Run(ctx); return nil })
 	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
+	shipped := make(chan struct{})
+	work.Go(func() error { return cfg.drainSinks(ctx, sinks.Run, shipped) })
 	err = shipper.Run(ctx)
+	close(shipped)
 	cancel()
 	err = errors.Join(err, work.Wait())
 	stopServing()

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,11 +11,12 @@ import (
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/sink"
 )
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
 // the metrics, so that the two cannot disagree.
-func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, elsewhere []string, reg prometheus.Gatherer, started time.Time) admin.Status {
+func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *levels.Loop, elsewhere []string, reg prometheus.Gatherer, started time.Time) admin.Status {
 	st, counts := s.Stats(), gather(reg)
 	out := admin.Status{
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
@@ -34,7 +36,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, elsewh
 		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure, LastAt: st.LastFailed},
 		Ignored:           map[string]int64{},
 	}
-	if err := s.Ready(); err != nil {
+	if err := cmp.Or(s.Ready(), sinks.Ready()); err != nil {
 		out.Ready, out.Reason = false, err.Error()
 	}
 	for reason, n := range st.Ignored {
@@ -51,6 +53,11 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, m *levels.Loop, elsewh
 		})
 	}
 	out.StreamsOmitted = st.StreamsOmitted
+	for _, one := range sinks.Stats() {
+		out.Sinks = append(out.Sinks, admin.Sink{Name: one.Name, URL: one.URL, LagSeconds: one.Lag.Seconds(), BacklogBytes: one.Backlog,
+			Lines: one.Lines, Segments: one.Segments, Bytes: one.Bytes,
+			RejectedLines: one.RejectedLines, SkippedSegments: one.SkippedSegments, Failure: one.Failure})
+	}
 	if cfg.Levels.Attach.Mode != attach.Off {
 		out.Levels = levelsOf(m.Status())
 		out.Levels.OtherLogs = elsewhere

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// The injector checks annotations without the sinks themselves.
+func TestEachSchemeHasASink(t *testing.T) {
+	if got, want := slices.Sorted(maps.Keys(sinkKinds())), slices.Sorted(slices.Values(sink.Schemes())); !slices.Equal(got, want) {
+		t.Errorf("there are sinks for %q, and the schemes are %q", got, want)
+	}
+}

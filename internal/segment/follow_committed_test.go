@@ -1,0 +1,50 @@
+package segment
+
+import "testing"
+
+// A Follower in the writer's process returns what is committed, and nothing that
+// a restart may cut off and replace by other bytes.
+func TestFollowOnlyWhatIsCommitted(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		var mark Mark
+		known := true
+		d.opt.Committed = func() (Mark, bool) { return mark, known }
+		must(t, d.f.Close())
+		d.open(d.opt)
+
+		s := d.store.Stream("gc.log")
+		_, _, err := s.Recover()
+		must(t, err)
+		texts(t, s, "one\n", "two\n")
+		d.expect("") // nothing is committed
+		sync := func() Mark {
+			t.Helper()
+			m, err := s.Sync()
+			must(t, err)
+			return m
+		}
+		mark = sync()
+		texts(t, s, "three\n")
+		d.expect("one\ntwo\n")
+
+		mark = sync()
+		d.expect("three\n")
+		committed := mark
+		s.seal() // the next line goes into another segment
+		texts(t, s, "lost\n")
+		sync()
+		d.expect("")
+
+		s = d.restart(committed)
+		texts(t, s, "four\n")
+		d.expect("")
+		mark = sync()
+		d.expect("four\n")
+
+		texts(t, s, "five\n")
+		sync()
+		known = false // all of the stream is committed
+		d.expect("five\n")
+		d.expectErrors()
+	})
+}

@@ -1,0 +1,183 @@
+package sink
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxSinks bounds how many sinks a sidecar feeds: each has a goroutine, a buffer and
+// metrics of its own.
+const maxSinks = 8
+
+// Config says where the durable copy is copied to. The zero value has no sinks.
+type Config struct {
+	URLs    URLs
+	Require bool // a sink that fails makes the sidecar unready
+
+	// UploadAge seals a segment this long after its creation, if there is a sink that
+	// takes whole segments: a quiet JVM's log arrives that soon. Zero: no earlier than
+	// the segment's own age says.
+	UploadAge time.Duration
+
+	// Pod is whose log it is. All of it may be empty.
+	Pod Pod
+}
+
+// Pod is whose log a sidecar ships, as a sink shows it.
+type Pod struct {
+	Namespace, Name, Container string
+}
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config { return Config{UploadAge: 5 * time.Minute} }
+
+// Flags declares the settings on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.Var(&c.URLs, "sink", "also copy what is durable to this `URL`; repeat it, or separate several by spaces; see docs/sinks.md")
+	fs.BoolVar(&c.Require, "require-sink", c.Require, "not ready while a sink fails")
+	fs.DurationVar(&c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: as --segment-age says")
+	fs.StringVar(&c.Pod.Namespace, "pod-namespace", c.Pod.Namespace, "`NAMESPACE` of the pod, for sinks")
+	fs.StringVar(&c.Pod.Name, "pod-name", c.Pod.Name, "`NAME` of the pod, for sinks")
+	fs.StringVar(&c.Pod.Container, "container-name", c.Pod.Container, "`NAME` of the JVM's container, for sinks")
+}
+
+// Schemes are those of the sinks that there are. Programs that only check settings do
+// not link the sinks.
+func Schemes() []string { return []string{"s3", "stdout"} }
+
+// Validate returns one error for each setting that cannot work with these kinds, which
+// are by the scheme of their URLs. With nil, it checks no options.
+func (c Config) Validate(kinds map[string]Kind) []error {
+	var bad []error
+	if len(c.URLs) > maxSinks {
+		bad = append(bad, fmt.Errorf("--sink is given %d times, at most %d are allowed", len(c.URLs), maxSinks))
+	}
+	if c.UploadAge < 0 {
+		bad = append(bad, errors.New("--upload-age must not be negative (0: as --segment-age says)"))
+	}
+	names := map[string]bool{}
+	for _, u := range c.URLs {
+		t, err := parseTarget(u, c.Pod, kinds)
+		if err == nil && names[t.Name] {
+			err = fmt.Errorf("another sink has the name %q too: give each a name=... of its own", t.Name)
+		}
+		if err == nil {
+			names[t.Name] = true
+			err = check(kinds, t)
+		}
+		if err != nil {
+			bad = append(bad, fmt.Errorf("--sink %s: %w", redact(u), err))
+		}
+	}
+	return bad
+}
+
+// check makes the sink and drops it: what a URL lacks shows at the start.
+func check(kinds map[string]Kind, t Target) error {
+	if kinds == nil {
+		return nil
+	}
+	s, err := kinds[t.URL.Scheme].Open(t)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// SealAfter returns whether a sink takes whole segments, and after which age one has to
+// be sealed for it; zero: never by age.
+func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool) {
+	for _, u := range c.URLs {
+		if scheme, _, _ := strings.Cut(u, ":"); kinds[scheme].Segments {
+			return c.UploadAge, true
+		}
+	}
+	return 0, false
+}
+
+// URLs are the values of --sink. It implements [flag.Value].
+type URLs []string
+
+// Set adds the URLs in text, which are separated by spaces.
+func (u *URLs) Set(text string) error {
+	*u = append(*u, strings.Fields(text)...)
+	return nil
+}
+
+func (u *URLs) String() string {
+	shown := make([]string, 0, len(*u))
+	for _, one := range *u {
+		shown = append(shown, redact(one))
+	}
+	return strings.Join(shown, " ")
+}
+
+// Kind makes the sinks of one scheme.
+type Kind struct {
+	Segments bool // the sinks take whole segments, and not lines
+
+	// Open makes the sink for a URL of the scheme, and checks what can be checked
+	// without a connection. The only I/O is to read the files that the URL names.
+	Open func(Target) (Sink, error)
+}
+
+// Target is a parsed --sink.
+type Target struct {
+	Name    string   // in metrics, logs and the status
+	URL     *url.URL // without its query
+	Options Options
+	Pod     Pod
+}
+
+// validName is what name=... may be: it becomes a file's name and a metric's label.
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,38}[a-z0-9])?$`)
+
+func parseTarget(text string, pod Pod, kinds map[string]Kind) (Target, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return Target{}, errors.New("not a URL") // the error of url.Parse quotes what may be secret
+	}
+	if !known(u.Scheme, kinds) {
+		return Target{}, fmt.Errorf("unknown scheme %q: use %s", u.Scheme, strings.Join(Schemes(), ": or ")+":")
+	}
+	if u.User != nil {
+		return Target{}, errors.New("a URL must not hold a user or password, since every process of the node can see it: use the environment or a file")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Target{}, errors.New("the part behind the question mark is not a list of options")
+	}
+	t := Target{Name: u.Scheme, Pod: pod, Options: NewOptions(query)}
+	u.RawQuery, u.Fragment = "", ""
+	t.URL = u
+	if name := t.Options.Text("name", ""); name != "" {
+		if !validName.MatchString(name) {
+			return Target{}, fmt.Errorf("name %q: use up to 40 lower-case letters, digits, dashes and dots", name)
+		}
+		t.Name = name
+	}
+	return t, nil
+}
+
+func known(scheme string, kinds map[string]Kind) bool {
+	if kinds == nil {
+		return slices.Contains(Schemes(), scheme)
+	}
+	return kinds[scheme].Open != nil
+}
+
+// redact returns a URL as logs may show it.
+func redact(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		scheme, _, _ := strings.Cut(text, ":")
+		return scheme + ":..."
+	}
+	return u.Redacted()
+}

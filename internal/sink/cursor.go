@@ -1,0 +1,105 @@
+package sink
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// cursorLimit bounds what is read of a cursor file.
+const cursorLimit = 64 << 20
+
+// cursor is how far a sink has acknowledged one stream. The zero value stands before
+// the oldest segment.
+type cursor struct {
+	Segment string   `json:"segment"`         // its name; a sink of whole segments has all of it
+	Offset  int64    `json:"offset"`          // on disk, of the frame that Skip counts from
+	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
+	Skip    int64    `json:"skip,omitempty"`  // raw bytes behind it that are acknowledged too
+	Level   ul.Level `json:"level,omitempty"` // that a continuation inherits there
+}
+
+// place is where a Follower begins for c. Committed bytes never change, so that there
+// is nothing to compare.
+func (c cursor) place() segment.Position {
+	return segment.Position{Place: segment.Place{Segment: c.Segment, Offset: c.Offset, Raw: c.Raw}}
+}
+
+// cursors are those of one sink, as they are in its file.
+type cursors struct {
+	Sink    string            `json:"sink"` // its name, for people
+	Streams map[string]cursor `json:"streams"`
+}
+
+// loadCursors reads the file of a sink. A file that does not exist holds none.
+func loadCursors(path string) (map[string]cursor, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]cursor{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the cursor: %w", err)
+	}
+	defer f.Close()
+	var read cursors
+	if err := json.NewDecoder(io.LimitReader(f, cursorLimit)).Decode(&read); err != nil {
+		return nil, fmt.Errorf("read the cursor %s: %w", path, err)
+	}
+	if read.Streams == nil {
+		return nil, fmt.Errorf("read the cursor %s: it has no streams", path)
+	}
+	for stream, c := range read.Streams {
+		if err := c.check(stream); err != nil {
+			return nil, fmt.Errorf("read the cursor %s: stream %q: %w", path, stream, err)
+		}
+	}
+	return read.Streams, nil
+}
+
+// check returns why c cannot be a cursor of the stream.
+func (c cursor) check(stream string) error {
+	if err := segment.ValidStream(stream); err != nil {
+		return err
+	}
+	if _, ok := segment.ParseName(c.Segment); !ok {
+		return fmt.Errorf("%q is not the name of a segment", c.Segment)
+	}
+	if c.Offset < 0 || c.Raw < 0 || c.Skip < 0 {
+		return fmt.Errorf("a negative offset in %s", c.Segment)
+	}
+	return nil
+}
+
+// encodeCursors returns the text of a cursor file.
+func encodeCursors(c cursors) []byte {
+	text, _ := json.Marshal(c) // of texts and numbers: it cannot fail
+	return append(text, '\n')
+}
+
+// replace writes text to a file beside path, makes it durable, and gives it that name.
+// After a crash, the file at path is the old one or the new one.
+// Only the holder of the destination's lock calls it, so that the file is nobody
+// else's.
+func replace(path string, text []byte) error {
+	next := path + ".next"
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o640)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

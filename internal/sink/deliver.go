@@ -1,0 +1,185 @@
+package sink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+const (
+	firstPause = 500 * time.Millisecond
+	maxPause   = time.Minute
+
+	// attemptTimeout ends a delivery that gets no answer. A slow one has to be larger
+	// than a batch of lines, or a sink of segments sets deadlines of its own.
+	attemptTimeout = time.Minute
+)
+
+// deliver hands b to the sink until it is acknowledged, or set aside. It returns false
+// if stop ends before that.
+func (w *worker) deliver(stop context.Context, b *Batch) bool {
+	for {
+		err := w.attempt(stop, b)
+		var rejected *RejectedError
+		switch {
+		case err == nil:
+			w.acknowledged(b, b.Bytes, len(b.Lines))
+			return true
+		case stop.Err() != nil:
+			return false
+		case errors.As(err, &rejected):
+			w.fail(err)
+			w.setAside(b, rejected)
+			return true
+		}
+		w.fail(err)
+		if w.sleep(stop, w.pauseAfter(err)) != nil {
+			return false
+		}
+	}
+}
+
+func (w *worker) attempt(stop context.Context, b *Batch) error {
+	if !w.segments {
+		var cancel context.CancelFunc
+		stop, cancel = context.WithTimeout(stop, attemptTimeout)
+		defer cancel()
+	}
+	return w.sink.Deliver(stop, b)
+}
+
+// acknowledged counts what the engine has taken, and that it works.
+func (w *worker) acknowledged(b *Batch, bytes int64, lines int) {
+	if w.segments {
+		w.metrics.segments.Inc()
+	}
+	w.metrics.lines.Add(float64(lines))
+	w.metrics.bytes.Add(float64(bytes))
+	w.pause = 0
+	w.state.mu.Lock()
+	failed := w.state.failure != nil
+	w.state.failure = nil
+	w.state.counts.Lines += int64(lines)
+	w.state.counts.Bytes += bytes
+	if w.segments {
+		w.state.counts.Segments++
+	}
+	w.state.mu.Unlock()
+	if failed {
+		w.log.Info("sink acknowledges again")
+	}
+}
+
+// fail counts an error, and logs the first of a row.
+func (w *worker) fail(err error) {
+	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
+	w.state.mu.Lock()
+	first := w.state.failure == nil
+	w.state.failure = err
+	w.state.mu.Unlock()
+	if first {
+		w.log.Warn("sink fails", "error", printable.Text(err.Error(), 1024), "hint", "the durable copy keeps the lines; a retry follows")
+	}
+}
+
+// pauseAfter returns how long to wait after err: what the engine says, or twice as long
+// as after the error before it. The jitter keeps a fleet from coming back at once.
+func (w *worker) pauseAfter(err error) time.Duration {
+	w.pause = min(max(2*w.pause, firstPause), maxPause)
+	pause := w.pause
+	var busy *BusyError
+	if errors.As(err, &busy) && busy.After > 0 {
+		pause = min(busy.After, 10*maxPause)
+	}
+	return pause + time.Duration(rand.Int64N(int64(pause)/4+1))
+}
+
+// sleep returns the error of stop if that ends first.
+func (w *worker) sleep(stop context.Context, pause time.Duration) error {
+	over := time.NewTimer(pause)
+	defer over.Stop()
+	select {
+	case <-stop.Done():
+		return stop.Err()
+	case <-over.C:
+		return nil
+	}
+}
+
+// skip counts a segment that was deleted before the sink had all of it.
+func (w *worker) skip(info segment.Info) {
+	w.metrics.skippedSegments.Inc()
+	w.metrics.skippedBytes.Add(float64(info.Size))
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	w.state.counts.SkippedSegments++
+}
+
+// asideBytes bounds the list of what was set aside. What does not fit is only counted.
+const asideBytes = 1 << 20
+
+// aside is the list of what a sink has refused, one JSON object a line. The lines
+// themselves are in the segments.
+type aside struct{ path string }
+
+// refusedRange is one entry of it.
+type refusedRange struct {
+	Time    time.Time `json:"time"`
+	Stream  string    `json:"stream"`
+	Segment string    `json:"segment"`
+	From    int64     `json:"from"` // offset of the first line among the raw bytes of the segment
+	Lines   int       `json:"lines"`
+	Bytes   int64     `json:"bytes"`
+	Error   string    `json:"error"`
+}
+
+// setAside notes what of b the engine refuses, and counts it.
+func (w *worker) setAside(b *Batch, why *RejectedError) {
+	r := refusedRange{Time: time.Now().UTC(), Stream: b.Stream, Segment: b.Segment.Name, Lines: len(b.Lines), Bytes: b.Bytes, Error: printable.Text(why.Err.Error(), 512)}
+	if len(b.Lines) > 0 {
+		r.From = b.Lines[0].Offset
+	}
+	if len(why.Lines) > 0 {
+		r.From, r.Lines, r.Bytes = b.Lines[why.Lines[0]].Offset, len(why.Lines), 0
+		for _, i := range why.Lines {
+			r.Bytes += int64(len(b.Lines[i].Text)) + 1
+		}
+	}
+	w.metrics.rejectedLines.Add(float64(r.Lines))
+	w.metrics.rejectedBytes.Add(float64(r.Bytes))
+	w.state.mu.Lock()
+	w.state.counts.RejectedLines += int64(r.Lines)
+	w.state.mu.Unlock()
+	if taken := len(b.Lines) - r.Lines; taken > 0 {
+		w.acknowledged(b, b.Bytes-r.Bytes, taken)
+	}
+	if err := w.aside.add(r); err != nil {
+		w.log.Warn("noting what a sink refused failed", "error", err, "stream", r.Stream, "segment", r.Segment, "from", r.From, "lines", r.Lines)
+	}
+}
+
+func (a aside) add(r refusedRange) error {
+	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o640)
+	if err != nil {
+		return fmt.Errorf("set aside: %w", err)
+	}
+	defer f.Close()
+	text, _ := json.Marshal(r) // of texts and numbers: it cannot fail
+	info, err := f.Stat()
+	if err != nil || info.Size()+int64(len(text)) > asideBytes {
+		return errors.Join(err, errors.New("set aside: the list is full"))
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("set aside: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package sink
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const (
+	batchLines = 4096
+	batchBytes = 256 << 10
+
+	// maxLine bounds a line in memory. A longer one, which the sidecar persists in
+	// pieces too, is handed out in pieces.
+	maxLine = 1 << 20
+)
+
+// lineFeed cuts the committed bytes of one stream into batches of lines.
+//
+//	segment → Follower → buf → lines → batch
+//
+// buf holds bytes of one segment, from the first that is not acknowledged on. ends are
+// the ends of the frames in it: only there can another feed begin, and the cursor
+// counts the bytes from there.
+type lineFeed struct {
+	follower *segment.Follower
+	trouble  func(error) // takes what the Follower could not return
+	class    ul.Classifier
+
+	done  cursor // acknowledged
+	skip  int64  // bytes that the Follower returns again, since the feed began inside a frame
+	buf   []byte
+	ends  []frameEnd
+	ahead []byte // the first frame of the next segment, in the Follower's memory
+	whole bool   // nothing follows buf without a break: its last line may have no end
+
+	batch Batch
+	cut   int // bytes of buf that the batch takes
+}
+
+// frameEnd is the end of a frame in a segment.
+type frameEnd struct{ disk, raw int64 }
+
+// newLineFeed begins at c. Committed is as in [segment.FollowOptions].
+func newLineFeed(dir, stream string, c cursor, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
+	follower, err := segment.OpenFollower(dir, segment.FollowOptions{From: c.place(), Committed: committed})
+	if err != nil {
+		return nil, fmt.Errorf("follow stream %s: %w", stream, err)
+	}
+	f := &lineFeed{follower: follower, trouble: trouble, done: c, skip: c.Skip, batch: Batch{Stream: stream}}
+	f.class.Resume(c.Level)
+	return f, nil
+}
+
+// next returns the next batch, which is valid until acknowledge, and has to be
+// acknowledged before next is called again. The error is io.EOF if nothing more is
+// committed, or a [*segment.ReadError].
+func (f *lineFeed) next() (*Batch, error) {
+	for {
+		err := f.fill()
+		if f.lines(); f.cut > 0 {
+			return &f.batch, nil // an error comes again
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// acknowledge moves the cursor behind the batch, and returns it.
+func (f *lineFeed) acknowledge() cursor {
+	at := f.done.Raw + f.done.Skip + int64(f.cut)
+	f.buf = f.buf[:copy(f.buf, f.buf[f.cut:])]
+	passed := 0
+	for ; passed < len(f.ends) && f.ends[passed].raw <= at; passed++ {
+		f.done.Offset, f.done.Raw = f.ends[passed].disk, f.ends[passed].raw
+	}
+	f.ends = f.ends[:copy(f.ends, f.ends[passed:])]
+	f.done.Skip, f.done.Level = at-f.done.Raw, f.class.Level()
+	f.cut = 0
+	return f.done
+}
+
+func (f *lineFeed) close() { _ = f.follower.Close() } // it was only read from
+
+// fill reads until buf has enough for a batch, or what follows belongs into another
+// one. The error says why it has less.
+func (f *lineFeed) fill() error {
+	if len(f.buf) == 0 {
+		f.whole = false
+		if ahead := f.ahead; ahead != nil {
+			f.ahead = nil
+			f.enter(ahead)
+		}
+	}
+	for !f.enough() {
+		raw, err := f.follower.Next()
+		var gone *segment.GoneError
+		var damaged *segment.DamageError
+		switch {
+		case errors.As(err, &gone), errors.As(err, &damaged):
+			f.trouble(err)
+			f.whole = len(f.buf) > 0
+		case err != nil:
+			return err
+		case f.follower.Segment().Name == f.done.Segment:
+			f.add(raw)
+		case len(f.buf) == 0:
+			f.enter(raw)
+		default:
+			f.ahead, f.whole = raw, true
+		}
+	}
+	return nil
+}
+
+// enough reports whether buf has a batch: at least one line, or a piece of one.
+func (f *lineFeed) enough() bool {
+	return f.whole || len(f.buf) >= maxLine || len(f.buf) >= batchBytes && bytes.IndexByte(f.buf, '\n') >= 0
+}
+
+// enter begins another segment, of which raw is the first frame.
+func (f *lineFeed) enter(raw []byte) {
+	f.done, f.skip, f.ends = cursor{Segment: f.follower.Segment().Name, Level: f.done.Level}, 0, f.ends[:0]
+	f.add(raw)
+}
+
+// add takes a frame of the segment that buf is of.
+func (f *lineFeed) add(raw []byte) {
+	f.batch.Segment = f.follower.Segment()
+	n := min(f.skip, int64(len(raw)))
+	f.skip -= n
+	f.buf = append(f.buf, raw[n:]...)
+	disk, end := f.follower.At()
+	f.ends = append(f.ends, frameEnd{disk, end})
+}
+
+// lines cuts the lines of a batch out of buf.
+func (f *lineFeed) lines() {
+	f.batch.Lines, f.batch.Bytes, f.cut = f.batch.Lines[:0], 0, 0
+	begin := f.done.Raw + f.done.Skip
+	for f.cut < len(f.buf) && f.cut < batchBytes && len(f.batch.Lines) < batchLines {
+		rest := f.buf[f.cut:]
+		text := rest
+		n := bytes.IndexByte(rest[:min(len(rest), maxLine)], '\n') + 1
+		switch {
+		case n > 0:
+			text = rest[:n-1]
+		case len(rest) >= maxLine:
+			n, text = maxLine, rest[:maxLine]
+		case f.whole:
+			n = len(rest)
+		default:
+			f.batch.Bytes = int64(f.cut)
+			return
+		}
+		f.batch.Lines = append(f.batch.Lines, Line{Offset: begin + int64(f.cut), Text: text, Class: f.class.Classify(text)})
+		f.cut += n
+	}
+	f.batch.Bytes = int64(f.cut)
+}

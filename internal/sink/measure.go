@@ -1,0 +1,100 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// measure looks through the destination: what is left for the sink, and of which
+// streams. The first look finds what an earlier process has left.
+func (w *worker) measure() {
+	w.measured, w.stale = time.Now(), false
+	streams, err := segment.Streams(w.set.dest)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	var backlog int64
+	exists := map[string]bool{}
+	for _, stream := range streams {
+		all, err := segment.List(filepath.Join(w.set.dest, stream))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			w.fail(err)
+			return
+		}
+		exists[stream] = len(all) > 0
+		left, oldest := w.leftOf(stream, all)
+		if backlog += left; left > 0 {
+			w.state.mu.Lock()
+			w.mark(stream, oldest)
+			w.state.mu.Unlock()
+		}
+	}
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	w.state.backlog = backlog
+	for stream := range w.state.cursors {
+		if !exists[stream] {
+			delete(w.state.cursors, stream) // retention deleted the last segment
+			w.unsaved = true
+		}
+	}
+}
+
+// leftOf returns how many bytes of these segments the sink has not acknowledged, and
+// when the oldest of them was written last, at the latest.
+func (w *worker) leftOf(stream string, all []segment.Info) (bytes int64, oldest time.Time) {
+	mark, growing := w.set.committed(stream)
+	for _, info := range all {
+		if !w.needs(info) {
+			continue
+		}
+		size := info.Size
+		if growing && info.Name == mark.Segment {
+			size = min(size, mark.Offset)
+		}
+		w.state.mu.Lock()
+		if c := w.state.cursors[stream]; c.Segment == info.Name {
+			size -= c.Offset
+		}
+		w.state.mu.Unlock()
+		if bytes += max(size, 0); oldest.IsZero() {
+			oldest = info.ModTime
+		}
+	}
+	return bytes, oldest
+}
+
+// left returns an error that says what the sink does not have, or nil.
+func (w *worker) left() error {
+	w.measure()
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	if w.state.backlog == 0 {
+		return nil
+	}
+	err := fmt.Errorf("sink %s has not got %d bytes of segments; the next start sends them, if the destination outlives the pod", w.name, w.state.backlog)
+	if w.state.failure != nil {
+		err = fmt.Errorf("%w: %w", err, w.state.failure)
+	}
+	return err
+}
+
+// stat returns the state of the sink.
+func (w *worker) stat(now time.Time) Stat {
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	s := Stat{Name: w.name, URL: w.url, Backlog: w.state.backlog, Counts: w.state.counts}
+	for _, since := range w.state.behind {
+		s.Lag = max(s.Lag, now.Sub(since))
+	}
+	if w.state.failure != nil {
+		s.Failure = w.state.failure.Error()
+	}
+	return s
+}

@@ -1,0 +1,200 @@
+package s3
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/encrypt"
+
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/sink"
+)
+
+const (
+	connectTimeout = 10 * time.Second
+	answerTimeout  = time.Minute     // for the answer to a request that is sent
+	stallTimeout   = 2 * time.Minute // for the server to take the next bytes of a request
+
+	// Bounds of the protocol.
+	leastPart = 5 * settings.Mi
+	mostPart  = 5 * settings.Gi
+)
+
+// Bucket is a place in a bucket, and how to reach it. Make one with [Parse].
+type Bucket struct {
+	client *minio.Core
+	pauses *pauses
+
+	Name   string
+	Prefix string // without slashes around it; empty: none
+
+	part         settings.Size
+	encryption   encrypt.ServerSide // nil: as the bucket says
+	storageClass string
+}
+
+// Parse reads the URL of a bucket and its options.
+func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
+	b := &Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), pauses: &pauses{},
+		part: o.Size("part-size", 64*settings.Mi), storageClass: o.Text("storage-class", "")}
+	endpoint := o.Text("endpoint", "https://s3.amazonaws.com")
+	region := o.Text("region", os.Getenv("AWS_REGION"))
+	pathStyle := o.Bool("path-style", false)
+	encryption := o.Text("sse", "")
+	ca := o.Text("ca", "")
+	from := o.Text("credentials", "auto")
+	profile := o.Text("profile", "")
+	if err := o.Done(); err != nil {
+		return nil, err
+	}
+	if b.Name == "" {
+		return nil, errors.New("no bucket: use s3://BUCKET/PREFIX")
+	}
+	if b.part < leastPart || b.part > mostPart {
+		return nil, fmt.Errorf("option part-size=%s is out of range: %s to %s", b.part, leastPart, mostPart)
+	}
+	to, err := url.Parse(endpoint)
+	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" || strings.Trim(to.Path, "/") != "" {
+		return nil, fmt.Errorf("option endpoint=%q: use https://HOST, or http://HOST", endpoint)
+	}
+	if b.encryption, err = encryptionOf(encryption, to.Scheme); err != nil {
+		return nil, err
+	}
+	transport, err := b.pauses.transport(ca)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := credentialsOf(from, profile)
+	if err != nil {
+		return nil, err
+	}
+	lookup := minio.BucketLookupAuto
+	if pathStyle {
+		lookup = minio.BucketLookupPath
+	}
+	b.client, err = minio.NewCore(to.Host, &minio.Options{Creds: keys, Secure: to.Scheme == "https", Region: region,
+		BucketLookup: lookup, Transport: transport, MaxRetries: 1}) // the worker repeats
+	if err != nil {
+		return nil, fmt.Errorf("make the client: %w", err)
+	}
+	b.client.SetAppInfo("ullage", "1")
+	return b, nil
+}
+
+// credentialsOf returns where the keys come from. They are looked up when they are
+// needed, and again when they expire.
+func credentialsOf(from, profile string) (*credentials.Credentials, error) {
+	environment := &credentials.EnvAWS{}
+	role := &credentials.IAM{Client: &http.Client{Timeout: connectTimeout}} // web identity, pod identity, instance metadata
+	kind, path, _ := strings.Cut(from, ":")
+	switch kind {
+	case "auto":
+		return credentials.NewChainCredentials([]credentials.Provider{environment, &credentials.FileAWSCredentials{Profile: profile}, role}), nil
+	case "env":
+		return credentials.New(environment), nil
+	case "file":
+		return credentials.New(&credentials.FileAWSCredentials{Filename: path, Profile: profile}), nil
+	case "role":
+		return credentials.New(role), nil
+	case "none":
+		return credentials.NewStaticV4("", "", ""), nil
+	}
+	return nil, fmt.Errorf("option credentials=%q: use auto, env, file:PATH, role or none", from)
+}
+
+// encryptionOf returns what the server is asked to encrypt with.
+func encryptionOf(option, scheme string) (encrypt.ServerSide, error) {
+	kind, key, _ := strings.Cut(option, ":")
+	switch {
+	case option == "":
+		return nil, nil
+	case option == "s3":
+		return encrypt.NewSSE(), nil
+	case kind == "kms" && key != "":
+		if scheme != "https" {
+			return nil, errors.New("option sse=kms needs an endpoint with https")
+		}
+		return encrypt.NewSSEKMS(key, nil)
+	}
+	return nil, fmt.Errorf("option sse=%q: use s3 or kms:KEY", option)
+}
+
+// transport returns one that trusts a CA besides the system's, keeps no more connections
+// than it needs, and gives up on a server that takes nothing or answers nothing.
+func (p *pauses) transport(ca string) (http.RoundTripper, error) {
+	dialer := &net.Dialer{Timeout: connectTimeout}
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           impatient(dialer.DialContext),
+		TLSHandshakeTimeout:   connectTimeout,
+		ResponseHeaderTimeout: answerTimeout,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       30 * time.Second,
+		MaxIdleConns:          2,
+		MaxConnsPerHost:       4,
+		DisableCompression:    true,
+	}
+	if ca != "" {
+		if _, err := rootsOf(ca); err != nil {
+			return nil, err
+		}
+		t.DialTLSContext = trusting(t.DialContext, ca)
+	}
+	p.inner = t
+	return p, nil
+}
+
+// rootsOf returns the system's certificates and those in a file.
+func rootsOf(path string) (*x509.CertPool, error) {
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("load the system's certificates: %w", err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("option ca: %w", err)
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("option ca: %s holds no certificate", path)
+	}
+	return roots, nil
+}
+
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// trusting makes TLS connections that trust the certificates in a file, which it reads
+// for each of them: a CA that is renewed needs no restart.
+func trusting(dial dialFunc, ca string) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		roots, err := rootsOf(ca)
+		if err != nil {
+			return nil, err
+		}
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		c := tls.Client(plain, &tls.Config{RootCAs: roots, ServerName: host, MinVersion: tls.VersionTLS12})
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		defer cancel()
+		if err := c.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, plain.Close())
+		}
+		return c, nil
+	}
+}

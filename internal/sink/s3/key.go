@@ -1,0 +1,59 @@
+package s3
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// Folders of a bucket.
+const (
+	logFolder   = "log"
+	indexFolder = "index"
+	dayLayout   = "2006-01-02"
+)
+
+// unknown is the partition of what a sidecar does not know.
+const unknown = "unknown"
+
+// key returns the name of a segment's object.
+func (b *Bucket) key(pod sink.Pod, stream string, seg segment.Info) string {
+	return b.join(logFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("stream", stream),
+		part("date", seg.Start.UTC().Format(dayLayout)), seg.Name)
+}
+
+// indexKey returns the name of the index object of a day. The container tells the
+// sidecars of one pod apart.
+func (b *Bucket) indexKey(pod sink.Pod, day string) string {
+	return b.join(indexFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("date", day),
+		escape(cmp.Or(pod.Container, "index"))+".json")
+}
+
+func (b *Bucket) join(parts ...string) string {
+	if b.Prefix != "" {
+		parts = append([]string{b.Prefix}, parts...)
+	}
+	return strings.Join(parts, "/")
+}
+
+// part returns a folder that is a partition.
+func part(name, value string) string { return name + "=" + escape(cmp.Or(value, unknown)) }
+
+// escape writes what is neither a letter, a digit nor one of -_.~ as %XX, byte by byte:
+// so no name leads out of its folder, and readers of partitions, which undo this, get
+// the name back.
+func escape(text string) string {
+	var s strings.Builder
+	for _, c := range []byte(text) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-_.~", c) >= 0:
+			s.WriteByte(c)
+		default:
+			fmt.Fprintf(&s, "%%%02X", c)
+		}
+	}
+	return s.String()
+}

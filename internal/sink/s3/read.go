@@ -1,0 +1,107 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// Object is a segment in a bucket.
+type Object struct {
+	Namespace, Pod, Stream string
+	Segment                segment.Info // its name, what the name says, and its size
+	Key                    string
+}
+
+// Reader reads what sidecars have uploaded. Make one with [OpenBucket].
+type Reader struct {
+	bucket         *Bucket
+	namespace, pod string // empty: all
+}
+
+// OpenBucket makes a Reader for a URL as --sink has it. Two more options, namespace and
+// pod, select whose segments are read.
+func OpenBucket(text string) (*Reader, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.User != nil {
+		return nil, fmt.Errorf("use s3://BUCKET/PREFIX?endpoint=..., with the credentials in the environment or a file")
+	}
+	o := sink.NewOptions(u.Query())
+	r := &Reader{namespace: o.Text("namespace", ""), pod: o.Text("pod", "")}
+	o.Text("name", "") // of the sink
+	r.bucket, err = Parse(u, &o)
+	return r, err
+}
+
+// Objects returns the segments, by namespace, pod and stream, and within a stream in the
+// order in which they were written. It ends with the first error.
+func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		ctx, cancel := context.WithCancel(ctx) // or the listing would go on behind an early end
+		defer cancel()
+		prefix := r.bucket.join(logFolder, "")
+		if r.namespace != "" {
+			prefix += part("namespace", r.namespace) + "/"
+			if r.pod != "" {
+				prefix += part("pod", r.pod) + "/"
+			}
+		}
+		for info := range r.bucket.client.Client.ListObjects(ctx, r.bucket.Name, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+			if info.Err != nil {
+				yield(Object{}, r.bucket.explain("list", prefix, info.Err))
+				return
+			}
+			o, ok := r.bucket.parseKey(info.Key)
+			if !ok || r.pod != "" && o.Pod != r.pod {
+				continue // not one of ours
+			}
+			o.Segment.Size = info.Size
+			if !yield(o, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Open returns the bytes of a segment, as they are in the bucket.
+func (r *Reader) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
+	body, _, _, err := r.bucket.client.GetObject(ctx, r.bucket.Name, o.Key, minio.GetObjectOptions{})
+	if err != nil {
+		return nil, r.bucket.explain("read", o.Key, err)
+	}
+	return body, nil
+}
+
+// parseKey is the inverse of key.
+func (b *Bucket) parseKey(key string) (o Object, ok bool) {
+	rest, ok := strings.CutPrefix(key, b.join(logFolder, ""))
+	if !ok {
+		return o, false
+	}
+	parts := strings.Split(rest, "/")
+	names := [...]string{"namespace", "pod", "stream", "date"}
+	if len(parts) != len(names)+1 {
+		return o, false
+	}
+	var values [len(names)]string
+	for i, name := range names {
+		value, found := strings.CutPrefix(parts[i], name+"=")
+		text, err := url.PathUnescape(value)
+		if !found || err != nil {
+			return o, false
+		}
+		values[i] = text
+	}
+	o.Segment, ok = segment.ParseName(parts[len(names)])
+	o.Namespace, o.Pod, o.Stream, o.Key = values[0], values[1], values[2], key
+	o.Segment.Stream = o.Stream
+	return o, ok
+}

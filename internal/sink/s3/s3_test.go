@@ -1,0 +1,112 @@
+package s3
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+func TestKeysStayInTheirFolder(t *testing.T) {
+	start := time.Date(2026, 11, 22, 23, 59, 59, 0, time.UTC)
+	seg := segment.Info{Name: "20261122T235959.000Z-000001.log.zst", Start: start}
+	for _, c := range []struct {
+		name, prefix, stream string
+		pod                  sink.Pod
+		want                 string
+	}{
+		{"all is known", "prod", "gc.log", sink.Pod{Namespace: "shop", Name: "web-0"},
+			"prod/log/namespace=shop/pod=web-0/stream=gc.log/date=2026-11-22/" + seg.Name},
+		{"nothing is known", "", "gc.log", sink.Pod{}, "log/namespace=unknown/pod=unknown/stream=gc.log/date=2026-11-22/" + seg.Name},
+		{"a name with everything", "p", "a b=c%/../ü", sink.Pod{Namespace: "n", Name: "p"},
+			"p/log/namespace=n/pod=p/stream=a%20b%3Dc%25%2F..%2F%C3%BC/date=2026-11-22/" + seg.Name},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := &Bucket{Prefix: c.prefix}
+			if got := b.key(c.pod, c.stream, seg); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestBadURLsAreRefusedWithWhatToDo(t *testing.T) {
+	for _, c := range []struct{ url, want string }{
+		{"s3:///prefix", "no bucket"},
+		{"s3://logs?endpoint=ftp://x", "https://HOST"},
+		{"s3://logs?part-size=1Mi", "out of range"},
+		{"s3://logs?part-size=many", "part-size"},
+		{"s3://logs?path-style=perhaps", "path-style"},
+		{"s3://logs?sse=rot13", "s3 or kms:KEY"},
+		{"s3://logs?sse=kms:k&endpoint=http://x", "https"},
+		{"s3://logs?credentials=mine", "auto, env, file:PATH, role or none"},
+		{"s3://logs?ca=/none", "no such file"},
+		{"s3://logs?regoin=x", "unknown option regoin: the options are ca, credentials, endpoint"},
+		{"s3://key:secret@logs", "must not hold a user or password"},
+	} {
+		t.Run(c.url, func(t *testing.T) {
+			bad := sink.Config{URLs: sink.URLs{c.url}}.Validate(map[string]sink.Kind{"s3": Kind()})
+			if len(bad) != 1 || !strings.Contains(bad[0].Error(), c.want) || strings.Contains(bad[0].Error(), "secret") {
+				t.Errorf("errors %v, want one with %q", bad, c.want)
+			}
+		})
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"":                              0,
+		"120":                           2 * time.Minute,
+		"-1":                            0,
+		"99999999999999":                0,
+		"Sun, 22 Nov 2026 10:00:30 GMT": 30 * time.Second,
+		"Sun, 22 Nov 2026 09:00:00 GMT": 0,
+		"soon":                          0,
+	} {
+		if got := retryAfter(text, now); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestTheIndexCountsWhatASegmentHolds(t *testing.T) {
+	gap := ul.Gap{First: time.Date(2026, 11, 22, 10, 0, 2, 0, time.UTC), Last: time.Date(2026, 11, 22, 10, 0, 3, 0, time.UTC), Bytes: 9}
+	gap.Lines[ul.Discard][ul.Debug] = 7
+	lines := "[2026-11-22T10:00:01.000+0000][info][gc] one\n  more of it\n[2026-11-22T10:00:01.500+0000][debug][gc] two\n" +
+		string(gap.AppendMarker(nil)) + "[2026-11-22T12:00:05.000+0200][warning][gc] three\n" + strings.Repeat("x", 10_000)
+	path := filepath.Join(t.TempDir(), "20261122T100000.000Z-000001.log")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := describe("key", &sink.Batch{Stream: "gc.log", Segment: segment.Info{Path: path, Size: int64(len(lines))}})
+	want := Entry{Key: "key", Stream: "gc.log", Size: int64(len(lines)), Raw: int64(len(lines)),
+		Lines: map[string]uint64{"info": 2, "debug": 1, "warning": 3},
+		First: time.Date(2026, 11, 22, 10, 0, 1, 0, time.UTC), Last: time.Date(2026, 11, 22, 10, 0, 5, 0, time.UTC),
+		Gaps: map[string]map[string]uint64{"discard": {"debug": 7}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, error %v\nwant %+v", got, err, want)
+	}
+}
+
+// A URL that is right needs no connection.
+func TestParse(t *testing.T) {
+	kind := map[string]sink.Kind{"s3": Kind()}
+	bad := sink.Config{URLs: sink.URLs{"s3://logs/a/b/?name=near&endpoint=https://127.0.0.1:1&region=r&path-style=true&sse=s3&storage-class=STANDARD_IA&part-size=8Mi&credentials=env"}}.Validate(kind)
+	if len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	u, _ := url.Parse("s3://logs/a/b/")
+	o := sink.NewOptions(url.Values{})
+	b, err := Parse(u, &o)
+	if err != nil || b.Name != "logs" || b.Prefix != "a/b" {
+		t.Errorf("%+v, error %v", b, err)
+	}
+}

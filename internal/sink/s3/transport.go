@@ -1,0 +1,62 @@
+package s3
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// pauses is a transport that keeps how long the server wants to be left alone, which the
+// client library does not hand on.
+type pauses struct {
+	inner http.RoundTripper
+	after atomic.Int64 // a time.Duration; 0: it did not say
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := p.inner.RoundTrip(r)
+	p.after.Store(0)
+	if err == nil && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable) {
+		p.after.Store(int64(retryAfter(resp.Header.Get("Retry-After"), time.Now())))
+	}
+	return resp, err
+}
+
+// retryAfter reads the header of that name (RFC 9110, 10.2.3): seconds, or a date.
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// impatient makes connections whose writes fail if the server takes nothing for
+// stallTimeout. A slow one may take as long as it needs.
+func impatient(dial dialFunc) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return conn{c}, nil
+	}
+}
+
+type conn struct{ net.Conn }
+
+func (c conn) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(stallTimeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// last returns what the server said to the last request.
+func (p *pauses) last() time.Duration { return time.Duration(p.after.Load()) }

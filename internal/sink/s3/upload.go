@@ -1,0 +1,147 @@
+package s3
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/minio/minio-go/v7"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// Kind makes sinks that upload segments.
+func Kind() sink.Kind {
+	return sink.Kind{Segments: true, Open: func(t sink.Target) (sink.Sink, error) {
+		bucket, err := Parse(t.URL, &t.Options)
+		if err != nil {
+			return nil, err
+		}
+		return &uploader{bucket: bucket, pod: t.Pod, days: days{bucket: bucket, pod: t.Pod}}, nil
+	}}
+}
+
+// uploader is the sink.
+type uploader struct {
+	bucket *Bucket
+	pod    sink.Pod
+	days   days
+}
+
+// Deliver implements [sink.Sink]: the segment first, and then the index that names it.
+// What the segment holds is found out while it is uploaded.
+func (u *uploader) Deliver(ctx context.Context, b *sink.Batch) error {
+	key := u.bucket.key(u.pod, b.Stream, b.Segment)
+	var entry Entry
+	both, joint := errgroup.WithContext(ctx)
+	both.Go(func() error { return u.bucket.uploadFile(joint, key, b.Segment.Path) })
+	both.Go(func() (err error) { entry, err = describe(key, b); return err })
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	return u.days.add(ctx, b.Segment.Start.UTC().Format(dayLayout), entry)
+}
+
+// Close implements [sink.Sink].
+func (u *uploader) Close() error { return nil }
+
+// uploadFile uploads a file that does not change.
+func (b *Bucket) uploadFile(ctx context.Context, key, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open the segment: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("stat the segment: %w", err)
+	}
+	if info.Size() > int64(b.part) {
+		return b.uploadParts(ctx, key, f, info.Size())
+	}
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read the segment: %w", err)
+	}
+	return b.upload(ctx, key, io.NewSectionReader(f, 0, info.Size()), info.Size(), sum.Sum32(), typeOf(path))
+}
+
+// upload makes one object by one request.
+func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size int64, crc uint32, contentType string) error {
+	opts := b.options(contentType)
+	opts.UserMetadata = map[string]string{"x-amz-checksum-crc32c": base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc))}
+	opts.DisableContentSha256 = true // the checksum covers the content, and TLS the way
+	if _, err := b.client.PutObject(ctx, b.Name, key, from, size, "", "", opts); err != nil {
+		return b.explain("upload", key, err)
+	}
+	return nil
+}
+
+// uploadParts makes one object of a file in parts, one after the other, so that only one
+// of them is in flight.
+func (b *Bucket) uploadParts(ctx context.Context, key string, f *os.File, size int64) error {
+	opts := b.options(typeOf(f.Name()))
+	opts.PartSize, opts.NumThreads, opts.SendContentMd5 = uint64(b.part), 1, true
+	if _, err := b.client.Client.PutObject(ctx, b.Name, key, f, size, opts); err != nil {
+		return b.explain("upload", key, err)
+	}
+	return nil
+}
+
+func (b *Bucket) options(contentType string) minio.PutObjectOptions {
+	return minio.PutObjectOptions{ContentType: contentType, ServerSideEncryption: b.encryption, StorageClass: b.storageClass}
+}
+
+// typeOf returns the media type of a segment. There is no content encoding: clients
+// would decompress what is named as compressed.
+func typeOf(path string) string {
+	switch {
+	case hasSuffix(path, ".zst"):
+		return "application/zstd"
+	case hasSuffix(path, ".gz"):
+		return "application/gzip"
+	}
+	return "text/plain; charset=utf-8"
+}
+
+func hasSuffix(path, suffix string) bool {
+	return len(path) > len(suffix) && path[len(path)-len(suffix):] == suffix
+}
+
+// explain returns an error of the server as the worker understands it.
+func (b *Bucket) explain(what, key string, err error) error {
+	var answer minio.ErrorResponse
+	if !errors.As(err, &answer) {
+		return fmt.Errorf("%s %s: %w", what, key, err)
+	}
+	err = fmt.Errorf("%s s3://%s/%s: %s (%d): %w%s", what, b.Name, key, answer.Code, answer.StatusCode, err, hint(answer))
+	switch answer.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return &sink.BusyError{After: b.pauses.last(), Err: err}
+	case http.StatusRequestEntityTooLarge:
+		return &sink.RejectedError{Err: err}
+	}
+	return err
+}
+
+// hint says what to do about an answer that people can mend.
+func hint(answer minio.ErrorResponse) string {
+	switch answer.Code {
+	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "XAdminUserNotFound":
+		return "; check the credentials, and that they may put objects"
+	case "NoSuchBucket":
+		return "; create the bucket: the sidecar never does"
+	case "AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException":
+		return "; set option region to that of the bucket"
+	case "RequestTimeTooSkewed":
+		return "; the clock of this node or of the server is wrong"
+	}
+	return ""
+}

@@ -1,0 +1,176 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// stateDir is where the cursors are, in a destination. No stream has such a name.
+const stateDir = ".ullage/sinks"
+
+// Set is all sinks of a sidecar. Create it with [New], then call [Set.Run] once. All
+// methods but Run return at once and may be called from any goroutine.
+type Set struct {
+	dest    string
+	require bool
+	log     *slog.Logger
+	workers []*worker
+
+	mu    sync.Mutex
+	begun bool                    // marks has every stream that may grow
+	marks map[string]segment.Mark // how far streams are committed; one that is missing cannot grow
+}
+
+// New makes the sinks of a valid cfg, for the segments in dest.
+func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Registerer, log *slog.Logger) (*Set, error) {
+	s := &Set{dest: dest, require: cfg.Require, log: log, marks: map[string]segment.Mark{}}
+	if len(cfg.URLs) == 0 {
+		return s, nil
+	}
+	m := newMetrics(reg)
+	for _, u := range cfg.URLs {
+		t, err := parseTarget(u, cfg.Pod, kinds)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("--sink %s: %w", redact(u), err), s.close())
+		}
+		kind := kinds[t.URL.Scheme]
+		sink, err := kind.Open(t)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("--sink %s: %w", redact(u), err), s.close())
+		}
+		s.workers = append(s.workers, newWorker(s, t.Name, redact(u), kind.Segments, sink, m.of(t.Name), log.With("sink", t.Name)))
+	}
+	reg.MustRegister(newGauges(s))
+	return s, nil
+}
+
+// Committed takes how far streams are durable, and which of them have ended: nothing
+// will be appended to what they have. The first call has every stream that may grow;
+// before it nothing is delivered.
+func (s *Set) Committed(marks map[string]segment.Mark, ended []string) {
+	s.mu.Lock()
+	s.begun = true
+	maps.Copy(s.marks, marks)
+	for _, stream := range ended {
+		delete(s.marks, stream)
+	}
+	s.mu.Unlock()
+	for _, w := range s.workers {
+		w.expect(marks, ended)
+	}
+}
+
+// committed is as in [segment.FollowOptions].
+func (s *Set) committed(stream string) (mark segment.Mark, growing bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mark, growing = s.marks[stream]
+	return mark, growing || !s.begun
+}
+
+// hasBegun reports whether it is known what is committed.
+func (s *Set) hasBegun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.begun
+}
+
+// Needs reports whether a sink has yet to acknowledge something of a segment.
+func (s *Set) Needs(info segment.Info) bool {
+	for _, w := range s.workers {
+		if w.needs(info) {
+			return true
+		}
+	}
+	return false
+}
+
+// Deleted takes that retention has deleted a segment: a sink that needs it skips it.
+func (s *Set) Deleted(info segment.Info) {
+	for _, w := range s.workers {
+		if w.needs(info) {
+			w.skip(info)
+		}
+	}
+}
+
+// Run feeds the sinks until ctx ends, then until they have everything that is
+// committed, or stop ends. The error says what is left then. A sink that cannot be fed
+// does not end Run.
+func (s *Set) Run(ctx, stop context.Context) error {
+	if len(s.workers) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(s.dest, stateDir), 0o750); err != nil {
+		s.log.Error("creating the directory of the cursors failed", "error", err, "hint", "sinks begin again after a restart")
+	}
+	var all errgroup.Group
+	errs := make([]error, len(s.workers))
+	for i, w := range s.workers {
+		all.Go(func() error { errs[i] = w.run(ctx, stop); return nil })
+	}
+	_ = all.Wait() // the errors are in errs, all of them
+	return errors.Join(errs...)
+}
+
+// failing is for how long a sink has to fail before that is worth a word.
+const failing = 30 * time.Second
+
+// Ready returns why the sidecar is not ready: a sink that is required fails.
+func (s *Set) Ready() error {
+	if !s.require {
+		return nil
+	}
+	for _, w := range s.workers {
+		if st := w.stat(time.Now()); st.Failure != "" && st.Lag > failing {
+			return fmt.Errorf("sink %s fails, and is required: %s", st.Name, st.Failure)
+		}
+	}
+	return nil
+}
+
+// Stats returns the state of each sink.
+func (s *Set) Stats() []Stat {
+	now := time.Now()
+	stats := make([]Stat, 0, len(s.workers))
+	for _, w := range s.workers {
+		stats = append(stats, w.stat(now))
+	}
+	return stats
+}
+
+func (s *Set) close() error {
+	var errs []error
+	for _, w := range s.workers {
+		errs = append(errs, w.sink.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Stat is the state of a sink.
+type Stat struct {
+	Name, URL string
+	Lag       time.Duration // the age of the oldest line that is durable here and not acknowledged there
+	Backlog   int64         // bytes of segments that are not acknowledged, as of some seconds ago
+	Failure   string        // why nothing is acknowledged now; empty: nothing is wrong
+	Counts
+}
+
+// Counts are what became of things since the process started.
+type Counts struct {
+	Lines, Bytes, Segments int64 // acknowledged; bytes as in [Batch]
+	RejectedLines          int64 // set aside
+	SkippedSegments        int64 // deleted by retention before the sink had all of them
+}

@@ -1,0 +1,284 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine keeps what it is given, and fails as a test wants.
+type engine struct {
+	mu    sync.Mutex
+	lines []string // "stream offset text"
+	files []string // "stream name"
+	fails func(b *Batch) error
+	tries int
+}
+
+func (e *engine) Deliver(ctx context.Context, b *Batch) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tries++
+	if e.fails != nil {
+		if err := e.fails(b); err != nil {
+			return err
+		}
+	}
+	if b.Lines == nil {
+		e.files = append(e.files, b.Stream+" "+b.Segment.Name)
+	}
+	for _, l := range b.Lines {
+		e.lines = append(e.lines, fmt.Sprintf("%s %d %s %s", b.Stream, l.Offset, l.Level, l.Text))
+	}
+	return nil
+}
+
+func (e *engine) Close() error { return nil }
+
+func (e *engine) got() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Concat(e.lines, e.files)
+}
+
+// rig is a destination that a test writes, and a sink behind it.
+type rig struct {
+	*testing.T
+	dest   string
+	store  *segment.Store
+	engine *engine
+	whole  bool
+	set    *Set
+	reg    *prometheus.Registry
+	end    func() error
+}
+
+func newRig(t *testing.T, whole bool) *rig {
+	t.Helper()
+	r := &rig{T: t, dest: t.TempDir(), engine: &engine{}, whole: whole}
+	cfg := segment.DefaultConfig()
+	cfg.SegmentBytes, cfg.Compress = 4096, segment.None
+	store, err := segment.Open(r.dest, cfg, nil, nil)
+	r.must(err)
+	r.must(store.Acquire(t.Context()))
+	r.store = store
+	t.Cleanup(func() { store.Close() })
+	r.begin()
+	return r
+}
+
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// begin starts the sinks, as a new process does.
+func (r *rig) begin() {
+	r.Helper()
+	kinds := map[string]Kind{"test": {Segments: r.whole, Open: func(t Target) (Sink, error) { return r.engine, t.Options.Done() }}}
+	r.reg = prometheus.NewRegistry()
+	set, err := New(Config{URLs: URLs{"test://there"}}, kinds, r.dest, r.reg, slog.New(slog.DiscardHandler))
+	r.must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	stop, cut := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- set.Run(ctx, stop) }()
+	r.set = set
+	r.end = sync.OnceValue(func() error {
+		cancel()
+		defer cut()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(3 * time.Second):
+			cut()
+			return <-done
+		}
+	})
+	r.Cleanup(func() { _ = r.end() })
+}
+
+// appends commits lines of a stream.
+func (r *rig) appends(stream string, lines ...string) segment.Mark {
+	r.Helper()
+	s := r.store.Stream(stream)
+	if s.Mark() == (segment.Mark{}) {
+		_, _, err := s.Recover()
+		r.must(err)
+	}
+	r.must(s.Append([]byte(strings.Join(lines, "\n") + "\n")))
+	mark, err := s.Sync()
+	r.must(err)
+	return mark
+}
+
+func (r *rig) commits(stream string, lines ...string) {
+	r.Helper()
+	r.set.Committed(map[string]segment.Mark{stream: r.appends(stream, lines...)}, nil)
+}
+
+// gets waits until the engine has so many things, and returns them.
+func (r *rig) gets(n int) []string {
+	r.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if got := r.engine.got(); len(got) >= n {
+			return got
+		}
+	}
+	r.Fatalf("the engine has %q, want %d", r.engine.got(), n)
+	return nil
+}
+
+func (r *rig) expects(want ...string) {
+	r.Helper()
+	if got := r.gets(len(want)); !slices.Equal(got, want) {
+		r.Fatalf("the engine has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestLinesArriveOnceCommittedWithTheirOffsetAndLevel(t *testing.T) {
+	r := newRig(t, false)
+	mark := r.appends("gc.log", "[1s][info][gc] one", "  more of it", "[2s][debug][gc] two")
+	r.appends("gc.log", "[3s][info][gc] not said to be committed")
+	r.set.Committed(map[string]segment.Mark{"gc.log": mark}, nil)
+	first := []string{
+		"gc.log 0 info [1s][info][gc] one",
+		"gc.log 19 info   more of it",
+		"gc.log 32 debug [2s][debug][gc] two",
+	}
+	r.expects(first...)
+	r.must(r.end())
+	r.expects(first...)
+}
+
+func TestARestartContinuesBehindWhatWasAcknowledged(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		t.Run(fmt.Sprintf("segments: %t", whole), func(t *testing.T) {
+			r := newRig(t, whole)
+			line := "[1s][info][gc] " + strings.Repeat("x", 5000) // a segment of its own
+			r.commits("gc.log", line)
+			r.commits("gc.log", line)
+			r.gets(1)
+			_ = r.end()
+			before := r.gets(1)
+
+			r.begin()
+			r.commits("gc.log", line)
+			r.set.Committed(nil, []string{"gc.log"}) // the stream is over: all of it is sealed
+			r.gets(3)
+			r.must(r.end())
+			if got := r.gets(3); len(got) != 3 || !slices.Equal(got[:len(before)], before) {
+				t.Errorf("the engine has %q", got)
+			}
+		})
+	}
+}
+
+func TestADeliveryIsRepeatedUntilItIsAcknowledged(t *testing.T) {
+	r := newRig(t, false)
+	var tried []time.Time
+	r.engine.fails = func(*Batch) error {
+		if tried = append(tried, time.Now()); len(tried) < 3 {
+			return errors.New("no connection")
+		}
+		return nil
+	}
+	r.commits("gc.log", "[1s][info][gc] one")
+	r.expects("gc.log 0 info [1s][info][gc] one")
+	if gap := tried[2].Sub(tried[1]); gap < 2*firstPause {
+		t.Errorf("the second pause was %s", gap)
+	}
+	r.must(r.end())
+	if n := testutil.ToFloat64(r.set.workers[0].metrics.errors.WithLabelValues(kindUnavailable)); n != 2 {
+		t.Errorf("%v errors are counted", n)
+	}
+}
+
+func TestWhatAnEngineRejectsIsSetAsideAndCounted(t *testing.T) {
+	r := newRig(t, false)
+	r.engine.fails = func(b *Batch) error {
+		if strings.Contains(string(b.Lines[0].Text), "bad") {
+			return &RejectedError{Err: errors.New("no such field")}
+		}
+		return nil
+	}
+	r.commits("gc.log", "[1s][info][gc] bad", "[1s][info][gc] with it")
+	r.commits("safepoint.log", "[2s][info][gc] good")
+	r.expects("safepoint.log 0 info [2s][info][gc] good")
+	r.must(r.end())
+	if n := testutil.ToFloat64(r.set.workers[0].metrics.rejectedLines); n != 2 {
+		t.Errorf("%v lines are counted as rejected, want 2", n)
+	}
+	list, err := os.ReadFile(filepath.Join(r.dest, stateDir, "test.rejected.jsonl"))
+	if err != nil || !strings.Contains(string(list), `"stream":"gc.log"`) || !strings.Contains(string(list), "no such field") {
+		t.Errorf("the list is %q, error %v", list, err)
+	}
+}
+
+func TestSegmentsArriveOnceTheyAreSealed(t *testing.T) {
+	r := newRig(t, true)
+	r.commits("gc.log", "[1s][info][gc] "+strings.Repeat("x", 5000))
+	mark := r.store.Stream("gc.log").Mark()
+	r.commits("gc.log", "[2s][info][gc] in the next segment")
+	r.expects("gc.log " + mark.Segment)
+	if err := r.end(); err == nil || !strings.Contains(err.Error(), "has not got") {
+		t.Errorf("a segment that is not sealed is left; error %v", err)
+	}
+}
+
+func TestRetentionWaitsForASinkAndCountsWhatItDoesNotWaitFor(t *testing.T) {
+	r := newRig(t, true)
+	r.engine.fails = func(*Batch) error { return errors.New("away") }
+	r.commits("gc.log", "[1s][info][gc] "+strings.Repeat("x", 5000))
+	all, err := segment.List(filepath.Join(r.dest, "gc.log"))
+	r.must(err)
+	if !r.set.Needs(all[0]) {
+		t.Error("the sink does not need what it has not got")
+	}
+	r.set.Deleted(all[0])
+	if n := testutil.ToFloat64(r.set.workers[0].metrics.skippedSegments); n != 1 {
+		t.Errorf("%v segments are counted as skipped, want 1", n)
+	}
+}
+
+func TestBadSettingsAreRefused(t *testing.T) {
+	kinds := map[string]Kind{"test": {Open: func(t Target) (Sink, error) { return &engine{}, t.Options.Done() }}}
+	for name, c := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"unknown scheme":    {Config{URLs: URLs{"ftp://x"}}, "unknown scheme"},
+		"a password":        {Config{URLs: URLs{"test://me:secret@x"}}, "must not hold a user or password"},
+		"a bad name":        {Config{URLs: URLs{"test://x?name=../up"}}, "lower-case letters"},
+		"a name twice":      {Config{URLs: URLs{"test://x", "test://y"}}, "a name=... of its own"},
+		"an unknown option": {Config{URLs: URLs{"test://x?speed=9"}}, "unknown option speed"},
+		"a negative age":    {Config{UploadAge: -1}, "--upload-age"},
+		"too many":          {Config{URLs: URLs{"test://?name=a", "test://?name=b", "test://?name=c", "test://?name=d", "test://?name=e", "test://?name=f", "test://?name=g", "test://?name=h", "test://?name=i"}}, "at most 8"},
+		"something else":    {Config{URLs: URLs{"test://x\x7f"}}, "not a URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := c.cfg.Validate(kinds)
+			if len(bad) != 1 || !strings.Contains(bad[0].Error(), c.want) || strings.Contains(bad[0].Error(), "secret") {
+				t.Errorf("errors %v, want one with %q", bad, c.want)
+			}
+		})
+	}
+}

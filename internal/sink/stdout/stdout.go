@@ -1,0 +1,98 @@
+// Package stdout is the sink for teams whose node agent takes logs from the standard
+// output of containers.
+//
+//	stdout:              each line as it is, behind the name of its stream and a space
+//	stdout:?format=json  one JSON object a line: stream, level, uid, text
+//
+// A line may come twice after the sidecar was killed. The uid, made of stream, segment
+// and offset, shows which ones do.
+package stdout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// Kind makes sinks that write to w, which nothing else may write to. A write that blocks
+// blocks this sink alone, also beyond its Close: nobody can take a write back.
+func Kind(w io.Writer) sink.Kind {
+	return sink.Kind{Open: func(t sink.Target) (sink.Sink, error) { return open(t, w) }}
+}
+
+// output writes lines. At most one write is under way, in a goroutine of its own.
+type output struct {
+	to     io.Writer
+	asJSON bool
+	text   []byte
+	wrote  chan error // of the write under way; nil: none is
+}
+
+func open(t sink.Target, w io.Writer) (sink.Sink, error) {
+	format := t.Options.Text("format", "text")
+	if err := t.Options.Done(); err != nil {
+		return nil, err
+	}
+	if format != "text" && format != "json" {
+		return nil, fmt.Errorf("option format=%q: use text or json", format)
+	}
+	return &output{to: w, asJSON: format == "json"}, nil
+}
+
+// object is a line as JSON.
+type object struct {
+	Stream string `json:"stream"`
+	Level  string `json:"level"`
+	UID    string `json:"uid"`
+	Text   string `json:"text"`
+}
+
+// Deliver implements [sink.Sink]. A batch counts as acknowledged once the pipe has it.
+// If ctx ends while a write is blocked, the next call, which has the same batch, waits
+// for that write.
+func (o *output) Deliver(ctx context.Context, b *sink.Batch) error {
+	if o.wrote == nil {
+		if err := o.render(b); err != nil {
+			return err
+		}
+		o.wrote = make(chan error, 1)
+		go func(text []byte, wrote chan<- error) {
+			_, err := o.to.Write(text)
+			wrote <- err
+		}(o.text, o.wrote)
+	}
+	select {
+	case err := <-o.wrote:
+		o.wrote = nil
+		if err != nil {
+			return fmt.Errorf("write to the standard output: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("write to the standard output: nobody reads: %w", ctx.Err())
+	}
+}
+
+// render puts the lines of b into text.
+func (o *output) render(b *sink.Batch) error {
+	o.text = o.text[:0]
+	for i := range b.Lines {
+		l := &b.Lines[i]
+		if !o.asJSON {
+			o.text = append(append(append(append(o.text, b.Stream...), ' '), l.Text...), '\n')
+			continue
+		}
+		line, err := json.Marshal(object{Stream: b.Stream, Level: l.Level.String(), UID: b.UID(l), Text: string(l.Text)})
+		if err != nil {
+			return fmt.Errorf("encode a line as JSON: %w", err)
+		}
+		o.text = append(append(o.text, line...), '\n')
+	}
+	return nil
+}
+
+// Close implements [sink.Sink].
+func (o *output) Close() error { return nil }

@@ -1,0 +1,78 @@
+package stdout
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var batch = sink.Batch{Stream: "gc.log", Segment: segment.Info{Name: "s1"}, Lines: []sink.Line{
+	{Offset: 0, Text: []byte("[1s][info][gc] one"), Class: ul.Class{Level: ul.Info}},
+	{Offset: 19, Text: []byte("\x1b\"two\xff"), Class: ul.Class{Level: ul.Error}},
+}}
+
+func opened(t *testing.T, w io.Writer, query string) sink.Sink {
+	t.Helper()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Kind(w).Open(sink.Target{Options: sink.NewOptions(values)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFormats(t *testing.T) {
+	for query, want := range map[string]string{
+		"": "gc.log [1s][info][gc] one\ngc.log \x1b\"two\xff\n",
+		"format=json": `{"stream":"gc.log","level":"info","uid":"gc.log/s1/0","text":"[1s][info][gc] one"}` + "\n" +
+			`{"stream":"gc.log","level":"error","uid":"gc.log/s1/19","text":"\u001b\"two\ufffd"}` + "\n",
+	} {
+		var out strings.Builder
+		if err := opened(t, &out, query).Deliver(t.Context(), &batch); err != nil || out.String() != want {
+			t.Errorf("%q: %q, error %v, want %q", query, out.String(), err, want)
+		}
+	}
+}
+
+// Nobody reads for a while: the delivery ends with its context, and its batch comes once
+// when somebody does.
+func TestAFullPipeBlocksNobody(t *testing.T) {
+	r, w := io.Pipe()
+	s := opened(t, w, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.Deliver(ctx, &batch); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("error %v", err)
+	}
+	got := make(chan string)
+	go func() { text, _ := io.ReadAll(r); got <- string(text) }()
+	if err := s.Deliver(t.Context(), &batch); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if text := <-got; strings.Count(text, "one") != 1 {
+		t.Errorf("it came as %q", text)
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	values := url.Values{"format": {"xml"}}
+	if _, err := Kind(io.Discard).Open(sink.Target{Options: sink.NewOptions(values)}); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,279 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+const (
+	saveInterval    = time.Second      // between two saves of the cursor: what a kill repeats
+	measureInterval = 10 * time.Second // between two looks at what is left, while something is
+	turn            = 16               // batches of one stream, before another has its turn
+)
+
+// feed hands out the batches of one stream. There are two: of lines and of segments.
+type feed interface {
+	next() (*Batch, error)
+	acknowledge() cursor
+	close()
+}
+
+// worker feeds one sink. Run is its goroutine; what others see is in state.
+type worker struct {
+	set      *Set
+	name     string
+	url      string // as logs may show it
+	segments bool   // the sink takes whole segments
+	sink     Sink
+	metrics  sinkMetrics
+	log      *slog.Logger
+	wake     chan struct{}
+
+	saved    time.Time     // when the cursors were
+	unsaved  bool          // they have moved since
+	unsaving bool          // the last try to save them failed
+	measured time.Time     // when what is left was
+	stale    bool          // it has changed since
+	pause    time.Duration // before the next try; 0: the last one went well
+	aside    aside
+
+	state state
+}
+
+// state is what others may ask a worker for, in hands of whoever holds mu.
+type state struct {
+	mu      sync.Mutex
+	loaded  bool // cursors are those of the file
+	cursors map[string]cursor
+	pending map[string]bool      // streams to be looked at; true: they had news since the look began
+	behind  map[string]time.Time // streams of which the sink lacks something, and since when
+	backlog int64
+	failure error
+	counts  Counts
+}
+
+func newWorker(s *Set, name, url string, segments bool, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
+	return &worker{set: s, name: name, url: url, segments: segments, sink: sink, metrics: m, log: log, wake: make(chan struct{}, 1),
+		aside: aside{path: filepath.Join(s.dest, stateDir, name+".rejected.jsonl")},
+		state: state{cursors: map[string]cursor{}, pending: map[string]bool{}, behind: map[string]time.Time{}}}
+}
+
+func (w *worker) cursorPath() string { return filepath.Join(w.set.dest, stateDir, w.name+".json") }
+
+// expect takes which streams have news.
+func (w *worker) expect(marks map[string]segment.Mark, ended []string) {
+	now := time.Now()
+	w.state.mu.Lock()
+	for stream := range marks {
+		w.mark(stream, now)
+	}
+	for _, stream := range ended {
+		w.mark(stream, now)
+	}
+	w.state.mu.Unlock()
+	w.poke()
+}
+
+// mark makes a stream pending. The caller holds mu.
+func (w *worker) mark(stream string, since time.Time) {
+	if _, is := w.state.behind[stream]; !is {
+		w.state.behind[stream] = since
+	}
+	w.state.pending[stream] = true
+}
+
+func (w *worker) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run feeds the sink until ctx ends, then until it has everything, or stop ends.
+func (w *worker) run(ctx, stop context.Context) error {
+	defer func() {
+		if err := w.sink.Close(); err != nil {
+			w.log.Warn("closing a sink failed", "error", err)
+		}
+	}()
+	w.begin()
+	tick := time.NewTicker(saveInterval)
+	defer tick.Stop()
+	for stop.Err() == nil {
+		more := w.round(stop)
+		w.save(time.Now(), !more)
+		if more {
+			continue
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-w.wake:
+		case now := <-tick.C:
+			if w.stale || w.lacks() && now.Sub(w.measured) >= measureInterval {
+				w.measure()
+			}
+		}
+	}
+	w.save(time.Now(), true)
+	return w.left()
+}
+
+// begin loads the cursors, and takes every stream of the destination for pending.
+func (w *worker) begin() {
+	cursors, err := loadCursors(w.cursorPath())
+	if err != nil {
+		w.log.Error("reading the cursor of a sink failed", "error", err,
+			"hint", "the sink gets everything again from the oldest segment on; an engine that knows the lines refuses them")
+		cursors = map[string]cursor{}
+	}
+	w.state.mu.Lock()
+	w.state.cursors, w.state.loaded = cursors, true
+	w.state.mu.Unlock()
+	w.measure()
+}
+
+// round gives each pending stream a turn, and reports whether one may have more.
+func (w *worker) round(stop context.Context) (more bool) {
+	for _, stream := range w.due() {
+		if stop.Err() != nil {
+			return false
+		}
+		if w.turn(stop, stream) {
+			more = true
+		}
+	}
+	return more
+}
+
+// due returns the pending streams, if something of them can be committed.
+func (w *worker) due() (streams []string) {
+	if !w.set.hasBegun() {
+		return nil
+	}
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	for stream := range w.state.pending {
+		w.state.pending[stream] = false
+		streams = append(streams, stream)
+	}
+	return streams
+}
+
+// turn delivers some batches of a stream, and reports whether it may have more.
+func (w *worker) turn(stop context.Context, stream string) bool {
+	f, err := w.feedOf(stream)
+	if err != nil {
+		w.unreadable(stop, stream, err)
+		return true
+	}
+	defer f.close()
+	for range turn {
+		b, err := f.next()
+		if errors.Is(err, io.EOF) {
+			return !w.over(stream)
+		}
+		if err != nil {
+			w.unreadable(stop, stream, err)
+			return true
+		}
+		if !w.deliver(stop, b) {
+			return false
+		}
+		w.moved(stream, f.acknowledge())
+		w.save(time.Now(), false)
+	}
+	return true
+}
+
+// feedOf makes the feed of a stream.
+func (w *worker) feedOf(stream string) (feed, error) {
+	dir := filepath.Join(w.set.dest, stream)
+	w.state.mu.Lock()
+	at := w.state.cursors[stream]
+	w.state.mu.Unlock()
+	committed := func() (segment.Mark, bool) { return w.set.committed(stream) }
+	if w.segments {
+		return newSegmentFeed(dir, stream, at, committed)
+	}
+	return newLineFeed(dir, stream, at, committed, func(err error) {
+		w.log.Warn("durable copy has a gap for a sink", "stream", stream, "error", err)
+	})
+}
+
+// unreadable waits before a stream whose segments cannot be read is tried again.
+func (w *worker) unreadable(stop context.Context, stream string, err error) {
+	w.fail(fmt.Errorf("read the durable copy of stream %q: %w", stream, err))
+	_ = w.sleep(stop, firstPause)
+}
+
+// over takes a stream off the pending ones, unless it has had news meanwhile.
+func (w *worker) over(stream string) bool {
+	mark, growing := w.set.committed(stream)
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	if w.state.pending[stream] {
+		w.state.behind[stream] = time.Now()
+		return false
+	}
+	delete(w.state.pending, stream)
+	if open, ok := segment.ParseName(mark.Segment); w.segments && growing && !mark.Sealed && ok {
+		w.state.behind[stream] = open.Start // it will be the sink's once it is sealed
+	} else {
+		delete(w.state.behind, stream)
+	}
+	return true
+}
+
+// moved takes that a stream is acknowledged up to c.
+func (w *worker) moved(stream string, c cursor) {
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	w.state.cursors[stream] = c
+	w.unsaved, w.stale = true, true
+}
+
+// lacks reports whether the sink lacks something.
+func (w *worker) lacks() bool {
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	return len(w.state.behind) > 0
+}
+
+// save saves the cursors if they have moved, and now is a time for it.
+func (w *worker) save(now time.Time, due bool) {
+	if !w.unsaved || !due && now.Sub(w.saved) < saveInterval {
+		return
+	}
+	w.state.mu.Lock()
+	text := encodeCursors(cursors{Sink: w.url, Streams: w.state.cursors})
+	w.state.mu.Unlock()
+	w.saved = now
+	err := replace(w.cursorPath(), text)
+	if err != nil && !w.unsaving {
+		w.log.Warn("saving the cursor of a sink failed", "error", err, "hint", "after a restart the sink gets some lines again")
+	}
+	w.unsaved, w.unsaving = err != nil, err != nil
+}
+
+// needs reports whether the sink has yet to acknowledge something of a segment.
+func (w *worker) needs(info segment.Info) bool {
+	w.state.mu.Lock()
+	defer w.state.mu.Unlock()
+	c, known := w.state.cursors[info.Stream]
+	if !w.state.loaded || !known {
+		return true
+	}
+	at, _ := segment.ParseName(c.Segment)
+	return info.Seq > at.Seq || !w.segments && info.Seq == at.Seq && c.Offset < info.Size
+}
