@@ -19,12 +19,13 @@ type Checkpoint struct {
 	lost        bool
 	uncommitted int64
 	marks       map[string]segment.Mark
+	fresh       map[string]segment.Mark // set since the last TakeMarks
 	files       map[position.Content]position.Saved
 }
 
 // New returns an empty checkpoint without slots.
 func New() *Checkpoint {
-	return &Checkpoint{marks: map[string]segment.Mark{}, files: map[position.Content]position.Saved{}}
+	return &Checkpoint{marks: map[string]segment.Mark{}, fresh: map[string]segment.Mark{}, files: map[position.Content]position.Saved{}}
 }
 
 // Lost reports whether an earlier checkpoint was lost and the source is not yet
@@ -50,7 +51,14 @@ func (c *Checkpoint) Mark(stream string) (m segment.Mark, ok bool) {
 // SetMark sets where a stream's committed segments end. Save the mark before
 // the first append after it: without the mark, a restart could not tell what
 // was appended and never committed.
-func (c *Checkpoint) SetMark(stream string, m segment.Mark) { c.marks[stream] = m }
+func (c *Checkpoint) SetMark(stream string, m segment.Mark) { c.marks[stream], c.fresh[stream] = m, m }
+
+// TakeMarks returns the marks that were set since the last call, or since the start.
+func (c *Checkpoint) TakeMarks() map[string]segment.Mark {
+	taken := c.fresh
+	c.fresh = map[string]segment.Mark{}
+	return taken
+}
 
 // Streams returns the names of the streams that have a mark.
 func (c *Checkpoint) Streams() []string { return slices.Collect(maps.Keys(c.marks)) }

@@ -48,3 +48,29 @@ func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 		d.expectErrors()
 	})
 }
+
+// Frames behind the mark that a Follower has in memory, because it reads ahead, are cut
+// off, and others are committed in their place.
+func TestFollowerForgetsWhatWasCutOff(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		var mark Mark
+		d.opt.Committed = func() (Mark, bool) { return mark, true }
+		must(t, d.f.Close())
+		d.open(d.opt)
+		s := d.store.Stream("gc.log")
+		_, _, err := s.Recover()
+		must(t, err)
+		texts(t, s, "one\n")
+		mark, err = s.Sync()
+		must(t, err)
+		texts(t, s, "lost\n") // appended, not committed
+		d.expect("one\n")
+		s.Abandon() // the destination failed; the writer goes back to the mark
+		must(t, s.Resume(mark, Unbounded))
+		texts(t, s, "four\n")
+		mark, err = s.Sync()
+		must(t, err)
+		d.expect("four\n")
+		d.expectErrors()
+	})
+}

@@ -68,6 +68,9 @@ func (f *Follower) recognize(at int) {
 	case at >= 0 && f.reader != nil:
 		f.newest = f.isNewest(at)
 		f.cur.seg = f.found[at]
+		if f.committed != nil {
+			f.reader.in.drop() // it may hold what was not committed, and is another by now
+		}
 		if f.replaced() {
 			f.close()
 			f.cur.seg.Size = -1 // so that enter opens the present file

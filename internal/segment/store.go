@@ -148,7 +148,8 @@ func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
 // reserve, so that a commit never runs into the end of the file system; or, where
 // more room is left, a sixteenth of it and of what retention keeps. Segments may be
 // much smaller than that room, and the reserve with them: a bound by the reserve
-// alone would make a commit, with its syncs, of every few streams.
+// alone would make a commit, with its syncs, of every few streams. Where RetainBytes is
+// 0, nothing is bounded.
 func (s *Store) Ahead() (streams int, bytes int64) { return s.retention.room.ahead() }
 
 // Close closes all streams and releases the lock. Bytes that were not synced are

@@ -7,43 +7,59 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// announce shows the followers how far streams are committed, and which have ended. The
-// checkpoint has these marks: a restart cuts off nothing before them.
-func (f Followers) announce(marks map[string]segment.Mark, ended []string) {
-	if f.OnCommit != nil {
-		f.OnCommit(marks, ended)
-	}
+// announcer shows the followers what the checkpoint has: a restart cuts off nothing
+// before these marks.
+type announcer struct {
+	to    func(marks map[string]segment.Mark, ended []string) // nil: there are none
+	check *checkpoint.Checkpoint
+	began bool
 }
 
-// announceAll announces every stream of the checkpoint.
-func (f Followers) announceAll(check *checkpoint.Checkpoint) {
+// begin announces every stream of the checkpoint.
+func (a *announcer) begin() {
+	if a.to == nil {
+		return
+	}
+	a.began = true
+	a.check.TakeMarks()
 	marks := map[string]segment.Mark{}
-	for _, name := range check.Streams() {
-		if mark, ok := check.Mark(name); ok {
+	for _, name := range a.check.Streams() {
+		if mark, ok := a.check.Mark(name); ok {
 			marks[name] = mark
 		}
 	}
-	f.announce(marks, nil)
+	a.to(marks, nil)
+}
+
+// saved announces the marks that the checkpoint did not have before. One is that of a
+// stream that was placed and has nothing committed: from then on it may grow.
+func (a *announcer) saved() {
+	if a.began {
+		a.to(a.check.TakeMarks(), nil)
+	}
+}
+
+// ended announces streams to whose segments nothing will be appended.
+func (a *announcer) ended(streams []string) {
+	if a.began && len(streams) > 0 {
+		a.to(nil, streams)
+	}
 }
 
 // commitSeals makes the checkpoint say which segments were sealed without a commit: by
 // age, or at the end. A segment whose seal is not in the checkpoint may grow again after
 // a restart.
 func (w *writer) commitSeals(ctx context.Context) error {
-	sealed := map[string]segment.Mark{}
+	sealed := 0
 	for _, name := range w.check.Streams() {
 		mark, ok := w.check.Mark(name)
 		if is := w.store.Stream(name).Mark(); ok && is.Sealed && !mark.Sealed && is.Segment == mark.Segment && is.Offset == mark.Offset {
-			sealed[name] = is
+			sealed++
 			w.check.SetMark(name, is)
 		}
 	}
-	if len(sealed) == 0 {
+	if sealed == 0 {
 		return nil
 	}
-	if err := w.saveCheckpoint(ctx); err != nil {
-		return err
-	}
-	w.cfg.Followers.announce(sealed, nil)
-	return nil
+	return w.saveCheckpoint(ctx)
 }

@@ -48,7 +48,6 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	w.unsaved = false
 	w.link.setMarks(w.marks)
-	w.cfg.Followers.announce(w.marks, nil)
 	w.taken.last = w.link.publish(w.taken.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()

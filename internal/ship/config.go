@@ -41,9 +41,10 @@ type Config struct {
 // The functions are called by the writer, and must not block. The zero value is that
 // there are none.
 type Followers struct {
-	// OnCommit is called when streams are committed up to marks, and when streams have
-	// ended, so that nothing is appended to what they have. The first call has every
-	// stream that may grow. It must not keep marks. Nil: there are no followers.
+	// OnCommit is called when streams are committed up to marks, before anything is
+	// appended to a stream that is new, and when streams have ended, so that nothing is
+	// appended to what they have. The first call has every stream that may grow. It must
+	// not keep marks. Nil: there are no followers.
 	OnCommit func(marks map[string]segment.Mark, ended []string)
 
 	Needed  func(segment.Info) bool // see [segment.Store.KeepFor]

@@ -37,9 +37,7 @@ func (w *writer) maintain(ctx context.Context) {
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
 		}
-		if len(idle) > 0 {
-			w.cfg.Followers.announce(nil, idle)
-		}
+		w.follow.ended(idle)
 		if len(w.streams) > min(maxOpenSegments, w.bounds.streams) {
 			for _, st := range w.streams {
 				w.tolerate(st.segments.CloseIdle())

@@ -44,9 +44,9 @@ func (p *placing) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	// Not before: retention takes every stream that is not placed for ended.
+	// Not before: followers and retention take every stream that is not placed for ended.
+	p.follow.begin()
 	p.retain(ctx)
-	p.cfg.Followers.announceAll(p.check)
 	p.view.setRestored()
 	return nil
 }

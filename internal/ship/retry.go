@@ -44,7 +44,6 @@ func (w *writer) reopen(ctx context.Context) error {
 	// A full disk may be full of our own old segments. Retention deletes no
 	// segment of a stream that is not resumed.
 	w.retain(ctx)
-	w.cfg.Followers.announceAll(w.check)
 	return nil
 }
 

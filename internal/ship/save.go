@@ -29,10 +29,12 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 		w.takeNews()
 		err := w.check.Save()
 		if err == nil {
+			w.follow.saved()
 			return nil
 		}
 		w.m.checkpointErrors.Inc()
 		if errors.Is(err, checkpoint.ErrNoRoom) {
+			w.follow.saved()
 			w.log.Warn("source has no room for the checkpoint", "error", err,
 				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")
 			return nil

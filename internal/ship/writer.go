@@ -38,6 +38,7 @@ type writer struct {
 	ends      map[string][]byte       // how streams end whose marks were of no use, until the reader knows
 	recovered map[string]segment.Mark // and the marks that they have then
 	refused   refusals
+	follow    announcer
 	unsaved   bool // marks, or the key, that a checkpoint has to have before the next append
 
 	taken taken
@@ -88,6 +89,7 @@ func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Chec
 		refused:   refusals{streams: map[string]refusal{}},
 		taken:     taken{last: map[*tail.File]tail.Chunk{}},
 		marks:     map[string]segment.Mark{},
+		follow:    announcer{to: cfg.Followers.OnCommit, check: check},
 	}
 }
 

@@ -122,18 +122,19 @@ func (m *mover) readBlock(f *File, from *int64, most int64) ([]byte, error) {
 	if begin >= f.size {
 		return nil, nil
 	}
-	solid := f.records.solid
-	if begin < solid.from || solid.to < min(f.size, begin+most) {
-		if solid.to, err = f.inode.nextHole(begin); err != nil {
-			return nil, f.failed("look for a hole in", err)
-		}
+	hole, err := m.holeBehind(f, begin, most)
+	if err != nil {
+		return nil, err
 	}
-	hole := solid.to
 	bound := hole < min(f.size, begin+most) || begin+most <= f.size
 	data := m.spool.area(int(min(most, hole-begin, f.size-begin)))
 	n, err := unix.Pread(f.inode.fd, data, begin)
 	if err != nil {
 		return nil, f.failed("read", err)
+	}
+	if f.records.solid.from > 0 && bytes.IndexByte(data[:n], 0) >= 0 {
+		f.records.solid = stretch{} // somebody may have made a hole since
+		return m.readBlock(f, from, most)
 	}
 	*from = begin
 	keep := lastMessage(data[:n], f.stream.class)
@@ -144,6 +145,20 @@ func (m *mover) readBlock(f *File, from *int64, most int64) ([]byte, error) {
 	}
 	f.records.solid = stretch{from: begin + int64(keep), to: hole}
 	return data[:keep], nil
+}
+
+// holeBehind returns where the first hole behind begin is, as far as a block of so many
+// bytes can reach.
+func (m *mover) holeBehind(f *File, begin, most int64) (int64, error) {
+	if solid := f.records.solid; begin >= solid.from && min(f.size, begin+most) <= solid.to {
+		return solid.to, nil
+	}
+	f.records.solid = stretch{}
+	hole, err := f.inode.nextHole(begin)
+	if err != nil {
+		return 0, f.failed("look for a hole in", err)
+	}
+	return hole, nil
 }
 
 // lastMessage returns where the last message in data begins. It may have further

@@ -28,9 +28,9 @@ type records struct {
 	solid stretch
 }
 
-// stretch is a part of a file behind the block that was read last, in which there is
-// no hole: looking for one takes as long as the file has pages. What lies before it may
-// have been punched since.
+// stretch is a part of a file behind the block that was read last, in which no hole was
+// seen: looking for one takes as long as the file has pages. What lies before it may
+// have been punched since. The zero value is that nothing is known.
 type stretch struct{ from, to int64 }
 
 func (r *records) empty() bool { return len(r.list) == 0 }

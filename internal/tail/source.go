@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/statedir"
 )
 
 const (
@@ -78,7 +80,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 
 // Open opens the directory and begins to watch it. It fails with an error
 // that wraps [fs.ErrNotExist] while the directory is missing, and can be
-// called again. Nothing is read before [Source.Scan].
+// called again, as after an error for want of descriptors or memory. Nothing is read before [Source.Scan].
 func (s *Source) Open() error {
 	if err := s.dir.open(); err != nil {
 		return err
@@ -93,7 +95,13 @@ func (s *Source) Open() error {
 	s.dir.countsUp = inodesCountUp(s.dir.fd())
 	s.unlink.putBackTaken()
 	s.left.expected = false
-	if err := s.openSpool(); err != nil {
+	err := s.openSpool()
+	if statedir.Transient(err) {
+		// It may hold records, whose lines would be passed over as holes.
+		s.closeDir()
+		return fmt.Errorf("open the spool: %w", err)
+	}
+	if err != nil {
 		log.Error("opening the spool failed", "error", err,
 			"hint", "no memory can be given back while the destination stalls; look at .ullage in the source")
 	}

@@ -1,0 +1,114 @@
+package ship
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// The first call of OnCommit has every stream that may grow, see Followers: one that is
+// missing counts as ended, so that a sink uploads its newest segment as if it were whole.
+func TestFirstAnnouncementHasEveryStream(t *testing.T) {
+	b := newBench(t)
+	a, c := b.log("a.log"), b.log("c.log")
+	b.write(a, lines(0, 10))
+	s, from := b.begun(true)
+	s.begins(t, from)
+	b.reads(s)
+	s.appends(t)
+	b.commits(s)
+	time.Sleep(1500 * time.Millisecond)
+	b.write(c, lines(0, 10))
+	b.reads(s)
+	s.appends(t)
+	b.commits(s)
+	s.killed()
+
+	b.cfg.Segment.SegmentAge = time.Second
+	var calls []map[string]segment.Mark
+	b.cfg.Followers.OnCommit = func(marks map[string]segment.Mark, _ []string) { calls = append(calls, maps.Clone(marks)) }
+	s, from = b.begun(true)
+	s.begins(t, from)
+	if len(calls) == 0 {
+		t.Fatal("nothing was announced")
+	}
+	for _, name := range s.check.Streams() {
+		if _, ok := calls[0][name]; !ok {
+			t.Errorf("the first of %d announcements %v lacks %s, which may grow", len(calls), calls[0], name)
+		}
+	}
+}
+
+// wholes is a sink of whole segments.
+type wholes struct {
+	mu  sync.Mutex
+	got map[string]string // by path: the text
+}
+
+func (w *wholes) Deliver(_ context.Context, b *sink.Batch) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, err := os.ReadFile(b.Segment.Path)
+	w.got[b.Stream+"/"+filepath.Base(b.Segment.Path)] += string(text)
+	return err
+}
+func (w *wholes) Close() error { return nil }
+func (w *wholes) all() map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.got)
+}
+
+// A JVM starts, and with it a stream, while the sidecar runs. What is appended of it and
+// not committed is no sink's.
+func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Segment.Compress = segment.None
+	engine := &wholes{got: map[string]string{}}
+	kinds := map[string]sink.Kind{"x": {Segments: true, Open: func(sink.Target) (sink.Sink, error) { return engine, nil }}}
+	set, err := sink.New(sink.Config{URLs: []string{"x://y"}}, kinds, b.cfg.Dest, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	b.must(err)
+	b.cfg.Followers = Followers{OnCommit: set.Committed, Needed: set.Needs, Deleted: set.Deleted, SealAtEnd: true}
+	s, from := b.begun(true)
+	s.begins(t, from)
+	w := b.log("gc.log")
+	b.write(w, lines(0, 10))
+	b.reads(s)
+	s.appends(t) // and the disk stalls in fsync, or SyncInterval is not over
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- set.Run(ctx, t.Context()) }() // begins with a look at the destination, as it has every 10 s
+	time.Sleep(300 * time.Millisecond)
+	if got := engine.all(); len(got) > 0 {
+		t.Errorf("delivered before any commit: %q", got)
+	}
+	b.commits(s)
+	b.write(w, lines(10, 20))
+	b.reads(s)
+	s.appends(t)
+	b.commits(s)
+	b.must(s.writer.drain(t.Context())) // seals
+	time.Sleep(300 * time.Millisecond)
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	var text string
+	for _, got := range engine.all() {
+		text += got
+	}
+	if want := lines(0, 20); text != want {
+		t.Errorf("the sink says that it has everything, and has %d bytes, want %d", len(text), len(want))
+	}
+}
