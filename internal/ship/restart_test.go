@@ -208,3 +208,24 @@ func TestCopyOfTheSourceIsAlignedWithTheSegments(t *testing.T) {
 		t.Fatalf("persisted %d bytes, want %d", len(got), len(want))
 	}
 }
+
+// Somebody removes the state directory with all that is in it while no sidecar runs. A
+// log that was punched shows that it is no new one.
+func TestARemovedStateDirectoryIsNoNewSource(t *testing.T) {
+	b := newBench(t)
+	w := b.log("gc.log")
+	b.write(w, lines(0, 5000))
+	b.start()
+	b.eventually("all is persisted", b.persistedLines(5000))
+	b.eventually("most of it is given back", func() bool { return allocated(t, w) < 32<<10 })
+	b.drain()
+	if err := os.RemoveAll(b.path(statedir.Name)); err != nil {
+		t.Fatal(err)
+	}
+	b.write(w, lines(5000, 6000))
+	b.start()
+	b.drain()
+	if got, want := b.persisted("gc.log"), lines(0, 6000); got != want {
+		t.Errorf("persisted %d bytes, want %d", len(got), len(want))
+	}
+}

@@ -35,6 +35,11 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	if _, err := s.src.Scan(); err != nil {
 		return start{}, fmt.Errorf("find where the last run ended: %w", err)
 	}
+	if !found.Begun && !found.Marked && !found.Claimed && len(found.Invalid) == 0 && s.src.Start.LostAfterAll() {
+		lost = true
+		s.check.SetLost(true)
+		s.log.Warn("state directory was removed", "hint", "the segments decide where reading resumes; no process but the sidecar should write to .ullage in the source")
+	}
 	s.view.update(s.src)
 	s.check.SetFiles(s.src.Start.Positions())
 	if keyed && !lost && !found.Marked {

@@ -15,6 +15,12 @@ type inode struct {
 	hollow    bool  // the first page was seen to be a hole
 }
 
+// beginsWithHole reports whether the first page is a hole.
+func (i *inode) beginsWithHole() bool {
+	data, err := i.nextData(0)
+	return err == nil && data >= position.PageSize
+}
+
 // nextHole returns where the data that offset lies in ends.
 func (i *inode) nextHole(offset int64) (int64, error) { return unix.Seek(i.fd, offset, unix.SEEK_HOLE) }
 

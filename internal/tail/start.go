@@ -21,6 +21,23 @@ func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 	s.left.expect(saved)
 }
 
+// LostAfterAll is the lost of [Start.Restore] after the first Scan, for a source without
+// a checkpoint, and reports whether that is so: a file in it has a hole at its beginning.
+// Its bytes were given back, so that they were persisted, and somebody has removed the
+// checkpoint with all that shows that there was one.
+func (s *Start) LostAfterAll() bool {
+	punched := false
+	for _, f := range s.contents.files {
+		punched = punched || f.held() && f.size > position.PageSize && f.inode.beginsWithHole()
+	}
+	if punched {
+		for _, f := range s.contents.files {
+			f.unaligned = true
+		}
+	}
+	return punched
+}
+
 // Found is what a scan has found of streams, by name.
 type Found struct {
 	Streams []string // that have files
