@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/cli"
@@ -12,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/internal/sink/stdout"
+	"golang.org/x/sys/unix"
 )
 
 const runAbout = `ullage run follows the log files in a directory on tmpfs and persists their lines.
@@ -60,5 +62,26 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 
 // sinkKinds are the sinks, by the schemes of [sink.Schemes].
 func sinkKinds() map[string]sink.Kind {
-	return map[string]sink.Kind{"s3": s3.Kind(), "stdout": stdout.Kind(os.Stdout)}
+	return map[string]sink.Kind{"s3": s3.Kind(), "stdout": stdout.Kind(&standardOutput{})}
+}
+
+// standardOutput is the standard output by another descriptor than 1: for that one, the
+// runtime makes a pipe that nobody reads the end of the process.
+type standardOutput struct {
+	once sync.Once
+	file *os.File
+	err  error
+}
+
+func (o *standardOutput) Write(p []byte) (int, error) {
+	o.once.Do(func() {
+		fd, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
+		if o.err = err; err == nil {
+			o.file = os.NewFile(uintptr(fd), "standard output")
+		}
+	})
+	if o.err != nil {
+		return 0, o.err
+	}
+	return o.file.Write(p)
 }

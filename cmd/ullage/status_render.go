@@ -116,8 +116,8 @@ func sinkRows(s admin.Sink) [][2]string {
 	key := "sink " + s.Name
 	rows := [][2]string{{key, fmt.Sprintf("%s, %s acknowledged; lag %s, %s left", took,
 		printable.Bytes(s.Bytes), printable.Seconds(s.LagSeconds), printable.Bytes(s.BacklogBytes))}}
-	if s.RejectedLines > 0 || s.SkippedSegments > 0 {
-		rows = append(rows, [2]string{key, fmt.Sprintf("%s lines rejected, %s segments deleted unsent", printable.Count(s.RejectedLines), printable.Count(s.SkippedSegments))})
+	if s.RejectedBytes > 0 || s.SkippedSegments > 0 {
+		rows = append(rows, [2]string{key, fmt.Sprintf("%s rejected (%s lines), %s segments deleted unsent", printable.Bytes(s.RejectedBytes), printable.Count(s.RejectedLines), printable.Count(s.SkippedSegments))})
 	}
 	if s.Failure != "" {
 		rows = append(rows, [2]string{key, "fails: " + s.Failure})

@@ -196,6 +196,7 @@ type Sink struct {
 	Segments        int64   `json:"segments"`     // ... and by a sink of whole segments
 	Bytes           int64   `json:"bytes"`        // of either
 	RejectedLines   int64   `json:"rejectedLines,omitempty"`
+	RejectedBytes   int64   `json:"rejectedBytes,omitempty"`
 	SkippedSegments int64   `json:"skippedSegments,omitempty"` // retention deleted them first
 	Failure         string  `json:"failure,omitempty"`         // why it acknowledges nothing now
 }

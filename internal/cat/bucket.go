@@ -81,7 +81,7 @@ func (b *bucketPass) over(next s3.Object) bool {
 }
 
 func sameStream(a, b s3.Object) bool {
-	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Stream == b.Stream
+	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Container == b.Container && a.Stream == b.Stream
 }
 
 // end ends the last line of a stream.

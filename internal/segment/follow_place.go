@@ -163,14 +163,14 @@ func (f *Follower) leave() {
 // lose handles the deletion of cur. If the segment before cur still exists, or if cur
 // was the first of all, then a restart has deleted cur because it was not committed. The
 // writer appends the same bytes again: to the segment before, which may have been cut as
-// well, or to a new one. Otherwise retention has deleted cur, and its bytes do not come
+// well, or to a new one. No restart deletes what is committed. Otherwise retention has deleted cur, and its bytes do not come
 // again.
 func (f *Follower) lose() {
-	before := indexOf(f.found, f.prev.seg.Name) >= 0
+	before := f.committed == nil && indexOf(f.found, f.prev.seg.Name) >= 0
 	f.retired = !before
 	f.unread = f.reader == nil && !f.cur.Done && f.cur.Offset != f.cur.seg.Size
 	f.close()
-	if before || f.cur.seg.Seq == 1 && f.in.files == nil {
+	if before || f.cur.seg.Seq == 1 && f.in.files == nil && f.committed == nil {
 		f.again.lose(f.cur.Raw, f.cur.Head)
 	} else {
 		f.again = repeat{}

@@ -188,7 +188,9 @@ func (f *Follower) open() error {
 		return f.fail(err)
 	}
 	if !holds {
-		f.again.cut.add(f.cur.Raw, f.cur.Head)
+		if f.committed == nil { // else it is not the place of a Follower
+			f.again.cut.add(f.cur.Raw, f.cur.Head)
+		}
 		f.cur = beginOf(f.cur.seg)
 	}
 	f.reader, r.off = r, f.cur.Offset

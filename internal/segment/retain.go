@@ -128,7 +128,7 @@ func (c *choice) take(d due) bool {
 	if len(c.chosen) == c.most {
 		return false
 	}
-	if d.reason = c.of.exceeded(c.used); d.reason == "" && d.wrote <= c.expired && (c.of.needed == nil || !c.of.needed(d.info())) {
+	if d.reason = c.of.exceeded(c.used); d.reason == "" && d.wrote <= c.expired && !c.of.spares(d) {
 		d.reason = reasonAge
 	}
 	if d.reason == "" {
@@ -143,6 +143,11 @@ func (c *choice) take(d due) bool {
 	}
 	c.chosen = append(c.chosen, d)
 	return true
+}
+
+// spares reports whether somebody else needs d, and RetainBytes bounds what that costs.
+func (r *retention) spares(d due) bool {
+	return r.needed != nil && r.cfg.RetainBytes > 0 && r.needed(d.info())
 }
 
 // known counts the segments of each stream that are known by name.

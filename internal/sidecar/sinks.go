@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,6 +14,9 @@ import (
 
 // sinks makes the sinks, and lets the shipper tell them what is durable.
 func (c *Config) sinks(reg prometheus.Registerer, log *slog.Logger) (*sink.Set, error) {
+	if c.Sinks.Pod.Name == "" {
+		c.Sinks.Pod.Name, _ = os.Hostname() // that of the pod, in one
+	}
 	set, err := sink.New(c.Sinks, c.SinkKinds, c.Ship.Dest, reg, log)
 	if err != nil || len(c.Sinks.URLs) == 0 {
 		return set, err

@@ -172,12 +172,14 @@ func known(scheme string, kinds map[string]Kind) bool {
 	return kinds[scheme].Open != nil
 }
 
-// redact returns a URL as logs may show it.
+// redact returns a URL as logs may show it: without its options, in which a password may
+// be by mistake.
 func redact(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		scheme, _, _ := strings.Cut(text, ":")
 		return scheme + ":..."
 	}
-	return u.Redacted()
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }

@@ -14,8 +14,11 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// cursorLimit bounds what is read of a cursor file.
-const cursorLimit = 64 << 20
+const (
+	cursorLimit = 64 << 20 // of what is read of a cursor file
+	maxRaw      = 1 << 59  // raw bytes of a segment
+	maxSkip     = 64 << 20 // of a frame, and of what is read with it
+)
 
 // cursor is how far a sink has acknowledged one stream. The zero value stands before
 // the oldest segment.
@@ -69,11 +72,11 @@ func (c cursor) check(stream string) error {
 	if err := segment.ValidStream(stream); err != nil {
 		return err
 	}
-	if _, ok := segment.ParseName(c.Segment); !ok {
+	if _, ok := segment.ParseName(c.Segment); !ok && c != (cursor{}) {
 		return fmt.Errorf("%q is not the name of a segment", c.Segment)
 	}
-	if c.Offset < 0 || c.Raw < 0 || c.Skip < 0 {
-		return fmt.Errorf("a negative offset in %s", c.Segment)
+	if c.Offset < 0 || c.Raw < 0 || c.Raw > maxRaw || c.Skip < 0 || c.Skip > maxSkip {
+		return fmt.Errorf("an offset in %s is out of range", c.Segment)
 	}
 	return nil
 }

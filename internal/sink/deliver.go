@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -19,46 +20,53 @@ const (
 	firstPause = 500 * time.Millisecond
 	maxPause   = time.Minute
 
-	// attemptTimeout ends a delivery that gets no answer. A slow one has to be larger
-	// than a batch of lines, or a sink of segments sets deadlines of its own.
+	// A delivery that gets no answer ends after attemptTimeout, and the time that its
+	// bytes take at so many a second.
 	attemptTimeout = time.Minute
+	slowest        = 16 << 10
 )
 
-// deliver hands b to the sink until it is acknowledged, or set aside. It returns false
-// if stop ends before that.
-func (w *worker) deliver(stop context.Context, b *Batch) bool {
+// What deliver did.
+const (
+	delivered = iota // b is acknowledged, or set aside
+	deleted          // retention has deleted its segment
+	stopped          // stop has ended
+)
+
+// deliver hands b to the sink until it is acknowledged, or set aside, or cannot be.
+func (w *worker) deliver(stop context.Context, b *Batch) int {
 	for {
 		err := w.attempt(stop, b)
 		var rejected *RejectedError
 		switch {
 		case err == nil:
-			w.acknowledged(b, b.Bytes, len(b.Lines))
-			return true
+			w.acknowledged(b.Bytes, len(b.Lines))
+			return delivered
 		case stop.Err() != nil:
-			return false
+			return stopped
 		case errors.As(err, &rejected):
 			w.fail(err)
 			w.setAside(b, rejected)
-			return true
+			return delivered
+		case w.segments && errors.Is(err, fs.ErrNotExist):
+			return deleted
 		}
 		w.fail(err)
 		if w.sleep(stop, w.pauseAfter(err)) != nil {
-			return false
+			return stopped
 		}
 	}
 }
 
+// attempt is one try. It has as long as a slow server needs for so many bytes.
 func (w *worker) attempt(stop context.Context, b *Batch) error {
-	if !w.segments {
-		var cancel context.CancelFunc
-		stop, cancel = context.WithTimeout(stop, attemptTimeout)
-		defer cancel()
-	}
-	return w.sink.Deliver(stop, b)
+	ctx, cancel := context.WithTimeout(stop, attemptTimeout+time.Duration(b.Bytes/slowest)*time.Second)
+	defer cancel()
+	return w.sink.Deliver(ctx, b)
 }
 
 // acknowledged counts what the engine has taken, and that it works.
-func (w *worker) acknowledged(b *Batch, bytes int64, lines int) {
+func (w *worker) acknowledged(bytes int64, lines int) {
 	if w.segments {
 		w.metrics.segments.Inc()
 	}
@@ -79,15 +87,16 @@ func (w *worker) acknowledged(b *Batch, bytes int64, lines int) {
 	}
 }
 
-// fail counts an error, and logs the first of a row.
+// fail counts an error, and logs the first of a row. What a server says is bounded here.
 func (w *worker) fail(err error) {
 	w.metrics.errors.WithLabelValues(kindOf(err)).Inc()
+	text := printable.Text(err.Error(), maxReason)
 	w.state.mu.Lock()
 	first := w.state.failure == nil
-	w.state.failure = err
+	w.state.failure = errors.New(text)
 	w.state.mu.Unlock()
 	if first {
-		w.log.Warn("sink fails", "error", printable.Text(err.Error(), 1024), "hint", "the durable copy keeps the lines; a retry follows")
+		w.log.Warn("sink fails", "error", text, "hint", "the durable copy keeps the lines; a retry follows")
 	}
 }
 
@@ -124,6 +133,9 @@ func (w *worker) skip(info segment.Info) {
 	w.state.counts.SkippedSegments++
 }
 
+// maxReason bounds the text of an error, in bytes.
+const maxReason = 1024
+
 // asideBytes bounds the list of what was set aside. What does not fit is only counted.
 const asideBytes = 1 << 20
 
@@ -158,9 +170,10 @@ func (w *worker) setAside(b *Batch, why *RejectedError) {
 	w.metrics.rejectedBytes.Add(float64(r.Bytes))
 	w.state.mu.Lock()
 	w.state.counts.RejectedLines += int64(r.Lines)
+	w.state.counts.RejectedBytes += r.Bytes
 	w.state.mu.Unlock()
 	if taken := len(b.Lines) - r.Lines; taken > 0 {
-		w.acknowledged(b, b.Bytes-r.Bytes, taken)
+		w.acknowledged(b.Bytes-r.Bytes, taken)
 	}
 	if err := w.aside.add(r); err != nil {
 		w.log.Warn("noting what a sink refused failed", "error", err, "stream", r.Stream, "segment", r.Segment, "from", r.From, "lines", r.Lines)

@@ -121,9 +121,24 @@ func (s *Set) Run(ctx, stop context.Context) error {
 	for i, w := range s.workers {
 		all.Go(func() error { errs[i] = w.run(ctx, stop); return nil })
 	}
-	_ = all.Wait() // the errors are in errs, all of them
-	return errors.Join(errs...)
+	done := make(chan struct{})
+	go func() { _ = all.Wait(); close(done) }() // the errors are in errs, all of them
+	select {
+	case <-done:
+		return errors.Join(errs...)
+	case <-stop.Done():
+	}
+	select {
+	case <-done:
+		return errors.Join(errs...)
+	case <-time.After(grace):
+		return errors.New("sinks: a call into the destination or an engine has not returned; the next start sends what they lack, if the destination outlives the pod")
+	}
 }
+
+// grace is for how long Run waits for calls that take no notice of the end of stop, such
+// as one into a disk that stands still. They are left behind then, and the process ends.
+const grace = time.Second
 
 // failing is for how long a sink has to fail before that is worth a word.
 const failing = 30 * time.Second
@@ -172,5 +187,6 @@ type Stat struct {
 type Counts struct {
 	Lines, Bytes, Segments int64 // acknowledged; bytes as in [Batch]
 	RejectedLines          int64 // set aside
+	RejectedBytes          int64 // ... of them, or of segments
 	SkippedSegments        int64 // deleted by retention before the sink had all of them
 }

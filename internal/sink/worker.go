@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -173,6 +174,11 @@ func (w *worker) due() (streams []string) {
 // turn delivers some batches of a stream, and reports whether it may have more.
 func (w *worker) turn(stop context.Context, stream string) bool {
 	f, err := w.feedOf(stream)
+	if err != nil && !w.segments {
+		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the sink gets the stream again from the oldest segment on")
+		w.moved(stream, cursor{})
+		return true
+	}
 	if err != nil {
 		w.unreadable(stop, stream, err)
 		return true
@@ -183,12 +189,18 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 		if errors.Is(err, io.EOF) {
 			return !w.over(stream)
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return !w.forget(stream)
+		}
 		if err != nil {
 			w.unreadable(stop, stream, err)
 			return true
 		}
-		if !w.deliver(stop, b) {
+		switch w.deliver(stop, b) {
+		case stopped:
 			return false
+		case deleted:
+			return true // look again: it is not the only one, maybe
 		}
 		w.moved(stream, f.acknowledge())
 		w.save(time.Now(), false)
@@ -233,6 +245,14 @@ func (w *worker) over(stream string) bool {
 		delete(w.state.behind, stream)
 	}
 	return true
+}
+
+// forget takes a stream off that has no directory, unless it has had news meanwhile.
+func (w *worker) forget(stream string) bool {
+	w.state.mu.Lock()
+	delete(w.state.cursors, stream)
+	w.state.mu.Unlock()
+	return w.over(stream)
 }
 
 // moved takes that a stream is acknowledged up to c.

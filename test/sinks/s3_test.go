@@ -242,7 +242,7 @@ func TestS3IsReadBack(t *testing.T) {
 	if len(warnings) == 0 || bytes.Contains(warnings, []byte("][debug]")) || len(warnings) >= len(all) {
 		t.Errorf("%d bytes at warning, of %d", len(warnings), len(all))
 	}
-	index, err := filepath.Glob(filepath.Join(g.root, bucketName, "prod", "index", "namespace=shop", "pod=web-0", "date=*", "*.json"))
+	index, err := filepath.Glob(filepath.Join(g.root, bucketName, "prod", "index", "namespace=shop", "pod=web-0", "container=*", "date=*", "*.json"))
 	if err != nil || len(index) == 0 {
 		t.Fatalf("index objects: %v, error %v", index, err)
 	}

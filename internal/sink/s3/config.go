@@ -46,7 +46,7 @@ type Bucket struct {
 
 // Parse reads the URL of a bucket and its options.
 func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
-	b := &Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), pauses: &pauses{},
+	b := &Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), pauses: &pauses{patience: answerTimeout},
 		part: o.Size("part-size", 64*settings.Mi), storageClass: o.Text("storage-class", "")}
 	endpoint := o.Text("endpoint", "https://s3.amazonaws.com")
 	region := o.Text("region", os.Getenv("AWS_REGION"))
@@ -65,6 +65,9 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 		return nil, fmt.Errorf("option part-size=%s is out of range: %s to %s", b.part, leastPart, mostPart)
 	}
 	to, err := url.Parse(endpoint)
+	if err == nil && to.User != nil {
+		return nil, errors.New("option endpoint must not hold a user or password: use the environment or a file")
+	}
 	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" || strings.Trim(to.Path, "/") != "" {
 		return nil, fmt.Errorf("option endpoint=%q: use https://HOST, or http://HOST", endpoint)
 	}
@@ -84,7 +87,7 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 		lookup = minio.BucketLookupPath
 	}
 	b.client, err = minio.NewCore(to.Host, &minio.Options{Creds: keys, Secure: to.Scheme == "https", Region: region,
-		BucketLookup: lookup, Transport: transport, MaxRetries: 1}) // the worker repeats
+		BucketLookup: lookup, Transport: transport, TrailingHeaders: to.Scheme == "https", MaxRetries: 1}) // the worker repeats
 	if err != nil {
 		return nil, fmt.Errorf("make the client: %w", err)
 	}
@@ -146,9 +149,11 @@ func (p *pauses) transport(ca string) (http.RoundTripper, error) {
 		DisableCompression:    true,
 	}
 	if ca != "" {
-		if _, err := rootsOf(ca); err != nil {
+		roots, err := rootsOf(ca)
+		if err != nil {
 			return nil, err
 		}
+		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12} // behind a proxy
 		t.DialTLSContext = trusting(t.DialContext, ca)
 	}
 	p.inner = t

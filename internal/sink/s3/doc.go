@@ -7,7 +7,7 @@
 //
 // A segment becomes one object, with the bytes that it has on disk:
 //
-//	PREFIX/log/namespace=NS/pod=POD/stream=STREAM/date=YYYY-MM-DD/20261120T100000.000Z-000001.log.zst
+//	PREFIX/log/namespace=NS/pod=POD/container=JVM/stream=STREAM/date=YYYY-MM-DD/20261120T100000.000Z-000001.log.zst
 //
 // The names of the folders are partitions as Athena, DuckDB and ClickHouse read them
 // from a path. The date is that of the segment's creation, UTC. A character that
@@ -15,16 +15,17 @@
 // a sealed segment never changes. So an upload that is repeated after a crash replaces
 // an object by the same bytes: each line is in the bucket once.
 //
-// Beside them, one index object for each pod and day says what the segments hold, so
-// that a question can be answered, or a segment left alone, without reading it:
+// Beside them, the index objects of a day say what the segments hold, so that a question
+// can be answered, or a segment left alone, without reading it:
 //
-//	PREFIX/index/namespace=NS/pod=POD/date=YYYY-MM-DD/index.json
+//	PREFIX/index/namespace=NS/pod=POD/container=JVM/date=YYYY-MM-DD/20261120T100000.000Z.json
 //
 // See [Index] for its format. It is written after the segment, and before the segment
 // counts as acknowledged: a kill in between repeats both.
 //
 // # Integrity
 //
-// Each request carries the CRC-32C of what it uploads, and the server refuses bytes that
-// arrived otherwise. A segment above the size of a part is uploaded in parts.
+// A request carries the CRC-32C of what it uploads, and the server refuses bytes that
+// arrived otherwise. A segment above the size of a part is uploaded in parts, of which the
+// client library sums up each: with CRC-32C over TLS, else with SHA-256.
 package s3

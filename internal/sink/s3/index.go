@@ -8,21 +8,19 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/minio/minio-go/v7"
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// Index says what the segments of one sidecar hold that were created on one day. It is
-// an object of JSON, replaced as a whole with each segment. Fields may be added, none
-// changes its meaning.
+// Index says what some segments of one sidecar hold that were created on one day. It is
+// an object of JSON, replaced as a whole with each segment, of at most 500 segments and of
+// one process. A segment that was uploaded again after a kill is in two of them. Fields
+// may be added, none changes its meaning.
 type Index struct {
 	Version   int     `json:"version"` // 1
 	Namespace string  `json:"namespace,omitempty"`
@@ -52,24 +50,23 @@ type Entry struct {
 	Damaged bool `json:"damaged,omitempty"` // some of it could not be decoded, and is not counted
 }
 
-// indexLimit bounds an index object that is read.
-const indexLimit = 64 << 20
+// indexEntries bounds an index object, which is uploaded again with each segment. Another
+// one is begun behind it.
+const indexEntries = 500
 
-// days are the index objects that one sidecar writes. It holds that of one day.
+// days are the index objects that one process writes, one at a time.
 type days struct {
 	bucket *Bucket
 	pod    sink.Pod
-	day    string
+	begun  time.Time
 	index  Index
 }
 
-// add enters a segment and uploads the index of its day.
-func (d *days) add(ctx context.Context, day string, entry Entry) (err error) {
-	if day != d.day {
-		if d.index, err = d.load(ctx, day); err != nil {
-			return err
-		}
-		d.day = day
+// add enters a segment and uploads the index that has it.
+func (d *days) add(ctx context.Context, day string, entry Entry) error {
+	if day != d.index.Date || len(d.index.Segments) >= indexEntries {
+		d.begun = time.Now()
+		d.index = Index{Version: 1, Namespace: d.pod.Namespace, Pod: d.pod.Name, Container: d.pod.Container, Date: day}
 	}
 	d.index.put(entry)
 	text, err := json.Marshal(d.index)
@@ -77,7 +74,7 @@ func (d *days) add(ctx context.Context, day string, entry Entry) (err error) {
 		return fmt.Errorf("encode the index: %w", err)
 	}
 	crc := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
-	return d.bucket.upload(ctx, d.bucket.indexKey(d.pod, d.day), bytes.NewReader(text), int64(len(text)), crc, "application/json")
+	return d.bucket.upload(ctx, d.bucket.indexKey(d.pod, day, d.begun), bytes.NewReader(text), int64(len(text)), crc, "application/json")
 }
 
 // put enters e, in place of an earlier entry of its key.
@@ -88,32 +85,6 @@ func (i *Index) put(e Entry) {
 		return
 	}
 	i.Segments = slices.Insert(i.Segments, at, e)
-}
-
-// load returns the index of a day as an earlier process has left it. One that cannot be
-// understood is replaced: the objects themselves are the truth.
-func (d *days) load(ctx context.Context, day string) (Index, error) {
-	none := Index{Version: 1, Namespace: d.pod.Namespace, Pod: d.pod.Name, Container: d.pod.Container, Date: day}
-	key := d.bucket.indexKey(d.pod, day)
-	object, _, _, err := d.bucket.client.GetObject(ctx, d.bucket.Name, key, minio.GetObjectOptions{})
-	var answer minio.ErrorResponse
-	if errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound {
-		return none, nil
-	}
-	if err != nil {
-		return none, d.bucket.explain("read", key, err)
-	}
-	defer object.Close()
-	text, err := io.ReadAll(io.LimitReader(object, indexLimit))
-	if err != nil {
-		return none, d.bucket.explain("read", key, err)
-	}
-	var found Index
-	if json.Unmarshal(text, &found) != nil || found.Version != 1 || found.Date != day {
-		return none, nil
-	}
-	slices.SortFunc(found.Segments, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
-	return found, nil
 }
 
 // describe reads a segment.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
@@ -21,15 +22,14 @@ const unknown = "unknown"
 
 // key returns the name of a segment's object.
 func (b *Bucket) key(pod sink.Pod, stream string, seg segment.Info) string {
-	return b.join(logFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("stream", stream),
+	return b.join(logFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("container", pod.Container), part("stream", stream),
 		part("date", seg.Start.UTC().Format(dayLayout)), seg.Name)
 }
 
-// indexKey returns the name of the index object of a day. The container tells the
-// sidecars of one pod apart.
-func (b *Bucket) indexKey(pod sink.Pod, day string) string {
-	return b.join(indexFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("date", day),
-		escape(cmp.Or(pod.Container, "index"))+".json")
+// indexKey returns the name of an index object of a day, which was begun at a time.
+func (b *Bucket) indexKey(pod sink.Pod, day string, begun time.Time) string {
+	return b.join(indexFolder, part("namespace", pod.Namespace), part("pod", pod.Name), part("container", pod.Container), part("date", day),
+		begun.UTC().Format("20060102T150405.000Z")+".json")
 }
 
 func (b *Bucket) join(parts ...string) string {

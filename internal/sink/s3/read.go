@@ -16,9 +16,10 @@ import (
 
 // Object is a segment in a bucket.
 type Object struct {
-	Namespace, Pod, Stream string
-	Segment                segment.Info // its name, what the name says, and its size
-	Key                    string
+	Namespace, Pod, Container, Stream string
+
+	Segment segment.Info // its name, what the name says, and its size
+	Key     string
 }
 
 // Reader reads what sidecars have uploaded. Make one with [OpenBucket].
@@ -41,7 +42,7 @@ func OpenBucket(text string) (*Reader, error) {
 	return r, err
 }
 
-// Objects returns the segments, by namespace, pod and stream, and within a stream in the
+// Objects returns the segments, by namespace, pod, container and stream, and within a stream in the
 // order in which they were written. It ends with the first error.
 func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
@@ -87,7 +88,7 @@ func (b *Bucket) parseKey(key string) (o Object, ok bool) {
 		return o, false
 	}
 	parts := strings.Split(rest, "/")
-	names := [...]string{"namespace", "pod", "stream", "date"}
+	names := [...]string{"namespace", "pod", "container", "stream", "date"}
 	if len(parts) != len(names)+1 {
 		return o, false
 	}
@@ -101,7 +102,7 @@ func (b *Bucket) parseKey(key string) (o Object, ok bool) {
 		values[i] = text
 	}
 	o.Segment, ok = segment.ParseName(parts[len(names)])
-	o.Namespace, o.Pod, o.Stream, o.Key = values[0], values[1], values[2], key
+	o.Namespace, o.Pod, o.Container, o.Stream, o.Key = values[0], values[1], values[2], values[3], key
 	o.Segment.Stream = o.Stream
 	return o, ok
 }

@@ -22,11 +22,11 @@ func TestKeysStayInTheirFolder(t *testing.T) {
 		pod                  sink.Pod
 		want                 string
 	}{
-		{"all is known", "prod", "gc.log", sink.Pod{Namespace: "shop", Name: "web-0"},
-			"prod/log/namespace=shop/pod=web-0/stream=gc.log/date=2026-11-22/" + seg.Name},
-		{"nothing is known", "", "gc.log", sink.Pod{}, "log/namespace=unknown/pod=unknown/stream=gc.log/date=2026-11-22/" + seg.Name},
+		{"all is known", "prod", "gc.log", sink.Pod{Namespace: "shop", Name: "web-0", Container: "app"},
+			"prod/log/namespace=shop/pod=web-0/container=app/stream=gc.log/date=2026-11-22/" + seg.Name},
+		{"nothing is known", "", "gc.log", sink.Pod{}, "log/namespace=unknown/pod=unknown/container=unknown/stream=gc.log/date=2026-11-22/" + seg.Name},
 		{"a name with everything", "p", "a b=c%/../ü", sink.Pod{Namespace: "n", Name: "p"},
-			"p/log/namespace=n/pod=p/stream=a%20b%3Dc%25%2F..%2F%C3%BC/date=2026-11-22/" + seg.Name},
+			"p/log/namespace=n/pod=p/container=unknown/stream=a%20b%3Dc%25%2F..%2F%C3%BC/date=2026-11-22/" + seg.Name},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := &Bucket{Prefix: c.prefix}
@@ -50,6 +50,7 @@ func TestBadURLsAreRefusedWithWhatToDo(t *testing.T) {
 		{"s3://logs?ca=/none", "no such file"},
 		{"s3://logs?regoin=x", "unknown option regoin: the options are ca, credentials, endpoint"},
 		{"s3://key:secret@logs", "must not hold a user or password"},
+		{"s3://logs?endpoint=https://me:secret@x", "must not hold a user or password"},
 	} {
 		t.Run(c.url, func(t *testing.T) {
 			bad := sink.Config{URLs: sink.URLs{c.url}}.Validate(map[string]sink.Kind{"s3": Kind()})

@@ -2,6 +2,7 @@ package s3
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -14,16 +15,45 @@ import (
 type pauses struct {
 	inner http.RoundTripper
 	after atomic.Int64 // a time.Duration; 0: it did not say
+
+	patience time.Duration // for the whole of an answer
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. What a server answers is bounded in length
+// and in time, but for the objects that are read back.
 func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := p.inner.RoundTrip(r)
 	p.after.Store(0)
-	if err == nil && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable) {
+	if err != nil {
+		return resp, err
+	}
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
 		p.after.Store(int64(retryAfter(resp.Header.Get("Retry-After"), time.Now())))
 	}
-	return resp, err
+	if r.Method != http.MethodGet || resp.StatusCode != http.StatusOK || r.URL.Query().Has("list-type") {
+		resp.Body = p.bound(resp.Body)
+	}
+	return resp, nil
+}
+
+// maxAnswer is the most that is read of an answer. A listing of 1,000 objects has less.
+const maxAnswer = 2 << 20
+
+// answer is a body that ends at maxAnswer bytes, or when its time is over.
+type answer struct {
+	io.Reader
+	body io.Closer
+	over *time.Timer
+}
+
+func (p *pauses) bound(body io.ReadCloser) io.ReadCloser {
+	return &answer{io.LimitReader(body, maxAnswer), body, time.AfterFunc(p.patience, func() { body.Close() })}
+}
+
+// Close implements [io.Closer].
+func (a *answer) Close() error {
+	a.over.Stop()
+	return a.body.Close()
 }
 
 // retryAfter reads the header of that name (RFC 9110, 10.2.3): seconds, or a date.

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
+	"net"
 	"net/http"
 	"os"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -88,7 +91,10 @@ func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size in
 // of them is in flight.
 func (b *Bucket) uploadParts(ctx context.Context, key string, f *os.File, size int64) error {
 	opts := b.options(typeOf(f.Name()))
-	opts.PartSize, opts.NumThreads, opts.SendContentMd5 = uint64(b.part), 1, true
+	opts.PartSize, opts.NumThreads = uint64(b.part), 1
+	if b.client.EndpointURL().Scheme == "https" {
+		opts.Checksum = minio.ChecksumCRC32C
+	}
 	if _, err := b.client.Client.PutObject(ctx, b.Name, key, f, size, opts); err != nil {
 		return b.explain("upload", key, err)
 	}
@@ -115,13 +121,22 @@ func hasSuffix(path, suffix string) bool {
 	return len(path) > len(suffix) && path[len(path)-len(suffix):] == suffix
 }
 
+// maxMessage bounds what is kept of a server's words, in bytes.
+const maxMessage = 256
+
 // explain returns an error of the server as the worker understands it.
 func (b *Bucket) explain(what, key string, err error) error {
 	var answer minio.ErrorResponse
-	if !errors.As(err, &answer) {
+	var network net.Error
+	switch {
+	case errors.As(err, &answer):
+	case errors.As(err, &network), errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s %s: %w", what, key, err)
+	default: // it may quote what a file of credentials holds
+		return fmt.Errorf("%s %s: the credentials cannot be read, or the answer is not one of S3", what, key)
 	}
-	err = fmt.Errorf("%s s3://%s/%s: %s (%d): %w%s", what, b.Name, key, answer.Code, answer.StatusCode, err, hint(answer))
+	answer.Message = printable.Text(answer.Message, maxMessage)
+	err = fmt.Errorf("%s s3://%s/%s: %s (%d): %s%s", what, b.Name, key, printable.Text(answer.Code, maxMessage), answer.StatusCode, answer.Message, hint(answer))
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return &sink.BusyError{After: b.pauses.last(), Err: err}

@@ -1,0 +1,56 @@
+package sink
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Retention deletes segment 1 of a stream, all of which the sink has: --retain-age, in a
+// pod that was quiet. What follows is delivered once, and from its first line on. (The
+// Follower takes a cursor in a deleted segment 1 for one of a restart, and strips as many
+// raw bytes from what follows: it compares them with no head.)
+func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
+	for _, n := range []int{1, 50, 100, 400} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			r := newRig(t, false)
+			lines := func(what string, n int) (all []string) {
+				for i := range n {
+					all = append(all, fmt.Sprintf("[1s][info][gc] %s %03d %s", what, i, strings.Repeat("x", 60)))
+				}
+				return all
+			}
+			r.commits("gc.log", lines("first", 100)...) // fills segment 1
+			r.gets(100)
+			time.Sleep(50 * time.Millisecond)
+			first := r.list("gc.log")[0]
+			r.must(os.Remove(first.Path))
+			r.set.Deleted(first)
+			second := lines("second", n)
+			r.commits("gc.log", second...)
+			time.Sleep(1500 * time.Millisecond)
+			times := map[string]int{}
+			for _, l := range r.engine.got()[100:] {
+				_, text, _ := strings.Cut(l, " info ")
+				times[text]++
+			}
+			lost, again, odd := 0, 0, len(times)
+			for _, l := range second {
+				switch times[l] {
+				case 0:
+					lost++
+				case 1:
+					odd--
+				default:
+					again++
+					odd--
+				}
+			}
+			if lost+again+odd > 0 {
+				t.Errorf("of %d lines, %d are lost, %d came again, and %d others came; the sink says: lag %s, skipped segments %d", n, lost, again, odd, r.set.Stats()[0].Lag, r.set.Stats()[0].SkippedSegments)
+			}
+		})
+	}
+}

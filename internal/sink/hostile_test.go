@@ -1,0 +1,92 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+func big(n int) string { return fmt.Sprintf("[%ds][info][gc] ", n) + strings.Repeat("x", 5000) }
+
+func (r *rig) list(stream string) []segment.Info {
+	r.Helper()
+	all, err := segment.List(filepath.Join(r.dest, stream))
+	r.must(err)
+	return all
+}
+
+// An engine of segments that is away while retention deletes the segment that it is
+// being given goes on with the next one.
+func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
+	r := newRig(t, true)
+	r.engine.fails = func(b *Batch) error { // as s3 does
+		f, err := os.Open(b.Segment.Path)
+		if err != nil {
+			return fmt.Errorf("open the segment: %w", err)
+		}
+		defer f.Close()
+		if r.set.workers[0].state.failure == nil {
+			return errors.New("away")
+		}
+		_, err = io.Copy(io.Discard, f)
+		return err
+	}
+	r.commits("gc.log", big(1))
+	time.Sleep(100 * time.Millisecond) // the first try has failed
+	r.commits("gc.log", big(2))
+	first := r.list("gc.log")[0]
+	r.must(os.Remove(first.Path))
+	r.set.Deleted(first)
+	r.set.Committed(nil, []string{"gc.log"})
+	r.gets(1) // the second segment
+}
+
+// A stream that retention has deleted, directory and all, while its lines wait.
+func TestAStreamThatIsGone(t *testing.T) {
+	r := newRig(t, false)
+	r.commits("other.log", "[1s][info][gc] one")
+	r.gets(1)
+	r.must(os.RemoveAll(filepath.Join(r.dest, "gone.log")))
+	r.set.Committed(nil, []string{"gone.log"}) // idle, and forgotten
+	time.Sleep(2 * time.Second)
+	if f := r.set.Stats()[0].Failure; f != "" {
+		t.Errorf("the sink fails: %s", f)
+	}
+	began := time.Now()
+	if err := r.end(); err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("drained in %s: %v", time.Since(began), err)
+	}
+}
+
+// A cursor that no Follower takes counts as lost.
+func TestAHostileCursor(t *testing.T) {
+	for name, text := range map[string]string{
+		"level":       `{"streams":{"gc.log":{"segment":"SEG","offset":0,"raw":0,"level":200}}}`,
+		"raw":         `{"streams":{"gc.log":{"segment":"SEG","offset":0,"raw":2000000000000000000}}}`,
+		"skip":        `{"streams":{"gc.log":{"segment":"SEG","offset":0,"raw":0,"skip":9000000000000000000}}}`,
+		"raw+skip":    `{"streams":{"gc.log":{"segment":"SEG","offset":0,"raw":1000000000000000000,"skip":9000000000000000000}}}`,
+		"deep offset": `{"streams":{"gc.log":{"segment":"SEG","offset":900000,"raw":900000}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, false)
+			_ = r.end()
+			r.appends("gc.log", "  a continuation", "[1s][info][gc] one")
+			seg := r.list("gc.log")[0].Name
+			r.must(os.MkdirAll(filepath.Join(r.dest, stateDir), 0o750))
+			r.must(os.WriteFile(filepath.Join(r.dest, stateDir, "test.json"), []byte(strings.ReplaceAll(text, "SEG", seg)), 0o644))
+			r.begin()
+			r.commits("gc.log", "[2s][info][gc] two")
+			time.Sleep(1500 * time.Millisecond)
+			if got := r.engine.got(); len(got) == 0 {
+				t.Errorf("nothing is delivered, failure %q", r.set.Stats()[0].Failure)
+			}
+		})
+	}
+}

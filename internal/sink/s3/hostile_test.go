@@ -1,0 +1,210 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+)
+
+func served(t *testing.T, h http.HandlerFunc, more string) sink.Sink {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	return opened(t, "s3://logs/prod?region=us-east-1&path-style=true&credentials=env&endpoint="+s.URL+more)
+}
+
+func opened(t *testing.T, text string) sink.Sink {
+	t.Helper()
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	u, _ := url.Parse(text)
+	o := sink.NewOptions(u.Query())
+	u.RawQuery = ""
+	k, err := Kind().Open(sink.Target{Name: "s3", URL: u, Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func segmentOf(t *testing.T, size int64) *sink.Batch {
+	t.Helper()
+	name := "20261122T100000.000Z-000001.log"
+	path := filepath.Join(t.TempDir(), name)
+	line := []byte("[1s][info][gc] " + strings.Repeat("x", 1008) + "\n")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(0); n < size; n += int64(len(line)) {
+		_, _ = f.Write(line)
+	}
+	f.Close()
+	info, _ := segment.ParseName(name)
+	info.Path, info.Size = path, size
+	return &sink.Batch{Stream: "gc.log", Segment: info, Bytes: size}
+}
+
+// A segment of the default --segment-bytes, which every full one exceeds by a little.
+func TestMemoryOfAFullSegment(t *testing.T) {
+	s := served(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Query().Has("uploads"):
+			fmt.Fprint(w, `<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>`)
+		case r.Method == http.MethodPost:
+			fmt.Fprint(w, `<CompleteMultipartUploadResult><Bucket>logs</Bucket><Key>k</Key><ETag>"x"</ETag></CompleteMultipartUploadResult>`)
+		default:
+			w.Header().Set("ETag", `"x"`)
+		}
+	}, "")
+	b := segmentOf(t, 65<<20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := s.Deliver(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.HeapSys - before.HeapSys; got > 16<<20 {
+		t.Errorf("the heap grew by %d MiB", got>>20)
+	}
+}
+
+// A server that answers with a header and half of a body, and then nothing, does not hold
+// a sink for ever.
+func TestAnAnswerWithoutEnd(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, gone <-chan struct{}){
+		"stalls": func(w http.ResponseWriter, gone <-chan struct{}) { <-gone },
+		"drips": func(w http.ResponseWriter, gone <-chan struct{}) {
+			for {
+				select {
+				case <-gone:
+					return
+				case <-time.After(200 * time.Millisecond):
+					_, _ = io.WriteString(w, " ")
+					w.(http.Flusher).Flush()
+				}
+			}
+		},
+	} {
+		gone := make(chan struct{})
+		s := served(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("ETag", `"x"`)
+			w.Header().Set("Content-Length", "1000000000")
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			answer(w, gone)
+		}, "")
+		s.(*uploader).bucket.pauses.patience = 100 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if _ = s.Deliver(ctx, segmentOf(t, 4096)); ctx.Err() != nil {
+			t.Errorf("%s: Deliver returned because the test ended it", name)
+		}
+		cancel()
+		close(gone)
+	}
+}
+
+// A day of many small segments makes many indexes, and not an ever longer one.
+func TestMemoryOfAnIndex(t *testing.T) {
+	var sent int64
+	s := served(t, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		sent += n
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}, "").(*uploader)
+	e := Entry{Stream: "gc.log", Size: 1 << 20, Raw: 9 << 20, Lines: map[string]uint64{"info": 10000, "debug": 1}, First: time.Now().UTC(), Last: time.Now().UTC()}
+	const n = 2000
+	for i := range n {
+		e.Key = fmt.Sprintf("prod/log/namespace=shop/pod=web-0123456789-abcde/stream=gc.log/date=2026-11-22/20261122T%06d.000Z-%06d.log.zst", i, i)
+		if err := s.days.add(t.Context(), "2026-11-22", e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent > n*indexEntries*300 {
+		t.Errorf("%d segments made %d MiB of indexes", n, sent>>20)
+	}
+}
+
+// Two JVM containers of a pod have a sidecar each, and both JVMs are process 1: gc-1.log.
+func TestKeysTellContainersApart(t *testing.T) {
+	s := opened(t, "s3://logs/prod?region=us-east-1&endpoint=http://localhost").(*uploader)
+	info, _ := segment.ParseName("20261122T100000.000Z-000001.log.zst")
+	a := s.bucket.key(sink.Pod{Namespace: "shop", Name: "web-0", Container: "app"}, "gc-1.log", info)
+	b := s.bucket.key(sink.Pod{Namespace: "shop", Name: "web-0", Container: "worker"}, "gc-1.log", info)
+	if a == b {
+		t.Errorf("both are %s", a)
+	}
+}
+
+// An endpoint must not hold a password either: the URL is in the log and in /status.
+func TestAPasswordInTheEndpoint(t *testing.T) {
+	u, _ := url.Parse("s3://logs/prod")
+	o := sink.NewOptions(url.Values{"endpoint": {"https://me:hunter2@s3.example"}, "region": {"x"}})
+	if _, err := Parse(u, &o); err == nil {
+		t.Error("it is accepted")
+	}
+}
+
+// What a server says is bounded before it is kept for /status and for the exit message.
+func TestALongAnswer(t *testing.T) {
+	s := served(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprintf(w, "<Error><Code>AccessDenied</Code><Message>%s</Message></Error>", strings.Repeat("&lt;A", 150_000))
+	}, "")
+	if err := s.Deliver(t.Context(), segmentOf(t, 4096)); len(err.Error()) > 16<<10 {
+		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+}
+
+// An endless answer to a GET of cat's listing.
+func TestAnEndlessListing(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `<ListBucketResult>`)
+		one := strings.Repeat("<Contents><Key>k</Key></Contents>", 4096)
+		for range 1000 { // never ends, for what a client should read
+			if _, err := io.WriteString(w, one); err != nil {
+				return
+			}
+		}
+		fmt.Fprint(w, `</ListBucketResult>`)
+	}))
+	defer srv.Close()
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	r, err := OpenBucket("s3://logs/prod?region=x&path-style=true&endpoint=" + srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n := 0
+	for _, err := range r.Objects(t.Context()) {
+		if err != nil {
+			t.Log(err)
+		}
+		n++
+	}
+	runtime.ReadMemStats(&after)
+	if grown := (after.HeapSys - before.HeapSys) >> 20; grown > 300 {
+		t.Errorf("the heap grew by %d MiB for an endless listing", grown)
+	}
+}
