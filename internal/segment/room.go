@@ -9,7 +9,7 @@ import (
 const (
 	fewestInodes  = 64             // that segments may take, however small their share is
 	reserveInodes = 4096           // the most that the reserve asks for
-	reserveBytes  = 2 * FrameBytes // the least, on a volume that is large enough: a commit is at least a frame
+	reserveBytes  = 4 * FrameBytes // the least, on a volume that is large enough: a commit is at least a frame
 )
 
 // room is what segments may take of the volume, as of the last look at the file
@@ -61,7 +61,7 @@ func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
 		r.taken = use{bytes: min(used.bytes, r.limit.bytes), inodes: min(used.inodes, r.limit.inodes)}
 	}
 	r.step = use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
-	r.commit = use{bytes: max(reserve.bytes/2, min(free.bytes, r.reach)/16), inodes: reserve.inodes / 2}
+	r.commit = use{bytes: max(reserve.bytes/4, min(free.bytes, r.reach)/16), inodes: reserve.inodes / 2}
 	r.looked, r.full = true, false
 }
 

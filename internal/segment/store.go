@@ -144,8 +144,8 @@ func (s *Store) KeepFor(needed func(Info) bool, deleted func(Info)) {
 func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
 
 // Ahead returns for how many streams a segment may be created, and how many bytes may
-// be appended, between two calls of Maintain. Either takes at most half of the
-// reserve, so that a commit never runs into the end of the file system; or, where
+// be appended, between two calls of Maintain. That is a quarter of the reserve's bytes
+// and half of its inodes, so that a commit never runs into the end of the file system; or, where
 // more room is left, a sixteenth of it and of what retention keeps. Segments may be
 // much smaller than that room, and the reserve with them: a bound by the reserve
 // alone would make a commit, with its syncs, of every few streams. Where RetainBytes is
