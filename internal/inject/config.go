@@ -171,6 +171,8 @@ func (r Resources) validate() []error {
 			}
 			if q := list[name]; q.Sign() < 0 {
 				bad = append(bad, fmt.Errorf("resources: %s is negative", name))
+			} else if err := checkBound(q); err != nil {
+				bad = append(bad, fmt.Errorf("resources: %s: %w", name, err))
 			}
 		}
 	}

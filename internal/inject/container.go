@@ -60,6 +60,14 @@ func (a amount) in(r *Resources) *corev1.ResourceList {
 	return &r.Requests
 }
 
+// checkBound refuses an amount that overflows where others are added to it.
+func checkBound(q resource.Quantity) error {
+	if most := plus(resource.Quantity{}, asGoodAsNone); q.Cmp(most) > 0 {
+		return fmt.Errorf("it is over %s: write a smaller one", most.String())
+	}
+	return nil
+}
+
 // parse reads a quantity. A byte has no parts, but 64m is how people who mean
 // 64Mi write it.
 func (a amount) parse(text string) (resource.Quantity, error) {
@@ -115,8 +123,11 @@ func (w *wishes) readContainer(value func(string) string, check func(name string
 			continue
 		}
 		q, err := a.parse(text)
-		check(a.name, err)
 		if err == nil {
+			err = checkBound(q)
+		}
+		check(a.name, err)
+		if none := a.limit && q.IsZero(); err == nil && !none { // an API server takes a limit of 0 for one
 			(*a.in(&w.container.resources))[a.resource] = q
 		}
 	}

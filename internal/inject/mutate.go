@@ -186,8 +186,9 @@ func (m *mutation) inject() {
 			m.patch.push(spec, "/spec", "imagePullSecrets", secret)
 		}
 	}
+	resources := m.resources()
 	for _, j := range m.jvms {
-		m.patch.push(spec, "/spec", "initContainers", m.sidecar(j))
+		m.patch.push(spec, "/spec", "initContainers", m.sidecar(j, resources))
 	}
 	for _, j := range m.jvms {
 		m.changeJVM(j)

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/sidecar"
@@ -38,6 +41,30 @@ func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	return asked, ""
 }
 
+// guarantee makes the requests the limits, so that the pod stays Guaranteed. The
+// policy's maximum of a request holds all the same. The limit of CPU is lowered to
+// it. The limit of memory is not, because the kernel would kill a sidecar that fills
+// its spool: the requests stay as they are, and the pod is not Guaranteed. The
+// warning says which of both it is.
+func (p Policy) guarantee(r *corev1.ResourceRequirements) (warning string) {
+	over := func(name corev1.ResourceName) (most resource.Quantity, is bool) {
+		most, err := resource.ParseQuantity(p.Max[string(name)+"-request"])
+		return most, err == nil && most.Cmp(r.Limits[name]) < 0
+	}
+	if most, is := over(corev1.ResourceMemory); is {
+		limit := r.Limits[corev1.ResourceMemory]
+		return fmt.Sprintf("the pod is no longer of QoS class Guaranteed: the sidecar would have to request its limit of memory, %s, and the maximum of memory-request in this cluster is %s", limit.String(), most.String())
+	}
+	if most, is := over(corev1.ResourceCPU); is {
+		warning = fmt.Sprintf("the sidecar's limit of cpu is %s, the maximum of cpu-request in this cluster: the pod is of QoS class Guaranteed, and requests its limits", most.String())
+		r.Limits[corev1.ResourceCPU] = most
+	}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		r.Requests[name] = r.Limits[name]
+	}
+	return warning
+}
+
 // atMost bounds a size that nobody has asked for by itself.
 func (p Policy) atMost(name string, n settings.Size) settings.Size {
 	if most, err := settings.ParseSize(p.Max[name]); err == nil {
@@ -46,8 +73,8 @@ func (p Policy) atMost(name string, n settings.Size) settings.Size {
 	return n
 }
 
-// endless are settings for which zero means no bound.
-var endless = []string{"budget", "retain-age", "retain-bytes", "segment-age", "yield-after"}
+// endless are settings for which zero means no bound, or another setting's.
+var endless = []string{"budget", "retain-age", "retain-bytes", "segment-age", "upload-age", "yield-after"}
 
 // exceeds compares two values of a setting. What can't be read is for others to
 // refuse. A limit of zero is none.

@@ -45,7 +45,7 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 func TestAMaximumHolds(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"budget": "32Mi"}
-	cfg.Policy = Policy{Max: map[string]string{"retain-age": "168h", "segment-age": "2h", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
+	cfg.Policy = Policy{Max: map[string]string{"retain-age": "168h", "segment-age": "2h", "upload-age": "10m", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
 	if bad := cfg.Validate(); len(bad) > 0 {
 		t.Fatal(bad)
 	}
@@ -53,6 +53,7 @@ func TestAMaximumHolds(t *testing.T) {
 		{"retain-age", "0", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
 		{"retain-age", "0m", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
 		{"segment-age", "0s", `{"name":"ULLAGE_SEGMENT_AGE","value":"2h"}`},
+		{"upload-age", "0", `{"name":"ULLAGE_UPLOAD_AGE","value":"10m"}`},
 		{"budget", "0", `{"name":"ULLAGE_BUDGET","value":"32Mi"}`},
 		{"segment-bytes", "512Mi", `{"name":"ULLAGE_RETAIN_BYTES","value":"1Gi"}`},
 		{"segment-bytes", "128Mi", `{"name":"ULLAGE_RETAIN_BYTES","value":"512Mi"}`},

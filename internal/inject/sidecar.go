@@ -41,7 +41,7 @@ func (m *mutation) volumes() []corev1.Volume {
 }
 
 // sidecar is the container for one JVM's container.
-func (m *mutation) sidecar(j *jvm) corev1.Container {
+func (m *mutation) sidecar(j *jvm, resources corev1.ResourceRequirements) corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
 	c := corev1.Container{
 		Name:            j.sidecar(),
@@ -49,7 +49,7 @@ func (m *mutation) sidecar(j *jvm) corev1.Container {
 		ImagePullPolicy: corev1.PullPolicy(m.cfg.ImagePullPolicy),
 		Args:            []string{"run"},
 		Env:             m.environment(j),
-		Resources:       m.resources(),
+		Resources:       resources,
 		// The annotations' volume is mounted whole: a subPath never changes.
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: j.logVolume(), MountPath: logDir},
@@ -160,8 +160,8 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], max(0, queue)+m.wishes.mostSpooled())
 	}
 	if guaranteed {
-		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			r.Requests[name] = r.Limits[name]
+		if warning := m.cfg.Policy.guarantee(&r); warning != "" {
+			m.warn("%s", warning)
 		}
 	}
 	if onDisk := m.wishes.onDisk(); onDisk > 0 {
@@ -187,7 +187,7 @@ func (w *wishes) mostSpooled() settings.Size {
 func storage(r *corev1.ResourceRequirements, onDisk resource.Quantity, limited bool) {
 	limit, given := r.Limits[corev1.ResourceEphemeralStorage]
 	if !given && limited {
-		r.Limits[corev1.ResourceEphemeralStorage] = onDisk
+		r.Limits[corev1.ResourceEphemeralStorage] = larger(onDisk, r.Requests[corev1.ResourceEphemeralStorage])
 	}
 	if _, asked := r.Requests[corev1.ResourceEphemeralStorage]; asked {
 		return

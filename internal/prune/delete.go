@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/ullage/ullage/internal/segment"
@@ -41,9 +42,29 @@ func eachSegment(dest *os.Root, do visit) error {
 	return nil
 }
 
-// eachOwn calls do with every file of our own directory, where everything is
-// ours, the lock last.
+// sinksDir is where the cursors of sinks are, in our own directory.
+const sinksDir = "sinks"
+
+// ofSinks says whether a file of that directory is ours: a sink's cursor, what
+// becomes the cursor, or the list of what a sink rejected.
+func ofSinks(e fs.DirEntry) bool {
+	return e.Type().IsRegular() && slices.ContainsFunc([]string{".json", ".json.next", ".rejected.jsonl"}, func(suffix string) bool {
+		return strings.HasSuffix(e.Name(), suffix)
+	})
+}
+
+// eachOwn calls do with every file of our own directory, where every file is
+// ours, with those of sinks and their directory, and with the lock last.
 func eachOwn(own *os.Root, do visit) error {
+	info, err := own.Lstat(sinksDir)
+	if err == nil && info.IsDir() {
+		if err := in(own, sinksDir, func(dir *os.Root) error { return eachIn(dir, ofSinks, do) }); err != nil {
+			return err
+		}
+		if err := one(own, sinksDir, do); err != nil {
+			return err
+		}
+	}
 	if err := eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != segment.LockName }, do); err != nil {
 		return err
 	}
@@ -143,17 +164,40 @@ func drop(dir *os.Root, name string, _ fs.FileInfo) error {
 	return fmt.Errorf("remove: %w", err)
 }
 
+// foreignIn reports whether our own directory has what is not ours: a directory,
+// or another file among those of sinks.
+func foreignIn(own *os.Root) (bool, error) {
+	entries, err := readDir(own)
+	if err != nil {
+		return false, err
+	}
+	foreign := false
+	for _, e := range entries {
+		switch {
+		case !e.IsDir():
+		case e.Name() != sinksDir:
+			return true, nil
+		default:
+			err := in(own, sinksDir, func(dir *os.Root) error {
+				files, err := readDir(dir)
+				foreign = slices.ContainsFunc(files, func(e fs.DirEntry) bool { return !ofSinks(e) })
+				return err
+			})
+			if err != nil {
+				return false, err
+			}
+		}
+	}
+	return foreign, nil
+}
+
 // leftovers reports what is in a destination without its streams: files of others,
 // and other destinations.
 func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, err error) {
-	entries, err := readDir(own)
-	if err != nil {
-		return false, false, err
+	if foreign, err := foreignIn(own); foreign || err != nil {
+		return foreign, false, err
 	}
-	if slices.ContainsFunc(entries, fs.DirEntry.IsDir) {
-		return true, false, nil
-	}
-	entries, err = readDir(dest)
+	entries, err := readDir(dest)
 	if err != nil {
 		return false, false, err
 	}

@@ -18,7 +18,8 @@
 //
 // # What is removed
 //
-// Segments, by their names, and what is in .ullage. Another file stays, and so
+// Segments, by their names, the files in .ullage, and the cursors and lists of
+// rejected lines in .ullage/sinks. Another file stays, and so
 // does the directory that holds it. No link is followed: a tenant can create
 // anything in the directory of its pod, and exchange it at any time. A directory
 // that can't be read is reported, and the others are pruned.

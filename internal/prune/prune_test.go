@@ -223,6 +223,23 @@ func TestALivingSidecarKeepsItsCopy(t *testing.T) {
 	}
 }
 
+// The cursors of sinks, and what they rejected, are ours.
+func TestTheCursorsOfSinksGoWithTheCopy(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/web-0", 30*day)
+	v.pod("shop/web-1", 30*day)
+	for _, name := range []string{"s3.json", "s3.json.next", "audit.eu-1.json", "s3.rejected.jsonl"} {
+		v.write("shop/web-0/.ullage/sinks/"+name, 100, 31*day)
+	}
+	v.write("shop/web-1/.ullage/sinks/s3.json", 100, day) // still written
+	if diff := cmp.Diff(map[string]string{"shop/web-0": Removed, "shop/web-1": Young}, v.run(Config{OlderThan: 7 * day})); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Lstat(filepath.Join(v.dir, "shop/web-0")); !os.IsNotExist(err) {
+		t.Errorf("the copy is still there: %v", err)
+	}
+}
+
 // What is not ours stays, and what a link leads to is not looked at.
 func TestForeignFilesStay(t *testing.T) {
 	outside := t.TempDir()
@@ -235,6 +252,8 @@ func TestForeignFilesStay(t *testing.T) {
 		"shop/a/.hidden/x":         func(v volume) { v.write("shop/a/.hidden/x", 1, 100*day) },
 		"shop/a/gc-1.log/deep/x":   func(v volume) { v.write("shop/a/gc-1.log/deep/x", 1, 100*day) },
 		"shop/a/.ullage/deep/x":    func(v volume) { v.write("shop/a/.ullage/deep/x", 1, 100*day) },
+		"shop/a/.ullage/sinks/x":   func(v volume) { v.write("shop/a/.ullage/sinks/x", 1, 100*day) },
+		"shop/a/.ullage/sinks/d/x": func(v volume) { v.write("shop/a/.ullage/sinks/d/x", 1, 100*day) },
 		"shop/a/link":              func(v volume) { os.Symlink(outside, filepath.Join(v.dir, "shop/a/link")) },
 		"shop/a/gc-1.log/link.log": func(v volume) { os.Symlink(outside, filepath.Join(v.dir, "shop/a/gc-1.log/link.log")) },
 	} {
