@@ -38,3 +38,46 @@ func TestUsageErrors(t *testing.T) {
 		t.Error("what was in the directory is gone")
 	}
 }
+
+// Only what the checksums of an earlier release list is removed.
+func TestOnlyAReleaseIsReplaced(t *testing.T) {
+	list := "ullage_1.0.0" + checksumsSuffix
+	sums := sum(nil) + "  ullage_1.0.0_image.tar\n" + sum(nil) + "  krew-ullage.yaml\n" + sum(nil) + "  ../elsewhere\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string // in the error; nothing: it is removed
+	}{
+		{"a release", map[string]string{list: sums, "ullage_1.0.0_image.tar": "", "krew-ullage.yaml": ""}, ""},
+		{"a part of one", map[string]string{list: sums, "krew-ullage.yaml": ""}, ""},
+		{"a file beside it", map[string]string{list: sums, "krew-ullage.yaml": "", "thesis.tex": ""}, "move thesis.tex elsewhere"},
+		{"a directory beside it", map[string]string{list: sums, "thesis/thesis.tex": ""}, "move thesis elsewhere"},
+		{"a directory with the name of a file", map[string]string{list: sums, "krew-ullage.yaml/thesis.tex": ""}, "move krew-ullage.yaml elsewhere"},
+		{"checksums of something else", map[string]string{"other_1.0.0" + checksumsSuffix: sums, "krew-ullage.yaml": ""}, "something else in it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			out := filepath.Join(dir, "dist")
+			c.files["../elsewhere"] = ""
+			for name, text := range c.files {
+				path := filepath.Join(out, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := removeEarlier(out)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("the error is %v, want %q", err, c.want)
+			}
+			for name := range c.files {
+				_, err := os.Stat(filepath.Join(out, name))
+				if kept, want := err == nil, c.want != ""; name != "../elsewhere" && kept != want {
+					t.Errorf("%s is kept: %t", name, kept)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "elsewhere")); err != nil {
+				t.Errorf("a file outside is gone: %v", err)
+			}
+		})
+	}
+}

@@ -45,7 +45,7 @@ var pluginPlatforms = platforms("linux", "darwin", "windows")
 // makeRelease writes all files of a release into out, which appears under its name
 // when it is complete.
 func makeRelease(ctx context.Context, src source, targets []target, out string) (err error) {
-	if err := replaceable(out); err != nil {
+	if _, err := earlier(out); err != nil {
 		return err
 	}
 	if strings.HasSuffix(src.revision, "-dirty") {
@@ -63,31 +63,13 @@ func makeRelease(ctx context.Context, src source, targets []target, out string) 
 	if err := r.write(ctx, targets); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(out); err != nil {
-		return fmt.Errorf("remove the earlier release: %w", err)
+	if err := removeEarlier(out); err != nil {
+		return err
 	}
 	if err := os.Rename(r.out, out); err != nil {
 		return fmt.Errorf("put the release in its place: %w", err)
 	}
 	src.say("%d files in %s", len(r.files), out)
-	return nil
-}
-
-// replaceable returns an error if out has something else in it than a release.
-func replaceable(out string) error {
-	if out == "" {
-		return errors.New("--out is missing: name the directory to write")
-	}
-	entries, err := os.ReadDir(out)
-	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look for an earlier release: %w", err)
-	}
-	if earlier, _ := filepath.Glob(filepath.Join(out, "*"+checksumsSuffix)); len(earlier) == 0 {
-		return fmt.Errorf("%s has something else in it than a release: remove it, or name another directory", out)
-	}
 	return nil
 }
 

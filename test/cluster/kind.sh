@@ -7,6 +7,7 @@
 
 kind_name=ullage
 kind_kubeconfig=$cache/kind.kubeconfig
+kind_record=$cache/kind.node # the id of the node container that kind_up created, or creating
 docker_dir=$cache/docker
 docker_socket=$docker_dir/docker.sock
 node_image=ullage-kind-node:$kubernetes_version
@@ -53,7 +54,7 @@ kind_up() {
     # Those on PATH will do, and build here wherever Go does.
     { has kind && has kubectl && has helm; } || "$here/build.sh" tools
     engine_answers || start_docker
-    kind delete cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" >/dev/null 2>&1 || true
+    kind_remove
     local image config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4}" begin
     image=$(published_image)
     if ! pulled "$image"; then
@@ -65,10 +66,40 @@ kind_up() {
         config="{kind: Cluster, apiVersion: kind.x-k8s.io/v1alpha4, networking: {disableDefaultCNI: true}}"
     fi
     begin=$(clock)
-    kind create cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" --image "$image" --wait 180s --config - <<<"$config" >&2 ||
+    # Until the id is known: kind_remove has seen that the name is free.
+    echo creating >"$kind_record"
+    if ! kind create cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" --image "$image" --wait 180s --config - <<<"$config" >&2; then
+        kind_identify
         fail "kind makes no cluster, see above; 'cluster.sh down' cleans up"
+    fi
+    kind_identify
     if [ "$image" = "$node_image" ]; then kind_dns; fi
     say "the node is ready after $(seconds_since "$begin")"
+}
+
+kind_node() { "$engine" container inspect --format '{{.Id}}' "$kind_name-control-plane" 2>/dev/null; }
+
+# kind_identify has the record name the node that kind has created, if there is one.
+kind_identify() {
+    local id
+    if id=$(kind_node); then echo "$id" >"$kind_record"; else rm -f "$kind_record"; fi
+}
+
+# kind_remove deletes the cluster that kind_up created. kind knows a cluster by its
+# name alone, which anybody may have taken: the record says whose it is.
+kind_remove() {
+    local clusters record
+    clusters=$(kind get clusters 2>/dev/null) || fail "kind get clusters fails: is the Docker or podman in order that answers?"
+    if grep -qx "$kind_name" <<<"$clusters"; then
+        record=$(cat "$kind_record" 2>/dev/null || true)
+        if [ -z "$record" ] || { [ "$record" != creating ] && [ "$record" != "$(kind_node)" ]; }; then
+            rm -f "$cache/cluster" # this one is not ours: the next command may choose another
+            fail "the kind cluster $kind_name was not created with the cache $cache, and stays" \
+                "if nobody needs it: kind delete cluster --name $kind_name; else choose another cluster: CLUSTER=local or CLUSTER=existing"
+        fi
+        kind delete cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" >&2 || fail "kind cannot delete the cluster $kind_name, see above"
+    fi
+    rm -f "$kind_record"
 }
 
 # kind_dns puts our own server in the place of CoreDNS, whose image can't be had.
@@ -109,9 +140,7 @@ docker_gone() { ! grep -qaF "$docker_dir" "/proc/$1/cmdline" 2>/dev/null; }
 
 kind_down() {
     use_engine
-    if has kind && engine_answers; then
-        kind delete cluster --name "$kind_name" --kubeconfig "$kind_kubeconfig" >&2
-    fi
+    if has kind && engine_answers; then kind_remove; fi
     rm -f "$kind_kubeconfig"
     [ ! -f "$docker_dir/daemon.json" ] || stop_docker
 }

@@ -89,6 +89,7 @@ local_up() {
         say "it is up already"
         return
     fi
+    local_refuse_node
     "$here/build.sh"
     local_down # what a crash or a restart of the machine has left
     local begin=$(clock)
@@ -98,8 +99,9 @@ local_up() {
     mount --bind "$state" "$state"
     mount --make-rshared "$state"
     mkdir -p "$state"/{pids,log,pki,cni,kubelet,etcd} "$second/kubelet"
-    # A kubelet makes it wherever its own directory is.
+    # A kubelet makes them wherever its own directory is.
     [ -e /var/lib/kubelet ] || touch "$state/made-var-lib-kubelet"
+    [ -e /var/log/containers ] || touch "$state/made-var-log-containers"
     local_network
     local_pki
     local_config
@@ -113,8 +115,8 @@ local_up() {
 }
 
 local_network() {
-    ! ip link show "$bridge" >/dev/null 2>&1 ||
-        fail "the bridge $bridge is there already, of a cluster with another cache: ULLAGE_CACHE=that/cache cluster.sh down"
+    local_refuse_bridge
+    boot >"$state/made-network"
     ip link add "$bridge" type bridge || fail "the kernel makes no bridge, see above: modprobe bridge"
     ip addr add "$node_ip/24" dev "$bridge"
     ip link set "$bridge" up

@@ -1,7 +1,54 @@
 # The end of CLUSTER=local, whose beginning is local.sh. To be sourced by cluster.sh.
 # shellcheck shell=bash
 
-# local_down leaves nothing behind: no process, mount, interface, rule or file.
+# node_files are what kubeadm writes on each node.
+node_files=(/etc/kubernetes/kubelet.conf /var/lib/kubelet/config.yaml)
+
+# other_node prints what shows that this machine is a node of another Kubernetes: a
+# file, or a process. A kubelet in another network, as that of kind, has its own rules.
+other_node() {
+    local file pid command
+    for file in "${node_files[@]}"; do
+        if [ -e "$file" ]; then
+            echo "$file"
+            return
+        fi
+    done
+    for pid in $(pgrep -x 'kubelet|kubelite|kube-proxy|k3s.*|rke2.*'); do
+        [ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ] || continue
+        command=$(tr '\0' ' ' <"/proc/$pid/cmdline") || continue
+        case $command in
+        '' | *"$state"*) ;; # it has ended, or is ours
+        *)
+            echo "process $pid, ${command:0:80}"
+            return
+            ;;
+        esac
+    done
+    return 1
+}
+
+local_refuse_bridge() {
+    ! ip link show "$bridge" >/dev/null 2>&1 ||
+        fail "the bridge $bridge is there already, of a cluster with another cache: ULLAGE_CACHE=that/cache cluster.sh down"
+}
+
+# local_refuse_node: two Kubernetes would share /var/lib/kubelet and the rules KUBE-*.
+local_refuse_node() {
+    local trace
+    trace=$(other_node) || return 0
+    if [ ! -d "$state" ]; then
+        rm -f "$cache/cluster" # nothing is started: the next command may choose another
+        local_refuse_bridge    # whose kubelets that are
+    fi
+    fail "this machine is a node of another Kubernetes already: $trace" \
+        "use that cluster with CLUSTER=existing, a node in a container with CLUSTER=kind, or another machine"
+}
+
+# boot prints what identifies this start of the machine.
+boot() { cat /proc/sys/kernel/random/boot_id; }
+
+# local_down removes what local_up made: each process, mount, interface, rule and file.
 # It works from any state, also after a crash or a restart of the machine.
 local_down() {
     [ -d "$state" ] || return 0
@@ -10,16 +57,34 @@ local_down() {
     local_sweep "$state" containerd
     local_sweep "$second" containerd2
     stop TERM containerd containerd2
-    local pid
+    local pid trace made_logs=
     for pid in $(pgrep -f "containerd-shim.*$state/"); do kill -KILL "$pid" 2>/dev/null || true; done
     local_unlink
-    if [ -f "$state/made-var-lib-kubelet" ]; then rm -rf --one-file-system /var/lib/kubelet; fi
+    if trace=$(other_node); then
+        say "this machine is a node of another Kubernetes by now ($trace): /var/lib/kubelet, the rules KUBE-* and the cgroups kubepods stay"
+    else
+        made_logs=$(ls "$state/made-var-log-containers" 2>/dev/null || true)
+        local_clean_shared
+    fi
     local_unmount
     rm -rf --one-file-system "$state"
+    # Our links lead nowhere now.
     find /var/log/containers -xtype l -lname "$state/*" -delete 2>/dev/null || true
-    rmdir /var/log/containers 2>/dev/null || true
-    find /sys/fs/cgroup -depth -type d \( -path '*/kubepods*' -o -path "*/$second_cgroup" \) -exec rmdir {} + 2>/dev/null || true
+    [ -z "$made_logs" ] || rmdir /var/log/containers 2>/dev/null || true
 }
+
+# local_clean_shared removes what every Kubernetes of a machine calls the same.
+local_clean_shared() {
+    if [ -f "$state/made-var-lib-kubelet" ]; then rm -rf --one-file-system /var/lib/kubelet; fi
+    network_is_ours || return 0
+    "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
+    kubelet_chains iptables
+    kubelet_chains ip6tables
+    remove_cgroups kubepods
+}
+
+# remove_cgroups NAME removes the empty cgroups of that name, and those below them.
+remove_cgroups() { find /sys/fs/cgroup -depth -type d -path "*/$1*" -exec rmdir {} + 2>/dev/null || true; }
 
 # local_sweep DIR NAME has the container runtime of a node itself remove the pods.
 # Where that has died it is started again for it.
@@ -33,15 +98,18 @@ local_sweep() {
     fi
 }
 
+# network_is_ours: local_network has begun, and the machine has not restarted since.
+# A restart leaves neither interfaces nor rules: those that are there are somebody's.
+network_is_ours() { [ "$(cat "$state/made-network" 2>/dev/null)" = "$(boot)" ]; }
+
 local_unlink() {
     local direction
-    "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
+    network_is_ours || return 0
     for direction in -i -o; do
         while iptables -D FORWARD "$direction" "$bridge" -j ACCEPT 2>/dev/null; do :; done
     done
-    kubelet_chains iptables
-    kubelet_chains ip6tables
     ip link del "$bridge" 2>/dev/null || true
+    remove_cgroups "$second_cgroup"
 }
 
 # kubelet_chains COMMAND removes what a kubelet leaves, which kube-proxy does not.

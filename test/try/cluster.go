@@ -70,7 +70,11 @@ func (t *try) use(ctx context.Context) error {
 
 // uid identifies a cluster: that of a namespace which is never deleted.
 func (t *try) uid(ctx context.Context) (string, error) {
-	return t.kubectl(ctx, "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
+	uid, err := t.kubectl(ctx, "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
+	if err == nil && uid == "" {
+		err = errors.New("the namespace kube-system has no uid")
+	}
+	return uid, err
 }
 
 // record is the file in which up notes that it has started the cluster. It has the uid

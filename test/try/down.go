@@ -8,23 +8,30 @@ import (
 // down removes what up made, and nothing else: the cluster if up started it, or else
 // the injector and the two namespaces.
 func (t *try) down(ctx context.Context) error {
-	if t.record().read() == starting {
+	started := t.record().read()
+	if started == starting {
 		return t.stopCluster(ctx)
 	}
 	t.env = t.clusterEnv()
 	if !t.clusterIsUp(ctx) {
+		// The one that up started may not answer, as after a restart of the machine.
+		if started != "" {
+			return t.stopCluster(ctx)
+		}
 		fmt.Fprintln(t.errs, "try: no cluster is up: there is nothing to remove")
-		return t.record().forget()
+		return nil
 	}
 	if err := t.use(ctx); err != nil {
 		return err
 	}
-	uid, err := t.uid(ctx)
-	if err != nil {
-		return err
-	}
-	if t.record().read() == uid {
-		return t.stopCluster(ctx)
+	if started != "" {
+		uid, err := t.uid(ctx)
+		if err != nil {
+			return err
+		}
+		if started == uid {
+			return t.stopCluster(ctx)
+		}
 	}
 	if err := t.step("removing the injector and the namespaces", "`make try-down` continues from there.", func() error { return t.uninstall(ctx) }); err != nil {
 		return err

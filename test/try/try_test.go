@@ -37,11 +37,12 @@ esac
 	write("programs/kubectl", `#!/bin/bash
 echo "kubectl $*" >>`+calls+`
 case "$*" in
-*"namespace kube-system"*) echo this-cluster ;;
+*"namespace kube-system"*) cat `+dir+`/uid ;;
 *"get namespace"*) cat `+dir+`/namespace 2>/dev/null ;;
 esac
 exit 0
 `)
+	write("uid", "this-cluster")
 	write("programs/helm", "#!/bin/bash\necho \"helm $*\" >>"+calls+"\n")
 	t.Setenv("PATH", filepath.Join(dir, "programs")+":"+os.Getenv("PATH"))
 	t.Setenv("KUBECONFIG", "production")
@@ -73,6 +74,7 @@ func TestDown(t *testing.T) {
 		{"another cluster was started once", true, "another-cluster", markValue, "kubectl delete namespace ullage-try-system", "cluster.sh down"},
 		{"up started the cluster", true, "this-cluster", markValue, "cluster.sh down", "kubectl delete"},
 		{"up did not come to an end", false, starting, "", "cluster.sh down", "kubectl"},
+		{"up started the cluster, which does not answer now", false, "this-cluster", "", "cluster.sh down", "nothing to remove"},
 		{"the namespaces are somebody else's", true, "", "", "no namespace ullage-try of `make try` is there", "delete"},
 		{"nothing is there", false, "", "", "there is nothing to remove", "kubectl"},
 	} {
@@ -94,6 +96,27 @@ func TestDown(t *testing.T) {
 				t.Error("the record of the cluster stays")
 			}
 		})
+	}
+}
+
+// Without a record, a cluster is never the one that up started.
+func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
+	for _, record := range []string{"", "another-cluster"} {
+		tr, called := checkout(t, true)
+		if err := os.WriteFile(filepath.Join(tr.root, "uid"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if record != "" {
+			if err := tr.record().write(record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tr.down(t.Context()); (err != nil) != (record != "") {
+			t.Errorf("with the record %q: %v", record, err)
+		}
+		if got := called(); strings.Contains(got, "cluster.sh down") {
+			t.Errorf("with the record %q, the cluster was stopped:\n%s", record, got)
+		}
 	}
 }
 

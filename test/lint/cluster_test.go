@@ -1,0 +1,172 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// machine is a directory with a cache, and programs that only write down how they are
+// called.
+type machine struct {
+	t   *testing.T
+	dir string
+}
+
+func newMachine(t *testing.T) machine {
+	m := machine{t, t.TempDir()}
+	for _, name := range []string{"iptables", "ip6tables", "ip", "umount", "find", "rmdir", "pgrep", "go", "kubectl", "helm", "docker", "kind", "podman"} {
+		m.program(name, "exit 1")
+	}
+	m.program("mountpoint", "exit 1")
+	return m
+}
+
+func (m machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+func (m machine) write(name, text string) {
+	m.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(m.path(name), []byte(text), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m machine) program(name, does string) {
+	m.t.Helper()
+	m.write("programs/"+name, "#!/bin/bash\necho \""+name+" $*\" >>"+m.path("calls")+"\n"+does+"\n")
+}
+
+func (m machine) read(name string) string {
+	text, _ := os.ReadFile(m.path(name)) // none: it is not there
+	return string(text)
+}
+
+// bash runs commands and returns what they print, and the calls of the programs.
+func (m machine) bash(commands string) (string, error) {
+	cmd := exec.Command("bash", "-euc", commands)
+	cmd.Env = []string{"PATH=" + m.path("programs") + ":" + os.Getenv("PATH"), "HOME=" + m.dir, "ULLAGE_CACHE=" + m.path("cache")}
+	out, err := cmd.CombinedOutput()
+	return string(out) + m.read("calls"), err
+}
+
+// newKindMachine returns a machine whose Docker has a kind cluster if node is not empty.
+func newKindMachine(t *testing.T, node, record string) machine {
+	m := newMachine(t)
+	m.program("docker", "case $* in *'container inspect'*) cat "+m.path("node")+" ;; esac")
+	m.program("go", `printf '\t"Dir": "%s",\n' `+m.dir)
+	m.write("pkg/apis/config/defaults/image.go", "const Image = \"node:1\"\n")
+	m.program("kind", `case $* in
+'get clusters') [ ! -f `+m.path("node")+` ] || echo ullage ;;
+'create cluster'*) [ ! -f `+m.path("node")+` ] && echo created >`+m.path("node")+` ;;
+'delete cluster'*) rm `+m.path("node")+` ;;
+esac`)
+	if node != "" {
+		m.write("node", node+"\n")
+	}
+	if record != "" {
+		m.write("cache/kind.node", record+"\n")
+	}
+	return m
+}
+
+// kind knows a cluster by its name alone, which anybody may have taken.
+func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
+	for _, c := range []struct {
+		name, node, record string
+		refused            bool
+	}{
+		{"nothing is there", "", "", false},
+		{"somebody else's", "theirs", "", true},
+		{"somebody else's, after ours was deleted by hand", "theirs", "ours", true},
+		{"ours", "ours", "ours", false},
+		{"ours, whose creation was interrupted", "ours", "creating", false},
+		{"ours was deleted by hand", "", "ours", false},
+	} {
+		for _, command := range []string{"up", "down"} {
+			t.Run(c.name+"/"+command, func(t *testing.T) {
+				m := newKindMachine(t, c.node, c.record)
+				out, err := m.bash("CLUSTER=kind ../cluster/cluster.sh " + command)
+				if (err != nil) != c.refused || strings.Contains(m.read("calls"), "kind delete") != (c.node != "" && !c.refused) {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				if c.refused {
+					if !strings.Contains(out, "the kind cluster ullage was not created") || !strings.Contains(out, "kind delete cluster --name ullage") {
+						t.Errorf("the message does not name the cluster and what to do:\n%s", out)
+					}
+					if m.read("node") != c.node+"\n" || m.read("cache/cluster") != "" {
+						t.Errorf("the node is %q, and the cluster in use %q", m.read("node"), m.read("cache/cluster"))
+					}
+					return
+				}
+				want := map[string]string{"up": "created\n", "down": ""}[command]
+				if m.read("node") != want || m.read("cache/kind.node") != want {
+					t.Errorf("the node is %q, and the record %q, want %q:\n%s", m.read("node"), m.read("cache/kind.node"), want, out)
+				}
+			})
+		}
+	}
+}
+
+// localScripts sources the scripts of the local cluster for a machine whose files of a node
+// are below the directory.
+const localScripts = `command=; . ../cluster/common.sh; . ../cluster/local.sh; . ../cluster/local_down.sh
+bin=$ULLAGE_CACHE/bin; node_files=("$HOME/kubelet.conf"); `
+
+func TestLocalClusterRefusesANode(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, setup, want string }{
+		{"no node", "", ""},
+		{"kubeadm made it one", `touch "$HOME/kubelet.conf"`, "kubelet.conf"},
+		{"a kubelet", `pgrep() { echo $PPID; }`, "process "},
+		{"a kubelet of the cluster itself", `pgrep() { echo $PPID; }; state=` + filepath.Base(own), ""},
+		{"a kubelet that has ended", `pgrep() { echo 4194305; }`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.write("cache/cluster", "local")
+			out, err := m.bash(localScripts + c.setup + `; local_need() { :; }; local_alive() { false; }; here=; local_up`)
+			refused := strings.Contains(out, "is a node of another Kubernetes already: ") && strings.Contains(out, "CLUSTER=kind")
+			if err == nil || refused != (c.want != "") || !strings.Contains(out, c.want) {
+				t.Errorf("%v, want %q:\n%s", err, c.want, out)
+			}
+			if (m.read("cache/cluster") == "") != refused {
+				t.Errorf("the cluster in use is %q", m.read("cache/cluster"))
+			}
+		})
+	}
+}
+
+func TestLocalDownRemovesOnlyWhatUpMade(t *testing.T) {
+	const shared, bridge = "kube-proxy --cleanup", "ip link del ullage0"
+	for _, c := range []struct{ name, setup, want, not string }{
+		{"up made a network", `boot >"$state/made-network"`, shared, "node of another"},
+		{"up made none", ":", "", bridge},
+		{"the machine has restarted", `echo earlier >"$state/made-network"`, "", shared},
+		{"the machine became a node", `boot >"$state/made-network"; touch "$HOME/kubelet.conf"`, bridge, shared},
+		{"the rules of a node", `boot >"$state/made-network"; touch "$HOME/kubelet.conf"`, "KUBE-* and the cgroups kubepods stay", "KUBE-FIREWALL"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.write("cache/bin/kube-proxy", "#!/bin/bash\necho \"kube-proxy $*\" >>"+m.path("calls")+"\n")
+			m.program("find", "case $1 in /var/log/containers) [ ! -e "+m.path("cache/local")+" ] || echo too early >>"+m.path("calls")+" ;; esac")
+			out, err := m.bash(localScripts + `mkdir -p "$state"; ` + c.setup + `; local_down; [ ! -e "$state" ]`)
+			if err != nil || !strings.Contains(out, c.want) || strings.Contains(out, c.not) {
+				t.Errorf("%v, want %q and not %q:\n%s", err, c.want, c.not, out)
+			}
+			if !strings.Contains(out, "find /var/log/containers") || strings.Contains(out, "too early") {
+				t.Errorf("the links to logs are not removed after the logs:\n%s", out)
+			}
+			if strings.Contains(out, "rmdir /var/log/containers") {
+				t.Errorf("a directory of somebody else is removed:\n%s", out)
+			}
+		})
+	}
+}
