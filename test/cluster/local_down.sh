@@ -14,7 +14,7 @@ other_node() {
             return
         fi
     done
-    for pid in $(pgrep -x 'kubelet|kubelite|kube-proxy|k3s.*|rke2.*'); do
+    for pid in $(pgrep -x 'kube(let|lite)'; pgrep -x kube-proxy; pgrep -x 'k3s.*'; pgrep -x 'rke2.*'); do
         [ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ] || continue
         command=$(tr '\0' ' ' <"/proc/$pid/cmdline") || continue
         case $command in

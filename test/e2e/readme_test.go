@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +58,11 @@ func paste(t *testing.T, what, example string) string {
 	began := time.Now()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", example)
 	cmd.Dir = root
-	// The version is that of the suite's images: building it is quick.
-	cmd.Env = append(os.Environ(), "VERSION="+imageVersion)
+	// The version is that of the suite's images: building it is quick. A user's shell is
+	// not one of make's, where make prints which directory it enters.
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=")
+	}), "VERSION="+imageVersion)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
