@@ -102,6 +102,15 @@ func (l *link) setMarks(marks map[string]segment.Mark) {
 	maps.Copy(l.marks, marks)
 }
 
+// forgetMarks forgets streams that have ended.
+func (l *link) forgetMarks(streams []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range streams {
+		delete(l.marks, name)
+	}
+}
+
 // rewind asks the reader to read again from the last commit; of the streams in
 // ends, from where their segments end. The answer is where that is.
 type rewind struct {

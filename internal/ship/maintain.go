@@ -37,6 +37,7 @@ func (w *writer) maintain(ctx context.Context) {
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
 		}
+		w.link.forgetMarks(idle)
 		w.follow.ended(idle)
 		if len(w.streams) > min(maxOpenSegments, w.bounds.streams) {
 			for _, st := range w.streams {
