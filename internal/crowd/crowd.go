@@ -5,8 +5,8 @@
 // A listener that stops accepting when it is full (as LimitListener of
 // golang.org/x/net/netutil does) has the same bound, but clients that hold
 // their connections lock out all others: a kubelet's probe would wait in the
-// kernel behind thousands of clients, each of which stays as long as the
-// server's deadlines allow, and then time out. This listener always accepts a
+// kernel behind thousands of clients, which stay as long as the server's
+// deadlines allow, and then time out. This listener always accepts a
 // new connection. The connection survives unless as many later ones arrive
 // before it sends anything as the listener holds. A probe survives, because it
 // sends its request at once.

@@ -113,10 +113,9 @@ func (s *store) moved() bool {
 	return stampOf(info) != s.seen
 }
 
-// load reads the saved state. It returns nil if there is none. It returns a
-// state of which only parts are sound together with an error. A state in
-// another form than save writes is not marked as seen, so that it is saved
-// again.
+// load reads the saved state. It returns nil if there is none. If only parts of
+// the state are sound, load returns these parts and an error. A state in another
+// form than save writes is not marked as seen, so that it is saved again.
 func (s *store) load(now time.Time) (*state, error) {
 	root, err := s.openSource()
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 const (
 	maxRequest = 4 << 10 // bytes
 	maxReply   = 4 << 20
-	maxListed  = 256 << 10 // bytes of text, each of which may take six in JSON
+	maxListed  = 256 << 10 // bytes of text; JSON may need six for one
 
 	// maxCommas bounds the memory of a decoded reply: an element of a list can
 	// be two bytes in the reply, "0,", and a hundred in memory. Lists of 16

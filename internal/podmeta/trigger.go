@@ -8,7 +8,7 @@ import (
 )
 
 // Trigger is what makes the sidecar raise the level by itself: a set of
-// conditions, each of which is sufficient. Triggers are comparable. The zero
+// conditions. Each condition is sufficient. Triggers are comparable. The zero
 // value has no condition and never raises.
 type Trigger struct {
 	// Pause is the length that a pause must exceed, from 1 ms to 1 h. Zero: no

@@ -92,7 +92,7 @@ func TestADirectoryExchangedForALinkIsNotFollowed(t *testing.T) {
 		return dir.Remove(name)
 	})
 	if err == nil || !exchanged {
-		t.Error("nobody is told of the link")
+		t.Error("the link is not reported")
 	}
 	for _, name := range []string{"20261110T100000.000Z-000001.log.zst", "20261111T100000.000Z-000002.log.zst"} {
 		if _, err := os.Lstat(filepath.Join(v.dir, "shop/alive/gc-1.log", name)); err != nil {

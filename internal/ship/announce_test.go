@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,27 +19,27 @@ import (
 // missing counts as ended, so that a sink uploads its newest segment as if it were whole.
 func TestFirstAnnouncementHasEveryStream(t *testing.T) {
 	b := newBench(t)
+	b.cfg.Segment.Compress = segment.None
 	a, c := b.log("a.log"), b.log("c.log")
-	b.write(a, lines(0, 10))
+	b.write(a, lines(0, 1000))
 	s, from := b.begun(true)
 	s.begins(t, from)
 	b.reads(s)
 	s.appends(t)
 	b.commits(s)
-	time.Sleep(1500 * time.Millisecond)
 	b.write(c, lines(0, 10))
 	b.reads(s)
 	s.appends(t)
 	b.commits(s)
 	s.killed()
 
-	b.cfg.Segment.SegmentAge = time.Second
+	b.cfg.Segment.SegmentBytes = 8 << 10 // the start seals the segment of a.log alone
 	var calls []map[string]segment.Mark
 	b.cfg.Followers.OnCommit = func(marks map[string]segment.Mark, _ []string) { calls = append(calls, maps.Clone(marks)) }
 	s, from = b.begun(true)
 	s.begins(t, from)
-	if len(calls) == 0 {
-		t.Fatal("nothing was announced")
+	if len(calls) < 2 || !calls[1]["a.log"].Sealed {
+		t.Fatalf("the start announced %v, and not that it sealed a.log", calls)
 	}
 	for _, name := range s.check.Streams() {
 		if _, ok := calls[0][name]; !ok {
@@ -76,9 +75,17 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	b.cfg.Segment.Compress = segment.None
 	engine := &wholes{got: map[string]string{}}
 	kinds := map[string]sink.Kind{"x": {Segments: true, Open: func(sink.Target) (sink.Sink, error) { return engine, nil }}}
-	set, err := sink.New(sink.Config{URLs: []string{"x://y"}}, kinds, b.cfg.Dest, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	b.must(err)
-	b.cfg.Followers = Followers{OnCommit: set.Committed, Needed: set.Needs, Deleted: set.Deleted, SealAtEnd: true}
+	var sets []*sink.Set // that of now, and the one of the next process
+	for range 2 {
+		set, err := sink.New(sink.Config{URLs: []string{"x://y"}}, kinds, b.cfg.Dest, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		b.must(err)
+		sets = append(sets, set)
+	}
+	b.cfg.Followers = Followers{OnCommit: func(marks map[string]segment.Mark, ended []string) {
+		for _, set := range sets {
+			set.Committed(marks, ended)
+		}
+	}, SealAtEnd: true}
 	s, from := b.begun(true)
 	s.begins(t, from)
 	w := b.log("gc.log")
@@ -86,10 +93,12 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	b.reads(s)
 	s.appends(t) // and the disk stalls in fsync, or SyncInterval is not over
 
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- set.Run(ctx, t.Context()) }() // begins with a look at the destination, as it has every 10 s
-	time.Sleep(300 * time.Millisecond)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	// It looks at the destination, delivers what there is, and ends.
+	if err := sets[0].Run(over, t.Context()); err == nil {
+		t.Error("the sink claims to have what is not committed")
+	}
 	if got := engine.all(); len(got) > 0 {
 		t.Errorf("delivered before any commit: %q", got)
 	}
@@ -99,9 +108,7 @@ func TestNewStreamIsNotDeliveredBeforeItsFirstCommit(t *testing.T) {
 	s.appends(t)
 	b.commits(s)
 	b.must(s.writer.drain(t.Context())) // seals
-	time.Sleep(300 * time.Millisecond)
-	cancel()
-	if err := <-done; err != nil {
+	if err := sets[1].Run(over, t.Context()); err != nil {
 		t.Error(err)
 	}
 	var text string

@@ -16,7 +16,7 @@ type marks struct {
 // Little is lost for it, and the JVMs do not reach the mark at once again.
 const slack = 1. / 24
 
-// take takes in which share of the budget is in use.
+// take sets what is under pressure from the share of the budget in use.
 func (m *marks) take(used float64) {
 	past := func(on bool, mark float64) bool { return used > mark || on && used > mark-slack }
 	m.spooling = past(m.spooling, m.spoolAt)

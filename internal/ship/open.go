@@ -43,7 +43,7 @@ func (r *reader) open() error {
 	return err
 }
 
-// opened takes in a directory that was just opened.
+// opened prepares reading from a directory that was just opened.
 func (r *reader) opened() {
 	if r.waiting {
 		r.waiting = false

@@ -107,7 +107,7 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	marked, _ := sumOf(b.persisted("noise.log"))
 	spared, kept := sumOf(b.persisted("gc.log"))
 	if marked == 0 || spared > 0 || kept != 2000 {
-		t.Errorf("%d lines of the noise were dropped, %d of the other stream, of which %d are persisted", marked, spared, kept)
+		t.Errorf("%d lines of the noise were dropped; %d of the other stream were dropped, and %d persisted", marked, spared, kept)
 	}
 }
 

@@ -124,7 +124,7 @@ func (r *reader) round() {
 	r.more = true
 }
 
-// wait takes in one of the things that can happen to a reader.
+// wait waits for one of the events of a reader, and handles it.
 func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	var (
 		space <-chan struct{}
@@ -221,13 +221,13 @@ func (r *reader) paceFull() time.Duration {
 	return max(0, min(pace, time.Until(r.press.at)))
 }
 
-// take takes in an event and those that wait behind it.
+// take handles an event and those that wait behind it.
 func (r *reader) take(ev fsnotify.Event) {
 	r.src.Handle(ev)
 	r.takeWaiting()
 }
 
-// takeWaiting takes in the events that are there.
+// takeWaiting handles the events that are there.
 func (r *reader) takeWaiting() {
 	events, _ := r.src.Events()
 	for range maxEvents {

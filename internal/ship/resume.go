@@ -9,7 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// destinationFailed takes in an error of the destination. It is logged when it
+// destinationFailed records an error of the destination. The error is logged when it
 // is news, and counted each time.
 func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	kind := errorKind(err)
@@ -69,7 +69,7 @@ func (w *writer) recover(name string, seg *segment.Stream) error {
 	return nil
 }
 
-// rewind makes the reader begin again, and takes in the marks of the streams
+// rewind makes the reader begin again, and adopts the marks of the streams
 // that were recovered.
 func (w *writer) rewind(ctx context.Context, request rewind) error {
 	files, err := w.link.requestRewind(ctx, request)

@@ -54,7 +54,7 @@ func (r *reader) align(ends map[string][]byte, news bool) {
 		"hint", "the segments decide where reading resumes")
 }
 
-// takeCommitted takes in what was published, and which streams are refused. A
+// takeCommitted applies what was published, and learns which streams are refused. A
 // stream is refused after its last commit was published, so what is published
 // counts first: a refused stream is read again from there.
 func (r *reader) takeCommitted() {

@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/checkpoint"
 )
 
-// takeNews takes in what the reader has to say about the checkpoint.
+// takeNews applies what the reader reports to the checkpoint.
 func (w *writer) takeNews() {
 	n := w.link.takeNews()
 	w.check.Forget(n.gone)

@@ -75,6 +75,9 @@ func (c cursor) check(stream string) error {
 	if _, ok := segment.ParseName(c.Segment); !ok && c != (cursor{}) {
 		return fmt.Errorf("%q is not the name of a segment", c.Segment)
 	}
+	if c.Level >= ul.NumLevels {
+		return fmt.Errorf("level %d in %s is none", uint8(c.Level), c.Segment)
+	}
 	if c.Offset < 0 || c.Raw < 0 || c.Raw > maxRaw || c.Skip < 0 || c.Skip > maxSkip {
 		return fmt.Errorf("an offset in %s is out of range", c.Segment)
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Retention deletes segment 1 of a stream, all of which the sink has: --retain-age, in a
@@ -24,13 +23,14 @@ func TestLinesBehindADeletedFirstSegmentComeOnce(t *testing.T) {
 			}
 			r.commits("gc.log", lines("first", 100)...) // fills segment 1
 			r.gets(100)
-			time.Sleep(50 * time.Millisecond)
 			first := r.list("gc.log")[0]
+			r.waits("segment 1 is acknowledged", func() bool { return r.has(first) })
 			r.must(os.Remove(first.Path))
 			r.set.Deleted(first)
 			second := lines("second", n)
 			r.commits("gc.log", second...)
-			time.Sleep(1500 * time.Millisecond)
+			newest := r.list("gc.log")
+			r.waits("segment 2 is acknowledged", func() bool { return r.has(newest[len(newest)-1]) })
 			times := map[string]int{}
 			for _, l := range r.engine.got()[100:] {
 				_, text, _ := strings.Cut(l, " info ")

@@ -39,7 +39,7 @@ func TestASegmentDeletedWhileItIsDelivered(t *testing.T) {
 		return err
 	}
 	r.commits("gc.log", big(1))
-	time.Sleep(100 * time.Millisecond) // the first try has failed
+	r.waits("the first try fails", func() bool { return r.set.Stats()[0].Failure != "" })
 	r.commits("gc.log", big(2))
 	first := r.list("gc.log")[0]
 	r.must(os.Remove(first.Path))
@@ -55,7 +55,13 @@ func TestAStreamThatIsGone(t *testing.T) {
 	r.gets(1)
 	r.must(os.RemoveAll(filepath.Join(r.dest, "gone.log")))
 	r.set.Committed(nil, []string{"gone.log"}) // idle, and forgotten
-	time.Sleep(2 * time.Second)
+	w := r.set.workers[0]
+	r.waits("the worker has looked at the stream", func() bool {
+		w.state.mu.Lock()
+		defer w.state.mu.Unlock()
+		_, pending := w.state.pending["gone.log"]
+		return !pending
+	})
 	if f := r.set.Stats()[0].Failure; f != "" {
 		t.Errorf("the sink fails: %s", f)
 	}
@@ -83,10 +89,7 @@ func TestAHostileCursor(t *testing.T) {
 			r.must(os.WriteFile(filepath.Join(r.dest, stateDir, "test.json"), []byte(strings.ReplaceAll(text, "SEG", seg)), 0o644))
 			r.begin()
 			r.commits("gc.log", "[2s][info][gc] two")
-			time.Sleep(1500 * time.Millisecond)
-			if got := r.engine.got(); len(got) == 0 {
-				t.Errorf("nothing is delivered, failure %q", r.set.Stats()[0].Failure)
-			}
+			r.gets(1)
 		})
 	}
 }

@@ -138,14 +138,26 @@ func (r *rig) commits(stream string, lines ...string) {
 // gets waits until the engine has so many things, and returns them.
 func (r *rig) gets(n int) []string {
 	r.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if got := r.engine.got(); len(got) >= n {
-			return got
+	var got []string
+	r.waits(fmt.Sprintf("the engine has %d things", n), func() bool {
+		got = r.engine.got()
+		return len(got) >= n
+	})
+	return got
+}
+
+// waits waits for a condition.
+func (r *rig) waits(what string, holds func() bool) {
+	r.Helper()
+	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.Fatalf("not within 10s: %s", what)
 		}
 	}
-	r.Fatalf("the engine has %q, want %d", r.engine.got(), n)
-	return nil
 }
+
+// has reports whether the sink has acknowledged all of a segment.
+func (r *rig) has(info segment.Info) bool { return !r.set.Needs(info) }
 
 func (r *rig) expects(want ...string) {
 	r.Helper()

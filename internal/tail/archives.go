@@ -11,7 +11,7 @@ type archives struct {
 // wait notes that a file of the stream waits in a listing.
 func (a *archives) wait(pass int) { a.waiting = pass }
 
-// take takes in that an archive was found, and returns how many are missing in
+// take records that an archive was found, and returns how many are missing in
 // front of it. A JVM that starts may begin at 0 again. Archives that waited come
 // in any order, so none is missing then.
 func (a *archives) take(number int) (missing int) {

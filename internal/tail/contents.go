@@ -54,7 +54,7 @@ func newContents(e *env, open *openLines) *contents {
 	}
 }
 
-// add takes in a content of the named stream, which has no place among the others
+// add adds a content of the named stream, which has no place among the others
 // yet. It reports whether the stream is a new one.
 func (c *contents) add(f *File, stream string) (fresh bool) {
 	st, fresh := c.streams.get(stream)
@@ -124,7 +124,7 @@ func (c *contents) touchAll() {
 	}
 }
 
-// grow takes in a new size of f.
+// grow records a new size of f.
 func (c *contents) grow(f *File, size int64) {
 	f.grow(size, c.now())
 	c.touch(f)
@@ -176,7 +176,7 @@ func (c *contents) rewindAll() {
 	c.open.rewind()
 }
 
-// commit takes in that everything up to the end of a chunk is durable.
+// commit records that everything up to the end of a chunk is durable.
 func (c *contents) commit(chunk Chunk) {
 	f := chunk.File
 	f.committed = chunk.End

@@ -88,7 +88,7 @@ func (f *File) caughtUp() bool {
 	return f.committed == f.queued && f.records.empty() && f.read.Offset == f.size && !f.read.Open
 }
 
-// grow takes in a new size.
+// grow records a new size.
 func (f *File) grow(size int64, now time.Time) {
 	f.size = size
 	f.grew = now

@@ -51,7 +51,7 @@ func (i *inode) resident() (memory, length int64) {
 	return st.Blocks * 512, st.Size
 }
 
-// lookWhetherHollow takes in whether the first page is a hole now. With larger
+// lookWhetherHollow records whether the first page is a hole now. With larger
 // pages than ours a punch leaves it, as zeros.
 func (i *inode) lookWhetherHollow() {
 	data, err := i.nextData(0)

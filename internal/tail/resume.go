@@ -20,14 +20,14 @@ type leftovers struct {
 	unaligned bool // what the first scan finds may be persisted already
 }
 
-// expectOnce takes in the records, if no checkpoint has come with them.
+// expectOnce adopts the records, if no checkpoint has come with them.
 func (l *leftovers) expectOnce() {
 	if !l.expected {
 		l.expect(nil)
 	}
 }
 
-// expect takes in what an earlier process has left: positions, and the records
+// expect adopts what an earlier process has left: positions, and the records
 // of the spool. The newest content of a file waits for the file. Of an older one
 // there is nothing but its records.
 func (l *leftovers) expect(saved map[position.Content]position.Saved) {

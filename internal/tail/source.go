@@ -162,10 +162,10 @@ func (s *Source) Events() (<-chan fsnotify.Event, <-chan error) {
 	return s.dir.watcher.Events, s.dir.watcher.Errors
 }
 
-// Handle takes in one event: it marks what has to be read or scanned.
+// Handle handles one event: it marks what has to be read or scanned.
 func (s *Source) Handle(ev fsnotify.Event) { s.watch.handle(ev) }
 
-// HandleError takes in one error of the watcher. When events were lost,
+// HandleError handles one error of the watcher. When events were lost,
 // everything is looked at again.
 func (s *Source) HandleError(err error) { s.watch.handleError(err) }
 
@@ -210,7 +210,7 @@ func (s *Source) Area() int { return s.reader.area() }
 // them writes must not keep the lines of another from being read.
 func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) { return s.reader.next(area) }
 
-// Committed takes in that everything up to the end of c is durable.
+// Committed records that everything up to the end of c is durable.
 func (s *Source) Committed(c Chunk) { s.contents.commit(c) }
 
 // Refuse sets the streams that the destination refuses, and whose lines stay

@@ -36,7 +36,7 @@ func (p *spooler) area(n int) []byte {
 	return p.data
 }
 
-// open opens the spool in the state directory, and takes in the records that an
+// open opens the spool in the state directory, and adopts the records that an
 // earlier process has left. Those of contents that are known already are in the
 // log that was open before.
 func (p *spooler) open(dir *directory, known func(position.Content) bool) error {

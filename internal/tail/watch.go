@@ -16,7 +16,7 @@ type watch struct {
 	listing  *listing
 }
 
-// handle takes in one event: it marks what has to be read or scanned.
+// handle handles one event: it marks what has to be read or scanned.
 func (w *watch) handle(ev fsnotify.Event) {
 	if ev.Op&^fsnotify.Chmod == 0 {
 		return
@@ -28,7 +28,7 @@ func (w *watch) handle(ev fsnotify.Event) {
 	w.listing.expire()
 }
 
-// handleError takes in one error of the watcher. When events were lost,
+// handleError handles one error of the watcher. When events were lost,
 // everything is looked at again.
 func (w *watch) handleError(err error) {
 	w.metrics.watchErrors.Inc()
