@@ -53,10 +53,10 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		work.Go(func() error { elsewhere.Run(ctx); return nil })
 	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
-	shipped := make(chan struct{})
-	work.Go(func() error { return cfg.drainSinks(ctx, sinks.Run, shipped) })
+	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
+	work.Go(func() error { return cfg.feed(ctx, sinks, shipped) })
 	err = shipper.Run(ctx)
-	close(shipped)
+	done()
 	cancel()
 	err = errors.Join(err, work.Wait())
 	stopServing()

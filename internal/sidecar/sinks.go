@@ -2,17 +2,16 @@ package sidecar
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"log/slog"
-
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// sinks makes the sinks, and lets the shipper tell them what is durable.
+// sinks makes the sinks, and lets the shipper announce to them what is durable.
 func (c *Config) sinks(reg prometheus.Registerer, log *slog.Logger) (*sink.Set, error) {
 	if c.Sinks.Pod.Name == "" {
 		c.Sinks.Pod.Name, _ = os.Hostname() // that of the pod, in one
@@ -32,14 +31,11 @@ func (c *Config) sinks(reg prometheus.Registerer, log *slog.Logger) (*sink.Set, 
 	return set, nil
 }
 
-// drainSinks ends once the sinks have everything, or the drain timeout is over, which
-// began when ctx ended.
-func (c *Config) drainSinks(ctx context.Context, feed func(ctx, stop context.Context) error, shipped <-chan struct{}) error {
+// feed runs the sinks until everything is shipped, and then until they have all of it, or
+// the drain timeout is over, which begins when ctx ends.
+func (c *Config) feed(ctx context.Context, sinks *sink.Set, shipped context.Context) error {
 	stop, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	ended := context.AfterFunc(ctx, func() { time.AfterFunc(c.Ship.DrainTimeout, cut) })
-	defer ended()
-	until, done := context.WithCancel(context.WithoutCancel(ctx))
-	go func() { <-shipped; done() }()
-	return feed(until, stop)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(c.Ship.DrainTimeout, cut) })()
+	return sinks.Run(shipped, stop)
 }

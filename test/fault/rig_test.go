@@ -184,22 +184,7 @@ func newRig(t *testing.T, dest string, flags ...string) *rig {
 // write starts a writer of another seed.
 func (r *rig) write(seed uint64) {
 	r.Helper()
-	r.writer = lab.NewWriter(lab.Output{Path: filepath.Join(r.source, stream), Seed: seed, Rate: perSecond})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	writer := r.writer
-	go func() { done <- writer.Run(ctx) }()
-	stopped := false
-	r.stop = func() {
-		cancel()
-		if !stopped {
-			stopped = true
-			if err := <-done; err != nil {
-				r.Errorf("the writer failed: %v", err)
-			}
-		}
-	}
-	r.Cleanup(r.stop)
+	r.writer, r.stop = lab.Write(r, lab.Output{Path: filepath.Join(r.source, stream), Seed: seed, Rate: perSecond})
 }
 
 // writes waits until the writer has written so many lines more.

@@ -1,10 +1,12 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +55,25 @@ func Run(tb testing.TB, source, dest string, flags ...string) *Sidecar {
 	}
 	tb.Cleanup(s.Kill)
 	return s
+}
+
+// Write starts a writer, and returns it with what stops it and waits for it. Stop may be
+// called again, and is called at the end of the test. An error of the writer fails the
+// test.
+func Write(tb testing.TB, out Output) (w *Writer, stop func()) {
+	tb.Helper()
+	w = NewWriter(out)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			tb.Errorf("the writer failed: %v", err)
+		}
+	})
+	tb.Cleanup(stop)
+	return w, stop
 }
 
 // Tmpfs returns a directory on tmpfs: one of the given size, mounted for the

@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -39,21 +38,7 @@ func newRig(t *testing.T, g *gateway, sinkURL string) *rig {
 		flags: []string{"--sync-interval", "100ms", "--segment-bytes", "64Ki", "--pod-namespace", "shop", "--pod-name", "web-0",
 			"--drain-timeout", "60s", "--sink", sinkURL}}
 	r.start()
-	r.writer = lab.NewWriter(lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: 10_000})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.writer.Run(ctx) }()
-	stopped := false
-	r.stop = func() {
-		cancel()
-		if !stopped {
-			stopped = true
-			if err := <-done; err != nil {
-				t.Errorf("the writer failed: %v", err)
-			}
-		}
-	}
-	t.Cleanup(func() { r.stop() })
+	r.writer, r.stop = lab.Write(t, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: 10_000})
 	return r
 }
 

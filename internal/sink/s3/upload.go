@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
@@ -109,16 +110,12 @@ func (b *Bucket) options(contentType string) minio.PutObjectOptions {
 // would decompress what is named as compressed.
 func typeOf(path string) string {
 	switch {
-	case hasSuffix(path, ".zst"):
+	case strings.HasSuffix(path, ".zst"):
 		return "application/zstd"
-	case hasSuffix(path, ".gz"):
+	case strings.HasSuffix(path, ".gz"):
 		return "application/gzip"
 	}
 	return "text/plain; charset=utf-8"
-}
-
-func hasSuffix(path, suffix string) bool {
-	return len(path) > len(suffix) && path[len(path)-len(suffix):] == suffix
 }
 
 // maxMessage bounds what is kept of a server's words, in bytes.
