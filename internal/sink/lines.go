@@ -122,7 +122,7 @@ func (f *lineFeed) enough() bool {
 	return f.whole || len(f.buf) >= maxLine || len(f.buf) >= batchBytes && bytes.IndexByte(f.buf, '\n') >= 0
 }
 
-// enter begins another segment, of which raw is the first frame.
+// enter begins another segment with raw, its first frame.
 func (f *lineFeed) enter(raw []byte) {
 	f.done, f.skip, f.ends = cursor{Segment: f.follower.Segment().Name, Level: f.done.Level}, 0, f.ends[:0]
 	f.add(raw)

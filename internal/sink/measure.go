@@ -10,8 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-// measure looks through the destination: what is left for the sink, and of which
-// streams. The first look finds what an earlier process has left.
+// measure looks through the destination for what is left for the sink. The first look finds what an earlier process has left.
 func (w *worker) measure() {
 	w.measured, w.stale = time.Now(), false
 	streams, err := segment.Streams(w.set.dest)
@@ -27,7 +26,7 @@ func (w *worker) measure() {
 			w.fail(err)
 			return
 		}
-		exists[stream] = len(all) > 0
+		exists[stream] = len(all) > 0 || errors.Is(err, fs.ErrPermission)
 		left, oldest := w.leftOf(stream, all)
 		if backlog += left; left > 0 {
 			w.state.mu.Lock()
@@ -78,7 +77,7 @@ func (w *worker) left() error {
 	if w.state.backlog == 0 {
 		return nil
 	}
-	err := fmt.Errorf("sink %s has not got %d bytes of segments; the next start sends them, if the destination outlives the pod", w.name, w.state.backlog)
+	err := fmt.Errorf("sink %s lacks %d bytes of segments; the next start sends them, if the destination outlives the pod", w.name, w.state.backlog)
 	if w.state.failure != nil {
 		err = fmt.Errorf("%w: %w", err, w.state.failure)
 	}

@@ -56,7 +56,7 @@ func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Register
 	return s, nil
 }
 
-// Committed takes how far streams are durable, and which of them have ended: nothing
+// Committed records how far streams are durable, and which of them have ended: nothing
 // will be appended to what they have. The first call has every stream that may grow;
 // before it nothing is delivered.
 func (s *Set) Committed(marks map[string]segment.Mark, ended []string) {
@@ -97,7 +97,7 @@ func (s *Set) Needs(info segment.Info) bool {
 	return false
 }
 
-// Deleted takes that retention has deleted a segment: a sink that needs it skips it.
+// Deleted records that retention has deleted a segment: a sink that needs it skips it.
 func (s *Set) Deleted(info segment.Info) {
 	for _, w := range s.workers {
 		if w.needs(info) {

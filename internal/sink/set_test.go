@@ -251,7 +251,7 @@ func TestSegmentsArriveOnceTheyAreSealed(t *testing.T) {
 	mark := r.store.Stream("gc.log").Mark()
 	r.commits("gc.log", "[2s][info][gc] in the next segment")
 	r.expects("gc.log " + mark.Segment)
-	if err := r.end(); err == nil || !strings.Contains(err.Error(), "has not got") {
+	if err := r.end(); err == nil || !strings.Contains(err.Error(), "lacks") {
 		t.Errorf("a segment that is not sealed is left; error %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Close last.
 type Sink interface {
 	// Deliver sends b, and returns nil once the engine has acknowledged all of it. It
-	// may be called again with a batch of which the engine has taken a part. It must
+	// may be called again with a batch that the engine has taken in part. It must
 	// return soon after ctx ends, and must not keep b or anything in it.
 	//
 	// An error is repeated, but for a [*RejectedError]. A [*BusyError] says when.

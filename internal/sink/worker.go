@@ -55,7 +55,7 @@ type state struct {
 	loaded  bool // cursors are those of the file
 	cursors map[string]cursor
 	pending map[string]bool      // streams to be looked at; true: they had news since the look began
-	behind  map[string]time.Time // streams of which the sink lacks something, and since when
+	behind  map[string]time.Time // since when the sink lacks something of a stream
 	backlog int64
 	failure error
 	counts  Counts
@@ -69,7 +69,7 @@ func newWorker(s *Set, name, url string, segments bool, sink Sink, m sinkMetrics
 
 func (w *worker) cursorPath() string { return filepath.Join(w.set.dest, stateDir, w.name+".json") }
 
-// expect takes which streams have news.
+// expect records which streams have news.
 func (w *worker) expect(marks map[string]segment.Mark, ended []string) {
 	now := time.Now()
 	w.state.mu.Lock()
@@ -255,7 +255,7 @@ func (w *worker) forget(stream string) bool {
 	return w.over(stream)
 }
 
-// moved takes that a stream is acknowledged up to c.
+// moved records that a stream is acknowledged up to c.
 func (w *worker) moved(stream string, c cursor) {
 	w.state.mu.Lock()
 	defer w.state.mu.Unlock()

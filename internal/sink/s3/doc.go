@@ -26,6 +26,6 @@
 // # Integrity
 //
 // A request carries the CRC-32C of what it uploads, and the server refuses bytes that
-// arrived otherwise. A segment above the size of a part is uploaded in parts, of which the
-// client library sums up each: with CRC-32C over TLS, else with SHA-256.
+// arrived otherwise. A segment above the size of a part is uploaded in parts. The client
+// library sums up each part: with CRC-32C over TLS, else with SHA-256.
 package s3
