@@ -61,23 +61,6 @@ func TestBadURLsAreRefusedWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Duration{
-		"":                              0,
-		"120":                           2 * time.Minute,
-		"-1":                            0,
-		"99999999999999":                0,
-		"Sun, 22 Nov 2026 10:00:30 GMT": 30 * time.Second,
-		"Sun, 22 Nov 2026 09:00:00 GMT": 0,
-		"soon":                          0,
-	} {
-		if got := retryAfter(text, now); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestTheIndexCountsWhatASegmentHolds(t *testing.T) {
 	gap := ul.Gap{First: time.Date(2026, 11, 22, 10, 0, 2, 0, time.UTC), Last: time.Date(2026, 11, 22, 10, 0, 3, 0, time.UTC), Bytes: 9}
 	gap.Lines[ul.Discard][ul.Debug] = 7
