@@ -26,6 +26,10 @@ fail() {
     exit 1
 }
 
+# not_started: the next command may choose another cluster, and there is none that
+# test/try has started.
+not_started() { rm -f "$cache/cluster" "$cache/try"; }
+
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # clock prints the time in seconds, as finely as this bash can: before 5 in whole ones.
