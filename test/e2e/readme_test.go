@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,7 @@ func TestReadme(t *testing.T) {
 	if strings.Contains(left, "try") {
 		t.Errorf("after make try-down the cluster has\n%s", left)
 	}
-	if err := injects(30 * time.Second); err != nil {
+	if err := injects(time.Minute); err != nil {
 		t.Errorf("the suite's injector: %v", err)
 	}
 }
@@ -56,8 +57,11 @@ func paste(t *testing.T, what, example string) string {
 		}
 	})
 	began := time.Now()
-	cmd := exec.Command("bash", "-euo", "pipefail", "-c", example)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", example)
 	cmd.Dir = root
+	cmd.WaitDelay = 10 * time.Second // its children may keep the pipe
 	// The version is that of the suite's images: building it is quick. A user's shell is
 	// not one of make's, where make prints which directory it enters.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
