@@ -24,8 +24,8 @@ work=$(mktemp -d "$images/.work.$$.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 # fresh NAME FILE...: is the image made of these files? Otherwise wanted is what
-# done_with has to write when it is, and no archive counts until then: the script may
-# be interrupted while it writes one.
+# done_with has to write when it is. Until then no archive counts, so that one is never
+# taken for what another checkout made: the script may be interrupted between the two.
 fresh() {
     local name=$1
     shift
