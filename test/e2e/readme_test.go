@@ -16,6 +16,7 @@ import (
 // What it has made is gone afterwards, and nothing else: the suite's own injector
 // goes on.
 func TestReadme(t *testing.T) {
+	t.Parallel() // it has namespaces and an injector of its own
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
