@@ -28,6 +28,7 @@ type cursor struct {
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
 	Skip    int64    `json:"skip,omitempty"`  // raw bytes behind it that are acknowledged too
 	Level   ul.Level `json:"level,omitempty"` // that a continuation inherits there
+	Dates   dating   `json:"dates,omitzero"`  // what the times of lines are found out by, there
 }
 
 // place is where a Follower begins for c. Committed bytes never change, so that there
@@ -77,6 +78,9 @@ func (c cursor) check(stream string) error {
 	}
 	if c.Level >= ul.NumLevels {
 		return fmt.Errorf("level %d in %s is none", uint8(c.Level), c.Segment)
+	}
+	if !c.Dates.check() {
+		return fmt.Errorf("a date in %s is out of range", c.Segment)
 	}
 	if c.Offset < 0 || c.Raw < 0 || c.Raw > maxRaw || c.Skip < 0 || c.Skip > maxSkip {
 		return fmt.Errorf("an offset in %s is out of range", c.Segment)

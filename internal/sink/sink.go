@@ -41,6 +41,12 @@ type Batch struct {
 type Line struct {
 	Offset int64  // of its first byte among the raw bytes of the segment
 	Text   []byte // without the newline
+
+	// Time is when the line was written, in UTC, between 1970 and 2200: its date, or the
+	// start of its JVM plus its uptime, where the start is estimated. A line that shows
+	// neither has the time of the last line before it that does. In a stream without any,
+	// it is about when the line became durable.
+	Time time.Time
 	ul.Class
 }
 
