@@ -25,6 +25,21 @@ type Sink interface {
 	Close() error
 }
 
+// Identified is a [Sink] that keeps a cursor of its own in its engine, and knows lines
+// there that are delivered again.
+type Identified interface {
+	// Identify says whose lines are delivered: id belongs to the destination, and stays
+	// with it. It has letters and digits. The worker calls it once, before Deliver.
+	Identify(id string)
+}
+
+// Noter is a [Sink] that may have to promise less than its documentation does.
+type Noter interface {
+	// Note returns what it promises less, for people; empty: nothing. It may be called
+	// from any goroutine.
+	Note() string
+}
+
 // Batch is what a sink gets at once: committed bytes of one segment.
 type Batch struct {
 	Stream  string
