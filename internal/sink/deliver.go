@@ -90,7 +90,7 @@ func (w *worker) recovered() {
 	w.state.failure = nil
 	w.state.mu.Unlock()
 	if failed {
-		w.log.Info("sink acknowledges again")
+		w.log.Info("sink works again")
 	}
 }
 

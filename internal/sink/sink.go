@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -48,6 +49,10 @@ type Batch struct {
 	// Lines are in their order, at least one. Nil for a sink of whole segments: it
 	// takes the file at Segment.Path, which is sealed.
 	Lines []Line
+
+	// Sum is what the segment holds, for a sink of whole segments. Nil: it is not known.
+	// A file of another size or CRC is not the one that was summed up.
+	Sum *summary.Segment
 
 	Bytes int64 // of the lines, newlines included; of the file, as it is on disk
 }
