@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,8 +21,9 @@ import (
 const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
 
 Usage:
-  ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] [DIR|FILE|URL...]
-  ullage cat --gaps [-f] [--since T] [--stream S] [DIR|FILE|URL...]
+  ullage cat [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
+             [--stream S] [--until-eof] [DIR|FILE|URL...]
+  ullage cat --gaps [-f] [-n N] [--since T] [--until T] [--stream S] [DIR|FILE|URL...]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
@@ -31,9 +33,12 @@ printed one after the other. Without --since and --level every byte is printed a
 the JVM wrote it; but on a terminal, a character that it would obey rather than
 show is printed like \x1b.
 
---since takes a duration before now (10m, 36h), a time with its zone, as RFC 3339
-or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one (2026-11-20,
-2026-11-20T16:45). Lines without a date, as with -Xlog decorators uptime,level,
+--since, --until and --around take a duration before now (10m, 36h), a time with its
+zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one
+(2026-11-20, 2026-11-20T16:45). --around T prints what is within 30s of it, or within
+--within D. Where the lines of a stream are later than --until by 10s, it is not read
+further. --tail N prints the last N lines of all that is wanted, and with --follow
+what is appended after them. Lines without a date, as with -Xlog decorators uptime,level,
 have that of the line before. A stream without any dates is printed from the
 last segment that began before T.
 
@@ -67,8 +72,13 @@ usage error.
 // catConfig is the settings of `ullage cat`.
 type catConfig struct {
 	cat.Config
+	around   time.Time
+	within   time.Duration
 	untilEOF bool
 }
+
+// defaultWithin is how far the lines of --around may be from its time.
+const defaultWithin = 30 * time.Second
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
 func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
@@ -76,17 +86,59 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.Follow, "follow", false, follow)
 	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
 	fs.BoolVar(&c.untilEOF, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
-	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
-		c.Since, err = parseSince(text, now)
-		return err
-	})
+	for name, flag := range map[string]struct {
+		at    *time.Time
+		usage string
+	}{
+		"since":  {&c.Since, "only lines from `T` on: a duration before now, or a time"},
+		"until":  {&c.Until, "only lines up to `T`, as for --since"},
+		"around": {&c.around, "only lines close to `T`, as for --since: within --within before and after it"},
+	} {
+		fs.Func(name, flag.usage, func(text string) (err error) {
+			*flag.at, err = parseTime(text, now)
+			return err
+		})
+	}
+	fs.DurationVar(&c.within, "within", defaultWithin, "how far from --around, as a `DURATION`")
+	for _, name := range []string{"tail", "n"} {
+		usage := "only the last `N` lines of all"
+		if name == "n" {
+			usage = "short for --tail `N`"
+		}
+		fs.Func(name, usage, c.setTail)
+	}
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines were dropped on purpose, instead of printing lines")
 }
 
+func (c *catConfig) setTail(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return errors.New("it is a number of lines, from 1 up")
+	}
+	c.Tail = n
+	return nil
+}
+
+// window makes a window in time of --around.
+func (c *catConfig) window() []error {
+	switch {
+	case c.within < 0:
+		return []error{errors.New("--within is a distance, so it must not be negative")}
+	case c.around.IsZero() && c.within != defaultWithin:
+		return []error{errors.New("--within is how far from --around: give a time with --around")}
+	case c.around.IsZero():
+		return nil
+	case !c.Since.IsZero() || !c.Until.IsZero():
+		return []error{errors.New("--around is a beginning and an end in one: leave --since and --until out")}
+	}
+	c.Since, c.Until = c.around.Add(-c.within), c.around.Add(c.within)
+	return nil
+}
+
 func (c *catConfig) validate(args []string) []error {
-	bad := c.Validate()
+	bad := append(c.window(), c.Validate()...)
 	if len(args) == 0 {
 		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), a stream's directory in it, or files"))
 	}

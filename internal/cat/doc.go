@@ -4,11 +4,16 @@
 //
 //	New → Find → Run
 //
-// A [Printer] prints one stream after the other. Each is read by a
-// [segment.Follower], or decoded as a whole where another program compressed it.
-// What was read passes a filter that decides about whole lines and holds at most
-// 64 KiB of one, so that memory grows neither with the length of a line nor with
-// the stream.
+// The package has these parts. Each uses only what its arrow points to:
+//
+//	Printer → series → selector, lines
+//
+// A [Printer] prints one stream after the other. A series reads the bytes of one
+// stream: by a [segment.Follower], or decoded as a whole where another program
+// compressed it. Its lines cut the bytes into whole lines, and hold at most 64 KiB of
+// one; its selector decides which lines are wanted, by level, time and kind. So memory
+// grows neither with the length of a line nor with the stream. The last N lines are
+// counted before they are printed, from the newest segments back, and not held.
 //
 // The bytes of the streams go to stdout. What cannot be read is reported on
 // stderr, by file and bytes, and passed over; [Printer.Failed] then says so.

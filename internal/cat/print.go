@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"syscall"
 	"time"
 
@@ -16,40 +15,12 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/sink/s3"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
 	pollEvery  = 200 * time.Millisecond
 	bufferSize = 256 << 10
 )
-
-// Config holds what to print.
-type Config struct {
-	Follow bool      // print what is appended, until interrupted
-	Since  time.Time // zero: from the beginning
-	Level  ul.Level  // Unknown: all levels
-	Stream string    // a glob; empty: all streams
-	Gaps   bool      // list the gaps, and print no lines
-}
-
-// Validate returns one error for each setting that cannot work.
-func (c Config) Validate() []error {
-	var bad []error
-	if _, err := path.Match(c.Stream, ""); err != nil {
-		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
-	}
-	if c.Gaps && c.Level != ul.Unknown {
-		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
-	}
-	return bad
-}
-
-// matches reports whether a stream is wanted.
-func (c Config) matches(stream string) bool {
-	ok, _ := path.Match(c.Stream, stream)
-	return c.Stream == "" || ok
-}
 
 // Printer prints what was persisted. Its methods return errors of the output or
 // of the context alone. What cannot be read is reported on stderr, recorded in
@@ -62,6 +33,7 @@ type Printer struct {
 	stderr io.Writer
 	items  []item
 	gaps   gapTable
+	skip   int  // so many lines are not printed: they come before the last Tail
 	failed bool // something could not be read
 
 	progress bool // stderr is a terminal: a long read reports how far it is
@@ -103,6 +75,9 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 			p.note("%s", p.gaps.summary(p.failed))
 		}
 	}()
+	if err := p.seekTail(ctx); err != nil {
+		return err
+	}
 	if err := p.pass(ctx); err != nil || !p.cfg.Follow {
 		return err
 	}
@@ -142,11 +117,7 @@ func (p *Printer) pass(ctx context.Context) error {
 			p.refresh(item)
 		}
 		for _, s := range item.series {
-			err := s.catchUp(ctx)
-			if err == nil && !p.cfg.Follow {
-				err = s.end()
-			}
-			if err != nil {
+			if err := s.print(ctx); err != nil {
 				return err
 			}
 		}
@@ -160,7 +131,8 @@ func (p *Printer) end() error {
 	var errs []error
 	for _, item := range p.items {
 		for _, s := range item.series {
-			errs = append(errs, s.end())
+			s.finish()
+			errs = append(errs, s.drain())
 		}
 	}
 	p.printGaps()
