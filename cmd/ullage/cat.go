@@ -38,9 +38,13 @@ zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a loca
 (2026-11-20, 2026-11-20T16:45). --around T prints what is within 30s of it, or within
 --within D. Where the lines of a stream are later than --until by 10s, it is not read
 further. --tail N prints the last N lines of all that is wanted, and with --follow
-what is appended after them. Lines without a date, as with -Xlog decorators uptime,level,
-have that of the line before. A stream without any dates is printed from the
-last segment that began before T.
+what is appended after them.
+
+Lines without a date, as with HotSpot's default decorators, have the start of their
+JVM and their uptime as their time. The start follows from when segments were created:
+it is right within the second or so that 'ullage run' needs to persist a line. A JVM
+that starts again within a segment counts as started at the end of the last, until the
+next segment begins. Lines without either have the time of the line before.
 
 --level takes trace, debug, info, warning or error. Lines without a level, as
 other programs write them, count as info; the further lines of a message have

@@ -116,22 +116,25 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 		return b.lost(ctx, o, 0, err)
 	}
 	defer raw.Close()
-	done, failed, err := b.copy(ctx, raw)
+	done, failed, err := b.copy(ctx, o.Segment.Start, raw)
 	if failed != nil {
 		return b.lost(ctx, o, done, failed)
 	}
 	return err
 }
 
-// copy prints what a reader has, as far as it is wanted. It returns how much that was,
+// copy prints what a reader of a segment that was created at a time has, as far as it is wanted. It returns how much that was,
 // why no more can be read, and an error of the output or of ctx.
-func (b *bucketPass) copy(ctx context.Context, raw io.Reader) (done int64, failed, err error) {
+func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (done int64, failed, err error) {
 	buf := make([]byte, bufferSize)
 	for {
 		if err := ctx.Err(); err != nil {
 			return done, nil, err
 		}
 		n, readErr := raw.Read(buf)
+		if done == 0 && n > 0 && b.series.pick.timed {
+			b.series.pick.clock.point(at, firstLine(buf[:n]))
+		}
 		done += int64(n)
 		b.series.lines.feed(buf[:n])
 		if err := b.series.drain(); err != nil {

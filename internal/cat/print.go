@@ -33,6 +33,7 @@ type Printer struct {
 	stderr io.Writer
 	items  []item
 	gaps   gapTable
+	live   bool // everything that was there at the start is printed
 	skip   int  // so many lines are not printed: they come before the last Tail
 	failed bool // something could not be read
 
@@ -81,6 +82,7 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 	if err := p.pass(ctx); err != nil || !p.cfg.Follow {
 		return err
 	}
+	p.live = true
 	if p.cfg.Gaps && p.gaps.n == 0 {
 		p.note("no gaps yet; waiting for one")
 	}

@@ -23,11 +23,11 @@ type selector struct {
 
 	class  ul.Classifier
 	parsed ul.Record
+	clock  timeline
 	began  bool      // a record was seen
 	record bool      // the last record passes, and so do its continuations
-	dated  bool      // a line with a date was seen,
-	when   time.Time // and this is the date of the last one
-	past   int       // dated lines in a row that are later than Until
+	when   time.Time // the time of the last record that has one; zero: none has
+	past   int       // such records in a row that are later than Until
 
 	line   line // the last one
 	passes bool // it passes
@@ -38,6 +38,7 @@ type line struct {
 	kind  ul.Kind
 	level ul.Level
 	time  time.Time // zero: unknown
+	run   int       // of the JVM, from 1 up; 0: unknown
 	gap   *ul.Gap   // the line is the marker of a gap
 }
 
@@ -71,6 +72,7 @@ func (s *selector) decide(head []byte) bool {
 	s.line = line{kind: class.Kind, level: class.Level}
 	if s.timed {
 		s.date(head)
+		s.line.run = s.clock.run
 	}
 	if class.Kind == ul.Continuation && s.began {
 		return s.record
@@ -79,19 +81,19 @@ func (s *selector) decide(head []byte) bool {
 	if level == ul.Unknown {
 		level = ul.Info
 	}
-	pass := !s.cfg.Gaps && level >= s.cfg.Level && (!s.dated || s.cfg.within(s.when))
+	pass := !s.cfg.Gaps && level >= s.cfg.Level && (s.when.IsZero() || s.cfg.within(s.when))
 	if class.Kind != ul.Drop { // which may stand before a continuation
 		s.began, s.record = true, pass
 	}
 	return pass
 }
 
-// date finds the time of a line: its own, or that of the last line that has one.
+// date finds the time of a line: that of its record.
 func (s *selector) date(head []byte) {
 	if s.line.kind == ul.Header || s.line.kind == ul.Drop {
 		s.parsed.Parse(head)
-		if when, ok := s.parsed.When(); ok {
-			s.when, s.dated = when, true
+		if when, ok := s.clock.date(&s.parsed); ok {
+			s.when = when
 			if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
 				s.past++
 			} else {
@@ -99,9 +101,7 @@ func (s *selector) date(head []byte) {
 			}
 		}
 	}
-	if s.dated {
-		s.line.time = s.when
-	}
+	s.line.time = s.when
 }
 
 // decideGap reports whether the marker of a gap passes. The marker is not a line of the

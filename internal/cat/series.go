@@ -1,11 +1,13 @@
 package cat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -22,6 +24,7 @@ type series struct {
 	from   string         // the name of the segment to begin with; empty: the oldest
 
 	follower *segment.Follower // nil before the first read
+	segment  string            // that was read last
 	foreign  *foreign          // reads a compressed file that is not a segment, instead
 	lines    lines
 	pick     *selector
@@ -117,12 +120,39 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 			if s.reportDamage() {
 				s.lines.end()
 			}
+			s.clock(raw)
 			return raw, nil
 		}
 		if more := s.meet(err); !more {
 			return nil, nil
 		}
 	}
+}
+
+// clock tells the timeline when the lines of raw were persisted, as far as that is
+// known: at the creation of the segment that raw begins, or now if it was just appended.
+func (s *series) clock(raw []byte) {
+	seg := s.follower.Segment()
+	_, n := s.follower.At()
+	begins := seg.Name != s.segment && n == int64(len(raw)) && !seg.Start.IsZero()
+	s.segment = seg.Name
+	switch {
+	case !s.pick.timed:
+	case s.p.live:
+		s.pick.clock.point(time.Now(), raw)
+	case begins && seg.Compress == segment.None:
+		s.pick.clock.point(seg.Start, firstLine(raw)) // what follows may be much later
+	case begins:
+		s.pick.clock.point(seg.Start, raw)
+	}
+}
+
+// firstLine returns the first line of raw, which may be all of it.
+func firstLine(raw []byte) []byte {
+	if n := bytes.IndexByte(raw, '\n'); n >= 0 {
+		return raw[:n+1]
+	}
+	return raw
 }
 
 // open creates the follower.
