@@ -28,10 +28,15 @@ Usage:
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
 it is; s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the options
-of --sink; namespace=NS and pod=POD select). Without any it is the destination in ULLAGE_DEST. Several streams are
-printed one after the other. Without --since and --level every byte is printed as
-the JVM wrote it; but on a terminal, a character that it would obey rather than
-show is printed like \x1b.
+of --sink; namespace=NS and pod=POD select). Without any it is the destination in
+ULLAGE_DEST.
+
+One stream is printed byte for byte as the JVM wrote it; but on a terminal, a character
+that it would obey rather than show is printed like \x1b. Several streams are merged in
+the order of time, and each line has the name of its stream in front of it: 'gc.log: ',
+or 'gc.log#2: ' for the second JVM that is met in the stream. Lines without any time and
+compressed files of other programs come first. The streams of a bucket are printed one
+after the other, without names.
 
 --since, --until and --around take a duration before now (10m, 36h), a time with its
 zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one

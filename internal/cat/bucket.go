@@ -132,7 +132,7 @@ func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (don
 			return done, nil, err
 		}
 		n, readErr := raw.Read(buf)
-		if done == 0 && n > 0 && b.series.pick.timed {
+		if done == 0 && n > 0 {
 			b.series.pick.clock.point(at, firstLine(buf[:n]))
 		}
 		done += int64(n)

@@ -46,8 +46,11 @@ func (c Config) matches(stream string) bool {
 
 // selects reports whether some lines are not wanted.
 func (c Config) selects() bool {
-	return c.Gaps || c.Level != ul.Unknown || !c.Since.IsZero() || !c.Until.IsZero()
+	return c.Gaps || c.Level != ul.Unknown || c.timed()
 }
+
+// timed reports whether the times of lines decide.
+func (c Config) timed() bool { return !c.Since.IsZero() || !c.Until.IsZero() }
 
 // within reports whether a time is wanted.
 func (c Config) within(t time.Time) bool {

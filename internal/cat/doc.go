@@ -6,16 +6,23 @@
 //
 // The package has these parts. Each uses only what its arrow points to:
 //
-//	Printer → series → selector → timeline
-//	                 → lines
+//	Printer → merging → series → selector → timeline
+//	                           → lines
 //
-// A [Printer] prints one stream after the other. A series reads the bytes of one
-// stream: by a [segment.Follower], or decoded as a whole where another program
-// compressed it. Its lines cut the bytes into whole lines, and hold at most 64 KiB of
-// one; its selector decides which lines are wanted, by level, time and kind; the
-// timeline finds the time of a line without a date. So memory
-// grows neither with the length of a line nor with the stream. The last N lines are
-// counted before they are printed, from the newest segments back, and not held.
+// A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
+// merging picks the series with the earliest line next. A series reads the bytes of one
+// stream: by a [segment.Follower], or decoded as a whole where another program compressed
+// it. Its lines cut the bytes into whole lines; its selector decides which lines are
+// wanted, by level, time and kind; the timeline finds the time of a line that has no date.
+//
+// # Memory
+//
+// At most 64 KiB of a line are held, so that memory does not grow with the length of a
+// line. A series holds one frame of its stream. At most 16 series are open; the others
+// are parked, and keep 16 MiB in all. The last N lines are not held but counted before
+// they are printed, from the newest segments back.
+//
+// # Errors
 //
 // The bytes of the streams go to stdout. What cannot be read is reported on
 // stderr, by file and bytes, and passed over; [Printer.Failed] then says so.

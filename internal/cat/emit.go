@@ -3,27 +3,13 @@ package cat
 import (
 	"bytes"
 	"context"
+	"strconv"
 )
 
-// print prints everything of the series that was not printed before.
-func (s *series) print(ctx context.Context) error {
-	if s.p.verbatim() {
-		return s.copy(ctx)
-	}
-	for {
-		more, err := s.next(ctx)
-		if err != nil || !more {
-			return err
-		}
-		if err := s.emit(); err != nil {
-			return err
-		}
-	}
-}
-
-// verbatim reports whether the bytes of a series are printed without a look at them.
+// verbatim reports whether the bytes of the only series are printed without a look at
+// them.
 func (p *Printer) verbatim() bool {
-	return !p.cfg.selects() && !p.cfg.Follow && p.cfg.Tail == 0
+	return !p.named && !p.cfg.selects() && !p.cfg.Follow && p.cfg.Tail == 0
 }
 
 // copy prints all bytes of the series.
@@ -75,13 +61,49 @@ func (s *series) emit() error {
 		p.listGap(s.name, *s.pick.line.gap)
 		return nil
 	}
+	return p.printPiece(s)
+}
+
+// printPiece prints a piece of a line of a series.
+func (p *Printer) printPiece(s *series) error {
+	if p.amid != s && len(s.cur.text) == 0 {
+		return nil // the end of a line that another one has ended
+	}
+	var out []byte
+	if p.amid != s && p.amid != nil {
+		out = append(out, '\n') // of a line that has waited too long for its end
+	}
+	if p.amid != s && p.named {
+		out = s.appendPrefix(out)
+	}
+	if len(out) > 0 {
+		if _, err := p.out.Write(out); err != nil {
+			return err
+		}
+	}
 	if _, err := p.out.Write(s.cur.text); err != nil {
 		return err
 	}
+	p.amid = s
+	if !s.cur.last {
+		return nil
+	}
+	p.amid = nil
 	// Where bytes are missing and some lines are not wanted, the next line begins on
 	// its own.
-	if s.cur.last && p.cfg.selects() && !bytes.HasSuffix(s.cur.text, []byte{'\n'}) {
+	if (p.named || p.cfg.selects()) && !bytes.HasSuffix(s.cur.text, []byte{'\n'}) {
 		return p.out.WriteByte('\n')
 	}
 	return nil
+}
+
+// appendPrefix appends whose line it is: "gc.log: ", or "gc.log#2: " for the second JVM
+// that is met.
+func (s *series) appendPrefix(text []byte) []byte {
+	text = append(text, quoted(s.name)...)
+	if run := s.pick.line.run; run > 1 {
+		text = append(text, '#')
+		text = strconv.AppendInt(text, int64(run), 10)
+	}
+	return append(text, ": "...)
 }

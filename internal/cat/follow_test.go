@@ -182,7 +182,7 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 		// Others.
 		d.append(d.restart("other", segment.Mark{}), "no match\n")
 		d.append(d.restart("app.log", segment.Mark{}), "match\n")
-		f.expect("match\n")
+		f.expect("app.log: match\n")
 	})
 }
 

@@ -26,16 +26,21 @@ const (
 // of the context alone. What cannot be read is reported on stderr, recorded in
 // failed, and skipped. A Printer is not safe for concurrent use.
 type Printer struct {
-	cfg    Config
-	stdout io.Writer
-	out    *bufio.Writer // writes to stdout, through a Screen if stdout is a terminal
-	screen *cli.Screen
-	stderr io.Writer
-	items  []item
-	gaps   gapTable
-	live   bool // everything that was there at the start is printed
-	skip   int  // so many lines are not printed: they come before the last Tail
-	failed bool // something could not be read
+	cfg     Config
+	stdout  io.Writer
+	out     *bufio.Writer // writes to stdout, through a Screen if stdout is a terminal
+	screen  *cli.Screen
+	stderr  io.Writer
+	items   []item
+	gaps    gapTable
+	live    bool      // everything that was there at the start is printed
+	named   bool      // there are or were several series: lines have the name of theirs
+	amid    *series   // the last line that was printed is one of it, and has not ended
+	open    []*series // at most maxOpen
+	keep    int       // bytes that a series may keep when it is parked,
+	keepAll int       // and all series together
+	skip    int       // so many lines are not printed: they come before the last Tail
+	failed  bool      // something could not be read
 
 	progress bool // stderr is a terminal: a long read reports how far it is
 }
@@ -50,7 +55,7 @@ type item struct {
 
 // New returns a Printer that prints to stdout and reports on stderr.
 func New(cfg Config, stdout, stderr io.Writer) *Printer {
-	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, screen: cli.NewScreen(stdout), progress: cli.NewScreen(stderr) != nil}
+	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, screen: cli.NewScreen(stdout), progress: cli.NewScreen(stderr) != nil, keepAll: keepAll}
 	if p.screen != nil {
 		stdout = p.screen
 	}
@@ -109,33 +114,65 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 // pass prints everything that was not printed before.
 func (p *Printer) pass(ctx context.Context) error {
 	for i := range p.items {
-		item := &p.items[i]
-		if item.bucket != nil {
-			if err := p.printBucket(ctx, item.bucket); err != nil {
-				return err
-			}
-		}
-		if item.dest != "" {
+		if item := &p.items[i]; item.dest != "" {
 			p.refresh(item)
 		}
-		for _, s := range item.series {
-			if err := s.print(ctx); err != nil {
-				return err
-			}
+	}
+	all := p.series()
+	p.named = p.named || len(all) > 1
+	for _, s := range all {
+		s.pick.timed = p.named || p.cfg.Follow
+	}
+	if err := p.printSeries(ctx, all); err != nil {
+		return err
+	}
+	for _, item := range p.items {
+		if item.bucket == nil {
+			continue
+		}
+		if err := p.printBucket(ctx, item.bucket); err != nil {
+			return err
 		}
 	}
 	p.printGaps()
 	return nil
 }
 
-// end prints what is held back, and closes all files.
+// printSeries prints everything of the series that was not printed before. Only segments
+// and plain files can be parked, so others come first, one after the other.
+func (p *Printer) printSeries(ctx context.Context, all []*series) error {
+	if p.verbatim() && len(all) == 1 {
+		return all[0].copy(ctx)
+	}
+	var parkable []*series
+	for _, s := range all {
+		if !s.isForeign() {
+			parkable = append(parkable, s)
+			continue
+		}
+		if err := p.merge(ctx, []*series{s}); err != nil {
+			return err
+		}
+	}
+	return p.merge(ctx, parkable)
+}
+
+// series returns all series, in the order in which they were found.
+func (p *Printer) series() []*series {
+	var all []*series
+	for _, item := range p.items {
+		all = append(all, item.series...)
+	}
+	return all
+}
+
+// end prints the lines that have begun, and closes all files.
 func (p *Printer) end() error {
 	var errs []error
-	for _, item := range p.items {
-		for _, s := range item.series {
-			s.finish()
-			errs = append(errs, s.drain())
-		}
+	for _, s := range p.series() {
+		s.lines.feed(nil)
+		s.finish()
+		errs = append(errs, s.drain())
 	}
 	p.printGaps()
 	errs = append(errs, p.out.Flush())

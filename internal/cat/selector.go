@@ -19,7 +19,7 @@ const (
 // The beginning of a line decides about the whole of it.
 type selector struct {
 	cfg   Config
-	timed bool // the times of lines matter
+	timed bool // the times of lines matter, though they do not decide
 
 	class  ul.Classifier
 	parsed ul.Record
@@ -42,10 +42,6 @@ type line struct {
 	gap   *ul.Gap   // the line is the marker of a gap
 }
 
-func newSelector(cfg Config) *selector {
-	return &selector{cfg: cfg, timed: !cfg.Since.IsZero() || !cfg.Until.IsZero()}
-}
-
 // take reports whether a piece passes. Pieces come in their order.
 func (s *selector) take(p piece) bool {
 	if p.first {
@@ -59,18 +55,19 @@ func (s *selector) over() bool { return s.past >= pastLines }
 
 // decide reports whether the line with this beginning passes.
 func (s *selector) decide(head []byte) bool {
-	if !s.cfg.selects() && !s.timed {
+	timed := s.timed || s.cfg.timed()
+	if !s.cfg.selects() && !timed {
 		return true
 	}
 	if g, ok := ul.ParseMarker(head); ok {
 		return s.decideGap(g)
 	}
-	if s.cfg.Gaps && !s.timed {
+	if s.cfg.Gaps && s.cfg.Until.IsZero() {
 		return false
 	}
 	class := s.class.Classify(head)
 	s.line = line{kind: class.Kind, level: class.Level}
-	if s.timed {
+	if timed {
 		s.date(head)
 		s.line.run = s.clock.run
 	}
@@ -107,6 +104,6 @@ func (s *selector) date(head []byte) {
 // decideGap reports whether the marker of a gap passes. The marker is not a line of the
 // JVM: a line without a level or date of its own does not inherit those of a marker.
 func (s *selector) decideGap(g ul.Gap) bool {
-	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, gap: &g}
+	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, run: s.clock.run, gap: &g}
 	return ul.Warning >= s.cfg.Level && s.cfg.within(g.First)
 }

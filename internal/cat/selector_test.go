@@ -72,7 +72,7 @@ func TestSelectionIsBlindToPieces(t *testing.T) {
 	}
 	raw := bytes.TrimSuffix(all.Bytes(), []byte{'\n'})
 	for _, size := range []int{1, 2, 3, 7, 100, 4096, headBytes - 1, headBytes, headBytes + 1, 1 << 20, len(raw)} {
-		got, held, _ := through(raw, size, newSelector(Config{Level: ul.Warning}))
+		got, held, _ := through(raw, size, &selector{cfg: Config{Level: ul.Warning}})
 		if !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("in pieces of %d: %d bytes pass, want %d", size, len(got), want.Len())
 		}
@@ -112,7 +112,7 @@ func TestLinesAreReturnedOnceTheyAreWhole(t *testing.T) {
 // nothing, whoever wrote it.
 func TestSelectionEndsBehindUntil(t *testing.T) {
 	until := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	pick := newSelector(Config{Until: until})
+	pick := &selector{cfg: Config{Until: until}}
 	take := func(after time.Duration) bool {
 		text := until.Add(after).Format("[2006-01-02T15:04:05.000-0700][info][gc] line\n")
 		return pick.take(piece{[]byte(text), true, true})

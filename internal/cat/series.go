@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
@@ -31,6 +32,13 @@ type series struct {
 	cur      piece // what next has moved to
 	muted    bool  // it belongs to a line before the last Tail
 
+	key   int64  // of cur: microseconds since the epoch; the least of all if its time is unknown
+	order int    // among all series
+	idle  bool   // it has nothing to print for now
+	frame int    // bytes that were read last
+	kept  []byte // bytes of the last frame that were kept when the series was parked
+	again int    // bytes of it before these and they themselves, which are read again
+
 	bad    segment.DamageError
 	over   bool   // nothing more is wanted of it
 	gone   bool   // dir no longer exists
@@ -38,7 +46,7 @@ type series struct {
 }
 
 func newSeries(p *Printer, name, dir string) *series {
-	return &series{p: p, name: name, dir: dir, pick: newSelector(p.cfg)}
+	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg}}
 }
 
 // addFile adds a file that the user named.
@@ -51,11 +59,14 @@ func (s *series) isForeign() bool { return s.dir == "" && isCompressed(s.files[0
 
 // next moves to the next piece of a line that is wanted. It returns false if there is
 // none for now; without Follow, that is the end.
-func (s *series) next(ctx context.Context) (bool, error) {
+func (s *series) next(ctx context.Context) (more bool, err error) {
+	s.cur = piece{}
+	defer func() { s.idle = !more }()
 	for {
 		if p, ok := s.lines.next(); ok {
 			if s.pick.take(p) {
 				s.cur = p
+				s.setKey()
 				return true, nil
 			}
 			continue
@@ -87,6 +98,7 @@ func (s *series) finish() {
 	s.over = true
 	s.lines.end()
 	s.close()
+	s.p.open = slices.DeleteFunc(s.p.open, func(o *series) bool { return o == s })
 }
 
 // close closes what the series reads from.
@@ -110,18 +122,28 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 		if s.isForeign() {
 			return s.readForeign(), nil
 		}
+		if raw := s.kept; len(raw) > 0 {
+			s.kept = nil
+			return raw, nil
+		}
 		if s.follower == nil {
 			if err := s.open(); err != nil {
 				return nil, err
 			}
 		}
+		s.p.makeRoom(s)
 		raw, err := s.follower.Next()
 		if err == nil {
 			if s.reportDamage() {
 				s.lines.end()
 			}
 			s.clock(raw)
-			return raw, nil
+			s.frame = len(raw)
+			n := min(s.again, len(raw))
+			if s.again -= n; n < len(raw) {
+				return raw[n:], nil
+			}
+			continue
 		}
 		if more := s.meet(err); !more {
 			return nil, nil
@@ -137,7 +159,7 @@ func (s *series) clock(raw []byte) {
 	begins := seg.Name != s.segment && n == int64(len(raw)) && !seg.Start.IsZero()
 	s.segment = seg.Name
 	switch {
-	case !s.pick.timed:
+	case !s.pick.timed && !s.p.cfg.timed():
 	case s.p.live:
 		s.pick.clock.point(time.Now(), raw)
 	case begins && seg.Compress == segment.None:
@@ -170,6 +192,9 @@ func (s *series) open() (err error) {
 // meet reports an error of the follower. It returns false if there is nothing
 // more to read for now.
 func (s *series) meet(err error) (more bool) {
+	if err != io.EOF {
+		s.again = 0 // what was read is not there any more
+	}
 	var damage *segment.DamageError
 	if errors.As(err, &damage) {
 		if s.bad.Path == damage.Path && s.bad.To == damage.From {
