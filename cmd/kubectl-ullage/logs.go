@@ -19,14 +19,15 @@ const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted
 
 Usage:
   kubectl ullage logs POD [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
-                          [--level L] [--stream S] [-c NAME]
+                          [--level L] [--stream S] [--json] [-c NAME]
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (2026-11-20T16:45);
 D is a duration (30s if it is not given). --tail prints the last N lines of all.
 L is trace, debug, info, warning or error; S a pattern such as 'gc*.log'. Every
 byte of a line is as the JVM wrote it; but on a terminal, a control character is
-printed like \x1b.
+printed like \x1b. Several streams are merged by time, and each line has the name
+of its stream in front of it.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 
@@ -45,6 +46,7 @@ type logsConfig struct {
 	times     [3]string // of catTimes, as 'ullage cat' takes them
 	within    string    // ... and these two
 	tail      string
+	json      bool
 	level     ul.Level
 	stream    string
 }
@@ -70,6 +72,7 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	}
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
+	fs.BoolVar(&c.json, "json", false, "print each line as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, if the pod has several")
@@ -192,6 +195,9 @@ func (c *logsConfig) catArgs(dest string) []string {
 		add("level", c.level.String())
 	}
 	add("stream", c.stream)
+	if c.json {
+		args = append(args, "--json")
+	}
 	return append(args, dest)
 }
 

@@ -22,8 +22,8 @@ const catAbout = `ullage cat prints what was persisted, in order, whatever its c
 
 Usage:
   ullage cat [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
-             [--stream S] [--until-eof] [DIR|FILE|URL...]
-  ullage cat --gaps [-f] [-n N] [--since T] [--until T] [--stream S] [DIR|FILE|URL...]
+             [--stream S] [--json] [--until-eof] [DIR|FILE|URL...]
+  ullage cat --gaps [-f] [-n N] [--since T] [--until T] [--stream S] [--json] [DIR|FILE|URL...]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
@@ -61,6 +61,12 @@ a header, then one gap a row, its columns separated by spaces. Lines by level ar
 written like info=1200,debug=34: those discarded below --keep-level, and those
 dropped whatever their level. The sum, or that there are none, goes to stderr.
 
+--json prints one object a line: time (of undated lines as above), stream, run (the
+number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
+the message) and text, the message without its decorations. What a line does not have
+is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints time, stream,
+lines, bytes, seconds, and the lines by level under discard and drop.
+
 When a 'kubectl exec' ends, the container runtime may leave the program that it
 ran behind, with its memory. With --until-eof, and exec's -i, the program ends.
 
@@ -69,6 +75,8 @@ Examples:
   ullage cat --level warning --since 10m /var/lib/ullage
   ullage cat -f --stream 'gc*.log' /var/lib/ullage | grep Pause
   ullage cat --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
+  ullage cat --around 2026-11-20T16:45:11 --within 1m /var/lib/ullage
+  ullage cat --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
   ullage cat --gaps --since 24h /var/lib/ullage
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
   kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
@@ -119,6 +127,7 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines were dropped on purpose, instead of printing lines")
+	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps each gap, as a JSON object")
 }
 
 func (c *catConfig) setTail(text string) error {

@@ -18,6 +18,7 @@ type Config struct {
 	Level  ul.Level  // Unknown: all levels
 	Stream string    // a glob; empty: all streams
 	Gaps   bool      // list the gaps, and print no lines
+	JSON   bool      // print each line, or each gap, as an object
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -46,11 +47,11 @@ func (c Config) matches(stream string) bool {
 
 // selects reports whether some lines are not wanted.
 func (c Config) selects() bool {
-	return c.Gaps || c.Level != ul.Unknown || c.timed()
+	return c.Gaps || c.Level != ul.Unknown || !c.Since.IsZero() || !c.Until.IsZero()
 }
 
-// timed reports whether the times of lines decide.
-func (c Config) timed() bool { return !c.Since.IsZero() || !c.Until.IsZero() }
+// timed reports whether the times of lines are needed, also of a single stream.
+func (c Config) timed() bool { return c.JSON || !c.Since.IsZero() || !c.Until.IsZero() }
 
 // within reports whether a time is wanted.
 func (c Config) within(t time.Time) bool {

@@ -9,7 +9,7 @@ import (
 // verbatim reports whether the bytes of the only series are printed without a look at
 // them.
 func (p *Printer) verbatim() bool {
-	return !p.named && !p.cfg.selects() && !p.cfg.Follow && p.cfg.Tail == 0
+	return !p.named && !p.cfg.selects() && !p.cfg.JSON && !p.cfg.Follow && p.cfg.Tail == 0
 }
 
 // copy prints all bytes of the series.
@@ -60,6 +60,9 @@ func (s *series) emit() error {
 	if p.cfg.Gaps {
 		p.listGap(s.name, *s.pick.line.gap)
 		return nil
+	}
+	if p.cfg.JSON {
+		return p.printJSON(s)
 	}
 	return p.printPiece(s)
 }

@@ -31,10 +31,14 @@ const (
 
 var gapHeader = gapRow{"TIME", "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
 
-// listGap adds a row for one gap.
+// listGap adds a row for one gap, or prints its object.
 func (p *Printer) listGap(stream string, g ul.Gap) {
 	t := &p.gaps
 	t.add(g)
+	if p.cfg.JSON {
+		p.printGap(stream, g)
+		return
+	}
 	t.rows = append(t.rows, gapRow{
 		g.First.Format(gapTime), gapStream(stream), fmt.Sprint(g.Total()), fmt.Sprint(g.Bytes),
 		fmt.Sprintf("%.3f", g.Last.Sub(g.First).Seconds()), gapLevels(g, ul.Discard), gapLevels(g, ul.DropAll)})

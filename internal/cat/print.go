@@ -39,6 +39,8 @@ type Printer struct {
 	open    []*series // at most maxOpen
 	keep    int       // bytes that a series may keep when it is parked,
 	keepAll int       // and all series together
+	object  []byte    // is used again for each object
+	split   []byte    // the beginning of a character whose rest is in the next piece
 	skip    int       // so many lines are not printed: they come before the last Tail
 	failed  bool      // something could not be read
 

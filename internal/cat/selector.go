@@ -19,7 +19,7 @@ const (
 // The beginning of a line decides about the whole of it.
 type selector struct {
 	cfg   Config
-	timed bool // the times of lines matter, though they do not decide
+	timed bool // the times of lines are needed, though cfg does not say so
 
 	class  ul.Classifier
 	parsed ul.Record
