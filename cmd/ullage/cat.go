@@ -32,7 +32,8 @@ of --sink; namespace=NS and pod=POD select). Without any it is the destination i
 ULLAGE_DEST.
 
 One stream is printed byte for byte as the JVM wrote it; but on a terminal, a character
-that it would obey rather than show is printed like \x1b. Several streams are merged in
+that it would obey rather than show is printed like \x1b, and levels have colors, unless
+NO_COLOR is set. Several streams are merged in
 the order of time, and each line has the name of its stream in front of it: 'gc.log: ',
 or 'gc.log#2: ' for the second JVM that is met in the stream. Lines without any time and
 compressed files of other programs come first. The streams of a bucket are printed one
@@ -177,6 +178,8 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	// There is nothing to drain here, so a second signal may always kill, even
 	// during a write that waits for a pager.
+	noColor, _ := e.LookupEnv("NO_COLOR")
+	cfg.Color = noColor == ""
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	if cfg.untilEOF {
 		go exitAtEOF(e.Stdin)

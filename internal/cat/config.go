@@ -19,6 +19,7 @@ type Config struct {
 	Stream string    // a glob; empty: all streams
 	Gaps   bool      // list the gaps, and print no lines
 	JSON   bool      // print each line, or each gap, as an object
+	Color  bool      // color lines by level, if they are printed on a terminal
 }
 
 // Validate returns one error for each setting that cannot work.

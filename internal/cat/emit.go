@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"strconv"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // verbatim reports whether the bytes of the only series are printed without a look at
 // them.
 func (p *Printer) verbatim() bool {
-	return !p.named && !p.cfg.selects() && !p.cfg.JSON && !p.cfg.Follow && p.cfg.Tail == 0
+	return !p.named && !p.colored && !p.cfg.selects() && !p.cfg.JSON && !p.cfg.Follow && p.cfg.Tail == 0
 }
 
 // copy prints all bytes of the series.
@@ -22,7 +24,7 @@ func (s *series) copy(ctx context.Context) error {
 		if raw == nil {
 			s.finish()
 		}
-		if _, err := s.p.out.Write(raw); err != nil {
+		if _, err := s.p.text.Write(raw); err != nil {
 			return err
 		}
 	}
@@ -72,32 +74,61 @@ func (p *Printer) printPiece(s *series) error {
 	if p.amid != s && len(s.cur.text) == 0 {
 		return nil // the end of a line that another one has ended
 	}
-	var out []byte
+	out := p.buf[:0]
 	if p.amid != s && p.amid != nil {
 		out = append(out, '\n') // of a line that has waited too long for its end
 	}
 	if p.amid != s && p.named {
 		out = s.appendPrefix(out)
 	}
-	if len(out) > 0 {
-		if _, err := p.out.Write(out); err != nil {
-			return err
+	out = append(out, s.cur.text...)
+	p.amid = s
+	if s.cur.last {
+		p.amid = nil
+		// Where bytes are missing and some lines are not wanted, the next line begins
+		// on its own.
+		if (p.named || p.cfg.selects()) && !bytes.HasSuffix(s.cur.text, []byte{'\n'}) {
+			out = append(out, '\n')
 		}
 	}
-	if _, err := p.out.Write(s.cur.text); err != nil {
+	p.buf = out
+	if p.colored {
+		return p.printColored(out, colors[s.pick.line.level])
+	}
+	_, err := p.text.Write(out)
+	return err
+}
+
+// colors are escapes of terminals, by level.
+var colors = [ul.NumLevels]string{ul.Error: "\x1b[31m", ul.Warning: "\x1b[33m", ul.Debug: "\x1b[2m", ul.Trace: "\x1b[2m"}
+
+// printColored prints text in a color, if it has one.
+func (p *Printer) printColored(text []byte, color string) error {
+	if color == "" {
+		_, err := p.text.Write(text)
 		return err
 	}
-	p.amid = s
-	if !s.cur.last {
-		return nil
+	line := bytes.TrimSuffix(text, []byte{'\n'})
+	err := p.escape(color)
+	if err == nil {
+		_, err = p.screen.Write(line)
 	}
-	p.amid = nil
-	// Where bytes are missing and some lines are not wanted, the next line begins on
-	// its own.
-	if (p.named || p.cfg.selects()) && !bytes.HasSuffix(s.cur.text, []byte{'\n'}) {
-		return p.out.WriteByte('\n')
+	if err == nil {
+		err = p.escape("\x1b[0m")
 	}
-	return nil
+	if err == nil {
+		_, err = p.screen.Write(text[len(line):])
+	}
+	return err
+}
+
+// escape writes an escape to the terminal, behind all text before it.
+func (p *Printer) escape(code string) error {
+	if err := p.screen.Flush(); err != nil {
+		return err
+	}
+	_, err := p.out.WriteString(code)
+	return err
 }
 
 // appendPrefix appends whose line it is: "gc.log: ", or "gc.log#2: " for the second JVM

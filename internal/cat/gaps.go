@@ -66,7 +66,7 @@ func (p *Printer) printGaps() {
 	}
 	w := &t.widths
 	for _, r := range t.rows {
-		fmt.Fprintf(p.out, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
+		fmt.Fprintf(p.text, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
 			w[0], r[0], w[1], r[1], w[2], r[2], w[3], r[3], w[4], r[4], w[5], r[5], r[6])
 	}
 	t.rows = t.rows[:0]

@@ -17,7 +17,7 @@ const jsonTime = "2006-01-02T15:04:05.000Z07:00"
 // printJSON prints a piece of a line of a series, as an object or a part of one: text
 // comes last in it, so that a line of any length need not be in memory.
 func (p *Printer) printJSON(s *series) error {
-	out, text := p.object[:0], s.cur.text
+	out, text := p.buf[:0], s.cur.text
 	if p.amid != s {
 		if len(text) == 0 {
 			return nil // the end of a line that another one has ended
@@ -45,8 +45,8 @@ func (p *Printer) printJSON(s *series) error {
 		out = append(out, "\"}\n"...)
 		p.amid = nil
 	}
-	p.object = out
-	_, err := p.out.Write(out)
+	p.buf = out
+	_, err := p.text.Write(out)
 	return err
 }
 
@@ -175,7 +175,7 @@ func (p *Printer) printGap(stream string, g ul.Gap) {
 		}
 		return m
 	}
-	_ = json.NewEncoder(p.out).Encode(gapObject{
+	_ = json.NewEncoder(p.text).Encode(gapObject{
 		Time: g.First.UTC().Format(jsonTime), Stream: stream, Lines: g.Total(), Bytes: g.Bytes,
 		Seconds: g.Last.Sub(g.First).Round(time.Millisecond).Seconds(),
 		Discard: byLevel(ul.Discard), Drop: byLevel(ul.DropAll),

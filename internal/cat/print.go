@@ -28,18 +28,20 @@ const (
 type Printer struct {
 	cfg     Config
 	stdout  io.Writer
-	out     *bufio.Writer // writes to stdout, through a Screen if stdout is a terminal
-	screen  *cli.Screen
+	out     *bufio.Writer // writes to stdout
+	screen  *cli.Screen   // if stdout is a terminal: writes to out
+	text    io.Writer     // screen if there is one, or else out
 	stderr  io.Writer
 	items   []item
 	gaps    gapTable
 	live    bool      // everything that was there at the start is printed
+	colored bool      // lines are colored by level
 	named   bool      // there are or were several series: lines have the name of theirs
 	amid    *series   // the last line that was printed is one of it, and has not ended
 	open    []*series // at most maxOpen
 	keep    int       // bytes that a series may keep when it is parked,
 	keepAll int       // and all series together
-	object  []byte    // is used again for each object
+	buf     []byte    // is used again for each line
 	split   []byte    // the beginning of a character whose rest is in the next piece
 	skip    int       // so many lines are not printed: they come before the last Tail
 	failed  bool      // something could not be read
@@ -57,11 +59,14 @@ type item struct {
 
 // New returns a Printer that prints to stdout and reports on stderr.
 func New(cfg Config, stdout, stderr io.Writer) *Printer {
-	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, screen: cli.NewScreen(stdout), progress: cli.NewScreen(stderr) != nil, keepAll: keepAll}
-	if p.screen != nil {
-		stdout = p.screen
-	}
+	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, progress: cli.NewScreen(stderr) != nil, keepAll: keepAll}
 	p.out = bufio.NewWriterSize(stdout, bufferSize)
+	p.text = p.out
+	if p.screen = cli.NewScreen(stdout); p.screen != nil {
+		p.screen.Via(p.out)
+		p.text = p.screen
+	}
+	p.colored = p.screen != nil && cfg.Color && !cfg.JSON && !cfg.Gaps
 	return p
 }
 
@@ -123,7 +128,7 @@ func (p *Printer) pass(ctx context.Context) error {
 	all := p.series()
 	p.named = p.named || len(all) > 1
 	for _, s := range all {
-		s.pick.timed = p.named || p.cfg.Follow
+		s.pick.timed = p.named || p.cfg.Follow || p.colored
 	}
 	if err := p.printSeries(ctx, all); err != nil {
 		return err
@@ -177,10 +182,10 @@ func (p *Printer) end() error {
 		errs = append(errs, s.drain())
 	}
 	p.printGaps()
-	errs = append(errs, p.out.Flush())
 	if p.screen != nil {
 		errs = append(errs, p.screen.Flush())
 	}
+	errs = append(errs, p.out.Flush())
 	return errors.Join(errs...)
 }
 
