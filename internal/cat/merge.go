@@ -18,6 +18,20 @@ const (
 	keepAll = 16 << 20
 )
 
+// turn is when a line of a series is printed.
+type turn struct {
+	key   int64 // microseconds since the epoch; the least of all if the time is unknown
+	order int   // among all series
+	idle  bool  // there is no line for now
+}
+
+// parked is what a series keeps of a frame when it is parked.
+type parked struct {
+	frame int    // bytes of the frame that was read last
+	kept  []byte // bytes of the frame that were not used yet
+	again int    // bytes of the frame up to the end of kept, which are read again
+}
+
 // merging is a heap of series: the one whose next line is the earliest comes first, and
 // the one that was found first among those of the same time.
 type merging []*series

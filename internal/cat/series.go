@@ -32,12 +32,8 @@ type series struct {
 	cur      piece // what next has moved to
 	muted    bool  // it belongs to a line before the last Tail
 
-	key   int64  // of cur: microseconds since the epoch; the least of all if its time is unknown
-	order int    // among all series
-	idle  bool   // it has nothing to print for now
-	frame int    // bytes that were read last
-	kept  []byte // bytes of the last frame that were kept when the series was parked
-	again int    // bytes of it before these and they themselves, which are read again
+	turn
+	parked
 
 	bad    segment.DamageError
 	over   bool   // nothing more is wanted of it
