@@ -44,6 +44,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	}
 	log.Info("starting", "source", cfg.Ship.Tail.Source, "match", cfg.Ship.Tail.Match, "dest", cfg.Ship.Dest,
 		"compress", cfg.Ship.Segment.Compress.String(), "listen", listen, "version", of.Version)
+	if err := batch(); err != nil {
+		log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; all else works")
+	}
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	var serve, work errgroup.Group
 	serve.Go(func() error { return server.Run(serving) })
@@ -53,6 +56,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		work.Go(func() error { elsewhere.Run(ctx); return nil })
 	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
+	work.Go(func() error { settle(ctx, log); return nil })
 	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
 	work.Go(func() error { return cfg.feed(ctx, sinks, shipped) })
 	err = shipper.Run(ctx)

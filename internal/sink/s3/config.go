@@ -1,17 +1,12 @@
 package s3
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -19,14 +14,11 @@ import (
 
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/transport"
 )
 
+// Bounds of the protocol.
 const (
-	connectTimeout = 10 * time.Second
-	answerTimeout  = time.Minute     // for the answer to a request that is sent
-	stallTimeout   = 2 * time.Minute // for the server to take the next bytes of a request
-
-	// Bounds of the protocol.
 	leastPart = 5 * settings.Mi
 	mostPart  = 5 * settings.Gi
 )
@@ -46,13 +38,13 @@ type Bucket struct {
 
 // Parse reads the URL of a bucket and its options.
 func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
-	b := &Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), pauses: &pauses{patience: answerTimeout},
-		part: o.Size("part-size", 64*settings.Mi), storageClass: o.Text("storage-class", "")}
+	b := &Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), pauses: &pauses{patience: transport.AnswerTimeout},
+		part: o.Size("part-size", 128*settings.Mi), storageClass: o.Text("storage-class", "")}
 	endpoint := o.Text("endpoint", "https://s3.amazonaws.com")
 	region := o.Text("region", os.Getenv("AWS_REGION"))
 	pathStyle := o.Bool("path-style", false)
 	encryption := o.Text("sse", "")
-	ca := o.Text("ca", "")
+	trust, untrusted := transport.TrustOf(o)
 	from := o.Text("credentials", "auto")
 	profile := o.Text("profile", "")
 	if err := o.Done(); err != nil {
@@ -74,8 +66,10 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 	if b.encryption, err = encryptionOf(encryption, to.Scheme); err != nil {
 		return nil, err
 	}
-	transport, err := b.pauses.transport(ca)
-	if err != nil {
+	if untrusted != nil {
+		return nil, untrusted
+	}
+	if b.pauses.inner, err = transport.HTTP(trust); err != nil {
 		return nil, err
 	}
 	keys, err := credentialsOf(from, profile)
@@ -87,7 +81,7 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 		lookup = minio.BucketLookupPath
 	}
 	b.client, err = minio.NewCore(to.Host, &minio.Options{Creds: keys, Secure: to.Scheme == "https", Region: region,
-		BucketLookup: lookup, Transport: transport, TrailingHeaders: to.Scheme == "https", MaxRetries: 1}) // the worker repeats
+		BucketLookup: lookup, Transport: b.pauses, TrailingHeaders: to.Scheme == "https", MaxRetries: 1}) // the worker repeats
 	if err != nil {
 		return nil, fmt.Errorf("make the client: %w", err)
 	}
@@ -99,7 +93,7 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 // needed, and again when they expire.
 func credentialsOf(from, profile string) (*credentials.Credentials, error) {
 	environment := &credentials.EnvAWS{}
-	role := &credentials.IAM{Client: &http.Client{Timeout: connectTimeout}} // web identity, pod identity, instance metadata
+	role := &credentials.IAM{Client: &http.Client{Timeout: transport.ConnectTimeout}} // web identity, pod identity, instance metadata
 	kind, path, _ := strings.Cut(from, ":")
 	switch kind {
 	case "auto":
@@ -131,75 +125,4 @@ func encryptionOf(option, scheme string) (encrypt.ServerSide, error) {
 		return encrypt.NewSSEKMS(key, nil)
 	}
 	return nil, fmt.Errorf("option sse=%q: use s3 or kms:KEY", option)
-}
-
-// transport returns one that trusts a CA besides the system's, keeps no more connections
-// than it needs, and gives up on a server that takes nothing or answers nothing.
-func (p *pauses) transport(ca string) (http.RoundTripper, error) {
-	dialer := &net.Dialer{Timeout: connectTimeout}
-	t := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           impatient(dialer.DialContext),
-		TLSHandshakeTimeout:   connectTimeout,
-		ResponseHeaderTimeout: answerTimeout,
-		ExpectContinueTimeout: time.Second,
-		IdleConnTimeout:       30 * time.Second,
-		MaxIdleConns:          2,
-		MaxConnsPerHost:       4,
-		DisableCompression:    true,
-	}
-	if ca != "" {
-		roots, err := rootsOf(ca)
-		if err != nil {
-			return nil, err
-		}
-		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12} // behind a proxy
-		t.DialTLSContext = trusting(t.DialContext, ca)
-	}
-	p.inner = t
-	return p, nil
-}
-
-// rootsOf returns the system's certificates and those in a file.
-func rootsOf(path string) (*x509.CertPool, error) {
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, fmt.Errorf("load the system's certificates: %w", err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("option ca: %w", err)
-	}
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("option ca: %s holds no certificate", path)
-	}
-	return roots, nil
-}
-
-type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
-
-// trusting makes TLS connections that trust the certificates in a file, which it reads
-// for each of them: a CA that is renewed needs no restart.
-func trusting(dial dialFunc, ca string) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		roots, err := rootsOf(ca)
-		if err != nil {
-			return nil, err
-		}
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, err
-		}
-		plain, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		c := tls.Client(plain, &tls.Config{RootCAs: roots, ServerName: host, MinVersion: tls.VersionTLS12})
-		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-		defer cancel()
-		if err := c.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(err, plain.Close())
-		}
-		return c, nil
-	}
 }

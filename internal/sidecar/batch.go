@@ -1,0 +1,55 @@
+package sidecar
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// batch makes every thread of the process SCHED_BATCH (sched(7)): it does not preempt a
+// thread that runs when it wakes up, and it keeps its fair share of the processors. A JVM
+// that shares a processor with the sidecar is so not interrupted in the middle of what it
+// does, a write to its log among them. The policy needs no privilege, and holds across
+// cgroups. New threads have that of the thread that makes them.
+func batch() error {
+	for {
+		changed, err := batchThreads()
+		if err != nil || !changed {
+			return err
+		}
+		// A thread that still had the old policy may have made another one meanwhile.
+	}
+}
+
+// batchThreads changes the threads that there are, and returns whether one needed it.
+func batchThreads() (changed bool, err error) {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return false, fmt.Errorf("list the threads: %w", err)
+	}
+	for _, task := range tasks {
+		id, err := strconv.Atoi(task.Name())
+		if err != nil {
+			return false, fmt.Errorf("list the threads: %w", err)
+		}
+		attr, err := unix.SchedGetAttr(id, 0)
+		if errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		}
+		if err != nil {
+			return false, fmt.Errorf("read a thread's policy: %w", err)
+		}
+		if attr.Policy != unix.SCHED_NORMAL {
+			continue // batch already, or what somebody wanted otherwise
+		}
+		attr.Policy = unix.SCHED_BATCH
+		if err := unix.SchedSetAttr(id, attr, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+			return false, fmt.Errorf("set a thread's policy: %w", err)
+		}
+		changed = true
+	}
+	return changed, nil
+}

@@ -1,0 +1,67 @@
+package transport
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// HTTP returns a transport that trusts t, keeps no more connections than a sink needs,
+// and gives up on a server that takes nothing or answers nothing. It follows the
+// environment's proxy settings. It bounds no body of an answer: see [Bound].
+func HTTP(t Trust) (*http.Transport, error) {
+	behindProxy, err := t.Config("")
+	if err != nil {
+		return nil, err
+	}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           Dial,
+		DialTLSContext:        t.DialTLS(),
+		TLSClientConfig:       behindProxy,
+		TLSHandshakeTimeout:   ConnectTimeout,
+		ResponseHeaderTimeout: AnswerTimeout,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       30 * time.Second,
+		MaxIdleConns:          2,
+		MaxConnsPerHost:       4,
+		DisableCompression:    true,
+	}, nil
+}
+
+// answer is a body that ends at a number of bytes, or when its time is over.
+type answer struct {
+	io.Reader
+	body io.Closer
+	over *time.Timer
+}
+
+// Bound returns a body that ends after limit bytes, and fails once patience is over.
+func Bound(body io.ReadCloser, limit int64, patience time.Duration) io.ReadCloser {
+	return &answer{io.LimitReader(body, limit), body, time.AfterFunc(patience, func() { body.Close() })}
+}
+
+// Close implements [io.Closer].
+func (a *answer) Close() error {
+	a.over.Stop()
+	return a.body.Close()
+}
+
+// RetryAfter returns how long the server that answered with h wants to be left alone
+// (RFC 9110, 10.2.3: seconds, or a date), zero if it does not say. A date is read by the
+// server's own clock, which the header Date shows: the clocks may differ by hours.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = theirs
+	}
+	return max(0, at.Sub(now))
+}

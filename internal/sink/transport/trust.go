@@ -1,0 +1,93 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// Trust says whom a sink trusts, and as whom it presents itself. All are files in PEM.
+// The zero value trusts what the system trusts, and presents no certificate.
+type Trust struct {
+	CA   string // trusted besides the system's certificates
+	Cert string // of the client; Key is set too then
+	Key  string
+}
+
+// TrustOf reads the options ca, cert and key of a sink's URL, and the files that they
+// name: what cannot work shows at the start.
+func TrustOf(o *sink.Options) (Trust, error) {
+	t := Trust{CA: o.Text("ca", ""), Cert: o.Text("cert", ""), Key: o.Text("key", "")}
+	if (t.Cert == "") != (t.Key == "") {
+		return t, errors.New("options cert and key go together")
+	}
+	_, err := t.Config("")
+	return t, err
+}
+
+// Config returns the settings of one connection to host. It reads the files.
+func (t Trust) Config(host string) (*tls.Config, error) {
+	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		roots, err := rootsOf(t.CA)
+		if err != nil {
+			return nil, err
+		}
+		c.RootCAs = roots
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("options cert and key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// rootsOf returns the system's certificates and those in a file.
+func rootsOf(path string) (*x509.CertPool, error) {
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("load the system's certificates: %w", err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("option ca: %w", err)
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("option ca: %s holds no certificate", path)
+	}
+	return roots, nil
+}
+
+// DialTLS returns a function that makes TLS connections. It reads the files for each.
+func (t Trust) DialTLS() DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		config, err := t.Config(host)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := Dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		c := tls.Client(plain, config)
+		ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
+		defer cancel()
+		if err := c.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, plain.Close())
+		}
+		return c, nil
+	}
+}
