@@ -7,9 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// A line is later than Until for good, so that the rest of its stream need not be read,
-// if pastLines dated lines in a row are pastSlack later: threads of a JVM log in a
-// slightly different order than they take the time, and a single line proves nothing.
+// The rest of a stream is not read where pastLines records in a row are later than Until
+// by more than pastSlack. Threads of a JVM log in a slightly different order than they
+// take the time, and a single line proves nothing: anybody can write it.
 const (
 	pastLines = 64
 	pastSlack = 10 * time.Second

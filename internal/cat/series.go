@@ -147,8 +147,8 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// clock tells the timeline when the lines of raw were persisted, as far as that is
-// known: at the creation of the segment that raw begins, or now if it was just appended.
+// clock gives the timeline the time at which the lines of raw were persisted, if that is
+// known: the creation of the segment that raw begins, or now if raw was just appended.
 func (s *series) clock(raw []byte) {
 	seg := s.follower.Segment()
 	_, n := s.follower.At()
