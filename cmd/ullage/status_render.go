@@ -125,11 +125,14 @@ func sinkRows(s admin.Sink) [][2]string {
 	return rows
 }
 
-// lossRows returns the lines about losses, if there are any.
+// lossRows returns the lines about losses and crashes, if there are any.
 func lossRows(st admin.Status) (rows [][2]string) {
 	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
 	if st.Dropped.Lines > 0 || now != "" {
 		rows = append(rows, [2]string{"dropped", volume(st.Dropped) + now})
+	}
+	if st.JVMCrashes > 0 {
+		rows = append(rows, [2]string{"jvm crashes", printable.Count(st.JVMCrashes) + " (ullage cat --stream 'hs_err*' prints their reports)"})
 	}
 	if st.JVMLost != (admin.JVMLost{}) {
 		rows = append(rows, [2]string{"jvm lost", fmt.Sprintf("%s lines by -Xlog:async, %s cut by a full tmpfs", printable.Count(st.JVMLost.Async), printable.Count(st.JVMLost.Cut))})

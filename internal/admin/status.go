@@ -32,6 +32,10 @@ type Status struct {
 
 	Lines
 
+	// JVMCrashes counts the reports of crashes (hs_err files) since the process
+	// started.
+	JVMCrashes int64 `json:"jvmCrashes,omitempty"`
+
 	DestinationErrors Errors `json:"destinationErrors"`
 
 	// Streams lists at most MaxStreams streams; StreamsOmitted counts the
@@ -170,6 +174,7 @@ type Errors struct {
 // terminal.
 type Stream struct {
 	Name           string `json:"name"`
+	Kind           string `json:"kind,omitempty"` // empty: a log; "crash", "replay" or "vm-output": what a crash left
 	Files          int    `json:"files"`
 	ReadBytes      int64  `json:"readBytes"`
 	PersistedLines int64  `json:"persistedLines"`

@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/tail"
 )
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
@@ -33,6 +34,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			Dropping:  st.Dropping,
 			JVMLost:   admin.JVMLost{Async: counts.sum("ullage_jvm_dropped_lines_total"), Cut: counts.sum("ullage_jvm_cut_lines_total")},
 		},
+		JVMCrashes:        counts.sum("ullage_jvm_crashes_total"),
 		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure, LastAt: st.LastFailed},
 		Ignored:           map[string]int64{},
 	}
@@ -44,7 +46,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	}
 	for _, stream := range st.Streams {
 		out.AddStream(admin.Stream{
-			Name: stream.Name, Files: stream.Files, BacklogBytes: stream.Backlog,
+			Name: stream.Name, Kind: string(tail.KindOf(stream.Name)), Files: stream.Files, BacklogBytes: stream.Backlog,
 			ReadBytes:      counts["ullage_read_bytes_total"][stream.Name],
 			PersistedLines: counts["ullage_persisted_lines_total"][stream.Name],
 			PersistedBytes: counts["ullage_persisted_bytes_total"][stream.Name],
@@ -93,22 +95,32 @@ func (c counters) sum(metric string) (total int64) {
 	return total
 }
 
-// gather adds up the counters that have a stream label.
+// gather adds up the counters that have a stream label, or no label.
 func gather(reg prometheus.Gatherer) counters {
 	counts := counters{}
 	families, _ := reg.Gather() // what could not be gathered is not shown
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
+			if m.GetCounter() == nil {
+				continue
+			}
+			n := int64(m.GetCounter().GetValue())
+			if len(m.GetLabel()) == 0 {
+				counts.add(family.GetName(), "", n)
+			}
 			for _, label := range m.GetLabel() {
-				if label.GetName() != "stream" || m.GetCounter() == nil {
-					continue
+				if label.GetName() == "stream" {
+					counts.add(family.GetName(), label.GetValue(), n)
 				}
-				if counts[family.GetName()] == nil {
-					counts[family.GetName()] = map[string]int64{}
-				}
-				counts[family.GetName()][label.GetValue()] += int64(m.GetCounter().GetValue())
 			}
 		}
 	}
 	return counts
+}
+
+func (c counters) add(metric, stream string, n int64) {
+	if c[metric] == nil {
+		c[metric] = map[string]int64{}
+	}
+	c[metric][stream] += n
 }
