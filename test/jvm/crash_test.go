@@ -2,6 +2,7 @@ package jvm
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -124,6 +126,20 @@ func (w *witness) crash() {
 	}
 }
 
+// statusShowsCrashes requires that /status shows what the metrics count, and since when
+// the copy has it.
+func (w *witness) statusShowsCrashes(want int64) {
+	w.Helper()
+	_, body, err := w.side.Get("/status")
+	var st admin.Status
+	if err == nil {
+		err = json.Unmarshal([]byte(body), &st)
+	}
+	if err != nil || st.JVMCrashes != want || st.ByLevel["info"] == 0 || st.FreeBytes == 0 || st.Segments == 0 || time.Since(st.Reaches) > time.Hour {
+		w.Errorf("%d crashes, want %d (%v); %s", st.JVMCrashes, want, err, body)
+	}
+}
+
 // A dying JVM leaves a report, the output of the VM and what the compilers were doing.
 // Each of them is in the durable copy, as a stream of its own and byte for byte, and
 // each report counts as one crash: a pod that is gone takes the files along. The logs
@@ -134,6 +150,7 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 		w.crash()
 		w.crash()
 		lab.Eventually(w, patience, "both crashes are counted", func() bool { return w.metric("ullage_jvm_crashes_total") == 2 })
+		w.statusShowsCrashes(2)
 		w.emptied()
 		w.stop()
 		for _, kind := range []tail.Kind{tail.KindCrash, tail.KindReplay, tail.KindOutput} {
