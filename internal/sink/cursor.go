@@ -28,6 +28,7 @@ type cursor struct {
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
 	Skip    int64    `json:"skip,omitempty"`  // raw bytes behind it that are acknowledged too
 	Level   ul.Level `json:"level,omitempty"` // that a continuation inherits there
+	Dates   dating   `json:"dates,omitzero"`  // what the times of lines are found out by, there
 }
 
 // place is where a Follower begins for c. Committed bytes never change, so that there
@@ -42,7 +43,12 @@ type cursors struct {
 	Streams map[string]cursor `json:"streams"`
 }
 
-// loadCursors reads the file of a sink. A file that does not exist holds none.
+// errMalformed is the error of a cursor file whose bytes were read, and are no cursors: to
+// read it again would not help.
+var errMalformed = errors.New("malformed")
+
+// loadCursors reads the file of a sink. A file that does not exist holds none. The error
+// is errMalformed, or that of the file system, which may be another one the next time.
 func loadCursors(path string) (map[string]cursor, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,16 +58,20 @@ func loadCursors(path string) (map[string]cursor, error) {
 		return nil, fmt.Errorf("read the cursor: %w", err)
 	}
 	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, cursorLimit))
+	if err != nil {
+		return nil, fmt.Errorf("read the cursor: %w", err)
+	}
 	var read cursors
-	if err := json.NewDecoder(io.LimitReader(f, cursorLimit)).Decode(&read); err != nil {
-		return nil, fmt.Errorf("read the cursor %s: %w", path, err)
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, fmt.Errorf("read the cursor %s: %w: %w", path, errMalformed, err)
 	}
 	if read.Streams == nil {
-		return nil, fmt.Errorf("read the cursor %s: it has no streams", path)
+		return nil, fmt.Errorf("read the cursor %s: %w: it has no streams", path, errMalformed)
 	}
 	for stream, c := range read.Streams {
 		if err := c.check(stream); err != nil {
-			return nil, fmt.Errorf("read the cursor %s: stream %q: %w", path, stream, err)
+			return nil, fmt.Errorf("read the cursor %s: %w: stream %q: %w", path, errMalformed, stream, err)
 		}
 	}
 	return read.Streams, nil
@@ -77,6 +87,9 @@ func (c cursor) check(stream string) error {
 	}
 	if c.Level >= ul.NumLevels {
 		return fmt.Errorf("level %d in %s is none", uint8(c.Level), c.Segment)
+	}
+	if !c.Dates.check() {
+		return fmt.Errorf("a date in %s is out of range", c.Segment)
 	}
 	if c.Offset < 0 || c.Raw < 0 || c.Raw > maxRaw || c.Skip < 0 || c.Skip > maxSkip {
 		return fmt.Errorf("an offset in %s is out of range", c.Segment)

@@ -29,6 +29,7 @@ type lineFeed struct {
 	follower *segment.Follower
 	trouble  func(error) // takes what the Follower could not return
 	class    ul.Classifier
+	dates    dating
 
 	done  cursor // acknowledged
 	skip  int64  // bytes that the Follower returns again, since the feed began inside a frame
@@ -52,6 +53,7 @@ func newLineFeed(dir, stream string, c cursor, committed func() (segment.Mark, b
 	}
 	f := &lineFeed{follower: follower, trouble: trouble, done: c, skip: c.Skip, batch: Batch{Stream: stream}}
 	f.class.Resume(c.Level)
+	f.dates = c.Dates
 	return f, nil
 }
 
@@ -79,7 +81,7 @@ func (f *lineFeed) acknowledge() cursor {
 		f.done.Offset, f.done.Raw = f.ends[passed].disk, f.ends[passed].raw
 	}
 	f.ends = f.ends[:copy(f.ends, f.ends[passed:])]
-	f.done.Skip, f.done.Level = at-f.done.Raw, f.class.Level()
+	f.done.Skip, f.done.Level, f.done.Dates = at-f.done.Raw, f.class.Level(), f.dates
 	f.cut = 0
 	return f.done
 }
@@ -124,7 +126,7 @@ func (f *lineFeed) enough() bool {
 
 // enter begins another segment with raw, its first frame.
 func (f *lineFeed) enter(raw []byte) {
-	f.done, f.skip, f.ends = cursor{Segment: f.follower.Segment().Name, Level: f.done.Level}, 0, f.ends[:0]
+	f.done, f.skip, f.ends = cursor{Segment: f.follower.Segment().Name, Level: f.done.Level, Dates: f.done.Dates}, 0, f.ends[:0]
 	f.add(raw)
 }
 
@@ -157,8 +159,15 @@ func (f *lineFeed) lines() {
 			f.batch.Bytes = int64(f.cut)
 			return
 		}
-		f.batch.Lines = append(f.batch.Lines, Line{Offset: begin + int64(f.cut), Text: text, Class: f.class.Classify(text)})
+		f.line(begin+int64(f.cut), text)
 		f.cut += n
 	}
 	f.batch.Bytes = int64(f.cut)
+}
+
+// line adds a line to the batch.
+func (f *lineFeed) line(offset int64, text []byte) {
+	class := f.class.Classify(text)
+	at := f.dates.date(&f.batch.Segment, offset == 0, class.Kind, text)
+	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }

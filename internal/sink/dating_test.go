@@ -1,0 +1,142 @@
+package sink
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// clock reads a time of one day.
+func clock(t testing.TB, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse("15:04:05", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.AddDate(2026, 10, 20)
+}
+
+// Each case is a stream: a segment and when it was created, or a line and its time.
+func TestTimesOfLines(t *testing.T) {
+	for name, stream := range map[string]string{
+		"a date": `segment       10:00:00
+			09:59:58.123  [2026-11-21T10:59:58.123+0100][info][gc] one
+			09:59:58.123  and more of it
+			09:59:59.5    [1795255199500ms][info][gc] two`,
+		"an uptime": `segment 10:00:00
+			10:00:00    [0.500s][info][gc] one
+			10:00:01    [1.500s][info][gc] two
+			10:00:01    of two
+			10:00:02.5  [3000ms][info][gc] three`,
+		"a segment that waited longer than the next": `segment 10:30:00
+			10:30:00    [10.000s][info][gc] written half an hour before
+			segment     10:20:00
+			10:20:00    [1210.000s][info][gc] written then
+			10:20:01    [1211.000s][info][gc] a second later
+			segment     10:50:00
+			10:20:02    [1212.000s][info][gc] waited again`,
+		"another JVM starts within the segment": `segment 10:00:00
+			10:00:00    [100.000s][info][gc] one
+			10:01:00    [160.000s][info][gc] the last
+			10:01:00.5  [0.500s][info][gc] no earlier than that
+			10:01:02    [2.000s][info][gc] two
+			segment     10:03:00
+			10:03:00    [60.000s][info][gc] so it started at 10:02
+			10:03:01    [61.000s][info][gc] next`,
+		"threads out of order": `segment 10:00:00
+			10:00:00      [0.090s][info][gc] at once
+			09:59:59.915  [0.005s][info][gc] a little late
+			10:10:00      [600.090s][info][gc] long after
+			10:09:20      [560.090s][info][gc] preempted`,
+		"a marker is not the time of what follows": `segment 10:00:00
+			10:00:00  [1.000s][info][gc] one
+			10:05:00  [2026-11-21T10:05:00.000+0000][warning][ullage] gap: 1 lines, 9 bytes dropped in 0.000s: drop info=1
+			10:00:00  of one
+			10:00:01  [2.000s][info][gc] two`,
+		"no time at all": `segment 10:00:00
+			10:00:07  hello
+			10:00:07  [info][gc] hello`,
+		"what nobody should believe": `segment 10:00:00
+			10:00:07  [9999-11-21T10:59:58.123+0100][info][gc] one
+			10:00:07  [99999999999.000s][info][gc] two
+			10:00:07  [0001-01-01T00:00:00.000+0000][info][gc] three
+			10:00:00  [5.000s][info][gc] four`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d dating
+			var class ul.Classifier
+			var seg segment.Info
+			first := false
+			for line := range strings.Lines(stream) {
+				at, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+				text = strings.TrimSpace(text)
+				if at == "segment" {
+					seg, first = segment.Info{Start: clock(t, text), ModTime: clock(t, text).Add(7 * time.Second)}, true
+					continue
+				}
+				kind := class.Classify([]byte(text)).Kind
+				if got := d.date(&seg, first, kind, []byte(text)); !got.Equal(clock(t, at)) {
+					t.Errorf("%s: %s", line, got)
+				}
+				first = first && name == "what nobody should believe" // the first lines there show no time
+			}
+			if !d.check() {
+				t.Errorf("a cursor could not hold %+v", d)
+			}
+		})
+	}
+}
+
+func TestDatingAllocatesNothing(t *testing.T) {
+	var d dating
+	seg := segment.Info{Start: clock(t, "10:00:00")}
+	line := []byte("[12.345s][info][gc,start] GC(1) Pause Young")
+	if n := testing.AllocsPerRun(100, func() { d.date(&seg, false, ul.Header, line) }); n != 0 {
+		t.Errorf("%v allocations a line", n)
+	}
+}
+
+// A restart in the middle of a segment dates lines as before: the cursor has what it takes.
+func TestARestartDatesLinesAsBefore(t *testing.T) {
+	r := newRig(t, false)
+	var times []time.Time
+	r.engine.fails = func(b *Batch) error {
+		for _, l := range b.Lines {
+			times = append(times, l.Time)
+		}
+		return nil
+	}
+	r.commits("gc.log", "[100.000s][info][gc] one")
+	r.gets(1)
+	r.must(r.end())
+	r.begin()
+	r.commits("gc.log", "[101.000s][info][gc] two")
+	r.gets(2)
+	r.must(r.end())
+	start := r.list("gc.log")[0].Start
+	if len(times) != 2 || !times[0].Equal(start) || !times[1].Equal(start.Add(time.Second)) {
+		t.Errorf("a segment of %s has lines of %s", start, times)
+	}
+}
+
+func FuzzDating(f *testing.F) {
+	f.Add("[0.5s][info][gc] a\n[2026-11-21T10:59:58.123+0100][0.1s][info][gc] b\n[1581379200.0s][info][gc] c\n[0.1s][info][gc] d", int64(0), int64(1))
+	f.Add("[1ms][info][gc] a", int64(math.MaxInt64), int64(math.MinInt64))
+	f.Fuzz(func(t *testing.T, text string, created, changed int64) {
+		var d dating
+		var class ul.Classifier
+		seg := segment.Info{Start: time.Unix(created, 0), ModTime: time.Unix(changed, 0)}
+		first := true
+		for line := range strings.Lines(text) {
+			kind := class.Classify([]byte(line)).Kind
+			if at := d.date(&seg, first, kind, []byte(line)); at.Year() < 1970 || at.Year() > 2200 || !d.check() {
+				t.Fatalf("%q: %s, %+v", line, at, d)
+			}
+			first = false
+		}
+	})
+}
