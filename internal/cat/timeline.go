@@ -7,14 +7,6 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// Uptimes in a log step back a little, because a thread takes the time before it writes.
-// Another JVM runs where they fall back to less than half by more than restartFall, or
-// by more than restartSure.
-const (
-	restartFall = 100 * time.Millisecond
-	restartSure = 2 * time.Second
-)
-
 // timeline finds the time of the records of one stream: their date or, without one, the
 // start of their JVM and their uptime. A run of a JVM begins where uptime falls back.
 //
@@ -45,18 +37,12 @@ const (
 	exact
 )
 
-// fallen reports whether the uptime now is that of a later JVM than the highest before.
-func fallen(before, now time.Duration) bool {
-	fall := before - now
-	return fall > restartSure || fall > restartFall && now < before/2
-}
-
 // date returns the time of a record, or of the last one before it that has a time. It
 // returns false if none has.
 func (t *timeline) date(r *ul.Record) (time.Time, bool) {
 	up, hasUp := r.Since()
 	if hasUp {
-		if t.run == 0 || fallen(t.up, up) {
+		if t.run == 0 || ul.Restarted(t.up, up) {
 			t.begin()
 			t.up = up
 		}
@@ -116,7 +102,7 @@ func (t *timeline) ends(raw []byte) (ends []time.Duration) {
 		up, ok := r.Since()
 		switch n := len(ends); {
 		case !ok:
-		case n == 0 || fallen(ends[n-1], up):
+		case n == 0 || ul.Restarted(ends[n-1], up):
 			ends = append(ends, up)
 		default:
 			ends[n-1] = max(ends[n-1], up)
