@@ -336,11 +336,6 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-func FuzzHeaders(f *testing.F) {
-	f.Add([]byte("Authorization: Bearer two\n\n"))
-	f.Fuzz(func(t *testing.T, text []byte) { _, _ = parseHeaders(text) })
-}
-
 // One core encodes and compresses so many lines a second.
 func BenchmarkDeliver(b *testing.B) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
