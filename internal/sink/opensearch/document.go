@@ -1,6 +1,7 @@
 package opensearch
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -66,7 +67,12 @@ func (e *encoder) line(b *sink.Batch, l *sink.Line) {
 // appendParts appends what UL's decorations and a marker say.
 func appendParts(t []byte, p *sink.Parts) []byte {
 	if p.Tags != nil {
-		t = appendString(append(t, `,"ul.tags":`...), p.Tags)
+		separator := `,"ul.tags":[`
+		for tag := range bytes.SplitSeq(p.Tags, []byte{','}) {
+			t = appendString(append(t, separator...), tag)
+			separator = ","
+		}
+		t = append(t, ']')
 	}
 	if p.Uptime >= 0 {
 		t = strconv.AppendFloat(append(t, `,"ul.uptime":`...), p.Uptime.Seconds(), 'f', -1, 64)

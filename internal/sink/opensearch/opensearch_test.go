@@ -141,9 +141,9 @@ func TestDocuments(t *testing.T) {
 	}
 	want := []document{
 		with("\"not\\UL\"\x01\x7f\tµ", nil),
-		with("GC(7) Pause", document{"log.level": "debug", "ul.tags": "gc,heap", "ul.uptime": 1.5, "ul.gc.id": 7.0, "process.pid": 11.0, "process.thread.id": 22.0}),
+		with("GC(7) Pause", document{"log.level": "debug", "ul.tags": []any{"gc", "heap"}, "ul.uptime": 1.5, "ul.gc.id": 7.0, "process.pid": 11.0, "process.thread.id": 22.0}),
 		with("and\ufffd more\ufffd", document{"log.level": "debug"}),
-		with("gap: 7 lines, 99 bytes dropped in 1.500s: discard info=3; drop unknown=4", document{"log.level": "warning", "ul.tags": "ullage", "event.action": "ullage.gap",
+		with("gap: 7 lines, 99 bytes dropped in 1.500s: discard info=3; drop unknown=4", document{"log.level": "warning", "ul.tags": []any{"ullage"}, "event.action": "ullage.gap",
 			"ullage.gap.lines": 7.0, "ullage.gap.bytes": 99.0, "ullage.gap.seconds": 1.5, "ullage.gap.discard.info": 3.0, "ullage.gap.drop.unknown": 4.0}),
 		with("    12 messages dropped due to async logging", document{"log.level": "warning", "ul.uptime": 3.0, "ul.dropped": 12.0}),
 	}
@@ -219,13 +219,17 @@ func TestAnswersToTheRequest(t *testing.T) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "429", func(err error) bool { return errors.As(err, &busy) && busy.After == 7*time.Second }},
-		"401":              {func(w http.ResponseWriter, _ []document) { w.WriteHeader(http.StatusUnauthorized) }, "401", func(err error) bool { return !errors.As(err, &rejected) }},
-		"400":              {func(w http.ResponseWriter, _ []document) { w.WriteHeader(http.StatusBadRequest) }, "400", func(err error) bool { return !errors.As(err, &rejected) }},
-		"a web page":       {func(w http.ResponseWriter, _ []document) { _, _ = w.Write([]byte("<html>")) }, "read the answer", nil},
-		"nothing":          {func(http.ResponseWriter, []document) {}, "read the answer", nil},
-		"another API":      {func(w http.ResponseWriter, _ []document) { _, _ = w.Write([]byte("{}")) }, "not that of a bulk API", nil},
-		"too few items":    {func(w http.ResponseWriter, d []document) { items(w, d[1:], func(document) (int, string) { return 201, "" }) }, "2 items for 3 documents", nil},
-		"items of no kind": {func(w http.ResponseWriter, _ []document) { _, _ = w.Write([]byte(`{"errors":false,"items":[{},null,{}]}`)) }, "busy", nil},
+		"401":         {func(w http.ResponseWriter, _ []document) { w.WriteHeader(http.StatusUnauthorized) }, "401", func(err error) bool { return !errors.As(err, &rejected) }},
+		"400":         {func(w http.ResponseWriter, _ []document) { w.WriteHeader(http.StatusBadRequest) }, "400", func(err error) bool { return !errors.As(err, &rejected) }},
+		"a web page":  {func(w http.ResponseWriter, _ []document) { _, _ = w.Write([]byte("<html>")) }, "read the answer", nil},
+		"nothing":     {func(http.ResponseWriter, []document) {}, "read the answer", nil},
+		"another API": {func(w http.ResponseWriter, _ []document) { _, _ = w.Write([]byte("{}")) }, "not that of a bulk API", nil},
+		"too few items": {func(w http.ResponseWriter, d []document) {
+			items(w, d[1:], func(document) (int, string) { return 201, "" })
+		}, "2 items for 3 documents", nil},
+		"items of no kind": {func(w http.ResponseWriter, _ []document) {
+			_, _ = w.Write([]byte(`{"errors":false,"items":[{},null,{}]}`))
+		}, "busy", nil},
 		"more than fits": {func(w http.ResponseWriter, d []document) {
 			if len(d) > 1 || d[0]["message"] == "two" {
 				w.WriteHeader(http.StatusRequestEntityTooLarge)
