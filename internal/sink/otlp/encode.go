@@ -59,9 +59,12 @@ type encoder struct {
 	clean   []byte
 }
 
+// recordOverhead is about what a record takes beside its text: so records grows once.
+const recordOverhead = 192
+
 // batch encodes the lines of b.
 func (e *encoder) batch(b *sink.Batch, now time.Time) {
-	e.records, e.ends = e.records[:0], e.ends[:0]
+	e.records, e.ends = slices.Grow(e.records[:0], int(b.Bytes)+len(b.Lines)*recordOverhead), e.ends[:0]
 	e.uid = append(append(append(append(e.uid[:0], e.uidPrefix...), b.Stream...), '/'), b.Segment.Name...)
 	e.uid = append(e.uid, '/')
 	e.prefix = len(e.uid)
