@@ -38,15 +38,7 @@ func server(t *testing.T, module, program string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := os.Getenv("ULLAGE_CACHE")
-	if cache == "" {
-		home, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cache = filepath.Join(home, "ullage")
-	}
-	path := filepath.Join(cache, "servers", filepath.Base(program)+"-"+strings.TrimSpace(version))
+	path := filepath.Join(serverCache(t), filepath.Base(program)+"-"+strings.TrimSpace(version))
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
@@ -58,6 +50,24 @@ func server(t *testing.T, module, program string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// serverCache returns the directory of the servers that are built or fetched once.
+func serverCache(t *testing.T) string {
+	t.Helper()
+	cache := os.Getenv("ULLAGE_CACHE")
+	if cache == "" {
+		home, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cache = filepath.Join(home, "ullage")
+	}
+	dir := filepath.Join(cache, "servers")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func command(within time.Duration, name string, args ...string) (string, error) {
