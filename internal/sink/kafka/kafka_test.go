@@ -2,13 +2,17 @@ package kafka
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -191,18 +195,14 @@ func TestACommitWithoutAnAnswerIsNotRepeated(t *testing.T) {
 	r := newRig(t)
 	s := r.sink("")
 	r.delivers(s, batch(t, first, 0, "one"))
-	lost := make(chan struct{})
-	go func() {
-		defer close(lost)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		// The sink is cut off once the commit arrives, whatever becomes of it.
-		if err := s.Deliver(ctx, batch(r, first, 4, "two")); err != nil {
-			r.Logf("the delivery failed: %v", err)
-		}
-	}()
-	<-lost
+	cut := &cutter{to: r.cluster.ListenAddrs()[0], key: kmsg.EndTxn}
+	cut.on.Store(true)
 	s.end()
+	s.options = append(s.options, kgo.Dialer(cut.dial))
+	if err := s.Deliver(t.Context(), batch(t, first, 4, "two")); err == nil || cut.times.Load() == 0 {
+		t.Fatalf("%d answers were cut, error %v", cut.times.Load(), err)
+	}
+	cut.on.Store(false)
 	r.delivers(s, batch(t, first, 4, "two", "three"))
 	r.has("one", "two", "three")
 }
@@ -285,35 +285,34 @@ func TestALineThatIsTooLargeIsRejectedAndTheOthersArrive(t *testing.T) {
 	r.has("one", "two")
 }
 
+// A topic that takes small batches alone gets them, and rejects what fits none.
 func TestATopicOfSmallBatchesGetsSmallOnes(t *testing.T) {
 	r := newRig(t)
-	s := r.sink("")
+	s := r.sink("compression=none")
 	r.cluster.ControlKey(kmsg.Produce.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		r.cluster.KeepControl()
 		p := req.(*kmsg.ProduceRequest)
-		if len(p.Topics[0].Partitions[0].Records) > 300 {
+		if len(p.Topics[0].Partitions[0].Records) > 2000 {
 			return produced(p, kerr.MessageTooLarge), nil, true
 		}
 		return nil, nil, false
 	})
-	noise := func(seed int) string {
-		text := make([]byte, 40)
-		for i := range text {
-			text[i] = byte('!' + (seed*7919+i*i*31)%90)
-		}
-		return string(text)
+	var texts []string
+	for i := range 40 {
+		texts = append(texts, fmt.Sprintf("%d %s", i, strings.Repeat("x", 300)))
 	}
-	b := batch(t, first, 0, noise(1), noise(2), noise(3), noise(4)+strings.Repeat(noise(9), 1))
-	s.limit, s.most = 200, 200
-	for range 20 {
-		var rejected *sink.RejectedError
-		err := s.Deliver(t.Context(), b)
-		if err == nil || errors.As(err, &rejected) {
-			break
+	texts = append(texts, strings.Repeat("y", 3000), "the end")
+	b := batch(t, first, 0, texts...)
+	var rejected *sink.RejectedError
+	for tries := 0; !errors.As(s.Deliver(t.Context(), b), &rejected); tries++ {
+		if tries > 20 {
+			t.Fatal("the batch is still not delivered")
 		}
-		s.limit, s.most = max(1, s.limit/2), max(1, s.most/2)
 	}
-	r.has(string(b.Lines[0].Text), string(b.Lines[1].Text), string(b.Lines[2].Text), string(b.Lines[3].Text))
+	if !slices.Equal(rejected.Lines, []int{40}) {
+		t.Errorf("lines %d are rejected", rejected.Lines)
+	}
+	r.has(append(texts[:40:40], "the end")...)
 }
 
 func TestDeniedTransactionsAreNotedAndTriedAgain(t *testing.T) {
@@ -393,4 +392,44 @@ func TestSettingsThatCannotWorkAreRefused(t *testing.T) {
 			t.Errorf("%s: the error shows the password", query)
 		}
 	}
+}
+
+// cutter makes connections that end when the answer to a kind of request arrives.
+type cutter struct {
+	to    string
+	key   kmsg.Key
+	on    atomic.Bool
+	times atomic.Int64
+}
+
+func (c *cutter) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, c.to)
+	if err != nil {
+		return nil, err
+	}
+	return &cutConn{Conn: conn, cutter: c}, nil
+}
+
+type cutConn struct {
+	net.Conn
+	cutter *cutter
+	asked  atomic.Bool
+}
+
+func (c *cutConn) Write(p []byte) (int, error) {
+	if len(p) > 6 && int16(binary.BigEndian.Uint16(p[4:])) == c.cutter.key.Int16() {
+		c.asked.Store(c.cutter.on.Load())
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *cutConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.asked.Load() && n > 0 {
+		c.cutter.times.Add(1)
+		_ = c.Close()
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
 }
