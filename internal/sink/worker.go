@@ -111,13 +111,13 @@ func (w *worker) run(ctx, stop context.Context) error {
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
 	for stop.Err() == nil {
-		began := time.Now()
+		began, last := time.Now(), ctx.Err() != nil // everything is announced before ctx ends
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
 			continue
 		}
-		if ctx.Err() != nil {
+		if last {
 			break
 		}
 		select {

@@ -79,9 +79,14 @@ func (s *shop) metric(name string) float64 {
 func (s *shop) sends(n float64) {
 	s.Helper()
 	const lines = `ullage_sink_lines_total{sink="kafka"}`
-	defer func() { if s.Failed() { _, st, _ := s.side.Get("/status"); s.Log(st) } }()
+	defer func() {
+		if s.Failed() {
+			_, st, _ := s.side.Get("/status")
+			s.Log(st)
+		}
+	}()
 	end := s.metric(lines) + n
-	lab.Eventually(s, patience/2, "lines are acknowledged", func() bool { return s.metric(lines) >= end })
+	lab.Eventually(s, 3*patience, "lines are acknowledged", func() bool { return s.metric(lines) >= end })
 }
 
 // fails waits until a delivery fails.
@@ -222,13 +227,15 @@ func TestKafkaAfterKills(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 	const kills = 30
 	for range kills {
-		time.Sleep(time.Duration(20+random.IntN(900)) * time.Millisecond)
+		s.sends(1)
+		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 		s.side.Kill()
 		s.start()
 	}
-	s.sends(1)
+	cursor := filepath.Join(s.dest, ".ullage/sinks/kafka.json")
+	lab.Eventually(t, patience, "the cursor is saved", func() bool { _, err := os.Stat(cursor); return err == nil })
 	s.side.Kill()
-	s.must(os.Remove(filepath.Join(s.dest, ".ullage/sinks/kafka.json")))
+	s.must(os.Remove(cursor))
 	s.start()
 	s.sends(1)
 	s.settles()
