@@ -32,7 +32,7 @@ const kafkaPOM = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersi
 `
 
 // kafkaJars fetches the jars of a broker into the cache, unless they are there.
-func kafkaJars(t *testing.T) string {
+func kafkaJars(t testing.TB) string {
 	t.Helper()
 	jars := filepath.Join(serverCache(t), "kafka-"+kafkaVersion)
 	if _, err := os.Stat(jars); err == nil {
@@ -68,9 +68,9 @@ type broker struct {
 	properties []string // more than the usual ones
 }
 
-func newBroker(t *testing.T, properties ...string) *broker {
+func newBroker(t testing.TB, properties ...string) *broker {
 	t.Helper()
-	b := &broker{gateway: &gateway{T: t, dir: t.TempDir(), port: freePort(t)}, jars: kafkaJars(t), plainPort: freePort(t), properties: properties}
+	b := &broker{gateway: &gateway{TB: t, dir: t.TempDir(), port: freePort(t)}, jars: kafkaJars(t), plainPort: freePort(t), properties: properties}
 	b.certificate(time.Now().Add(time.Hour))
 	b.wire = newWire(t, fmt.Sprintf("127.0.0.1:%d", b.port))
 	b.configure()
@@ -88,7 +88,7 @@ func newBroker(t *testing.T, properties ...string) *broker {
 // configure writes the broker's properties.
 func (b *broker) configure() {
 	b.Helper()
-	controller := freePort(b.T)
+	controller := freePort(b)
 	one := func(prefix string) string {
 		return strings.ReplaceAll("P.num.partitions=1\nP.replication.factor=1\nP.min.isr=1", "P", prefix)
 	}

@@ -26,7 +26,7 @@ const (
 	thin    = "carries 1 KB a second"
 )
 
-func newWire(t *testing.T, to string) *wire {
+func newWire(t testing.TB, to string) *wire {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
