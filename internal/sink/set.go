@@ -27,6 +27,7 @@ type Set struct {
 	require bool
 	log     *slog.Logger
 	workers []*worker
+	sums    sums
 
 	mu    sync.Mutex
 	begun bool                    // marks has every stream that may grow

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -48,6 +50,10 @@ type Batch struct {
 	// takes the file at Segment.Path, which is sealed.
 	Lines []Line
 
+	// Sum is what the segment holds, for a sink of whole segments. Nil: it is not known.
+	// A file of another size or CRC is not the one that was summed up.
+	Sum *summary.Segment
+
 	Bytes int64 // of the lines, newlines included; of the file, as it is on disk
 }
 
@@ -65,9 +71,15 @@ type Line struct {
 	ul.Class
 }
 
-// UID returns what identifies a line of b for ever, also when it is delivered again.
-func (b *Batch) UID(l *Line) string {
-	return fmt.Sprintf("%s/%s/%d", b.Stream, b.Segment.Name, l.Offset)
+// UID returns what identifies a line of b for ever among those of its sidecar, also when
+// it is delivered again.
+func (b *Batch) UID(l *Line) string { return string(b.AppendUID(nil, l)) }
+
+// AppendUID appends the UID of a line.
+func (b *Batch) AppendUID(dst []byte, l *Line) []byte {
+	dst = append(append(dst, b.Stream...), '/')
+	dst = append(append(dst, b.Segment.Name...), '/')
+	return strconv.AppendInt(dst, l.Offset, 10)
 }
 
 // BusyError says that an engine wants no delivery for a while (HTTP: 429 or 503 with a
@@ -84,9 +96,11 @@ func (e *BusyError) Unwrap() error { return e.Err }
 
 // RejectedError says that an engine refuses lines for what they are, and always will.
 type RejectedError struct {
-	// Lines are the indexes of the lines in the batch that are refused; the engine has
-	// acknowledged all others. Nil: the whole batch is refused.
+	// Lines are the indexes of the lines in the batch that are refused, in their order, and
+	// Some is how many more are refused, where the engine does not say which. It has
+	// acknowledged all others. If both are zero, the whole batch is refused.
 	Lines []int
+	Some  int
 	Err   error
 }
 

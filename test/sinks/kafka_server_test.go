@@ -34,11 +34,14 @@ const kafkaPOM = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersi
 // kafkaJars fetches the jars of a broker into the cache, unless they are there.
 func kafkaJars(t testing.TB) string {
 	t.Helper()
-	jars := filepath.Join(serverCache(t), "kafka-"+kafkaVersion)
+	jars := filepath.Join(cacheDir(t), "servers", "kafka-"+kafkaVersion)
 	if _, err := os.Stat(jars); err == nil {
 		return jars
 	}
 	t.Logf("fetching Kafka %s, once", kafkaVersion)
+	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	dir, err := os.MkdirTemp(filepath.Dir(jars), "kafka-new-")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +63,8 @@ func kafkaJars(t testing.TB) string {
 // broker is a Kafka server in one process. A sidecar reaches it over TLS with a login,
 // through a wire; the test itself over a listener without either.
 type broker struct {
-	*gateway   // for its certificate, and nothing else
+	identity
+	port       int
 	jars       string
 	plainPort  int
 	cmd        *exec.Cmd
@@ -70,7 +74,7 @@ type broker struct {
 
 func newBroker(t testing.TB, properties ...string) *broker {
 	t.Helper()
-	b := &broker{gateway: &gateway{TB: t, dir: t.TempDir(), port: freePort(t)}, jars: kafkaJars(t), plainPort: freePort(t), properties: properties}
+	b := &broker{identity: identity{t, t.TempDir()}, port: freePort(t), jars: kafkaJars(t), plainPort: freePort(t), properties: properties}
 	b.certificate(time.Now().Add(time.Hour))
 	b.wire = newWire(t, fmt.Sprintf("127.0.0.1:%d", b.port))
 	b.configure()
