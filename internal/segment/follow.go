@@ -29,6 +29,9 @@ type FollowOptions struct {
 	// and else a [*TornError].
 	Once bool
 
+	// Memory is what this Follower shares with others. Nil: it has its own.
+	Memory *Memory
+
 	// Committed returns how far the stream is durable, and false if all of it is. What
 	// lies behind the mark is not returned: a restart may cut it off. If nil, all bytes
 	// count, as for a reader that is in another process than the writer. Next calls it
@@ -48,6 +51,7 @@ type Follower struct {
 	since     time.Time
 	once      bool
 	committed func() (Mark, bool)
+	memory    *Memory
 
 	found  []Info // at the last look: prev, cur and what follows
 	more   bool   // there are newer segments than found
@@ -69,7 +73,7 @@ type Follower struct {
 // OpenFollower follows the segments in dir, the directory of one stream. The
 // directory need not exist yet. The error is one of opt.From.
 func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
-	f := &Follower{in: listing{dir: dir}, since: opt.Since, once: opt.Once, committed: opt.Committed}
+	f := &Follower{in: listing{dir: dir}, since: opt.Since, once: opt.Once, committed: opt.Committed, memory: opt.Memory}
 	if err := f.resume(opt.From); err != nil {
 		return nil, err
 	}
@@ -160,6 +164,7 @@ func (f *Follower) Close() error {
 	if f.reader == nil {
 		return nil
 	}
+	f.memory.keep(f.reader)
 	err := f.reader.Close()
 	f.reader = nil
 	return err

@@ -193,6 +193,7 @@ func (f *Follower) open() error {
 		}
 		f.cur = beginOf(f.cur.seg)
 	}
+	f.memory.lend(r)
 	f.reader, r.off = r, f.cur.Offset
 	return nil
 }

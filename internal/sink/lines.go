@@ -27,6 +27,7 @@ const (
 // counts the bytes from there.
 type lineFeed struct {
 	follower *segment.Follower
+	memory   *lineMemory
 	trouble  func(error) // takes what the Follower could not return
 	class    ul.Classifier
 	dates    dating
@@ -42,16 +43,27 @@ type lineFeed struct {
 	cut   int // bytes of buf that the batch takes
 }
 
+// lineMemory is what the feeds of a worker use, one after another: without it, each look
+// at a stream would allocate a decoder and buffers. The zero value is empty.
+type lineMemory struct {
+	follower segment.Memory
+	buf      []byte
+	lines    []Line
+	ends     []frameEnd
+}
+
 // frameEnd is the end of a frame in a segment.
 type frameEnd struct{ disk, raw int64 }
 
 // newLineFeed begins at c. Committed is as in [segment.FollowOptions].
-func newLineFeed(dir, stream string, c cursor, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
-	follower, err := segment.OpenFollower(dir, segment.FollowOptions{From: c.place(), Committed: committed})
+// The feed uses m until it is closed.
+func newLineFeed(dir, stream string, c cursor, m *lineMemory, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
+	follower, err := segment.OpenFollower(dir, segment.FollowOptions{From: c.place(), Memory: &m.follower, Committed: committed})
 	if err != nil {
 		return nil, fmt.Errorf("follow stream %s: %w", stream, err)
 	}
-	f := &lineFeed{follower: follower, trouble: trouble, done: c, skip: c.Skip, batch: Batch{Stream: stream}}
+	f := &lineFeed{follower: follower, trouble: trouble, done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
+		memory: m, buf: m.buf[:0], ends: m.ends[:0]}
 	f.class.Resume(c.Level)
 	f.dates = c.Dates
 	return f, nil
@@ -86,7 +98,13 @@ func (f *lineFeed) acknowledge() cursor {
 	return f.done
 }
 
-func (f *lineFeed) close() { _ = f.follower.Close() } // it was only read from
+func (f *lineFeed) close() {
+	_ = f.follower.Close() // it was only read from
+	f.memory.lines, f.memory.ends = f.batch.Lines, f.ends
+	if f.memory.buf = f.buf; cap(f.buf) > maxLine {
+		f.memory.buf = nil
+	}
+}
 
 // fill reads until buf has enough for a batch, or what follows belongs into another
 // one. The error says why it has less.

@@ -94,6 +94,12 @@ func (r *rig) must(err error) {
 func (r *rig) begin() {
 	r.Helper()
 	kinds := map[string]Kind{"test": {Segments: r.whole, Open: func(t Target) (Sink, error) { return r.engine, t.Options.Done() }}}
+	r.beginWith(kinds)
+}
+
+// beginWith starts the sinks of other kinds.
+func (r *rig) beginWith(kinds map[string]Kind) {
+	r.Helper()
 	r.reg = prometheus.NewRegistry()
 	set, err := New(Config{URLs: URLs{"test://there"}}, kinds, r.dest, r.reg, slog.New(slog.DiscardHandler))
 	r.must(err)

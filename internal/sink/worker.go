@@ -46,6 +46,7 @@ type worker struct {
 	stale    bool          // it has changed since
 	pause    time.Duration // before the next try; 0: the last one went well
 	aside    aside
+	memory   lineMemory // of the feed of lines that has its turn
 
 	state state
 }
@@ -238,7 +239,7 @@ func (w *worker) feedOf(stream string) (feed, error) {
 	if w.segments {
 		return newSegmentFeed(dir, stream, at, committed)
 	}
-	return newLineFeed(dir, stream, at, committed, func(err error) {
+	return newLineFeed(dir, stream, at, &w.memory, committed, func(err error) {
 		w.log.Warn("durable copy has a gap for a sink", "stream", stream, "error", err)
 	})
 }

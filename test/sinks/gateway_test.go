@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 const patience = 30 * time.Second
 
 // server builds a program of test/servers into the cache, unless it is there.
-func server(t *testing.T, module, program string) string {
+func server(t testing.TB, module, program string) string {
 	t.Helper()
 	return built(t, "../servers", module, program)
 }
@@ -64,7 +64,7 @@ func newGateway(t *testing.T) *gateway {
 	return g
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *gateway) start() {
 	log, err := os.OpenFile(filepath.Join(g.dir, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	g.must(err)
 	defer log.Close()
-	g.cmd = exec.Command(server(g.T, "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw"),
+	g.cmd = exec.Command(server(g.TB, "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw"),
 		"--access", "ullage", "--secret", g.secret, "--port", fmt.Sprintf("127.0.0.1:%d", g.port), "--health", "/health",
 		"--cert", g.ca(), "--key", filepath.Join(g.dir, "key.pem"), "--quiet", "posix", g.root)
 	g.cmd.Stdout, g.cmd.Stderr = log, log
@@ -121,7 +121,7 @@ func (g *gateway) url(endpoint, more string) string {
 // they can be compared as those are. It fails if an object is there twice.
 func (g *gateway) collect() (dest string) {
 	g.Helper()
-	dest = filepath.Join(g.T.TempDir(), "collected")
+	dest = filepath.Join(g.TempDir(), "collected")
 	g.must(os.MkdirAll(dest, 0o755))
 	logs := filepath.Join(g.root, bucketName, "prod", "log")
 	err := filepath.WalkDir(logs, func(path string, entry fs.DirEntry, err error) error {

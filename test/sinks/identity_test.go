@@ -19,7 +19,7 @@ import (
 
 // identity is a directory with a certificate for 127.0.0.1, and its key.
 type identity struct {
-	*testing.T
+	testing.TB
 	dir string
 }
 
@@ -72,7 +72,7 @@ func (g identity) pair() tls.Certificate {
 
 // built builds a program of the Go module in dir into the cache, unless it is there. The
 // cache's entry has the version of a module.
-func built(t *testing.T, dir, module, program string) string {
+func built(t testing.TB, dir, module, program string) string {
 	t.Helper()
 	version, err := command(time.Minute, "go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module)
 	if err != nil {
@@ -93,8 +93,50 @@ func built(t *testing.T, dir, module, program string) string {
 	return path
 }
 
+// fetched fetches the jars of a Java server, as test/servers/NAME says, into the cache,
+// unless they are there, and compiles what is in that directory. It returns the directory
+// with the classes.
+func fetched(t testing.TB, name string) string {
+	t.Helper()
+	from, err := filepath.Abs(filepath.Join("../servers", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.ReadFile(filepath.Join(from, "pom.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, version, _ := strings.Cut(string(said), "<server.version>")
+	version, _, _ = strings.Cut(version, "<")
+	classes := filepath.Join(cacheDir(t), "servers", name+"-"+version)
+	if _, err := os.Stat(classes); err == nil {
+		return classes
+	}
+	t.Logf("fetching %s %s, once", name, version)
+	next := classes + ".new"
+	if err := os.RemoveAll(next); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command(10*time.Minute, "mvn", "-q", "-B", "-f", filepath.Join(from, "pom.xml"), "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+next); err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob(filepath.Join(from, "*.java"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sources) > 0 {
+		if _, err := command(time.Minute, "javac", append([]string{"-d", next, "-cp", next + "/*"}, sources...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(next, classes); err != nil {
+		t.Fatal(err)
+	}
+	return classes
+}
+
 // cacheDir is where what is built or downloaded stays.
-func cacheDir(t *testing.T) string {
+func cacheDir(t testing.TB) string {
 	t.Helper()
 	if cache := os.Getenv("ULLAGE_CACHE"); cache != "" {
 		return cache

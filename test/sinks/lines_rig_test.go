@@ -196,7 +196,7 @@ func sinkTable(t *testing.T, title string) *lab.Table {
 }
 
 // writeFile replaces a file at once.
-func writeFile(t *testing.T, path, text string, mode fs.FileMode) {
+func writeFile(t testing.TB, path, text string, mode fs.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), mode); err != nil {
 		t.Fatal(err)

@@ -27,40 +27,7 @@ type search struct {
 	cmd             *exec.Cmd
 }
 
-const (
-	searchVersion = "2.19.3"
-	dataStream    = "logs-jvm"
-)
-
-// searchJars returns the directory with the server's classes, which Maven downloads once.
-func searchJars(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(cacheDir(t), "servers", "opensearch-"+searchVersion)
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	t.Logf("downloading OpenSearch %s, once", searchVersion)
-	from, err := filepath.Abs("../servers/opensearch")
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := dir + ".new"
-	if err := os.RemoveAll(next); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"mvn", "-q", "-B", "-f", filepath.Join(from, "pom.xml"), "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=" + next},
-		{"javac", "-d", next, "-cp", next + "/*", filepath.Join(from, "Server.java")},
-	} {
-		if _, err := command(10*time.Minute, args[0], args[1:]...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Rename(next, dir); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
+const dataStream = "logs-jvm"
 
 func newSearch(t *testing.T) *search {
 	t.Helper()
@@ -76,7 +43,7 @@ func newSearch(t *testing.T) *search {
 
 func (s *search) start() {
 	s.Helper()
-	jars := searchJars(s.T)
+	jars := fetched(s, "opensearch")
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	s.must(err)
 	defer log.Close()
@@ -122,7 +89,7 @@ func (s *search) address() string { return fmt.Sprintf("http://127.0.0.1:%d", s.
 func (s *search) sink(endpoint string) string {
 	path := filepath.Join(s.dir, "headers")
 	if _, err := os.Stat(path); err != nil {
-		writeFile(s.T, path, "Authorization: "+rightToken, 0o600)
+		writeFile(s, path, "Authorization: "+rightToken, 0o600)
 	}
 	return fmt.Sprintf("opensearch+%s/%s?name=search&ca=%s&headers=%s", endpoint, dataStream, escaped(s.ca()), escaped(path))
 }

@@ -48,7 +48,7 @@ service: {telemetry: {metrics: {level: none}}, pipelines: {logs: {receivers: [ot
 
 func (c *collector) start() {
 	c.Helper()
-	program := built(c.T, "../servers/otlpsink", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/otlpsink")
+	program := built(c.TB, "../servers/otlpsink", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/otlpsink")
 	log, err := os.OpenFile(filepath.Join(c.dir, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	c.must(err)
 	defer log.Close()
@@ -82,7 +82,7 @@ func (c *collector) sink(endpoint string) string {
 func (c *collector) headers() string {
 	path := filepath.Join(c.dir, "headers")
 	if _, err := os.Stat(path); err != nil {
-		writeFile(c.T, path, "Authorization: "+rightToken, 0o600)
+		writeFile(c.TB, path, "Authorization: "+rightToken, 0o600)
 	}
 	return path
 }

@@ -84,6 +84,9 @@ func open(t sink.Target) (sink.Sink, error) {
 	if login != nil {
 		s.options = append(s.options, kgo.SASL(login))
 	}
+	if err := kgo.ValidateOpts(s.options...); err != nil {
+		return nil, fmt.Errorf("options of the client: %w", err)
+	}
 	return s, nil
 }
 
@@ -113,7 +116,7 @@ func clientOptions(brokers []string, topic string, codec kgo.CompressionCodec, d
 		kgo.DefaultProduceTopicAlways(), kgo.DefaultProduceTopic(topic), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.MaxVersions(kversion.V3_9_0()),
 		kgo.ManualFlushing(), kgo.ProducerBatchCompression(codec), kgo.ProducerBatchMaxBytes(batchBytes),
-		kgo.BrokerMaxReadBytes(readBytes), kgo.BrokerMaxWriteBytes(writeBytes),
+		kgo.BrokerMaxReadBytes(readBytes), kgo.FetchMaxBytes(readBytes), kgo.BrokerMaxWriteBytes(writeBytes),
 		kgo.RequestRetries(4), kgo.RetryTimeout(10 * time.Second), kgo.RequestTimeoutOverhead(attempt),
 		kgo.RetryBackoffFn(func(n int) time.Duration { return min(100*time.Millisecond<<min(n, 4), time.Second) }),
 		kgo.MetadataMinAge(250 * time.Millisecond), kgo.ConcurrentTransactionsBackoff(5 * time.Millisecond),

@@ -38,14 +38,13 @@ func (r *records) of(b *sink.Batch, from, to int, keep func(*sink.Line) bool, no
 	r.all, r.headers, r.text = r.all[:0], r.headers[:0], r.text[:0]
 	key := r.keep(func(t []byte) []byte { return append(append(t, r.prefix...), b.Stream...) })
 	stream := key[len(r.prefix):]
-	uidBegin := append(append(append([]byte(b.Stream), '/'), b.Segment.Name...), '/')
 	for i := from; i < to; i++ {
 		l := &b.Lines[i]
 		if !keep(l) {
 			continue
 		}
 		first := len(r.headers)
-		uid := r.keep(func(t []byte) []byte { return strconv.AppendInt(append(t, uidBegin...), l.Offset, 10) })
+		uid := r.keep(func(t []byte) []byte { return b.AppendUID(t, l) })
 		r.headers = append(r.headers, kgo.RecordHeader{Key: "level", Value: levelNames[l.Level]},
 			kgo.RecordHeader{Key: "stream", Value: stream}, kgo.RecordHeader{Key: "uid", Value: uid})
 		if l.Kind == ul.Header && l.Level == ul.Warning {

@@ -120,6 +120,9 @@ func (s *session) reached(ctx context.Context, stream string) (reach, error) {
 		time.Sleep(20 * time.Millisecond)
 		at, err = s.fetch(ctx, s.group(stream))
 	}
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		at, err = reach{}, nil // nothing was ever sent
+	}
 	if err != nil {
 		return reach{}, fmt.Errorf("ask how far the topic has stream %q: %w", stream, denied(err))
 	}

@@ -15,7 +15,7 @@ import (
 
 const (
 	mostBytes  = 256 << 10 // of lines in a transaction; one line may have more
-	leastBytes = 4 << 10   // ... that a slow broker or a small topic brings it down to
+	leastBytes = 4 << 10   // ... that a slow broker brings it down to
 	mostRecord = 999_000   // bytes of a line: with key and headers it fits batchBytes
 	deniedFor  = time.Minute * 10
 )
@@ -157,7 +157,7 @@ func (s *topic) failed(ctx context.Context, err error, lines, bytes int) error {
 	case errors.Is(err, kerr.MessageTooLarge) && lines == 1:
 		s.ceiling = min(s.ceiling, bytes-1)
 	case errors.Is(err, kerr.MessageTooLarge):
-		s.most = max(bytes/2, leastBytes)
+		s.most = max(bytes/2, 1) // down to a line
 		s.limit = min(s.limit, s.most)
 	case errors.Is(err, kerr.InvalidTimestamp):
 		err = fmt.Errorf("topic %s refuses the time of a line (message.timestamp.before.max.ms, message.timestamp.after.max.ms): change the topic, or use timestamp=send: %w", s.name, err)

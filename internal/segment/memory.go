@@ -1,0 +1,43 @@
+package segment
+
+import (
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// keepBytes bounds each buffer that a Memory keeps.
+const keepBytes = 1 << 20
+
+// Memory is the buffers and the decoders of Followers that are used one after another. A
+// Follower takes them when it opens a segment, and leaves them when it closes it. The zero
+// value is empty. A Memory is not safe for concurrent use.
+type Memory struct {
+	raw, disk []byte
+	zstd      *zstd.Decoder
+	gzip      *gzip.Reader
+}
+
+// lend gives r what m has. Nil has nothing.
+func (m *Memory) lend(r *Reader) {
+	if m == nil {
+		return
+	}
+	r.raw, r.in.buf, r.zstd, r.gzip = m.raw[:0], m.disk[:0], m.zstd, m.gzip
+	*m = Memory{}
+}
+
+// keep takes back what r has, before r is closed.
+func (m *Memory) keep(r *Reader) {
+	if m == nil {
+		return
+	}
+	m.raw, m.disk, m.zstd, m.gzip = small(r.raw), small(r.in.buf), r.zstd, r.gzip
+	r.raw, r.in.buf, r.in.lo, r.zstd, r.gzip = nil, nil, 0, nil, nil
+}
+
+func small(buf []byte) []byte {
+	if cap(buf) > keepBytes {
+		return nil
+	}
+	return buf
+}

@@ -1,0 +1,64 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Followers that are used one after another return what each is to return, and do not
+// allocate their buffers and decoders again.
+func TestFollowersShareMemory(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how Compression) {
+		dir := t.TempDir()
+		store := openStore(t, dir, configOf(how))
+		want := map[string][]byte{}
+		for i, name := range []string{"a.log", "b.log"} {
+			str := freshStream(t, store, name)
+			want[name] = lines(int64(i), 2000)
+			appendAll(t, str, want[name])
+			sync(t, str)
+		}
+		var m Memory
+		look := func(name string) (got []byte) {
+			f, err := OpenFollower(filepath.Join(dir, name), FollowOptions{Memory: &m})
+			must(t, err)
+			defer f.Close()
+			for {
+				raw, err := f.Next()
+				if errors.Is(err, io.EOF) {
+					return got
+				}
+				must(t, err)
+				got = append(got, raw...)
+			}
+		}
+		for range 3 {
+			for name, text := range want {
+				if got := look(name); !bytes.Equal(got, text) {
+					t.Fatalf("%s has %d bytes, want %d", name, len(got), len(text))
+				}
+			}
+		}
+		const looks = 50
+		allocated := func() uint64 {
+			var s runtime.MemStats
+			runtime.ReadMemStats(&s)
+			return s.TotalAlloc
+		}
+		before := allocated()
+		for range looks {
+			f, err := OpenFollower(filepath.Join(dir, "a.log"), FollowOptions{Memory: &m})
+			must(t, err)
+			_, err = f.Next()
+			must(t, err)
+			must(t, f.Close())
+		}
+		if each := (allocated() - before) / looks; each > 16<<10 {
+			t.Errorf("a look allocates %d bytes", each)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package sink
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestADestinationKeepsItsName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), stateDir)
+	ids := make([]string, 4)
+	var all sync.WaitGroup
+	for i := range ids { // the sinks of a process begin at once
+		all.Go(func() {
+			id, err := identity(dir)
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = id
+		})
+	}
+	all.Wait()
+	for _, id := range ids {
+		if id != ids[0] || !validIdentity.MatchString(id) {
+			t.Fatalf("the names are %q", ids)
+		}
+	}
+	if other, err := identity(t.TempDir()); err != nil || other == ids[0] {
+		t.Errorf("another destination has the name %q, error %v", other, err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("the directory has %v, error %v", left, err)
+	}
+}
+
+func TestADestinationsDamagedNameIsReplaced(t *testing.T) {
+	for _, damage := range []string{"", "0123", "../../elsewhere/and/much/longer/than/a/name/of/a/destination/is\n"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, identityFile), []byte(damage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id, err := identity(dir)
+		if again, _ := identity(dir); err != nil || !validIdentity.MatchString(id) || again != id {
+			t.Errorf("after %q the name is %q, then %q, error %v", damage, id, again, err)
+		}
+	}
+}
+
+func TestADestinationsNameThatIsALinkIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.Symlink(elsewhere, filepath.Join(dir, identityFile)); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := identity(dir); err == nil {
+		t.Errorf("the name is %q", id)
+	}
+}
+
+// keeper is an engine with a cursor of its own, and less to promise than it documents.
+type keeper struct {
+	engine
+	id string
+}
+
+func (k *keeper) Identify(id string) { k.mu.Lock(); k.id = id; k.mu.Unlock() }
+func (k *keeper) Note() string       { return "at least once" }
+
+func TestASinkKnowsItsDestinationAndIsNoted(t *testing.T) {
+	r := newRig(t, false)
+	r.must(r.end())
+	k := &keeper{}
+	r.beginWith(map[string]Kind{"test": {Open: func(Target) (Sink, error) { return k, nil }}})
+	r.commits("gc.log", "[1s][info][gc] one")
+	r.waits("a line is delivered", func() bool { return len(k.got()) == 1 })
+	if want, err := identity(filepath.Join(r.dest, stateDir)); err != nil || k.id != want {
+		t.Errorf("the sink has the name %q, the destination %q, error %v", k.id, want, err)
+	}
+	if note := r.set.Stats()[0].Note; note != "at least once" {
+		t.Errorf("the note is %q", note)
+	}
+}
+
+func TestASlowLogIsDeliveredWithALinger(t *testing.T) {
+	r := newRig(t, false)
+	r.must(r.end())
+	r.beginWith(map[string]Kind{"test": {Linger: 300 * time.Millisecond, Open: func(Target) (Sink, error) { return r.engine, nil }}})
+	for range 20 {
+		r.commits("gc.log", "[1s][info][gc] one")
+		time.Sleep(20 * time.Millisecond) // the rate of a slow log
+	}
+	r.gets(20)
+	if tries := r.engine.tries; tries > 6 {
+		t.Errorf("20 lines in 0.4 s took %d deliveries", tries)
+	}
+	r.commits("gc.log", "[1s][info][gc] the last one")
+	r.must(r.end()) // does not wait
+	r.gets(21)
+}
