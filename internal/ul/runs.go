@@ -23,14 +23,20 @@ type Runs struct {
 // Next receives the uptime of the next record that has one, and reports whether the
 // record is the first of a run.
 func (r *Runs) Next(up time.Duration) (begins bool) {
-	fall := r.highest - up
-	begins = r.number == 0 || fall > restartSure || fall > restartFall && up < r.highest/2
+	begins = r.number == 0 || Restarted(r.highest, up)
 	if begins {
 		r.number++
 		r.highest = up
 	}
 	r.highest = max(r.highest, up)
 	return begins
+}
+
+// Restarted reports whether the uptime now is that of a later JVM than the highest one
+// before.
+func Restarted(before, now time.Duration) bool {
+	fall := before - now
+	return fall > restartSure || fall > restartFall && now < before/2
 }
 
 // Number returns the number of the present run, from 1 up; 0: no record had an uptime
