@@ -112,12 +112,13 @@ func (w *worker) run(ctx, stop context.Context) error {
 	defer tick.Stop()
 	for stop.Err() == nil {
 		began := time.Now()
+		ending := ctx.Err() != nil // what was committed until then is pending in this round
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
 			continue
 		}
-		if ctx.Err() != nil {
+		if ending {
 			break
 		}
 		select {

@@ -3,12 +3,19 @@ package ul
 import "time"
 
 // Uptimes in a log step back a little, because a thread takes the time before it
-// writes. Another JVM runs where they fall back to less than half by more than
-// restartFall, or by more than restartSure.
+// writes, and may have to wait for a processor between the two.
 const (
 	restartFall = 100 * time.Millisecond
-	restartSure = 2 * time.Second
+	restartSure = time.Minute
 )
+
+// Restarted reports whether a record with the uptime up is of another JVM than the records
+// before it in its stream, whose highest uptime is highest: whether the uptime falls
+// to less than half by more than a tenth of a second, or by more than a minute.
+func Restarted(highest, up time.Duration) bool {
+	fall := highest - up
+	return fall > restartFall && (up < fall || fall > restartSure)
+}
 
 // Runs tells the runs of JVMs in one stream apart by the uptimes of its records, which
 // it must receive in order. A run begins where the uptime falls back. A JVM that is
@@ -30,13 +37,6 @@ func (r *Runs) Next(up time.Duration) (begins bool) {
 	}
 	r.highest = max(r.highest, up)
 	return begins
-}
-
-// Restarted reports whether the uptime now is that of a later JVM than the highest one
-// before.
-func Restarted(before, now time.Duration) bool {
-	fall := before - now
-	return fall > restartSure || fall > restartFall && now < before/2
 }
 
 // Number returns the number of the present run, from 1 up; 0: no record had an uptime
