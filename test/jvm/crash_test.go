@@ -108,9 +108,10 @@ func (w *witness) crash() {
 	w.Helper()
 	flags := append(w.injectedOptions(), "-XX:+UnlockDiagnosticVMOptions", "-XX:+LogVMOutput",
 		"-XX:LogFile="+filepath.Join(w.source, "hotspot_%p.log"),
-		"-XX:CompileCommand=quiet", "-XX:CompileCommand=DumpReplay,*::hashCode")
-	if w.jdk.Version < 21 { // only its second compiler dumps on command
-		flags = append(flags, "-XX:TieredStopAtLevel=4", "-XX:-TieredCompilation", "-Xbatch", "-XX:CompileThreshold=100")
+		// A compiler that crashes leaves such a file; this one leaves it at each method.
+		"-XX:CompileCommand=quiet", "-XX:CompileCommand=DumpReplay,*::hashCode", "-Xcomp", "-XX:CompileCommand=compileonly,*::hashCode")
+	if w.jdk.Version < 21 { // only its second compiler does
+		flags = append(flags, "-XX:TieredStopAtLevel=4", "-XX:-TieredCompilation")
 	}
 	before := len(w.kinds()[tail.KindReplay]) // of JVMs that have ended
 	p := w.startIn(w.source, flags, "Churn", "600000", "20")
@@ -153,6 +154,9 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 		w.statusShowsCrashes(2)
 		w.emptied()
 		w.stop()
+		if out, err := exec.Command(program, "check", w.dest).CombinedOutput(); err != nil {
+			t.Errorf("the copy is not complete: %v\n%s", err, out)
+		}
 		for _, kind := range []tail.Kind{tail.KindCrash, tail.KindReplay, tail.KindOutput} {
 			names := w.kinds()[kind]
 			t.Logf("%s: %q", kind, names)
