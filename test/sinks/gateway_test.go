@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 const patience = 30 * time.Second
 
 // server builds a program of test/servers into the cache, unless it is there.
-func server(t *testing.T, module, program string) string {
+func server(t testing.TB, module, program string) string {
 	t.Helper()
 	version, err := command(time.Minute, "go", "list", "-C", "../servers", "-m", "-f", "{{.Version}}", module)
 	if err != nil {
@@ -74,7 +74,7 @@ func command(within time.Duration, name string, args ...string) (string, error) 
 
 // gateway is an S3 server over TLS, whose buckets are directories.
 type gateway struct {
-	*testing.T
+	testing.TB
 	dir, root string
 	port      int
 	secret    string
@@ -85,7 +85,13 @@ const bucketName = "logs"
 
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
-	g := &gateway{T: t, dir: t.TempDir(), port: freePort(t), secret: "s3cret-s3cret"}
+	return newGatewayIn(t, t.TempDir())
+}
+
+// newGatewayIn is one whose files are in dir.
+func newGatewayIn(t testing.TB, dir string) *gateway {
+	t.Helper()
+	g := &gateway{TB: t, dir: dir, port: freePort(t), secret: "s3cret-s3cret"}
 	g.root = filepath.Join(g.dir, "root")
 	g.must(os.MkdirAll(filepath.Join(g.root, bucketName), 0o755))
 	g.certificate(time.Now().Add(time.Hour))
@@ -101,7 +107,7 @@ func (g *gateway) must(err error) {
 	}
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -149,7 +155,7 @@ func (g *gateway) start() {
 	log, err := os.OpenFile(filepath.Join(g.dir, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	g.must(err)
 	defer log.Close()
-	g.cmd = exec.Command(server(g.T, "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw"),
+	g.cmd = exec.Command(server(g.TB, "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw"),
 		"--access", "ullage", "--secret", g.secret, "--port", fmt.Sprintf("127.0.0.1:%d", g.port), "--health", "/health",
 		"--cert", g.ca(), "--key", filepath.Join(g.dir, "key.pem"), "--quiet", "posix", g.root)
 	g.cmd.Stdout, g.cmd.Stderr = log, log
@@ -190,7 +196,7 @@ func (g *gateway) url(endpoint, more string) string {
 // they can be compared as those are. It fails if an object is there twice.
 func (g *gateway) collect() (dest string) {
 	g.Helper()
-	dest = filepath.Join(g.T.TempDir(), "collected")
+	dest = filepath.Join(g.TB.TempDir(), "collected")
 	g.must(os.MkdirAll(dest, 0o755))
 	logs := filepath.Join(g.root, bucketName, "prod", "log")
 	err := filepath.WalkDir(logs, func(path string, entry fs.DirEntry, err error) error {

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -15,11 +16,19 @@ type pauses struct {
 	after atomic.Int64 // a time.Duration; 0: it did not say
 
 	patience time.Duration // for the whole of an answer
+
+	page atomic.Value // the token of the last page of a listing, a string
 }
+
+// errRepeats ends a listing that would have no end.
+var errRepeats = errors.New("the server answers with the same page of its list again and again")
 
 // RoundTrip implements [http.RoundTripper]. What a server answers is bounded in length
 // and in time, but for the objects that are read back.
 func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
+	if token := r.URL.Query().Get("continuation-token"); p.page.Swap(token) == token && token != "" {
+		return nil, errRepeats
+	}
 	resp, err := p.inner.RoundTrip(r)
 	p.after.Store(0)
 	if err != nil {
