@@ -1,7 +1,9 @@
 package s3
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -38,9 +40,28 @@ func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.after.Store(int64(transport.RetryAfter(resp.Header, time.Now())))
 	}
 	if r.Method != http.MethodGet || resp.StatusCode != http.StatusOK || r.URL.Query().Has("list-type") {
-		resp.Body = transport.Bound(resp.Body, maxAnswer, p.patience)
+		resp.Body = &page{ReadCloser: transport.Bound(resp.Body, maxAnswer, p.patience)}
 	}
 	return resp, nil
+}
+
+// maxEntries is the most objects in a page of a listing; 1,000 are asked for. One that says
+// nothing takes a dozen bytes in an answer, and many times that in memory.
+const maxEntries = 10_000
+
+// page is an answer with a bound for the objects in it.
+type page struct {
+	io.ReadCloser
+	entries int
+}
+
+// Read implements [io.Reader].
+func (p *page) Read(to []byte) (int, error) {
+	n, err := p.ReadCloser.Read(to)
+	if p.entries += bytes.Count(to[:n], []byte("<Contents")); p.entries > maxEntries {
+		return 0, errors.New("the server lists too many objects at once")
+	}
+	return n, err
 }
 
 // maxAnswer is the most that is read of an answer. A listing of 1,000 objects has less.
