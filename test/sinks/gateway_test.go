@@ -38,15 +38,7 @@ func server(t testing.TB, module, program string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := os.Getenv("ULLAGE_CACHE")
-	if cache == "" {
-		home, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cache = filepath.Join(home, "ullage")
-	}
-	path := filepath.Join(cache, "servers", filepath.Base(program)+"-"+strings.TrimSpace(version))
+	path := filepath.Join(cacheDir(t), "servers", filepath.Base(program)+"-"+strings.TrimSpace(version))
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
@@ -58,6 +50,19 @@ func server(t testing.TB, module, program string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// cacheDir is where what is built or installed once is kept.
+func cacheDir(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv("ULLAGE_CACHE"); dir != "" {
+		return dir
+	}
+	home, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(home, "ullage")
 }
 
 func command(within time.Duration, name string, args ...string) (string, error) {
