@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io/fs"
@@ -24,6 +25,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -225,4 +227,43 @@ func (g *gateway) collect() (dest string) {
 	})
 	g.must(err)
 	return dest
+}
+
+// indexed returns the segments that the indexes name, with the lines in each, and the sum.
+func (g *gateway) indexed() (named map[string]uint64, lines uint64) {
+	g.Helper()
+	named = map[string]uint64{}
+	paths, err := filepath.Glob(filepath.Join(g.root, bucketName, "prod", "index", "*", "*", "*", "*", "*.json"))
+	g.must(err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		g.must(err)
+		var index s3.Index
+		g.must(json.Unmarshal(text, &index))
+		for _, e := range index.Segments {
+			named[e.Key] = 0
+			for _, n := range e.Lines {
+				named[e.Key] += n
+			}
+		}
+	}
+	for _, n := range named {
+		lines += n
+	}
+	return named, lines
+}
+
+// objects returns the keys of the segments that are there.
+func (g *gateway) objects() map[string]bool {
+	g.Helper()
+	have := map[string]bool{}
+	bucket := filepath.Join(g.root, bucketName)
+	g.must(filepath.WalkDir(filepath.Join(bucket, "prod", "log"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			key, _ := filepath.Rel(bucket, path)
+			have[key] = true
+		}
+		return err
+	}))
+	return have
 }

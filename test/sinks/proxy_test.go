@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,7 +26,9 @@ const (
 	passes    = "passes"
 	busy      = "says 503 with Retry-After"
 	cuts      = "cuts the connection in the answer"
-	slow      = "takes 64 KiB a second"
+	cutsIn    = "cuts the connection in the request"
+	slow      = "takes 1 KiB a second"
+	late      = "has a clock that is an hour late, and says 503 by it"
 	swallows  = "says 200 and keeps nothing"
 	hangs     = "takes the request and never answers"
 	redirects = "says 301"
@@ -59,23 +62,37 @@ func newProxy(t *testing.T, g *gateway) *proxy {
 		case cuts:
 			_, _ = io.Copy(io.Discard, r.Body)
 			panic(http.ErrAbortHandler)
+		case cutsIn:
+			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2)
+			panic(http.ErrAbortHandler)
+		case late:
+			_, _ = io.Copy(io.Discard, r.Body)
+			clock := time.Now().UTC().Add(-time.Hour)
+			w.Header().Set("Date", clock.Format(http.TimeFormat))
+			w.Header().Set("Retry-After", clock.Add(2*time.Second).Format(http.TimeFormat))
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		case slow:
 			r.Body = struct {
 				io.Reader
 				io.Closer
-			}{&slowly{r.Body}, r.Body}
+			}{&slowly{r.Body, p}, r.Body}
 		case swallows:
-			if r.Method == http.MethodPut {
+			if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/log/") {
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set("ETag", `"0123456789abcdef0123456789abcdef"`)
 				return
 			}
 		case hangs:
-			select {
-			case <-gone:
-			case <-r.Context().Done():
+			_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection would not be seen
+			for p.fault.Load() == hangs && r.Context().Err() == nil {
+				select {
+				case <-gone:
+					return
+				case <-time.After(50 * time.Millisecond):
+				}
 			}
-			return
+			panic(http.ErrAbortHandler)
 		case redirects:
 			w.Header().Set("Location", "https://example.invalid/")
 			w.WriteHeader(http.StatusMovedPermanently)
@@ -92,11 +109,17 @@ func newProxy(t *testing.T, g *gateway) *proxy {
 	return p
 }
 
-// slowly reads 64 KiB a second.
-type slowly struct{ from io.Reader }
+// slowly reads 1 KiB a second, for as long as the proxy is slow.
+type slowly struct {
+	from  io.Reader
+	proxy *proxy
+}
 
 func (s *slowly) Read(p []byte) (int, error) {
-	n, err := s.from.Read(p[:min(len(p), 6<<10)])
-	time.Sleep(time.Duration(n) * time.Second / (64 << 10))
+	if s.proxy.fault.Load() != slow {
+		return s.from.Read(p)
+	}
+	n, err := s.from.Read(p[:min(len(p), 256)])
+	time.Sleep(time.Duration(n) * time.Second / (1 << 10))
 	return n, err
 }
