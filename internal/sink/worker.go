@@ -33,6 +33,7 @@ type worker struct {
 	name     string
 	url      string // as logs may show it
 	segments bool   // the sink takes whole segments
+	linger   time.Duration
 	sink     Sink
 	metrics  sinkMetrics
 	log      *slog.Logger
@@ -61,8 +62,8 @@ type state struct {
 	counts  Counts
 }
 
-func newWorker(s *Set, name, url string, segments bool, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
-	return &worker{set: s, name: name, url: url, segments: segments, sink: sink, metrics: m, log: log, wake: make(chan struct{}, 1),
+func newWorker(s *Set, name, url string, kind Kind, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
+	return &worker{set: s, name: name, url: url, segments: kind.Segments, linger: kind.Linger, sink: sink, metrics: m, log: log, wake: make(chan struct{}, 1),
 		aside: aside{path: filepath.Join(s.dest, stateDir, name+".rejected.jsonl")},
 		state: state{cursors: map[string]cursor{}, pending: map[string]bool{}, behind: map[string]time.Time{}}}
 }
@@ -105,10 +106,12 @@ func (w *worker) run(ctx, stop context.Context) error {
 			w.log.Warn("closing a sink failed", "error", err)
 		}
 	}()
+	w.identify(stop)
 	w.begin(stop)
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
 	for stop.Err() == nil {
+		began := time.Now()
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
@@ -120,6 +123,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
+			_ = w.sleep(ctx, w.linger-time.Since(began)) // ctx ends: the last round
 		case now := <-tick.C:
 			if w.stale || w.lacks() && now.Sub(w.measured) >= measureInterval {
 				w.measure()
@@ -148,7 +152,7 @@ func (w *worker) begin(stop context.Context) {
 			"hint", "the sink gets everything again from the oldest segment on; an engine that knows the lines refuses them")
 		cursors = map[string]cursor{}
 	}
-	w.works()
+	w.recovered()
 	w.state.mu.Lock()
 	w.state.cursors, w.state.loaded = cursors, true
 	w.state.mu.Unlock()

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ type proxy struct {
 	*httptest.Server
 	fault  atomic.Value // a string, one of those below
 	faults atomic.Int64 // requests that it spoiled
+	token  string       // that requests must have; empty: any
 }
 
 // What a proxy does.
@@ -26,19 +26,26 @@ const (
 	passes    = "passes"
 	busy      = "says 503 with Retry-After"
 	cuts      = "cuts the connection in the answer"
-	cutsIn    = "cuts the connection in the request"
-	slow      = "takes 1 KiB a second"
-	late      = "has a clock that is an hour late, and says 503 by it"
+	slow      = "takes 64 KiB a second"
 	swallows  = "says 200 and keeps nothing"
 	hangs     = "takes the request and never answers"
 	redirects = "says 301"
+	loses     = "passes the request on, and cuts the connection in the answer"
+	crawls    = "takes 1 KiB a second"
+	cutsEarly = "cuts the connection in the request"
+	late      = "says 429 with a date of Retry-After, by a clock that is an hour behind"
 )
 
 func newProxy(t *testing.T, g *gateway) *proxy {
 	t.Helper()
+	return newProxyTo(t, fmt.Sprintf("https://127.0.0.1:%d", g.port), g.pair())
+}
+
+func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
+	t.Helper()
 	p := &proxy{}
 	p.fault.Store(passes)
-	to, _ := url.Parse(fmt.Sprintf("https://127.0.0.1:%d", g.port))
+	to, _ := url.Parse(server)
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
@@ -53,7 +60,24 @@ func newProxy(t *testing.T, g *gateway) *proxy {
 		if fault != passes {
 			p.faults.Add(1)
 		}
+		if p.token != "" && r.Header.Get("Authorization") != p.token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		switch fault {
+		case loses:
+			forward.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		case cutsEarly:
+			_, _ = io.CopyN(io.Discard, r.Body, 100)
+			panic(http.ErrAbortHandler)
+		case late:
+			_, _ = io.Copy(io.Discard, r.Body)
+			behind := time.Now().Add(-time.Hour).UTC()
+			w.Header().Set("Date", behind.Format(http.TimeFormat))
+			w.Header().Set("Retry-After", behind.Add(2*time.Second).Format(http.TimeFormat))
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
 		case busy:
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Retry-After", "1")
@@ -62,30 +86,24 @@ func newProxy(t *testing.T, g *gateway) *proxy {
 		case cuts:
 			_, _ = io.Copy(io.Discard, r.Body)
 			panic(http.ErrAbortHandler)
-		case cutsIn:
-			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2)
-			panic(http.ErrAbortHandler)
-		case late:
-			_, _ = io.Copy(io.Discard, r.Body)
-			clock := time.Now().UTC().Add(-time.Hour)
-			w.Header().Set("Date", clock.Format(http.TimeFormat))
-			w.Header().Set("Retry-After", clock.Add(2*time.Second).Format(http.TimeFormat))
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		case slow:
+		case slow, crawls:
+			rate := 64 << 10
+			if fault == crawls {
+				rate = 1 << 10
+			}
 			r.Body = struct {
 				io.Reader
 				io.Closer
-			}{&slowly{r.Body, p}, r.Body}
+			}{&slowly{r.Body, rate, func() bool { return p.fault.Load() == fault }}, r.Body}
 		case swallows:
-			if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/log/") {
+			if r.Method != http.MethodGet {
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set("ETag", `"0123456789abcdef0123456789abcdef"`)
 				return
 			}
 		case hangs:
 			_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection would not be seen
-			for p.fault.Load() == hangs && r.Context().Err() == nil {
+			for p.fault.Load() == fault && r.Context().Err() == nil {
 				select {
 				case <-gone:
 					return
@@ -100,8 +118,6 @@ func newProxy(t *testing.T, g *gateway) *proxy {
 		}
 		forward.ServeHTTP(w, r)
 	}))
-	pair, err := tls.LoadX509KeyPair(g.ca(), g.dir+"/key.pem")
-	g.must(err)
 	p.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	p.Config.ErrorLog = nil
 	p.StartTLS()
@@ -109,17 +125,18 @@ func newProxy(t *testing.T, g *gateway) *proxy {
 	return p
 }
 
-// slowly reads 1 KiB a second, for as long as the proxy is slow.
+// slowly reads so many bytes a second, for as long as it is to be slow.
 type slowly struct {
 	from  io.Reader
-	proxy *proxy
+	rate  int
+	still func() bool
 }
 
 func (s *slowly) Read(p []byte) (int, error) {
-	if s.proxy.fault.Load() != slow {
+	if !s.still() {
 		return s.from.Read(p)
 	}
-	n, err := s.from.Read(p[:min(len(p), 256)])
-	time.Sleep(time.Duration(n) * time.Second / (1 << 10))
+	n, err := s.from.Read(p[:min(len(p), max(s.rate/10, 1))])
+	time.Sleep(time.Duration(n) * time.Second / time.Duration(s.rate))
 	return n, err
 }

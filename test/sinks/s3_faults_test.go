@@ -44,8 +44,8 @@ var s3Faults = []fault{
 	{name: busy, proxy: busy, kind: "busy"},
 	{name: late, proxy: late, kind: "busy"},
 	{name: cuts, proxy: cuts, kind: "unavailable"},
-	{name: cutsIn, proxy: cutsIn, kind: "unavailable"},
-	{name: slow, proxy: slow},
+	{name: cutsEarly, proxy: cutsEarly, kind: "unavailable"},
+	{name: crawls, proxy: crawls},
 	{name: hangs, proxy: hangs},
 	{name: redirects, proxy: redirects, kind: "unavailable"},
 }
