@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// listed lists what a server says, and returns the keys of the segments, the error that
-// ended it, and by how many bytes the heap grew.
-func listed(t *testing.T, most int, page func(w io.Writer, token string)) (keys []string, failed error, grown int64) {
+// listed lists what a server says, and returns the keys of the segments, by how many bytes
+// the heap grew, and the error that ended it.
+func listed(t *testing.T, most int, page func(w io.Writer, token string)) (keys []string, grown int64, failed error) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "<ListBucketResult>")
@@ -41,7 +41,7 @@ func listed(t *testing.T, most int, page func(w io.Writer, token string)) (keys 
 		}
 	}
 	runtime.ReadMemStats(&after)
-	return keys, failed, int64(after.HeapSys) - int64(before.HeapSys)
+	return keys, int64(after.HeapSys) - int64(before.HeapSys), failed
 }
 
 func keyOf(pod string, n int) string {
@@ -54,7 +54,7 @@ const truncated = "<IsTruncated>true</IsTruncated><NextContinuationToken>more</N
 
 // A server that begins the list again with each page would be printed without end.
 func TestAListingThatRepeatsItselfEnds(t *testing.T) {
-	keys, err, _ := listed(t, 1000, func(w io.Writer, _ string) {
+	keys, _, err := listed(t, 1000, func(w io.Writer, _ string) {
 		fmt.Fprint(w, truncated, contents(keyOf("web-0", 1)), contents(keyOf("web-0", 2)))
 	})
 	if len(keys) != 2 || err == nil || !strings.Contains(err.Error(), "order") {
@@ -66,7 +66,7 @@ func TestAListingThatRepeatsItselfEnds(t *testing.T) {
 func TestAListingWithoutEndInBoundedMemory(t *testing.T) {
 	n := 0
 	const most = 200_000
-	keys, err, grown := listed(t, most, func(w io.Writer, _ string) {
+	keys, grown, err := listed(t, most, func(w io.Writer, _ string) {
 		fmt.Fprint(w, strings.Replace(truncated, "more", fmt.Sprint("page", n), 1))
 		for range 8000 { // some 1.4 MiB
 			n++
@@ -81,7 +81,7 @@ func TestAListingWithoutEndInBoundedMemory(t *testing.T) {
 
 // The most objects that fit into an answer.
 func TestAListingOfTheShortestEntries(t *testing.T) {
-	_, err, grown := listed(t, 10, func(w io.Writer, _ string) {
+	_, grown, err := listed(t, 10, func(w io.Writer, _ string) {
 		_, _ = io.WriteString(w, strings.Repeat("<Contents/>", maxAnswer/len("<Contents/>")-100))
 	})
 	t.Logf("the heap grew by %d MiB, error %v", grown>>20, err)
@@ -103,7 +103,7 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 		good + "/x", good + " ", strings.Replace(good, "shop", "sh\u202eop", 1),
 	}
 	slices.Sort(odd)
-	keys, err, _ := listed(t, 100, func(w io.Writer, _ string) {
+	keys, _, err := listed(t, 100, func(w io.Writer, _ string) {
 		all := append(slices.Clone(odd), good)
 		slices.Sort(all)
 		for _, key := range all {
@@ -117,7 +117,7 @@ func TestOddKeysAreNotSegments(t *testing.T) {
 
 // A server that answers with the same page, without segments, would be asked for ever.
 func TestEmptyPagesThatRepeatEnd(t *testing.T) {
-	_, err, _ := listed(t, 10, func(w io.Writer, _ string) { fmt.Fprint(w, truncated) })
+	_, _, err := listed(t, 10, func(w io.Writer, _ string) { fmt.Fprint(w, truncated) })
 	if err == nil || !strings.Contains(err.Error(), "again and again") {
 		t.Errorf("error %v", err)
 	}
