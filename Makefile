@@ -125,6 +125,8 @@ headline: ## the table that the README begins with: a frozen disk under a JVM (n
 sinks: ## sinks against real servers that fail in every way (builds the servers once, minutes)
 	$(call stage,sinks)
 	go test -count=1 -v -timeout 30m ./test/sinks | grep -vE '^=== '
+	go test -run '^$$' -bench S3Upload -benchtime 5x -timeout 30m ./test/sinks
+	go test -run '^$$' -bench Down -benchtime 1x -timeout 30m ./test/sinks
 
 .PHONY: demo
 demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is every line there once?

@@ -22,6 +22,9 @@ fi
 has zstd || missing+=(zstd)
 has gzip || missing+=(gzip)
 
+# DuckDB, which reads a bucket, goes into a virtual environment.
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+
 # The race detector needs cgo: a C compiler and the headers of the C library.
 if ! { has gcc && echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1; }; then
     missing+=(gcc libc6-dev)

@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -55,7 +57,13 @@ const bucketName = "logs"
 
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
-	g := &gateway{identity: identity{t, t.TempDir()}, port: freePort(t), secret: "s3cret-s3cret"}
+	return newGatewayIn(t, t.TempDir())
+}
+
+// newGatewayIn is one whose files are in dir.
+func newGatewayIn(t testing.TB, dir string) *gateway {
+	t.Helper()
+	g := &gateway{identity: identity{t, dir}, port: freePort(t), secret: "s3cret-s3cret"}
 	g.root = filepath.Join(g.dir, "root")
 	g.must(os.MkdirAll(filepath.Join(g.root, bucketName), 0o755))
 	g.certificate(time.Now().Add(time.Hour))
@@ -145,4 +153,43 @@ func (g *gateway) collect() (dest string) {
 	})
 	g.must(err)
 	return dest
+}
+
+// indexed returns the segments that the indexes name, with the lines in each, and the sum.
+func (g *gateway) indexed() (named map[string]uint64, lines uint64) {
+	g.Helper()
+	named = map[string]uint64{}
+	paths, err := filepath.Glob(filepath.Join(g.root, bucketName, "prod", "index", "*", "*", "*", "*", "*.json"))
+	g.must(err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		g.must(err)
+		var index s3.Index
+		g.must(json.Unmarshal(text, &index))
+		for _, e := range index.Segments {
+			named[e.Key] = 0
+			for _, n := range e.Lines {
+				named[e.Key] += n
+			}
+		}
+	}
+	for _, n := range named {
+		lines += n
+	}
+	return named, lines
+}
+
+// objects returns the keys of the segments that are there.
+func (g *gateway) objects() map[string]bool {
+	g.Helper()
+	have := map[string]bool{}
+	bucket := filepath.Join(g.root, bucketName)
+	g.must(filepath.WalkDir(filepath.Join(bucket, "prod", "log"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			key, _ := filepath.Rel(bucket, path)
+			have[key] = true
+		}
+		return err
+	}))
+	return have
 }

@@ -94,7 +94,7 @@ func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
 			r.Body = struct {
 				io.Reader
 				io.Closer
-			}{&slowly{r.Body, rate}, r.Body}
+			}{&slowly{r.Body, rate, func() bool { return p.fault.Load() == fault }}, r.Body}
 		case swallows:
 			if r.Method != http.MethodGet {
 				_, _ = io.Copy(io.Discard, r.Body)
@@ -102,11 +102,15 @@ func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
 				return
 			}
 		case hangs:
-			select {
-			case <-gone:
-			case <-r.Context().Done():
+			_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection would not be seen
+			for p.fault.Load() == fault && r.Context().Err() == nil {
+				select {
+				case <-gone:
+					return
+				case <-time.After(50 * time.Millisecond):
+				}
 			}
-			return
+			panic(http.ErrAbortHandler)
 		case redirects:
 			w.Header().Set("Location", "https://example.invalid/")
 			w.WriteHeader(http.StatusMovedPermanently)
@@ -121,13 +125,17 @@ func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
 	return p
 }
 
-// slowly reads so many bytes a second.
+// slowly reads so many bytes a second, for as long as it is to be slow.
 type slowly struct {
-	from io.Reader
-	rate int
+	from  io.Reader
+	rate  int
+	still func() bool
 }
 
 func (s *slowly) Read(p []byte) (int, error) {
+	if !s.still() {
+		return s.from.Read(p)
+	}
 	n, err := s.from.Read(p[:min(len(p), max(s.rate/10, 1))])
 	time.Sleep(time.Duration(n) * time.Second / time.Duration(s.rate))
 	return n, err

@@ -3,15 +3,11 @@ package sinks
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -69,7 +65,7 @@ func (r *rig) metric(name string) float64 {
 func (r *rig) uploads(n float64) {
 	r.Helper()
 	end := r.metric("ullage_sink_segments_total") + n
-	lab.Eventually(r, patience, "segments are uploaded", func() bool { return r.metric("ullage_sink_segments_total") >= end })
+	lab.Eventually(r, 4*patience, "segments are uploaded", func() bool { return r.metric("ullage_sink_segments_total") >= end })
 }
 
 // fails waits until a delivery fails.
@@ -95,106 +91,11 @@ func (r *rig) settles() {
 	}
 }
 
-// Whatever a server or the network does: each line is in the bucket once, and the JVM's
-// log never waits for it.
-func TestS3HasEachLineOnce(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		proxy bool
-		fault func(r *rig, p *proxy)
-	}{
-		{"no fault", false, func(*rig, *proxy) {}},
-		{"the server is killed, and back after 3 s", false, func(r *rig, _ *proxy) {
-			r.gateway.kill()
-			r.fails("unavailable")
-			time.Sleep(3 * time.Second)
-			r.gateway.start()
-		}},
-		{"the server stands still for 5 s", false, func(r *rig, _ *proxy) {
-			r.must(r.gateway.cmd.Process.Signal(unix.SIGSTOP))
-			time.Sleep(5 * time.Second)
-			r.must(r.gateway.cmd.Process.Signal(unix.SIGCONT))
-		}},
-		{"the server has another secret for a while", false, func(r *rig, _ *proxy) {
-			was := r.gateway.secret
-			r.gateway.secret = "another-secret"
-			r.gateway.restart()
-			r.fails("unavailable")
-			r.gateway.secret = was
-			r.gateway.restart()
-		}},
-		{"the certificate expires and is renewed", false, func(r *rig, _ *proxy) {
-			r.gateway.certificate(time.Now().Add(-time.Minute))
-			r.gateway.restart()
-			r.fails("unavailable")
-			r.gateway.certificate(time.Now().Add(time.Hour))
-			r.gateway.restart()
-		}},
-		{"the bucket is missing for a while", false, func(r *rig, _ *proxy) {
-			bucket := filepath.Join(r.gateway.root, bucketName)
-			r.must(os.Rename(bucket, bucket+"-away"))
-			r.fails("unavailable")
-			r.must(os.Rename(bucket+"-away", bucket))
-		}},
-		{"503 with Retry-After", true, func(r *rig, p *proxy) {
-			p.fault.Store(busy)
-			r.fails("busy")
-			time.Sleep(2 * time.Second)
-		}},
-		{"the connection is cut in the answer", true, func(r *rig, p *proxy) {
-			p.fault.Store(cuts)
-			r.fails("unavailable")
-		}},
-		{"a slow server", true, func(r *rig, p *proxy) {
-			p.fault.Store(slow)
-			r.uploads(2)
-		}},
-		{"a redirect to elsewhere", true, func(r *rig, p *proxy) {
-			p.fault.Store(redirects)
-			r.fails("unavailable")
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			g := newGateway(t)
-			var p *proxy
-			endpoint := ""
-			if c.proxy {
-				p = newProxy(t, g)
-				endpoint = p.URL
-			}
-			r := newRig(t, g, g.url(endpoint, ""))
-			r.uploads(2)
-			c.fault(r, p)
-			if c.proxy {
-				p.fault.Store(passes)
-			}
-			r.uploads(2)
-			r.settles()
-		})
-	}
-}
-
 func (r *rig) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Fatal(err)
 	}
-}
-
-// A sidecar is killed at any moment: what it uploads again are the same bytes.
-func TestS3AfterKills(t *testing.T) {
-	g := newGateway(t)
-	r := newRig(t, g, g.url("", ""))
-	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
-	const kills = 30
-	for range kills {
-		time.Sleep(time.Duration(20+random.IntN(600)) * time.Millisecond)
-		r.side.Kill()
-		r.start()
-	}
-	r.uploads(1)
-	r.settles()
 }
 
 // A pod without a log for hours is as well in the bucket after --upload-age, and what

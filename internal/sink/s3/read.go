@@ -43,7 +43,8 @@ func OpenBucket(text string) (*Reader, error) {
 }
 
 // Objects returns the segments, by namespace, pod, container and stream, and within a stream in the
-// order in which they were written. It ends with the first error.
+// order in which they were written. It ends with the first error. A list that is not in
+// the order of its keys, as S3 has it, is one: it might be without end.
 func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		ctx, cancel := context.WithCancel(ctx) // or the listing would go on behind an early end
@@ -55,11 +56,17 @@ func (r *Reader) Objects(ctx context.Context) iter.Seq2[Object, error] {
 				prefix += part("pod", r.pod) + "/"
 			}
 		}
+		last := ""
 		for info := range r.bucket.client.Client.ListObjects(ctx, r.bucket.Name, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
 			if info.Err != nil {
 				yield(Object{}, r.bucket.explain("list", prefix, info.Err))
 				return
 			}
+			if info.Key <= last {
+				yield(Object{}, fmt.Errorf("list s3://%s/%s: the server does not list in the order of the keys", r.bucket.Name, prefix))
+				return
+			}
+			last = info.Key
 			o, ok := r.bucket.parseKey(info.Key)
 			if !ok || r.pod != "" && o.Pod != r.pod {
 				continue // not one of ours
@@ -81,7 +88,7 @@ func (r *Reader) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	return body, nil
 }
 
-// parseKey is the inverse of key.
+// parseKey is the inverse of key. A key that no upload would have made is not one.
 func (b *Bucket) parseKey(key string) (o Object, ok bool) {
 	rest, ok := strings.CutPrefix(key, b.join(logFolder, ""))
 	if !ok {
@@ -104,5 +111,5 @@ func (b *Bucket) parseKey(key string) (o Object, ok bool) {
 	o.Segment, ok = segment.ParseName(parts[len(names)])
 	o.Namespace, o.Pod, o.Container, o.Stream, o.Key = values[0], values[1], values[2], values[3], key
 	o.Segment.Stream = o.Stream
-	return o, ok
+	return o, ok && key == b.key(sink.Pod{Namespace: o.Namespace, Name: o.Pod, Container: o.Container}, o.Stream, o.Segment)
 }

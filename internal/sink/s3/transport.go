@@ -1,6 +1,9 @@
 package s3
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -15,11 +18,19 @@ type pauses struct {
 	after atomic.Int64 // a time.Duration; 0: it did not say
 
 	patience time.Duration // for the whole of an answer
+
+	page atomic.Value // the token of the last page of a listing, a string
 }
+
+// errRepeats ends a listing that would have no end.
+var errRepeats = errors.New("the server answers with the same page of its list again and again")
 
 // RoundTrip implements [http.RoundTripper]. What a server answers is bounded in length
 // and in time, but for the objects that are read back.
 func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
+	if token := r.URL.Query().Get("continuation-token"); p.page.Swap(token) == token && token != "" {
+		return nil, errRepeats
+	}
 	resp, err := p.inner.RoundTrip(r)
 	p.after.Store(0)
 	if err != nil {
@@ -29,9 +40,28 @@ func (p *pauses) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.after.Store(int64(transport.RetryAfter(resp.Header, time.Now())))
 	}
 	if r.Method != http.MethodGet || resp.StatusCode != http.StatusOK || r.URL.Query().Has("list-type") {
-		resp.Body = transport.Bound(resp.Body, maxAnswer, p.patience)
+		resp.Body = &page{ReadCloser: transport.Bound(resp.Body, maxAnswer, p.patience)}
 	}
 	return resp, nil
+}
+
+// maxEntries is the most objects in a page of a listing; 1,000 are asked for. One that says
+// nothing takes a dozen bytes in an answer, and many times that in memory.
+const maxEntries = 10_000
+
+// page is an answer with a bound for the objects in it.
+type page struct {
+	io.ReadCloser
+	entries int
+}
+
+// Read implements [io.Reader].
+func (p *page) Read(to []byte) (int, error) {
+	n, err := p.ReadCloser.Read(to)
+	if p.entries += bytes.Count(to[:n], []byte("<Contents")); p.entries > maxEntries {
+		return 0, errors.New("the server lists too many objects at once")
+	}
+	return n, err
 }
 
 // maxAnswer is the most that is read of an answer. A listing of 1,000 objects has less.

@@ -1,0 +1,124 @@
+package s3
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// listed lists what a server says, and returns the keys of the segments, by how many bytes
+// the heap grew, and the error that ended it.
+func listed(t *testing.T, most int, page func(w io.Writer, token string)) (keys []string, grown int64, failed error) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "<ListBucketResult>")
+		page(w, r.URL.Query().Get("continuation-token"))
+		_, _ = io.WriteString(w, "</ListBucketResult>")
+	}))
+	defer s.Close()
+	defer s.CloseClientConnections()
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	r, err := OpenBucket("s3://logs/prod?region=x&path-style=true&endpoint=" + s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for o, err := range r.Objects(t.Context()) {
+		if err != nil {
+			failed = err
+			break
+		}
+		if keys = append(keys, o.Key); len(keys) >= most {
+			break
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return keys, int64(after.HeapSys) - int64(before.HeapSys), failed
+}
+
+func keyOf(pod string, n int) string {
+	return fmt.Sprintf("prod/log/namespace=shop/pod=%s/container=app/stream=gc.log/date=2026-11-22/20261122T100000.000Z-%06d.log.zst", pod, n)
+}
+
+func contents(key string) string { return "<Contents><Key>" + key + "</Key><Size>1</Size></Contents>" }
+
+const truncated = "<IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>"
+
+// A server that begins the list again with each page would be printed without end.
+func TestAListingThatRepeatsItselfEnds(t *testing.T) {
+	keys, _, err := listed(t, 1000, func(w io.Writer, _ string) {
+		fmt.Fprint(w, truncated, contents(keyOf("web-0", 1)), contents(keyOf("web-0", 2)))
+	})
+	if len(keys) != 2 || err == nil || !strings.Contains(err.Error(), "order") {
+		t.Errorf("%d keys, error %v", len(keys), err)
+	}
+}
+
+// Pages of the largest answer, and no end of them: a reader holds one at a time.
+func TestAListingWithoutEndInBoundedMemory(t *testing.T) {
+	n := 0
+	const most = 200_000
+	keys, grown, err := listed(t, most, func(w io.Writer, _ string) {
+		fmt.Fprint(w, strings.Replace(truncated, "more", fmt.Sprint("page", n), 1))
+		for range 8000 { // some 1.4 MiB
+			n++
+			_, _ = io.WriteString(w, contents(keyOf(fmt.Sprintf("web-%09d", n), 1)))
+		}
+	})
+	t.Logf("%d keys in pages of 8,000: the heap grew by %d KiB", len(keys), grown>>10)
+	if len(keys) != most || err != nil || grown > 96<<20 {
+		t.Errorf("%d keys, error %v, the heap grew by %d MiB", len(keys), err, grown>>20)
+	}
+}
+
+// The most objects that fit into an answer.
+func TestAListingOfTheShortestEntries(t *testing.T) {
+	_, grown, err := listed(t, 10, func(w io.Writer, _ string) {
+		_, _ = io.WriteString(w, strings.Repeat("<Contents/>", maxAnswer/len("<Contents/>")-100))
+	})
+	t.Logf("the heap grew by %d MiB, error %v", grown>>20, err)
+	if err == nil || grown > 64<<20 {
+		t.Errorf("the heap grew by %d MiB", grown>>20)
+	}
+}
+
+// Only a key that an upload can have made is a segment.
+func TestOddKeysAreNotSegments(t *testing.T) {
+	good := keyOf("web-0", 1)
+	odd := []string{
+		"prod/log/", "prod/log/x", "prod/log/../../etc/passwd", strings.Repeat("a/", 500), "other/" + good,
+		strings.Replace(good, "namespace=shop", "namespace=%2e%2e%2Fup", 1), // an upload writes it otherwise
+		strings.Replace(good, "pod=", "pod=%zz", 1),
+		strings.Replace(good, "date=2026-11-22", "date=1999-01-01", 1),
+		strings.Replace(good, ".log.zst", ".log.exe", 1),
+		strings.Replace(good, "stream=gc.log", "stream=", 1),
+		good + "/x", good + " ", strings.Replace(good, "shop", "sh\u202eop", 1),
+	}
+	slices.Sort(odd)
+	keys, _, err := listed(t, 100, func(w io.Writer, _ string) {
+		all := append(slices.Clone(odd), good)
+		slices.Sort(all)
+		for _, key := range all {
+			fmt.Fprint(w, contents(key))
+		}
+	})
+	if err != nil || !slices.Equal(keys, []string{good}) {
+		t.Errorf("segments: %q, error %v", keys, err)
+	}
+}
+
+// A server that answers with the same page, without segments, would be asked for ever.
+func TestEmptyPagesThatRepeatEnd(t *testing.T) {
+	_, _, err := listed(t, 10, func(w io.Writer, _ string) { fmt.Fprint(w, truncated) })
+	if err == nil || !strings.Contains(err.Error(), "again and again") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,139 @@
+package sinks
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/s3"
+	"github.com/ullage/ullage/internal/summary"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// BenchmarkS3Upload compares the sink with a bare PUT of the same file, without a checksum,
+// by turns: a full segment, to a server whose root is a tmpfs. "decoded" is what a segment
+// costs that an earlier process began.
+func BenchmarkS3Upload(b *testing.B) {
+	g := newGatewayIn(b, lab.Tmpfs(b, "1g"))
+	batch := fullSegment(b)
+	b.Setenv("AWS_ACCESS_KEY_ID", "ullage")
+	b.Setenv("AWS_SECRET_ACCESS_KEY", g.secret)
+	for name, sum := range map[string]*summary.Segment{"known": batch.Sum, "decoded": nil} {
+		b.Run(name, func(b *testing.B) {
+			engine := g.sink(b)
+			defer engine.Close()
+			put := g.presigned(b)
+			one := *batch
+			one.Sum = sum
+			var bare, delivered time.Duration
+			for b.Loop() {
+				begun := time.Now()
+				g.put(put, batch.Segment.Path)
+				half := time.Now()
+				if err := engine.Deliver(b.Context(), &one); err != nil {
+					b.Fatal(err)
+				}
+				bare += half.Sub(begun)
+				delivered += time.Since(half)
+			}
+			mib := float64(batch.Bytes) / (1 << 20) * float64(b.N)
+			b.ReportMetric(mib/bare.Seconds(), "MiB/s-bare-PUT")
+			b.ReportMetric(mib/delivered.Seconds(), "MiB/s-sink")
+			b.ReportMetric(100*bare.Seconds()/delivered.Seconds(), "%-of-bare-PUT")
+		})
+	}
+}
+
+// fullSegment makes a segment of 64 MiB, with its sum.
+func fullSegment(b *testing.B) *sink.Batch {
+	b.Helper()
+	dest := filepath.Join(lab.Tmpfs(b, "128m"), "dest")
+	store, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	must(b, err)
+	must(b, store.Acquire(context.Background()))
+	s := store.Stream(stream)
+	_, _, err = s.Recover()
+	must(b, err)
+	records := lab.NewRecords(1)
+	var sum summary.Sum
+	raw := make([]byte, 0, segment.FrameBytes)
+	for mark := (segment.Mark{}); !mark.Sealed; {
+		for raw = raw[:0]; len(raw) < segment.FrameBytes/2; {
+			record, _ := records.Next()
+			raw = append(raw, record...)
+		}
+		sum.Frame(raw)
+		must(b, s.Append(raw))
+		mark, err = s.Sync()
+		must(b, err)
+	}
+	is := s.Written()
+	must(b, store.Close())
+	all, err := segment.List(filepath.Join(dest, stream))
+	must(b, err)
+	all[0].Stream = stream
+	return &sink.Batch{Stream: stream, Segment: all[0], Bytes: all[0].Size, Sum: &summary.Segment{Sum: sum, Size: is.Size, CRC: is.CRC}}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// sink is the S3 sink of this process.
+func (g *gateway) sink(tb testing.TB) sink.Sink {
+	tb.Helper()
+	u, err := url.Parse(g.url("", ""))
+	must(tb, err)
+	o := sink.NewOptions(u.Query())
+	u.RawQuery = ""
+	engine, err := s3.Kind().Open(sink.Target{Name: "s3", URL: u, Options: o, Pod: sink.Pod{Namespace: "shop", Name: "web-0"}})
+	must(tb, err)
+	return engine
+}
+
+// presigned returns where anybody may put one object.
+func (g *gateway) presigned(tb testing.TB) string {
+	tb.Helper()
+	client, err := minio.New(fmt.Sprintf("127.0.0.1:%d", g.port), &minio.Options{Secure: true, Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+		Creds: credentials.NewStaticV4("ullage", g.secret, "")})
+	must(tb, err)
+	u, err := client.PresignedPutObject(tb.Context(), bucketName, "bare", time.Hour)
+	must(tb, err)
+	return u.String()
+}
+
+var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 1}}
+
+// put puts a file as one request, and nothing else.
+func (g *gateway) put(to, path string) {
+	g.Helper()
+	f, err := os.Open(path)
+	g.must(err)
+	defer f.Close()
+	info, err := f.Stat()
+	g.must(err)
+	req, err := http.NewRequest(http.MethodPut, to, f)
+	g.must(err)
+	req.ContentLength = info.Size()
+	resp, err := insecure.Do(req)
+	g.must(err)
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
+		g.Fatalf("%s: %s", resp.Status, text)
+	}
+}
