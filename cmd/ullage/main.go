@@ -22,6 +22,7 @@ Linux.
 Usage:
   ullage run      follow a directory of log files and persist their lines
   ullage cat      print what was persisted
+  ullage check    report whether what was persisted is complete
   ullage log      show a running JVM's log levels, raise them for a time
   ullage status   ask a running 'ullage run' how it is doing
   ullage prune    remove the copies of pods that are gone from a shared volume
@@ -59,6 +60,7 @@ func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	return e.Dispatch(ctx, args, usage, map[string]cli.Command{
 		"run":     runCmd,
 		"cat":     catCmd,
+		"check":   checkCmd,
 		"log":     logCmd,
 		"status":  statusCmd,
 		"prune":   pruneCmd,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // maxName is the width of a stream's name, chosen so that a row of the table
@@ -85,8 +86,10 @@ func headRows(st admin.Status) [][2]string {
 		{"lag", printable.Seconds(st.LagSeconds) + ", " + lastCommit(st)},
 		{"read", volume(st.Read)},
 		{"persisted", volume(st.Persisted)},
+		{"by level", statusLevels(st.ByLevel)},
 		{"errors", destErrors(st)},
 	}
+	rows = append(rows, copyRows(st)...)
 	rows = append(rows, lossRows(st)...)
 	for _, s := range st.Sinks {
 		rows = append(rows, sinkRows(s)...)
@@ -128,14 +131,52 @@ func sinkRows(s admin.Sink) [][2]string {
 	return rows
 }
 
-// lossRows returns the lines about losses, if there are any.
+// lossRows returns the lines about losses and crashes, if there are any.
 func lossRows(st admin.Status) (rows [][2]string) {
 	now := map[string]string{"discard": "; dropping lines below --keep-level now", "drop": "; dropping all lines now"}[st.Dropping]
 	if st.Dropped.Lines > 0 || now != "" {
 		rows = append(rows, [2]string{"dropped", volume(st.Dropped) + now})
+		for _, reason := range slices.Sorted(maps.Keys(st.DroppedBy)) {
+			rows = append(rows, [2]string{"dropped", reason + ": " + statusLevels(st.DroppedBy[reason])})
+		}
+	}
+	if st.JVMCrashes > 0 {
+		rows = append(rows, [2]string{"jvm crashes", printable.Count(st.JVMCrashes) + " (ullage cat --stream 'hs_err*' prints their reports)"})
 	}
 	if st.JVMLost != (admin.JVMLost{}) {
 		rows = append(rows, [2]string{"jvm lost", fmt.Sprintf("%s lines by -Xlog:async, %s cut by a full tmpfs", printable.Count(st.JVMLost.Async), printable.Count(st.JVMLost.Cut))})
+	}
+	return rows
+}
+
+// statusLevels formats lines by level, the most severe first: "warning=6,info=50".
+func statusLevels(by map[string]int64) string {
+	var parts []string
+	for level := ul.NumLevels - 1; level >= 0; level-- {
+		name := ul.Level(level).String()
+		if n := by[name]; n > 0 {
+			parts = append(parts, name+"="+printable.Count(n))
+		}
+	}
+	if parts == nil {
+		return "-"
+	}
+	return strings.Join(parts, ",")
+}
+
+// copyRows returns the lines about the durable copy: how far back it reaches, and what it
+// lacks.
+func copyRows(st admin.Status) [][2]string {
+	reaches := "nothing yet"
+	if !st.Reaches.IsZero() {
+		reaches = fmt.Sprintf("back to %s, %d segments", st.Reaches.Format(time.RFC3339), st.Segments)
+	}
+	rows := [][2]string{{"copy", reaches + ", " + printable.Bytes(st.FreeBytes) + " free"}}
+	if st.DeletedSegments > 0 {
+		rows = append(rows, [2]string{"copy", fmt.Sprintf("retention deleted %d segments", st.DeletedSegments)})
+	}
+	if st.CutBytes > 0 {
+		rows = append(rows, [2]string{"copy", "recovery cut a damaged end of " + printable.Bytes(st.CutBytes)})
 	}
 	return rows
 }

@@ -32,7 +32,11 @@ func full() admin.Status {
 		Space:      admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20},
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
 		Lines: admin.Lines{Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
-			Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard", JVMLost: admin.JVMLost{Async: 7, Cut: 1}},
+			Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard",
+			ByLevel:   map[string]int64{"info": 1233990, "error": 10},
+			DroppedBy: map[string]map[string]int64{"discard": {"info": 400, "debug": 90}, "drop": {"warning": 10}},
+			JVMLost:   admin.JVMLost{Async: 7, Cut: 1}},
+		Held: admin.Held{Reaches: started, Segments: 80, DeletedSegments: 12, CutBytes: 4096, FreeBytes: 10 << 30}, JVMCrashes: 2,
 		Sinks: []admin.Sink{{Name: "s3", LagSeconds: 1.5, BacklogBytes: 1 << 20, Segments: 12, Bytes: 48 << 20},
 			{Name: "near", Lines: 1000, Bytes: 1 << 20, RejectedLines: 2, RejectedBytes: 300, SkippedSegments: 3, Note: "at least once", Failure: "no connection"}},
 		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
@@ -66,8 +70,15 @@ queue:        4.00 KiB of 4.00 MiB (0 %)
 lag:          400ms, last commit 1.2s ago
 read:         1234567 lines, 5.00 GiB
 persisted:    1234000 lines, 5.00 GiB
+by level:     error=10,info=1233990
 errors:       none
+copy:         back to 2026-11-20T10:00:00Z, 80 segments, 10.0 GiB free
+copy:         retention deleted 12 segments
+copy:         recovery cut a damaged end of 4.00 KiB
 dropped:      500 lines, 58.6 KiB; dropping lines below --keep-level now
+dropped:      discard: info=400,debug=90
+dropped:      drop: warning=10
+jvm crashes:  2 (ullage cat --stream 'hs_err*' prints their reports)
 jvm lost:     7 lines by -Xlog:async, 1 cut by a full tmpfs
 sink s3:      12 segments, 48.0 MiB acknowledged; lag 1.5s, 1.00 MiB left
 sink near:    1000 lines, 1.00 MiB acknowledged; lag 0s, 0 B left

@@ -31,6 +31,11 @@ type Status struct {
 	LastCommit time.Time `json:"lastCommit,omitzero"`
 
 	Lines
+	Held
+
+	// JVMCrashes counts the reports of crashes (hs_err files) since the process
+	// started.
+	JVMCrashes int64 `json:"jvmCrashes,omitempty"`
 
 	DestinationErrors Errors `json:"destinationErrors"`
 
@@ -72,9 +77,25 @@ type Lines struct {
 	Dropped  Volume `json:"dropped"`
 	Dropping string `json:"dropping,omitempty"`
 
+	// ByLevel are the persisted lines by level, DroppedBy the dropped ones by reason
+	// and level. Levels without lines are left out.
+	ByLevel   map[string]int64            `json:"byLevel,omitempty"`
+	DroppedBy map[string]map[string]int64 `json:"droppedBy,omitempty"`
+
 	// JVMLost counts lines that JVMs lost themselves, as far as their logs show
 	// it.
 	JVMLost JVMLost `json:"jvmLost"`
+}
+
+// Held is what the destination holds.
+type Held struct {
+	// Reaches is when the oldest segment of all streams was begun. Zero: there is none.
+	Reaches time.Time `json:"reaches,omitzero"`
+
+	Segments        int64 `json:"segments"`
+	DeletedSegments int64 `json:"deletedSegments"`      // by retention, since the process started
+	CutBytes        int64 `json:"cutBytes,omitempty"`   // damaged ends that recovery cut, on disk, since the process started
+	FreeBytes       int64 `json:"destinationFreeBytes"` // of its file system, when it last answered
 }
 
 // Levels holds the wanted log level and the levels of the JVMs.
@@ -170,6 +191,7 @@ type Errors struct {
 // terminal.
 type Stream struct {
 	Name           string `json:"name"`
+	Kind           string `json:"kind,omitempty"` // empty: a log; "crash", "replay" or "vm-output": what a crash left
 	Files          int    `json:"files"`
 	ReadBytes      int64  `json:"readBytes"`
 	PersistedLines int64  `json:"persistedLines"`

@@ -195,8 +195,6 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	}
 	if match := w.sidecar.Ship.Tail.Match; !matches(match, "gc-1.log") || !matches(match, "gc-1.log.0") {
 		check("match", errors.New("it leaves out the JVM's files, gc-1.log and gc-1.log.0: write it like *.log*"))
-	} else if !matches(match, "hs_err_pid1.log") {
-		w.warnings = append(w.warnings, podmeta.Prefix+"match: it leaves out the report of a crash, hs_err_pid1.log, which ends with the pod: write it like *.log*")
 	}
 	w.perfdata, err = oneOf(cmp.Or(value(perfdataSetting), "off"), "leave", "off")
 	check(perfdataSetting, err)

@@ -59,6 +59,7 @@ func (t *Stream) create() error {
 	if made {
 		t.ledger.dirs++
 	}
+	t.noteFollows(file)
 	if t.seg.Name != "" {
 		before := t.seg
 		t.before = &before

@@ -23,7 +23,8 @@
 // The name of a segment is the UTC time of its creation, a sequence number of
 // at least six digits and the suffix of its compression: .log.zst, .log.gz or .log.
 // The number alone orders the segments of a stream, because a clock can step back.
-// Numbers may have gaps. Files have mode 0640 and directories 0750, less the umask.
+// Numbers may have gaps: a restart deletes segments that were never committed, and their
+// numbers are not used again. See [Info.Follows]. Files have mode 0640 and directories 0750, less the umask.
 // The package never touches other files in a stream's directory.
 //
 // # Format

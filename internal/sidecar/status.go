@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/tail"
 )
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
@@ -31,8 +32,13 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			Persisted: admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
 			Dropped:   admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
 			Dropping:  st.Dropping,
+			ByLevel:   counts.by("ullage_persisted_lines_total", "level"),
+			DroppedBy: droppedBy(counts),
 			JVMLost:   admin.JVMLost{Async: counts.sum("ullage_jvm_dropped_lines_total"), Cut: counts.sum("ullage_jvm_cut_lines_total")},
 		},
+		Held: admin.Held{FreeBytes: counts.sum("ullage_destination_free_bytes"), Segments: counts.sum("ullage_segments"),
+			CutBytes: counts.sum("ullage_recovered_cut_bytes_total"), DeletedSegments: counts.sum("ullage_segments_deleted_total")},
+		JVMCrashes:        counts.sum("ullage_jvm_crashes_total"),
 		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure, LastAt: st.LastFailed},
 		Ignored:           map[string]int64{},
 	}
@@ -42,13 +48,18 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	for reason, n := range st.Ignored {
 		out.Ignored[reason] = int64(n)
 	}
+	if oldest := counts.sum("ullage_oldest_segment_timestamp_seconds"); oldest > 0 {
+		out.Held.Reaches = time.Unix(oldest, 0).UTC()
+	}
+	read, bytes := counts.by("ullage_read_bytes_total", "stream"), counts.by("ullage_persisted_bytes_total", "stream")
+	lines, dropped := counts.by("ullage_persisted_lines_total", "stream"), counts.by("ullage_dropped_lines_total", "stream")
 	for _, stream := range st.Streams {
 		out.AddStream(admin.Stream{
-			Name: stream.Name, Files: stream.Files, BacklogBytes: stream.Backlog,
-			ReadBytes:      counts["ullage_read_bytes_total"][stream.Name],
-			PersistedLines: counts["ullage_persisted_lines_total"][stream.Name],
-			PersistedBytes: counts["ullage_persisted_bytes_total"][stream.Name],
-			DroppedLines:   counts["ullage_dropped_lines_total"][stream.Name],
+			Name: stream.Name, Kind: string(tail.KindOf(stream.Name)), Files: stream.Files, BacklogBytes: stream.Backlog,
+			ReadBytes:      read[stream.Name],
+			PersistedLines: lines[stream.Name],
+			PersistedBytes: bytes[stream.Name],
+			DroppedLines:   dropped[stream.Name],
 			Segment:        stream.Segment, SegmentBytes: stream.SegmentBytes, Refused: stream.Refused,
 		})
 	}
@@ -63,6 +74,16 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 		out.Levels.OtherLogs = elsewhere
 	}
 	return out
+}
+
+// droppedBy returns the dropped lines by reason and level.
+func droppedBy(counts samples) map[string]map[string]int64 {
+	const metric = "ullage_dropped_lines_total"
+	by := map[string]map[string]int64{}
+	for reason := range counts.by(metric, "reason") {
+		by[reason] = counts.with(metric, "reason", reason).by(metric, "level")
+	}
+	return by
 }
 
 // levelsOf is a Loop's state as /status shows it.
@@ -81,34 +102,4 @@ func levelsOf(st levels.Status) *admin.Levels {
 		out.Trigger = &admin.Trigger{Conditions: st.Trigger, Armed: st.Armed, QuietUntil: st.Quiet}
 	}
 	return out
-}
-
-// counters are the values of counters by metric name and stream.
-type counters map[string]map[string]int64
-
-func (c counters) sum(metric string) (total int64) {
-	for _, n := range c[metric] {
-		total += n
-	}
-	return total
-}
-
-// gather adds up the counters that have a stream label.
-func gather(reg prometheus.Gatherer) counters {
-	counts := counters{}
-	families, _ := reg.Gather() // what could not be gathered is not shown
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			for _, label := range m.GetLabel() {
-				if label.GetName() != "stream" || m.GetCounter() == nil {
-					continue
-				}
-				if counts[family.GetName()] == nil {
-					counts[family.GetName()] = map[string]int64{}
-				}
-				counts[family.GetName()][label.GetValue()] += int64(m.GetCounter().GetValue())
-			}
-		}
-	}
-	return counts
 }

@@ -49,7 +49,9 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 
 // Schemes are those of the sinks that there are. Programs that only check settings do
 // not link the sinks.
-func Schemes() []string { return []string{"kafka", "otlp+http", "otlp+https", "s3", "stdout"} }
+func Schemes() []string {
+	return []string{"kafka", "opensearch+http", "opensearch+https", "otlp+http", "otlp+https", "s3", "stdout"}
+}
 
 // Validate returns one error for each setting that cannot work with these kinds, which
 // are by the scheme of their URLs. With nil, it checks no options.

@@ -12,10 +12,6 @@ const (
 	// in Unix nanoseconds, which engines count in, do not overflow.
 	dusk      = 7_258_118_400 * int64(time.Second) // the end of 2199
 	maxUptime = 50 * 366 * 24 * time.Hour
-
-	// An uptime that falls by slip, or later on by preemption, may be another thread's.
-	slip       = 100 * time.Millisecond
-	preemption = time.Minute
 )
 
 // dating finds out when the lines of one stream were written. The zero value is ready for
@@ -76,8 +72,7 @@ func bounded(t time.Time) time.Time {
 
 // since returns the time of a line by its uptime. Created is when its segment was.
 func (d *dating) since(created int64, first bool, up int64) int64 {
-	fall := d.Uptime - up
-	if fall > int64(slip) && (fall > up || fall > int64(preemption)) {
+	if ul.Restarted(time.Duration(d.Uptime), time.Duration(up)) {
 		d.Start, d.Uptime, d.Lower = d.Last, 0, true
 	}
 	bound := created - up

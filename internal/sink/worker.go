@@ -112,13 +112,14 @@ func (w *worker) run(ctx, stop context.Context) error {
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
 	for stop.Err() == nil {
-		began, last := time.Now(), ctx.Err() != nil // everything is announced before ctx ends
+		began := time.Now()
+		ending := ctx.Err() != nil // what was committed until then is pending in this round
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
 			continue
 		}
-		if last {
+		if ending {
 			break
 		}
 		select {

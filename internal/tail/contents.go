@@ -133,7 +133,7 @@ func (c *contents) grow(f *File, size int64) {
 // truncated begins with what is in a file now that was truncated in place.
 func (c *contents) truncated(f *File) {
 	c.metrics.truncations.Inc()
-	if c.log.notTooOften(c.now()) {
+	if c.log.notTooOften(&c.log.truncated, c.now()) {
 		c.log.Warn("source file was truncated in place",
 			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
 			"hint", "lines that were neither read nor moved are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
@@ -179,6 +179,9 @@ func (c *contents) rewindAll() {
 // commit records that everything up to the end of a chunk is durable.
 func (c *contents) commit(chunk Chunk) {
 	f := chunk.File
+	if f.committed.Offset == 0 && chunk.End.Offset > 0 {
+		c.begun(f)
+	}
 	f.committed = chunk.End
 	f.records.freeBefore(chunk.End.Offset)
 	c.commitOpenLine(chunk)
@@ -187,6 +190,19 @@ func (c *contents) commit(chunk Chunk) {
 		c.letGo(f.of) // the checkpoint has it again
 	case !f.held() && f.caughtUp():
 		c.finish(f)
+	}
+}
+
+// begun counts a report of a crash once its first bytes are durable. From then on the
+// checkpoint has a position in it, so that no restart counts it again.
+func (c *contents) begun(f *File) {
+	if KindOf(f.stream.name) != KindCrash {
+		return
+	}
+	c.metrics.crashes.Inc()
+	if c.log.notTooOften(&c.log.crashed, c.now()) {
+		c.log.Warn("a JVM has crashed", "stream", f.stream.name,
+			"hint", "ullage cat --stream prints its report; further crashes of this minute are only counted")
 	}
 }
 

@@ -253,7 +253,7 @@ func (f *File) front() (offset int64, open bool, level ul.Level) {
 
 // unmoved returns how many bytes of f could be moved.
 func (f *File) unmoved() int64 {
-	if !f.inode.punchable || f.unaligned || f.stuck {
+	if !f.inode.punchable || f.whole() || f.unaligned || f.stuck {
 		return 0
 	}
 	from, _, _ := f.front()

@@ -11,6 +11,7 @@ type metrics struct {
 	readBytes   *prometheus.CounterVec
 	jvmDropped  *prometheus.CounterVec
 	jvmCut      *prometheus.CounterVec
+	crashes     prometheus.Counter
 	dropped     *dropCounts
 	files       prometheus.Gauge
 	ignored     *prometheus.GaugeVec
@@ -48,6 +49,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		readBytes:   counters("ullage_read_bytes_total", "Bytes read from the source.", "stream"),
 		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM dropped itself and reported (-Xlog:async).", "stream"),
 		jvmCut:      counters("ullage_jvm_cut_lines_total", "Lines that the JVM could not end on a full tmpfs; others may have been lost whole at the same place.", "stream"),
+		crashes:     counter("ullage_jvm_crashes_total", "Crashes of JVMs, counted by their reports (hs_err files) in the source, each once it is durable in part."),
 		dropped:     newDropCounts(reg),
 		files:       gauge("ullage_source_files", "Source files held open."),
 		ignored:     ignored,

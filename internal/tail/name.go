@@ -21,7 +21,8 @@ func ValidName(name string) bool {
 // StreamName returns the stream of a file name: the name without the number
 // that HotSpot appends to an archive, a dot and one to three digits (its
 // filecount is at most 1,000). An output that itself is named so cannot be
-// distinguished from an archive.
+// distinguished from an archive. Files that are not logs have no archives: each of
+// them is a stream.
 func StreamName(name string) string {
 	if _, ok := archiveNumber(name); ok {
 		return name[:strings.LastIndexByte(name, '.')]
@@ -33,7 +34,7 @@ func StreamName(name string) string {
 func archiveNumber(name string) (number int, ok bool) {
 	dot := strings.LastIndexByte(name, '.')
 	digits := name[dot+1:]
-	if dot < 1 || len(digits) < 1 || len(digits) > 3 || strings.Trim(digits, "0123456789") != "" {
+	if KindOf(name) != KindLog || dot < 1 || len(digits) < 1 || len(digits) > 3 || strings.Trim(digits, "0123456789") != "" {
 		return 0, false
 	}
 	number, err := strconv.Atoi(digits)

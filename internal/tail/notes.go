@@ -10,6 +10,7 @@ type notes struct {
 	*slog.Logger
 	warned    map[string]bool
 	truncated time.Time // when a truncation was last logged
+	crashed   time.Time // ... and a crash
 }
 
 // once logs a warning the first time that its key is seen. The keys are
@@ -21,11 +22,11 @@ func (n *notes) once(key, msg string, args ...any) {
 	}
 }
 
-// notTooOften reports whether a truncation may be logged now.
-func (n *notes) notTooOften(now time.Time) bool {
-	if now.Sub(n.truncated) <= time.Minute {
+// notTooOften reports whether something that was last logged at a time may be logged now.
+func (n *notes) notTooOften(last *time.Time, now time.Time) bool {
+	if now.Sub(*last) <= time.Minute {
 		return false
 	}
-	n.truncated = now
+	*last = now
 	return true
 }

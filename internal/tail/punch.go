@@ -48,7 +48,7 @@ func (p puncher) allowed(f *File, st *unix.Statx_t) bool {
 // bytes that a JVM has just written over a truncated file are not ours to give.
 func (p puncher) committed(f *File) {
 	end := position.PageBefore(f.committed.Offset)
-	if !f.inode.punchable || end <= f.inode.reclaimed || !f.inode.holds(f.committed) {
+	if !f.inode.punchable || f.whole() || end <= f.inode.reclaimed || !f.inode.holds(f.committed) {
 		return
 	}
 	f.inode.reclaimed = p.pages(f, f.inode.reclaimed, end)

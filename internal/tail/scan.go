@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path"
 
 	"golang.org/x/sys/unix"
 
@@ -113,7 +112,7 @@ func (s *scanner) list() error {
 	for {
 		names, err := s.dir.dir.Readdirnames(512)
 		for _, name := range names {
-			if ok, _ := path.Match(s.cfg.Match, name); !ok || name == statedir.Name {
+			if !s.cfg.follows(name) {
 				s.sight(name)
 				continue
 			}

@@ -3,7 +3,6 @@ package tail
 import (
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -133,7 +132,7 @@ func (u *unlinker) putBackTaken() {
 	names, _ := u.dir.state.Readdirnames(maxTaken)
 	for _, taken := range names {
 		name, ok := strings.CutPrefix(taken, takenPrefix)
-		if matches, _ := path.Match(u.cfg.Match, name); ok && matches && ValidName(name) {
+		if ok && u.cfg.follows(name) && ValidName(name) {
 			u.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
 			u.putBack(name)
 		}

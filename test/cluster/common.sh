@@ -41,16 +41,9 @@ seconds_since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.1f s", b - a 
 # sha256 prints the checksum of what it reads: macOS has no sha256sum.
 sha256() { if has sha256sum; then sha256sum; else shasum -a 256; fi | cut -c-64; }
 
-# remove_abandoned PREFIX removes the directories PREFIX.PID.* of processes that were
-# killed before they could.
-remove_abandoned() {
-    local dir pid
-    for dir in "$1".*.*; do
-        pid=${dir#"$1".}
-        pid=${pid%%.*}
-        if [ -d "$dir" ] && ! kill -0 "$pid" 2>/dev/null; then rm -rf "$dir"; fi
-    done
-}
+# remove_abandoned PREFIX removes the directories PREFIX.* of two hours ago and more, whose
+# makers were killed before they could.
+remove_abandoned() { find "${1%/*}" -maxdepth 1 -type d -name "${1##*/}.*" -mmin +120 -exec rm -rf {} +; }
 
 # limited SECONDS COMMAND... ends a command that takes longer; macOS has no timeout.
 limited() {

@@ -20,7 +20,7 @@ export CGO_ENABLED=0
 
 mkdir -p "$images"
 remove_abandoned "$images/.work"
-work=$(mktemp -d "$images/.work.$$.XXXXXX")
+work=$(mktemp -d "$images/.work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 # fresh NAME FILE...: is the image made of these files? Otherwise wanted is what

@@ -2,14 +2,21 @@ package jvm
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -22,27 +29,151 @@ func (r *rig) injectedOptions() []string {
 	return strings.Fields(value)
 }
 
-// The report of a crash is in the durable copy, as a stream of its own: a pod that
-// is gone has taken it along until now.
-func TestTheReportOfACrashIsPersisted(t *testing.T) {
+// witness holds files of the source open from when they appear, so that they can be
+// compared after the sidecar has unlinked them.
+type witness struct {
+	*rig
+	mu   sync.Mutex
+	open map[string]*os.File
+}
+
+func newWitness(r *rig) *witness {
+	w := &witness{rig: r, open: map[string]*os.File{}}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for tick := time.NewTicker(time.Millisecond); ; {
+			w.look()
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	r.Cleanup(func() {
+		close(stop)
+		<-stopped
+		for _, f := range w.open {
+			f.Close()
+		}
+	})
+	return w
+}
+
+// look opens the files that have come, other than logs.
+func (w *witness) look() {
+	entries, err := os.ReadDir(w.source)
+	if err != nil {
+		w.Error(err)
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range entries {
+		if name := e.Name(); w.open[name] == nil && tail.KindOf(name) != tail.KindLog {
+			if f, err := os.Open(filepath.Join(w.source, name)); err == nil {
+				w.open[name] = f
+			}
+		}
+	}
+}
+
+// kinds returns the names of the files seen, by kind.
+func (w *witness) kinds() map[tail.Kind][]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	of := map[tail.Kind][]string{}
+	for name := range w.open {
+		of[tail.KindOf(name)] = append(of[tail.KindOf(name)], name)
+	}
+	return of
+}
+
+// written returns what the JVM wrote to a file.
+func (w *witness) written(name string) []byte {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, err := io.ReadAll(w.open[name])
+	if err != nil {
+		w.Fatal(err)
+	}
+	return text
+}
+
+// crash starts a JVM that leaves all that a dying JVM can leave in the source, and
+// kills it as a defect in native code does.
+func (w *witness) crash() {
+	w.Helper()
+	flags := append(w.injectedOptions(), "-XX:+UnlockDiagnosticVMOptions", "-XX:+LogVMOutput",
+		"-XX:LogFile="+filepath.Join(w.source, "hotspot_%p.log"),
+		"-XX:CompileCommand=quiet", "-XX:CompileCommand=DumpReplay,*::hashCode")
+	if w.jdk.Version < 21 { // only its second compiler dumps on command
+		flags = append(flags, "-XX:TieredStopAtLevel=4", "-XX:-TieredCompilation", "-Xbatch", "-XX:CompileThreshold=100")
+	}
+	before := len(w.kinds()[tail.KindReplay]) // of JVMs that have ended
+	p := w.startIn(w.source, flags, "Churn", "600000", "20")
+	lab.Eventually(w, patience, "the JVM's log is persisted, and the compiler has left a file", func() bool {
+		log := fmt.Sprintf(`ullage_persisted_bytes_total{stream="gc-%d.log"}`, p.PID())
+		return w.metric(log) > 0 && len(w.kinds()[tail.KindReplay]) > before
+	})
+	if err := syscall.Kill(p.PID(), syscall.SIGSEGV); err != nil {
+		w.Fatal(err)
+	}
+	if err := p.Wait(patience); err == nil {
+		w.Error("the JVM has ended without an error")
+	}
+}
+
+// statusShowsCrashes requires that /status shows what the metrics count, and since when
+// the copy has it.
+func (w *witness) statusShowsCrashes(want int64) {
+	w.Helper()
+	_, body, err := w.side.Get("/status")
+	var st admin.Status
+	if err == nil {
+		err = json.Unmarshal([]byte(body), &st)
+	}
+	if err != nil || st.JVMCrashes != want || st.ByLevel["info"] == 0 || st.FreeBytes == 0 || st.Segments == 0 || time.Since(st.Reaches) > time.Hour {
+		w.Errorf("%d crashes, want %d (%v); %s", st.JVMCrashes, want, err, body)
+	}
+}
+
+// A dying JVM leaves a report, the output of the VM and what the compilers were doing.
+// Each of them is in the durable copy, as a stream of its own and byte for byte, and
+// each report counts as one crash: a pod that is gone takes the files along. The logs
+// alone match here.
+func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		r := newRig(t, jdk, "64m")
-		p := r.start(r.injectedOptions(), "Churn", "600000", "20")
-		name := "hs_err_pid" + strconv.Itoa(p.PID()) + ".log"
-		lab.Eventually(r, patience, "the JVM's log is persisted", func() bool {
-			return r.metric(`ullage_persisted_bytes_total{stream="gc-`+strconv.Itoa(p.PID())+`.log"}`) > 0
-		})
-		if err := syscall.Kill(p.PID(), syscall.SIGSEGV); err != nil {
-			t.Fatal(err)
+		w := newWitness(newRig(t, jdk, "64m", "--match", "gc*.log*"))
+		w.crash()
+		w.crash()
+		lab.Eventually(w, patience, "both crashes are counted", func() bool { return w.metric("ullage_jvm_crashes_total") == 2 })
+		w.statusShowsCrashes(2)
+		w.emptied()
+		w.stop()
+		for _, kind := range []tail.Kind{tail.KindCrash, tail.KindReplay, tail.KindOutput} {
+			names := w.kinds()[kind]
+			t.Logf("%s: %q", kind, names)
+			if len(names) < 2 {
+				t.Errorf("%d files of kind %s, of two JVMs", len(names), kind)
+			}
+			for _, name := range names {
+				written := w.written(name)
+				// The sidecar ends the last line of a file that does not end it itself.
+				persisted := bytes.TrimSuffix(w.persisted(name), newline)
+				if len(written) == 0 || !bytes.Equal(bytes.TrimSuffix(written, newline), persisted) {
+					t.Errorf("%s: %d bytes were persisted of %d, or others", name, len(persisted), len(written))
+				}
+			}
 		}
-		if err := p.Wait(patience); err == nil {
-			t.Error("the JVM has ended without an error")
-		}
-		r.stop()
-		report := r.persisted(name)
-		for _, part := range []string{"# A fatal error has been detected by the Java Runtime Environment:", "SIGSEGV", "\nEND.\n"} {
-			if !bytes.Contains(report, []byte(part)) {
-				t.Errorf("no %q in the %d bytes of %s", part, len(report), name)
+		for _, name := range w.kinds()[tail.KindCrash] {
+			report := w.persisted(name)
+			for _, part := range []string{"# A fatal error has been detected by the Java Runtime Environment:", "SIGSEGV", "\nEND.\n"} {
+				if !bytes.Contains(report, []byte(part)) {
+					t.Errorf("no %q in the %d bytes of %s", part, len(report), name)
+				}
 			}
 		}
 	})

@@ -110,8 +110,14 @@ func (r *rig) outputs(o Output) []string {
 // start starts a JVM that is gone at the end of the test.
 func (r *rig) start(flags []string, program ...string) *Process {
 	r.Helper()
+	return r.startIn("", flags, program...)
+}
+
+// startIn is start in a directory.
+func (r *rig) startIn(dir string, flags []string, program ...string) *Process {
+	r.Helper()
 	args := append([]string{"-Xmx64m", "-cp", classes}, flags...)
-	p, err := Start(r.jdk, append(args, program...)...)
+	p, err := StartIn(dir, r.jdk, append(args, program...)...)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -43,10 +43,15 @@ type Process struct {
 
 // Start runs `java` with args. It is in a process group of its own, so that a
 // Ctrl-C for us is not one for it.
-func Start(jdk lab.JDK, args ...string) (*Process, error) {
+func Start(jdk lab.JDK, args ...string) (*Process, error) { return StartIn("", jdk, args...) }
+
+// StartIn is Start in a directory, where the JVM leaves what has no path of its own.
+// Empty: ours.
+func StartIn(dir string, jdk lab.JDK, args ...string) (*Process, error) {
 	// A file in /tmp for jps is of no use here, and the second compiler makes noise.
 	args = append([]string{"-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"}, args...)
 	p := &Process{cmd: exec.Command(jdk.Java(), args...), done: make(chan struct{})}
+	p.cmd.Dir = dir
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
 	if err := p.cmd.Start(); err != nil {

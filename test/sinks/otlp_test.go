@@ -59,7 +59,7 @@ func faultsOfLines() []lineFault {
 			time.Sleep(5 * time.Second)
 			p.CloseClientConnections()
 		}},
-		{"1 KiB a second for 20 s", true, func(r *lineRig, p *proxy) {
+		{"1 KiB a second, until a request has had its time", true, func(r *lineRig, p *proxy) {
 			p.fault.Store(crawls)
 			time.Sleep(20 * time.Second)
 		}},

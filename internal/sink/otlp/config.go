@@ -1,18 +1,13 @@
 package otlp
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/transport"
@@ -25,33 +20,30 @@ func Kind() sink.Kind { return sink.Kind{Open: open} }
 // own exporters are read under their names.
 func open(t sink.Target) (sink.Sink, error) {
 	service := t.Options.Text("service", "")
-	headers := t.Options.Text("headers", "")
+	fixed, err := pairs("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
+	if err != nil {
+		return nil, err
+	}
+	headers, absent := transport.HeadersOf(&t.Options, fixed)
 	trust, untrusted := transport.TrustOf(&t.Options)
-	if err := errors.Join(t.Options.Done(), untrusted); err != nil {
+	if err := cmp.Or(t.Options.Done(), untrusted, absent); err != nil {
 		return nil, err
 	}
 	if t.URL.Host == "" {
 		return nil, errors.New("no host: use " + t.URL.Scheme + "://HOST/v1/logs")
-	}
-	fixed, err := pairs("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
-	if err != nil {
-		return nil, err
 	}
 	more, err := pairs("OTEL_RESOURCE_ATTRIBUTES")
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range more {
-		if a.key == "service.name" {
-			service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), a.value)
+		if a.Name == "service.name" {
+			service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), a.Value)
 		}
 	}
 	service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), t.Pod.Container, "unknown_service:java")
-	s := &exporter{to: endpointOf(t.URL), headers: headerSource{path: headers, fixed: fixed}}
+	s := &exporter{to: endpointOf(t.URL), headers: headers}
 	s.encoder = encoder{resource: resourceOf(t.Pod, service, more), uidPrefix: prefixOf(t.Pod)}
-	if _, err := s.headers.read(); err != nil {
-		return nil, err
-	}
 	inner, err := transport.HTTP(trust)
 	if err != nil {
 		return nil, err
@@ -80,75 +72,22 @@ func prefixOf(pod sink.Pod) string {
 }
 
 // pairs reads the first of these variables that is set, as key=value,key=value with %XX.
-func pairs(names ...string) ([]attribute, error) {
+func pairs(names ...string) ([]transport.Header, error) {
 	for _, name := range names {
 		text := os.Getenv(name)
 		if text == "" {
 			continue
 		}
-		var found []attribute
+		var found []transport.Header
 		for pair := range strings.SplitSeq(text, ",") {
 			key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 			decoded, err := url.PathUnescape(strings.TrimSpace(value))
 			if key = strings.TrimSpace(key); !ok || key == "" || err != nil {
 				return nil, fmt.Errorf("the environment variable %s is not a list of key=value, separated by commas", name)
 			}
-			found = append(found, attribute{key, decoded})
+			found = append(found, transport.Header{Name: key, Value: decoded})
 		}
 		return found, nil
 	}
 	return nil, nil
-}
-
-// headerBytes bounds a file of headers.
-const headerBytes = 64 << 10
-
-// headerSource is where the headers of requests come from: a file, or else fixed.
-type headerSource struct {
-	path  string
-	fixed []attribute
-}
-
-// read returns the headers. A file is read again each time, so that a renewed token needs
-// no restart. Errors do not show values.
-func (h headerSource) read() ([]attribute, error) {
-	found := h.fixed
-	if h.path != "" {
-		f, err := os.Open(h.path)
-		if err != nil {
-			return nil, fmt.Errorf("option headers: %w", err)
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, headerBytes))
-		if err != nil {
-			return nil, fmt.Errorf("option headers: %w", err)
-		}
-		if found, err = parseHeaders(text); err != nil {
-			return nil, fmt.Errorf("option headers: %s: %w", h.path, err)
-		}
-	}
-	for i, a := range found {
-		if !httpguts.ValidHeaderFieldName(a.key) || !httpguts.ValidHeaderFieldValue(a.value) {
-			return nil, fmt.Errorf("header %d is not one that HTTP allows", i+1)
-		}
-	}
-	return found, nil
-}
-
-// parseHeaders reads "Name: value" lines; empty lines are allowed.
-func parseHeaders(text []byte) (found []attribute, err error) {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, headerBytes+1)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		if !ok {
-			return nil, fmt.Errorf("line %d is not \"Name: value\"", n)
-		}
-		found = append(found, attribute{strings.TrimSpace(name), strings.TrimSpace(value)})
-	}
-	return found, lines.Err()
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/transport"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -47,7 +48,7 @@ var severities = [ul.NumLevels]uint64{ul.Unknown: 0, ul.Trace: 1, ul.Debug: 5, u
 
 // encoder encodes batches. It keeps its memory from one to the next.
 type encoder struct {
-	resource  []attribute // of every batch
+	resource  []transport.Header // attributes of every batch
 	uidPrefix string
 
 	records []byte
@@ -58,12 +59,12 @@ type encoder struct {
 	clean   []byte
 }
 
-// attribute is one of a resource.
-type attribute struct{ key, value string }
+// recordOverhead is about what a record takes beside its text: so records grows once.
+const recordOverhead = 192
 
 // batch encodes the lines of b.
 func (e *encoder) batch(b *sink.Batch, now time.Time) {
-	e.records, e.ends = e.records[:0], e.ends[:0]
+	e.records, e.ends = slices.Grow(e.records[:0], int(b.Bytes)+len(b.Lines)*recordOverhead), e.ends[:0]
 	e.uid = append(append(append(append(e.uid[:0], e.uidPrefix...), b.Stream...), '/'), b.Segment.Name...)
 	e.uid = append(e.uid, '/')
 	e.prefix = len(e.uid)
@@ -156,7 +157,7 @@ func appendGap(r []byte, g *ul.Gap) []byte {
 func (e *encoder) envelope(stream string, records int) []byte {
 	var resource []byte
 	for _, a := range e.resource {
-		resource = appendText(resource, resourceAttributes, a.key, []byte(a.value))
+		resource = appendText(resource, resourceAttributes, a.Name, []byte(a.Value))
 	}
 	resource = appendText(resource, resourceAttributes, "log.file.name", []byte(stream))
 	var scope []byte
@@ -224,17 +225,18 @@ func appendDouble(r []byte, key string, value float64) []byte {
 
 // resourceOf returns the attributes of every record: those that are set by the
 // environment, and those of the pod.
-func resourceOf(pod sink.Pod, service string, more []attribute) []attribute {
-	own := []attribute{{"service.name", service}, {"k8s.namespace.name", pod.Namespace}, {"k8s.pod.name", pod.Name}, {"k8s.container.name", pod.Container}}
-	own = slices.DeleteFunc(own, func(a attribute) bool { return a.value == "" })
+func resourceOf(pod sink.Pod, service string, more []transport.Header) []transport.Header {
+	own := []transport.Header{{Name: "service.name", Value: service}, {Name: "k8s.namespace.name", Value: pod.Namespace},
+		{Name: "k8s.pod.name", Value: pod.Name}, {Name: "k8s.container.name", Value: pod.Container}}
+	own = slices.DeleteFunc(own, func(a transport.Header) bool { return a.Value == "" })
 	for _, a := range more {
-		is := func(o attribute) bool { return o.key == a.key }
+		is := func(o transport.Header) bool { return o.Name == a.Name }
 		if !slices.ContainsFunc(own, is) {
 			own = append(own, a)
 		}
 	}
 	for i := range own {
-		own[i].value = strings.ToValidUTF8(own[i].value, string(replacement))
+		own[i].Value = strings.ToValidUTF8(own[i].Value, string(replacement))
 	}
 	return own
 }

@@ -30,7 +30,7 @@ const (
 type exporter struct {
 	client  *http.Client
 	to      string
-	headers headerSource
+	headers transport.Headers
 	encoder encoder
 	gzip    *gzip.Writer
 	body    bytes.Buffer
@@ -40,7 +40,7 @@ type exporter struct {
 type delivery struct {
 	*exporter
 	stream   string
-	headers  []attribute
+	headers  []transport.Header
 	requests int
 
 	lines []int // that are refused
@@ -50,7 +50,7 @@ type delivery struct {
 
 // Deliver implements [sink.Sink].
 func (x *exporter) Deliver(ctx context.Context, b *sink.Batch) error {
-	headers, err := x.headers.read()
+	headers, err := x.headers.Read()
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 		return fmt.Errorf("make the request: %w", err)
 	}
 	for _, h := range d.headers {
-		req.Header.Set(h.key, h.value)
+		req.Header.Set(h.Name, h.Value)
 	}
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Content-Encoding", "gzip")

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/ullage/ullage/internal/check"
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
+)
+
+const checkAbout = `ullage check reads a durable copy and reports whether it is complete.
+
+Usage:
+  ullage check [--since T] [--until T] [--stream S] [--json] [DIR]
+
+DIR is a destination (the --dest of 'ullage run') or the directory of one stream
+in it; without it, the destination in ULLAGE_DEST. --since and --until take what
+--since of 'ullage cat' takes: a duration before now, or a time.
+
+For each stream, and each run of a JVM in it, a row has the time range and the
+lines by level. A run begins where the uptime in the log falls back. A ~ stands
+before a time that is estimated, because the lines have no date. Below its rows,
+a stream has one line for each thing that is missing:
+
+  gaps       lines that the sidecar dropped, by reason and level
+  jvm        lines that the JVM dropped itself and reported (-Xlog:async)
+  damaged    bytes that do not decode
+  unreadable segments that cannot be opened or read
+  missing    segments that are not there, and were not deleted by retention
+  short      retention has deleted what was written after --since
+
+The last line sums up, and says how far back the copy reaches. With --json, each
+run, each stream and the sum is one JSON object a line.
+
+Lines that never reached the source are in no copy, and bytes at the end that a
+running sidecar is writing now do not count.
+
+Examples:
+  ullage check /var/lib/ullage
+  ullage check --since 1h --stream 'gc*.log' /var/lib/ullage
+  kubectl exec POD -c ullage -- ullage check --since 10m
+
+Exit status: 0 complete, 1 not complete or not readable, 2 usage error.
+`
+
+// checkConfig has the settings of `ullage check`.
+type checkConfig struct {
+	check.Config
+	json bool
+}
+
+// flags declares the settings on fs; a time that is a duration ends at now.
+func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
+	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
+		c.Since, err = parseTime(text, now)
+		return err
+	})
+	fs.Func("until", "only lines up to `T`, as for --since", func(text string) (err error) {
+		c.Until, err = parseTime(text, now)
+		return err
+	})
+	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
+	fs.BoolVar(&c.json, "json", false, "print JSON, one object a line")
+}
+
+func (c *checkConfig) validate(args []string) []error {
+	if len(args) == 0 {
+		return append(c.Validate(), errors.New("nothing to check: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), or a stream's directory in it"))
+	}
+	return append(c.Validate(), cli.Unexpected(args[1:])...)
+}
+
+func checkCmd(ctx context.Context, args []string, e cli.Env) int {
+	var cfg checkConfig
+	fs := flag.NewFlagSet("check", flag.ContinueOnError)
+	cfg.flags(fs, time.Now())
+	if code, ok := e.Parse(fs, checkAbout, args, func() []error { return cfg.validate(catWhat(fs, e)) }); !ok {
+		return code
+	}
+	dir, err := filepath.EvalSymlinks(catWhat(fs, e)[0])
+	if err != nil {
+		return e.Fail("check", err)
+	}
+	names, err := cfg.Names(dir)
+	if err != nil {
+		return e.Fail("check", fmt.Errorf("%s: %w", printable.Line(dir), err))
+	}
+	p := newCheckPrinter(e.Stdout, names, cfg.json)
+	total, err := check.Streams(ctx, dir, names, cfg.Config, p)
+	if err == nil {
+		err = p.total(total)
+	}
+	switch {
+	case err != nil:
+		return e.Fail("check", err)
+	case !total.Complete:
+		return cli.Failure
+	}
+	return cli.OK
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ullage/ullage/internal/check"
+	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// checkTime is the form of a time in the table, as in the marker of a gap. A ~ before
+// it says that the time is estimated.
+const checkTime = "2006-01-02T15:04:05.000-0700"
+
+// maxCheckName bounds the width of the column of names.
+const maxCheckName = 40
+
+// checkPrinter prints the results of `ullage check` as they come.
+type checkPrinter struct {
+	out    io.Writer
+	json   *json.Encoder // nil: a table
+	width  int           // of the column of names
+	header bool          // is printed
+}
+
+func newCheckPrinter(out io.Writer, names []string, asJSON bool) *checkPrinter {
+	p := &checkPrinter{out: out, width: len("STREAM")}
+	for _, name := range names {
+		p.width = min(maxCheckName, max(p.width, utf8.RuneCountInString(printable.Line(name))))
+	}
+	if asJSON {
+		p.json = json.NewEncoder(jsonLines{out})
+	}
+	return p
+}
+
+// jsonLines escapes what a terminal would obey.
+type jsonLines struct{ io.Writer }
+
+func (j jsonLines) Write(b []byte) (int, error) {
+	_, err := io.WriteString(j.Writer, printable.JSON(string(b)))
+	return len(b), err
+}
+
+// Run implements [check.Receiver].
+func (p *checkPrinter) Run(r check.Run) error {
+	if p.json != nil {
+		return p.json.Encode(struct {
+			Kind string `json:"kind"`
+			check.Run
+		}{"run", r})
+	}
+	if !p.header {
+		p.header = true
+		if _, err := fmt.Fprintf(p.out, "%-*s  %3s  %-29s  %-29s  %9s  LEVELS\n", p.width, "STREAM", "RUN", " FROM", " TO", "LINES"); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(p.out, "%-*s  %3d  %-29s  %-29s  %9d  %s\n", p.width, clip(printable.Line(r.Stream), p.width), r.Run,
+		checkedTime(r.First, r.Estimated), checkedTime(r.Last, r.Estimated), r.Lines, checkedLevels(r.Levels))
+	return err
+}
+
+// Stream implements [check.Receiver].
+func (p *checkPrinter) Stream(s check.Stream) error {
+	if p.json != nil {
+		return p.json.Encode(struct {
+			Kind string `json:"kind"`
+			check.Stream
+		}{"stream", s})
+	}
+	name := printable.Line(s.Stream)
+	for _, text := range findings(s) {
+		if _, err := fmt.Fprintf(p.out, "  %s: %s\n", name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findings returns a line for each thing that a stream lacks.
+func findings(s check.Stream) (lines []string) {
+	add := func(is bool, format string, args ...any) {
+		if is {
+			lines = append(lines, fmt.Sprintf(format, args...))
+		}
+	}
+	add(s.Gaps > 0, "gaps: %d, of %d lines, %d bytes; discard: %s; drop: %s", s.Gaps, s.Dropped[ul.Discard].Total()+s.Dropped[ul.DropAll].Total(), s.GapBytes,
+		checkedLevels(s.Dropped[ul.Discard]), checkedLevels(s.Dropped[ul.DropAll]))
+	add(s.JVMDropped > 0, "jvm: it dropped %d lines itself (-Xlog:async)", s.JVMDropped)
+	add(s.DamagedBytes > 0, "damaged: %d bytes on disk do not decode", s.DamagedBytes)
+	add(s.Unreadable > 0, "unreadable: %d segments; %s", s.Unreadable, printable.Line(s.Error))
+	add(s.Missing > 0, "missing: %d segments that retention has not deleted", s.Missing)
+	add(s.Short, "short: it reaches back to %s, and retention has deleted what was before", s.Reaches.UTC().Format(checkTime))
+	add(s.OpenBytes > 0, "the last %d bytes are not complete: a sidecar is writing them, or was killed (this counts as complete)", s.OpenBytes)
+	return lines
+}
+
+// total prints the last line.
+func (p *checkPrinter) total(t check.Total) error {
+	if p.json != nil {
+		return p.json.Encode(struct {
+			Kind string `json:"kind"`
+			check.Total
+		}{"total", t})
+	}
+	state := "complete"
+	if !t.Complete {
+		state = fmt.Sprintf("NOT COMPLETE: %d of", t.Incomplete)
+	}
+	text := fmt.Sprintf("%s: %d streams, %d runs, %d lines", state, t.Streams, t.Runs, t.Lines)
+	if !t.Complete {
+		text = fmt.Sprintf("%s %d streams; %d runs, %d lines", state, t.Streams, t.Runs, t.Lines)
+	}
+	switch reaches := t.Reaches.UTC().Format(checkTime); {
+	case t.Reaches.IsZero():
+		text += "; nothing is persisted"
+	case t.Cut:
+		text += "; back to " + reaches + ", retention has deleted what was before"
+	default:
+		text += "; from the beginning, " + reaches
+	}
+	_, err := fmt.Fprintln(p.out, text)
+	return err
+}
+
+func checkedTime(t time.Time, estimated bool) string {
+	mark := " "
+	if estimated {
+		mark = "~"
+	}
+	if t.IsZero() {
+		return " -"
+	}
+	return mark + t.UTC().Format(checkTime)
+}
+
+// checkedLevels formats lines by level: "warning=6,info=50", or "-".
+func checkedLevels(l check.Levels) string {
+	var parts []string
+	for level := ul.NumLevels - 1; level >= 0; level-- {
+		if n := l[level]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s=%d", ul.Level(level), n))
+		}
+	}
+	if parts == nil {
+		return "-"
+	}
+	return strings.Join(parts, ",")
+}

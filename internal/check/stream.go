@@ -1,0 +1,227 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// All that follows in a stream is later than Until if pastLines dated records in a row
+// are pastSlack later: threads of a JVM log in a slightly different order than they take
+// the time, and a single line proves nothing.
+const (
+	pastLines = 64
+	pastSlack = 10 * time.Second
+)
+
+// stream checks one stream.
+type stream struct {
+	cfg  Config
+	to   Receiver
+	out  Stream
+	fail error // of the receiver
+
+	lines  lines
+	class  ul.Classifier
+	record ul.Record
+	clock  clock
+	run    Run
+	inside bool // the last record is in the window, and so are its further lines
+	past   int  // records in a row that are later than the window
+
+	dir  string
+	segs []segment.Info
+	seg  string // the name of the segment that was read last
+}
+
+func newStream(name, dir string, cfg Config, to Receiver) *stream {
+	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true}
+	s.run = Run{Stream: name, Run: 1}
+	s.lines.take = s.line
+	return s
+}
+
+// check reads the stream. The error is that of ctx or of the receiver.
+func (s *stream) check(ctx context.Context) error {
+	var err error
+	if s.segs, err = segment.List(s.dir); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) { // retention has deleted it meanwhile
+			s.unreadable(err)
+		}
+		return s.end()
+	}
+	s.list()
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	s.lines.end()
+	return s.end()
+}
+
+// list finds what the names of the segments show.
+func (s *stream) list() {
+	for i, seg := range s.segs {
+		s.out.Segments++
+		s.out.Bytes += seg.Size
+		if i == 0 {
+			s.out.Reaches, s.out.Cut = seg.Start, seg.Follows() > 0
+			s.out.Short = s.out.Cut && s.cfg.Since.Before(seg.Start) && !s.cfg.Since.IsZero()
+			continue
+		}
+		before := s.segs[i-1]
+		// What is missing was written between the two.
+		late := !s.cfg.Until.IsZero() && s.cfg.Until.Before(before.Start)
+		if n := missing(before, seg); n > 0 && !late && !seg.Start.Before(s.cfg.Since) {
+			s.out.Missing += n
+		}
+	}
+}
+
+// missing returns how many committed segments there were between two of the list.
+func missing(before, seg segment.Info) uint64 {
+	if seg.Seq <= before.Seq+1 {
+		return 0
+	}
+	return max(seg.Follows(), before.Seq) - before.Seq
+}
+
+// read reads the segments that can have lines of the window.
+func (s *stream) read(ctx context.Context) error {
+	f, err := segment.OpenFollower(s.dir, segment.FollowOptions{Since: s.cfg.Since, Once: true})
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", s.dir, err)
+	}
+	defer f.Close()
+	for s.past < pastLines {
+		if err := errors.Join(ctx.Err(), s.fail); err != nil {
+			return err
+		}
+		raw, err := f.Next()
+		if err == nil {
+			if at := f.Segment(); at.Name != s.seg {
+				s.seg = at.Name
+				s.clock.segment(at.Start)
+			}
+			s.lines.write(raw)
+		} else if !s.meet(f, err) {
+			break
+		}
+	}
+	return s.fail
+}
+
+// meet counts what an error of the follower means. It reports whether there can be more
+// to read.
+func (s *stream) meet(f *segment.Follower, err error) (more bool) {
+	var damage *segment.DamageError
+	var gone *segment.GoneError
+	var torn *segment.TornError
+	var read *segment.ReadError
+	switch {
+	case errors.As(err, &damage):
+		s.out.DamagedBytes += damage.To - damage.From
+		s.lines.end() // no line continues across it
+		return true
+	case errors.As(err, &gone): // retention was faster
+		s.lines.end()
+		return true
+	case errors.As(err, &torn):
+		if stat, err := os.Stat(torn.Path); err == nil {
+			s.out.OpenBytes = stat.Size() - torn.Offset
+		}
+		return false
+	case err == io.EOF:
+		return false
+	}
+	s.unreadable(err)
+	if !errors.As(err, &read) || read.Path == s.dir {
+		return false
+	}
+	f.Skip()
+	s.lines.end()
+	return true
+}
+
+func (s *stream) unreadable(err error) {
+	s.out.Unreadable++
+	s.out.Error = err.Error()
+}
+
+// line counts the line with this beginning.
+func (s *stream) line(head []byte) {
+	if g, ok := ul.ParseMarker(head); ok {
+		if s.cfg.overlaps(g.First, g.Last) {
+			s.run.gap(g)
+			s.run.span(g.First, false)
+		}
+		return
+	}
+	class := s.class.Classify(head)
+	if class.Kind == ul.Header || class.Kind == ul.Drop {
+		s.date(head)
+	}
+	if !s.inside {
+		return
+	}
+	s.run.Lines++
+	s.run.Levels[class.Level]++
+	s.run.JVMDropped += class.Dropped
+	s.run.span(s.clock.last, s.clock.rough)
+}
+
+// date finds the time of a record, and ends the run before it if it begins another.
+func (s *stream) date(head []byte) {
+	s.record.Parse(head)
+	if s.clock.take(&s.record) && s.clock.runs.Number() > 1 {
+		s.endRun()
+	}
+	when := s.clock.last
+	s.inside = when.IsZero() || s.cfg.overlaps(when, when)
+	if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
+		s.past++
+	} else {
+		s.past = 0
+	}
+}
+
+// endRun hands on the run that ends here, unless all of it is outside of the window.
+func (s *stream) endRun() {
+	number := s.run.Run + 1
+	if !s.run.empty() {
+		s.untimed()
+		s.out.Runs++
+		s.out.add(s.run.Counts)
+		if err := s.to.Run(s.run); err != nil && s.fail == nil {
+			s.fail = err
+		}
+	}
+	s.run = Run{Stream: s.out.Stream, Run: number}
+}
+
+// untimed gives a run without any times those of the segments: it is the only one of its
+// stream.
+func (s *stream) untimed() {
+	if !s.run.First.IsZero() || len(s.segs) == 0 {
+		return
+	}
+	s.run.span(s.segs[0].Start, true)
+	s.run.span(s.segs[len(s.segs)-1].ModTime, true)
+}
+
+// end hands on the last run and the stream.
+func (s *stream) end() error {
+	s.endRun()
+	o := &s.out
+	o.Complete = o.Gaps == 0 && o.JVMDropped == 0 && o.DamagedBytes == 0 && o.Unreadable == 0 && o.Missing == 0 && !o.Short
+	if s.fail != nil {
+		return s.fail
+	}
+	return s.to.Stream(*o)
+}

@@ -1,0 +1,44 @@
+package segment
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// followsAttr is the extended attribute of a segment that was created behind a hole in
+// the numbers. It holds the number of the segment before, in decimal.
+const followsAttr = "user.ullage.follows"
+
+// Follows returns the number of the segment that was written before this one. It is one
+// less than Seq, unless the writer created the segment behind numbers that it had given
+// to segments which were never committed: then an extended attribute of the file holds
+// the number. Zero: the segment is the first of its stream. A copy of the file may lack
+// the attribute, and anybody who may write the file can change it.
+func (i Info) Follows() uint64 {
+	if i.Seq == 0 {
+		return 0
+	}
+	var text [maxSeqDigits]byte
+	n, err := unix.Lgetxattr(i.Path, followsAttr, text[:])
+	if err != nil {
+		return i.Seq - 1
+	}
+	seq, err := strconv.ParseUint(string(text[:n]), 10, 64)
+	if err != nil || seq >= i.Seq {
+		return i.Seq - 1
+	}
+	return seq
+}
+
+// noteFollows records, if numbers were passed over, which committed segment the new one
+// follows. A file system without extended attributes keeps no such note; then the hole
+// looks as if a segment was missing.
+func (t *Stream) noteFollows(file *os.File) {
+	before := max(t.seg.Seq, t.mark.seq(), t.top.seq())
+	if before == t.last {
+		return
+	}
+	_ = unix.Fsetxattr(int(file.Fd()), followsAttr, strconv.AppendUint(nil, before, 10), 0)
+}

@@ -1,0 +1,57 @@
+package sink
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// onSave calls a function the first time that a worker fails to save its cursor, which is
+// between the end of a round and the look at whether to go on.
+type onSave struct {
+	slog.Handler
+	once *sync.Once
+	call func()
+}
+
+func (h onSave) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "saving the cursor") {
+		h.once.Do(h.call)
+	}
+	return nil
+}
+
+func (h onSave) Enabled(context.Context, slog.Level) bool { return true }
+func (h onSave) WithAttrs([]slog.Attr) slog.Handler       { return h }
+
+// The last commit and the end come together, just when the worker has nothing left to do.
+func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
+	r := newRig(t, false)
+	r.must(r.end())
+	r.must(os.MkdirAll(filepath.Join(r.dest, stateDir, "test.json.next"), 0o755)) // no cursor can be saved
+	ctx, cancel := context.WithCancel(t.Context())
+	var set *Set
+	h := onSave{Handler: slog.DiscardHandler, once: &sync.Once{}, call: func() {
+		set.Committed(map[string]segment.Mark{"gc.log": r.appends("gc.log", "[2s][info][gc] two")}, nil)
+		cancel()
+	}}
+	kinds := map[string]Kind{"test": {Open: func(Target) (Sink, error) { return r.engine, nil }}}
+	var err error
+	set, err = New(Config{URLs: URLs{"test://there"}}, kinds, r.dest, prometheus.NewRegistry(), slog.New(h))
+	r.must(err)
+	set.workers[0].saved = time.Now() // not in the middle of the round
+	set.Committed(map[string]segment.Mark{"gc.log": r.appends("gc.log", "[1s][info][gc] one")}, nil)
+	stop, cut := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cut()
+	r.must(set.Run(ctx, stop))
+	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
+}

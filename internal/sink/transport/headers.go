@@ -1,0 +1,79 @@
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/ullage/ullage/internal/sink"
+)
+
+// Header is a name and its value.
+type Header struct{ Name, Value string }
+
+// headerBytes bounds a file of headers.
+const headerBytes = 64 << 10
+
+// Headers are those that a sink sends with each request, such as credentials: from a
+// file, or else fixed ones. The zero value has none.
+type Headers struct {
+	path  string
+	fixed []Header
+}
+
+// HeadersOf reads the option headers of a sink's URL, which names a file with a header on
+// each line: "Name: value". Without it, the headers are fixed, those of the environment.
+func HeadersOf(o *sink.Options, fixed []Header) (Headers, error) {
+	h := Headers{path: o.Text("headers", ""), fixed: fixed}
+	_, err := h.Read()
+	return h, err
+}
+
+// Read returns the headers. It reads the file again each time, so that a renewed token
+// needs no restart. An error does not show values.
+func (h Headers) Read() ([]Header, error) {
+	found := h.fixed
+	if h.path != "" {
+		f, err := os.Open(h.path)
+		if err != nil {
+			return nil, fmt.Errorf("option headers: %w", err)
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, headerBytes))
+		if err != nil {
+			return nil, fmt.Errorf("option headers: %w", err)
+		}
+		if found, err = parseHeaders(text); err != nil {
+			return nil, fmt.Errorf("option headers: %s: %w", h.path, err)
+		}
+	}
+	for i, a := range found {
+		if !httpguts.ValidHeaderFieldName(a.Name) || !httpguts.ValidHeaderFieldValue(a.Value) {
+			return nil, fmt.Errorf("header %d is not one that HTTP allows", i+1)
+		}
+	}
+	return found, nil
+}
+
+// parseHeaders reads "Name: value" lines; empty lines are allowed.
+func parseHeaders(text []byte) (found []Header, err error) {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, headerBytes+1)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, fmt.Errorf("line %d is not \"Name: value\"", n)
+		}
+		found = append(found, Header{strings.TrimSpace(name), strings.TrimSpace(value)})
+	}
+	return found, lines.Err()
+}

@@ -1,0 +1,44 @@
+package ul
+
+import "time"
+
+// Uptimes in a log step back a little, because a thread takes the time before it
+// writes, and may have to wait for a processor between the two.
+const (
+	restartFall = 100 * time.Millisecond
+	restartSure = time.Minute
+)
+
+// Restarted reports whether a record with the uptime up is of another JVM than the records
+// before it in its stream, whose highest uptime is highest: whether the uptime falls
+// to less than half by more than a tenth of a second, or by more than a minute.
+func Restarted(highest, up time.Duration) bool {
+	fall := highest - up
+	return fall > restartFall && (up < fall || fall > restartSure)
+}
+
+// Runs tells the runs of JVMs in one stream apart by the uptimes of its records, which
+// it must receive in order. A run begins where the uptime falls back. A JVM that is
+// restarted before its log has reached an uptime of about a tenth of a second cannot be
+// distinguished from the next one. The zero value is ready for a stream's first record.
+// Runs is not safe for concurrent use.
+type Runs struct {
+	number  int
+	highest time.Duration
+}
+
+// Next receives the uptime of the next record that has one, and reports whether the
+// record is the first of a run.
+func (r *Runs) Next(up time.Duration) (begins bool) {
+	begins = r.number == 0 || Restarted(r.highest, up)
+	if begins {
+		r.number++
+		r.highest = up
+	}
+	r.highest = max(r.highest, up)
+	return begins
+}
+
+// Number returns the number of the present run, from 1 up; 0: no record had an uptime
+// yet.
+func (r *Runs) Number() int { return r.number }
