@@ -38,7 +38,7 @@ func full() admin.Status {
 			JVMLost:   admin.JVMLost{Async: 7, Cut: 1}},
 		Held: admin.Held{Reaches: started, Segments: 80, DeletedSegments: 12, CutBytes: 4096, FreeBytes: 10 << 30}, JVMCrashes: 2,
 		Sinks: []admin.Sink{{Name: "s3", LagSeconds: 1.5, BacklogBytes: 1 << 20, Segments: 12, Bytes: 48 << 20},
-			{Name: "near", Lines: 1000, Bytes: 1 << 20, RejectedLines: 2, RejectedBytes: 300, SkippedSegments: 3, Failure: "no connection"}},
+			{Name: "near", Lines: 1000, Bytes: 1 << 20, RejectedLines: 2, RejectedBytes: 300, SkippedSegments: 3, Note: "at least once", Failure: "no connection"}},
 		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
 		Levels: &admin.Levels{
 			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Since: started,
@@ -83,6 +83,7 @@ jvm lost:     7 lines by -Xlog:async, 1 cut by a full tmpfs
 sink s3:      12 segments, 48.0 MiB acknowledged; lag 1.5s, 1.00 MiB left
 sink near:    1000 lines, 1.00 MiB acknowledged; lag 0s, 0 B left
 sink near:    300 B rejected (2 lines), 3 segments deleted unsent
+sink near:    at least once
 sink near:    fails: no connection
 log level:    gc*=debug until 10:15:00, raised: annotation ullage.dev/log
 JVM:          pid 1 has gc*=debug on 1 of its outputs
