@@ -72,18 +72,25 @@ func (w *worker) acknowledged(bytes int64, lines int) {
 	}
 	w.metrics.lines.Add(float64(lines))
 	w.metrics.bytes.Add(float64(bytes))
-	w.pause = 0
 	w.state.mu.Lock()
-	failed := w.state.failure != nil
-	w.state.failure = nil
 	w.state.counts.Lines += int64(lines)
 	w.state.counts.Bytes += bytes
 	if w.segments {
 		w.state.counts.Segments++
 	}
 	w.state.mu.Unlock()
+	w.recovered()
+}
+
+// recovered records that nothing is wrong now.
+func (w *worker) recovered() {
+	w.pause = 0
+	w.state.mu.Lock()
+	failed := w.state.failure != nil
+	w.state.failure = nil
+	w.state.mu.Unlock()
 	if failed {
-		w.log.Info("sink acknowledges again")
+		w.log.Info("sink works again")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -25,6 +26,21 @@ type Sink interface {
 	Close() error
 }
 
+// Identified is a [Sink] that keeps a cursor of its own in its engine, and knows lines
+// there that are delivered again.
+type Identified interface {
+	// Identify says whose lines are delivered: id belongs to the destination, and stays
+	// with it. It has letters and digits. The worker calls it once, before Deliver.
+	Identify(id string)
+}
+
+// Noter is a [Sink] that may have to promise less than its documentation does.
+type Noter interface {
+	// Note returns what it promises less, for people; empty: nothing. It may be called
+	// from any goroutine.
+	Note() string
+}
+
 // Batch is what a sink gets at once: committed bytes of one segment.
 type Batch struct {
 	Stream  string
@@ -33,6 +49,10 @@ type Batch struct {
 	// Lines are in their order, at least one. Nil for a sink of whole segments: it
 	// takes the file at Segment.Path, which is sealed.
 	Lines []Line
+
+	// Sum is what the segment holds, for a sink of whole segments. Nil: it is not known.
+	// A file of another size or CRC is not the one that was summed up.
+	Sum *summary.Segment
 
 	Bytes int64 // of the lines, newlines included; of the file, as it is on disk
 }
