@@ -46,7 +46,6 @@ func TestOpenSearchHasEachLineOnce(t *testing.T) {
 	)
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
 			s := newSearch(t).templated()
 			r := faulty(t, s, s.identity, f)
 			o := r.settles()
