@@ -122,7 +122,7 @@ headline: ## the table that the README begins with: a frozen disk under a JVM (n
 	  cat bin/headline.md; $$passed
 
 .PHONY: sinks
-sinks: ## sinks against real servers that fail in every way (builds the servers once, minutes)
+sinks: setup ## sinks against real servers that fail in every way (builds the servers once, minutes)
 	$(call stage,sinks)
 	go test -count=1 -v -timeout 30m ./test/sinks | grep -vE '^=== '
 	go test -run '^$$' -bench S3Upload -benchtime 5x -timeout 30m ./test/sinks

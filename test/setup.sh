@@ -22,6 +22,8 @@ fi
 has zstd || missing+=(zstd)
 has gzip || missing+=(gzip)
 
+# Servers that sinks are tested with come from Maven.
+has mvn || missing+=(maven)
 # DuckDB, which reads a bucket, goes into a virtual environment.
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 

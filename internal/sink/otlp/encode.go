@@ -179,7 +179,7 @@ func (e *encoder) envelope(stream string, records int) []byte {
 // sizeOf is the size of a field of n bytes with a tag of one byte.
 func sizeOf(n int) int { return 1 + protowire.SizeBytes(n) }
 
-// appendFixed appends a time; one that is not known is 0.
+// appendFixed appends a time.
 func appendFixed(r []byte, field protowire.Number, at time.Time) []byte {
 	r = protowire.AppendTag(r, field, protowire.Fixed64Type)
 	return protowire.AppendFixed64(r, uint64(at.UnixNano()))
