@@ -33,10 +33,6 @@ type Status struct {
 	Lines
 	Held
 
-	// JVMCrashes counts the reports of crashes (hs_err files) since the process
-	// started.
-	JVMCrashes int64 `json:"jvmCrashes,omitempty"`
-
 	DestinationErrors Errors `json:"destinationErrors"`
 
 	// Streams lists at most MaxStreams streams; StreamsOmitted counts the
@@ -85,6 +81,10 @@ type Lines struct {
 	// JVMLost counts lines that JVMs lost themselves, as far as their logs show
 	// it.
 	JVMLost JVMLost `json:"jvmLost"`
+
+	// JVMCrashes counts the reports of crashes (hs_err files) since the process
+	// started.
+	JVMCrashes int64 `json:"jvmCrashes,omitempty"`
 }
 
 // Held is what the destination holds.

@@ -59,7 +59,9 @@ func (t *Stream) create() error {
 	if made {
 		t.ledger.dirs++
 	}
-	t.noteFollows(file)
+	if before := max(t.seg.Seq, t.mark.seq(), t.top.seq()); before != t.last {
+		noteFollows(file, before) // numbers were passed over
+	}
 	if t.seg.Name != "" {
 		before := t.seg
 		t.before = &before

@@ -32,13 +32,9 @@ func (i Info) Follows() uint64 {
 	return seq
 }
 
-// noteFollows records, if numbers were passed over, which committed segment the new one
-// follows. A file system without extended attributes keeps no such note; then the hole
-// looks as if a segment was missing.
-func (t *Stream) noteFollows(file *os.File) {
-	before := max(t.seg.Seq, t.mark.seq(), t.top.seq())
-	if before == t.last {
-		return
-	}
+// noteFollows records that the new segment follows the one with the number before. A file
+// system without extended attributes keeps no such note; then the hole looks as if a
+// segment was missing.
+func noteFollows(file *os.File, before uint64) {
 	_ = unix.Fsetxattr(int(file.Fd()), followsAttr, strconv.AppendUint(nil, before, 10), 0)
 }

@@ -46,7 +46,7 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 			return nil, cut, err
 		}
 		if len(found) == 0 {
-			t.place(Info{}, t.notBefore(Mark{}, 0), t.last)
+			t.place(Info{}, notBefore(t.top, Mark{}, 0), t.last)
 			return nil, cut, nil
 		}
 		t.last = max(t.last, lastSeq(found))
@@ -67,7 +67,7 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 			return nil, cut, err
 		}
 		seg.cut(sound)
-		t.place(seg, t.notBefore(Mark{Segment: seg.Name, Offset: sound, Sealed: true}, seg.Seq), t.last)
+		t.place(seg, notBefore(t.top, Mark{Segment: seg.Name, Offset: sound, Sealed: true}, seg.Seq), t.last)
 		return tail, cut, nil
 	}
 }
@@ -97,13 +97,13 @@ func (t *Stream) list(n int) ([]Info, error) {
 	return found, nil
 }
 
-// notBefore returns m, a mark in the segment with that number, or the highest mark
-// that Resume was given if that is in a later segment.
-func (t *Stream) notBefore(m Mark, seq uint64) Mark {
-	if t.top.seq() <= seq {
+// notBefore returns m, a mark in the segment with that number, or top, the highest mark
+// that Resume was given, if that is in a later segment.
+func notBefore(top, m Mark, seq uint64) Mark {
+	if top.seq() <= seq {
 		return m
 	}
-	return t.top.gone()
+	return top.gone()
 }
 
 // keep cuts a segment to its sound part, or deletes the segment if it has none. It

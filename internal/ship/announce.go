@@ -58,7 +58,7 @@ func (w *writer) commitSeals(ctx context.Context) error {
 			sealed++
 			w.check.SetMark(name, is)
 			if st := w.streams[name]; st != nil {
-				w.sealed(st)
+				st.sealed(w.cfg.Followers.OnSeal)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func (w *writer) commit(ctx context.Context) error {
 		}
 		w.marks[st.name] = mark
 		if mark.Sealed {
-			w.sealed(st)
+			st.sealed(w.cfg.Followers.OnSeal)
 		}
 	}
 	if w.taken.bytes == 0 {

@@ -35,12 +35,12 @@ func (r *running) count(c *queue.Chunk[tail.Chunk]) {
 	}
 }
 
-// sealed hands over the sum of a stream's newest segment, which is sealed. A segment that
-// another process began, or that was cut, is not known.
-func (w *writer) sealed(st *writerStream) {
+// sealed hands over, to onSeal if that is not nil, the sum of the newest segment, which is
+// sealed. A segment that another process began, or that was cut, is not known.
+func (st *writerStream) sealed(onSeal func(stream, segment string, sum summary.Segment)) {
 	is, r := st.segments.Written(), st.sum
 	st.sum = running{}
-	if w.cfg.Followers.OnSeal != nil && is.Whole && is.Segment == r.segment && !r.partly {
-		w.cfg.Followers.OnSeal(st.name, is.Segment, summary.Segment{Sum: r.sum, Size: is.Size, CRC: is.CRC})
+	if onSeal != nil && is.Whole && is.Segment == r.segment && !r.partly {
+		onSeal(st.name, is.Segment, summary.Segment{Sum: r.sum, Size: is.Size, CRC: is.CRC})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -17,9 +16,6 @@ import (
 )
 
 const (
-	firstPause = 500 * time.Millisecond
-	maxPause   = time.Minute
-
 	// A delivery that gets no answer ends after attemptTimeout, and the time that its
 	// bytes take at so many a second.
 	attemptTimeout = time.Minute
@@ -52,7 +48,7 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 			return deleted
 		}
 		w.fail(err)
-		if w.sleep(stop, w.pauseAfter(err)) != nil {
+		if sleep(stop, w.backoff.after(err)) != nil {
 			return stopped
 		}
 	}
@@ -84,7 +80,7 @@ func (w *worker) acknowledged(bytes int64, lines int) {
 
 // recovered records that nothing is wrong now.
 func (w *worker) recovered() {
-	w.pause = 0
+	w.backoff = backoff{}
 	w.state.mu.Lock()
 	failed := w.state.failure != nil
 	w.state.failure = nil
@@ -104,30 +100,6 @@ func (w *worker) fail(err error) {
 	w.state.mu.Unlock()
 	if first {
 		w.log.Warn("sink fails", "error", text, "hint", "the durable copy keeps the lines; a retry follows")
-	}
-}
-
-// pauseAfter returns how long to wait after err: what the engine says, or twice as long
-// as after the error before it. The jitter keeps a fleet from coming back at once.
-func (w *worker) pauseAfter(err error) time.Duration {
-	w.pause = min(max(2*w.pause, firstPause), maxPause)
-	pause := w.pause
-	var busy *BusyError
-	if errors.As(err, &busy) && busy.After > 0 {
-		pause = min(busy.After, 10*maxPause)
-	}
-	return pause + time.Duration(rand.Int64N(int64(pause)/4+1))
-}
-
-// sleep returns the error of stop if that ends first.
-func (w *worker) sleep(stop context.Context, pause time.Duration) error {
-	over := time.NewTimer(pause)
-	defer over.Stop()
-	select {
-	case <-stop.Done():
-		return stop.Err()
-	case <-over.C:
-		return nil
 	}
 }
 

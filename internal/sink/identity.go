@@ -35,7 +35,7 @@ func (w *worker) identify(stop context.Context) {
 			return
 		}
 		w.fail(err)
-		if w.sleep(stop, w.pauseAfter(err)) != nil {
+		if sleep(stop, w.backoff.after(err)) != nil {
 			return
 		}
 	}

@@ -39,12 +39,12 @@ type worker struct {
 	log      *slog.Logger
 	wake     chan struct{}
 
-	saved    time.Time     // when the cursors were
-	unsaved  bool          // they have moved since
-	unsaving bool          // the last try to save them failed
-	measured time.Time     // when what is left was
-	stale    bool          // it has changed since
-	pause    time.Duration // before the next try; 0: the last one went well
+	saved    time.Time // when the cursors were
+	unsaved  bool      // they have moved since
+	unsaving bool      // the last try to save them failed
+	measured time.Time // when what is left was
+	stale    bool      // it has changed since
+	backoff  backoff
 	aside    aside
 	memory   lineMemory // of the feed of lines that has its turn
 
@@ -125,7 +125,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
-			_ = w.sleep(ctx, w.linger-time.Since(began)) // ctx ends: the last round
+			_ = sleep(ctx, w.linger-time.Since(began)) // ctx ends: the last round
 		case now := <-tick.C:
 			if w.stale || w.lacks() && now.Sub(w.measured) >= measureInterval {
 				w.measure()
@@ -143,7 +143,7 @@ func (w *worker) begin(stop context.Context) {
 	cursors, err := loadCursors(w.cursorPath())
 	for err != nil && !errors.Is(err, errMalformed) {
 		w.fail(err)
-		if w.sleep(stop, w.pauseAfter(err)) != nil {
+		if sleep(stop, w.backoff.after(err)) != nil {
 			return
 		}
 		cursors, err = loadCursors(w.cursorPath())
@@ -247,7 +247,7 @@ func (w *worker) feedOf(stream string) (feed, error) {
 // unreadable waits before a stream whose segments cannot be read is tried again.
 func (w *worker) unreadable(stop context.Context, stream string, err error) {
 	w.fail(fmt.Errorf("read the durable copy of stream %q: %w", stream, err))
-	_ = w.sleep(stop, firstPause)
+	_ = sleep(stop, firstPause)
 }
 
 // over takes a stream off the pending ones, unless it has had news meanwhile.

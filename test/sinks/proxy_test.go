@@ -19,6 +19,9 @@ type proxy struct {
 	fault  atomic.Value // a string, one of those below
 	faults atomic.Int64 // requests that it spoiled
 	token  string       // that requests must have; empty: any
+
+	forward http.Handler
+	gone    chan struct{} // the test is over
 }
 
 // What a proxy does.
@@ -43,10 +46,10 @@ func newProxy(t *testing.T, g *gateway) *proxy {
 
 func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
 	t.Helper()
-	p := &proxy{}
+	p := &proxy{gone: make(chan struct{})}
 	p.fault.Store(passes)
 	to, _ := url.Parse(server)
-	forward := &httputil.ReverseProxy{
+	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
 			r.Out.Host = r.In.Host // is signed
@@ -54,75 +57,89 @@ func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
 		Transport:    &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
-	gone := make(chan struct{})
-	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fault := p.fault.Load().(string)
-		if fault != passes {
-			p.faults.Add(1)
-		}
-		if p.token != "" && r.Header.Get("Authorization") != p.token {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		switch fault {
-		case loses:
-			forward.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler)
-		case cutsEarly:
-			_, _ = io.CopyN(io.Discard, r.Body, 100)
-			panic(http.ErrAbortHandler)
-		case late:
-			_, _ = io.Copy(io.Discard, r.Body)
-			behind := time.Now().Add(-time.Hour).UTC()
-			w.Header().Set("Date", behind.Format(http.TimeFormat))
-			w.Header().Set("Retry-After", behind.Add(2*time.Second).Format(http.TimeFormat))
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		case busy:
-			_, _ = io.Copy(io.Discard, r.Body)
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		case cuts:
-			_, _ = io.Copy(io.Discard, r.Body)
-			panic(http.ErrAbortHandler)
-		case slow, crawls:
-			rate := 64 << 10
-			if fault == crawls {
-				rate = 1 << 10
-			}
-			r.Body = struct {
-				io.Reader
-				io.Closer
-			}{&slowly{r.Body, rate, func() bool { return p.fault.Load() == fault }}, r.Body}
-		case swallows:
-			if r.Method != http.MethodGet {
-				_, _ = io.Copy(io.Discard, r.Body)
-				w.Header().Set("ETag", `"0123456789abcdef0123456789abcdef"`)
-				return
-			}
-		case hangs:
-			_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection would not be seen
-			for p.fault.Load() == fault && r.Context().Err() == nil {
-				select {
-				case <-gone:
-					return
-				case <-time.After(50 * time.Millisecond):
-				}
-			}
-			panic(http.ErrAbortHandler)
-		case redirects:
-			w.Header().Set("Location", "https://example.invalid/")
-			w.WriteHeader(http.StatusMovedPermanently)
-			return
-		}
-		forward.ServeHTTP(w, r)
-	}))
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(p.answer))
 	p.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	p.Config.ErrorLog = nil
 	p.StartTLS()
-	t.Cleanup(func() { close(gone); p.CloseClientConnections(); p.Close() })
+	t.Cleanup(func() { close(p.gone); p.CloseClientConnections(); p.Close() })
 	return p
+}
+
+// answer forwards a request, or fails as p does now.
+func (p *proxy) answer(w http.ResponseWriter, r *http.Request) {
+	fault := p.fault.Load().(string)
+	if fault != passes {
+		p.faults.Add(1)
+	}
+	if p.token != "" && r.Header.Get("Authorization") != p.token {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	switch fault {
+	case loses:
+		p.forward.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case cutsEarly:
+		_, _ = io.CopyN(io.Discard, r.Body, 100)
+		panic(http.ErrAbortHandler)
+	case cuts:
+		_, _ = io.Copy(io.Discard, r.Body)
+		panic(http.ErrAbortHandler)
+	case hangs:
+		p.hang(r)
+		panic(http.ErrAbortHandler)
+	case late, busy, redirects:
+		refuse(w, r, fault)
+		return
+	case slow, crawls:
+		rate := 64 << 10
+		if fault == crawls {
+			rate = 1 << 10
+		}
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{&slowly{r.Body, rate, func() bool { return p.fault.Load() == fault }}, r.Body}
+	case swallows:
+		if r.Method != http.MethodGet {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("ETag", `"0123456789abcdef0123456789abcdef"`)
+			return
+		}
+	}
+	p.forward.ServeHTTP(w, r)
+}
+
+// hang takes a request, and returns when the fault or the client has gone.
+func (p *proxy) hang(r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection would not be seen
+	for p.fault.Load() == hangs && r.Context().Err() == nil {
+		select {
+		case <-p.gone:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// refuse answers with the status of a fault.
+func refuse(w http.ResponseWriter, r *http.Request, fault string) {
+	if fault != redirects {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+	switch fault {
+	case late:
+		behind := time.Now().Add(-time.Hour).UTC()
+		w.Header().Set("Date", behind.Format(http.TimeFormat))
+		w.Header().Set("Retry-After", behind.Add(2*time.Second).Format(http.TimeFormat))
+		w.WriteHeader(http.StatusTooManyRequests)
+	case busy:
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case redirects:
+		w.Header().Set("Location", "https://example.invalid/")
+		w.WriteHeader(http.StatusMovedPermanently)
+	}
 }
 
 // slowly reads so many bytes a second, for as long as it is to be slow.
