@@ -9,6 +9,9 @@
 // at a level of its own, and is left out of that comparison. A line that the JVM
 // itself wrote twice, as it may in the moment in which its level changes, is
 // counted apart.) The exit code is 1 if one is lost or there twice.
+//
+// With -sinks, the sidecar also copies its segments to an S3 server and its lines to a
+// Collector, which are killed in between. What they have is read back and compared.
 package main
 
 import (
@@ -39,13 +42,14 @@ func main() {
 	fs.Usage = func() { fmt.Fprint(fs.Output(), usage); fs.PrintDefaults() }
 	ullage := fs.String("ullage", "", "`PATH` of the program; without it, it is built")
 	seconds := fs.Int("seconds", 15, "how long the JVM runs, a `NUMBER` from 6 on")
+	sinks := fs.Bool("sinks", false, "also copy to an S3 server and to an OpenTelemetry Collector, and kill each of them once")
 	_ = fs.Parse(os.Args[1:]) // it exits
 	if *seconds < 6 || fs.NArg() > 0 {
 		fs.Usage()
 		os.Exit(2)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err := show(ctx, os.Stdout, *ullage, *seconds)
+	err := show(ctx, os.Stdout, *ullage, *seconds, *sinks)
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -56,7 +60,7 @@ func main() {
 // errInterrupted ends the demo early; everything is cleaned up all the same.
 var errInterrupted = errors.New("interrupted")
 
-func show(ctx context.Context, out io.Writer, ullage string, seconds int) error {
+func show(ctx context.Context, out io.Writer, ullage string, seconds int, sinks bool) error {
 	jdks, err := lab.JDKs()
 	if err != nil {
 		return err
@@ -65,6 +69,11 @@ func show(ctx context.Context, out io.Writer, ullage string, seconds int) error 
 	defer d.end()
 	if err := d.prepare(ctx); err != nil {
 		return err
+	}
+	if sinks {
+		if err := d.startEngines(); err != nil {
+			return err
+		}
 	}
 	if err := d.run(ctx); err != nil {
 		return err
@@ -92,6 +101,7 @@ type demo struct {
 
 	jvm     *jvm.Process
 	side    *lab.Sidecar // nil while it is down
+	engines []*engine    // that sinks copy to: the S3 server and the Collector, or none
 	raise   raise
 	dropped int  // lines, by the sidecars' own count
 	told    bool // how to read the result
@@ -136,6 +146,9 @@ func (d *demo) end() {
 	}
 	if d.side != nil {
 		d.side.Kill()
+	}
+	for _, e := range d.engines {
+		e.end()
 	}
 	d.tmpfs.remove()
 	if d.scratch != "" {

@@ -44,6 +44,9 @@ func (d *demo) run(ctx context.Context) error {
 	if err := d.jvm.Wait(drain); err != nil {
 		return err
 	}
+	if err := d.showSinks(); err != nil {
+		return err
+	}
 	d.say("The JVM has ended. SIGTERM to the sidecar: it reads the log to its end, commits and exits.")
 	d.dropped += d.droppedNow()
 	defer context.AfterFunc(ctx, d.side.Kill)()
@@ -58,6 +61,13 @@ func (d *demo) run(ctx context.Context) error {
 func (d *demo) startSidecar() error {
 	cmd := exec.Command(d.ullage, "run", "--source", d.tmpfs.dir, "--dest", d.dest, "--listen", "127.0.0.1:0",
 		"--sync-interval", commitEvery.String(), "--annotations", d.annotations())
+	if len(d.engines) > 0 {
+		cmd.Args = append(cmd.Args, "--upload-age", uploadEvery.String())
+		cmd.Env = credentials()
+	}
+	for _, e := range d.engines {
+		cmd.Args = append(cmd.Args, "--sink", e.url)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us, and we end it
 	side, err := lab.StartCommand(cmd)
 	if err != nil {
@@ -94,7 +104,7 @@ func (d *demo) progress(ctx context.Context) error {
 	lines := lineCounter{path: d.second()}
 	total := time.Duration(d.seconds) * time.Second
 	d.raise.lasts = total / 5
-	edit, kill := time.After(total/10), time.After(total/2)
+	edit, kill, strikes := time.After(total/10), time.After(total/2), d.strikes(total)
 	var over, restart <-chan time.Time
 	for {
 		select {
@@ -115,6 +125,9 @@ func (d *demo) progress(ctx context.Context) error {
 			over = time.After(time.Until(d.raise.asked.Add(d.raise.lasts)))
 		case <-over:
 			d.awaitRestore(ctx)
+		case e := <-strikes:
+			e.kill()
+			d.say("      The %s is killed with -9, for %s. Neither the JVM nor the commits wait for it.", e.what, outage)
 		case <-kill:
 			d.dropped += d.droppedNow()
 			d.side.Kill()
@@ -127,6 +140,15 @@ func (d *demo) progress(ctx context.Context) error {
 			d.say("      The sidecar runs again (pid %d): it goes on behind the last line that it has committed.", d.side.PID())
 		}
 	}
+}
+
+// strikes returns a channel that says which engine to kill, each once.
+func (d *demo) strikes(total time.Duration) <-chan *engine {
+	due := make(chan *engine, len(d.engines))
+	for i, e := range d.engines {
+		time.AfterFunc(total*time.Duration(3+3*i)/10, func() { due <- e })
+	}
+	return due
 }
 
 // backlog is what the sidecar says is not durable yet.
@@ -197,7 +219,10 @@ func (d *demo) result() (result, error) {
 		Comparison: jvm.Compare(written, rest, d.raise.changes()...), raise: d.raise, pauses: pausesIn(persisted.Bytes()),
 		dropped: d.dropped, bytes: int64(persisted.Len()), tmpfs: d.tmpfs,
 	}
-	r.onDisk, err = sizeOf(d.dest)
+	if r.onDisk, err = sizeOf(d.dest); err != nil {
+		return r, err
+	}
+	r.copies, err = d.copies()
 	return r, err
 }
 

@@ -20,6 +20,7 @@ type result struct {
 	bytes   int64 // persisted, before compression
 	onDisk  int64
 	tmpfs   tmpfs
+	copies  []copied
 }
 
 // lost is what is missing and was not counted as dropped.
@@ -32,6 +33,11 @@ func (r result) err() error {
 		return fmt.Errorf("the JVM wrote nothing")
 	case r.Missing != r.dropped || r.Twice+r.Foreign+r.Moved > 0:
 		return fmt.Errorf("what was persisted, and what was dropped, is not what the JVM wrote: %s", r.Comparison)
+	}
+	for _, c := range r.copies {
+		if err := c.err(); err != nil {
+			return err
+		}
 	}
 	return r.raise.err()
 }
@@ -49,6 +55,9 @@ func (r result) print(out io.Writer) {
 	if r.Foreign+r.Moved > 0 {
 		row("lines never written", count(r.Foreign), "but persisted")
 		row("lines out of order", count(r.Moved), "among those of their thread")
+	}
+	for _, c := range r.copies {
+		row("lines in the "+c.what, count(c.lines), c.String())
 	}
 	r.raise.print(row)
 	row("largest use of the tmpfs", size(r.tmpfs.largest.Load()), r.tmpfs.what)

@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/lab"
 )
 
 const duckVersion = "1.5.5"
@@ -33,7 +34,7 @@ func duckdb(t *testing.T) (python string) {
 		{"python3", "-m", "venv", "--clear", dir},
 		{python, "-m", "pip", "install", "--quiet", "duckdb==" + duckVersion, "duckdb-extension-httpfs==" + duckVersion},
 	} {
-		if _, err := command(10*time.Minute, args[0], args[1:]...); err != nil {
+		if _, err := lab.Command(10*time.Minute, args[0], args[1:]...); err != nil {
 			t.Fatal(err)
 		}
 	}

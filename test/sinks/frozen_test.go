@@ -26,7 +26,7 @@ func newFrozen(tb testing.TB) *frozen {
 	image := filepath.Join(lab.Tmpfs(tb, "300m"), "image")
 	dir := tb.TempDir()
 	for _, args := range [][]string{{"truncate", "-s", "256M", image}, {"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir}} {
-		if _, err := command(patience, args[0], args[1:]...); err != nil {
+		if _, err := lab.Command(patience, args[0], args[1:]...); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -37,14 +37,14 @@ func newFrozen(tb testing.TB) *frozen {
 // freeze stalls all writes until thaw.
 func (f *frozen) freeze() (thaw func()) {
 	f.Helper()
-	if _, err := command(patience, "fsfreeze", "-f", f.dir); err != nil {
+	if _, err := lab.Command(patience, "fsfreeze", "-f", f.dir); err != nil {
 		f.Fatal(err)
 	}
 	cold := true
 	thaw = func() {
 		if cold {
 			cold = false
-			if _, err := command(patience, "fsfreeze", "-u", f.dir); err != nil {
+			if _, err := lab.Command(patience, "fsfreeze", "-u", f.dir); err != nil {
 				f.Error(err)
 			}
 		}

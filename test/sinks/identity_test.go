@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // identity is a directory with a certificate for 127.0.0.1, and its key.
@@ -70,24 +72,11 @@ func (g identity) pair() tls.Certificate {
 	return pair
 }
 
-// built builds a program of the Go module in dir into the cache, unless it is there. The
-// cache's entry has the version of a module.
+// built is [lab.Server], for a test.
 func built(t testing.TB, dir, module, program string) string {
 	t.Helper()
-	version, err := command(time.Minute, "go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module)
+	path, err := lab.Server(dir, module, program, t.Logf)
 	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Base(program) + "-" + strings.TrimSpace(version)
-	path := filepath.Join(cacheDir(t), "servers", name)
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	t.Logf("building %s, once", name)
-	if _, err := command(20*time.Minute, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", path+".new", program); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -117,7 +106,7 @@ func fetched(t testing.TB, name string) string {
 	if err := os.RemoveAll(next); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := command(10*time.Minute, "mvn", "-q", "-B", "-f", filepath.Join(from, "pom.xml"), "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+next); err != nil {
+	if _, err := lab.Command(10*time.Minute, "mvn", "-q", "-B", "-f", filepath.Join(from, "pom.xml"), "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+next); err != nil {
 		t.Fatal(err)
 	}
 	sources, err := filepath.Glob(filepath.Join(from, "*.java"))
@@ -125,7 +114,7 @@ func fetched(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	if len(sources) > 0 {
-		if _, err := command(time.Minute, "javac", append([]string{"-d", next, "-cp", next + "/*"}, sources...)...); err != nil {
+		if _, err := lab.Command(time.Minute, "javac", append([]string{"-d", next, "-cp", next + "/*"}, sources...)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,15 +124,12 @@ func fetched(t testing.TB, name string) string {
 	return classes
 }
 
-// cacheDir is where what is built or downloaded stays.
+// cacheDir is [lab.CacheDir], for a test.
 func cacheDir(t testing.TB) string {
 	t.Helper()
-	if cache := os.Getenv("ULLAGE_CACHE"); cache != "" {
-		return cache
-	}
-	home, err := os.UserCacheDir()
+	cache, err := lab.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(home, "ullage")
+	return cache
 }

@@ -1,11 +1,7 @@
 package sinks
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -14,9 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"google.golang.org/protobuf/encoding/protojson"
-
-	logs "go.opentelemetry.io/proto/otlp/logs/v1"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -89,50 +82,18 @@ func (c *collector) headers() string {
 
 const rightToken, wrongToken = "Bearer right", "Bearer wrong"
 
-// documents reads the collector's file. A request that was cut off, where the collector was
-// killed or its disk was full, was not acknowledged. The next one stands in the same line.
+// documents reads the collector's file.
 func (c *collector) documents(t *testing.T) (all []document) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(c.out, "logs.jsonl"))
+	collected, cut, err := lab.ReadCollected(filepath.Join(c.out, "logs.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<20)
-	for {
-		line, err := in.ReadBytes('\n')
-		var data logs.LogsData
-		if begin := bytes.LastIndex(line, []byte(`{"resourceLogs"`)); begin > 0 {
-			t.Logf("the collector's file has %d bytes of a request that was cut off", begin)
-			line = line[begin:]
-		}
-		if protojson.Unmarshal(line, &data) == nil {
-			all = append(all, documentsOf(&data)...)
-		} else if len(line) > 0 {
-			t.Logf("the collector's file has a line of %d bytes that was cut off", len(line))
-		}
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	if cut > 0 {
+		t.Logf("the collector's file has %d bytes of requests that were cut off", cut)
 	}
-}
-
-func documentsOf(data *logs.LogsData) (all []document) {
-	for _, resource := range data.ResourceLogs {
-		for _, scope := range resource.ScopeLogs {
-			for _, l := range scope.LogRecords {
-				d := document{body: l.Body.GetStringValue()}
-				for _, a := range l.Attributes {
-					if a.Key == "log.record.uid" {
-						d.uid = a.Value.GetStringValue()
-					}
-				}
-				all = append(all, d)
-			}
-		}
+	for _, one := range collected {
+		all = append(all, document{uid: one.UID, body: one.Body})
 	}
 	return all
 }

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	bucket = "logs"
+	key    = "demo"
+
+	// uploadEvery is shorter than by default, so that the bucket fills while one looks.
+	uploadEvery = 3 * time.Second
+)
+
+// engine is a server that a sink of the sidecar copies to. Whoever ends it, it runs again
+// after an outage, until the demo is over.
+type engine struct {
+	name string // of the sink
+	what string // for people
+	url  string // of the sink
+	port int
+	args []string
+
+	mu      sync.Mutex
+	running *exec.Cmd // nil: it is down
+	over    context.CancelFunc
+	ended   chan struct{} // nobody starts it any more
+}
+
+// startEngines starts an S3 server and a Collector, built from their modules once.
+func (d *demo) startEngines() error {
+	store, collected := filepath.Join(d.scratch, "store"), d.collected()
+	if err := os.MkdirAll(filepath.Join(store, bucket), 0o755); err != nil {
+		return err
+	}
+	gateway, err := lab.Server("test/servers", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw", d.say)
+	if err != nil {
+		return err
+	}
+	collector, err := lab.Server("test/servers/otlpsink", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/otlpsink", d.say)
+	if err != nil {
+		return err
+	}
+	s3, otlp := &engine{name: "s3", what: "S3 server"}, &engine{name: "otlp", what: "Collector"}
+	for _, e := range []*engine{s3, otlp} {
+		if e.port, err = lab.FreePort(); err != nil {
+			return err
+		}
+	}
+	s3.url = fmt.Sprintf("s3://%s/demo?name=s3&endpoint=%s&region=us-east-1&path-style=true", bucket, url.QueryEscape("http://"+s3.address()))
+	s3.args = []string{gateway, "--access", key, "--secret", key, "--port", s3.address(), "--quiet", "posix", store}
+	otlp.url = fmt.Sprintf("otlp+http://%s/v1/logs?name=otlp", otlp.address())
+	config := filepath.Join(d.scratch, "collector.yaml")
+	otlp.args = []string{collector, "--config", config}
+	// With rotation, the exporter writes without a buffer: what is acknowledged is in the file.
+	text := fmt.Sprintf(`receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
+exporters: {file: {path: %q, rotation: {max_megabytes: 10000}}}
+service: {telemetry: {metrics: {level: none}}, pipelines: {logs: {receivers: [otlp], exporters: [file]}}}
+`, otlp.address(), collected)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		return err
+	}
+	for _, e := range []*engine{s3, otlp} {
+		if err := e.keep(); err != nil {
+			return err
+		}
+		d.engines = append(d.engines, e)
+		d.say("The %s runs (pid %d). End it if you like, it starts again after %s: kill -9 %d", e.what, e.pid(), outage, e.pid())
+	}
+	return nil
+}
+
+// showSinks prints what `ullage status` says of the sinks.
+func (d *demo) showSinks() error {
+	if len(d.engines) == 0 {
+		return nil
+	}
+	address, err := d.side.Addr(outage)
+	if err != nil {
+		return err
+	}
+	text, err := exec.Command(d.ullage, "status", "--addr", address).Output()
+	if err != nil {
+		return fmt.Errorf("ask the sidecar for its status: %w", err)
+	}
+	d.say("\nullage status shows of the sinks:")
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "sink") {
+			d.say("  %s", strings.TrimSpace(line))
+		}
+	}
+	d.say("")
+	return nil
+}
+
+// collected is the file that the Collector writes.
+func (d *demo) collected() string { return filepath.Join(d.scratch, "collected.jsonl") }
+
+// credentials are the environment in which the S3 server can be asked.
+func credentials() []string {
+	return append(os.Environ(), "AWS_ACCESS_KEY_ID="+key, "AWS_SECRET_ACCESS_KEY="+key)
+}
+
+func (e *engine) address() string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(e.port)) }
+
+// keep starts the server, and again each time it has ended.
+func (e *engine) keep() error {
+	if err := e.start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	e.over, e.ended = cancel, make(chan struct{})
+	go func() {
+		defer close(e.ended)
+		for {
+			_ = e.running.Wait() // it was ended
+			e.mu.Lock()
+			e.running = nil
+			e.mu.Unlock()
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(outage):
+			}
+			if e.start() != nil {
+				return // what it lacks shows in the result
+			}
+		}
+	}()
+	return nil
+}
+
+func (e *engine) start() error {
+	cmd := exec.Command(e.args[0], e.args[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us, and we end it
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the %s: %w", e.what, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running = cmd
+	return nil
+}
+
+// pid returns that of the running server, 0 if it is down.
+func (e *engine) pid() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running == nil {
+		return 0
+	}
+	return e.running.Process.Pid
+}
+
+// kill ends the server as kill -9 does.
+func (e *engine) kill() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running != nil {
+		_ = e.running.Process.Kill() // fails only if it has ended
+	}
+}
+
+// end ends it for good.
+func (e *engine) end() {
+	e.over()
+	e.kill()
+	<-e.ended
+}

@@ -1,0 +1,67 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	logs "go.opentelemetry.io/proto/otlp/logs/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// Collected is a record that a Collector has received.
+type Collected struct {
+	UID  string // log.record.uid
+	Body string
+}
+
+// ReadCollected reads the file of a Collector's file exporter. Cut are the bytes of requests
+// that were not written whole, because the Collector was killed or its disk was full: they
+// were not acknowledged. The next request stands in the same line.
+func ReadCollected(path string) (all []Collected, cut int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read what was collected: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		var data logs.LogsData
+		if begin := bytes.LastIndex(line, []byte(`{"resourceLogs"`)); begin > 0 {
+			cut += begin
+			line = line[begin:]
+		}
+		if protojson.Unmarshal(line, &data) == nil {
+			all = append(all, collectedOf(&data)...)
+		} else {
+			cut += len(line)
+		}
+		if errors.Is(err, io.EOF) {
+			return all, cut, nil
+		}
+		if err != nil {
+			return nil, cut, fmt.Errorf("read what was collected: %w", err)
+		}
+	}
+}
+
+func collectedOf(data *logs.LogsData) (all []Collected) {
+	for _, resource := range data.ResourceLogs {
+		for _, scope := range resource.ScopeLogs {
+			for _, l := range scope.LogRecords {
+				c := Collected{Body: l.Body.GetStringValue()}
+				for _, a := range l.Attributes {
+					if a.Key == "log.record.uid" {
+						c.UID = a.Value.GetStringValue()
+					}
+				}
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}

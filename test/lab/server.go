@@ -1,0 +1,74 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Server builds a program of the Go module in dir into the cache, unless it is there, and
+// returns its path. The cache's entry has the version of a module that it consists of. Say
+// is called before what takes minutes.
+func Server(dir, module, program string, say func(format string, args ...any)) (string, error) {
+	version, err := Command(time.Minute, "go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module)
+	if err != nil {
+		return "", err
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Base(program) + "-" + strings.TrimSpace(version)
+	path := filepath.Join(cache, "servers", name)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	say("building %s, once (about two minutes)", name)
+	if _, err := Command(20*time.Minute, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", path+".new", program); err != nil {
+		return "", err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return "", fmt.Errorf("keep the server: %w", err)
+	}
+	return path, nil
+}
+
+// CacheDir returns where what is built or downloaded stays.
+func CacheDir() (string, error) {
+	if cache := os.Getenv("ULLAGE_CACHE"); cache != "" {
+		return cache, nil
+	}
+	home, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache: %w", err)
+	}
+	return filepath.Join(home, "ullage"), nil
+}
+
+// Command runs a command, and returns what it printed. The error has that, too.
+func Command(within time.Duration, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod -buildvcs=false")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+// FreePort returns a port of the loopback interface that nobody listens on.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
