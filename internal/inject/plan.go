@@ -113,10 +113,11 @@ func (m *mutation) planPorts() []string {
 	return nil
 }
 
-// warnDest says what may become of the durable copy.
+// warnDest says what may become of the durable copy. One that ends with the pod loses
+// little where a sink has copied it.
 func (m *mutation) warnDest() {
 	kind := m.wishes.dest.endsIn(m.pod)
-	if kind != "" {
+	if kind != "" && len(m.wishes.sidecar.Sinks.URLs) == 0 {
 		m.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, podmeta.Prefix, destName)
 	}
 	if kind == "emptyDir" {

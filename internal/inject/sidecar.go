@@ -34,6 +34,9 @@ func (m *mutation) volumes() []corev1.Volume {
 	annotations := []corev1.DownwardAPIVolumeFile{{Path: "annotations", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"}}}
 	volumes = append(volumes,
 		corev1.Volume{Name: podInfoVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}}})
+	if m.hasSinkSecret() {
+		volumes = append(volumes, m.sinkVolume())
+	}
 	if m.destVolume == destVolume {
 		volumes = append(volumes, corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source(m.wishes.onDisk(), len(m.jvms))})
 	}
@@ -65,6 +68,9 @@ func (m *mutation) sidecar(j *jvm, resources corev1.ResourceRequirements) corev1
 	}
 	if j.tmp != nil {
 		c.VolumeMounts = append(c.VolumeMounts, *j.tmp)
+	}
+	if m.hasSinkSecret() {
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: sinkSecretVolume, MountPath: sinkSecretDir, ReadOnly: true})
 	}
 	if j.public() {
 		c.Ports = []corev1.ContainerPort{{Name: "ullage-metrics" + strings.TrimPrefix(j.suffix, "-"), ContainerPort: int32(j.port)}}
@@ -121,7 +127,7 @@ func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 		}
 		more["addr"] = net.JoinHostPort(host, strconv.Itoa(j.port)) // for ullage status
 	}
-	return append(env, m.wishes.environment(more)...)
+	return slices.Concat(env, m.wishes.environment(more), m.sinkEnvironment(j))
 }
 
 func fromField(name, path string) corev1.EnvVar {
@@ -157,7 +163,7 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 	}
 	if !lacks(corev1.ResourceMemory) {
 		queue := m.wishes.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue
-		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], max(0, queue)+m.wishes.mostSpooled())
+		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], max(0, queue)+m.wishes.mostSpooled()+sinkMemory*settings.Size(len(m.wishes.sidecar.Sinks.URLs)))
 	}
 	if guaranteed {
 		if warning := m.cfg.Policy.guarantee(&r); warning != "" {

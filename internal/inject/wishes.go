@@ -28,6 +28,7 @@ const (
 	defaultBuffer = "64Mi"
 	maxJVMs       = 8    // containers of a pod
 	maxValue      = 256  // bytes of what is set for a flag
+	maxURLs       = 2048 // ... for sink, which may have several URLs
 	maxText       = 600  // bytes of a warning or a problem, which may quote an annotation
 	maxDenied     = 1000 // bytes of all problems together
 )
@@ -47,7 +48,8 @@ type wishes struct {
 	listen  string      // empty: not said
 	sidecar sidecar.Config
 
-	container containerWishes
+	container  containerWishes
+	sinkSecret string // the name of one for the sinks; empty: none
 
 	noScrape bool // no annotations for Prometheus
 	perfdata bool // the JVM keeps its file of counters, wherever that is
@@ -76,7 +78,7 @@ const (
 )
 
 // owned are flags that the injector alone sets.
-var owned = []string{"source", "annotations", "jvm-tmp"}
+var owned = append([]string{"source", "annotations", "jvm-tmp"}, ofPodAlone...)
 
 // readWishes reads annotations, which have our prefix or are none of ours, and
 // the defaults, which come without it. Each problem is a sentence that names
@@ -122,8 +124,8 @@ func (w *wishes) readFlags(fs *flag.FlagSet, value func(string) string) []string
 		case v == "" || f.Name == destName: // dest names a volume here, not a directory
 		case slices.Contains(owned, f.Name):
 			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", podmeta.Prefix, f.Name))
-		case len(v) > maxValue:
-			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", podmeta.Prefix, f.Name, v, len(v), maxValue))
+		case len(v) > longest(f.Name):
+			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", podmeta.Prefix, f.Name, v, len(v), longest(f.Name)))
 		default:
 			args = append(args, "--"+f.Name+"="+v)
 			w.set[f.Name] = v
@@ -135,6 +137,14 @@ func (w *wishes) readFlags(fs *flag.FlagSet, value func(string) string) []string
 	delete(w.set, attachName)
 	delete(w.set, listenName)
 	return problems
+}
+
+// longest is how many bytes the value of a flag may have.
+func longest(flag string) int {
+	if flag == "sink" {
+		return maxURLs
+	}
+	return maxValue
 }
 
 var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)
@@ -200,6 +210,8 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	check(perfdataSetting, err)
 	w.noScrape, err = oneOf(cmp.Or(value(scrapeSetting), "on"), "off", "on")
 	check(scrapeSetting, err)
+	w.sinkSecret, err = parseSecret(value(sinkSecretSetting))
+	check(sinkSecretSetting, err)
 	w.readContainer(value, check)
 	w.lowerRequests()
 	w.listen = value(listenName)

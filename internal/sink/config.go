@@ -52,6 +52,21 @@ func Schemes() []string {
 	return []string{"kafka", "opensearch+http", "opensearch+https", "otlp+http", "otlp+https", "s3", "stdout"}
 }
 
+// Credentials are the environment variables that the sinks of a scheme read secrets from.
+func Credentials(scheme string) []string {
+	switch scheme {
+	case "kafka":
+		return []string{"KAFKA_USERNAME", "KAFKA_PASSWORD"}
+	case "opensearch+http", "opensearch+https":
+		return []string{"OPENSEARCH_USERNAME", "OPENSEARCH_PASSWORD", "OPENSEARCH_API_KEY"}
+	case "otlp+http", "otlp+https":
+		return []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"}
+	case "s3":
+		return []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
+	}
+	return nil
+}
+
 // Validate returns one error for each setting that cannot work with these kinds, which
 // are by the scheme of their URLs. With nil, it checks no options.
 func (c Config) Validate(kinds map[string]Kind) []error {

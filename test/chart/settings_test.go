@@ -25,7 +25,7 @@ import (
 // someValue has a value for settings of which the injector does not take the
 // default of the flag.
 var someValue = map[string]string{"dest": "emptyDir", "xlog": "gc*=info", "buffer": "64Mi", "container": "app", "annotations": "x", "options-variable": "off", "scrape-annotations": "off", "perfdata": "leave",
-	"image": "localhost/image", "image-pull-secrets": "one"}
+	"image": "localhost/image", "image-pull-secrets": "one", "sink-secret": "one", "pod-namespace": "x", "pod-name": "x", "container-name": "x"}
 
 // settingsOf returns the names that the injector takes in a configuration that has
 // the settings where set puts them.
