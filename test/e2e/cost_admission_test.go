@@ -118,11 +118,16 @@ func (s *space) tools(name string) {
 func (s *space) copyProgram(pod, source string) {
 	s.Helper()
 	arch := s.kubectl("get", "node", s.field("pod/"+pod, ".spec.nodeName"), "-o", "jsonpath={.status.nodeInfo.architecture}")
-	text, err := os.ReadFile(s.goBuild(source, "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch))
+	s.copyTo(pod, s.goBuild(source, "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch), "/tmp/"+filepath.Base(source))
+}
+
+// copyTo copies a program into a pod.
+func (s *space) copyTo(pod, program, to string) {
+	s.Helper()
+	text, err := os.ReadFile(program)
 	if err != nil {
 		s.Fatal(err)
 	}
-	to := "/tmp/" + filepath.Base(source)
 	s.must(kubectl(string(text), "-n", s.name, "exec", "-i", pod, "--", "sh", "-c", "cat >"+to+" && chmod 755 "+to))
 }
 

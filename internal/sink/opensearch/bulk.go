@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -129,25 +128,9 @@ func (x *indexer) post(ctx context.Context, b *sink.Batch, headers []transport.H
 	if err := x.pack(b, lines); err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.to, bytes.NewReader(x.body.Bytes()))
+	resp, text, err := transport.Post(ctx, x.client, x.to, "application/x-ndjson", x.body.Bytes(), headers, answerBytes, answerTime)
 	if err != nil {
-		return fmt.Errorf("make the request: %w", err)
-	}
-	for _, h := range headers {
-		req.Header.Set(h.Name, h.Value)
-	}
-	req.Header.Set("Content-Type", "application/x-ndjson")
-	req.Header.Set("Content-Encoding", "gzip")
-	req.Header.Set("User-Agent", "ullage")
-	resp, err := x.client.Do(req)
-	if err != nil {
-		return fmt.Errorf("send the documents: %w", err)
-	}
-	body := transport.Bound(resp.Body, answerBytes, answerTime)
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	if err != nil {
-		return fmt.Errorf("read the answer %s: %w", resp.Status, err)
+		return err
 	}
 	if err := statusError(resp, text, time.Now()); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -101,25 +100,9 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 	if err := d.pack(from, to); err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.to, bytes.NewReader(d.body.Bytes()))
+	resp, text, err := transport.Post(ctx, d.client, d.to, contentType, d.body.Bytes(), d.headers, answerBytes, answerTime)
 	if err != nil {
-		return fmt.Errorf("make the request: %w", err)
-	}
-	for _, h := range d.headers {
-		req.Header.Set(h.Name, h.Value)
-	}
-	req.Header.Set("Content-Type", contentType)
-	req.Header.Set("Content-Encoding", "gzip")
-	req.Header.Set("User-Agent", "ullage")
-	resp, err := d.client.Do(req)
-	if err != nil {
-		return fmt.Errorf("send the records: %w", err)
-	}
-	body := transport.Bound(resp.Body, answerBytes, answerTime)
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	if err != nil {
-		return fmt.Errorf("read the answer %s: %w", resp.Status, err)
+		return err
 	}
 	rejected, err := judge(resp, text, time.Now())
 	if rejected.count > 0 {

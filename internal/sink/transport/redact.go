@@ -1,0 +1,47 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+)
+
+// leastSecret is the length from which on a value is taken for a secret: shorter ones are
+// words such as "true".
+const leastSecret = 6
+
+// Redact overwrites, in what a server answers, the values of the headers that it was sent:
+// a server or a proxy that repeats a request in its error would otherwise have credentials
+// in logs and in the status. The length stays.
+func Redact(answer []byte, sent []Header) {
+	for _, h := range sent {
+		for _, secret := range secretsIn(h.Value) {
+			for rest := answer; len(secret) >= leastSecret; {
+				i := bytes.Index(rest, []byte(secret))
+				if i < 0 {
+					break
+				}
+				for n := range len(secret) {
+					rest[i+n] = '*'
+				}
+				rest = rest[i+len(secret):]
+			}
+		}
+	}
+}
+
+// secretsIn returns a header's value, what stands behind the scheme of credentials, and
+// the password of Basic ones.
+func secretsIn(value string) []string {
+	secrets := []string{value}
+	scheme, credentials, found := strings.Cut(value, " ")
+	if !found {
+		return secrets
+	}
+	secrets = append(secrets, credentials)
+	if plain, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "Basic") {
+		_, password, _ := strings.Cut(string(plain), ":")
+		secrets = append(secrets, password)
+	}
+	return secrets
+}

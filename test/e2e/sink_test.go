@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// A pod without any volume of its own that lasts sends its log to an S3 server in the
+// cluster, with credentials from a Secret. When the pod is gone, the log is read back from
+// there.
+func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	bucket := s.serveBucket()
+	s.apply(manifest(object{
+		"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "bucket"},
+		"stringData": object{"AWS_ACCESS_KEY_ID": bucketKey, "AWS_SECRET_ACCESS_KEY": bucketKey, "ULLAGE_DEST": "/tmp/elsewhere"},
+	}))
+	s.apply(jvmPod{
+		Name: "app", JDK: 25, Java: []string{"Churn", "6000", "60"}, After: linger,
+		Annotations: map[string]string{"sink": bucket, "sink-secret": "bucket"},
+	}.manifest())
+	s.ready("app")
+	written := s.written("app", "app")
+	image := s.field("pod/app", ".spec.initContainers[0].image")
+	if status := s.exec("app", "ullage", "ullage", "status"); strings.Contains(status, bucketKey) || !strings.Contains(status, "sink s3") {
+		t.Errorf("the sidecar's status:\n%s", status)
+	}
+	s.kubectl("delete", "pod", "app", "--wait", "--timeout=2m")
+
+	s.apply(manifest(object{
+		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "reader", "labels": object{"e2e": "pod"}},
+		"spec": object{
+			"restartPolicy": "Never",
+			"containers": []any{object{
+				"name": "reader", "image": image, "args": []any{"cat", bucket + "&pod=app"},
+				"envFrom": []any{object{"secretRef": object{"name": "bucket"}}},
+			}},
+		},
+	}))
+	s.waitFor("pod/reader", "jsonpath={.status.phase}=Succeeded", 2*time.Minute)
+	s.same(written, s.kubectl("logs", "reader"))
+}
+
+const bucketKey = "e2e-e2e-e2e"
+
+// serveBucket starts an S3 server in a pod, and returns the URL of a bucket for a sink.
+func (s *space) serveBucket() string {
+	s.Helper()
+	program, err := lab.Server("../servers", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw", s.Logf)
+	if err != nil {
+		s.Fatal(err)
+	}
+	const pod = "bucket"
+	s.tools(pod)
+	s.copyTo(pod, program, "/tmp/versitygw")
+	s.exec(pod, "tools", "sh", "-c", "mkdir -p /tmp/root/logs && nohup /tmp/versitygw --access "+bucketKey+" --secret "+bucketKey+
+		" --port :7070 --health /health --quiet posix --sidecar /tmp/meta /tmp/root >/tmp/log 2>&1 &")
+	s.until(pod, "tools", "the S3 server answers", "wget -q -O /dev/null http://127.0.0.1:7070/health")
+	address := s.field("pod/"+pod, ".status.podIP")
+	return "s3://logs/e2e?endpoint=http://" + address + ":7070&region=us-east-1&path-style=true"
+}
