@@ -57,16 +57,20 @@ other programs write them, count as info; the further lines of a message have
 the level and the time of its first line.
 
 Where 'ullage run' dropped lines on purpose, one line at that place says so, at
-level warning with the tag ullage. --gaps lists these places alone, as a table:
-a header, then one gap a row, its columns separated by spaces. Lines by level are
-written like info=1200,debug=34: those discarded below --keep-level, and those
-dropped whatever their level. The sum, or that there are none, goes to stderr.
+level warning with the tag ullage. --gaps lists the places alone at which lines are
+missing, as a table: a header, then one place a row, its columns separated by spaces,
+with a - for what is not known. KIND is 'dropped' for lines that 'ullage run' dropped:
+lines by level are written like info=1200,debug=34, those discarded below --keep-level,
+and those dropped whatever their level. KIND is 'jvm-async' for lines that the JVM
+dropped and reported (-Xlog:async), and 'jvm-full' where a line was cut because the
+JVM's tmpfs was full: others may have been lost whole, and SECONDS is until the next
+one. The sum, or that there are none, goes to stderr.
 
 --json prints one object a line: time (of undated lines as above), stream, run (the
 number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
 the message) and text, the message without its decorations. What a line does not have
 is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints time, stream,
-lines, bytes, seconds, and the lines by level under discard and drop.
+kind, lines, bytes, seconds, and the lines by level under discard and drop.
 
 When a 'kubectl exec' ends, the container runtime may leave the program that it
 ran behind, with its memory. With --until-eof, and exec's -i, the program ends.
@@ -127,8 +131,8 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	}
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
-	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines were dropped on purpose, instead of printing lines")
-	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps each gap, as a JSON object")
+	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
+	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps each place, as a JSON object")
 }
 
 func (c *catConfig) setTail(text string) error {

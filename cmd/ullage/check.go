@@ -28,7 +28,8 @@ before a time that is estimated, because the lines have no date. Below its rows,
 a stream has one line for each thing that is missing:
 
   gaps       lines that the sidecar dropped, by reason and level
-  jvm        lines that the JVM dropped itself and reported (-Xlog:async)
+  jvm        lines that the JVM dropped itself and reported (-Xlog:async), and places
+             where it lost lines because its tmpfs was full
   damaged    bytes that do not decode
   unreadable segments that cannot be opened or read
   missing    segments that are not there, and were not deleted by retention

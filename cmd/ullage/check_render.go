@@ -93,6 +93,7 @@ func findings(s check.Stream) (lines []string) {
 	add(s.Gaps > 0, "gaps: %d, of %d lines, %d bytes; discard: %s; drop: %s", s.Gaps, s.Dropped[ul.Discard].Total()+s.Dropped[ul.DropAll].Total(), s.GapBytes,
 		checkedLevels(s.Dropped[ul.Discard]), checkedLevels(s.Dropped[ul.DropAll]))
 	add(s.JVMDropped > 0, "jvm: it dropped %d lines itself (-Xlog:async)", s.JVMDropped)
+	add(s.JVMCuts > 0, "jvm: it lost lines at %d places, for %.3f s together, because its tmpfs was full", s.JVMCuts, s.JVMCutSeconds)
 	add(s.DamagedBytes > 0, "damaged: %d bytes on disk do not decode", s.DamagedBytes)
 	add(s.Unreadable > 0, "unreadable: %d segments; %s", s.Unreadable, printable.Line(s.Error))
 	add(s.Missing > 0, "missing: %d segments that retention has not deleted", s.Missing)

@@ -60,7 +60,7 @@ func (s *series) emit() error {
 		return nil
 	}
 	if p.cfg.Gaps {
-		p.listGap(s.name, *s.pick.line.gap)
+		p.listHole(s.name, *s.pick.line.hole)
 		return nil
 	}
 	if p.cfg.JSON {

@@ -4,23 +4,43 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/ul"
 )
 
+// A hole is a place of a stream where lines are missing.
+type hole struct {
+	kind  holeKind
+	at    time.Time     // zero: unknown
+	lines uint64        // the number of missing lines, except for full
+	gap   ul.Gap        // for dropped
+	took  time.Duration // for full: from the line that was cut to the next one; 0: unknown
+}
+
+// holeKind is what took the lines.
+type holeKind string
+
+const (
+	dropped holeKind = "dropped"   // the sidecar dropped them on purpose
+	async   holeKind = "jvm-async" // the JVM dropped them (-Xlog:async), and reported how many
+	full    holeKind = "jvm-full"  // the JVM could not write them to a full tmpfs or disk
+)
+
 // gapTable holds what `ullage cat --gaps` has listed.
 type gapTable struct {
-	n      int
+	n      int // gaps
 	sum    ul.Gap
 	over   bool // the sum overflows its numbers
+	jvm    int  // holes that the JVM left
 	rows   []gapRow
 	widths gapWidths // widths of the printed columns; zero before the header
 }
 
 // gapRow is one row of the table. Every cell is non-empty and has no space, so
 // that a program can split a row at spaces.
-type gapRow [7]string
+type gapRow [8]string
 
 type gapWidths [len(gapRow{})]int
 
@@ -29,22 +49,41 @@ const (
 	gapsAtOnce = 4096                           // rows that are aligned together
 )
 
-var gapHeader = gapRow{"TIME", "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
+var gapHeader = gapRow{"TIME", "STREAM", "KIND", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
 
-// listGap adds a row for one gap, or prints its object.
-func (p *Printer) listGap(stream string, g ul.Gap) {
+// listHole adds a row for one hole, or prints its object.
+func (p *Printer) listHole(stream string, h hole) {
 	t := &p.gaps
-	t.add(g)
+	t.add(h)
 	if p.cfg.JSON {
-		p.printGap(stream, g)
+		p.printHole(stream, h)
 		return
 	}
-	t.rows = append(t.rows, gapRow{
-		g.First.Format(gapTime), gapStream(stream), fmt.Sprint(g.Total()), fmt.Sprint(g.Bytes),
-		fmt.Sprintf("%.3f", g.Last.Sub(g.First).Seconds()), gapLevels(g, ul.Discard), gapLevels(g, ul.DropAll)})
+	t.rows = append(t.rows, h.row(stream))
 	if len(t.rows) == gapsAtOnce {
 		p.printGaps()
 	}
+}
+
+// row is the row for a hole in a stream. A - stands for what is not known.
+func (h hole) row(stream string) gapRow {
+	const none = "-"
+	r := gapRow{none, gapStream(stream), string(h.kind), none, none, none, none, none}
+	if !h.at.IsZero() {
+		r[0] = h.at.UTC().Format(gapTime)
+	}
+	if h.kind != full {
+		r[3] = fmt.Sprint(h.lines)
+	}
+	switch {
+	case h.kind == dropped:
+		r[4] = fmt.Sprint(h.gap.Bytes)
+		r[5] = fmt.Sprintf("%.3f", h.gap.Last.Sub(h.gap.First).Seconds())
+		r[6], r[7] = gapLevels(h.gap, ul.Discard), gapLevels(h.gap, ul.DropAll)
+	case h.took > 0:
+		r[5] = fmt.Sprintf("%.3f", h.took.Seconds())
+	}
+	return r
 }
 
 // printGaps prints the added rows, the first ones after the header. Columns are
@@ -56,7 +95,7 @@ func (p *Printer) printGaps() {
 		return
 	}
 	if t.widths == (gapWidths{}) {
-		t.widths = gapWidths{len(gapTime), p.gapWidth(), 9, 12, 9, 24, 0}
+		t.widths = gapWidths{len(gapTime), p.gapWidth(), len(async), 9, 12, 9, 24, 0}
 		t.rows = slices.Insert(t.rows, 0, gapHeader)
 	}
 	for _, row := range t.rows {
@@ -66,38 +105,49 @@ func (p *Printer) printGaps() {
 	}
 	w := &t.widths
 	for _, r := range t.rows {
-		fmt.Fprintf(p.text, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
-			w[0], r[0], w[1], r[1], w[2], r[2], w[3], r[3], w[4], r[4], w[5], r[5], r[6])
+		fmt.Fprintf(p.text, "%-*s  %-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
+			w[0], r[0], w[1], r[1], w[2], r[2], w[3], r[3], w[4], r[4], w[5], r[5], w[6], r[6], r[7])
 	}
 	t.rows = t.rows[:0]
 }
 
-// add counts a gap. Markers can be forged with any numbers, so the sum may
+// add counts a hole. Markers can be forged with any numbers, so the sum of the gaps may
 // overflow.
-func (t *gapTable) add(g ul.Gap) {
+func (t *gapTable) add(h hole) {
+	if h.kind != dropped {
+		t.jvm++
+		return
+	}
 	lines := t.sum.Total()
 	t.n++
-	t.sum.Add(g)
-	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < g.Bytes
+	t.sum.Add(h.gap)
+	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < h.gap.Bytes
 }
 
 // summary formats the sum for stderr, so that stdout holds the rows alone.
 // partial reports that not everything could be read.
 func (t *gapTable) summary(partial bool) string {
-	number := fmt.Sprintf("%d gaps", t.n)
-	if t.n == 1 {
-		number = "1 gap"
-	}
+	text := "no gaps: nothing was dropped on purpose"
 	switch {
 	case t.n == 0 && partial:
-		return "no gaps in what could be read"
-	case t.n == 0:
-		return "no gaps: nothing was dropped on purpose"
-	case t.over:
-		return number + ", of more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
+		text = "no gaps in what could be read"
+	case t.n > 0 && t.over:
+		text = plural(t.n, "gap") + ", of more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
+	case t.n > 0:
+		text = fmt.Sprintf("%s: %d lines, %d bytes; discard: %s; drop: %s", plural(t.n, "gap"), t.sum.Total(), t.sum.Bytes,
+			gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))
 	}
-	return fmt.Sprintf("%s: %d lines, %d bytes; discard: %s; drop: %s", number, t.sum.Total(), t.sum.Bytes,
-		gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))
+	if t.jvm > 0 {
+		text += "; the JVM itself lost lines at " + plural(t.jvm, "place")
+	}
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // gapLevels formats the lines of one reason: "warning=6,info=50", or "-".

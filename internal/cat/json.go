@@ -152,32 +152,45 @@ func appendText(out, text []byte) []byte {
 	return out
 }
 
-// gapObject is a gap as an object.
-type gapObject struct {
-	Time    string              `json:"time"` // of the first line that was dropped
+// holeObject is a hole as an object.
+type holeObject struct {
+	Time    string              `json:"time,omitempty"` // of the first line that was dropped, or of the line that was cut
 	Stream  string              `json:"stream"`
-	Lines   uint64              `json:"lines"`
-	Bytes   uint64              `json:"bytes"`
-	Seconds float64             `json:"seconds"` // from the first line to the last one
-	Discard map[ul.Level]uint64 `json:"discard"` // lines by level
-	Drop    map[ul.Level]uint64 `json:"drop"`
+	Kind    holeKind            `json:"kind"`
+	Lines   *uint64             `json:"lines,omitempty"` // unknown for full
+	Bytes   *uint64             `json:"bytes,omitempty"` // for dropped
+	Seconds *float64            `json:"seconds,omitempty"`
+	Discard map[ul.Level]uint64 `json:"discard,omitzero"` // lines by level, for dropped
+	Drop    map[ul.Level]uint64 `json:"drop,omitzero"`
 }
 
-// printGap prints a gap as an object. An error of the output is returned again by the
+// printHole prints a hole as an object. An error of the output is returned again by the
 // next flush.
-func (p *Printer) printGap(stream string, g ul.Gap) {
-	byLevel := func(r ul.Reason) map[ul.Level]uint64 {
-		m := map[ul.Level]uint64{}
-		for level, n := range g.Lines[r] {
-			if n > 0 {
-				m[ul.Level(level)] = n
-			}
-		}
-		return m
+func (p *Printer) printHole(stream string, h hole) {
+	o := holeObject{Stream: stream, Kind: h.kind}
+	if !h.at.IsZero() {
+		o.Time = h.at.UTC().Format(jsonTime)
 	}
-	_ = json.NewEncoder(p.text).Encode(gapObject{
-		Time: g.First.UTC().Format(jsonTime), Stream: stream, Lines: g.Total(), Bytes: g.Bytes,
-		Seconds: g.Last.Sub(g.First).Round(time.Millisecond).Seconds(),
-		Discard: byLevel(ul.Discard), Drop: byLevel(ul.DropAll),
-	})
+	seconds := func(d time.Duration) *float64 { return new(d.Round(time.Millisecond).Seconds()) }
+	if h.kind != full {
+		o.Lines = &h.lines
+	}
+	switch {
+	case h.kind == dropped:
+		o.Bytes, o.Seconds = &h.gap.Bytes, seconds(h.gap.Last.Sub(h.gap.First))
+		o.Discard, o.Drop = byLevel(h.gap, ul.Discard), byLevel(h.gap, ul.DropAll)
+	case h.took > 0:
+		o.Seconds = seconds(h.took)
+	}
+	_ = json.NewEncoder(p.text).Encode(o)
+}
+
+func byLevel(g ul.Gap, r ul.Reason) map[ul.Level]uint64 {
+	m := map[ul.Level]uint64{}
+	for level, n := range g.Lines[r] {
+		if n > 0 {
+			m[ul.Level(level)] = n
+		}
+	}
+	return m
 }

@@ -95,7 +95,7 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.live = true
-	if p.cfg.Gaps && p.gaps.n == 0 {
+	if p.cfg.Gaps && p.gaps.n+p.gaps.jvm == 0 {
 		p.note("no gaps yet; waiting for one")
 	}
 	tick := time.NewTicker(pollEvery)

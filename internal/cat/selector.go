@@ -22,6 +22,7 @@ type selector struct {
 	timed bool // the times of lines are needed, though cfg does not say so
 
 	class  ul.Classifier
+	cuts   ul.Cuts
 	parsed ul.Record
 	clock  timeline
 	began  bool      // a record was seen
@@ -39,7 +40,7 @@ type line struct {
 	level ul.Level
 	time  time.Time // zero: unknown
 	run   int       // of the JVM, from 1 up; 0: unknown
-	gap   *ul.Gap   // the line is the marker of a gap
+	hole  *hole     // lines are missing here: a gap, or, if Config.Gaps, any hole
 }
 
 // take reports whether a piece passes. Pieces come in their order.
@@ -55,21 +56,21 @@ func (s *selector) over() bool { return s.past >= pastLines }
 
 // decide reports whether the line with this beginning passes.
 func (s *selector) decide(head []byte) bool {
-	timed := s.timed || s.cfg.timed()
+	timed := s.timed || s.cfg.timed() || s.cfg.Gaps
 	if !s.cfg.selects() && !timed {
 		return true
 	}
 	if g, ok := ul.ParseMarker(head); ok {
 		return s.decideGap(g)
 	}
-	if s.cfg.Gaps && s.cfg.Until.IsZero() {
-		return false
-	}
 	class := s.class.Classify(head)
 	s.line = line{kind: class.Kind, level: class.Level}
 	if timed {
 		s.date(head)
 		s.line.run = s.clock.run
+	}
+	if s.cfg.Gaps {
+		return s.findHole(head, class)
 	}
 	if class.Kind == ul.Continuation && s.began {
 		return s.record
@@ -78,7 +79,7 @@ func (s *selector) decide(head []byte) bool {
 	if level == ul.Unknown {
 		level = ul.Info
 	}
-	pass := !s.cfg.Gaps && level >= s.cfg.Level && (s.when.IsZero() || s.cfg.within(s.when))
+	pass := level >= s.cfg.Level && (s.when.IsZero() || s.cfg.within(s.when))
 	if class.Kind != ul.Drop { // which may stand before a continuation
 		s.began, s.record = true, pass
 	}
@@ -104,6 +105,20 @@ func (s *selector) date(head []byte) {
 // decideGap reports whether the marker of a gap passes. The marker is not a line of the
 // JVM: a line without a level or date of its own does not inherit those of a marker.
 func (s *selector) decideGap(g ul.Gap) bool {
-	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, run: s.clock.run, gap: &g}
+	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, run: s.clock.run, hole: &hole{kind: dropped, at: g.First, lines: g.Total(), gap: g}}
 	return ul.Warning >= s.cfg.Level && s.cfg.within(g.First)
+}
+
+// findHole reports whether the JVM itself lost lines at a line in the window.
+func (s *selector) findHole(head []byte, class ul.Class) bool {
+	lost, cut := s.cuts.Find(head)
+	switch {
+	case !s.when.IsZero() && !s.cfg.within(s.when):
+		return false
+	case cut:
+		s.line.hole = &hole{kind: full, at: s.when, took: lost}
+	case class.Kind == ul.Drop:
+		s.line.hole = &hole{kind: async, at: s.when, lines: class.Dropped}
+	}
+	return s.line.hole != nil
 }

@@ -46,8 +46,8 @@ func through(raw []byte, size int, pick *selector) (passes []byte, held int, mar
 			if p.last && !bytes.HasSuffix(p.text, []byte{'\n'}) {
 				passes = append(passes, '\n')
 			}
-			if p.first && pick.line.gap != nil {
-				marks = append(marks, *pick.line.gap)
+			if p.first && pick.line.hole != nil {
+				marks = append(marks, pick.line.hole.gap)
 			}
 		}
 	}

@@ -20,7 +20,11 @@ type Counts struct {
 	Gaps       uint64 `json:"gaps,omitempty"`         // places where the sidecar dropped lines
 	Dropped    Reason `json:"dropped,omitzero"`       // the lines dropped there
 	JVMDropped uint64 `json:"jvmDropped,omitempty"`   // lines that the JVM dropped and reported (-Xlog:async)
+	JVMCuts    uint64 `json:"jvmCuts,omitempty"`      // places where the JVM lost lines on a full tmpfs, see ul.Cuts
 	GapBytes   uint64 `json:"droppedBytes,omitempty"` // of Dropped
+
+	// JVMCutSeconds is how long the JVM's log has no lines at these places, together.
+	JVMCutSeconds float64 `json:"jvmCutSeconds,omitempty"`
 }
 
 // Levels are numbers of lines, by level.
@@ -103,6 +107,8 @@ func (c *Counts) add(o Counts) {
 		}
 	}
 	c.JVMDropped += o.JVMDropped
+	c.JVMCuts += o.JVMCuts
+	c.JVMCutSeconds += o.JVMCutSeconds
 	c.GapBytes += o.GapBytes
 }
 
@@ -132,4 +138,6 @@ func (c *Counts) gap(g ul.Gap) {
 }
 
 // empty reports whether nothing was counted.
-func (c *Counts) empty() bool { return c.Lines == 0 && c.Gaps == 0 && c.JVMDropped == 0 }
+func (c *Counts) empty() bool {
+	return c.Lines == 0 && c.Gaps == 0 && c.JVMDropped == 0 && c.JVMCuts == 0
+}

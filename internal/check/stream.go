@@ -30,6 +30,7 @@ type stream struct {
 
 	lines  lines
 	class  ul.Classifier
+	cuts   ul.Cuts
 	record ul.Record
 	clock  clock
 	run    Run
@@ -169,8 +170,13 @@ func (s *stream) line(head []byte) {
 	if class.Kind == ul.Header || class.Kind == ul.Drop {
 		s.date(head)
 	}
+	lost, cut := s.cuts.Find(head)
 	if !s.inside {
 		return
+	}
+	if cut {
+		s.run.JVMCuts++
+		s.run.JVMCutSeconds += lost.Seconds()
 	}
 	s.run.Lines++
 	s.run.Levels[class.Level]++
@@ -221,7 +227,7 @@ func (s *stream) untimed() {
 func (s *stream) end() error {
 	s.endRun()
 	o := &s.out
-	o.Complete = o.Gaps == 0 && o.JVMDropped == 0 && o.DamagedBytes == 0 && o.Unreadable == 0 && o.Missing == 0 && !o.Short
+	o.Complete = o.Gaps == 0 && o.JVMDropped == 0 && o.JVMCuts == 0 && o.DamagedBytes == 0 && o.Unreadable == 0 && o.Missing == 0 && !o.Short
 	if s.fail != nil {
 		return s.fail
 	}

@@ -179,7 +179,7 @@ func lastMessage(data []byte, class ul.Classifier) int {
 // shows those that were not read before to whoever wants to see lines. It returns
 // the level behind the last of them, and what the metrics of reading count.
 func (m *mover) classify(f *File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
-	m.metrics.countCuts(f.stream.label, f.counted.takeCuts(data, b.From))
+	m.noteCuts(f, data, b.From)
 	class := f.stream.class
 	class.Resume(level)
 	var read volume

@@ -60,9 +60,10 @@ type growth struct {
 
 // counted is what of a content the metrics of reading have.
 type counted struct {
-	to   int64 // the lines before this offset
-	rest bool  // the unterminated rest behind the last line end
-	cuts int64 // the lines before this offset that the JVM could not end
+	to   int64  // the lines before this offset
+	rest bool   // the unterminated rest behind the last line end
+	cuts int64  // the lines before this offset that the JVM could not end
+	last header // of these lines
 }
 
 // Content returns what the File is of.

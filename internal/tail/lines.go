@@ -179,7 +179,7 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 		f.read.relevel = false
 		f.stream.class.Resume(f.read.Level)
 	}
-	l.metrics.countCuts(f.stream.label, f.counted.takeCuts(data, f.read.Offset))
+	l.noteCuts(f, data, f.read.Offset)
 	open := f.read.Open
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n')

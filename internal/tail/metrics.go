@@ -1,6 +1,8 @@
 package tail
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/ul"
@@ -11,6 +13,7 @@ type metrics struct {
 	readBytes   *prometheus.CounterVec
 	jvmDropped  *prometheus.CounterVec
 	jvmCut      *prometheus.CounterVec
+	jvmLost     *prometheus.CounterVec
 	crashes     prometheus.Counter
 	dropped     *dropCounts
 	files       prometheus.Gauge
@@ -49,6 +52,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		readBytes:   counters("ullage_read_bytes_total", "Bytes read from the source.", "stream"),
 		jvmDropped:  counters("ullage_jvm_dropped_lines_total", "Lines that the JVM dropped itself and reported (-Xlog:async).", "stream"),
 		jvmCut:      counters("ullage_jvm_cut_lines_total", "Lines that the JVM could not end on a full tmpfs; others may have been lost whole at the same place.", "stream"),
+		jvmLost:     counters("ullage_jvm_cut_seconds_total", "Time for which a JVM's log has no lines behind lines that it could not end on a full tmpfs.", "stream"),
 		crashes:     counter("ullage_jvm_crashes_total", "Crashes of JVMs, counted by their reports (hs_err files) in the source, each once it is durable in part."),
 		dropped:     newDropCounts(reg),
 		files:       gauge("ullage_source_files", "Source files held open."),
@@ -70,6 +74,7 @@ func (m *metrics) appear(label string) {
 	m.readBytes.WithLabelValues(label)
 	m.jvmDropped.WithLabelValues(label)
 	m.jvmCut.WithLabelValues(label)
+	m.jvmLost.WithLabelValues(label)
 	m.dropped.appear(label)
 }
 
@@ -93,9 +98,9 @@ func (m *metrics) countRead(label string, v volume) {
 	}
 }
 
-// countCuts counts lines of a stream that the JVM could not end.
-func (m *metrics) countCuts(label string, cuts int) {
-	if cuts > 0 {
-		m.jvmCut.WithLabelValues(label).Add(float64(cuts))
-	}
+// countCuts counts lines of a stream that the JVM could not end, and the time until it wrote the
+// next ones.
+func (m *metrics) countCuts(label string, cuts int, lost time.Duration) {
+	m.jvmCut.WithLabelValues(label).Add(float64(cuts))
+	m.jvmLost.WithLabelValues(label).Add(lost.Seconds())
 }

@@ -11,6 +11,7 @@ type notes struct {
 	warned    map[string]bool
 	truncated time.Time // when a truncation was last logged
 	crashed   time.Time // ... and a crash
+	cut       time.Time // ... and lines that a JVM had lost
 }
 
 // once logs a warning the first time that its key is seen. The keys are

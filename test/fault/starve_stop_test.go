@@ -2,7 +2,9 @@ package fault
 
 import (
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -11,7 +13,10 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-const cutLines = `ullage_jvm_cut_lines_total{stream="` + stream + `"}`
+const (
+	cutLines   = `ullage_jvm_cut_lines_total{stream="` + stream + `"}`
+	cutSeconds = `ullage_jvm_cut_seconds_total{stream="` + stream + `"}`
+)
 
 // cuts returns how many records of a flood were cut inside a line: at most so
 // many lines have the next one glued to them.
@@ -102,8 +107,19 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		n, err := side.Metric(cutLines)
 		return err == nil && n > 0
 	})
+	if lost, err := side.Metric(cutSeconds); err != nil || lost < stopped.Seconds()/4 {
+		t.Errorf("%v s without lines are counted, %v, and the sidecar was stopped for %s", lost, err, stopped)
+	}
 	if err := side.Stop(patience); err != nil {
 		t.Error(err)
+	}
+	// Whoever reads the copy learns of it as well.
+	gaps, err := command(lab.Binary(), "cat", "--gaps", dest)
+	if err != nil || !regexp.MustCompile(`(?m)^\S+ +`+stream+` +jvm-full +- +- +[0-9.]+ `).MatchString(gaps) {
+		t.Errorf("ullage cat --gaps: %v\n%s", err, gaps)
+	}
+	if found, err := command(lab.Binary(), "check", dest); err == nil || !strings.Contains(found, "because its tmpfs was full") {
+		t.Errorf("ullage check: %v\n%s", err, found)
 	}
 }
 

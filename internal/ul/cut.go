@@ -1,0 +1,90 @@
+package ul
+
+import (
+	"bytes"
+	"time"
+)
+
+// Cuts finds the lines of one stream that a JVM could not end because its disk or tmpfs was
+// full. HotSpot gives up what does not fit, and writes its next message, once there is room,
+// right behind. So another line begins inside such a line, with the same decorators, and lines
+// may have been lost whole in between. Cuts must receive the lines in order. It finds nothing in
+// a log whose first decorator is no clock. The zero value is ready for a stream's first line.
+// Cuts is not safe for concurrent use.
+type Cuts struct {
+	clock shape  // of the first decorator of the lines so far; zero: it is not a clock
+	prev  []byte // the decorations of the last line that begins with a clock
+
+	own, next Record
+}
+
+// Find reports whether another line begins inside the line, which is given without its newline,
+// and how much later than the line itself: the last one, if there are several. The time is never
+// negative, and 0 if it is unknown.
+func (c *Cuts) Find(line []byte) (lost time.Duration, found bool) {
+	clock := clockAt(line)
+	if clock != strangeShape {
+		c.clock = clock
+	}
+	lost, found = c.find(line)
+	if clock != strangeShape {
+		c.prev = append(c.prev[:0], line[:min(len(line), maxPrefix)]...)
+	}
+	return lost, found
+}
+
+// find looks for the last line that begins inside the line.
+func (c *Cuts) find(line []byte) (lost time.Duration, found bool) {
+	for at := 1; at < len(line) && c.clock != strangeShape; at++ {
+		i := bytes.IndexByte(line[at:], '[')
+		if i < 0 {
+			break
+		}
+		if at += i; clockAt(line[at:]) == c.clock && c.begins(line, at) {
+			lost, found = max(lost, elapsed(&c.own, &c.next)), true
+		}
+	}
+	return lost, found
+}
+
+// begins reports whether a line begins at line[at]: with the decorators that the line before that
+// place has, or else, if it was cut inside of them, those of the line before it.
+func (c *Cuts) begins(line []byte, at int) bool {
+	c.next.Parse(line[at:])
+	if c.next.Kind != Header {
+		return false
+	}
+	if c.own.Parse(line[:at]); c.own.Kind != Header {
+		c.own.Parse(c.prev)
+	}
+	return c.own.Kind == Header && c.own.Present == c.next.Present
+}
+
+// clockAt returns the shape of the bracketed field at the beginning of text, if that is a clock.
+func clockAt(text []byte) shape {
+	if len(text) < 2 || text[0] != '[' || !isDigit(text[1]) {
+		return strangeShape
+	}
+	end := bytes.IndexByte(text[:min(len(text), len(timeForm)+2)], ']')
+	if end < 0 {
+		return strangeShape
+	}
+	switch s := shapeOfNumber(bytes.TrimRight(text[1:end], " ")); s {
+	case timeShape, secondsShape, millisShape, nanosShape:
+		return s
+	}
+	return strangeShape
+}
+
+// elapsed returns the time from one record to another one of the same JVM, or 0 if it is unknown.
+func elapsed(from, to *Record) time.Duration {
+	a, dated := from.When()
+	if b, ok := to.When(); ok && dated {
+		return b.Sub(a)
+	}
+	up, ok := from.Since()
+	if later, both := to.Since(); both && ok {
+		return later - up
+	}
+	return 0
+}
