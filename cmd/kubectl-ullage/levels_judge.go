@@ -57,7 +57,7 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 // cannotRaise returns why an annotation would have no effect.
 func cannotRaise(l *admin.Levels) error {
 	switch {
-	case l == nil:
+	case l == nil || l.Off:
 		return fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", podmeta.Prefix)
 	case l.Raise != nil && l.Raise.Cause == fromCommand:
 		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, and a command overrides annotations: "+
