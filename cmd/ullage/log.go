@@ -98,8 +98,8 @@ func (c *logConfig) checkStream() []error {
 	if c.stream == "" {
 		return nil
 	}
-	if err := levels.CheckStream(c.stream); err != nil {
-		return []error{fmt.Errorf("--stream %w", err)}
+	if _, err := podmeta.ParseStream(c.stream); err != nil {
+		return []error{fmt.Errorf("--stream: %w", err)}
 	}
 	return nil
 }

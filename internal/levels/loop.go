@@ -261,9 +261,9 @@ func (l *Loop) want(now time.Time) {
 	case req.LogBad || l.notes.unknown: // nothing changes
 	case req.Log.IsZero():
 		delete(s.Raises, FromAnnotation)
-	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID:
+	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID || was.Stream != req.LogStream:
 		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+podmeta.Prefix+"log", now)
-		r.ID = req.LogID
+		r.ID, r.Stream = req.LogID, req.LogStream
 		s.Raises[FromAnnotation] = r
 	}
 	if l.alarm != nil {

@@ -195,7 +195,12 @@ func sound(b *baseline) bool {
 	return b.Applied == "" || err == nil
 }
 
-func soundStream(pattern string) bool { return pattern == "" || CheckStream(pattern) == nil }
+// soundStream reports whether a pattern of streams is empty or one that may be
+// asked for.
+func soundStream(pattern string) bool {
+	_, err := podmeta.ParseStream(pattern)
+	return pattern == "" || err == nil
+}
 
 // raisedTo implements [raisedTo].
 func (s *state) raisedTo(id, output string) string {

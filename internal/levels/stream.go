@@ -2,7 +2,6 @@ package levels
 
 import (
 	"errors"
-	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,27 +9,9 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/internal/tail"
 )
-
-// maxStream bounds the pattern of streams, in bytes: the longest name of a stream.
-const maxStream = 200
-
-// CheckStream returns why pattern cannot name streams, or nil. A pattern is
-// what `ullage cat --stream` takes: the name of a stream, or a glob.
-func CheckStream(pattern string) error {
-	_, err := path.Match(pattern, "")
-	switch {
-	case pattern == "" || len(pattern) > maxStream:
-		return fmt.Errorf("%q has %d bytes: write the name of a stream, at most %d bytes, like gc.log or 'gc*.log'",
-			printable.Escaped(pattern, maxShown), len(pattern), maxStream)
-	case err != nil || !tail.ValidName(pattern) || strings.Contains(pattern, "/"):
-		return fmt.Errorf("%q matches no stream: write its name, like gc.log, or a glob, like 'gc*.log'", printable.Escaped(pattern, maxShown))
-	}
-	return nil
-}
 
 // goal is what every JVM is to log. The zero goal stands for each JVM's own.
 type goal struct {

@@ -206,6 +206,30 @@ func TestOutputsWithoutLevelsAreRaisedByName(t *testing.T) {
 	hasError(t, p.Status(), "")
 }
 
+// An annotation names a stream as a command does, and another one is another
+// raise. A bad one keeps the raise in effect.
+func TestAnAnnotationRaisesOneStream(t *testing.T) {
+	r, j := twoStreams(t)
+	p := r.process()
+	for stream, output := range map[string]int{"gc-7.log": gcOutput, "plain.log": plainOutput} {
+		r.annotate("log", "gc*=debug", "log-stream", stream)
+		p.step()
+		j.only("gc*=debug", output)
+		r.annotate("log", "gc*=trace", "log-stream", "/")
+		p.step()
+		j.only("gc*=debug", output)
+		if st := p.Status(); st.Stream != stream || len(st.Problems) != 1 {
+			t.Errorf("%+v", st)
+		}
+	}
+	r.annotate("log", "gc*=debug")
+	p.step()
+	j.only("gc*=debug", gcOutput, appOutput)
+	r.annotate()
+	p.step()
+	j.only("")
+}
+
 // A sidecar is killed between the streams, wherever that is.
 func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 	for n := 1; n <= 3; n++ { // restore, list, list; then the raise
@@ -330,7 +354,7 @@ func TestAnOlderKeeperIsToldApart(t *testing.T) {
 
 func TestForgedStreamsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, stream := range []string{strings.Repeat("a", maxStream+1), "[", "../gc.log", "a\nb", "a\u202eb", "\xff", ".hidden", "a/b"} {
+	for _, stream := range []string{strings.Repeat("a", 201), "[", "../gc.log", "a\nb", "a\u202eb", "\xff", ".hidden", "a/b"} {
 		r := request{Verb: verbSet, Selection: "gc=debug", For: time.Minute, Stream: stream}
 		if err := r.check(); err == nil || strings.ContainsAny(err.Error(), "\n\u202e") {
 			t.Errorf("%q: %v", stream, err)

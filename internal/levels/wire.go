@@ -57,7 +57,8 @@ func (r request) check() error {
 			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, podmeta.MaxRaise.Hours())
 		}
 		if r.Stream != "" {
-			return CheckStream(r.Stream)
+			_, err := podmeta.ParseStream(r.Stream)
+			return err
 		}
 	default:
 		return fmt.Errorf("%q is not a request: ask for list, set, reset or rotate", printable.Escaped(r.Verb, maxShown))
