@@ -142,6 +142,10 @@ demo-sinks: build ## the demo, with an S3 server and a Collector that get copies
 bench: build ## what it costs, against the limits it has to keep (about ten minutes)
 	@go run ./test/bench
 
+.PHONY: profile
+profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)
+	@go run ./test/bench -profile cmd/ullage/default.pgo
+
 .PHONY: chart
 chart: ## the Helm chart: linted, rendered, held against the API types (builds helm where there is none, minutes)
 	$(call stage,chart)
