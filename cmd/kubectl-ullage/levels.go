@@ -31,11 +31,11 @@ reported, and do not keep the others from being raised.
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
 JVM logs by itself. It raises the outputs whose lines show their level, or with
---stream only the ones whose stream matches. The command writes it into the pod's
-annotations ullage.dev/log, log-for, log-id and log-stream, replaces their values,
-and waits until every JVM has it. Where the pod's kubelet is late with the annotations, the command
-reports that and annotates the pod again. When the time is over, the sidecar returns the JVMs to their own
-level. Each call writes a new log-id, so the same selection can be raised again.
+--stream the ones whose stream matches. The command writes it into the pod's
+annotations ullage.dev/log, log-for, log-stream and log-id, replaces their values,
+and waits until every JVM has it. Where the pod's kubelet is late with the
+annotations, the command reports that and annotates the pod again. When the time is
+over, the sidecar returns the JVMs to their own level. Each call writes a new log-id, so the same selection can be raised again.
 
 It exits with 1 if a JVM does not have the selection when --timeout is over, which
 counts for each pod by itself. The

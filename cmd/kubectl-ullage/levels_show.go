@@ -65,10 +65,11 @@ func levelRows(st admin.Status) [][2]string {
 		if !t.Armed {
 			state = "not armed"
 		}
-		for _, why := range []string{t.Disarmed, t.Never} {
-			if why != "" {
-				state += ": " + why
-			}
+		if t.Disarmed != "" {
+			state += ": " + t.Disarmed
+		}
+		if t.Never != "" {
+			state += "; " + t.Never
 		}
 		row("trigger", "%s, %s", t.Conditions, state)
 	}

@@ -29,8 +29,8 @@ Usage:
   ullage log rotate                        have the JVM rotate its files
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
-output's own. Only outputs that write into --source are raised, and of these only
-the ones whose lines show their level, or the ones that --stream names. Where an 'ullage
+output's own. Only outputs that write into --source are raised: of these, the ones
+whose lines show their level, or the ones that --stream names. Where an 'ullage
 run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
 flags apply, and it ends the raise. Where none runs, the command itself stays to
 the end of the raise; Ctrl-C ends it early.

@@ -177,7 +177,7 @@ func (f *fleet) takeIn(t *task, now time.Time) {
 // again has a new ID, and looks like a new JVM: the selection that it lists is
 // the raised one, and its baseline was saved under the old ID, for the same
 // streams or others. A JVM that was started since then lists no output as
-// reconfigured.
+// reconfigured; if a raise is for it, its predecessor is forgotten.
 func (f *fleet) adopt(t *task) {
 	is := t.learned
 	for id, was := range f.state.JVMs {
@@ -185,7 +185,9 @@ func (f *fleet) adopt(t *task) {
 			continue
 		}
 		if !was.reconfiguredIn(t.listed) {
-			f.forget(id)
+			if t.learned != nil {
+				f.forget(id)
+			}
 			continue
 		}
 		is = was

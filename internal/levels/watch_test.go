@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ul"
@@ -315,5 +317,20 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	p.step()
 	if p.Status().Cause != "" || j.count() != 0 {
 		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	}
+}
+
+// A trigger that is not armed reads the lines of the raise as well.
+func BenchmarkALineOfARaise(b *testing.B) {
+	trigger, err := podmeta.ParseTrigger("pause>500ms,io-stall,dropped,warning")
+	must(b, err)
+	w := newWatch(newMetrics(prometheus.NewRegistry()).missed)
+	w.arm(trigger, false)
+	line := []byte("[2026-11-21T08:00:00.000+0000][12.345s][debug][gc,phases      ] GC(7)     Evacuate Collection Set (ms): Min:  0.1, Avg:  0.2, Max:  0.3, Diff:  0.2, Sum:  0.7, Workers: 4")
+	var c ul.Classifier
+	class := c.Classify(line)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		w.Line(line, class)
 	}
 }
