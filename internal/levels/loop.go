@@ -213,6 +213,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	if change != nil {
 		change(now)
 	}
+	l.arm(now) // before a JVM writes a line of a raise
 	err = errors.Join(err, f.reconcile(ctx, now))
 	err = errors.Join(err, l.save(before))
 	l.finish(before, now, err)

@@ -161,6 +161,25 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 2 })
 }
 
+// The raise of a command disarms at once, and not with the next look at the
+// annotations: its first lines may meet a condition.
+func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	p.step()
+	armed := true
+	j.when(func(cmd string) reaction {
+		if strings.HasPrefix(cmd, configuring) {
+			armed = p.Status().Armed
+		}
+		return obey
+	})
+	if _, _, err := p.set("gc*=debug", time.Hour); err != nil || armed {
+		t.Errorf("armed %v when the JVM is raised, %v", armed, err)
+	}
+}
+
 func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	r, j := alone(t)
 	r.annotate("trigger", "dropped")
