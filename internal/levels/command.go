@@ -36,9 +36,8 @@ func (c *Command) askPatience() time.Duration { return 2*perTask*c.cfg.Attach.Ti
 
 // List lists the outputs of every JVM. It returns the outputs that it got and
 // an error for the rest, or a [*NoJVMError] if there is neither. It lists stale
-// sockets as well, which are no error. If the source
-// is missing, List returns an error beside the outputs: nothing that the JVMs
-// write is shipped then.
+// sockets as well, which are no error. If the source is missing, List returns an
+// error beside the outputs: nothing that the JVMs write is shipped then.
 func (c *Command) List(ctx context.Context) ([]Listed, error) {
 	if r, err := c.consult(ctx, verbList); !r.Yielded {
 		return r.Listed, err
@@ -76,9 +75,9 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 
 // Set raises shipped outputs of every JVM for a while: the ones of the streams
 // that match a pattern, or, if that is empty, all whose lines show their level. A
-// JVM that refuses keeps its level. If no JVM takes the raise, Set withdraws it and the error
-// gives the reason. If Set returns changes or no error, and [Command.Kept] is
-// false, the caller must call [Command.Hold].
+// JVM that refuses keeps its level. If no JVM takes the raise, Set withdraws it
+// and the error gives the reason. If Set returns changes or no error, and
+// [Command.Kept] is false, the caller must call [Command.Hold].
 func (c *Command) Set(ctx context.Context, sel selection.Selection, stream string, lasts time.Duration) ([]Change, time.Time, error) {
 	r, err := c.do(ctx, request{Verb: verbSet, Selection: sel.String(), Stream: stream, For: lasts, PID: c.cfg.Attach.PID})
 	if err != nil && len(r.Changes) == 0 && c.loop != nil {
