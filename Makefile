@@ -113,7 +113,7 @@ fault: ## every fault in full length, and the tables of what it cost (needs root
 	  cat bin/faults.md; $$passed
 
 .PHONY: headline
-headline: ## the table that the README begins with: a frozen disk under a JVM (needs root; about 12 minutes)
+headline: ## the table that the README begins with: a frozen disk under a JVM (needs root; about 16 minutes)
 	$(call stage,headline)
 	@mkdir -p bin && rm -f bin/headline.md
 	@passed=true; \
