@@ -171,6 +171,8 @@ func (l *Loop) arm(now time.Time) {
 	}
 	switch {
 	case l.notes.request.Trigger.IsZero():
+	case l.fleet.draining:
+		why = whyDrained
 	case on:
 		why = "a raise is in effect"
 	case l.fleet.ours() > 0:
@@ -315,7 +317,7 @@ func (l *Loop) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	f.draining = true
-	l.watch.arm(l.notes.request.Trigger, false)
+	l.arm(time.Now())
 	err := l.update(ctx, func(time.Time) {
 		f.state.end(FromCommand, whyDrained)
 		f.state.end(FromTrigger, whyDrained)

@@ -24,6 +24,7 @@ func twoStreams(t *testing.T) (*rig, *fakeJVM) {
 	t.Helper()
 	t.Parallel()
 	r := newRig(t)
+	r.cfg.Attach.Timeout = patience // the machine may be busy
 	j := startJVM(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "app-%t.log"), filepath.Join(r.cfg.Source, "plain.log"))
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -239,6 +240,9 @@ func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 			if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
 				t.Fatal(err)
 			}
+			p.kill()
+			r.cfg.Attach.Timeout = 400 * time.Millisecond // for the commands that the JVM does not answer
+			p = r.process()
 			took := 0
 			j.when(func(string) reaction {
 				if took++; took >= n {
@@ -249,6 +253,7 @@ func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
 			_, _ = p.setStream("gc*=trace", "plain.log")
 			p.fleet.crew.Wait()
 			j.when(nil)
+			r.cfg.Attach.Timeout = patience
 			p = r.process()
 			if _, err := p.setStream("gc*=trace", "plain.log"); err != nil {
 				t.Fatal(err)
