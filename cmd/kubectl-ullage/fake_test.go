@@ -174,6 +174,8 @@ func (f fake) annotated(st *admin.Status, notes []string) {
 		switch key, value, _ := strings.Cut(note, "="); key {
 		case logKey:
 			raise.Selection = value
+		case logStreamKey:
+			raise.Stream = value
 		case logIDKey:
 			raise.ID = value
 		case logForKey:

@@ -21,7 +21,8 @@ const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of po
 
 Usage:
   kubectl ullage levels TARGET                          what they log now
-  kubectl ullage levels TARGET SELECTION [--for 10m]    raise it for a time
+  kubectl ullage levels TARGET SELECTION [--for 10m] [--stream S]
+                                                        raise it for a time
   kubectl ullage levels TARGET --reset                  end the raise now
 
 TARGET is a pod, or all pods of a workload, deploy/NAME, or of a label, -l SELECTOR.
@@ -29,11 +30,12 @@ Of several pods, those that have no sidecar, or whose sidecar does not answer, a
 reported, and do not keep the others from being raised.
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to what a
-JVM logs by itself. The command writes it into the pod's annotations
-ullage.dev/log, log-for and log-id, replaces their values, and waits until every
-JVM has it. Where the pod's kubelet is late with the annotations, the command
-reports that and annotates the pod again. When the time is over, the sidecar returns the JVMs to their own
-level. Each call writes a new log-id, so the same selection can be raised again.
+JVM logs by itself. It raises the outputs whose lines show their level, or with
+--stream the ones whose stream matches. The command writes it into the pod's
+annotations ullage.dev/log, log-for, log-stream and log-id, replaces their values,
+and waits until every JVM has it. Where the pod's kubelet is late with the
+annotations, the command reports that and annotates the pod again. When the time is
+over, the sidecar returns the JVMs to their own level. Each call writes a new log-id, so the same selection can be raised again.
 
 It exits with 1 if a JVM does not have the selection when --timeout is over, which
 counts for each pod by itself. The
@@ -47,9 +49,10 @@ Examples:
 
 // Names of the annotations.
 const (
-	logKey    = podmeta.Prefix + "log"
-	logForKey = podmeta.Prefix + "log-for"
-	logIDKey  = podmeta.Prefix + "log-id"
+	logKey       = podmeta.Prefix + "log"
+	logForKey    = podmeta.Prefix + "log-for"
+	logIDKey     = podmeta.Prefix + "log-id"
+	logStreamKey = podmeta.Prefix + "log-stream"
 )
 
 // levelsConfig has the settings of `kubectl ullage levels`.
@@ -59,6 +62,7 @@ type levelsConfig struct {
 	name    string
 	request podmeta.Request // zero: show or reset
 	lasts   string          // of the raise
+	stream  string          // the pattern of the only streams to raise
 	reset   bool
 	timeout time.Duration
 }
@@ -67,6 +71,7 @@ func (c *levelsConfig) flags(fs *flag.FlagSet) {
 	c.cluster.flags(fs)
 	c.cluster.labelFlags(fs)
 	fs.StringVar(&c.lasts, "for", "", "`DURATION` of the raise, 1s to 24h (default 15m)")
+	fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`")
 	fs.BoolVar(&c.reset, "reset", false, "end the raise of the annotations")
 	fs.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait at most this `DURATION` for the JVMs")
 }
@@ -90,6 +95,8 @@ func (c *levelsConfig) validate(args []string) []error {
 	switch {
 	case len(args) == 0 && c.lasts != "":
 		return append(bad, errors.New("--for needs a selection; write it like 'gc*=debug,safepoint=info'"))
+	case len(args) == 0 && c.stream != "":
+		return append(bad, errors.New("--stream needs a selection; write it like 'gc*=debug,safepoint=info'"))
 	case len(args) == 0:
 		return bad
 	case c.reset:
@@ -97,11 +104,14 @@ func (c *levelsConfig) validate(args []string) []error {
 	case strings.TrimSpace(args[0]) == "":
 		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or take --reset"))
 	}
-	request, problems := podmeta.ParseRequest(map[string]string{logKey: args[0], logForKey: c.lasts}, nil)
+	request, problems := podmeta.ParseRequest(map[string]string{logKey: args[0], logForKey: c.lasts, logStreamKey: c.stream}, nil)
 	for _, p := range problems {
 		text := p.Text
-		if p.Key == logForKey {
+		switch p.Key {
+		case logForKey:
 			text = fmt.Sprintf("invalid value %q for --for: %s", p.Value, p.Text)
+		case logStreamKey:
+			text = "--stream: " + p.Text
 		}
 		bad = append(bad, errors.New(text))
 	}
@@ -176,16 +186,20 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown 
 }
 
 func (c *levelsConfig) wanted() wanted {
-	return wanted{selection: c.request.Log.String(), lasts: c.request.LogFor, id: newID()}
+	return wanted{selection: c.request.Log.String(), lasts: c.request.LogFor, id: newID(), stream: c.request.LogStream}
 }
 
 // annotations are the changes that ask for it, as kubectl annotate takes them.
 func (w wanted) annotations() []string {
-	return []string{logKey + "=" + w.selection, logForKey + "=" + w.lasts.String(), logIDKey + "=" + w.id}
+	stream := logStreamKey + "-" // an earlier raise may have left one
+	if w.stream != "" {
+		stream = logStreamKey + "=" + w.stream
+	}
+	return []string{logKey + "=" + w.selection, logForKey + "=" + w.lasts.String(), stream, logIDKey + "=" + w.id}
 }
 
 // noAnnotations are the changes that ask for nothing.
-var noAnnotations = []string{logKey + "-", logForKey + "-", logIDKey + "-"}
+var noAnnotations = []string{logKey + "-", logForKey + "-", logStreamKey + "-", logIDKey + "-"}
 
 // wait asks every sidecar until judge has a final verdict, or time is over. It
 // returns what to print and what is wrong, in the order of the sidecars.

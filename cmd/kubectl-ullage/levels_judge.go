@@ -57,7 +57,7 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 // cannotRaise returns why an annotation would have no effect.
 func cannotRaise(l *admin.Levels) error {
 	switch {
-	case l == nil:
+	case l == nil || l.Off:
 		return fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", podmeta.Prefix)
 	case l.Raise != nil && l.Raise.Cause == fromCommand:
 		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, and a command overrides annotations: "+
@@ -71,6 +71,7 @@ type wanted struct {
 	selection string
 	lasts     time.Duration
 	id        string
+	stream    string // the pattern of the only streams; empty: all whose lines show their level
 }
 
 // judge implements [judge] for a raise.
@@ -84,7 +85,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 		}
 	}
 	r := now.Raise
-	if r == nil || r.Cause != fromAnnotation || r.Selection != w.selection || r.ID != w.id {
+	if r == nil || r.Cause != fromAnnotation || r.Selection != w.selection || r.ID != w.id || r.Stream != w.stream {
 		return verdict{unseen: true, waiting: append([]string{"the sidecar has not seen the annotations yet (it needs --annotations)"}, now.Errors...)}
 	}
 	v := judgeJVMs(now, w.selection)
@@ -97,7 +98,7 @@ func (w wanted) judge(_, now *admin.Levels) verdict {
 // wrote reports whether it is our annotation that is bad, and not the one that
 // was there before. A long value is shortened in the status.
 func (w wanted) wrote(a admin.Annotation) bool {
-	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id}[a.Key]
+	ours := map[string]string{logKey: w.selection, logForKey: w.lasts.String(), logIDKey: w.id, logStreamKey: w.stream}[a.Key]
 	return a.Value != "" && strings.HasPrefix(ours, strings.TrimSuffix(a.Value, "…"))
 }
 

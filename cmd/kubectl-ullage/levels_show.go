@@ -39,11 +39,18 @@ func levelRows(st admin.Status) [][2]string {
 		row("log level", "the JVM's own: the sidecar leaves it alone (--attach off)")
 		return rows
 	}
-	if r := l.Raise; r == nil {
+	switch r := l.Raise; {
+	case l.Off:
+		row("log level", "the JVM's own: the sidecar leaves it alone (--attach off)")
+	case r == nil:
 		row("log level", "the JVM's own")
-	} else {
+	default:
 		left := max(0, r.Until.Sub(sidecarNow(st)).Round(time.Second))
-		row("log level", "%s until %s, in %s: %s", r.Selection, printable.Until(r.Until), left, r.Why)
+		selection := r.Selection
+		if r.Stream != "" {
+			selection += " on " + r.Stream
+		}
+		row("log level", "%s until %s, in %s: %s", selection, printable.Until(r.Until), left, r.Why)
 	}
 	for _, j := range l.JVMs {
 		switch {
@@ -57,6 +64,12 @@ func levelRows(st admin.Status) [][2]string {
 		state := "armed"
 		if !t.Armed {
 			state = "not armed"
+		}
+		if t.Disarmed != "" {
+			state += ": " + t.Disarmed
+		}
+		if t.Never != "" {
+			state += "; " + t.Never
 		}
 		row("trigger", "%s, %s", t.Conditions, state)
 	}

@@ -25,6 +25,8 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 	mine := raised("annotation", ours.selection, ours.lasts)
 	earlier := *mine
 	earlier.ID = "zyxwvutsrqpo"
+	another := *mine
+	another.Stream = "gc.log"
 	has := admin.JVM{PID: 1, Applied: ours.selection, Outputs: []string{"file=a", "file=b"}}
 	const has1, until = "pid 1: gc*=debug on top of its own, on file=a, file=b", "until 12:10:00, in 10m0s"
 	unseen := []string{"the sidecar has not seen the annotations yet (it needs --annotations)"}
@@ -37,6 +39,7 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 		"the file is unread":   {&admin.Levels{Errors: []string{"open: denied"}}, verdict{unseen: true, waiting: append(slices.Clone(unseen), "open: denied")}},
 		"an earlier raise":     {&admin.Levels{Raise: &earlier, JVMs: []admin.JVM{has}}, verdict{unseen: true, waiting: unseen}},
 		"an earlier selection": {&admin.Levels{Raise: raised("annotation", "gc=debug", ours.lasts)}, verdict{unseen: true, waiting: unseen}},
+		"of another stream":    {&admin.Levels{Raise: &another, JVMs: []admin.JVM{has}}, verdict{unseen: true, waiting: unseen}},
 		"a trigger's":          {&admin.Levels{Raise: raised("trigger", ours.selection, ours.lasts), JVMs: []admin.JVM{has}}, verdict{unseen: true, waiting: unseen}},
 		"an old bad annotation": {&admin.Levels{Annotations: []admin.Annotation{{Key: logKey, Value: "gc=loud", Problem: "no level"}}},
 			verdict{unseen: true, waiting: unseen}},
@@ -65,11 +68,12 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 }
 
 func TestABadAnnotationOfOursIsNotWaitedFor(t *testing.T) {
-	w := wanted{selection: strings.Repeat("gc+heap=debug,", 9) + "gc=info", lasts: ours.lasts, id: ours.id}
+	w := wanted{selection: strings.Repeat("gc+heap=debug,", 9) + "gc=info", lasts: ours.lasts, id: ours.id, stream: "gc-*.log"}
 	for _, a := range []admin.Annotation{
 		{Key: logKey, Value: w.selection[:60] + "…", Problem: "no"},
 		{Key: logForKey, Value: "10m0s", Problem: "no"},
 		{Key: logIDKey, Value: ours.id, Problem: "unknown annotation"}, // an older sidecar
+		{Key: logStreamKey, Value: "gc-*.log", Problem: "unknown annotation"},
 	} {
 		if v := w.judge(nil, &admin.Levels{Annotations: []admin.Annotation{a}}); len(v.failed) != 1 || !strings.Contains(v.failed[0], a.Key) {
 			t.Errorf("%+v: %+v", a, v)

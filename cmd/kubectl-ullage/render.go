@@ -41,7 +41,7 @@ func problems(a answer) string {
 // lasts yet.
 func level(st admin.Status) string {
 	switch l := st.Levels; {
-	case l == nil:
+	case l == nil || l.Off:
 		return "off"
 	case l.Raise == nil:
 		return "own"

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,13 +22,15 @@ import (
 const logAbout = `ullage log shows and changes what a running JVM logs. The application is not touched.
 
 Usage:
-  ullage log list                          every output of each JVM, as a table
-  ullage log set SELECTION [--for 10m]     raise the shipped outputs for a time
+  ullage log list [--all] [--json]         each JVM and its outputs, as tables
+  ullage log set SELECTION [--for 10m] [--stream S]
+                                           raise shipped outputs for a time
   ullage log reset                         end every raise now
   ullage log rotate                        have the JVM rotate its files
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
-output's own. Only outputs that write into --source are raised. Where an 'ullage
+output's own. Only outputs that write into --source are raised: of these, the ones
+whose lines show their level, or the ones that --stream names. Where an 'ullage
 run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
 flags apply, and it ends the raise. Where none runs, the command itself stays to
 the end of the raise; Ctrl-C ends it early.
@@ -42,8 +45,10 @@ takes the JVM's own user and group. In Kubernetes:
 type logConfig struct {
 	levels levels.Config
 	tail   tail.Config
-	lasts  time.Duration
+	lasts  time.Duration // of the raise
+	stream string        // the only ones to raise; empty: all that show their level
 	json   bool
+	all    bool // list stale sockets as well
 
 	verb      string
 	selection selection.Selection
@@ -59,7 +64,9 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	switch c.verb {
 	case "set":
 		fs.DurationVar(&c.lasts, "for", podmeta.DefaultFor, "`DURATION` of the raise")
+		fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
 	case "list":
+		fs.BoolVar(&c.all, "all", false, "list the sockets that killed JVMs have left behind as well")
 		fs.BoolVar(&c.json, "json", false, "print JSON")
 	}
 }
@@ -70,6 +77,7 @@ func (c *logConfig) validate(args []string) []error {
 		bad = append(bad, errors.New("--attach off does not reach any JVM: use auto, shared-tmp or process-namespace"))
 	}
 	if c.verb == "set" {
+		bad = append(bad, c.checkStream()...)
 		if c.lasts < time.Second || c.lasts > podmeta.MaxRaise {
 			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, podmeta.MaxRaise.Hours()))
 		}
@@ -83,6 +91,17 @@ func (c *logConfig) validate(args []string) []error {
 		args = args[1:]
 	}
 	return append(bad, cli.Unexpected(args)...)
+}
+
+// checkStream returns what is wrong with --stream.
+func (c *logConfig) checkStream() []error {
+	if c.stream == "" {
+		return nil
+	}
+	if _, err := podmeta.ParseStream(c.stream); err != nil {
+		return []error{fmt.Errorf("--stream: %w", err)}
+	}
+	return nil
 }
 
 func logCmd(ctx context.Context, args []string, e cli.Env) int {
@@ -136,13 +155,22 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 	case "rotate":
 		return rotate(ctx, m, e)
 	}
+	return c.list(ctx, m, e)
+}
+
+// list prints the JVMs and their outputs.
+func (c *logConfig) list(ctx context.Context, m *levels.Command, e cli.Env) error {
 	listed, err := m.List(ctx)
+	isStale := func(l levels.Listed) bool { return l.Stale }
 	var none *levels.NoJVMError
-	if len(listed) == 0 && !errors.As(err, &none) {
+	if !slices.ContainsFunc(listed, func(l levels.Listed) bool { return !l.Stale }) && !errors.As(err, &none) {
 		return err
 	}
 	if err != nil { // some answered, or there is no JVM, which is not a failure
 		fmt.Fprintf(e.Stderr, "ullage log list: %s\n", printable.Line(err.Error()))
+	}
+	if !c.all {
+		listed = slices.DeleteFunc(listed, isStale)
 	}
 	if c.json {
 		return printListJSON(e.Stdout, listed)
@@ -156,7 +184,7 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 // set raises the JVMs. If no other process ends the raise, set stays until it
 // is over.
 func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
-	changes, until, err := m.Set(ctx, c.selection, c.lasts)
+	changes, until, err := m.Set(ctx, c.selection, c.stream, c.lasts)
 	printChanges(e.Stdout, changes)
 	if err != nil && len(changes) == 0 {
 		return err

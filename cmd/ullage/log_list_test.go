@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +17,8 @@ import (
 // shows, colors it and ends its line.
 func hostileList() []levels.Listed {
 	o := attach.Output{Index: 2, Name: "file=/logs/\u202egol.cg\u2066\x1b[31m\u009b31m\n\U000e0001", Selection: "gc=info", Decorators: "uptime"}
-	return []levels.Listed{{PID: 7, Outputs: []levels.ListedOutput{{Output: o, Shipped: true, Problem: "\u202ename"}}}}
+	jvm := attach.Description{Main: "\u202eniaM", Version: "\x1b[31m", Collector: "G1\n", Uptime: 1500 * time.Millisecond}
+	return []levels.Listed{{PID: 7, JVM: jvm, Outputs: []levels.ListedOutput{{Output: o, Shipped: true, Problem: "\u202ename"}}}}
 }
 
 func TestListedNamesAreShownAndNotObeyed(t *testing.T) {
@@ -47,7 +49,40 @@ func TestListedJSONMeansTheNamesOfTheOutputs(t *testing.T) {
 	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := []listedJSON{{PID: 7, Index: 2, Output: hostileList()[0].Outputs[0].Name, Selection: "gc=info", Decorators: "uptime", Shipped: true, Error: "\u202ename"}}
+	want := []listedJSON{{PID: 7, Main: "\u202eniaM", Version: "\x1b[31m", Collector: "G1\n", UptimeSeconds: 1.5, Index: 2, Output: hostileList()[0].Outputs[0].Name, Selection: "gc=info", Decorators: "uptime", Shipped: true, Error: "\u202ename"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAListNamesItsJVMs(t *testing.T) {
+	listed := []levels.Listed{
+		{PID: 7, JVM: attach.Description{Main: "shop.Main", Version: "17.0.15+6", Collector: "ZGC", Uptime: 90 * time.Second},
+			Outputs: []levels.ListedOutput{{Output: attach.Output{Name: "stdout", Selection: "all=warning", Decorators: "uptime"}},
+				{Output: attach.Output{Name: "file=/l/app.log", Selection: "gc=info", Decorators: "none"}, Shipped: true, ByName: true}}},
+		{PID: 8, Stale: true},
+		{PID: 9, Outputs: []levels.ListedOutput{{Output: attach.Output{Name: "stdout", Selection: "all=warning", Decorators: "uptime"}}}},
+	}
+	var b strings.Builder
+	if err := printList(&b, listed); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"PID JVM VERSION COLLECTOR UP",
+		"7 shop.Main 17.0.15+6 ZGC 1m30s",
+		"8 none: no process listens on the socket (stale) - - -",
+		"9 - - - -",
+		"",
+		"PID OUTPUT SELECTION DECORATORS OPTIONS SHIPPED",
+		"7 stdout all=warning uptime - no",
+		"7 file=/l/app.log gc=info none - yes, raised only by --stream: no level in its lines",
+		"9 stdout all=warning uptime - no",
+		"",
+	}
+	var got []string
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -9,6 +9,32 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 )
 
+// selectionOf returns what a raise raises to, and which streams.
+func selectionOf(r admin.Raise) string {
+	if r.Stream == "" {
+		return r.Selection
+	}
+	return r.Selection + " on " + r.Stream
+}
+
+// triggerState returns whether a trigger is armed, and if not, why.
+func triggerState(t admin.Trigger) string {
+	state := "armed"
+	if !t.Armed {
+		state = "not armed"
+		if t.QuietUntil.After(time.Now()) {
+			state += " before " + printable.Until(t.QuietUntil)
+		}
+		if t.Disarmed != "" {
+			state += ": " + t.Disarmed
+		}
+	}
+	if t.Missed > 0 {
+		state += fmt.Sprintf("; met %s times while not armed", printable.Count(t.Missed))
+	}
+	return state
+}
+
 // levelRows returns the lines about log levels, as key and value. A bad
 // annotation is listed beside the raise in effect.
 func levelRows(l admin.Levels) [][2]string {
@@ -20,10 +46,13 @@ func levelRows(l admin.Levels) [][2]string {
 	if slices.ContainsFunc(l.JVMs, func(j admin.JVM) bool { return j.Applied != "" }) {
 		state = "raised"
 	}
-	if l.Raise == nil {
+	switch {
+	case l.Off:
+		row("log level", "the JVM's own: the sidecar leaves it alone (--attach off)")
+	case l.Raise == nil:
 		row("log level", "the JVM's own")
-	} else {
-		row("log level", "%s until %s, %s: %s", l.Raise.Selection, printable.Until(l.Raise.Until), state, l.Raise.Why)
+	default:
+		row("log level", "%s until %s, %s: %s", selectionOf(*l.Raise), printable.Until(l.Raise.Until), state, l.Raise.Why)
 	}
 	for _, j := range l.JVMs {
 		if j.Applied != "" {
@@ -31,14 +60,10 @@ func levelRows(l admin.Levels) [][2]string {
 		}
 	}
 	if t := l.Trigger; t != nil {
-		state := "armed"
-		if !t.Armed {
-			state = "not armed"
-			if t.QuietUntil.After(time.Now()) {
-				state += " before " + printable.Until(t.QuietUntil)
-			}
+		row("trigger", "%s, %s", t.Conditions, triggerState(*t))
+		if t.Never != "" {
+			row("trigger", "%s", t.Never)
 		}
-		row("trigger", "%s, %s", t.Conditions, state)
 	}
 	for _, a := range l.Annotations {
 		row("annotation", "%s %q: %s", a.Key, a.Value, a.Problem)

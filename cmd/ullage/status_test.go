@@ -41,12 +41,12 @@ func full() admin.Status {
 			{Name: "near", Lines: 1000, Bytes: 1 << 20, RejectedLines: 2, RejectedBytes: 300, SkippedSegments: 3, Note: "at least once", Failure: "no connection"}},
 		Ignored: map[string]int64{"symlink": 2, "fifo": 1}, StreamsOmitted: 7,
 		Levels: &admin.Levels{
-			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Since: started,
+			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Stream: "gc-*.log", Since: started,
 				Until: time.Date(2026, 11, 20, 10, 15, 0, 0, time.Local)},
 			JVMs:        []admin.JVM{{PID: 1, Applied: "gc*=debug", Outputs: []string{"file=/var/log/jvm/gc-%p.log"}}, {PID: 77, Error: "pid 77: timeout", Kind: "timeout"}},
 			Annotations: []admin.Annotation{{Key: "ullage.dev/log-for", Value: "soon\x1b", Problem: "write it like 15m"}},
 			Errors:      []string{"pid 77: timeout"},
-			Trigger:     &admin.Trigger{Conditions: "pause>500ms"},
+			Trigger:     &admin.Trigger{Conditions: "pause>500ms,io-stall", Disarmed: "a raise is in effect", Never: "io-stall is never met", Missed: 1200},
 		},
 	}
 	st.AddStream(admin.Stream{Name: "gc.log", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
@@ -85,9 +85,10 @@ sink near:    1000 lines, 1.00 MiB acknowledged; lag 0s, 0 B left
 sink near:    300 B rejected (2 lines), 3 segments deleted unsent
 sink near:    at least once
 sink near:    fails: no connection
-log level:    gc*=debug until 10:15:00, raised: annotation ullage.dev/log
+log level:    gc*=debug on gc-*.log until 10:15:00, raised: annotation ullage.dev/log
 JVM:          pid 1 has gc*=debug on 1 of its outputs
-trigger:      pause>500ms, not armed
+trigger:      pause>500ms,io-stall, not armed: a raise is in effect; met 1200 times while not armed
+trigger:      io-stall is never met
 annotation:   ullage.dev/log-for "soon\x1b": write it like 15m
 error:        pid 77: timeout
 ignored:      1 fifo, 2 symlink

@@ -48,7 +48,7 @@ type Status struct {
 	Ignored map[string]int64 `json:"ignored,omitempty"`
 
 	// Levels is the state of the JVMs' log levels. Nil: the sidecar does not
-	// change them.
+	// change them, and is not asked to.
 	Levels *Levels `json:"levels,omitempty"`
 }
 
@@ -100,6 +100,10 @@ type Held struct {
 
 // Levels holds the wanted log level and the levels of the JVMs.
 type Levels struct {
+	// Off reports that the sidecar does not change levels. It then shows what
+	// annotations ask for without effect.
+	Off bool `json:"off,omitempty"`
+
 	// Raise is the raise in effect. Nil: every JVM has its own level, or is
 	// being restored.
 	Raise *Raise `json:"raise,omitempty"`
@@ -130,7 +134,8 @@ type Raise struct {
 	Cause     string    `json:"cause"` // "annotation", "trigger" or "command"
 	Why       string    `json:"why"`
 	Selection string    `json:"selection"`
-	ID        string    `json:"id,omitempty"` // the annotation log-id
+	Stream    string    `json:"stream,omitempty"` // the pattern of the only streams that are raised; empty: all whose lines show their level
+	ID        string    `json:"id,omitempty"`     // the annotation log-id
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until"`
 }
@@ -157,7 +162,10 @@ type Annotation struct {
 type Trigger struct {
 	Conditions string    `json:"conditions"`
 	Armed      bool      `json:"armed"`
-	QuietUntil time.Time `json:"quietUntil,omitzero"` // the end of the cool-down
+	Disarmed   string    `json:"disarmed,omitempty"`  // why it is not armed
+	Never      string    `json:"never,omitempty"`     // why it, or one of its conditions, cannot be met
+	Missed     int64     `json:"missed,omitempty"`    // lines that met a condition while it was not armed, since the process started
+	QuietUntil time.Time `json:"quietUntil,omitzero"` // the earliest time at which it is armed
 }
 
 // Reclaim is how memory of the tmpfs is reclaimed.

@@ -57,8 +57,9 @@ func New(cfg Config, source string) *Client {
 	return &Client{cfg: cfg, source: source, failed: map[string]time.Time{}, verdicts: map[int]verdict{}}
 }
 
-// Run runs one command in a JVM and returns the answer to [List]. Any other
-// command succeeds with an empty answer; any text is an error of kind Refused.
+// Run runs one command in a JVM and returns the answer to [List] or [Describe].
+// Any other command succeeds with an empty answer; any text is an error of kind
+// Refused.
 // Every error is an [*Error]. After the caller's context has ended, the error
 // wraps the context's error. If the JVM does not listen yet and its process is
 // visible, Run makes it listen.
@@ -76,7 +77,7 @@ func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	if err != nil {
 		return "", &Error{Kind: BadReply, JVM: j.String(), Text: "the reply is not a JVM's", Err: err}
 	}
-	if status == 0 && (body == "" || cmd == List()) {
+	if status == 0 && (body == "" || cmd == List() || cmd == Describe()) {
 		return body, nil
 	}
 	e := &Error{Kind: Refused, JVM: j.String(), Text: body[:min(len(body), maxText)]}

@@ -21,9 +21,9 @@ const MaxCommand = 1024
 // it.
 const maxMerged = 32
 
-// Command is one VM.log command line. Only the functions of this package create
-// it, from parsed values, so that it is always exactly one VM.log command. The
-// zero value is not a command.
+// Command is one VM.log command line, or the fixed question of [Describe]. Only
+// the functions of this package create it, from parsed values, so that it is
+// never another command. The zero value is not a command.
 type Command struct{ line string }
 
 // String returns the command line, without a newline.

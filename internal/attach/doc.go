@@ -1,6 +1,7 @@
 // Package attach implements HotSpot's attach protocol and the commands of VM.log:
-// it raises the log levels of a JVM and restores them. It sends no command other
-// than VM.log, and needs no JDK.
+// it raises the log levels of a JVM and restores them. It needs no JDK. It sends
+// no command other than VM.log, and the ones by which a JVM names itself, which
+// change nothing: VM.uptime, VM.version, VM.flags and VM.command_line.
 //
 // # Finding
 //
@@ -32,7 +33,9 @@
 // request is five strings, each ended by a NUL, "1", "jcmd", the command line
 // (at most 1024 bytes) and two empty ones; the reply is a status, a newline and
 // text up to the end of the connection. Status 0 means that the transport worked:
-// VM.log has succeeded only if its text is empty as well.
+// VM.log has succeeded only if its text is empty as well. A command line may hold
+// several commands, a line each, and their texts follow one another: so a JVM
+// names itself in one reply.
 //
 // The server has one thread and a backlog of five. The package connects once for
 // each command, and once more to inspect a JVM that did not answer. It waits while

@@ -37,7 +37,10 @@ func (f *finding) problem(e *Error) {
 
 // MoreError is the cause of the problem that there are more JVMs than Find
 // returns. Most of them are usually stale sockets of killed JVMs.
-type MoreError struct{ Left int }
+type MoreError struct {
+	Left  int
+	Stale int // how many of Left are sockets on which nobody listens
+}
 
 func (e *MoreError) Error() string { return fmt.Sprintf("%d are not changed", e.Left) }
 
@@ -62,9 +65,10 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 		c.findSockets(&f)
 	}
 	if len(f.jvms) > maxFound {
-		f.jvms = c.preferred(ctx, f.jvms, first)
+		all, stale := c.preferred(ctx, f.jvms, first)
+		f.jvms = all
 		f.problem(&Error{Kind: OtherError, JVM: f.jvms[maxFound].String(),
-			Text: fmt.Sprintf("there are more than %d JVMs", maxFound), Err: &MoreError{Left: len(f.jvms) - maxFound}})
+			Text: fmt.Sprintf("there are more than %d JVMs", maxFound), Err: &MoreError{Left: len(f.jvms) - maxFound, Stale: min(len(f.jvms)-maxFound, stale)}})
 		f.jvms = f.jvms[:maxFound]
 	}
 	if pid := c.cfg.PID; pid != 0 && len(f.jvms)+len(f.problems) == 0 && c.cfg.Mode != Off {
@@ -83,9 +87,9 @@ func (c *Client) Find(ctx context.Context, known ...string) (jvms []JVM, problem
 }
 
 // preferred sorts candidates: known ones first, then running ones, then the
-// others. Killed JVMs leave their sockets behind, and newer sockets, however
+// others, and counts the others. Killed JVMs leave their sockets behind, and newer sockets, however
 // many, must not hide a JVM that runs.
-func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]bool) []JVM {
+func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]bool) (sorted []JVM, others int) {
 	var first, running, rest []JVM
 	for _, j := range jvms {
 		switch {
@@ -97,7 +101,7 @@ func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]boo
 			rest = append(rest, j)
 		}
 	}
-	return slices.Concat(first, running, rest)
+	return slices.Concat(first, running, rest), len(rest)
 }
 
 // listens reports whether the JVM's user listens on the JVM's socket. It

@@ -49,6 +49,11 @@ func (o Output) File() string {
 	return path
 }
 
+// HasLevel reports whether each line of the output shows its level.
+func (o Output) HasLevel() bool {
+	return slices.Contains(strings.Split(o.Decorators, ","), ul.LevelDecorator.String())
+}
+
 // OnNoDisk reports whether a path is that of a pipe, a terminal or /dev/null. A
 // log to /dev/stdout or /proc/1/fd/1 goes to the output of a container.
 func OnNoDisk(file string) bool {

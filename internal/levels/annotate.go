@@ -100,7 +100,7 @@ func (a *annotations) fail(err error) bool {
 // has become bad keeps its last good request.
 func (a *annotations) set(req podmeta.Request, problems []podmeta.Problem) bool {
 	if req.LogBad {
-		req.Log, req.LogFor, req.LogID = a.request.Log, a.request.LogFor, a.request.LogID
+		req.Log, req.LogFor, req.LogID, req.LogStream = a.request.Log, a.request.LogFor, a.request.LogID, a.request.LogStream
 	}
 	if req.TriggerBad {
 		req.Trigger, req.TriggerLog, req.TriggerFor = a.request.Trigger, a.request.TriggerLog, a.request.TriggerFor

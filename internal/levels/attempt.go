@@ -16,9 +16,9 @@ const (
 
 // attempt is the result of the last attempt to reconcile a JVM.
 type attempt struct {
-	wanted  string // selection
+	wanted  goal
 	err     error
-	refusal error // the JVM refused this selection, and is not sent it again
+	refusal error // the JVM refused this goal, and is not asked for it again
 	wait    time.Duration
 	next    time.Time // the earliest next attempt
 }
@@ -43,7 +43,7 @@ func (f *fleet) attempted(t *task) error {
 	switch {
 	case a.refusal != nil:
 		a.err = fmt.Errorf("%w; taking it back: %w", a.refusal, t.err)
-	case attach.KindOf(t.err) == attach.Refused && !t.want.IsZero(), errors.Is(t.err, errNotShipped):
+	case attach.KindOf(t.err) == attach.Refused && !t.want.IsZero(), nothingToRaise(t.err):
 		a.refusal = a.err
 	}
 	a.wait = min(max(2*a.wait, firstWait), mostWait)
@@ -68,11 +68,11 @@ func (f *fleet) attempted(t *task) error {
 	return a.err
 }
 
-// noOurs reports whether err means that no JVM behind the socket logs to the
-// source: the JVM logs elsewhere, or the socket is stale. Such an error is
-// reported only if there is no other.
+// noOurs reports whether err means that the raise is not for the JVM behind the
+// socket: the JVM logs elsewhere or has no such stream, or the socket is stale.
+// Such an error is reported only if there is no other.
 func (a attempt) noOurs() bool {
-	return errors.Is(a.err, errNotShipped) || attach.KindOf(a.err) == attach.NoJVM
+	return errors.Is(a.err, errNotShipped) || errors.Is(a.err, errOtherStream) || attach.KindOf(a.err) == attach.NoJVM
 }
 
 // named prefixes an error with the JVM's name unless the error has the name

@@ -30,7 +30,7 @@ func (f *fleet) changes(before *state) []Change {
 	var changes []Change
 	for id, is := range f.state.JVMs {
 		from := ""
-		if was := before.JVMs[id]; was != nil {
+		if was := before.JVMs[id]; was != nil && was.Stream == is.Stream {
 			from = was.Applied
 		}
 		if is.Applied == from {
@@ -43,7 +43,7 @@ func (f *fleet) changes(before *state) []Change {
 		}
 	}
 	for id, was := range before.JVMs {
-		if f.state.JVMs[id] != nil || was.Applied == "" || f.ended[id] {
+		if is := f.state.JVMs[id]; is != nil && is.Stream == was.Stream || was.Applied == "" || f.ended[id] {
 			continue
 		}
 		for i, o := range was.Outputs {
@@ -53,6 +53,12 @@ func (f *fleet) changes(before *state) []Change {
 	}
 	clear(f.ended)
 	slices.SortFunc(changes, func(a, b Change) int {
+		switch {
+		case a.PID == b.PID && a.restored && !b.restored:
+			return -1 // the streams of an earlier raise are restored first
+		case a.PID == b.PID && !a.restored && b.restored:
+			return 1
+		}
 		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Output, b.Output))
 	})
 	return changes
@@ -77,6 +83,8 @@ func (f *fleet) whyEnded(cause Cause) string {
 		return r.Ended
 	case f.draining:
 		return whyDrained
+	case ok && !r.over(time.Now()):
+		return "another raise takes its place"
 	case ok:
 		return "its time is over"
 	}

@@ -35,25 +35,23 @@ func NewCommand(cfg Config) *Command {
 func (c *Command) askPatience() time.Duration { return 2*perTask*c.cfg.Attach.Timeout + lockPatience }
 
 // List lists the outputs of every JVM. It returns the outputs that it got and
-// an error for the rest, or a [*NoJVMError] if there is neither. If the source
-// is missing, List returns an error beside the outputs: nothing that the JVMs
-// write is shipped then.
+// an error for the rest, or a [*NoJVMError] if there is neither. It lists stale
+// sockets as well, which are no error. If the source is missing, List returns an
+// error beside the outputs: nothing that the JVMs write is shipped then.
 func (c *Command) List(ctx context.Context) ([]Listed, error) {
 	if r, err := c.consult(ctx, verbList); !r.Yielded {
 		return r.Listed, err
 	}
 	missing := c.store.missing()
-	raised := map[string]string{}
+	saved := newState()
 	if missing == nil {
 		// If the saved state cannot be read, its raises are not listed: the
 		// process that knew them has ended.
 		if s, _ := c.store.load(time.Now()); s != nil {
-			for id, b := range s.JVMs {
-				raised[id] = b.Applied
-			}
+			saved = s
 		}
 	}
-	_, listed, err := newDialogue(c.cfg).listAll(ctx, func(id string) string { return raised[id] })
+	_, listed, err := newDialogue(c.cfg).listAll(ctx, saved.raisedTo)
 	var none *NoJVMError
 	if missing != nil && errors.As(err, &none) {
 		err = nil // the missing source is the reason
@@ -75,12 +73,13 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 	return newDialogue(c.cfg).rotateAll(ctx)
 }
 
-// Set raises the shipped outputs of every JVM for a while. A JVM that refuses
-// keeps its level. If no JVM takes the raise, Set withdraws it and the error
-// gives the reason. If Set returns changes or no error, and [Command.Kept] is
-// false, the caller must call [Command.Hold].
-func (c *Command) Set(ctx context.Context, sel selection.Selection, lasts time.Duration) ([]Change, time.Time, error) {
-	r, err := c.do(ctx, request{Verb: verbSet, Selection: sel.String(), For: lasts, PID: c.cfg.Attach.PID})
+// Set raises shipped outputs of every JVM for a while: the ones of the streams
+// that match a pattern, or, if that is empty, all whose lines show their level. A
+// JVM that refuses keeps its level. If no JVM takes the raise, Set withdraws it
+// and the error gives the reason. If Set returns changes or no error, and
+// [Command.Kept] is false, the caller must call [Command.Hold].
+func (c *Command) Set(ctx context.Context, sel selection.Selection, stream string, lasts time.Duration) ([]Change, time.Time, error) {
+	r, err := c.do(ctx, request{Verb: verbSet, Selection: sel.String(), Stream: stream, For: lasts, PID: c.cfg.Attach.PID})
 	if err != nil && len(r.Changes) == 0 && c.loop != nil {
 		if ctx.Err() != nil { // a JVM may have taken the raise without answering
 			err = errors.Join(err, c.loop.drain(context.WithoutCancel(ctx)))
@@ -190,6 +189,11 @@ func (c *Command) do(ctx context.Context, r request) (reply, error) {
 func (c *Command) ask(ctx context.Context, r request) (reply, error) {
 	for began := time.Now(); ; {
 		answer, err := c.store.ask(ctx, r, c.askPatience())
+		if err == nil {
+			if err := r.tooOld(answer); err != nil {
+				return reply{}, err
+			}
+		}
 		if !errors.Is(err, errNobody) {
 			return answer, errors.Join(err, answer.err())
 		}

@@ -16,7 +16,7 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	stop := p.run()
 	p.started()
 	c := r.command()
-	changes, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), 1200*time.Millisecond)
+	changes, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", 1200*time.Millisecond)
 	logs(t, j, atop("gc*=debug"))
 	if err != nil || len(changes) != 1 || time.Until(until) > 1200*time.Millisecond {
 		t.Fatalf("%+v, %s, %v", changes, until, err)
@@ -101,7 +101,7 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
 	if err == nil || !strings.Contains(err.Error(), "no JVM has a socket in "+r.cfg.Attach.Tmp) {
 		t.Error(err)
 	}
@@ -235,7 +235,7 @@ func TestASetIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), time.Hour)
+	_, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour)
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > drainTimeout+2*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}

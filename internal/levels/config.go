@@ -2,6 +2,8 @@ package levels
 
 import (
 	"flag"
+	"fmt"
+	"time"
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/podmeta"
@@ -19,20 +21,35 @@ type Config struct {
 	// such a file are changed. Other packages declare their flags.
 	Source, Match string
 
+	// TriggerCooldown is the pause of a trigger after its raise: from the moment
+	// at which everything written during the raise has been read. If zero, the
+	// trigger is armed then.
+	TriggerCooldown time.Duration
+
 	// Known are the names, without [Prefix], of valid annotations that other
 	// programs read. They are not flags.
 	Known []string
 }
 
 // DefaultConfig returns the documented defaults.
-func DefaultConfig() Config { return Config{Attach: attach.DefaultConfig()} }
+func DefaultConfig() Config {
+	return Config{Attach: attach.DefaultConfig(), TriggerCooldown: time.Minute}
+}
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Attach.Flags(fs)
 	fs.StringVar(&c.Annotations, "annotations", c.Annotations,
 		"`FILE` with the pod's annotations, as the downward API writes it; "+podmeta.Prefix+"log and the other live annotations take effect when the file changes")
+	fs.DurationVar(&c.TriggerCooldown, "trigger-cooldown", c.TriggerCooldown,
+		"`DURATION` for which a trigger stays disarmed after everything written during its raise has been read")
 }
 
 // Validate returns one error for each setting that cannot work.
-func (c Config) Validate() []error { return c.Attach.Validate() }
+func (c Config) Validate() []error {
+	bad := c.Attach.Validate()
+	if c.TriggerCooldown < 0 || c.TriggerCooldown > podmeta.MaxRaise {
+		bad = append(bad, fmt.Errorf("--trigger-cooldown %s is out of range: 0s to %.0fh", c.TriggerCooldown, podmeta.MaxRaise.Hours()))
+	}
+	return bad
+}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -25,23 +23,21 @@ type task struct {
 	unsure  bool // the JVM may have another selection than before
 	want    selection.Selection
 	from    Cause
-	wanted  string // the selection wanted of all JVMs; differs from want if this JVM refused it
+	wanted  goal // of all JVMs; the task wants something else if this JVM refused it, or is to be restored first
 
 	landed chan struct{} // closed when the task ends
 
 	// The results of the task.
 	err      error
-	learned  *baseline // the baseline was read, and nothing was changed
-	applied  bool      // the JVM took want
-	restored bool      // the JVM has its own selection again; a list verified that
-	undone   bool      // the JVM refused want and has before again
+	listed   []attach.Output // all outputs, where the baseline was to be read
+	learned  *baseline       // the baseline was read, and nothing was changed
+	applied  bool            // the JVM took want
+	restored bool            // the JVM has its own selection again; a list verified that
+	undone   bool            // the JVM refused want and has before again
 }
 
 // errRemade reports an output that can no longer be restored.
 var errRemade = errors.New("an output was deleted while it was raised, and the JVM created another output with that name")
-
-// errNotShipped reports a JVM none of whose outputs is shipped.
-var errNotShipped = errors.New("none of its outputs is shipped")
 
 // guard turns a panic into an error, so that no answer of a JVM can stop the
 // sidecar from shipping. Defer guard.
@@ -66,7 +62,10 @@ func newDialogue(cfg Config) dialogue {
 func (d dialogue) bring(ctx context.Context, t *task) (err error) {
 	defer guard(&err)
 	if t.outputs == nil {
-		t.learned, err = d.learn(ctx, t.jvm)
+		if t.listed, err = d.list(ctx, t.jvm); err != nil {
+			return err
+		}
+		t.learned, err = d.learn(t.jvm, t.listed, t.wanted.stream)
 		return err
 	}
 	if t.unsure {
@@ -98,20 +97,22 @@ func (d dialogue) undo(ctx context.Context, t *task) error {
 	return d.configure(ctx, t, t.before)
 }
 
-// learn lists the outputs of a JVM and keeps the shipped ones.
-func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
-	outputs, err := d.list(ctx, j)
-	if err != nil {
-		return nil, err
+// learn keeps those of a JVM's outputs that are shipped and that a raise of
+// these streams changes.
+func (d dialogue) learn(j attach.JVM, outputs []attach.Output, stream string) (*baseline, error) {
+	b := &baseline{PID: j.PID, Stream: stream}
+	var elsewhere, others []string
+	note := func(names *[]string, name string) {
+		if name != "" && len(*names) < maxNames {
+			*names = append(*names, printable.Escaped(name, maxShown))
+		}
 	}
-	b := &baseline{PID: j.PID}
-	var elsewhere []string
 	for _, o := range outputs {
 		switch {
 		case !d.ships(j, o):
-			if file := o.File(); file != "" && len(elsewhere) < 3 {
-				elsewhere = append(elsewhere, printable.Escaped(file, maxShown))
-			}
+			note(&elsewhere, o.File())
+		case !aims(stream, j, o):
+			note(&others, streamsOf(j, o)[1])
 		case o.Err != nil:
 			return nil, fmt.Errorf("output %s is not changed: %w", printable.Escaped(o.Name, maxNamed), o.Err)
 		case len(b.Outputs) == maxOutputs:
@@ -123,18 +124,25 @@ func (d dialogue) learn(ctx context.Context, j attach.JVM) (*baseline, error) {
 			b.Outputs = append(b.Outputs, o)
 		}
 	}
-	if len(b.Outputs) == 0 {
+	switch {
+	case len(b.Outputs) > 0:
+		return b, nil
+	case len(others) > 0 && stream != "":
+		return nil, fmt.Errorf("%w, %q (it has: %s)", errOtherStream, stream, strings.Join(others, ", "))
+	case len(others) > 0:
+		return nil, fmt.Errorf("%w (it has: %s)", errNoLevel, strings.Join(others, ", "))
+	default:
 		return nil, fmt.Errorf("%w: it has no file output in %s that matches %q (it has: %s)", errNotShipped,
 			d.cfg.Source, d.cfg.Match, strings.Join(append(elsewhere, "stdout, stderr"), ", "))
 	}
-	return b, nil
 }
 
 // maxNamed bounds a quoted name or configuration in an error. maxShown bounds a
-// name in a list of several.
+// name in a list of several, and maxNames the names in it.
 const (
 	maxNamed = 200
 	maxShown = 64
+	maxNames = 3
 )
 
 // list lists the outputs of a JVM.
@@ -153,9 +161,7 @@ func (d dialogue) ships(j attach.JVM, o attach.Output) bool {
 	if file == "" || !utf8.ValidString(file) || !d.client.Ships(j, o) {
 		return false
 	}
-	// HotSpot expands only the first %p and the first %t.
-	name := strings.Replace(filepath.Base(file), "%p", strconv.Itoa(j.PID), 1)
-	name = strings.Replace(name, "%t", "2006-01-02_15-04-05", 1)
+	name := strings.Replace(expanded(j, o), timeMark, someTime, 1)
 	ok, err := path.Match(d.cfg.Match, name)
 	return err == nil && ok && tail.ValidName(name)
 }

@@ -19,6 +19,10 @@
 //	change   VM.log output=... what=own,raise
 //	restore  VM.log output=... what=own, VM.log list, forget the baseline
 //
+// A raise is of the streams that it names, or of all outputs whose lines show
+// their level. A baseline is of the outputs that one raise has chosen. So a raise
+// of other streams begins with a restore, and a new baseline.
+//
 // # One keeper
 //
 // One process keeps the levels of a source: it holds a lock in the source's
@@ -63,8 +67,8 @@
 //
 // # Triggers
 //
-// A [Watch] sees each new line. It is armed only while nothing is raised, the
-// cool-down (as long as the raise was) is over, and everything that was
-// written during the raise has been read: so a trigger never fires on what a
-// raise has produced.
+// A [Watch] sees each new line. It is armed only while nothing is raised,
+// everything that was written during a raise has been read, and, after a raise of
+// its own, the cool-down that begins then is over: so a trigger never fires on
+// what a raise has produced. What meets a condition meanwhile is counted.
 package levels

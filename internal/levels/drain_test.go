@@ -39,7 +39,7 @@ func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 	fire(p, dropLine)
 	soon(t, patience, j, atop("gc*=debug"))
-	if _, _, err := r.command().Set(t.Context(), selected(t, "all=debug"), time.Hour); err != nil {
+	if _, _, err := r.command().Set(t.Context(), selected(t, "all=debug"), "", time.Hour); err != nil {
 		t.Error(err)
 	}
 	must(t, stop())

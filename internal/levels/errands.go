@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,6 +129,7 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 // size returns how many bytes of text a list contains.
 func size(listed []Listed) (n int) {
 	for _, l := range listed {
+		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector)
 		for _, o := range l.Outputs {
 			n += len(o.Name) + len(o.Selection) + len(o.Decorators) + len(o.Options) + len(o.Raised) + len(o.Problem)
 		}
@@ -182,6 +184,7 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 // raise begins the raise of an errand.
 func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
 	r, s := newRaise(sel, e.For, string(FromCommand), "ullage log set", now), l.fleet.state
+	r.Stream = e.Stream
 	e.was, e.had = s.Raises[FromCommand]
 	s.Raises[FromCommand], e.until = r, r.Until
 }
@@ -219,7 +222,8 @@ func (l *Loop) fails(e *errand) bool {
 	if len(e.errs) == 0 {
 		e.errs = split(l.fleet.nobody(""))
 	}
-	return len(e.changes) == 0 && len(e.errs) > 0
+	raised := func(c Change) bool { return !c.restored } // other streams may have been restored for this raise
+	return !slices.ContainsFunc(e.changes, raised) && len(e.errs) > 0
 }
 
 // withdraw ends the raise of an errand and puts the raise that it replaced back

@@ -189,9 +189,10 @@ func once(n int, prefix string, r reaction) func(string) reaction {
 }
 
 const (
-	listCommand   = "VM.log list"
-	rotateCommand = "VM.log rotate"
-	configuring   = "VM.log output="
+	listCommand     = "VM.log list"
+	rotateCommand   = "VM.log rotate"
+	configuring     = "VM.log output="
+	describeCommand = "VM.uptime\nVM.version\nVM.flags\nVM.command_line"
 )
 
 var configureCommand = regexp.MustCompile(`^VM\.log output="([^"]+)" what=(\S+) decorators=(\S+)$`)
@@ -202,6 +203,9 @@ func (j *fakeJVM) do(cmd string) string {
 	}
 	if cmd == rotateCommand {
 		return ""
+	}
+	if cmd == describeCommand {
+		return "6.076 s\nOpenJDK 64-Bit Server VM version 17.0.15+6\nJDK 17.0.15\n-XX:+UseG1GC \nVM Arguments:\njava_command: shop.Main secret\n"
 	}
 	m := configureCommand.FindStringSubmatch(cmd)
 	if m == nil {

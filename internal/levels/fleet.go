@@ -75,13 +75,7 @@ func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 	return errors.Join(bad...)
 }
 
-// goal is the selection wanted of every JVM. The zero Selection stands for each
-// JVM's own.
-type goal struct {
-	sel  selection.Selection
-	from Cause
-}
-
+// goal returns what is wanted of every JVM.
 func (f *fleet) goal(now time.Time) (goal, error) {
 	cause, r, on := f.state.wanted(now)
 	if !on || f.draining {
@@ -91,7 +85,7 @@ func (f *fleet) goal(now time.Time) (goal, error) {
 	if err != nil { // cannot fail: it was parsed before
 		return goal{}, fmt.Errorf("read the wanted selection: %w", err)
 	}
-	return goal{sel, cause}, nil
+	return goal{sel: sel, stream: r.Stream, from: cause}, nil
 }
 
 // find looks for the JVMs and forgets the ones that have certainly ended. A JVM

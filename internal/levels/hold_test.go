@@ -9,7 +9,7 @@ import (
 func TestHoldRestoresAtTheEnd(t *testing.T) {
 	r, j := alone(t)
 	c := r.command()
-	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Second)
+	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", time.Second)
 	must(t, err)
 	if c.Kept() {
 		t.Error("kept by another, although nobody runs")
@@ -27,7 +27,7 @@ func TestHoldRestoresAtTheEnd(t *testing.T) {
 func TestHoldRestoresWhenItIsCancelled(t *testing.T) {
 	r, j := alone(t)
 	c := r.command()
-	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/ullage/ullage/internal/attach"
@@ -12,7 +13,9 @@ import (
 // Listed is the log configuration of one JVM.
 type Listed struct {
 	PID     int
-	Outputs []ListedOutput
+	JVM     attach.Description // for list; what the JVM did not report is empty
+	Stale   bool               // for list: no process listens on the socket, which a killed JVM left behind
+	Outputs []ListedOutput     // none if Stale
 }
 
 // ListedOutput is one output of a JVM. Its Err is nil; Problem has the text of
@@ -22,6 +25,10 @@ type ListedOutput struct {
 	Shipped bool
 	Raised  string // the selection on top of its own; empty: none
 	Problem string // why the output is not changed; empty: it may be changed
+
+	// ByName reports that only a raise that names its stream changes the output:
+	// its lines do not show their level.
+	ByName bool
 }
 
 // NoJVMError reports that no JVM answered and that there was no other error.
@@ -43,53 +50,77 @@ func (e *NoJVMError) Error() string {
 	return text
 }
 
+// raisedTo returns the selection that an output of a JVM was raised to, by the
+// JVM's ID and the output's name. Empty: it was not raised.
+type raisedTo func(id, output string) string
+
 // listAll lists the outputs of every JVM. It returns the outputs that it got
-// and an error for the rest, or a [*NoJVMError] if there is neither. It does
-// not report a stale socket unless the caller named that JVM. raised returns
-// the selection that a JVM was raised to, by ID.
-func (d dialogue) listAll(ctx context.Context, raised func(id string) string) (jvms []attach.JVM, listed []Listed, err error) {
+// and an error for the rest, or a [*NoJVMError] if there is neither. A stale
+// socket is listed and is no error, unless the caller named that JVM. The JVMs
+// describe themselves only if raised is not nil.
+func (d dialogue) listAll(ctx context.Context, raised raisedTo) (jvms []attach.JVM, listed []Listed, err error) {
 	found, problems := d.client.Find(ctx)
 	all, errs := make([]Listed, len(found)), make([]error, len(found))
 	var crew sync.WaitGroup
 	for i, j := range found {
 		crew.Go(func() {
 			defer guard(&errs[i])
-			var outputs []attach.Output
-			outputs, errs[i] = d.list(ctx, j)
-			all[i] = Listed{PID: j.PID, Outputs: d.describe(j, outputs, raised(j.ID))}
+			all[i], errs[i] = d.listOne(ctx, j, raised)
 		})
 	}
 	crew.Wait()
 	none := &NoJVMError{text: d.noJVM()}
 	for i, l := range all {
-		if l.Outputs != nil {
-			jvms, listed = append(jvms, found[i]), append(listed, l)
-		}
-		if attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0 {
+		l.Stale = attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0
+		switch {
+		case l.Stale:
 			none.stale++
-		} else if errs[i] != nil {
+		case errs[i] != nil:
 			problems = append(problems, named(found[i], errs[i]))
+			continue
 		}
+		jvms, listed = append(jvms, found[i]), append(listed, l)
 	}
-	if len(listed) == 0 && len(problems) == 1 {
-		// Stale sockets are no failure, however many there are.
-		if more := (*attach.MoreError)(nil); errors.As(problems[0], &more) && none.stale > 0 {
-			none.more, problems = more.Left, nil
+	// Stale sockets are no failure, however many there are.
+	problems = slices.DeleteFunc(problems, func(p error) bool {
+		more := (*attach.MoreError)(nil)
+		stale := errors.As(p, &more) && more.Stale == more.Left
+		if stale {
+			none.more = more.Left
 		}
+		return stale
+	})
+	err = errors.Join(problems...)
+	if err == nil && len(listed) == none.stale {
+		err = none
 	}
-	if err := errors.Join(problems...); err != nil || len(listed) > 0 {
-		return jvms, listed, err
-	}
-	return nil, nil, none
+	return jvms, listed, err
 }
 
-// describe notes for each output of a JVM whether it is shipped and raised.
-func (d dialogue) describe(j attach.JVM, outputs []attach.Output, raised string) []ListedOutput {
+// listOne lists the outputs of a JVM, and has it describe itself if raised is
+// not nil.
+func (d dialogue) listOne(ctx context.Context, j attach.JVM, raised raisedTo) (Listed, error) {
+	l := Listed{PID: j.PID}
+	outputs, err := d.list(ctx, j)
+	if err != nil || raised == nil {
+		l.Outputs = d.classify(j, outputs, func(string, string) string { return "" })
+		return l, err
+	}
+	l.Outputs = d.classify(j, outputs, raised)
+	// A JVM that lists its outputs and does not describe itself has no name here.
+	if text, err := d.client.Run(ctx, j, attach.Describe()); err == nil {
+		l.JVM = attach.ParseDescription(text)
+	}
+	return l, nil
+}
+
+// classify notes for each output of a JVM whether it is shipped and raised.
+func (d dialogue) classify(j attach.JVM, outputs []attach.Output, raised raisedTo) []ListedOutput {
 	var all []ListedOutput
 	for _, o := range outputs {
 		lo := ListedOutput{Output: o, Shipped: d.ships(j, o)}
 		if lo.Shipped {
-			lo.Raised = raised
+			lo.Raised, lo.ByName = raised(j.ID, o.Name), !o.HasLevel()
 		}
 		if o.Err != nil {
 			lo.Problem, lo.Err = o.Err.Error(), nil
@@ -102,9 +133,12 @@ func (d dialogue) describe(j attach.JVM, outputs []attach.Output, raised string)
 // rotateAll rotates the log files of every JVM, and returns the JVMs that did
 // so.
 func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
-	jvms, listed, err := d.listAll(ctx, func(string) string { return "" })
+	jvms, listed, err := d.listAll(ctx, nil)
 	var done []Listed
 	for i, l := range listed {
+		if l.Stale {
+			continue
+		}
 		if _, runErr := d.client.Run(ctx, jvms[i], attach.Rotate()); runErr != nil {
 			err = errors.Join(err, named(jvms[i], runErr))
 			continue

@@ -9,7 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/attach"
 )
+
+// live are the JVMs of a list, without stale sockets.
+func live(listed []Listed) []Listed {
+	return slices.DeleteFunc(slices.Clone(listed), func(l Listed) bool { return l.Stale })
+}
 
 func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
@@ -30,8 +37,8 @@ func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// What JVMs of earlier days, or of others, have left behind is one line, and no
-// failure, unless it was asked for. A sidecar that is asked says the same.
+// What JVMs of earlier days, or of others, have left behind is no failure, unless
+// it was asked for. A sidecar that is asked says the same.
 func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -43,7 +50,7 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 		list := func() {
 			listed, err := r.command().List(t.Context())
 			var none *NoJVMError
-			if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets left") || strings.ContainsAny(err.Error(), "\n") {
+			if len(listed) != 3 || len(live(listed)) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets left") || strings.ContainsAny(err.Error(), "\n") {
 				t.Errorf("sidecar %v: %+v, %v", running, listed, err)
 			}
 			c := r.command()
@@ -72,7 +79,7 @@ func TestListPassesOverMoreLeftSocketsThanItLooksAt(t *testing.T) {
 	list := func() {
 		listed, err := r.command().List(t.Context())
 		var none *NoJVMError
-		if len(listed) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "16 sockets left there, and 4 older ones") {
+		if len(live(listed)) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "16 sockets left there, and 4 older ones") {
 			t.Errorf("%+v, %v", listed, err)
 		}
 	}
@@ -85,7 +92,7 @@ func TestListPassesOverMoreLeftSocketsThanItLooksAt(t *testing.T) {
 		t.Errorf("beside one that does not answer: %v", err)
 	}
 	stuck.when(nil)
-	if listed, err := r.command().List(t.Context()); len(listed) != 1 || err == nil || !strings.Contains(err.Error(), "more than 16 JVMs: 5 are not") {
+	if listed, err := r.command().List(t.Context()); len(live(listed)) != 1 || len(listed) != 16 || err != nil {
 		t.Errorf("beside one that answers: %+v, %v", listed, err)
 	}
 }
@@ -123,5 +130,37 @@ func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 	}
 	if _, err := os.Stat(r.state(stateName)); !os.IsNotExist(err) {
 		t.Errorf("a state was saved for that: %v", err)
+	}
+}
+
+// A JVM names itself, in one more command. One that does not has no name, and is
+// listed all the same.
+func TestAListNamesTheJVMs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j, shy := r.jvm(1), r.jvm(2)
+	shy.when(once(1, describeCommand, garble))
+	p := r.process()
+	var listed []Listed
+	var err error
+	p.during(func() { listed, err = r.command().List(t.Context()) })
+	if err != nil || len(listed) != 2 {
+		t.Fatalf("%+v, %v", listed, err)
+	}
+	if want := (attach.Description{Main: "shop.Main", Version: "17.0.15+6", Collector: "G1", Uptime: 6076 * time.Millisecond}); listed[0].JVM != want {
+		t.Errorf("%+v, want %+v", listed[0].JVM, want)
+	}
+	if listed[1].JVM != (attach.Description{}) || len(listed[1].Outputs) != 3 {
+		t.Errorf("%+v", listed[1])
+	}
+	if sent := j.sent(0); !slices.Equal(sent, []string{listCommand, describeCommand}) {
+		t.Errorf("told %q", sent)
+	}
+}
+
+// The bound on a list counts what JVMs call themselves.
+func TestTheNamesOfJVMsCount(t *testing.T) {
+	if n := size([]Listed{{JVM: attach.Description{Main: "four", Version: "17", Collector: "G1"}}}); n != 8 {
+		t.Errorf("%d bytes", n)
 	}
 }

@@ -64,7 +64,7 @@ type Loop struct {
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	st, m := &store{source: cfg.Source}, newMetrics(reg)
 	l := &Loop{
-		cfg: cfg, log: log, store: st, watch: newWatch(), notes: newAnnotations(cfg.Annotations, cfg.Known),
+		cfg: cfg, log: log, store: st, watch: newWatch(m.missed), notes: newAnnotations(cfg.Annotations, cfg.Known),
 		journal: journal{log: log, metrics: m, holding: map[string]bool{}},
 		fleet: &fleet{
 			talk: newDialogue(cfg), log: log, metrics: m, store: st, state: newState(),
@@ -82,18 +82,36 @@ func (l *Loop) Watch() *Watch { return l.watch }
 
 // Run keeps the wanted levels until ctx ends, then restores the JVMs. It
 // retries a JVM that does not answer and a source that is missing. It returns
-// an error only if a level may be left raised.
+// an error only if a level may be left raised. With --attach off it only reads
+// the annotations, for the status.
 func (l *Loop) Run(ctx context.Context) error {
 	if l.cfg.Attach.Mode == attach.Off {
 		if l.cfg.Annotations != "" {
 			l.log.Info("log levels are not changed", "hint", "--attach is off")
 		}
-		<-ctx.Done()
+		l.read(ctx)
 		return nil
 	}
 	defer l.close()
 	l.turn(ctx, func() bool { return false })
 	return l.drain(context.WithoutCancel(ctx))
+}
+
+// read reads the annotations until ctx ends, and changes nothing.
+func (l *Loop) read(ctx context.Context) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		if now := time.Now(); l.notes.poll(now) {
+			l.journal.annotations(l.notes)
+			l.show(now)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // turn runs until done returns true or ctx ends.
@@ -138,10 +156,47 @@ func (l *Loop) tick(ctx context.Context) {
 	if changed || l.store.moved() || !now.Before(l.next) {
 		l.update(ctx, nil)
 	}
-	t := l.notes.request.Trigger
-	_, _, on := l.fleet.state.wanted(now)
-	l.watch.arm(t, on || l.fleet.ours() > 0 || now.Before(l.fleet.state.Quiet))
+	l.arm(now)
 }
+
+// arm arms the trigger, or disarms it and shows why. The trigger is disarmed
+// while anything is raised, until everything written meanwhile has been read,
+// however long that takes, and for the cool-down that begins then if the trigger
+// itself has raised.
+func (l *Loop) arm(now time.Time) {
+	s, w, why := l.fleet.state, l.watch, ""
+	_, _, on := s.wanted(now)
+	if on || l.fleet.ours() > 0 {
+		w.unread()
+	}
+	switch {
+	case l.notes.request.Trigger.IsZero():
+	case l.fleet.draining:
+		why = whyDrained
+	case on:
+		why = "a raise is in effect"
+	case l.fleet.ours() > 0:
+		why = "the JVM does not have its own level again yet"
+	case now.Before(s.Quiet) && (w.caughtUp || s.Quiet.Sub(now) > trailTime):
+		why = whyCooling
+	case now.Before(s.Quiet), !w.read(): // the reader may still receive lines of the raise
+		why = whyUnread
+	case s.Fired:
+		s.Fired, s.Quiet = false, now.Add(l.cfg.TriggerCooldown)
+		l.unsaved, l.next = true, now // the next tick saves that
+		why = whyCooling
+	}
+	w.arm(l.notes.request.Trigger, why == "")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown.Disarmed, l.shown.Quiet = why, s.Quiet
+}
+
+// Two of the reasons why a trigger is not armed.
+const (
+	whyUnread  = "not all that was written so far has been read"
+	whyCooling = "it cools down (--trigger-cooldown)"
+)
 
 // update evaluates everything that wants a level, applies change if it is not
 // nil, and reconciles the JVMs. It returns the error that prevents that. Every
@@ -160,6 +215,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	if change != nil {
 		change(now)
 	}
+	l.arm(now) // before a JVM writes a line of a raise
 	err = errors.Join(err, f.reconcile(ctx, now))
 	err = errors.Join(err, l.save(before))
 	l.finish(before, now, err)
@@ -208,16 +264,16 @@ func (l *Loop) want(now time.Time) {
 	case req.LogBad || l.notes.unknown: // nothing changes
 	case req.Log.IsZero():
 		delete(s.Raises, FromAnnotation)
-	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID:
+	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID || was.Stream != req.LogStream:
 		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+podmeta.Prefix+"log", now)
-		r.ID = req.LogID
+		r.ID, r.Stream = req.LogID, req.LogStream
 		s.Raises[FromAnnotation] = r
 	}
 	if l.alarm != nil {
 		if !req.Trigger.IsZero() {
 			r := newRaise(req.TriggerLog, req.TriggerFor, l.alarm.reason, "trigger: "+l.alarm.why, now)
 			s.Raises[FromTrigger] = r
-			s.Quiet = r.Until.Add(r.For)
+			s.Fired = true
 		}
 		l.alarm = nil
 	}
@@ -261,7 +317,7 @@ func (l *Loop) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	f.draining = true
-	l.watch.armed.Store(nil)
+	l.arm(time.Now())
 	err := l.update(ctx, func(time.Time) {
 		f.state.end(FromCommand, whyDrained)
 		f.state.end(FromTrigger, whyDrained)

@@ -17,16 +17,22 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 	attempts := map[string]attempt{} // without those of JVMs that have ended
 	for _, j := range f.jvms {
 		a, tried := f.attempts[j.ID]
-		if tried = tried && a.wanted == want.sel.String(); tried {
+		if tried = tried && a.wanted.same(want); tried {
 			attempts[j.ID] = a
 		}
 		b := f.state.JVMs[j.ID]
-		if b != nil && want.sel.IsZero() && b.Applied == "" && !b.Unsure {
+		moved := b != nil && b.Stream != want.stream
+		if b != nil && (want.sel.IsZero() || moved) && b.Applied == "" && !b.Unsure {
 			delete(f.state.JVMs, j.ID) // the JVM was sent nothing
-			continue
+			b, moved = nil, false
 		}
-		t := &task{jvm: j, want: want.sel, from: want.from, wanted: want.sel.String()}
-		if tried && a.refusal != nil {
+		t := &task{jvm: j, want: want.sel, from: want.from, wanted: want}
+		switch {
+		case moved:
+			// A raise of other streams begins with the JVM's own level: what the
+			// baseline does not name would stay raised.
+			t.want, t.from = selection.Selection{}, ""
+		case tried && a.refusal != nil:
 			if b == nil || !b.Unsure {
 				continue
 			}
@@ -145,12 +151,12 @@ func (f *fleet) collect(now time.Time, failed map[string]bool) (bad []error) {
 // takeIn records the selection that a JVM has now.
 func (f *fleet) takeIn(t *task, now time.Time) {
 	id := t.jvm.ID
-	b := f.state.JVMs[id]
-	switch {
-	case t.learned != nil:
+	if t.listed != nil {
 		f.adopt(t)
 		return
-	case b == nil:
+	}
+	b := f.state.JVMs[id]
+	if b == nil {
 		return
 	}
 	if len(t.outputs) < len(b.Outputs) { // the other outputs do not exist, or are not shipped
@@ -169,20 +175,36 @@ func (f *fleet) takeIn(t *task, now time.Time) {
 
 // adopt keeps a baseline that was just read. A JVM that has created its socket
 // again has a new ID, and looks like a new JVM: the selection that it lists is
-// the raised one, and its baseline was saved under the old ID. A JVM that was
-// started since then lists no output as reconfigured.
+// the raised one, and its baseline was saved under the old ID, for the same
+// streams or others. A JVM that was started since then lists no output as
+// reconfigured; if a raise is for it, its predecessor is forgotten.
 func (f *fleet) adopt(t *task) {
 	is := t.learned
 	for id, was := range f.state.JVMs {
-		if was.PID != is.PID || f.found(id) {
+		if was.PID != t.jvm.PID || f.found(id) {
 			continue
 		}
-		if same := slices.EqualFunc(was.Outputs, is.Outputs, func(a, b attach.Output) bool { return a.Name == b.Name && b.Reconfigured }); same {
-			is.Outputs, is.Applied, is.Cause, is.Unsure = was.Outputs, was.Applied, was.Cause, true
-			delete(f.state.JVMs, id)
-		} else {
-			f.forget(id)
+		if !was.reconfiguredIn(t.listed) {
+			if t.learned != nil {
+				f.forget(id)
+			}
+			continue
+		}
+		is = was
+		is.Unsure = true
+		delete(f.state.JVMs, id)
+	}
+	if is != nil {
+		f.state.JVMs[t.jvm.ID] = is
+	}
+}
+
+// reconfiguredIn reports whether a list has every output of b, reconfigured.
+func (b *baseline) reconfiguredIn(listed []attach.Output) bool {
+	for _, o := range b.Outputs {
+		if !slices.ContainsFunc(listed, func(l attach.Output) bool { return l.Name == o.Name && l.Reconfigured }) {
+			return false
 		}
 	}
-	f.state.JVMs[t.jvm.ID] = is
+	return len(b.Outputs) > 0
 }

@@ -139,7 +139,7 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "log", "safepoint*=debug")
 	soon(t, patience, j, atop("safepoint*=debug"))
-	if _, _, err := r.command().Set(t.Context(), selected(t, "class+load*=info"), 1200*time.Millisecond); err != nil {
+	if _, _, err := r.command().Set(t.Context(), selected(t, "class+load*=info"), "", 1200*time.Millisecond); err != nil {
 		t.Error(err)
 	}
 	logs(t, j, atop("class+load*=info"))

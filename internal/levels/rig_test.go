@@ -135,7 +135,7 @@ func (p *process) during(f func()) {
 func (p *process) set(sel string, lasts time.Duration) (changes []Change, until time.Time, err error) {
 	p.t.Helper()
 	c := NewCommand(p.cfg)
-	p.during(func() { changes, until, err = c.Set(p.t.Context(), selected(p.t, sel), lasts) })
+	p.during(func() { changes, until, err = c.Set(p.t.Context(), selected(p.t, sel), "", lasts) })
 	if !c.Kept() {
 		p.t.Error("the command does not see that a Loop keeps the levels")
 	}

@@ -116,7 +116,7 @@ func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
 					must(t, ignoreChanges(p.reset()))
 				} else {
 					c := r.command()
-					_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Second)
+					_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", time.Second)
 					must(t, err)
 					logs(t, j, atop("gc*=debug"))
 					must(t, c.Hold(t.Context()))
@@ -166,7 +166,7 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 			defer forger.unlock()
 			serveAt(t, r.state(socketName), c.serve)
 			began := time.Now()
-			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -252,7 +252,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 		}
 	}
 	idle(3 * maxClients)
-	if _, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), time.Hour); err != nil {
+	if _, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour); err != nil {
 		t.Error(err)
 	}
 	logs(t, j, atop("gc*=debug"))

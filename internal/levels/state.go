@@ -32,7 +32,8 @@ var byPrecedence = []Cause{FromCommand, FromAnnotation, FromTrigger}
 // that no restart prolongs it.
 type raise struct {
 	Selection string        `json:"selection"`
-	For       time.Duration `json:"for"` // the requested duration
+	Stream    string        `json:"stream,omitempty"` // the pattern of the only streams to raise; see goal
+	For       time.Duration `json:"for"`              // the requested duration
 	Since     time.Time     `json:"since"`
 	Until     time.Time     `json:"until"`
 	Reason    string        `json:"reason"` // the cause, or the condition of a trigger; a metric's label
@@ -59,8 +60,9 @@ func newRaise(sel selection.Selection, lasts time.Duration, reason, why string, 
 type baseline struct {
 	PID     int             `json:"pid"` // for people
 	Outputs []attach.Output `json:"outputs"`
-	Applied string          `json:"applied"` // the last raise that the JVM took; empty: none
-	Cause   Cause           `json:"cause"`   // the cause of Applied
+	Stream  string          `json:"stream,omitempty"` // the pattern by which the outputs were chosen; see goal
+	Applied string          `json:"applied"`          // the last raise that the JVM took; empty: none
+	Cause   Cause           `json:"cause"`            // the cause of Applied
 
 	// Unsure is set before the JVM is sent anything, and cleared when the JVM
 	// has taken it. In between, the JVM may have Applied or the selection that
@@ -75,8 +77,12 @@ type state struct {
 	Raises map[Cause]raise      `json:"raises"`
 	JVMs   map[string]*baseline `json:"jvms"` // by attach.JVM.ID
 
-	// Quiet is the earliest time at which the triggers may be armed; zero: now.
+	// Quiet is the earliest time at which the trigger may be armed; zero: now.
 	Quiet time.Time `json:"quiet,omitzero"`
+
+	// Fired reports that the trigger has raised, and that what was written during
+	// the raise has not been read to its end: the cool-down has not begun.
+	Fired bool `json:"fired,omitempty"`
 }
 
 func newState() *state { return &state{Raises: map[Cause]raise{}, JVMs: map[string]*baseline{}} }
@@ -113,7 +119,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	var bad error
 	for cause, r := range s.Raises {
 		sel, err := selection.Parse(r.Selection)
-		if err != nil || r.For <= 0 || r.For > podmeta.MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) {
+		if err != nil || r.For <= 0 || r.For > podmeta.MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) || !soundStream(r.Stream) {
 			bad = errors.New("a saved raise is not sound")
 			delete(s.Raises, cause)
 			continue
@@ -166,7 +172,7 @@ func (s *state) expire(now time.Time) {
 
 // sound reports whether every output of b has the form that a JVM lists.
 func sound(b *baseline) bool {
-	if len(b.Outputs) > maxOutputs {
+	if len(b.Outputs) > maxOutputs || !soundStream(b.Stream) {
 		return false
 	}
 	for _, o := range b.Outputs {
@@ -189,9 +195,25 @@ func sound(b *baseline) bool {
 	return b.Applied == "" || err == nil
 }
 
+// soundStream reports whether a pattern of streams is empty or one that may be
+// asked for.
+func soundStream(pattern string) bool {
+	_, err := podmeta.ParseStream(pattern)
+	return pattern == "" || err == nil
+}
+
+// raisedTo implements [raisedTo].
+func (s *state) raisedTo(id, output string) string {
+	b := s.JVMs[id]
+	if b == nil || !slices.ContainsFunc(b.Outputs, func(o attach.Output) bool { return o.Name == output }) {
+		return ""
+	}
+	return b.Applied
+}
+
 // clone returns a copy that shares nothing mutable with s.
 func (s *state) clone() *state {
-	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, Quiet: s.Quiet}
+	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, Quiet: s.Quiet, Fired: s.Fired}
 	for id, b := range s.JVMs {
 		copied := *b
 		c.JVMs[id] = &copied

@@ -14,6 +14,7 @@ import (
 type Status struct {
 	Cause      Cause // the cause of the raise in effect; empty: none
 	Selection  string
+	Stream     string // the pattern of the only streams that are raised; empty: see goal
 	ID         string // of the annotation log-id
 	Why        string
 	Since      time.Time
@@ -23,8 +24,13 @@ type Status struct {
 	Errors     []string          // the current errors
 	Trigger    string
 	Armed      bool
-	Quiet      time.Time // the end of the cool-down
+	Disarmed   string    // why the trigger is not armed; may be empty for a moment
+	Never      string    // why the trigger, or a condition of it, cannot be met; empty: it can, as far as known
+	Quiet      time.Time // the earliest time at which the trigger is armed
+	Off        bool      // levels are not changed at all: --attach is off
 	Reconciled time.Time // when all JVMs last had the wanted selection
+
+	trigger podmeta.Trigger
 }
 
 // JVMStatus is the status of one JVM.
@@ -43,15 +49,19 @@ func (l *Loop) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := l.shown
-	st.Armed = l.watch.armed.Load() != nil
+	if st.Armed = l.watch.armed(); st.Armed {
+		st.Disarmed = ""
+	}
+	if st.Trigger != "" && st.Never == "" {
+		st.Never = l.watch.never(st.trigger)
+	}
 	return st
 }
 
-// raisedTo returns the selection that a JVM was raised to. It is safe for
-// concurrent use.
-func (l *Loop) raisedTo(id string) string {
+// raisedTo implements [raisedTo]. It is safe for concurrent use.
+func (l *Loop) raisedTo(id, output string) string {
 	for _, j := range l.Status().JVMs {
-		if j.id == id {
+		if j.id == id && slices.Contains(j.Outputs, output) {
 			return j.Applied
 		}
 	}
@@ -61,9 +71,10 @@ func (l *Loop) raisedTo(id string) string {
 // show publishes the status. The slices in it never change afterwards.
 func (l *Loop) show(now time.Time) {
 	f := l.fleet
-	st := Status{Problems: l.notes.problems, Quiet: f.state.Quiet, Reconciled: l.journal.reconciled}
+	st := Status{Off: l.cfg.Attach.Mode == attach.Off, Problems: l.notes.problems, Quiet: f.state.Quiet, Reconciled: l.journal.reconciled}
 	if cause, r, on := f.state.wanted(now); on && !f.draining {
-		st.Cause, st.Selection, st.ID, st.Why, st.Since, st.Until = cause, r.Selection, r.ID, r.Why, r.Since, r.Until
+		st.Cause, st.Selection, st.Stream, st.ID = cause, r.Selection, r.Stream, r.ID
+		st.Why, st.Since, st.Until = r.Why, r.Since, r.Until
 	}
 	raised := 0
 	for _, j := range f.jvms {
@@ -91,10 +102,14 @@ func (l *Loop) show(now time.Time) {
 	}
 	slices.Sort(st.Errors)
 	if t := l.notes.request.Trigger; !t.IsZero() {
-		st.Trigger = t.String()
+		st.Trigger, st.trigger = t.String(), t
+		if st.Off {
+			st.Never = "--attach is off: levels are not changed"
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	st.Disarmed = l.shown.Disarmed
 	l.shown = st
 }
 

@@ -14,7 +14,7 @@ import (
 func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
 	r, j := alone(t)
 	first, second := r.command(), r.command()
-	_, _, err := first.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	_, _, err := first.Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
 	must(t, err)
 	held := make(chan error, 1)
 	go func() { held <- first.Hold(t.Context()) }()
@@ -22,7 +22,7 @@ func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
 	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
 		t.Errorf("%+v, %v", listed, err)
 	}
-	_, _, err = second.Set(t.Context(), selected(t, "gc*=trace"), time.Hour)
+	_, _, err = second.Set(t.Context(), selected(t, "gc*=trace"), "", time.Hour)
 	must(t, err)
 	if err := <-held; !errors.Is(err, ErrReplaced) {
 		t.Error(err)
@@ -42,7 +42,7 @@ func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
 	logs(t, j, atop("gc*=trace"))
 	must(t, stop())
 	logs(t, j, ownSelection)
-	j.hasTaken(6) // one of them for the list
+	j.hasTaken(7) // two of them for the list
 }
 
 // The application asks a command for the levels, and does not take the lock: the
@@ -50,7 +50,7 @@ func TestACommandThatHoldsLeavesTheLevelsToALaterOne(t *testing.T) {
 func TestACommandThatNobodySucceedsGoesOn(t *testing.T) {
 	r, j := alone(t)
 	c := r.command()
-	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), 4*time.Second)
+	_, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", 4*time.Second)
 	must(t, err)
 	held := make(chan error, 1)
 	go func() { held <- c.Hold(t.Context()) }()
@@ -71,7 +71,7 @@ func TestACommandThatNobodySucceedsGoesOn(t *testing.T) {
 func TestAResetEndsWhatAnotherCommandHolds(t *testing.T) {
 	r, j := alone(t)
 	c := r.command()
-	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), time.Hour)
+	_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
 	must(t, err)
 	held := make(chan error, 1)
 	go func() { held <- c.Hold(t.Context()) }()
@@ -159,7 +159,7 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 }

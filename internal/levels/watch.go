@@ -1,11 +1,14 @@
 package levels
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/podmeta"
@@ -17,8 +20,14 @@ import (
 // lines calls Line and CaughtUp; both are cheap, do not block, and are for one
 // goroutine. The zero value is not usable: see [Loop.Watch].
 type Watch struct {
-	armed atomic.Pointer[podmeta.Trigger] // nil: no line is checked
-	fired chan alarm
+	sought atomic.Pointer[sought] // nil: no line is checked
+	fired  chan alarm
+	missed *prometheus.CounterVec // by condition
+
+	// untimed counts the pauses that were logged, up to maxUntimed of them, while
+	// an io-stall was sought and no CPU time was logged. timed: one was logged.
+	untimed atomic.Int32
+	timed   atomic.Bool
 
 	// The Loop sets waiting when it needs to know that every line written so
 	// far has been read. The reader clears it.
@@ -29,29 +38,45 @@ type Watch struct {
 	asked    bool // the Loop has asked the reader
 }
 
+// sought is what the lines are checked for.
+type sought struct {
+	podmeta.Trigger
+	armed bool // a line that meets a condition fires; else it is counted as missed
+}
+
+// maxUntimed is how many pauses without their CPU time show that the JVM logs
+// none: a collector that logs it does so after each pause.
+const maxUntimed = 3
+
 // alarm is one firing of a trigger.
 type alarm struct {
 	reason string // the condition, a metric's label
 	why    string // for people
 }
 
-func newWatch() *Watch { return &Watch{fired: make(chan alarm, 1)} }
+func newWatch(missed *prometheus.CounterVec) *Watch {
+	return &Watch{fired: make(chan alarm, 1), missed: missed}
+}
 
 // Line checks the next line, without its newline. Each line is passed once.
 func (w *Watch) Line(line []byte, c ul.Class) {
-	t := w.armed.Load()
-	if t == nil || c.Kind == ul.Continuation {
+	s := w.sought.Load()
+	if s == nil || c.Kind == ul.Continuation {
 		return
 	}
-	a, ok := match(t, line, c)
+	a, ok := w.match(&s.Trigger, line, c)
 	if !ok {
 		return
 	}
-	w.armed.Store(nil) // the Loop arms it again
-	select {
-	case w.fired <- a:
-	default: // an alarm is pending already
+	// The Loop arms it again. It may have disarmed it since s was loaded.
+	if s.armed && w.sought.CompareAndSwap(s, &sought{Trigger: s.Trigger}) {
+		select {
+		case w.fired <- a:
+			return
+		default: // an alarm is pending already
+		}
 	}
+	w.missed.WithLabelValues(a.reason).Inc()
 }
 
 // CaughtUp reports to the Watch that every line written so far has been read.
@@ -61,32 +86,64 @@ func (w *Watch) CaughtUp() {
 	}
 }
 
-// arm arms or disarms the trigger. The trigger is disarmed while quiet: while
-// anything is raised, and in the cool-down that follows. It stays disarmed
-// until everything written during the raise has been read, however long that
-// takes.
-func (w *Watch) arm(t podmeta.Trigger, quiet bool) {
-	switch {
-	case t.IsZero():
-		w.armed.Store(nil)
-	case quiet:
-		w.armed.Store(nil)
-		w.caughtUp, w.asked = false, false
-	case !w.caughtUp:
+// arm has the lines checked for the conditions of t, and arms the trigger or
+// disarms it. It does not arm a trigger whose last alarm is pending.
+func (w *Watch) arm(t podmeta.Trigger, armed bool) {
+	if t.IsZero() {
+		w.sought.Store(nil)
+		return
+	}
+	next := sought{Trigger: t, armed: armed && len(w.fired) == 0}
+	if was := w.sought.Load(); was == nil || *was != next {
+		w.sought.Store(&next)
+	}
+}
+
+// armed reports whether a line that meets a condition fires. It is safe for
+// concurrent use.
+func (w *Watch) armed() bool {
+	s := w.sought.Load()
+	return s != nil && s.armed
+}
+
+// unread notes that lines are being written that must be read before the trigger
+// is armed.
+func (w *Watch) unread() { w.caughtUp, w.asked = false, false }
+
+// read reports whether everything written before its first call since unread has
+// been read.
+func (w *Watch) read() bool {
+	if !w.caughtUp {
 		if !w.asked {
 			w.asked = true
 			w.waiting.Store(true)
 		}
 		w.caughtUp = !w.waiting.Load()
-	default:
-		if was := w.armed.Load(); len(w.fired) == 0 && (was == nil || *was != t) {
-			w.armed.Store(&t)
-		}
+	}
+	return w.caughtUp
+}
+
+// never returns why a condition of t cannot be met, or "". It is safe for
+// concurrent use.
+func (w *Watch) never(t podmeta.Trigger) string {
+	if t.IOStall && w.untimed.Load() >= maxUntimed && !w.timed.Load() {
+		return podmeta.IOStallCondition + " is never met: the log has no CPU times of pauses, which ZGC and Shenandoah do not log, and others only with gc+cpu=info"
+	}
+	return ""
+}
+
+// noteTimes notes whether the JVM logs the CPU times of its pauses.
+func (w *Watch) noteTimes(e pause.Event) {
+	switch {
+	case e.Kind == pause.CPU && !w.timed.Load():
+		w.timed.Store(true)
+	case e.Kind == pause.Pause && w.untimed.Load() < maxUntimed:
+		w.untimed.Add(1)
 	}
 }
 
 // match checks a line for the conditions of t.
-func match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool) {
+func (w *Watch) match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool) {
 	if t.Dropped && c.Kind == ul.Drop {
 		return alarm{podmeta.DroppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
 	}
@@ -99,9 +156,15 @@ func match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool) {
 	if t.Pause == 0 && !t.IOStall {
 		return alarm{}, false
 	}
+	if t.IOStall && (bytes.HasSuffix(line, []byte("Using The Z Garbage Collector")) || bytes.HasSuffix(line, []byte("Using Shenandoah"))) {
+		w.untimed.Store(maxUntimed)
+	}
 	e, ok := pause.Parse(line)
 	if !ok {
 		return alarm{}, false
+	}
+	if t.IOStall {
+		w.noteTimes(e)
 	}
 	if t.IOStall && e.Stalled() {
 		return alarm{podmeta.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true

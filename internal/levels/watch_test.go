@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -63,9 +66,10 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		if st.Cause != FromTrigger || !strings.Contains(strings.ToLower(st.Why), strings.ToLower(c.why)) || st.Until.Sub(st.Since) != time.Hour {
 			t.Errorf("%s: %+v, want because %q", c.trigger, st, c.why)
 		}
-		if quiet := st.Quiet.Sub(st.Since); quiet != 2*time.Hour {
-			t.Errorf("%s: quiet for %s", c.trigger, quiet)
+		if st.Disarmed != "a raise is in effect" {
+			t.Errorf("%s: not armed because %q", c.trigger, st.Disarmed)
 		}
+		p.hasMetric(3, "ullage_trigger_missed_total", c.reason) // two before the raise began
 	}
 }
 
@@ -120,8 +124,9 @@ func TestAContinuationFiresNothing(t *testing.T) {
 	}
 }
 
-func TestATriggerIsArmedOnlyAfterTheCoolDownAndWhenAllIsRead(t *testing.T) {
+func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	r, j := alone(t)
+	r.cfg.TriggerCooldown = time.Second
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1s")
 	p := r.process()
 	p.run()
@@ -135,19 +140,44 @@ func TestATriggerIsArmedOnlyAfterTheCoolDownAndWhenAllIsRead(t *testing.T) {
 	if waited := time.Since(restored); waited < trailTime-pollInterval {
 		t.Errorf("that was %s after the restore", waited)
 	}
-	if until := p.Status().Quiet; time.Now().Before(until) {
-		t.Errorf("that was before %s", until)
-	}
-	if p.Status().Armed {
-		t.Error("it is armed before everything has been read")
+	if st := p.Status(); st.Armed || st.Disarmed != whyUnread {
+		t.Errorf("before everything has been read: %+v", st)
 	}
 	fire(p, dropLine)
+	read := time.Now()
 	p.Watch().CaughtUp()
+	within(t, patience, "it cools down", func() bool { return p.Status().Disarmed == whyCooling })
+	if fire(p, dropLine); p.Status().Armed || p.Status().Quiet.Before(read.Add(r.cfg.TriggerCooldown)) {
+		t.Errorf("read at %s: %+v", read, p.Status())
+	}
 	within(t, patience, "the trigger is armed again", func() bool { return p.Status().Armed })
+	if after := time.Since(read); after < r.cfg.TriggerCooldown {
+		t.Errorf("armed %s after everything has been read", after)
+	}
+	p.hasMetric(2, "ullage_trigger_missed_total", podmeta.DroppedCondition)
 	logs(t, j, ownSelection)
 	fire(p, dropLine)
 	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 2 })
+}
+
+// The raise of a command disarms at once, and not with the next look at the
+// annotations: its first lines may meet a condition.
+func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	p.step()
+	armed := true
+	j.when(func(cmd string) reaction {
+		if strings.HasPrefix(cmd, configuring) {
+			armed = p.Status().Armed
+		}
+		return obey
+	})
+	if _, _, err := p.set("gc*=debug", time.Hour); err != nil || armed {
+		t.Errorf("armed %v when the JVM is raised, %v", armed, err)
+	}
 }
 
 func TestAnyRaiseDisarmsATrigger(t *testing.T) {
@@ -168,27 +198,106 @@ func TestAnyRaiseDisarmsATrigger(t *testing.T) {
 	}
 }
 
+// A kill at any moment between the raise and the end of the cool-down shortens
+// the cool-down by nothing.
 func TestARestartKeepsTheCoolDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.jvm(1)
+	r.cfg.TriggerCooldown = time.Hour
 	r.annotate("trigger", "dropped", "trigger-for", "1h")
 	p := r.process()
 	p.step()
 	fire(p, dropLine)
 	p.takeAlarm(t)
-	quiet := p.Status().Quiet
 	if _, err := p.reset(); err != nil {
 		t.Error(err)
+	}
+	p.kill() // before everything has been read
+	p = r.process()
+	p.watch.unread()
+	over := time.Now().Add(trailTime)
+	within(t, patience, "the reader is asked", func() bool { p.step(); return p.watch.waiting.Load() })
+	if time.Now().Before(over.Add(-pollInterval)) {
+		t.Error("it was asked while lines of the raise may still come")
+	}
+	if st := p.Status(); st.Armed || st.Disarmed != whyUnread || st.Cause != "" {
+		t.Errorf("after the first restart %+v", st)
+	}
+	p.Watch().CaughtUp()
+	p.step()
+	p.step() // saves that
+	quiet := p.Status().Quiet
+	if left := time.Until(quiet); left < 59*time.Minute || left > time.Hour {
+		t.Errorf("the cool-down lasts %s", left)
 	}
 	p.kill()
 	p = r.process()
 	for range 3 {
 		p.step()
 	}
-	if st := p.Status(); st.Armed || !st.Quiet.Equal(quiet) || st.Cause != "" {
-		t.Errorf("after the restart %+v, want quiet until %s", st, quiet)
+	if st := p.Status(); st.Armed || !st.Quiet.Equal(quiet) || st.Cause != "" || st.Disarmed != whyCooling {
+		t.Errorf("after the second restart %+v, want quiet until %s", st, quiet)
 	}
+}
+
+// A raise that the trigger did not ask for has no cool-down.
+func TestAnotherRaiseHasNoCoolDown(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.TriggerCooldown = time.Hour
+	r.annotate("trigger", "dropped", "log", "gc*=debug")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	r.annotate("trigger", "dropped")
+	within(t, patience, "the reader is asked", func() bool { return p.watch.waiting.Load() })
+	p.Watch().CaughtUp()
+	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
+}
+
+// What a condition cannot be met by is known from the log: no collector but ZGC
+// and Shenandoah leaves out the CPU times.
+func TestAnIOStallIsNeverMetWithoutCPUTimes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		trigger string
+		lines   []string
+		never   bool
+	}{
+		"nothing yet":       {"io-stall", []string{warningLine}, false},
+		"ZGC starts":        {"io-stall,dropped", []string{"[0.009s][info][gc     ] Using The Z Garbage Collector"}, true},
+		"Shenandoah starts": {"io-stall", []string{"[0.009s][info][gc     ] Using Shenandoah"}, true},
+		"G1":                {"io-stall", []string{pauseLine, busyLine, pauseLine, pauseLine, pauseLine}, false},
+		"no gc+cpu":         {"io-stall", []string{shortLine, shortLine, shortLine}, true},
+		"two JVMs":          {"io-stall", []string{"[0.009s][info][gc     ] Using The Z Garbage Collector", busyLine}, false},
+		"not looked for":    {"pause>1h", []string{"[0.009s][info][gc     ] Using The Z Garbage Collector", shortLine, shortLine, shortLine}, false},
+		"an application's":  {"io-stall", []string{"GC(0) Pause", "using Shenandoah, not"}, false},
+	} {
+		r := newRig(t)
+		r.annotate("trigger", c.trigger)
+		p := r.process()
+		p.step()
+		fire(p, c.lines...)
+		if st := p.Status(); (st.Never != "") != c.never || c.never && !strings.HasPrefix(st.Never, "io-stall is never met") {
+			t.Errorf("%s: %q", name, st.Never)
+		}
+	}
+}
+
+func TestATriggerWithoutAttachIsShownAsOneThatNeverFires(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Mode = attach.Off
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "the trigger", func() bool { return p.Status().Trigger == "dropped" })
+	if st := p.Status(); st.Armed || !st.Off || !strings.Contains(st.Never, "--attach is off") {
+		t.Errorf("%+v", st)
+	}
+	r.annotate()
+	within(t, patience, "that it is gone", func() bool { return p.Status().Trigger == "" })
+	must(t, stop())
 }
 
 func TestABadTriggerKeepsTheOldOne(t *testing.T) {
@@ -227,5 +336,20 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 	p.step()
 	if p.Status().Cause != "" || j.count() != 0 {
 		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	}
+}
+
+// A trigger that is not armed reads the lines of the raise as well.
+func BenchmarkALineOfARaise(b *testing.B) {
+	trigger, err := podmeta.ParseTrigger("pause>500ms,io-stall,dropped,warning")
+	must(b, err)
+	w := newWatch(newMetrics(prometheus.NewRegistry()).missed)
+	w.arm(trigger, false)
+	line := []byte("[2026-11-21T08:00:00.000+0000][12.345s][debug][gc,phases      ] GC(7)     Evacuate Collection Set (ms): Min:  0.1, Avg:  0.2, Max:  0.3, Diff:  0.2, Sum:  0.7, Workers: 4")
+	var c ul.Classifier
+	class := c.Classify(line)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		w.Line(line, class)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/podmeta"
@@ -39,6 +40,7 @@ const (
 type request struct {
 	Verb      string        `json:"verb"`
 	Selection string        `json:"selection,omitempty"`
+	Stream    string        `json:"stream,omitempty"` // for set: the pattern of the only streams to raise
 	For       time.Duration `json:"for,omitempty"`
 	PID       int           `json:"pid,omitempty"` // the only JVM to act on; 0: all
 }
@@ -53,6 +55,10 @@ func (r request) check() error {
 		}
 		if r.For < podmeta.MinFor || r.For > podmeta.MaxRaise {
 			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, podmeta.MaxRaise.Hours())
+		}
+		if r.Stream != "" {
+			_, err := podmeta.ParseStream(r.Stream)
+			return err
 		}
 	default:
 		return fmt.Errorf("%q is not a request: ask for list, set, reset or rotate", printable.Escaped(r.Verb, maxShown))
@@ -105,6 +111,15 @@ func (r reply) err() error {
 		all = append(all, errors.New(text))
 	}
 	return errors.Join(all...)
+}
+
+// tooOld returns an error if a reply shows that the keeper, an older ullage,
+// does not know a field of the request r. Such a keeper has done nothing.
+func (r request) tooOld(answer reply) error {
+	if r.Stream != "" && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "stream"`) {
+		return errors.New("the ullage that keeps the levels is older than this one and cannot raise one stream alone: update it, or raise without --stream")
+	}
+	return nil
 }
 
 // failed returns a reply with the errors, without duplicates.

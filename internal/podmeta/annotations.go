@@ -18,6 +18,7 @@ const (
 	logName        = "log"
 	logForName     = "log-for"
 	logIDName      = "log-id"
+	logStreamName  = "log-stream"
 	triggerName    = "trigger"
 	triggerLogName = "trigger-log"
 	triggerForName = "trigger-for"
@@ -26,7 +27,7 @@ const (
 // Live returns the names, without [Prefix], of the annotations that take
 // effect while a pod runs.
 func Live() []string {
-	return []string{logName, logForName, logIDName, triggerName, triggerLogName, triggerForName}
+	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName}
 }
 
 // MinFor is the shortest and MaxRaise the longest duration of a raise.
@@ -77,6 +78,10 @@ type Request struct {
 	// new ID starts a new raise. It may be empty, and is empty if Log is zero.
 	LogID string
 
+	// LogStream is the pattern of the only streams to raise. Empty: every output
+	// whose lines show their level. It is empty if Log is zero.
+	LogStream string
+
 	// Trigger holds the conditions on which the sidecar raises by itself. Zero:
 	// never.
 	Trigger Trigger
@@ -88,7 +93,7 @@ type Request struct {
 	TriggerFor time.Duration
 
 	// LogBad and TriggerBad report a problem with an annotation of the group:
-	// log, log-for and log-id, or trigger, trigger-log and trigger-for. The
+	// log, log-for, log-id and log-stream, or trigger, trigger-log and trigger-for. The
 	// fields of that group are then zero, and the raise in effect stays.
 	LogBad, TriggerBad bool
 }
@@ -125,8 +130,9 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	sel := readLive(p, ours, logName, "", selection.Parse)
 	length := readLive(p, ours, logForName, DefaultFor.String(), parseFor)
 	id := readLive(p, ours, logIDName, "", parseID)
+	stream := readLive(p, ours, logStreamName, "", ParseStream)
 	if req.LogBad = len(p.problems) > before; !req.LogBad && !sel.IsZero() {
-		req.Log, req.LogFor, req.LogID = sel, length, id
+		req.Log, req.LogFor, req.LogID, req.LogStream = sel, length, id, stream
 	}
 
 	before = len(p.problems)

@@ -17,7 +17,7 @@ import (
 func checkSound(t *testing.T, r Request) {
 	t.Helper()
 	lasts := func(d time.Duration) bool { return d >= MinFor && d <= MaxRaise }
-	if r.Log.IsZero() != (r.LogFor == 0) || !r.Log.IsZero() && (r.LogBad || !lasts(r.LogFor)) || r.Log.IsZero() && r.LogID != "" || len(r.LogID) > MaxID {
+	if r.Log.IsZero() != (r.LogFor == 0) || !r.Log.IsZero() && (r.LogBad || !lasts(r.LogFor)) || r.Log.IsZero() && r.LogID+r.LogStream != "" || len(r.LogStream) > maxStream || len(r.LogID) > MaxID {
 		t.Errorf("log %+v", r)
 	}
 	if r.Trigger.IsZero() != r.TriggerLog.IsZero() || r.Trigger.IsZero() != (r.TriggerFor == 0) ||

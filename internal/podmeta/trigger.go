@@ -28,6 +28,11 @@ const (
 	WarningCondition = "warning"
 )
 
+// Conditions returns the names of all conditions.
+func Conditions() []string {
+	return []string{PauseCondition, IOStallCondition, DroppedCondition, WarningCondition}
+}
+
 // Bounds on a trigger.
 const (
 	maxTriggerText = 256 // bytes
@@ -102,7 +107,7 @@ func (t *Trigger) addPause(item, limit string) error {
 }
 
 func unknownCondition(item, name string) error {
-	guess := nearest(name, []string{PauseCondition, IOStallCondition, DroppedCondition, WarningCondition})
+	guess := nearest(name, Conditions())
 	if guess != "" {
 		return fmt.Errorf("%q is not a condition; did you mean %q? (%s)", item, guess, triggerUsage)
 	}

@@ -69,8 +69,8 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			Lines: one.Lines, Segments: one.Segments, Bytes: one.Bytes,
 			RejectedLines: one.RejectedLines, RejectedBytes: one.RejectedBytes, SkippedSegments: one.SkippedSegments, Failure: one.Failure, Note: one.Note})
 	}
-	if cfg.Levels.Attach.Mode != attach.Off {
-		out.Levels = levelsOf(m.Status())
+	if levels := m.Status(); cfg.Levels.Attach.Mode != attach.Off || levels.Trigger != "" {
+		out.Levels = levelsOf(levels, counts)
 		out.Levels.OtherLogs = elsewhere
 	}
 	return out
@@ -87,10 +87,10 @@ func droppedBy(counts samples) map[string]map[string]int64 {
 }
 
 // levelsOf is a Loop's state as /status shows it.
-func levelsOf(st levels.Status) *admin.Levels {
-	out := &admin.Levels{Errors: st.Errors, Reconciled: st.Reconciled}
+func levelsOf(st levels.Status, counts samples) *admin.Levels {
+	out := &admin.Levels{Off: st.Off, Errors: st.Errors, Reconciled: st.Reconciled}
 	if st.Cause != "" {
-		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: st.Why, Selection: st.Selection, ID: st.ID, Since: st.Since, Until: st.Until}
+		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: st.Why, Selection: st.Selection, Stream: st.Stream, ID: st.ID, Since: st.Since, Until: st.Until}
 	}
 	for _, j := range st.JVMs {
 		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied, Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})
@@ -99,7 +99,8 @@ func levelsOf(st levels.Status) *admin.Levels {
 		out.Annotations = append(out.Annotations, admin.Annotation{Key: p.Key, Value: p.Value, Problem: p.Text})
 	}
 	if st.Trigger != "" {
-		out.Trigger = &admin.Trigger{Conditions: st.Trigger, Armed: st.Armed, QuietUntil: st.Quiet}
+		out.Trigger = &admin.Trigger{Conditions: st.Trigger, Armed: st.Armed, Disarmed: st.Disarmed, Never: st.Never,
+			Missed: counts.sum("ullage_trigger_missed_total"), QuietUntil: st.Quiet}
 	}
 	return out
 }

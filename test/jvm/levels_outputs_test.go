@@ -41,14 +41,16 @@ func oddOutputs(r *levelRig) []string {
 }
 
 // What the application does with its own outputs is its business: a raise
-// changes the shipped ones and leaves nothing behind.
+// changes the shipped ones and leaves nothing behind. The lines of some show no
+// level: they are raised by name alone.
 func TestLevelsOfOddOutputs(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		r := raising(t, jdk)
 		jvm := r.listening(place{dir: r.truth}, oddOutputs(r), "Churn", "600000", "5")
 		before := jvm.configuration()
+		r.bystander()
 		for _, selection := range []string{"gc*=debug,safepoint=trace", "all=warning", "class+load=debug,os+thread*=trace,gc=error"} {
-			r.want(selection, "1h")
+			r.log(0, "set", selection, "--for", "1h", "--stream", "shipped*")
 			lab.Eventually(t, patience, "the JVM took "+selection, func() bool {
 				l := r.levels()
 				return len(l.JVMs) == 1 && l.JVMs[0].Applied == selection
@@ -59,10 +61,16 @@ func TestLevelsOfOddOutputs(t *testing.T) {
 				t.Errorf("%s changes only %d outputs:\n%s", selection, n, raised)
 			}
 		}
+		r.log(0, "set", "gc*=debug", "--for", "1h")
+		raised := jvm.configuration()
+		r.onlyShipped(before, raised)
+		if n := changedLines(before, raised); n != 1 || !strings.Contains(lineWith(t, raised, "/shipped one"), "gc*=debug") {
+			t.Errorf("without a name, %d outputs are raised:\n%s", n, raised)
+		}
 		if l := r.levels(); len(l.Errors) > 0 {
 			t.Errorf("errors: %q", l.Errors)
 		}
-		r.annotate(nil)
+		r.log(0, "reset")
 		r.configured(jvm, before)
 		if is := jvm.jcmd(); is != before {
 			t.Errorf("the configuration is\n%sand was\n%s", is, before)

@@ -47,9 +47,9 @@ func newLevelRig(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 
 // raising returns a rig with a sidecar that looks for JVMs among the
 // processes: it sees those alone that log to this source.
-func raising(t *testing.T, jdk lab.JDK) *levelRig {
+func raising(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	t.Helper()
-	r := newLevelRig(t, jdk, "--attach", "process-namespace")
+	r := newLevelRig(t, jdk, append(flags, "--attach", "process-namespace")...)
 	r.up()
 	return r
 }

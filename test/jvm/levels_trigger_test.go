@@ -48,7 +48,7 @@ func (r *levelRig) fired(reason, why string, since time.Time) admin.Raise {
 // Each pause fires, but for those in a raise and in the cool-down behind it.
 func TestLevelsRaiseByPause(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		r := raising(t, jdk)
+		r := raising(t, jdk, "--trigger-cooldown", "1s")
 		jvm := r.listening(place{}, []string{r.gcLog()}, "Collect", "600000") // some 20 ms each
 		before := jvm.configuration()
 		r.trigger("pause>1ms", "gc*=debug")
@@ -59,8 +59,35 @@ func TestLevelsRaiseByPause(t *testing.T) {
 		if between := second.Since.Sub(first.Since); between < 2*time.Second {
 			t.Errorf("raised again after %s: there is no cool-down", between)
 		}
+		if missed := r.metric(`ullage_trigger_missed_total{reason="pause"}`); missed == 0 {
+			t.Error("no pause is counted as missed")
+		}
 		r.annotate(nil)
 		r.configured(jvm, before)
+	})
+}
+
+// ZGC logs no CPU times of its pauses, and the status of an io-stall says so.
+func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk)
+		r.trigger("io-stall,dropped", "gc*=debug")
+		r.listening(place{}, []string{r.gcLog(), "-XX:-UseSerialGC", "-XX:+UseZGC"}, "Churn", "600000", "5")
+		lab.Eventually(t, patience, "the status says that an io-stall is never met", func() bool {
+			return strings.HasPrefix(r.levels().Trigger.Never, "io-stall is never met")
+		})
+	})
+}
+
+// A sidecar that leaves levels alone says so of a trigger.
+func TestLevelsTriggerWithAttachOff(t *testing.T) {
+	t.Parallel()
+	r := newLevelRig(t, jdks[0], "--attach", "off")
+	r.annotate(map[string]string{"trigger": "dropped"})
+	r.up()
+	lab.Eventually(t, patience, "the status has the trigger", func() bool {
+		_, body, err := r.side.Get("/status")
+		return err == nil && strings.Contains(body, `"never": "--attach is off: levels are not changed"`)
 	})
 }
 
