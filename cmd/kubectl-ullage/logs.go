@@ -18,19 +18,23 @@ import (
 const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted, in order.
 
 Usage:
-  kubectl ullage logs POD [-f] [--since T] [--level L] [--stream S] [-c NAME]
+  kubectl ullage logs POD [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
+                          [--level L] [--stream S] [--json] [-c NAME]
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
-before now (10m, 36h), a time with its zone, or a local one (2026-11-20T16:45).
+before now (10m, 36h), a time with its zone, or a local one (2026-11-20T16:45);
+D is a duration (30s if it is not given). --tail prints the last N lines of all.
 L is trace, debug, info, warning or error; S a pattern such as 'gc*.log'. Every
 byte of a line is as the JVM wrote it; but on a terminal, a control character is
-printed like \x1b.
+printed like \x1b. Several streams are merged by time, and each line has the name
+of its stream in front of it.
 
 A pod with several JVM containers has a sidecar for each: -c names one.
 
 Examples:
   kubectl ullage logs web-0 --since 10m --level warning
-  kubectl ullage logs web-0 -f | grep Pause
+  kubectl ullage logs web-0 --around 2026-11-20T16:45:11 --within 1m
+  kubectl ullage logs web-0 --tail 20 -f | grep Pause
 `
 
 // logsConfig has the settings of `kubectl ullage logs`.
@@ -39,21 +43,36 @@ type logsConfig struct {
 	pod       string
 	container string // of the sidecar; empty: the first
 	follow    bool
-	since     string // as 'ullage cat' takes it
+	times     [3]string // of catTimes, as 'ullage cat' takes them
+	within    string    // ... and these two
+	tail      string
+	json      bool
 	level     ul.Level
 	stream    string
 }
 
-// flags declares the settings on fs. A --since without a zone is in now's.
+// catTimes are the flags of 'ullage cat' that take a time.
+var catTimes = [...]struct{ name, usage string }{
+	{"since", "only lines from `T` on: a duration before now, or a time"},
+	{"until", "only lines up to `T`, as for --since"},
+	{"around", "only lines close to `T`, as for --since: within --within before and after it"},
+}
+
+// flags declares the settings on fs. A time without a zone is in now's.
 func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
-	const follow, since = "print what is there, then what is added, until interrupted", "only lines from `T` on: a duration before now, or a time"
+	const follow = "print what is there, then what is added, until interrupted"
 	c.cluster.flags(fs)
 	fs.BoolVar(&c.follow, "follow", false, follow)
 	fs.BoolVar(&c.follow, "f", false, "short for --follow")
-	fs.Func("since", since, func(text string) error {
-		c.since = zoned(text, now)
-		return nil
-	})
+	for i, t := range catTimes {
+		fs.Func(t.name, t.usage, func(text string) error {
+			c.times[i] = zoned(text, now)
+			return nil
+		})
+	}
+	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
+	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
+	fs.BoolVar(&c.json, "json", false, "print each line as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, if the pod has several")
@@ -162,14 +181,22 @@ func (c *logsConfig) catArgs(dest string) []string {
 	if c.follow {
 		args = append(args, "--follow")
 	}
-	if c.since != "" {
-		args = append(args, "--since="+c.since)
+	add := func(name, value string) {
+		if value != "" {
+			args = append(args, "--"+name+"="+value)
+		}
 	}
+	for i, t := range catTimes {
+		add(t.name, c.times[i])
+	}
+	add("within", c.within)
+	add("tail", c.tail)
 	if c.level != ul.Unknown {
-		args = append(args, "--level="+c.level.String())
+		add("level", c.level.String())
 	}
-	if c.stream != "" {
-		args = append(args, "--stream="+c.stream)
+	add("stream", c.stream)
+	if c.json {
+		args = append(args, "--json")
 	}
 	return append(args, dest)
 }

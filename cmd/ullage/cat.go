@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,22 +21,36 @@ import (
 const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.
 
 Usage:
-  ullage cat [-f] [--since T] [--level L] [--stream S] [--until-eof] [DIR|FILE|URL...]
-  ullage cat --gaps [-f] [--since T] [--stream S] [DIR|FILE|URL...]
+  ullage cat [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
+             [--stream S] [--json] [--until-eof] [DIR|FILE|URL...]
+  ullage cat --gaps [-f] [-n N] [--since T] [--until T] [--stream S] [--json] [DIR|FILE|URL...]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
 it is; s3://BUCKET/PREFIX?OPTIONS is what a sink has uploaded there (with the options
-of --sink; namespace=NS and pod=POD select). Without any it is the destination in ULLAGE_DEST. Several streams are
-printed one after the other. Without --since and --level every byte is printed as
-the JVM wrote it; but on a terminal, a character that it would obey rather than
-show is printed like \x1b.
+of --sink; namespace=NS and pod=POD select). Without any it is the destination in
+ULLAGE_DEST.
 
---since takes a duration before now (10m, 36h), a time with its zone, as RFC 3339
-or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one (2026-11-20,
-2026-11-20T16:45). Lines without a date, as with -Xlog decorators uptime,level,
-have that of the line before. A stream without any dates is printed from the
-last segment that began before T.
+One stream is printed byte for byte as the JVM wrote it; but on a terminal, a character
+that it would obey rather than show is printed like \x1b, and levels have colors, unless
+NO_COLOR is set. Several streams are merged in
+the order of time, and each line has the name of its stream in front of it: 'gc.log: ',
+or 'gc.log#2: ' for the second JVM that is met in the stream. Lines without any time and
+compressed files of other programs come first. The streams of a bucket are printed one
+after the other, without names.
+
+--since, --until and --around take a duration before now (10m, 36h), a time with its
+zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one
+(2026-11-20, 2026-11-20T16:45). --around T prints what is within 30s of it, or within
+--within D. Where the lines of a stream are later than --until by 10s, it is not read
+further. --tail N prints the last N lines of all that is wanted, and with --follow
+what is appended after them.
+
+Lines without a date, as with HotSpot's default decorators, have the start of their
+JVM and their uptime as their time. The start follows from when segments were created:
+it is right within the second or so that 'ullage run' needs to persist a line. A JVM
+that starts again within a segment counts as started at the end of the last, until the
+next segment begins. Lines without either have the time of the line before.
 
 --level takes trace, debug, info, warning or error. Lines without a level, as
 other programs write them, count as info; the further lines of a message have
@@ -47,6 +62,12 @@ a header, then one gap a row, its columns separated by spaces. Lines by level ar
 written like info=1200,debug=34: those discarded below --keep-level, and those
 dropped whatever their level. The sum, or that there are none, goes to stderr.
 
+--json prints one object a line: time (of undated lines as above), stream, run (the
+number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
+the message) and text, the message without its decorations. What a line does not have
+is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints time, stream,
+lines, bytes, seconds, and the lines by level under discard and drop.
+
 When a 'kubectl exec' ends, the container runtime may leave the program that it
 ran behind, with its memory. With --until-eof, and exec's -i, the program ends.
 
@@ -55,6 +76,8 @@ Examples:
   ullage cat --level warning --since 10m /var/lib/ullage
   ullage cat -f --stream 'gc*.log' /var/lib/ullage | grep Pause
   ullage cat --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
+  ullage cat --around 2026-11-20T16:45:11 --within 1m /var/lib/ullage
+  ullage cat --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
   ullage cat --gaps --since 24h /var/lib/ullage
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
   kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
@@ -67,8 +90,13 @@ usage error.
 // catConfig is the settings of `ullage cat`.
 type catConfig struct {
 	cat.Config
+	around   time.Time
+	within   time.Duration
 	untilEOF bool
 }
+
+// defaultWithin is how far the lines of --around may be from its time.
+const defaultWithin = 30 * time.Second
 
 // flags declares the settings on fs; a --since that is a duration ends at now.
 func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
@@ -76,17 +104,60 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.Follow, "follow", false, follow)
 	fs.BoolVar(&c.Follow, "f", false, "short for --follow")
 	fs.BoolVar(&c.untilEOF, "until-eof", false, "exit at once when stdin ends: the reader of the output has gone")
-	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
-		c.Since, err = parseSince(text, now)
-		return err
-	})
+	for name, flag := range map[string]struct {
+		at    *time.Time
+		usage string
+	}{
+		"since":  {&c.Since, "only lines from `T` on: a duration before now, or a time"},
+		"until":  {&c.Until, "only lines up to `T`, as for --since"},
+		"around": {&c.around, "only lines close to `T`, as for --since: within --within before and after it"},
+	} {
+		fs.Func(name, flag.usage, func(text string) (err error) {
+			*flag.at, err = parseTime(text, now)
+			return err
+		})
+	}
+	fs.DurationVar(&c.within, "within", defaultWithin, "how far from --around, as a `DURATION`")
+	for _, name := range []string{"tail", "n"} {
+		usage := "only the last `N` lines of all"
+		if name == "n" {
+			usage = "short for --tail `N`"
+		}
+		fs.Func(name, usage, c.setTail)
+	}
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines were dropped on purpose, instead of printing lines")
+	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps each gap, as a JSON object")
+}
+
+func (c *catConfig) setTail(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return errors.New("it is a number of lines, from 1 up")
+	}
+	c.Tail = n
+	return nil
+}
+
+// window makes a window in time of --around.
+func (c *catConfig) window() []error {
+	switch {
+	case c.within < 0:
+		return []error{errors.New("--within is a distance, so it must not be negative")}
+	case c.around.IsZero() && c.within != defaultWithin:
+		return []error{errors.New("--within is how far from --around: give a time with --around")}
+	case c.around.IsZero():
+		return nil
+	case !c.Since.IsZero() || !c.Until.IsZero():
+		return []error{errors.New("--around is a beginning and an end in one: leave --since and --until out")}
+	}
+	c.Since, c.Until = c.around.Add(-c.within), c.around.Add(c.within)
+	return nil
 }
 
 func (c *catConfig) validate(args []string) []error {
-	bad := c.Validate()
+	bad := append(c.window(), c.Validate()...)
 	if len(args) == 0 {
 		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), a stream's directory in it, or files"))
 	}
@@ -107,6 +178,8 @@ func catCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	// There is nothing to drain here, so a second signal may always kill, even
 	// during a write that waits for a pager.
+	noColor, _ := e.LookupEnv("NO_COLOR")
+	cfg.Color = noColor == ""
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	if cfg.untilEOF {
 		go exitAtEOF(e.Stdin)

@@ -68,7 +68,7 @@ func makeSegment(cfg segment.Config, at, dest, stream string, files []string) er
 	return os.Rename(filepath.Join(path, name), filepath.Join(path, start.UTC().Format("20060102T150405.000Z")+"-"+rest))
 }
 
-func TestParseSince(t *testing.T) {
+func TestParseTime(t *testing.T) {
 	zone := time.FixedZone("", 3600)
 	now := time.Date(2026, 11, 20, 17, 0, 0, 0, zone)
 	for text, want := range map[string]time.Time{
@@ -82,12 +82,12 @@ func TestParseSince(t *testing.T) {
 		"2026-11-20T16:45":             time.Date(2026, 11, 20, 16, 45, 0, 0, zone),
 		"2026-11-20T16:45:11":          time.Date(2026, 11, 20, 16, 45, 11, 0, zone),
 	} {
-		if got, err := parseSince(text, now); err != nil || !got.Equal(want) {
+		if got, err := parseTime(text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s is %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-10m", "yesterday", "10", "2026-13-01", "16:45"} {
-		if got, err := parseSince(text, now); err == nil {
+		if got, err := parseTime(text, now); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}

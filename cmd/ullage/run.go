@@ -11,6 +11,8 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/sidecar"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/kafka"
+	"github.com/ullage/ullage/internal/sink/otlp"
 	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/internal/sink/stdout"
 	"golang.org/x/sys/unix"
@@ -62,7 +64,13 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 
 // sinkKinds are the sinks, by the schemes of [sink.Schemes].
 func sinkKinds() map[string]sink.Kind {
-	return map[string]sink.Kind{"s3": s3.Kind(), "stdout": stdout.Kind(&standardOutput{})}
+	return map[string]sink.Kind{
+		"kafka":      kafka.Kind(),
+		"otlp+http":  otlp.Kind(),
+		"otlp+https": otlp.Kind(),
+		"s3":         s3.Kind(),
+		"stdout":     stdout.Kind(&standardOutput{}),
+	}
 }
 
 // standardOutput is the standard output by another descriptor than 1: for that one, the

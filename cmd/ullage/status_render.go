@@ -119,6 +119,9 @@ func sinkRows(s admin.Sink) [][2]string {
 	if s.RejectedBytes > 0 || s.SkippedSegments > 0 {
 		rows = append(rows, [2]string{key, fmt.Sprintf("%s rejected (%s lines), %s segments deleted unsent", printable.Bytes(s.RejectedBytes), printable.Count(s.RejectedLines), printable.Count(s.SkippedSegments))})
 	}
+	if s.Note != "" {
+		rows = append(rows, [2]string{key, s.Note})
+	}
 	if s.Failure != "" {
 		rows = append(rows, [2]string{key, "fails: " + s.Failure})
 	}

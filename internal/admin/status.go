@@ -199,6 +199,7 @@ type Sink struct {
 	RejectedBytes   int64   `json:"rejectedBytes,omitempty"`
 	SkippedSegments int64   `json:"skippedSegments,omitempty"` // retention deleted them first
 	Failure         string  `json:"failure,omitempty"`         // why it acknowledges nothing now
+	Note            string  `json:"note,omitempty"`            // what it promises less than its documentation
 }
 
 // AddStream adds a stream, or counts it as omitted if the list is full. Add the

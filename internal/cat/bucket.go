@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -18,8 +19,11 @@ const progressEvery = time.Second
 
 // addBucket makes an item of a bucket.
 func (p *Printer) addBucket(arg string) error {
-	if p.cfg.Follow {
+	switch {
+	case p.cfg.Follow:
 		return errors.New("a bucket cannot be followed: it gets whole segments; leave --follow out")
+	case p.cfg.Tail > 0:
+		return errors.New("the last lines of a bucket cannot be found without reading all of it; give --since instead of --tail")
 	}
 	r, err := s3.OpenBucket(arg)
 	if err != nil {
@@ -89,7 +93,8 @@ func (b *bucketPass) end() error {
 	if b.series == nil {
 		return nil
 	}
-	return b.series.end()
+	b.series.lines.end()
+	return b.series.drain()
 }
 
 // print prints one object.
@@ -111,11 +116,37 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 		return b.lost(ctx, o, 0, err)
 	}
 	defer raw.Close()
-	done, failed, err := b.series.copy(ctx, raw)
+	done, failed, err := b.copy(ctx, o.Segment.Start, raw)
 	if failed != nil {
 		return b.lost(ctx, o, done, failed)
 	}
 	return err
+}
+
+// copy prints what a reader of a segment that was created at a time has, as far as it is wanted. It returns how much that was,
+// why no more can be read, and an error of the output or of ctx.
+func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (done int64, failed, err error) {
+	buf := make([]byte, bufferSize)
+	for {
+		if err := ctx.Err(); err != nil {
+			return done, nil, err
+		}
+		n, readErr := raw.Read(buf)
+		if done == 0 && n > 0 {
+			b.series.pick.clock.point(at, firstLine(buf[:n]))
+		}
+		done += int64(n)
+		b.series.lines.feed(buf[:n])
+		if err := b.series.drain(); err != nil {
+			return done, nil, err
+		}
+		switch {
+		case readErr == io.EOF:
+			return done, nil, nil
+		case readErr != nil:
+			return done, readErr, nil
+		}
+	}
 }
 
 // lost reports what cannot be read; the next object goes on. No line goes on behind it.

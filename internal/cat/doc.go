@@ -4,11 +4,25 @@
 //
 //	New → Find → Run
 //
-// A [Printer] prints one stream after the other. Each is read by a
-// [segment.Follower], or decoded as a whole where another program compressed it.
-// What was read passes a filter that decides about whole lines and holds at most
-// 64 KiB of one, so that memory grows neither with the length of a line nor with
-// the stream.
+// The package has these parts. Each uses only what its arrow points to:
+//
+//	Printer → merging → series → selector → timeline
+//	                           → lines
+//
+// A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
+// merging picks the series with the earliest line next. A series reads the bytes of one
+// stream: by a [segment.Follower], or decoded as a whole where another program compressed
+// it. Its lines cut the bytes into whole lines; its selector decides which lines are
+// wanted, by level, time and kind; the timeline finds the time of a line that has no date.
+//
+// # Memory
+//
+// At most 64 KiB of a line are held, so that memory does not grow with the length of a
+// line. A series holds one frame of its stream. At most 16 series are open; the others
+// are parked, and keep 16 MiB in all. The last N lines are not held but counted before
+// they are printed, from the newest segments back.
+//
+// # Errors
 //
 // The bytes of the streams go to stdout. What cannot be read is reported on
 // stderr, by file and bytes, and passed over; [Printer.Failed] then says so.

@@ -182,7 +182,7 @@ func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
 		// Others.
 		d.append(d.restart("other", segment.Mark{}), "no match\n")
 		d.append(d.restart("app.log", segment.Mark{}), "match\n")
-		f.expect("match\n")
+		f.expect("app.log: match\n")
 	})
 }
 
@@ -263,4 +263,21 @@ type countingWriter int
 func (n *countingWriter) Write(p []byte) (int, error) {
 	*n += countingWriter(len(p))
 	return len(p), nil
+}
+
+// The last lines, and then what is appended: as `tail -n 2 -f`.
+func TestFollowFromTheTail(t *testing.T) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		s := d.restart("gc.log", segment.Mark{})
+		d.append(s, "1\n2\n", "3\n")
+		mark := d.sync(s)
+		mark.Sealed = true
+		s = d.restart("gc.log", mark)
+		d.append(s, "4\n")
+		cfg.Tail = 2
+		f := startFollower(t, cfg, d.dir)
+		f.expect("3\n4\n")
+		d.append(s, "5\n", "6\n", "7\n")
+		f.expect("5\n6\n7\n")
+	})
 }

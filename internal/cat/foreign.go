@@ -2,7 +2,6 @@ package cat
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -23,55 +22,71 @@ func isCompressed(name string) bool {
 	return ext == ".zst" || ext == ".gz"
 }
 
-// printForeign prints a compressed file that is not a segment. Its frames can
-// have any size, so it is decoded as a stream, and nothing after damage is
-// read.
-func (s *series) printForeign(ctx context.Context, seg segment.Info) error {
+// foreign reads a compressed file that is not a segment. Its frames can have any size,
+// so it is decoded as a stream, and nothing after damage is read.
+type foreign struct {
+	file *os.File
+	raw  io.ReadCloser
+	buf  []byte
+	done int64
+}
+
+func openForeign(seg segment.Info) (*foreign, error) {
 	file, err := os.Open(seg.Path)
 	if err != nil {
-		s.p.complain("%v", readError(seg.Path, err))
-		return nil
+		return nil, err
 	}
-	defer file.Close()
 	how := segment.Zstd
 	if filepath.Ext(seg.Name) == ".gz" {
 		how = segment.Gzip
 	}
 	raw, err := decode(bufio.NewReaderSize(file, bufferSize), how)
 	if err != nil {
-		s.p.complain("%v", readError(seg.Path, err))
-		return nil
+		file.Close()
+		return nil, err
 	}
-	defer raw.Close()
-	done, failed, err := s.copy(ctx, raw)
-	if failed != nil {
-		s.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(seg.Path), done, reason(failed))
-	}
-	return err
+	return &foreign{file: file, raw: raw, buf: make([]byte, bufferSize)}, nil
 }
 
-// copy prints what a reader has, as far as it is wanted. It returns how much that was,
-// why no more can be read, and an error of the output or of ctx.
-func (s *series) copy(ctx context.Context, raw io.Reader) (done int64, failed, err error) {
-	buf := make([]byte, bufferSize)
+// next returns the next raw bytes, or the error that ends them.
+func (f *foreign) next() ([]byte, error) {
+	n, err := f.raw.Read(f.buf)
+	f.done += int64(n)
+	if n > 0 {
+		return f.buf[:n], nil // the next call returns the error again
+	}
+	return nil, err
+}
+
+func (f *foreign) close() {
+	_ = f.raw.Close() // nothing was written
+	_ = f.file.Close()
+}
+
+// readForeign returns the next raw bytes of the file, or nil at its end.
+func (s *series) readForeign() []byte {
+	seg := s.files[0]
+	if s.foreign == nil {
+		f, err := openForeign(seg)
+		if err != nil {
+			s.over = true
+			s.p.complain("%v", readError(seg.Path, err))
+			return nil
+		}
+		s.foreign = f
+	}
 	for {
-		if err := ctx.Err(); err != nil {
-			return done, nil, err
-		}
-		n, readErr := raw.Read(buf)
-		done += int64(n)
-		if s.lines != nil {
-			err = s.lines.write(buf[:n])
-		} else {
-			_, err = s.p.out.Write(buf[:n])
-		}
+		raw, err := s.foreign.next()
 		switch {
+		case len(raw) > 0:
+			return raw
+		case err == io.EOF:
+			s.over = true
+			return nil
 		case err != nil:
-			return done, nil, err
-		case readErr == io.EOF:
-			return done, nil, nil
-		case readErr != nil:
-			return done, readErr, nil
+			s.over = true
+			s.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(seg.Path), s.foreign.done, reason(err))
+			return nil
 		}
 	}
 }

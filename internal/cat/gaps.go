@@ -31,10 +31,14 @@ const (
 
 var gapHeader = gapRow{"TIME", "STREAM", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
 
-// listGap adds a row for one gap.
+// listGap adds a row for one gap, or prints its object.
 func (p *Printer) listGap(stream string, g ul.Gap) {
 	t := &p.gaps
 	t.add(g)
+	if p.cfg.JSON {
+		p.printGap(stream, g)
+		return
+	}
 	t.rows = append(t.rows, gapRow{
 		g.First.Format(gapTime), gapStream(stream), fmt.Sprint(g.Total()), fmt.Sprint(g.Bytes),
 		fmt.Sprintf("%.3f", g.Last.Sub(g.First).Seconds()), gapLevels(g, ul.Discard), gapLevels(g, ul.DropAll)})
@@ -62,7 +66,7 @@ func (p *Printer) printGaps() {
 	}
 	w := &t.widths
 	for _, r := range t.rows {
-		fmt.Fprintf(p.out, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
+		fmt.Fprintf(p.text, "%-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
 			w[0], r[0], w[1], r[1], w[2], r[2], w[3], r[3], w[4], r[4], w[5], r[5], r[6])
 	}
 	t.rows = t.rows[:0]

@@ -41,20 +41,9 @@ func TestGapsAreFoundInAnyPieces(t *testing.T) {
 	want = append(want, last)
 	raw = bytes.TrimSuffix(last.AppendMarker(raw), []byte{'\n'}) // as where the stream ends
 	for _, size := range []int{1, 2, 7, 100, 4096, headBytes - 1, headBytes, headBytes + 1, len(raw)} {
-		var got []ul.Gap
-		var out bytes.Buffer
-		f := newFilter(&out, ul.Unknown, time.Time{})
-		f.gap = func(g ul.Gap) { got = append(got, g) }
-		for piece := range slices.Chunk(raw, size) {
-			if err := f.write(piece); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := f.end(); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(got, want) || out.Len() > 0 {
-			t.Errorf("in pieces of %d: %d gaps, want %d; %d bytes printed", size, len(got), len(want), out.Len())
+		out, _, got := through(raw, size, &selector{cfg: Config{Gaps: true}})
+		if !slices.Equal(got, want) || bytes.Count(out, []byte{'\n'}) != len(want) {
+			t.Errorf("in pieces of %d: %d gaps, want %d, in %q", size, len(got), len(want), out)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"syscall"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/sink/s3"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
@@ -24,45 +22,29 @@ const (
 	bufferSize = 256 << 10
 )
 
-// Config holds what to print.
-type Config struct {
-	Follow bool      // print what is appended, until interrupted
-	Since  time.Time // zero: from the beginning
-	Level  ul.Level  // Unknown: all levels
-	Stream string    // a glob; empty: all streams
-	Gaps   bool      // list the gaps, and print no lines
-}
-
-// Validate returns one error for each setting that cannot work.
-func (c Config) Validate() []error {
-	var bad []error
-	if _, err := path.Match(c.Stream, ""); err != nil {
-		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
-	}
-	if c.Gaps && c.Level != ul.Unknown {
-		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
-	}
-	return bad
-}
-
-// matches reports whether a stream is wanted.
-func (c Config) matches(stream string) bool {
-	ok, _ := path.Match(c.Stream, stream)
-	return c.Stream == "" || ok
-}
-
 // Printer prints what was persisted. Its methods return errors of the output or
 // of the context alone. What cannot be read is reported on stderr, recorded in
 // failed, and skipped. A Printer is not safe for concurrent use.
 type Printer struct {
-	cfg    Config
-	stdout io.Writer
-	out    *bufio.Writer // writes to stdout, through a Screen if stdout is a terminal
-	screen *cli.Screen
-	stderr io.Writer
-	items  []item
-	gaps   gapTable
-	failed bool // something could not be read
+	cfg     Config
+	stdout  io.Writer
+	out     *bufio.Writer // writes to stdout
+	screen  *cli.Screen   // if stdout is a terminal: writes to out
+	text    io.Writer     // screen if there is one, or else out
+	stderr  io.Writer
+	items   []item
+	gaps    gapTable
+	live    bool      // everything that was there at the start is printed
+	colored bool      // lines are colored by level
+	named   bool      // there are or were several series: lines have the name of theirs
+	amid    *series   // the last line that was printed is one of it, and has not ended
+	open    []*series // at most maxOpen
+	keep    int       // bytes that a series may keep when it is parked,
+	keepAll int       // and all series together
+	buf     []byte    // is used again for each line
+	split   []byte    // the beginning of a character whose rest is in the next piece
+	skip    int       // so many lines are not printed: they come before the last Tail
+	failed  bool      // something could not be read
 
 	progress bool // stderr is a terminal: a long read reports how far it is
 }
@@ -77,11 +59,14 @@ type item struct {
 
 // New returns a Printer that prints to stdout and reports on stderr.
 func New(cfg Config, stdout, stderr io.Writer) *Printer {
-	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, screen: cli.NewScreen(stdout), progress: cli.NewScreen(stderr) != nil}
-	if p.screen != nil {
-		stdout = p.screen
-	}
+	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, progress: cli.NewScreen(stderr) != nil, keepAll: keepAll}
 	p.out = bufio.NewWriterSize(stdout, bufferSize)
+	p.text = p.out
+	if p.screen = cli.NewScreen(stdout); p.screen != nil {
+		p.screen.Via(p.out)
+		p.text = p.screen
+	}
+	p.colored = p.screen != nil && cfg.Color && !cfg.JSON && !cfg.Gaps
 	return p
 }
 
@@ -103,9 +88,13 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 			p.note("%s", p.gaps.summary(p.failed))
 		}
 	}()
+	if err := p.seekTail(ctx); err != nil {
+		return err
+	}
 	if err := p.pass(ctx); err != nil || !p.cfg.Follow {
 		return err
 	}
+	p.live = true
 	if p.cfg.Gaps && p.gaps.n == 0 {
 		p.note("no gaps yet; waiting for one")
 	}
@@ -132,42 +121,71 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 // pass prints everything that was not printed before.
 func (p *Printer) pass(ctx context.Context) error {
 	for i := range p.items {
-		item := &p.items[i]
-		if item.bucket != nil {
-			if err := p.printBucket(ctx, item.bucket); err != nil {
-				return err
-			}
-		}
-		if item.dest != "" {
+		if item := &p.items[i]; item.dest != "" {
 			p.refresh(item)
 		}
-		for _, s := range item.series {
-			err := s.catchUp(ctx)
-			if err == nil && !p.cfg.Follow {
-				err = s.end()
-			}
-			if err != nil {
-				return err
-			}
+	}
+	all := p.series()
+	p.named = p.named || len(all) > 1
+	for _, s := range all {
+		s.pick.timed = p.named || p.cfg.Follow || p.colored
+	}
+	if err := p.printSeries(ctx, all); err != nil {
+		return err
+	}
+	for _, item := range p.items {
+		if item.bucket == nil {
+			continue
+		}
+		if err := p.printBucket(ctx, item.bucket); err != nil {
+			return err
 		}
 	}
 	p.printGaps()
 	return nil
 }
 
-// end prints what is held back, and closes all files.
-func (p *Printer) end() error {
-	var errs []error
-	for _, item := range p.items {
-		for _, s := range item.series {
-			errs = append(errs, s.end())
+// printSeries prints everything of the series that was not printed before. Only segments
+// and plain files can be parked, so others come first, one after the other.
+func (p *Printer) printSeries(ctx context.Context, all []*series) error {
+	if p.verbatim() && len(all) == 1 {
+		return all[0].copy(ctx)
+	}
+	var parkable []*series
+	for _, s := range all {
+		if !s.isForeign() {
+			parkable = append(parkable, s)
+			continue
+		}
+		if err := p.merge(ctx, []*series{s}); err != nil {
+			return err
 		}
 	}
+	return p.merge(ctx, parkable)
+}
+
+// series returns all series, in the order in which they were found.
+func (p *Printer) series() []*series {
+	var all []*series
+	for _, item := range p.items {
+		all = append(all, item.series...)
+	}
+	return all
+}
+
+// end prints the lines that have begun, and closes all files.
+func (p *Printer) end() error {
+	var errs []error
+	for _, s := range p.series() {
+		s.lines.feed(nil)
+		s.finish()
+		errs = append(errs, s.drain())
+	}
 	p.printGaps()
-	errs = append(errs, p.out.Flush())
 	if p.screen != nil {
 		errs = append(errs, p.screen.Flush())
 	}
+	errs = append(errs, p.out.Flush())
 	return errors.Join(errs...)
 }
 

@@ -1,49 +1,176 @@
 package cat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ul"
 )
 
-// series is the segments of one stream, or files that the user named.
+// series reads the segments of one stream, or files that the user named, line by line:
+//
+//	open... → next... → close
 type series struct {
 	p      *Printer
 	name   string         // the name of the stream
 	dir    string         // the directory of the stream; empty for a file that is not a segment
 	files  []segment.Info // named by the user; nil: all in dir
 	sealed bool           // the last of files has a successor
+	from   string         // the name of the segment to begin with; empty: the oldest
 
-	follower *segment.Follower // nil before the first catchUp
-	lines    *filter           // nil: all bytes pass unchanged
-	bad      segment.DamageError
-	over     bool   // everything is printed
-	gone     bool   // dir no longer exists
-	lament   string // the error of the last listing of dir
+	follower *segment.Follower // nil before the first read
+	segment  string            // that was read last
+	foreign  *foreign          // reads a compressed file that is not a segment, instead
+	lines    lines
+	pick     *selector
+	cur      piece // what next has moved to
+	muted    bool  // it belongs to a line before the last Tail
+
+	turn
+	parked
+
+	bad    segment.DamageError
+	over   bool   // nothing more is wanted of it
+	gone   bool   // dir no longer exists
+	lament string // the error of the last listing of dir
 }
 
 func newSeries(p *Printer, name, dir string) *series {
-	s := &series{p: p, name: name, dir: dir}
-	// Series that are followed together take turns, and no turn ends inside a
-	// line.
-	cfg := p.cfg
-	if cfg.Follow || cfg.Gaps || cfg.Level != ul.Unknown || !cfg.Since.IsZero() {
-		s.lines = newFilter(p.out, cfg.Level, cfg.Since)
-	}
-	if cfg.Gaps {
-		s.lines.gap = func(g ul.Gap) { p.listGap(name, g) }
-	}
-	return s
+	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg}}
 }
 
 // addFile adds a file that the user named.
 func (s *series) addFile(info segment.Info, sealed bool) {
 	s.files, s.sealed = append(s.files, info), sealed
+}
+
+// isForeign reports whether the series is a compressed file that is not a segment.
+func (s *series) isForeign() bool { return s.dir == "" && isCompressed(s.files[0].Name) }
+
+// next moves to the next piece of a line that is wanted. It returns false if there is
+// none for now; without Follow, that is the end.
+func (s *series) next(ctx context.Context) (more bool, err error) {
+	s.cur = piece{}
+	defer func() { s.idle = !more }()
+	for {
+		if p, ok := s.lines.next(); ok {
+			if s.pick.take(p) {
+				s.cur = p
+				s.setKey()
+				return true, nil
+			}
+			continue
+		}
+		if s.over {
+			return false, nil
+		}
+		if s.pick.over() {
+			s.finish()
+			continue
+		}
+		raw, err := s.read(ctx)
+		if err != nil {
+			return false, err
+		}
+		if raw == nil && s.p.cfg.Follow && !s.over {
+			return false, nil
+		}
+		if raw == nil {
+			s.finish()
+			continue
+		}
+		s.lines.feed(raw)
+	}
+}
+
+// finish ends the series with the bytes that were read.
+func (s *series) finish() {
+	s.over = true
+	s.lines.end()
+	s.close()
+	s.p.open = slices.DeleteFunc(s.p.open, func(o *series) bool { return o == s })
+}
+
+// close closes what the series reads from.
+func (s *series) close() {
+	if s.follower != nil {
+		_ = s.follower.Close() // a descriptor that was only read from
+	}
+	if s.foreign != nil {
+		s.foreign.close()
+		s.foreign = nil
+	}
+}
+
+// read returns the next raw bytes, or nil if there are none for now. It ends the last
+// line where bytes are missing. The error is that of ctx.
+func (s *series) read(ctx context.Context) ([]byte, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if s.isForeign() {
+			return s.readForeign(), nil
+		}
+		if raw := s.kept; len(raw) > 0 {
+			s.kept = nil
+			return raw, nil
+		}
+		if s.follower == nil {
+			if err := s.open(); err != nil {
+				return nil, err
+			}
+		}
+		s.p.makeRoom(s)
+		raw, err := s.follower.Next()
+		if err == nil {
+			if s.reportDamage() {
+				s.lines.end()
+			}
+			s.clock(raw)
+			s.frame = len(raw)
+			n := min(s.again, len(raw))
+			if s.again -= n; n < len(raw) {
+				return raw[n:], nil
+			}
+			continue
+		}
+		if more := s.meet(err); !more {
+			return nil, nil
+		}
+	}
+}
+
+// clock gives the timeline the time at which the lines of raw were persisted, if that is
+// known: the creation of the segment that raw begins, or now if raw was just appended.
+func (s *series) clock(raw []byte) {
+	seg := s.follower.Segment()
+	_, n := s.follower.At()
+	begins := seg.Name != s.segment && n == int64(len(raw)) && !seg.Start.IsZero()
+	s.segment = seg.Name
+	switch {
+	case !s.pick.timed && !s.p.cfg.timed():
+	case s.p.live:
+		s.pick.clock.point(time.Now(), raw)
+	case begins && seg.Compress == segment.None:
+		s.pick.clock.point(seg.Start, firstLine(raw)) // what follows may be much later
+	case begins:
+		s.pick.clock.point(seg.Start, raw)
+	}
+}
+
+// firstLine returns the first line of raw, which may be all of it.
+func firstLine(raw []byte) []byte {
+	if n := bytes.IndexByte(raw, '\n'); n >= 0 {
+		return raw[:n+1]
+	}
+	return raw
 }
 
 // open creates the follower.
@@ -53,58 +180,17 @@ func (s *series) open() (err error) {
 		s.follower = segment.FollowFiles(s.files, s.sealed, opt)
 		return nil
 	}
+	opt.From.Segment = s.from
 	s.follower, err = segment.OpenFollower(s.dir, opt)
-	return err
-}
-
-// catchUp prints everything that was not printed before.
-func (s *series) catchUp(ctx context.Context) error {
-	if s.over {
-		return nil
-	}
-	if s.dir == "" && isCompressed(s.files[0].Name) {
-		s.over = true
-		return s.printForeign(ctx, s.files[0])
-	}
-	if s.follower == nil {
-		if err := s.open(); err != nil {
-			return err
-		}
-	}
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		raw, err := s.follower.Next()
-		if err == nil {
-			if err := s.print(raw); err != nil {
-				return err
-			}
-			continue
-		}
-		if more := s.meet(err); !more {
-			return nil
-		}
-	}
-}
-
-// print prints raw bytes. No line continues across damage.
-func (s *series) print(raw []byte) error {
-	if s.reportDamage() && s.lines != nil {
-		if err := s.lines.end(); err != nil {
-			return err
-		}
-	}
-	if s.lines != nil {
-		return s.lines.write(raw)
-	}
-	_, err := s.p.out.Write(raw)
 	return err
 }
 
 // meet reports an error of the follower. It returns false if there is nothing
 // more to read for now.
 func (s *series) meet(err error) (more bool) {
+	if err != io.EOF {
+		s.again = 0 // what was read is not there any more
+	}
 	var damage *segment.DamageError
 	if errors.As(err, &damage) {
 		if s.bad.Path == damage.Path && s.bad.To == damage.From {
@@ -173,16 +259,4 @@ func (s *series) reportDamage() bool {
 	}
 	s.p.complain("%s: bytes %d-%d cannot be read: %v; skipped", quoted(bad.Path), bad.From, bad.To-1, bad.Err)
 	return true
-}
-
-// end prints the part of the last line that is held back, and closes the
-// follower.
-func (s *series) end() error {
-	if s.follower != nil {
-		_ = s.follower.Close() // a descriptor that was only read from
-	}
-	if s.lines == nil {
-		return nil
-	}
-	return s.lines.end()
 }

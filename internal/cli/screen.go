@@ -36,6 +36,10 @@ func NewScreen(w io.Writer) *Screen {
 	return &Screen{w: w}
 }
 
+// Via makes s write to w, which writes to the terminal. So a program can write escapes of
+// its own to w, after a Flush.
+func (s *Screen) Via(w io.Writer) { s.w = w }
+
 // Write shows p. It returns the error of the terminal.
 func (s *Screen) Write(p []byte) (int, error) {
 	data := append(s.rest, p...)

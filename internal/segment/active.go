@@ -65,7 +65,7 @@ func (t *Stream) create() error {
 	}
 	t.last++
 	t.file, t.begun, t.created, t.dirty = file, 0, true, true
-	t.seg = seg
+	t.seg, t.sum = seg, checksum{}
 	return nil
 }
 

@@ -57,9 +57,11 @@ type Follower struct {
 	newest    bool    // nothing follows cur, so it may grow
 	reader    *Reader // of cur; nil: closed
 	again     repeat
+	undo      undo
 	seen      uint64 // the highest number of a segment that was begun
 	sure      bool   // a fresh reader found the damage at cur too
 	stuck     bool   // cur cannot be read
+	rewound   bool   // cur was read further than to its place
 	retired   bool   // cur was deleted, and not by a restart
 	unread    bool   // ... and may have had more
 }
@@ -98,6 +100,7 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 //   - [*ReadError]: the directory or a segment cannot be read. The next call tries
 //     again; Skip skips the segment.
 func (f *Follower) Next() ([]byte, error) {
+	f.undo.valid = false
 	for {
 		var raw []byte
 		var err error
@@ -131,6 +134,19 @@ func (f *Follower) Segment() Info { return f.cur.seg }
 // At returns the end of the frame that was read last, in the segment that was read
 // last: on disk, and among the raw bytes.
 func (f *Follower) At() (disk, raw int64) { return f.cur.Offset, f.cur.Raw }
+
+// Rewind goes back before the bytes that Next has just returned, and closes the segment:
+// the next call of Next returns these bytes again, if a writer has not cut them off. So
+// whoever reads many streams need not hold a frame of each. Rewind does nothing if the
+// last call of Next returned an error.
+func (f *Follower) Rewind() {
+	if !f.undo.valid {
+		return
+	}
+	f.close()
+	f.cur.Place, f.undo.place = f.undo.place, f.cur.Place
+	f.again, f.undo.valid, f.rewound = f.undo.again, false, true
+}
 
 // Skip skips the segment for which Next has just returned a [*ReadError].
 func (f *Follower) Skip() {

@@ -186,7 +186,20 @@ func (f *Follower) lose() {
 func (f *Follower) forget() {
 	f.close()
 	f.cur, f.prev, f.again = place{}, place{}, repeat{}
-	f.seen, f.sure, f.stuck, f.retired, f.unread = 0, false, false, false, false
+	f.seen, f.sure, f.stuck, f.rewound, f.retired, f.unread = 0, false, false, false, false, false
+}
+
+// undo is where a Follower was before the last frame. It shares no memory with cur.
+type undo struct {
+	place Place
+	again repeat
+	valid bool
+}
+
+func (u *undo) save(p *Place, again repeat) {
+	check, head := append(u.place.Check[:0], p.Check...), append(u.place.Head[:0], p.Head...)
+	u.place, u.again, u.valid = *p, again, true
+	u.place.Check, u.place.Head = check, head
 }
 
 func (f *Follower) close() { _ = f.Close() } // a descriptor that was only read from

@@ -119,7 +119,7 @@ func (f *Follower) enter() error {
 		}
 		f.newest = f.isNewest(i)
 		if order > 0 {
-			if !f.newest && i+1 < len(f.found) && f.isBefore(seg, f.found[i+1]) {
+			if !f.newest && i+1 < len(f.found) && isBefore(seg, f.found[i+1], f.since) {
 				f.passOver(seg)
 				continue
 			}
@@ -140,13 +140,13 @@ func (f *Follower) enter() error {
 	return io.EOF
 }
 
-// isBefore reports whether all of seg was written before Since. A line is written
+// isBefore reports whether all of seg was written before since. A line is written
 // before it is persisted, and the last line of a segment is persisted before the next
 // segment is created. So seg is before Since if the time in the next segment's name is;
 // an equal time does not count, because names and lines have milliseconds. If the clock
 // was set back, or files were named in another order, isBefore returns false.
-func (f *Follower) isBefore(seg, next Info) bool {
-	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(f.since)
+func isBefore(seg, next Info, since time.Time) bool {
+	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(since)
 }
 
 // missed returns an error, once, if segments before seg were deleted before they were
@@ -168,7 +168,7 @@ func (f *Follower) missed(seg Info) error {
 // unchanged reports whether cur is as it was when it was closed.
 func (f *Follower) unchanged(seg Info) bool {
 	was := f.cur.seg
-	return !f.once && !f.sure && !f.stuck && f.cur.Offset > 0 && seg.Size == was.Size && seg.ModTime.Equal(was.ModTime) && (f.newest || f.cur.Offset >= seg.Size)
+	return !f.once && !f.sure && !f.stuck && !f.rewound && f.cur.Offset > 0 && seg.Size == was.Size && seg.ModTime.Equal(was.ModTime) && (f.newest || f.cur.Offset >= seg.Size)
 }
 
 // open opens cur at its place if the file still has the bytes before the place, and else
@@ -205,9 +205,10 @@ func (f *Follower) full() bool {
 
 // take enters a frame, and returns what Next has not returned before.
 func (f *Follower) take(raw []byte) []byte {
+	f.undo.save(&f.cur.Place, f.again)
 	disk := f.reader.in.bytes()[:f.reader.last]
 	f.cur.advance(f.reader.off, raw, disk)
-	f.stuck = false
+	f.stuck, f.rewound = false, false
 	if raw = f.again.strip(raw); len(raw) > 0 {
 		f.sure = false
 	}

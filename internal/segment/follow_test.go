@@ -22,6 +22,7 @@ type followed struct {
 	f       *Follower
 	opt     FollowOptions
 	resumes bool // before each look, by its saved position
+	rewinds bool // after each frame, which it reads twice so
 	got     bytes.Buffer
 	want    string
 	errs    []error // since they were looked at last
@@ -77,6 +78,14 @@ func (d *followed) look() {
 			d.t.Fatal("no end")
 		}
 		raw, err := d.f.Next()
+		if d.rewinds && err == nil {
+			first := bytes.Clone(raw)
+			d.f.Rewind()
+			d.f.Rewind() // does nothing more
+			if raw, err = d.f.Next(); err != nil || !bytes.Equal(raw, first) {
+				d.t.Fatalf("rewound: %q, %v, before %q", raw, err, first)
+			}
+		}
 		d.got.Write(raw)
 		switch {
 		case err == io.EOF:
@@ -133,10 +142,10 @@ func (d *followed) newest() string {
 // that resumes from a saved position at each look.
 func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
 	eachCompression(t, func(t *testing.T, how Compression) {
-		for name, resumes := range map[string]bool{"one": false, "resumed": true} {
+		for _, name := range []string{"one", "resumed", "rewound"} {
 			t.Run(name, func(t *testing.T) {
 				d := newFollowed(t, how)
-				d.resumes = resumes
+				d.resumes, d.rewinds = name == "resumed", name == "rewound"
 				run(t, d)
 			})
 		}

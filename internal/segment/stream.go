@@ -44,6 +44,7 @@ type Stream struct {
 	rooted  bool     // the entry of the directory in the destination is durable
 	begun   int64    // up to this offset the kernel was asked to write seg back
 	before  *Info    // the segment before seg, until seg is synced
+	sum     checksum // of seg
 }
 
 // end is where a stream ends: its newest segment, and the mark of its last commit.
@@ -107,6 +108,7 @@ func (t *Stream) write(frame []byte) error {
 	// WriteAt continues after a short write, and with an explicit offset the frame
 	// never lands behind bytes that another process has appended.
 	n, err := t.file.WriteAt(frame, t.seg.Size)
+	t.sum.add(frame[:n], t.seg.Size)
 	t.metrics.written.Add(float64(n))
 	t.seg.Size += int64(n)
 	if err != nil {
@@ -212,7 +214,7 @@ func (t *Stream) Abandon() {
 		t.ledger.forget() // the size of an abandoned segment is unknown
 	}
 	t.placed, t.failed, t.dirty = false, nil, false
-	t.seg, t.before, t.created, t.rooted = Info{}, nil, false, false
+	t.seg, t.before, t.created, t.rooted, t.sum = Info{}, nil, false, false, checksum{bytes: -1}
 }
 
 // Close ends the stream: all its segments are sealed, and retention may delete

@@ -57,6 +57,9 @@ func (w *writer) commitSeals(ctx context.Context) error {
 		if is := w.store.Stream(name).Mark(); ok && is.Sealed && !mark.Sealed && is.Segment == mark.Segment && is.Offset == mark.Offset {
 			sealed++
 			w.check.SetMark(name, is)
+			if st := w.streams[name]; st != nil {
+				w.sealed(st)
+			}
 		}
 	}
 	if sealed == 0 {

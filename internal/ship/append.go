@@ -86,6 +86,7 @@ func (w *writer) appendParts(st *writerStream) error {
 		for level, n := range c.Meta.Lines {
 			st.lines[level] += uint64(n)
 		}
+		st.sum.count(&c)
 	}
 	st.parts = st.parts[:0]
 	return nil
@@ -98,6 +99,7 @@ func (w *writer) appendFrames(st *writerStream) (err error) {
 		n := 1
 		if c := w.batch[parts[0]]; c.Meta.Frame > 0 {
 			err = st.segments.AppendFrame(c.Data)
+			st.sum.frame(st.segments, nil)
 		} else {
 			for n < len(parts) && w.batch[parts[n]].Meta.Frame == 0 {
 				n++
@@ -115,14 +117,20 @@ func (w *writer) appendLines(st *writerStream, parts []int) error {
 	first, last := parts[0], parts[len(parts)-1]
 	if last-first == len(parts)-1 {
 		if raw, ok := w.link.queue.Span(w.batch[first : last+1]); ok {
-			return st.segments.Append(raw)
+			return st.appendFrame(raw)
 		}
 	}
 	w.staging = w.staging[:0]
 	for _, i := range parts {
 		w.staging = append(w.staging, w.batch[i].Data...)
 	}
-	return st.segments.Append(w.staging)
+	return st.appendFrame(w.staging)
+}
+
+func (st *writerStream) appendFrame(raw []byte) error {
+	err := st.segments.Append(raw)
+	st.sum.frame(st.segments, raw)
+	return err
 }
 
 // stream returns the writer's side of a stream, or nil if that is refused.

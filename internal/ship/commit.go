@@ -33,6 +33,9 @@ func (w *writer) commit(ctx context.Context) error {
 			return err
 		}
 		w.marks[st.name] = mark
+		if mark.Sealed {
+			w.sealed(st)
+		}
 	}
 	if w.taken.bytes == 0 {
 		return nil // all of it was of streams that are refused

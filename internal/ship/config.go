@@ -10,6 +10,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -46,6 +47,10 @@ type Followers struct {
 	// appended to what they have. The first call has every stream that may grow. It must
 	// not keep marks. Nil: there are no followers.
 	OnCommit func(marks map[string]segment.Mark, ended []string)
+
+	// OnSeal is called when a segment is sealed, before OnCommit, with what it holds, if
+	// this process has appended all of it as lines. Nil: nobody wants to know.
+	OnSeal func(stream, name string, sum summary.Segment)
 
 	Needed  func(segment.Info) bool // see [segment.Store.KeepFor]
 	Deleted func(segment.Info)

@@ -34,6 +34,9 @@ func (w *writer) maintain(ctx context.Context) {
 		refused := func(name string) bool { _, is := w.refused.streams[name]; return is }
 		idle := w.check.ForgetIdle(maxIdleStreams, refused)
 		for _, name := range idle {
+			if st := w.streams[name]; st != nil {
+				w.sealed(st)
+			}
 			w.tolerate(w.store.Stream(name).Close()) // also one that nothing was written to since the start
 			delete(w.streams, name)
 		}

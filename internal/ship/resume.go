@@ -24,6 +24,7 @@ func (w *writer) destinationFailed(err error, backoff time.Duration) {
 	}
 	for _, st := range w.streams {
 		st.segments.Abandon()
+		st.sum = running{}
 	}
 }
 

@@ -71,6 +71,8 @@ type writerStream struct {
 	taken       int    // bytes, as they were in the queue
 	bytes       uint64 // of lines
 	made        uint64 // those of bytes that are markers of gaps, and not the JVM's
+
+	sum running // of the newest segment
 }
 
 // forget forgets what of the stream is taken and not committed.

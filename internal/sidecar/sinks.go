@@ -23,7 +23,7 @@ func (c *Config) sinks(reg prometheus.Registerer, log *slog.Logger) (*sink.Set, 
 	follow := &c.Ship.Followers
 	follow.OnCommit, follow.Needed, follow.Deleted = set.Committed, set.Needs, set.Deleted
 	if age, whole := c.Sinks.SealAfter(c.SinkKinds); whole {
-		follow.SealAtEnd = true
+		follow.SealAtEnd, follow.OnSeal = true, set.Sealed
 		if own := c.Ship.Segment.SegmentAge; age > 0 && (own == 0 || age < own) {
 			c.Ship.Segment.SegmentAge = age
 		}

@@ -56,7 +56,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	for _, one := range sinks.Stats() {
 		out.Sinks = append(out.Sinks, admin.Sink{Name: one.Name, URL: one.URL, LagSeconds: one.Lag.Seconds(), BacklogBytes: one.Backlog,
 			Lines: one.Lines, Segments: one.Segments, Bytes: one.Bytes,
-			RejectedLines: one.RejectedLines, RejectedBytes: one.RejectedBytes, SkippedSegments: one.SkippedSegments, Failure: one.Failure})
+			RejectedLines: one.RejectedLines, RejectedBytes: one.RejectedBytes, SkippedSegments: one.SkippedSegments, Failure: one.Failure, Note: one.Note})
 	}
 	if cfg.Levels.Attach.Mode != attach.Off {
 		out.Levels = levelsOf(m.Status())

@@ -49,7 +49,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 
 // Schemes are those of the sinks that there are. Programs that only check settings do
 // not link the sinks.
-func Schemes() []string { return []string{"s3", "stdout"} }
+func Schemes() []string { return []string{"kafka", "otlp+http", "otlp+https", "s3", "stdout"} }
 
 // Validate returns one error for each setting that cannot work with these kinds, which
 // are by the scheme of their URLs. With nil, it checks no options.
@@ -121,6 +121,10 @@ func (u *URLs) String() string {
 // Kind makes the sinks of one scheme.
 type Kind struct {
 	Segments bool // the sinks take whole segments, and not lines
+
+	// Linger is the least time between two looks for more lines, once a sink has all of
+	// them: what a delivery costs is then bounded while lines come slowly. Zero: none.
+	Linger time.Duration
 
 	// Open makes the sink for a URL of the scheme, and checks what can be checked
 	// without a connection. The only I/O is to read the files that the URL names.

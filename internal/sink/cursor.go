@@ -43,7 +43,12 @@ type cursors struct {
 	Streams map[string]cursor `json:"streams"`
 }
 
-// loadCursors reads the file of a sink. A file that does not exist holds none.
+// errMalformed is the error of a cursor file whose bytes were read, and are no cursors: to
+// read it again would not help.
+var errMalformed = errors.New("malformed")
+
+// loadCursors reads the file of a sink. A file that does not exist holds none. The error
+// is errMalformed, or that of the file system, which may be another one the next time.
 func loadCursors(path string) (map[string]cursor, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,16 +58,20 @@ func loadCursors(path string) (map[string]cursor, error) {
 		return nil, fmt.Errorf("read the cursor: %w", err)
 	}
 	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, cursorLimit))
+	if err != nil {
+		return nil, fmt.Errorf("read the cursor: %w", err)
+	}
 	var read cursors
-	if err := json.NewDecoder(io.LimitReader(f, cursorLimit)).Decode(&read); err != nil {
-		return nil, fmt.Errorf("read the cursor %s: %w", path, err)
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, fmt.Errorf("read the cursor %s: %w: %w", path, errMalformed, err)
 	}
 	if read.Streams == nil {
-		return nil, fmt.Errorf("read the cursor %s: it has no streams", path)
+		return nil, fmt.Errorf("read the cursor %s: %w: it has no streams", path, errMalformed)
 	}
 	for stream, c := range read.Streams {
 		if err := c.check(stream); err != nil {
-			return nil, fmt.Errorf("read the cursor %s: stream %q: %w", path, stream, err)
+			return nil, fmt.Errorf("read the cursor %s: %w: stream %q: %w", path, errMalformed, stream, err)
 		}
 	}
 	return read.Streams, nil

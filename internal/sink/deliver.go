@@ -72,18 +72,25 @@ func (w *worker) acknowledged(bytes int64, lines int) {
 	}
 	w.metrics.lines.Add(float64(lines))
 	w.metrics.bytes.Add(float64(bytes))
-	w.pause = 0
 	w.state.mu.Lock()
-	failed := w.state.failure != nil
-	w.state.failure = nil
 	w.state.counts.Lines += int64(lines)
 	w.state.counts.Bytes += bytes
 	if w.segments {
 		w.state.counts.Segments++
 	}
 	w.state.mu.Unlock()
+	w.recovered()
+}
+
+// recovered records that nothing is wrong now.
+func (w *worker) recovered() {
+	w.pause = 0
+	w.state.mu.Lock()
+	failed := w.state.failure != nil
+	w.state.failure = nil
+	w.state.mu.Unlock()
 	if failed {
-		w.log.Info("sink acknowledges again")
+		w.log.Info("sink works again")
 	}
 }
 
@@ -151,6 +158,7 @@ type refusedRange struct {
 	From    int64     `json:"from"` // offset of the first line among the raw bytes of the segment
 	Lines   int       `json:"lines"`
 	Bytes   int64     `json:"bytes"`
+	Among   int       `json:"among,omitempty"` // the engine refuses Lines of so many lines, and does not say which; Bytes is an estimate
 	Error   string    `json:"error"`
 }
 
@@ -160,8 +168,12 @@ func (w *worker) setAside(b *Batch, why *RejectedError) {
 	if len(b.Lines) > 0 {
 		r.From = b.Lines[0].Offset
 	}
-	if len(why.Lines) > 0 {
-		r.From, r.Lines, r.Bytes = b.Lines[why.Lines[0]].Offset, len(why.Lines), 0
+	switch n := len(why.Lines); {
+	case why.Some > 0:
+		r.Among, r.Lines = r.Lines, min(n+why.Some, r.Lines)
+		r.Bytes = r.Bytes * int64(r.Lines) / int64(max(r.Among, 1))
+	case n > 0:
+		r.From, r.Lines, r.Bytes = b.Lines[why.Lines[0]].Offset, n, 0
 		for _, i := range why.Lines {
 			r.Bytes += int64(len(b.Lines[i].Text)) + 1
 		}

@@ -92,6 +92,9 @@ func (w *worker) stat(now time.Time) Stat {
 	for _, since := range w.state.behind {
 		s.Lag = max(s.Lag, now.Sub(since))
 	}
+	if n, is := w.sink.(Noter); is {
+		s.Note = n.Note()
+	}
 	if w.state.failure != nil {
 		s.Failure = w.state.failure.Error()
 	}

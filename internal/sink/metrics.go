@@ -8,6 +8,7 @@ type metrics struct {
 	errors                        *prometheus.CounterVec
 	rejectedLines, rejectedBytes  *prometheus.CounterVec
 	skippedSegments, skippedBytes *prometheus.CounterVec
+	cursorsLost                   *prometheus.CounterVec
 }
 
 // sinkMetrics are those of one sink.
@@ -16,6 +17,7 @@ type sinkMetrics struct {
 	errors                        *prometheus.CounterVec // by kind
 	rejectedLines, rejectedBytes  prometheus.Counter
 	skippedSegments, skippedBytes prometheus.Counter
+	cursorsLost                   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -33,6 +35,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		rejectedBytes:   vec("ullage_sink_rejected_bytes_total", "Bytes that a sink refused for what they are: of lines, or of segments as they are on disk."),
 		skippedSegments: vec("ullage_sink_skipped_segments_total", "Segments that retention deleted before a sink had all of them."),
 		skippedBytes:    vec("ullage_sink_skipped_bytes_total", "Bytes of these segments, as they were on disk."),
+		cursorsLost:     vec("ullage_sink_cursors_lost_total", "Cursors that were malformed, so that a sink began again with the oldest segment."),
 	}
 }
 
@@ -43,6 +46,7 @@ func (m *metrics) of(name string) sinkMetrics {
 		errors:        m.errors.MustCurryWith(prometheus.Labels{"sink": name}),
 		rejectedLines: m.rejectedLines.WithLabelValues(name), rejectedBytes: m.rejectedBytes.WithLabelValues(name),
 		skippedSegments: m.skippedSegments.WithLabelValues(name), skippedBytes: m.skippedBytes.WithLabelValues(name),
+		cursorsLost: m.cursorsLost.WithLabelValues(name),
 	}
 	for _, kind := range errorKinds {
 		s.errors.WithLabelValues(kind)

@@ -27,6 +27,7 @@ type Set struct {
 	require bool
 	log     *slog.Logger
 	workers []*worker
+	sums    sums
 
 	mu    sync.Mutex
 	begun bool                    // marks has every stream that may grow
@@ -50,7 +51,7 @@ func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Register
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("--sink %s: %w", redact(u), err), s.close())
 		}
-		s.workers = append(s.workers, newWorker(s, t.Name, redact(u), kind.Segments, sink, m.of(t.Name), log.With("sink", t.Name)))
+		s.workers = append(s.workers, newWorker(s, t.Name, redact(u), kind, sink, m.of(t.Name), log.With("sink", t.Name)))
 	}
 	reg.MustRegister(newGauges(s))
 	return s, nil
@@ -180,6 +181,7 @@ type Stat struct {
 	Lag       time.Duration // the age of the oldest line that is durable here and not acknowledged there
 	Backlog   int64         // bytes of segments that are not acknowledged, as of some seconds ago
 	Failure   string        // why nothing is acknowledged now; empty: nothing is wrong
+	Note      string        // what the sink promises less than its documentation; empty: nothing
 	Counts
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -24,6 +26,21 @@ type Sink interface {
 	Close() error
 }
 
+// Identified is a [Sink] that keeps a cursor of its own in its engine, and knows lines
+// there that are delivered again.
+type Identified interface {
+	// Identify says whose lines are delivered: id belongs to the destination, and stays
+	// with it. It has letters and digits. The worker calls it once, before Deliver.
+	Identify(id string)
+}
+
+// Noter is a [Sink] that may have to promise less than its documentation does.
+type Noter interface {
+	// Note returns what it promises less, for people; empty: nothing. It may be called
+	// from any goroutine.
+	Note() string
+}
+
 // Batch is what a sink gets at once: committed bytes of one segment.
 type Batch struct {
 	Stream  string
@@ -32,6 +49,10 @@ type Batch struct {
 	// Lines are in their order, at least one. Nil for a sink of whole segments: it
 	// takes the file at Segment.Path, which is sealed.
 	Lines []Line
+
+	// Sum is what the segment holds, for a sink of whole segments. Nil: it is not known.
+	// A file of another size or CRC is not the one that was summed up.
+	Sum *summary.Segment
 
 	Bytes int64 // of the lines, newlines included; of the file, as it is on disk
 }
@@ -50,9 +71,15 @@ type Line struct {
 	ul.Class
 }
 
-// UID returns what identifies a line of b for ever, also when it is delivered again.
-func (b *Batch) UID(l *Line) string {
-	return fmt.Sprintf("%s/%s/%d", b.Stream, b.Segment.Name, l.Offset)
+// UID returns what identifies a line of b for ever among those of its sidecar, also when
+// it is delivered again.
+func (b *Batch) UID(l *Line) string { return string(b.AppendUID(nil, l)) }
+
+// AppendUID appends the UID of a line.
+func (b *Batch) AppendUID(dst []byte, l *Line) []byte {
+	dst = append(append(dst, b.Stream...), '/')
+	dst = append(append(dst, b.Segment.Name...), '/')
+	return strconv.AppendInt(dst, l.Offset, 10)
 }
 
 // BusyError says that an engine wants no delivery for a while (HTTP: 429 or 503 with a
@@ -69,9 +96,11 @@ func (e *BusyError) Unwrap() error { return e.Err }
 
 // RejectedError says that an engine refuses lines for what they are, and always will.
 type RejectedError struct {
-	// Lines are the indexes of the lines in the batch that are refused; the engine has
-	// acknowledged all others. Nil: the whole batch is refused.
+	// Lines are the indexes of the lines in the batch that are refused, in their order, and
+	// Some is how many more are refused, where the engine does not say which. It has
+	// acknowledged all others. If both are zero, the whole batch is refused.
 	Lines []int
+	Some  int
 	Err   error
 }
 

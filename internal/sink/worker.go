@@ -33,6 +33,7 @@ type worker struct {
 	name     string
 	url      string // as logs may show it
 	segments bool   // the sink takes whole segments
+	linger   time.Duration
 	sink     Sink
 	metrics  sinkMetrics
 	log      *slog.Logger
@@ -61,8 +62,8 @@ type state struct {
 	counts  Counts
 }
 
-func newWorker(s *Set, name, url string, segments bool, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
-	return &worker{set: s, name: name, url: url, segments: segments, sink: sink, metrics: m, log: log, wake: make(chan struct{}, 1),
+func newWorker(s *Set, name, url string, kind Kind, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
+	return &worker{set: s, name: name, url: url, segments: kind.Segments, linger: kind.Linger, sink: sink, metrics: m, log: log, wake: make(chan struct{}, 1),
 		aside: aside{path: filepath.Join(s.dest, stateDir, name+".rejected.jsonl")},
 		state: state{cursors: map[string]cursor{}, pending: map[string]bool{}, behind: map[string]time.Time{}}}
 }
@@ -105,10 +106,12 @@ func (w *worker) run(ctx, stop context.Context) error {
 			w.log.Warn("closing a sink failed", "error", err)
 		}
 	}()
-	w.begin()
+	w.identify(stop)
+	w.begin(stop)
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
 	for stop.Err() == nil {
+		began := time.Now()
 		more := w.round(stop)
 		w.save(time.Now(), !more)
 		if more {
@@ -120,6 +123,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
+			_ = w.sleep(ctx, w.linger-time.Since(began)) // ctx ends: the last round
 		case now := <-tick.C:
 			if w.stale || w.lacks() && now.Sub(w.measured) >= measureInterval {
 				w.measure()
@@ -130,14 +134,25 @@ func (w *worker) run(ctx, stop context.Context) error {
 	return w.left()
 }
 
-// begin loads the cursors, and takes every stream of the destination for pending.
-func (w *worker) begin() {
+// begin loads the cursors, and takes every stream of the destination for pending. A cursor
+// that cannot be read is tried again until stop ends: a sink that began without it would
+// get everything twice.
+func (w *worker) begin(stop context.Context) {
 	cursors, err := loadCursors(w.cursorPath())
+	for err != nil && !errors.Is(err, errMalformed) {
+		w.fail(err)
+		if w.sleep(stop, w.pauseAfter(err)) != nil {
+			return
+		}
+		cursors, err = loadCursors(w.cursorPath())
+	}
 	if err != nil {
+		w.metrics.cursorsLost.Inc()
 		w.log.Error("reading the cursor of a sink failed", "error", err,
 			"hint", "the sink gets everything again from the oldest segment on; an engine that knows the lines refuses them")
 		cursors = map[string]cursor{}
 	}
+	w.recovered()
 	w.state.mu.Lock()
 	w.state.cursors, w.state.loaded = cursors, true
 	w.state.mu.Unlock()
@@ -174,7 +189,8 @@ func (w *worker) due() (streams []string) {
 // turn delivers some batches of a stream, and reports whether it may have more.
 func (w *worker) turn(stop context.Context, stream string) bool {
 	f, err := w.feedOf(stream)
-	if err != nil && !w.segments {
+	if err != nil && !w.segments { // it is the cursor: nothing was read yet
+		w.metrics.cursorsLost.Inc()
 		w.log.Error("reading the cursor of a sink failed", "stream", stream, "error", err, "hint", "the sink gets the stream again from the oldest segment on")
 		w.moved(stream, cursor{})
 		return true
@@ -195,6 +211,9 @@ func (w *worker) turn(stop context.Context, stream string) bool {
 		if err != nil {
 			w.unreadable(stop, stream, err)
 			return true
+		}
+		if w.segments {
+			b.Sum = w.set.sums.of(stream, b.Segment.Name)
 		}
 		switch w.deliver(stop, b) {
 		case stopped:

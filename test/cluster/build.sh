@@ -44,6 +44,7 @@ done
 
 has go || fail "go is missing: install Go $(sed -n 's/^go //p' "$repo/go.mod") or later, https://go.dev/dl"
 mkdir -p "$bin"
+remove_abandoned "$bin/build"
 work=$(mktemp -d "$bin/build.XXXXXX")
 builder=
 trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null || true; rm -rf "$work"' EXIT

@@ -7,7 +7,7 @@ set -euo pipefail
 . "$here/kind.sh"
 
 usage="usage: cluster.sh COMMAND
-  up            start a cluster, or use the one that there is
+  up [--try]    start a cluster, or use the one that there is; for test/try
   down          remove the cluster that 'up' started
   status        say whether it works
   load FILE...  give image archives to it
@@ -51,6 +51,17 @@ lock() {
     flock -w 1800 9 || fail "another cluster.sh has been at work for half an hour: $cache/lock"
 }
 
+# note_try: make try-down removes the cluster only if $cache/try says that make try has
+# started it. Only the holder of the lock knows: whoever else asks for the cluster wants
+# it to stay, and try does not start one that is up.
+note_try() {
+    if [ "$1" != --try ]; then
+        rm -f "$cache/try"
+    elif ! ("${cluster}_status") >/dev/null 2>&1; then
+        echo starting >"$cache/try"
+    fi
+}
+
 existing_up() { kube get --raw=/readyz >/dev/null || fail "the cluster of $(kubeconfig) does not answer"; }
 existing_down() { say "it was there before, and stays"; }
 existing_status() { kube get nodes; }
@@ -78,13 +89,14 @@ up)
     started=$(cat "$cache/cluster" 2>/dev/null || echo "$cluster")
     [ "$started" = "$cluster" ] || fail "the one that was started last is $started: CLUSTER=$started cluster.sh down"
     echo "$cluster" >"$cache/cluster" # before anything is started, for 'down'
+    note_try "${1:-}"
     "${cluster}_up"
     echo "export KUBECONFIG=$(kubeconfig)"
     ;;
 down)
     lock
     "${cluster}_down"
-    rm -f "$cache/cluster"
+    not_started
     ;;
 status) "${cluster}_status" ;;
 load)

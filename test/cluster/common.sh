@@ -26,6 +26,10 @@ fail() {
     exit 1
 }
 
+# not_started: the next command may choose another cluster, and there is none that
+# test/try has started.
+not_started() { rm -f "$cache/cluster" "$cache/try"; }
+
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # clock prints the time in seconds, as finely as this bash can: before 5 in whole ones.
@@ -36,6 +40,10 @@ seconds_since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.1f s", b - a 
 
 # sha256 prints the checksum of what it reads: macOS has no sha256sum.
 sha256() { if has sha256sum; then sha256sum; else shasum -a 256; fi | cut -c-64; }
+
+# remove_abandoned PREFIX removes the directories PREFIX.* of two hours ago and more, whose
+# makers were killed before they could.
+remove_abandoned() { find "${1%/*}" -maxdepth 1 -type d -name "${1##*/}.*" -mmin +120 -exec rm -rf {} +; }
 
 # limited SECONDS COMMAND... ends a command that takes longer; macOS has no timeout.
 limited() {

@@ -19,16 +19,21 @@ java_sources=("$repo"/test/jvm/testdata/*.java)
 export CGO_ENABLED=0
 
 mkdir -p "$images"
+remove_abandoned "$images/.work"
 work=$(mktemp -d "$images/.work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 # fresh NAME FILE...: is the image made of these files? Otherwise wanted is what
-# done has to write when it is.
+# done_with has to write when it is. Until then no archive counts, so that one is never
+# taken for what another checkout made: the script may be interrupted between the two.
 fresh() {
     local name=$1
     shift
     wanted=$(cat "$@" "$here/images.sh" "$repo"/deploy/image/*.go | sha256)
-    [ -f "$images/$name.tar" ] && [ "$(cat "$images/$name.stamp" 2>/dev/null)" = "$wanted" ]
+    [ -f "$images/$name.tar" ] && [ "$(cat "$images/$name.stamp" 2>/dev/null)" = "$wanted" ] || {
+        rm -f "$images/$name.stamp"
+        return 1
+    }
 }
 done_with() { echo "$wanted" >"$images/$1.stamp"; }
 

@@ -93,7 +93,7 @@ kind_remove() {
     if grep -qx "$kind_name" <<<"$clusters"; then
         record=$(cat "$kind_record" 2>/dev/null || true)
         if [ -z "$record" ] || { [ "$record" != creating ] && [ "$record" != "$(kind_node)" ]; }; then
-            rm -f "$cache/cluster" # this one is not ours: the next command may choose another
+            not_started # this one is not ours
             fail "the kind cluster $kind_name was not created with the cache $cache, and stays" \
                 "if nobody needs it: kind delete cluster --name $kind_name; else choose another cluster: CLUSTER=local or CLUSTER=existing"
         fi

@@ -77,10 +77,15 @@ local_need() {
         iptables=iptables ip=iproute2 conntrack=conntrack openssl=openssl flock=util-linux modprobe=kmod pgrep=procps
 }
 
+# daemons are all that local_start starts.
+daemons=(containerd containerd2 etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubelet2 kube-proxy cluster-dns)
+
+# local_alive: a cluster without one of its daemons answers, and does nothing.
 local_alive() {
     local name
-    [ -f "$state/ready" ] && kube get --raw=/readyz >/dev/null 2>&1 || return 1
-    for name in kubelet kubelet2 containerd containerd2; do running "$name" || return 1; done
+    [ -f "$state/ready" ] || return 1
+    for name in "${daemons[@]}"; do running "$name" || return 1; done
+    kube get --raw=/readyz >/dev/null 2>&1
 }
 
 local_up() {
@@ -219,6 +224,7 @@ clusterDomain: cluster.local
 volumePluginDir: "$state/volumeplugins"
 podLogsDir: "$1/podlogs"
 imageGCHighThresholdPercent: 100
+nodeStatusMaxImages: -1
 evictionHard: {memory.available: 100Mi, nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
 EOF
 }

@@ -38,8 +38,8 @@ local_refuse_node() {
     local trace
     trace=$(other_node) || return 0
     if [ ! -d "$state" ]; then
-        rm -f "$cache/cluster" # nothing is started: the next command may choose another
-        local_refuse_bridge    # whose kubelets that are
+        not_started
+        local_refuse_bridge # whose kubelets that are
     fi
     fail "this machine is a node of another Kubernetes already: $trace" \
         "use that cluster with CLUSTER=existing, a node in a container with CLUSTER=kind, or another machine"

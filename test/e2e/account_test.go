@@ -12,7 +12,7 @@ import (
 func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 	s := newSpace(t)
 	policy := s.must(helm(append([]string{"template", release, chart, "-n", system, "--show-only", "templates/accountpolicy.yaml", "--kube-version", "1.30.0", "--set", "accountPolicy.enabled=true"}, chartValues()...)...))
-	s.must(kubectl(policy, "create", "-f", "-"))
+	s.must(kubectl(policy, "apply", "-f", "-")) // one of an earlier run may be there
 	t.Cleanup(func() { _, _ = kubectl(policy, "delete", "-f", "-") })
 	const account, object = "--as=system:serviceaccount:" + system + ":ullage-injector", "mutatingwebhookconfiguration/ullage-injector"
 	patch := func(text string) error {
@@ -22,7 +22,7 @@ func TestTheAccountIsHeldToTheCABundle(t *testing.T) {
 	// Until the API server has learned of the policy, a change goes through: each try
 	// is another one.
 	t.Cleanup(func() { _, _ = kubectl("", "label", object, "e2e-try-") })
-	s.eventually(30*time.Second, "the policy is in force", func() bool {
+	s.eventually(time.Minute, "the policy is in force", func() bool {
 		err := patch(fmt.Sprintf(`[{"op":"add","path":"/metadata/labels/e2e-try","value":"%d"}]`, time.Now().UnixNano()))
 		return err != nil && strings.Contains(err.Error(), "may change the caBundle, and nothing else")
 	})

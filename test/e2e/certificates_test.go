@@ -1,17 +1,14 @@
 package e2e
 
 import (
-	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"net"
-	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -25,8 +22,8 @@ import (
 func TestInjectorCertificatesAreRenewedWhileInUse(t *testing.T) {
 	t.Parallel() // nobody else should notice
 	s := newSpace(t)
-	served, first := map[string]func() *x509.Certificate{}, map[string]*x509.Certificate{}
-	for _, pod := range strings.Fields(s.injectors()) {
+	served, first := map[string]func() (*x509.Certificate, error){}, map[string]*x509.Certificate{}
+	for _, pod := range s.serving() {
 		served[pod] = s.certificateOf(pod)
 		first[pod] = s.otherThan(nil, served[pod], 30*time.Second)
 	}
@@ -75,53 +72,37 @@ func (s *space) caBundle() []*x509.Certificate {
 }
 
 // otherThan waits for a certificate other than the earlier one.
-func (s *space) otherThan(earlier *x509.Certificate, certificate func() *x509.Certificate, within time.Duration) *x509.Certificate {
+func (s *space) otherThan(earlier *x509.Certificate, certificate func() (*x509.Certificate, error), within time.Duration) *x509.Certificate {
 	s.Helper()
 	var now *x509.Certificate
-	s.eventually(within, "a new certificate of an injector", func() bool {
-		now = certificate()
-		return now != nil && !now.Equal(earlier)
+	var last error
+	err := wait(within, func() bool {
+		now, last = certificate()
+		return last == nil && !now.Equal(earlier)
 	})
+	if err != nil {
+		s.Fatalf("a new certificate of an injector: %v; the last answer: %v", err, last)
+	}
 	return now
 }
 
 // certificateOf returns what asks an injector for the certificate that it
-// serves with at the moment. Nil: it could not be asked.
-func (s *space) certificateOf(pod string) func() *x509.Certificate {
-	s.Helper()
-	address := s.forward(system, "pod/"+pod, 9443)
-	return func() *x509.Certificate {
-		dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: 10 * time.Second}, Config: &tls.Config{InsecureSkipVerify: true}}
-		conn, err := dialer.DialContext(s.Context(), "tcp", address)
+// serves with at the moment.
+func (s *space) certificateOf(pod string) func() (*x509.Certificate, error) {
+	f := &forwarded{space: s, namespace: system, pod: pod, port: 9443}
+	return func() (*x509.Certificate, error) {
+		address, err := f.address()
 		if err != nil {
-			return nil
+			return nil, err
+		}
+		dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: 10 * time.Second}, Config: &tls.Config{InsecureSkipVerify: true}}
+		ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
+		defer cancel()
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("connect to %s: %w", pod, err)
 		}
 		defer conn.Close()
-		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
+		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 	}
-}
-
-// forward returns a local address at which a port of an object is reached, until
-// the test's end.
-func (s *space) forward(namespace, object string, port int) string {
-	s.Helper()
-	cmd := exec.Command("kubectl", "-n", namespace, "port-forward", object, fmt.Sprintf(":%d", port))
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		s.Fatalf("forward a port of %s: %v", object, err)
-	}
-	s.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	lines := bufio.NewReader(out)
-	line, err := lines.ReadString('\n')
-	// Forwarding from 127.0.0.1:41523 -> 9443
-	_, rest, _ := strings.Cut(line, " from ")
-	address, _, ok := strings.Cut(rest, " -> ")
-	if !ok {
-		s.Fatalf("forward a port of %s: kubectl says %q: %v", object, line, err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with kubectl
-	return address
 }

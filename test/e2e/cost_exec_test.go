@@ -38,7 +38,7 @@ func TestReadersLeaveNothingBehind(t *testing.T) {
 	} {
 		for _, follow := range []string{"--follow=false", "--follow"} {
 			s.readAndEnd(exec.Command(plugin, "logs", "-n", s.name, follow, "app"), end)
-			s.eventually(20*time.Second, name+" with "+follow+": no program that reads the log", func() bool { return !s.readersIn("app") })
+			s.eventually(time.Minute, name+" with "+follow+": no program that reads the log", func() bool { return !s.readersIn("app") })
 		}
 	}
 }

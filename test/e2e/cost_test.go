@@ -49,8 +49,21 @@ func TestImagesAreSmall(t *testing.T) {
 	}
 }
 
-// onNodes returns the largest size that a node tells of an image.
+// onNodes returns the largest size that a node tells of an image. A kubelet tells of a
+// new one within ten seconds.
 func onNodes(t *testing.T, image string) (bytes int64) {
+	t.Helper()
+	err := wait(time.Minute, func() bool {
+		bytes = sizeOnNodes(t, image)
+		return bytes > 0
+	})
+	if err != nil {
+		t.Fatalf("a node that tells the size of %s:%s: %v (a kubelet tells of 50 images, unless nodeStatusMaxImages is larger)", image, imageVersion, err)
+	}
+	return bytes
+}
+
+func sizeOnNodes(t *testing.T, image string) (bytes int64) {
 	t.Helper()
 	text, err := kubectl("", "get", "nodes", "-o", "json")
 	if err != nil {
@@ -75,9 +88,6 @@ func onNodes(t *testing.T, image string) (bytes int64) {
 				bytes = max(bytes, held.SizeBytes)
 			}
 		}
-	}
-	if bytes == 0 {
-		t.Fatalf("no node tells the size of %s:%s (a kubelet tells of 50 images, unless nodeStatusMaxImages is larger)", image, imageVersion)
 	}
 	return bytes
 }

@@ -10,8 +10,8 @@ import (
 
 // A node is drained as docs/kubernetes.md has it: the eviction ends a pod while its
 // JVM logs much, as a deletion does. The pod of the same name goes on behind it with
-// the same claims, on another node if there is one. (A pod of another test that is
-// created meanwhile is scheduled a few seconds later.)
+// the same claims, on another node if there is one. The pod begins on the last node:
+// where that is the second one of the local cluster, no other test wants to go there.
 func TestNodeIsDrained(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -21,15 +21,21 @@ func TestNodeIsDrained(t *testing.T) {
 		Ref: "ref", Annotations: map[string]string{"dest": "pvc:logs", "xlog": muchLog},
 	}
 	set := workload("StatefulSet", jvm, s.class("data"))
-	set["spec"].(object)["template"].(object)["spec"].(object)["tolerations"] = []any{object{"key": "ullage.dev/second", "operator": "Exists"}}
+	spec := set["spec"].(object)["template"].(object)["spec"].(object)
+	spec["tolerations"] = []any{object{"key": "ullage.dev/second", "operator": "Exists"}}
+	spec["affinity"] = prefersNode(nodes[len(nodes)-1])
 	s.apply(manifest(set))
 	s.kubectl("rollout", "status", "statefulset/drained", "--timeout=2m")
 	s.logging("drained-0")
 
 	node, uid := s.field("pod/drained-0", ".spec.nodeName"), s.field("pod/drained-0", ".metadata.uid")
 	uncordon := func() { s.must(kubectl("", "uncordon", node)) }
-	t.Cleanup(uncordon)
-	drain := []string{"drain", node, "--pod-selector=app=drained", "--timeout=1m"}
+	t.Cleanup(func() {
+		uncordon()
+		s.must(kubectl("", "label", "node", node, drained+"-"))
+	})
+	s.must(kubectl("", "label", "node", node, drained+"=true")) // for sweep
+	drain := []string{"drain", node, "--pod-selector=app=drained", "--timeout=2m"}
 	if _, err := kubectl("", drain...); err == nil || !strings.Contains(err.Error(), "--delete-emptydir-data") {
 		t.Errorf("kubectl drain without --delete-emptydir-data: %v", err)
 	}
@@ -54,6 +60,14 @@ func TestNodeIsDrained(t *testing.T) {
 	s.kubectl("delete", "statefulset/drained", "--cascade=foreground", "--timeout=2m")
 	refs, dest := s.readClaims("drained-0")
 	s.bothLives(refs, dest, s.sameBytes)
+}
+
+// prefersNode returns the affinity of a pod that goes to a node if it may.
+func prefersNode(node string) object {
+	term := object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}
+	return object{"nodeAffinity": object{
+		"preferredDuringSchedulingIgnoredDuringExecution": []any{object{"weight": 100, "preference": term}},
+	}}
 }
 
 // sameMachine reports whether the nodes are several, of one machine: then the

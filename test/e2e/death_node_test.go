@@ -34,7 +34,7 @@ func TestSidecarKilled(t *testing.T) {
 func (l *lives) morePersisted(pod string) {
 	l.Helper()
 	had := -1
-	l.eventually(20*time.Second, "more persisted lines", func() bool {
+	l.eventually(time.Minute, "more persisted lines", func() bool {
 		out, err := l.tryExec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
 		if err != nil {
 			return false

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -132,11 +134,19 @@ func (l *lives) ended(pod, container string) string {
 }
 
 // written waits for the end of the JVM in a container that lingers, and returns
-// what it wrote.
+// what it wrote. A kubectl exec may lose the end of what the program prints, so the
+// size comes first.
 func (l *lives) written(pod, container string) string {
 	l.Helper()
 	l.until(pod, container, "the end of the JVM in "+container, "[ -e /ref/ended ]")
-	return l.exec(pod, container, "cat", "/ref/gc.log")
+	var text string
+	l.eventually(time.Minute, "the whole log of the JVM in "+container, func() bool {
+		out := l.exec(pod, container, "sh", "-c", "wc -c </ref/gc.log && cat /ref/gc.log")
+		var size string
+		size, text, _ = strings.Cut(out, "\n")
+		return size == strconv.Itoa(len(text))
+	})
+	return text
 }
 
 // bothLives compares the reference outputs of two JVMs, in refs, with what was

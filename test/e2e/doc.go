@@ -3,9 +3,10 @@
 //
 // `make e2e` starts a cluster where there is none (see test/cluster), loads the
 // images into it and runs the suite, which does not know which cluster it got.
-// It needs Kubernetes 1.29 or later, no release of ullage in the cluster, and
-// the rights of an administrator. Without `make e2e` the tests are skipped,
-// with a word on that: no test may touch a cluster just since one is configured.
+// It needs Kubernetes 1.29 or later, no release of ullage in the cluster but that of an
+// earlier run, and the rights of an administrator. It begins by removing what a run that
+// was interrupted has left. Without `make e2e` the tests are skipped, with a word on
+// that: no test may touch a cluster just since one is configured.
 //
 // Tests that stop or replace the injector run one after the other. All others
 // are parallel, each in a namespace of its own, and begin when those are done. They

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -79,6 +80,44 @@ func scale(replicas int) error {
 func (s *space) injectors() string {
 	s.Helper()
 	return s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "jsonpath={.items[*].metadata.name}"))
+}
+
+// serving waits until as many injectors are ready as there should be, and returns the
+// names of their pods: of those that end, none.
+func (s *space) serving() []string {
+	s.Helper()
+	var names []string
+	s.eventually(time.Minute, "two injectors that serve", func() bool {
+		text := s.must(kubectl("", "-n", system, "get", "pods", "-l", "app.kubernetes.io/name=ullage-injector", "-o", "json"))
+		var err error
+		names, err = servingIn(text)
+		s.must("", err)
+		return len(names) == 2
+	})
+	return names
+}
+
+// servingIn returns which pods of a list are ready and do not end.
+func servingIn(list string) (names []string, err error) {
+	var pods struct {
+		Items []struct {
+			Metadata struct{ Name, DeletionTimestamp string }
+			Status   struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(list), &pods); err != nil {
+		return nil, fmt.Errorf("read a list of pods: %w", err)
+	}
+	for _, pod := range pods.Items {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == "Ready" && c.Status == "True" && pod.Metadata.DeletionTimestamp == "" {
+				names = append(names, pod.Metadata.Name)
+			}
+		}
+	}
+	return names, nil
 }
 
 // containers returns the names of a pod's containers, then of its native

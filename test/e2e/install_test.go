@@ -34,7 +34,7 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	// An injector that was told to stop answers for some seconds more.
 	newPods := func(buffer string) {
 		t.Helper()
-		s.eventually(30*time.Second, "new pods with a tmpfs of "+buffer, func() bool {
+		s.eventually(time.Minute, "new pods with a tmpfs of "+buffer, func() bool {
 			return s.dryRun(jvmPod{Name: "new", JDK: 25}, `.spec.volumes[?(@.name=="ullage-logs")].emptyDir.sizeLimit`) == buffer
 		})
 	}
@@ -71,7 +71,7 @@ func (s *space) ships(pod string) {
 	s.Helper()
 	persisted := func() int { return len(s.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")) }
 	first := persisted()
-	s.eventually(30*time.Second, "more persisted lines of "+pod, func() bool { return persisted() > first })
+	s.eventually(time.Minute, "more persisted lines of "+pod, func() bool { return persisted() > first })
 }
 
 // dryRun returns a field of a pod as the API server would create it.
@@ -91,7 +91,7 @@ func (s *space) nothingLeft() {
 		s.Fatalf("the cluster has %d kinds of objects: too few to believe", len(kinds))
 	}
 	left := func() string {
-		labelled := s.must(kubectl("", "get", strings.Join(kinds, ","), "-A", "-o", "name", "--ignore-not-found", "-l", "app.kubernetes.io/part-of=ullage"))
+		labelled := s.must(kubectl("", "get", strings.Join(kinds, ","), "-A", "-o", "name", "--ignore-not-found", "-l", "app.kubernetes.io/part-of=ullage,app.kubernetes.io/instance="+release))
 		own := s.must(kubectl("", "-n", system, "get", "pods,secrets,configmaps,leases", "-o", "name"))
 		return labelled + strings.ReplaceAll(own, "configmap/kube-root-ca.crt\n", "")
 	}

@@ -63,11 +63,15 @@ type (
 func newSpace(t *testing.T, labels ...string) *space {
 	t.Helper()
 	s := &space{lives{volumes{kube{accounts: accounts{t}, name: spaceName(t)}}}}
-	s.must(kubectl("", "create", "namespace", s.name))
-	t.Cleanup(s.remove)
-	if len(labels) > 0 {
-		s.must(kubectl("", append([]string{"label", "namespace", s.name}, labels...)...))
+	mark := object{madeKey: madeValue}
+	for _, label := range labels {
+		key, value, _ := strings.Cut(label, "=")
+		mark[key] = value
 	}
+	s.must(kubectl(manifest(object{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": s.name, "labels": mark},
+	}), "create", "-f", "-"))
+	t.Cleanup(s.remove)
 	// Pods are refused until the namespace has its account.
 	s.eventually(time.Minute, "the service account of the namespace", func() bool {
 		_, err := s.try("get", "serviceaccount", "default")

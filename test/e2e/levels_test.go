@@ -69,7 +69,7 @@ func newRaised(t *testing.T, jdk int) *raised {
 	r := &raised{space: newSpace(t)}
 	r.apply(jvmPod{Name: "app", JDK: jdk, Java: []string{"Churn", "600000", "60"}}.manifest())
 	r.ready("app")
-	r.eventually(20*time.Second, "the JVM's log configuration", func() bool {
+	r.eventually(time.Minute, "the JVM's log configuration", func() bool {
 		var err error
 		r.own, err = r.tryExec("app", "ullage", "ullage", "log", "list")
 		return err == nil && strings.Contains(r.own, "gc-%p.log")
@@ -233,7 +233,7 @@ func (f *followed) await(index int, what string, are func(lines []string) bool) 
 	f.Helper()
 	found := -1
 	next := index
-	f.eventually(30*time.Second, what, func() bool {
+	f.eventually(time.Minute, what, func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for ; next < len(f.text) && found < 0; next++ {
@@ -293,7 +293,7 @@ func TestPlugin(t *testing.T) {
 		`(?m)^app +yes +\S+ +\S+ +\S+ +gc\*=debug\((10m0|9m\d+)s\) +-$`, `(?m)^quiet +yes +\S+ +\S+ +\S+ +own +-$`)
 	s.matches("status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
 	s.matches("top", ullage("top"), `^POD +HEADROOM +FREE +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\S+ +\d+% +\S+ +\S+ +-$`, `(?m)^quiet +\S+ +\d+% `)
-	s.eventually(20*time.Second, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
+	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
 
 	s.matches("levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+: its own level again, without gc\*=debug$`)
 	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
@@ -303,7 +303,7 @@ func TestPlugin(t *testing.T) {
 	written := s.ended("app", "app")
 	var persisted string
 	var changes []time.Time
-	s.eventually(20*time.Second, "the last line by 'logs'", func() bool {
+	s.eventually(time.Minute, "the last line by 'logs'", func() bool {
 		persisted, changes = unraised(ullage("logs", "app"))
 		return isWhole(written, persisted, changes)
 	})

@@ -42,6 +42,10 @@ func run(m *testing.M) int {
 		return 1
 	}
 	began := time.Now()
+	if err := sweep(); err != nil {
+		fmt.Fprintf(os.Stderr, "test/e2e: cannot remove what an earlier run has left: %v\n", err)
+		return 1
+	}
 	if !installed {
 		if err := install(); err != nil {
 			fmt.Fprintf(os.Stderr, "test/e2e: cannot install the chart: %v\n", err)
@@ -59,7 +63,7 @@ func run(m *testing.M) int {
 		}
 	}
 	if !keep && !installed {
-		if out, err := helm("uninstall", release, "-n", system, "--wait", "--ignore-not-found"); err != nil {
+		if out, err := helm("uninstall", release, "-n", system, "--ignore-not-found"); err != nil { // nobody waits for the end of the injectors: see sweep
 			fmt.Fprintf(os.Stderr, "test/e2e: uninstall: %v\n%s", err, out)
 		}
 	}
@@ -106,7 +110,7 @@ func install(more ...string) error {
 	if out, err := helm(append(args, more...)...); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	return injects(30 * time.Second)
+	return injects(time.Minute)
 }
 
 // injects waits until the API server has its pods injected.

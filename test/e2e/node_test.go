@@ -24,6 +24,9 @@ func helper(node string) string { return "ullage-e2e-on-" + strings.ReplaceAll(n
 // nodes are the names of the cluster's nodes. Volumes are on the first of them.
 var nodes []string
 
+// onThisMachine reports whether the nodes are processes of this machine.
+func onThisMachine() bool { return nodes[0] == "local" }
+
 // startHelpers starts a helper on each node.
 func startHelpers() error {
 	out, err := kubectl("", "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}")
@@ -112,7 +115,7 @@ func (k *kube) killer(pod string) func(signal, pattern string) {
 // machine, that is far less work than a kubectl for each look.
 func (k *kube) until(pod, container, what, condition string) {
 	k.Helper()
-	const within = time.Minute
+	const within = 2 * time.Minute
 	script := "until " + condition + "; do sleep 0.1; done"
 	if out, err := k.tryExec(pod, container, "timeout", fmt.Sprint(within.Seconds()), "sh", "-c", script); err != nil {
 		k.Fatalf("%s: not within %s: %v\n%s", what, within, err, out)

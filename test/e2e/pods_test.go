@@ -27,7 +27,7 @@ func TestTwoJVMsInAPod(t *testing.T) {
 		return strings.Contains(s.exec("app", sidecar, "ullage", "log", "list"), "yes, raised")
 	}
 	for container, sidecar := range both {
-		s.eventually(20*time.Second, "the JVM in "+container+", and it alone", func() bool {
+		s.eventually(time.Minute, "the JVM in "+container+", and it alone", func() bool {
 			out, err := s.tryExec("app", sidecar, "ullage", "log", "list")
 			return err == nil && strings.Count(out, "/var/log/jvm/") == 1
 		})
@@ -47,7 +47,7 @@ func TestTwoJVMsInAPod(t *testing.T) {
 	seen := s.annotate("app", "ullage.dev/log="+raise)
 	s.debugLine("app", "ullage")
 	for container, sidecar := range both {
-		s.eventually(20*time.Second, "the raise in "+container, func() bool { return isRaised(sidecar) })
+		s.eventually(time.Minute, "the raise in "+container, func() bool { return isRaised(sidecar) })
 	}
 	seen()
 	for container, sidecar := range both {
@@ -64,7 +64,7 @@ func inItsOwn(container object) object {
 
 func (l *lives) debugLine(pod, sidecar string) {
 	l.Helper()
-	l.eventually(20*time.Second, "a raised line by "+sidecar, func() bool {
+	l.eventually(time.Minute, "a raised line by "+sidecar, func() bool {
 		return strings.Contains(l.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"), "][debug][")
 	})
 }
@@ -75,7 +75,7 @@ func (l *lives) persistedAll(pod, container, sidecar, written string) {
 	l.Helper()
 	var persisted string
 	var changes []time.Time
-	l.eventually(20*time.Second, "the last line of "+container+" in the durable copy", func() bool {
+	l.eventually(time.Minute, "the last line of "+container+" in the durable copy", func() bool {
 		persisted, changes = unraised(l.exec(pod, sidecar, "ullage", "cat", "/var/lib/ullage"))
 		return isWhole(written, persisted, changes)
 	})

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 // What it has made is gone afterwards, and nothing else: the suite's own injector
 // goes on.
 func TestReadme(t *testing.T) {
+	t.Parallel() // it has namespaces and an injector of its own
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +40,7 @@ func TestReadme(t *testing.T) {
 	if strings.Contains(left, "try") {
 		t.Errorf("after make try-down the cluster has\n%s", left)
 	}
-	if err := injects(30 * time.Second); err != nil {
+	if err := injects(time.Minute); err != nil {
 		t.Errorf("the suite's injector: %v", err)
 	}
 }
@@ -56,8 +58,11 @@ func paste(t *testing.T, what, example string) string {
 		}
 	})
 	began := time.Now()
-	cmd := exec.Command("bash", "-euo", "pipefail", "-c", example)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", example)
 	cmd.Dir = root
+	cmd.WaitDelay = 10 * time.Second // its children may keep the pipe
 	// The version is that of the suite's images: building it is quick. A user's shell is
 	// not one of make's, where make prints which directory it enters.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {

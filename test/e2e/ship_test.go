@@ -43,7 +43,7 @@ func (l *lives) sameAsReference(pod string) {
 	l.Helper()
 	written := l.written(pod, "app")
 	var got string
-	l.eventually(20*time.Second, "the last line in the durable copy", func() bool {
+	l.eventually(time.Minute, "the last line in the durable copy", func() bool {
 		got = l.exec(pod, "ullage", "ullage", "cat", "/var/lib/ullage")
 		return len(got) >= len(written)
 	})

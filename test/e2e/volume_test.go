@@ -63,7 +63,7 @@ func (v *volumes) volume(name, class string) {
 	v.Helper()
 	v.onNode(nodes[0], "sh", "-c", "mkdir /node/"+name+" && chmod 1777 /node/"+name)
 	v.must(kubectl(manifest(object{
-		"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": name},
+		"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": name, "labels": object{madeKey: madeValue}},
 		"spec": object{
 			"storageClassName": class, "accessModes": []any{"ReadWriteMany", "ReadWriteOnce"},
 			"capacity": object{"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain",
@@ -88,7 +88,7 @@ func (v *volumes) readVolume(name string) string {
 	v.Helper()
 	dir := v.TempDir()
 	// A kubectl exec may lose the end of what the program prints.
-	v.eventually(30*time.Second, "a whole archive of volume "+name, func() bool {
+	v.eventually(time.Minute, "a whole archive of volume "+name, func() bool {
 		return unpack(dir, v.onNode(nodes[0], "tar", "-c", "-z", "-f", "-", "-C", "/node/"+name, ".")) == nil
 	})
 	return dir

@@ -112,6 +112,40 @@ func TestOnlyTheKindClusterOfTheScriptsIsDeleted(t *testing.T) {
 	}
 }
 
+// make try-down removes the cluster if the record says that make try has started it.
+func TestOnlyTheClusterThatTryStartedIsRecorded(t *testing.T) {
+	for _, c := range []struct {
+		name, node, record, command string
+		answers                     bool
+		want                        string
+	}{
+		{"try starts one", "", "", "up --try", false, "starting"},
+		{"try finds one", "ours", "", "up --try", true, ""},
+		{"try finds its own", "ours", "uid", "up --try", true, "uid"},
+		{"try may not start one", "theirs", "", "up --try", false, ""},
+		{"somebody starts one after a try that failed", "", "starting", "up", false, ""},
+		{"somebody wants the one that try has started", "ours", "uid", "up", true, ""},
+		{"it is removed", "ours", "uid", "down", true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newKindMachine(t, c.node, "ours")
+			if c.answers {
+				m.program("kubectl", "exit 0")
+			}
+			if c.record != "" {
+				m.write("cache/try", c.record)
+			}
+			out, err := m.bash("CLUSTER=kind ../cluster/cluster.sh " + c.command)
+			if (err != nil) != (c.node == "theirs") {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if got := strings.TrimSpace(m.read("cache/try")); got != c.want {
+				t.Errorf("the record is %q, want %q:\n%s", got, c.want, out)
+			}
+		})
+	}
+}
+
 // localScripts sources the scripts of the local cluster for a machine whose files of a node
 // are below the directory.
 const localScripts = `command=; . ../cluster/common.sh; . ../cluster/local.sh; . ../cluster/local_down.sh

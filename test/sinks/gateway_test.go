@@ -2,16 +2,9 @@ package sinks
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,30 +27,7 @@ const patience = 30 * time.Second
 // server builds a program of test/servers into the cache, unless it is there.
 func server(t *testing.T, module, program string) string {
 	t.Helper()
-	version, err := command(time.Minute, "go", "list", "-C", "../servers", "-m", "-f", "{{.Version}}", module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache := os.Getenv("ULLAGE_CACHE")
-	if cache == "" {
-		home, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cache = filepath.Join(home, "ullage")
-	}
-	path := filepath.Join(cache, "servers", filepath.Base(program)+"-"+strings.TrimSpace(version))
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	t.Logf("building %s %s, once", program, strings.TrimSpace(version))
-	if _, err := command(20*time.Minute, "nice", "go", "build", "-C", "../servers", "-trimpath", "-ldflags", "-s -w", "-o", path+".new", program); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return built(t, "../servers", module, program)
 }
 
 func command(within time.Duration, name string, args ...string) (string, error) {
@@ -74,31 +44,24 @@ func command(within time.Duration, name string, args ...string) (string, error) 
 
 // gateway is an S3 server over TLS, whose buckets are directories.
 type gateway struct {
-	*testing.T
-	dir, root string
-	port      int
-	secret    string
-	cmd       *exec.Cmd
+	identity
+	root   string
+	port   int
+	secret string
+	cmd    *exec.Cmd
 }
 
 const bucketName = "logs"
 
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
-	g := &gateway{T: t, dir: t.TempDir(), port: freePort(t), secret: "s3cret-s3cret"}
+	g := &gateway{identity: identity{t, t.TempDir()}, port: freePort(t), secret: "s3cret-s3cret"}
 	g.root = filepath.Join(g.dir, "root")
 	g.must(os.MkdirAll(filepath.Join(g.root, bucketName), 0o755))
 	g.certificate(time.Now().Add(time.Hour))
 	g.start()
 	t.Cleanup(g.kill)
 	return g
-}
-
-func (g *gateway) must(err error) {
-	g.Helper()
-	if err != nil {
-		g.Fatal(err)
-	}
 }
 
 func freePort(t *testing.T) int {
@@ -110,38 +73,6 @@ func freePort(t *testing.T) int {
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
-
-// certificate makes one that is its own CA, or renews it with the same key.
-func (g *gateway) certificate(until time.Time) {
-	g.Helper()
-	keyPath := filepath.Join(g.dir, "key.pem")
-	key := g.key(keyPath)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "gateway"},
-		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	g.must(err)
-	g.must(os.WriteFile(g.ca(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
-}
-
-// key returns the key in a file, which it makes first.
-func (g *gateway) key(path string) *ecdsa.PrivateKey {
-	g.Helper()
-	if text, err := os.ReadFile(path); err == nil {
-		block, _ := pem.Decode(text)
-		key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-		g.must(err)
-		return key.(*ecdsa.PrivateKey)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	g.must(err)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	g.must(err)
-	g.must(os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
-	return key
-}
-
-func (g *gateway) ca() string { return filepath.Join(g.dir, "cert.pem") }
 
 // start starts the server and waits until it answers.
 func (g *gateway) start() {

@@ -16,15 +16,11 @@ const clusterScript = "test/cluster/cluster.sh"
 // cluster starts a cluster, or takes the one that is up, and has kubectl mean it.
 func (t *try) cluster(ctx context.Context) error {
 	t.env = t.clusterEnv()
-	// cluster.sh refuses this, but only after the record below.
 	if wanted := os.Getenv("CLUSTER"); wanted != "" && wanted != t.kind() {
 		return fmt.Errorf("CLUSTER is %s, but the cluster in use is %s: run make cluster-down CLUSTER=%[2]s first", wanted, t.kind())
 	}
 	if !t.clusterIsUp(ctx) {
-		if err := t.record().write(starting); err != nil {
-			return err
-		}
-		if _, err := t.script(ctx, clusterScript, "up"); err != nil {
+		if _, err := t.script(ctx, clusterScript, "up", "--try"); err != nil {
 			return err
 		}
 	}
@@ -35,7 +31,7 @@ func (t *try) cluster(ctx context.Context) error {
 		return nil
 	}
 	uid, err := t.uid(ctx)
-	if err != nil {
+	if err != nil || t.record().read() != starting { // somebody else has asked for the cluster meanwhile
 		return err
 	}
 	return t.record().write(uid)
@@ -77,11 +73,13 @@ func (t *try) uid(ctx context.Context) (string, error) {
 	return uid, err
 }
 
-// record is the file in which up notes that it has started the cluster. It has the uid
-// of the cluster, or starting.
+// record is the file that says that up has started the cluster. It has the uid of the
+// cluster, or starting. Every other cluster.sh up or down removes the record, so that the
+// cluster of somebody else is never taken for this one.
 type record string
 
-// starting is in the place of the uid while the cluster is being started.
+// starting is what cluster.sh up --try writes, under its lock, before it starts a cluster.
+// up replaces it by the uid.
 const starting = "starting"
 
 func (r record) write(uid string) error {
@@ -97,7 +95,7 @@ func (r record) read() string {
 	if err != nil {
 		return "" // there is no record
 	}
-	return string(uid)
+	return strings.TrimSpace(string(uid))
 }
 
 // forget removes the record of a cluster that is gone.

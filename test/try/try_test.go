@@ -99,6 +99,36 @@ func TestDown(t *testing.T) {
 	}
 }
 
+// Whether up has started the cluster, cluster.sh says.
+func TestUpRecordsTheClusterThatItStarted(t *testing.T) {
+	for _, c := range []struct{ name, writes, want string }{
+		{"it starts the cluster", starting, "this-cluster"},
+		{"somebody else has started one since it looked", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr, called := checkout(t, false)
+			script := filepath.Join(tr.root, clusterScript)
+			text, err := os.ReadFile(script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(tr.cache, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, "[ \"$*\" != 'up --try' ] || printf '"+c.writes+"\n' >"+filepath.Join(tr.cache, "try")+"\n"...)
+			if err := os.WriteFile(script, text, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := tr.cluster(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := tr.record().read(); got != c.want {
+				t.Errorf("the record is %q, want %q:\n%s", got, c.want, called())
+			}
+		})
+	}
+}
+
 // Without a record, a cluster is never the one that up started.
 func TestDownKeepsAClusterWithoutAUID(t *testing.T) {
 	for _, record := range []string{"", "another-cluster"} {

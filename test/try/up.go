@@ -90,7 +90,7 @@ func (t *try) install(ctx context.Context) error {
 		return err
 	}
 	var last error
-	err := poll(ctx, 30*time.Second, func() bool {
+	err := poll(ctx, time.Minute, func() bool {
 		var injected string
 		injected, last = t.kubectl(ctx, "--namespace", namespace, "run", "probe", "--image=probe", "--labels=ullage.dev/inject=true",
 			"--dry-run=server", "--output", `jsonpath={.metadata.annotations.ullage\.dev/injected}`)
@@ -172,7 +172,7 @@ func (t *try) persisted(ctx context.Context) (string, error) {
 	}
 	var added []string
 	var last error
-	err = poll(ctx, 30*time.Second, func() bool {
+	err = poll(ctx, time.Minute, func() bool {
 		var text string
 		text, last = t.call(ctx, "", t.plugin(), "--namespace", namespace, "logs", pod, "--since", "10s")
 		added = nil

@@ -39,7 +39,7 @@ type Bucket struct {
 // Parse reads the URL of a bucket and its options.
 func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 	b := &Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), pauses: &pauses{patience: transport.AnswerTimeout},
-		part: o.Size("part-size", 64*settings.Mi), storageClass: o.Text("storage-class", "")}
+		part: o.Size("part-size", 128*settings.Mi), storageClass: o.Text("storage-class", "")}
 	endpoint := o.Text("endpoint", "https://s3.amazonaws.com")
 	region := o.Text("region", os.Getenv("AWS_REGION"))
 	pathStyle := o.Bool("path-style", false)

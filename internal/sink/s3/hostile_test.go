@@ -79,7 +79,7 @@ func TestMemoryOfAFullSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
-	if got := after.HeapSys - before.HeapSys; got > 16<<20 {
+	if got := int64(after.HeapSys) - int64(before.HeapSys); got > 16<<20 {
 		t.Errorf("the heap grew by %d MiB", got>>20)
 	}
 }
@@ -204,7 +204,7 @@ func TestAnEndlessListing(t *testing.T) {
 		n++
 	}
 	runtime.ReadMemStats(&after)
-	if grown := (after.HeapSys - before.HeapSys) >> 20; grown > 300 {
+	if grown := (int64(after.HeapSys) - int64(before.HeapSys)) >> 20; grown > 300 {
 		t.Errorf("the heap grew by %d MiB for an endless listing", grown)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -89,13 +90,13 @@ func (i *Index) put(e Entry) {
 
 // describe reads a segment.
 func describe(key string, b *sink.Batch) (Entry, error) {
-	e := Entry{Key: key, Stream: b.Stream, Size: b.Segment.Size, Lines: map[string]uint64{}}
 	r, err := segment.OpenReader(b.Segment.Path)
 	if err != nil {
-		return e, err
+		return Entry{}, err
 	}
 	defer r.Close()
-	c := counter{entry: &e}
+	var c counter
+	damaged := false
 	for {
 		raw, err := r.Next()
 		var torn *segment.TornError
@@ -104,42 +105,60 @@ func describe(key string, b *sink.Batch) (Entry, error) {
 		case err == nil:
 			c.take(raw)
 			continue
-		case err == io.EOF:
-			c.end()
-			return e, nil
-		case errors.As(err, &torn):
-			e.Damaged = true
-			c.end()
-			return e, nil
 		case errors.As(err, &bad):
-			e.Damaged = true
+			damaged = true
 			if _, _, err = r.Resync(); err == nil {
 				continue
 			}
 		}
-		return e, fmt.Errorf("read the segment: %w", err)
+		if err != io.EOF && !errors.As(err, &torn) {
+			return Entry{}, fmt.Errorf("read the segment: %w", err)
+		}
+		c.end()
+		e := entryOf(key, b, c.sum)
+		e.Damaged = damaged || err != io.EOF
+		return e, nil
 	}
+}
+
+// entryOf enters what was summed up.
+func entryOf(key string, b *sink.Batch, s summary.Sum) Entry {
+	e := Entry{Key: key, Stream: b.Stream, Size: b.Segment.Size, Raw: s.Raw, Lines: byLevel(s.Lines), First: s.First, Last: s.Last}
+	if s.Gap.Total() == 0 {
+		return e
+	}
+	e.Gaps = map[string]map[string]uint64{}
+	for reason, lines := range s.Gap.Lines {
+		if by := byLevel(lines); len(by) > 0 {
+			e.Gaps[ul.Reason(reason).String()] = by
+		}
+	}
+	return e
+}
+
+func byLevel(lines [ul.NumLevels]uint64) map[string]uint64 {
+	by := map[string]uint64{}
+	for level, n := range lines {
+		if n > 0 {
+			by[ul.Level(level).String()] = n
+		}
+	}
+	return by
 }
 
 // counter counts the lines of a segment.
 type counter struct {
-	entry *Entry
+	sum   summary.Sum
 	class ul.Classifier
-	lines [ul.NumLevels]uint64
-	gap   ul.Gap
 	head  []byte // of a line that goes on in the next frame
-	last  []byte // the last header of the frame
-	dated bool   // the first one was looked at
 }
 
-// headBytes is as much of a line as it takes to know its level and its time.
+// headBytes is as much of a line as it takes to know its level.
 const headBytes = 4 << 10
 
 // take counts the lines of a frame.
 func (c *counter) take(raw []byte) {
-	c.entry.Raw += int64(len(raw))
-	c.last, c.dated = nil, false
-	defer func() { c.date(c.last) }()
+	c.sum.Frame(raw)
 	for len(raw) > 0 {
 		n := bytes.IndexByte(raw, '\n')
 		text := raw
@@ -160,63 +179,15 @@ func (c *counter) take(raw []byte) {
 
 func (c *counter) line(text []byte) {
 	class := c.class.Classify(text)
-	c.lines[class.Level]++
-	if class.Kind != ul.Header {
-		return
-	}
-	if class.Level == ul.Warning {
-		if g, ok := ul.ParseMarker(text); ok {
-			c.gap.Add(g)
-		}
-	}
-	if c.last = text; !c.dated {
-		c.dated = true
-		c.date(text)
+	c.sum.Lines[class.Level]++
+	if class.Kind == ul.Header && class.Level == ul.Warning {
+		c.sum.Marker(text)
 	}
 }
 
-// date takes the time of a line, if it has one.
-func (c *counter) date(text []byte) {
-	var r ul.Record
-	r.Parse(text)
-	at, ok := r.When()
-	if !ok {
-		return
-	}
-	if c.entry.First.IsZero() || at.Before(c.entry.First) {
-		c.entry.First = at
-	}
-	if at.After(c.entry.Last) {
-		c.entry.Last = at
-	}
-}
-
-// end enters what was counted.
+// end counts a last line without an end.
 func (c *counter) end() {
 	if len(c.head) > 0 {
 		c.line(c.head)
-		c.date(c.head)
-	}
-	for level, n := range c.lines {
-		if n > 0 {
-			c.entry.Lines[ul.Level(level).String()] = n
-		}
-	}
-	if c.gap.Total() == 0 {
-		return
-	}
-	c.entry.Gaps = map[string]map[string]uint64{}
-	for reason, levels := range c.gap.Lines {
-		for level, n := range levels {
-			if n == 0 {
-				continue
-			}
-			by := c.entry.Gaps[ul.Reason(reason).String()]
-			if by == nil {
-				by = map[string]uint64{}
-				c.entry.Gaps[ul.Reason(reason).String()] = by
-			}
-			by[ul.Level(level).String()] = n
-		}
 	}
 }

@@ -1,6 +1,9 @@
 package s3
 
 import (
+	"hash/crc32"
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -92,5 +96,44 @@ func TestParse(t *testing.T) {
 	b, err := Parse(u, &o)
 	if err != nil || b.Name != "logs" || b.Prefix != "a/b" {
 		t.Errorf("%+v, error %v", b, err)
+	}
+}
+
+// What the writer has summed up goes into the index unread, if the file is the one that
+// was summed up.
+func TestASumReplacesReadingTheSegment(t *testing.T) {
+	var index string
+	s := served(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		if strings.Contains(r.URL.Path, "/index/") {
+			index = string(text)
+		}
+		w.Header().Set("ETag", `"x"`)
+	}, "")
+	b := segmentOf(t, 10<<10)
+	file, err := os.ReadFile(b.Segment.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := summary.Segment{Sum: summary.Sum{Raw: 77}, Size: int64(len(file)), CRC: crc32.Checksum(file, crc32.MakeTable(crc32.Castagnoli))}
+	otherSize, otherCRC := right, right
+	otherSize.Size--
+	otherCRC.CRC++
+	for _, c := range []struct {
+		name string
+		sum  *summary.Segment
+		want string
+	}{
+		{"none", nil, `"raw":10240`},
+		{"of this file", &right, `"raw":77`},
+		{"of a longer file", &otherSize, `"raw":10240`},
+		{"of another file", &otherCRC, `"raw":10240`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.Sum = c.sum
+			if err := s.Deliver(t.Context(), b); err != nil || !strings.Contains(index, c.want) {
+				t.Errorf("error %v, the index is %s, want %s", err, index, c.want)
+			}
+		})
 	}
 }

@@ -40,41 +40,47 @@ type uploader struct {
 }
 
 // Deliver implements [sink.Sink]: the segment first, and then the index that names it.
-// What the segment holds is found out while it is uploaded.
 func (u *uploader) Deliver(ctx context.Context, b *sink.Batch) error {
 	key := u.bucket.key(u.pod, b.Stream, b.Segment)
-	var entry Entry
-	both, joint := errgroup.WithContext(ctx)
-	both.Go(func() error { return u.bucket.uploadFile(joint, key, b.Segment.Path) })
-	both.Go(func() (err error) { entry, err = describe(key, b); return err })
-	if err := both.Wait(); err != nil {
+	entry, err := u.send(ctx, key, b)
+	if err != nil {
 		return err
 	}
 	return u.days.add(ctx, b.Segment.Start.UTC().Format(dayLayout), entry)
 }
 
+// send uploads a segment, a file that does not change, and returns its entry. Where the
+// writer has not summed it up, it is read while it is uploaded.
+func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry Entry, err error) {
+	f, err := os.Open(b.Segment.Path)
+	if err != nil {
+		return entry, fmt.Errorf("open the segment: %w", err)
+	}
+	defer f.Close()
+	crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	size, err := io.Copy(crc, f)
+	if err != nil {
+		return entry, fmt.Errorf("read the segment: %w", err)
+	}
+	if s := b.Sum; s != nil && s.Size == size && s.CRC == crc.Sum32() {
+		return entryOf(key, b, s.Sum), u.bucket.uploadFile(ctx, key, f, size, crc.Sum32())
+	}
+	both, joint := errgroup.WithContext(ctx)
+	both.Go(func() error { return u.bucket.uploadFile(joint, key, f, size, crc.Sum32()) })
+	both.Go(func() (err error) { entry, err = describe(key, b); return err })
+	return entry, both.Wait()
+}
+
 // Close implements [sink.Sink].
 func (u *uploader) Close() error { return nil }
 
-// uploadFile uploads a file that does not change.
-func (b *Bucket) uploadFile(ctx context.Context, key, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("open the segment: %w", err)
+// uploadFile makes one object of a file: by one request, or in parts.
+func (b *Bucket) uploadFile(ctx context.Context, key string, f *os.File, size int64, crc uint32) error {
+	whole := io.NewSectionReader(f, 0, size)
+	if size > int64(b.part) {
+		return b.uploadParts(ctx, key, whole, f.Name())
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("stat the segment: %w", err)
-	}
-	if info.Size() > int64(b.part) {
-		return b.uploadParts(ctx, key, f, info.Size())
-	}
-	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	if _, err := io.Copy(sum, f); err != nil {
-		return fmt.Errorf("read the segment: %w", err)
-	}
-	return b.upload(ctx, key, io.NewSectionReader(f, 0, info.Size()), info.Size(), sum.Sum32(), typeOf(path))
+	return b.upload(ctx, key, whole, size, crc, typeOf(f.Name()))
 }
 
 // upload makes one object by one request.
@@ -90,13 +96,13 @@ func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size in
 
 // uploadParts makes one object of a file in parts, one after the other, so that only one
 // of them is in flight.
-func (b *Bucket) uploadParts(ctx context.Context, key string, f *os.File, size int64) error {
-	opts := b.options(typeOf(f.Name()))
+func (b *Bucket) uploadParts(ctx context.Context, key string, from *io.SectionReader, name string) error {
+	opts := b.options(typeOf(name))
 	opts.PartSize, opts.NumThreads = uint64(b.part), 1
 	if b.client.EndpointURL().Scheme == "https" {
 		opts.Checksum = minio.ChecksumCRC32C
 	}
-	if _, err := b.client.Client.PutObject(ctx, b.Name, key, f, size, opts); err != nil {
+	if _, err := b.client.Client.PutObject(ctx, b.Name, key, from, from.Size(), opts); err != nil {
 		return b.explain("upload", key, err)
 	}
 	return nil

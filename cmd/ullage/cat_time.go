@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The forms of a time that --since accepts. A fraction of a second may follow
+// The forms of a time that --since, --until and --around accept. A fraction of a second may follow
 // the seconds.
 var (
 	zonedTimes = []string{
@@ -18,11 +18,11 @@ var (
 		"2006-01-02T15:04",
 		"2006-01-02T15:04:05",
 	}
-	errSince = errors.New("write it like 10m, 2026-11-20, 2026-11-20T16:45 or 2026-11-20T16:45:11+01:00")
+	errTime = errors.New("write it like 10m, 2026-11-20, 2026-11-20T16:45 or 2026-11-20T16:45:11+01:00")
 )
 
-// parseSince reads a duration before now, or a time.
-func parseSince(text string, now time.Time) (time.Time, error) {
+// parseTime reads a duration before now, or a time.
+func parseTime(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		if d < 0 {
 			return time.Time{}, errors.New("a duration is one before now, so it must not be negative")
@@ -39,5 +39,5 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, errSince
+	return time.Time{}, errTime
 }

@@ -1,0 +1,135 @@
+package cat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// record is a record of a test, with its time.
+type record struct {
+	at   time.Time
+	text string // with the name of its stream before each line
+}
+
+// random fills a stream with frames of records, some of them of several lines, and
+// returns the records. Some frames end inside a record.
+func (d *shipped) random(r *rand.Rand, name string, frames int) (written []record) {
+	s := d.restart(name, segment.Mark{})
+	at := noon.Add(time.Duration(r.Intn(3000)) * time.Millisecond)
+	var raw []byte
+	for range frames {
+		for range 1 + r.Intn(20) {
+			at = at.Add(time.Duration(r.Intn(100)) * time.Millisecond)
+			lines := []string{at.Format("[2006-01-02T15:04:05.000-0700]") + fmt.Sprintf("[info][gc] %d of %s\n", len(written), name)}
+			for i := range r.Intn(3) {
+				lines = append(lines, fmt.Sprintf(" further line %d %s\n", i, strings.Repeat("x", r.Intn(300))))
+			}
+			raw = append(raw, strings.Join(lines, "")...)
+			written = append(written, record{at, name + ": " + strings.Join(lines, name+": ")})
+		}
+		cut := len(raw) - r.Intn(min(len(raw), 100))
+		d.append(s, string(raw[:cut]))
+		raw = raw[cut:]
+	}
+	d.append(s, string(raw)+" end\n")
+	written[len(written)-1].text += name + ":  end\n"
+	return written
+}
+
+// openSegments counts the segments that the process has open.
+func openSegments(dest string) (n int) {
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, dest) && strings.Contains(to, "Z-0") {
+			n++
+		}
+	}
+	return n
+}
+
+// watched is an output that looks how many segments are open.
+type watched struct {
+	bytes.Buffer
+	dest string
+	most int
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.most = max(w.most, openSegments(w.dest))
+	return w.Buffer.Write(p)
+}
+
+// The lines of streams that are merged are those of a stable sort by time, however many
+// streams there are and how few of them can be open.
+func TestMergeIsAStableSortByTime(t *testing.T) {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+		for _, streams := range []int{2, maxOpen, 3 * maxOpen} {
+			t.Run(fmt.Sprintf("%s of %d", how, streams), func(t *testing.T) {
+				t.Parallel()
+				r := rand.New(rand.NewSource(int64(streams)))
+				d := newShipped(t, how)
+				var want []record
+				for i := range streams {
+					want = append(want, d.random(r, fmt.Sprintf("s%02d", i), 10)...)
+				}
+				d.must(d.store.Close())
+				slices.SortStableFunc(want, func(a, b record) int { return a.at.Compare(b.at) })
+				var text strings.Builder
+				for _, rec := range want {
+					text.WriteString(rec.text)
+				}
+				out := &watched{dest: d.dir}
+				p := New(Config{}, out, os.Stderr)
+				p.keepAll = 100 * streams
+				if err := errors.Join(append(p.Find([]string{d.dir}), p.Run(context.Background()))...); err != nil || p.Failed() {
+					t.Fatal(err)
+				}
+				if out.String() != text.String() {
+					t.Errorf("%d bytes, want %d: they are not in order", out.Len(), text.Len())
+				}
+				if out.most > maxOpen || streams > maxOpen && out.most < 2 {
+					t.Errorf("%d of %d segments were open at a time", out.most, streams)
+				}
+				d.open()
+			})
+		}
+	}
+}
+
+// Lines of streams that are followed together never come without the name of theirs, and
+// no line is cut by another one.
+func TestFollowOfSeveralStreams(t *testing.T) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		first := d.restart("a.log", segment.Mark{})
+		d.append(first, "[2026-11-20T12:00:02.000+0000][info] 2\n")
+		f := startFollower(t, cfg, d.dir)
+		f.expect("[2026-11-20T12:00:02.000+0000][info] 2\n") // the only one
+		second := d.store.Stream("b.log")
+		d.must(second.Resume(segment.Mark{}, 1<<30))
+		d.append(second, "[2026-11-20T12:00:01.000+0000][info] 1\n further\n[2026-11-20T12:00:0")
+		f.expect("b.log: [2026-11-20T12:00:01.000+0000][info] 1\nb.log:  further\n")
+		d.append(first, "[2026-11-20T12:00:04.000+0000][info] 4\n")
+		f.expect("a.log: [2026-11-20T12:00:04.000+0000][info] 4\n")
+		d.append(second, "3.000+0000][info] 3\n")
+		f.expect("b.log: [2026-11-20T12:00:03.000+0000][info] 3\n")
+		d.append(second, "[2026-11-20T12:00:05.000+0000][info] "+strings.Repeat("x", headBytes))
+		f.expect("b.log: [2026-11-20T12:00:05.000+0000][info] " + strings.Repeat("x", headBytes))
+		d.append(first, "[2026-11-20T12:00:06.000+0000][info] 6\n")
+		f.expect("\na.log: [2026-11-20T12:00:06.000+0000][info] 6\n")
+		d.append(second, "y\n")
+		f.expect("b.log: y\n")
+		d.append(first, "[2026-11-20T12:00:07.000+0000][info] 7\n")
+		f.expect("a.log: [2026-11-20T12:00:07.000+0000][info] 7\n")
+	})
+}

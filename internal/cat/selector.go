@@ -1,0 +1,109 @@
+package cat
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// The rest of a stream is not read where pastLines records in a row are later than Until
+// by more than pastSlack. Threads of a JVM log in a slightly different order than they
+// take the time, and a single line proves nothing: anybody can write it.
+const (
+	pastLines = 64
+	pastSlack = 10 * time.Second
+)
+
+// selector decides which lines of one stream are wanted, and finds their level and time.
+// The beginning of a line decides about the whole of it.
+type selector struct {
+	cfg   Config
+	timed bool // the times of lines are needed, though cfg does not say so
+
+	class  ul.Classifier
+	parsed ul.Record
+	clock  timeline
+	began  bool      // a record was seen
+	record bool      // the last record passes, and so do its continuations
+	when   time.Time // the time of the last record that has one; zero: none has
+	past   int       // such records in a row that are later than Until
+
+	line   line // the last one
+	passes bool // it passes
+}
+
+// line is what is known about a line.
+type line struct {
+	kind  ul.Kind
+	level ul.Level
+	time  time.Time // zero: unknown
+	run   int       // of the JVM, from 1 up; 0: unknown
+	gap   *ul.Gap   // the line is the marker of a gap
+}
+
+// take reports whether a piece passes. Pieces come in their order.
+func (s *selector) take(p piece) bool {
+	if p.first {
+		s.passes = s.decide(bytes.TrimSuffix(p.text, []byte{'\n'}))
+	}
+	return s.passes
+}
+
+// over reports whether all that follows in the stream is later than Until.
+func (s *selector) over() bool { return s.past >= pastLines }
+
+// decide reports whether the line with this beginning passes.
+func (s *selector) decide(head []byte) bool {
+	timed := s.timed || s.cfg.timed()
+	if !s.cfg.selects() && !timed {
+		return true
+	}
+	if g, ok := ul.ParseMarker(head); ok {
+		return s.decideGap(g)
+	}
+	if s.cfg.Gaps && s.cfg.Until.IsZero() {
+		return false
+	}
+	class := s.class.Classify(head)
+	s.line = line{kind: class.Kind, level: class.Level}
+	if timed {
+		s.date(head)
+		s.line.run = s.clock.run
+	}
+	if class.Kind == ul.Continuation && s.began {
+		return s.record
+	}
+	level := class.Level
+	if level == ul.Unknown {
+		level = ul.Info
+	}
+	pass := !s.cfg.Gaps && level >= s.cfg.Level && (s.when.IsZero() || s.cfg.within(s.when))
+	if class.Kind != ul.Drop { // which may stand before a continuation
+		s.began, s.record = true, pass
+	}
+	return pass
+}
+
+// date finds the time of a line: that of its record.
+func (s *selector) date(head []byte) {
+	if s.line.kind == ul.Header || s.line.kind == ul.Drop {
+		s.parsed.Parse(head)
+		if when, ok := s.clock.date(&s.parsed); ok {
+			s.when = when
+			if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
+				s.past++
+			} else {
+				s.past = 0
+			}
+		}
+	}
+	s.line.time = s.when
+}
+
+// decideGap reports whether the marker of a gap passes. The marker is not a line of the
+// JVM: a line without a level or date of its own does not inherit those of a marker.
+func (s *selector) decideGap(g ul.Gap) bool {
+	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, run: s.clock.run, gap: &g}
+	return ul.Warning >= s.cfg.Level && s.cfg.within(g.First)
+}

@@ -1,0 +1,85 @@
+package cat
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// seekTail finds where the last lines begin: in which segment of each series, and how
+// many lines before them are in the way. It reads the newest segments twice rather than
+// hold lines in memory. Lines that are appended meanwhile are printed as well.
+func (p *Printer) seekTail(ctx context.Context) error {
+	if p.cfg.Tail == 0 {
+		return nil
+	}
+	total := 0
+	for _, item := range p.items {
+		for _, s := range item.series {
+			n, err := s.seekTail(ctx)
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+	}
+	p.skip = max(0, total-p.cfg.Tail)
+	return nil
+}
+
+// seekTail makes the series begin with the newest segments that have as many lines as
+// are wanted, and returns how many they have. It doubles the number of segments until
+// they have enough. What it cannot read is reported when it is printed.
+func (s *series) seekTail(ctx context.Context) (n int, err error) {
+	segs := s.files
+	if segs == nil {
+		if segs, err = segment.List(s.dir); err != nil {
+			return 0, nil // printing reports it
+		}
+	}
+	all := len(segs)
+	if s.isForeign() {
+		all = 1
+	}
+	for want := 1; ; want *= 2 {
+		last := segs[max(0, all-want):]
+		if n, err = s.count(ctx, last); err != nil {
+			return 0, err
+		}
+		if n < s.p.cfg.Tail && want < all {
+			continue
+		}
+		if s.files != nil {
+			s.files = last
+		} else if len(last) > 0 {
+			s.from = last[0].Name
+		}
+		return n, nil
+	}
+}
+
+// count returns how many lines of some segments are wanted.
+func (s *series) count(ctx context.Context, segs []segment.Info) (n int, err error) {
+	cfg := s.p.cfg
+	cfg.Follow = false
+	quiet := newSeries(New(cfg, io.Discard, io.Discard), s.name, s.dir)
+	quiet.files, quiet.sealed = segs, s.sealed
+	if len(segs) == 0 {
+		return 0, nil
+	}
+	defer quiet.close()
+	for {
+		more, err := quiet.next(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("count lines: %w", err)
+		}
+		if !more {
+			return n, nil
+		}
+		if quiet.cur.first {
+			n++
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package ship
+
+import (
+	"github.com/ullage/ullage/internal/queue"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/summary"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// running sums up the newest segment of a stream while it is appended to, from what the
+// reader has counted already: nothing is done for each line.
+type running struct {
+	segment string
+	sum     summary.Sum
+	partly  bool // a frame of the spool is in it, whose lines the writer has not seen
+}
+
+// frame takes a frame that was appended, or tried to be; raw is nil where only its
+// compressed bytes are known.
+func (r *running) frame(to *segment.Stream, raw []byte) {
+	if name := to.Written().Segment; name != r.segment {
+		*r = running{segment: name}
+	}
+	r.partly = r.partly || raw == nil
+	r.sum.Frame(raw)
+}
+
+// count takes the lines of a chunk, of which frame was called with the bytes.
+func (r *running) count(c *queue.Chunk[tail.Chunk]) {
+	for level, n := range c.Meta.Lines {
+		r.sum.Lines[level] += uint64(n)
+	}
+	if c.Meta.Made > 0 && c.Meta.Frame == 0 {
+		r.sum.Markers(c.Data)
+	}
+}
+
+// sealed hands over the sum of a stream's newest segment, which is sealed. A segment that
+// another process began, or that was cut, is not known.
+func (w *writer) sealed(st *writerStream) {
+	is, r := st.segments.Written(), st.sum
+	st.sum = running{}
+	if w.cfg.Followers.OnSeal != nil && is.Whole && is.Segment == r.segment && !r.partly {
+		w.cfg.Followers.OnSeal(st.name, is.Segment, summary.Segment{Sum: r.sum, Size: is.Size, CRC: is.CRC})
+	}
+}

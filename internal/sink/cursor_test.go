@@ -1,0 +1,62 @@
+package sink
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// A disk that fails for a moment at the start does not make a sink get everything twice:
+// reading the cursor is tried again, and nothing is delivered until it succeeds.
+func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
+	r := newRig(t, false)
+	r.commits("gc.log", "[1s][info][gc] one")
+	r.gets(1)
+	r.must(r.end())
+	path := r.set.workers[0].cursorPath()
+	r.must(os.Rename(path, path+".away"))
+	r.must(os.Mkdir(path, 0o755)) // read(2) of it fails
+
+	r.begin()
+	r.commits("gc.log", "[2s][info][gc] two")
+	r.waits("the sink fails", func() bool { return r.set.Stats()[0].Failure != "" })
+	if r.has(r.list("gc.log")[0]) {
+		t.Error("retention may delete what the sink may lack")
+	}
+	r.must(os.Remove(path))
+	r.must(os.Rename(path+".away", path))
+	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")
+	r.must(r.end())
+	if got := r.set.Stats()[0]; got.Failure != "" || len(r.gets(2)) != 2 {
+		t.Errorf("the state is %+v, the engine has %q", got, r.gets(2))
+	}
+}
+
+// What a cursor file holds is not trusted: the sink begins again, and that is counted.
+func TestAMalformedCursorBeginsAgain(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "half of it": `{"sink":"test://there","stre`, "no streams": `{}`,
+		"another stream's name": `{"streams":{"../up":{"segment":""}}}`,
+		"no segment's name":     `{"streams":{"gc.log":{"segment":"x"}}}`,
+		"before the first byte": `{"streams":{"gc.log":{"segment":"20261122T100000.000Z-000001.log","offset":-1}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, false)
+			r.commits("gc.log", "[1s][info][gc] one")
+			first := r.gets(1)
+			r.must(r.end())
+			r.must(os.WriteFile(r.set.workers[0].cursorPath(), []byte(text), 0o640))
+
+			r.begin()
+			r.set.Committed(nil, []string{"gc.log"})
+			if got := r.gets(2); !slices.Equal(got, []string{first[0], first[0]}) {
+				t.Errorf("the engine has %q", got)
+			}
+			if n := testutil.ToFloat64(r.set.workers[0].metrics.cursorsLost); n != 1 {
+				t.Errorf("%v cursors are counted as lost, want 1", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+// Package kafka is the sink that produces each line as a record of a Kafka topic.
+//
+//	kafka://HOST[:PORT][,HOST[:PORT]...]/TOPIC?tls=true&sasl=scram-sha-512
+//
+// The value of a record is the line. The key is NAMESPACE/POD/STREAM, so that a stream
+// has one partition, and its order. Headers are level, stream, and uid, which is made of
+// stream, segment and offset; those of a gap marker show its counts too.
+//
+// # Exactly once
+//
+// Each chunk of a batch is one transaction: its records, and how far they reach in their
+// stream. The reach is a committed offset of a consumer group that has no members: the
+// offset is that of the chunk's last line, and the metadata is its segment. The broker
+// keeps both or none.
+//
+//	begin → records → reach → commit → the worker saves its cursor
+//
+// A group and a transactional id belong to a destination: a random name that is beside
+// its segments, see [sink.Identified]. So they survive the pod where the destination
+// does, and a pod of the same name with an empty destination has others.
+//
+// # Crash windows
+//
+//   - Before the commit: the transaction stays open. The next session has the same
+//     transactional id; the broker aborts what an earlier session has left open before
+//     it accepts the new one. Readers of committed records never see those lines.
+//   - At the commit, without an answer: the broker has committed, or has not. The next
+//     session asks for the reach of a stream before it sends a line of it.
+//   - Between the commit and the worker's cursor: the worker delivers the lines again.
+//     They are not beyond the reach, and are not sent.
+//   - The worker's cursor is lost: likewise for all lines.
+//   - The broker's record of the reach is lost (a broker forgets a group a week after
+//     its last commit): the worker's cursor, which is a second behind at most, counts.
+//   - The destination is copied, or set back to a snapshot: segments that were created
+//     since have later times in their names, and are sent. See [reach.has].
+//   - Another process with the same destination, which has lost its lock and does not
+//     know it: the broker fences one of the two at each start of a session, and each
+//     session begins with the reach. Both send the same segments.
+//
+// Every error ends the session. So there is one way to recover, and it is the way that a
+// process starts.
+//
+// # Without transactions
+//
+// A broker may deny them. Then the records are sent by an idempotent producer: once, and
+// again for what a crash repeats, with the same uid. [sink.Noter] says so. The sink tries
+// transactions again every so often.
+//
+// # Protocol versions
+//
+// The versions are those of Kafka 3.9 at most, where a client adds a group to its
+// transaction by a request. The later protocol lets a broker detect a late request of an
+// earlier transaction; here no transaction follows a failed one in a session.
+package kafka

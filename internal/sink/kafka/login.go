@@ -1,0 +1,101 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+)
+
+// The environment variables of a user and its password, and the files with the same in a
+// directory: those of a Secret of type kubernetes.io/basic-auth.
+const (
+	userVariable, passwordVariable = "KAFKA_USERNAME", "KAFKA_PASSWORD"
+	userFile, passwordFile         = "username", "password"
+)
+
+// maxSecret bounds a file with a user or a password.
+const maxSecret = 4096
+
+// loginOf returns how a connection authenticates, or nil if it does not. Credentials are
+// read for each connection.
+func loginOf(mechanism, from string, encrypted bool) (sasl.Mechanism, error) {
+	kind, dir, _ := strings.Cut(from, ":")
+	if from != "env" && (kind != "dir" || dir == "") {
+		return nil, fmt.Errorf("option credentials=%q: use env or dir:DIR", from)
+	}
+	read := func() (user, password string, err error) {
+		if from == "env" {
+			return fromEnvironment()
+		}
+		return fromDirectory(dir)
+	}
+	if mechanism != "" {
+		if _, _, err := read(); err != nil {
+			return nil, err
+		}
+	}
+	hashed := func(context.Context) (scram.Auth, error) {
+		user, password, err := read()
+		return scram.Auth{User: user, Pass: password}, err
+	}
+	switch mechanism {
+	case "":
+		return nil, nil
+	case "plain":
+		if !encrypted {
+			return nil, errors.New("option sasl=plain sends the password as it is: it needs tls=true")
+		}
+		return plain.Plain(func(context.Context) (plain.Auth, error) {
+			user, password, err := read()
+			return plain.Auth{User: user, Pass: password}, err
+		}), nil
+	case "scram-sha-256":
+		return scram.Sha256(hashed), nil
+	case "scram-sha-512":
+		return scram.Sha512(hashed), nil
+	}
+	return nil, fmt.Errorf("option sasl=%q: use plain, scram-sha-256 or scram-sha-512", mechanism)
+}
+
+func fromEnvironment() (user, password string, err error) {
+	user, password = os.Getenv(userVariable), os.Getenv(passwordVariable)
+	if user == "" || password == "" {
+		return "", "", fmt.Errorf("option sasl needs the environment variables %s and %s, or credentials=dir:DIR", userVariable, passwordVariable)
+	}
+	return user, password, nil
+}
+
+func fromDirectory(dir string) (user, password string, err error) {
+	user, err = secretIn(filepath.Join(dir, userFile))
+	if err != nil {
+		return "", "", err
+	}
+	password, err = secretIn(filepath.Join(dir, passwordFile))
+	return user, password, err
+}
+
+// secretIn returns the text of a file without the newline at its end.
+func secretIn(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("option credentials: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret))
+	if err != nil {
+		return "", fmt.Errorf("option credentials: %w", err)
+	}
+	secret := strings.TrimRight(string(text), "\r\n")
+	if secret == "" {
+		return "", fmt.Errorf("option credentials: %s is empty", path)
+	}
+	return secret, nil
+}

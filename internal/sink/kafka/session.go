@@ -1,0 +1,254 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// maxReaches bounds the reaches in memory. Beyond it they are asked for again.
+const maxReaches = 1024
+
+// abortTime is how long a session that ends may take to abort its transaction.
+const abortTime = 300 * time.Millisecond
+
+// reach is how far a broker has a stream: up to the line at an offset of a segment. The
+// zero value is before every line.
+type reach struct {
+	segment string
+	last    int64 // offset of the last line among the raw bytes
+}
+
+// has reports whether the broker has the line at an offset of a segment. Numbers order
+// the segments of a stream, and so do the times in their names. Where these contradict,
+// the stream began again, or the destination was set back: the line is another one.
+func (r reach) has(seg *segment.Info, offset int64) bool {
+	if seg.Name == r.segment {
+		return offset <= r.last
+	}
+	last, ok := segment.ParseName(r.segment)
+	return ok && seg.Seq < last.Seq && !seg.Start.After(last.Start)
+}
+
+// deniedError says that the broker does not let the user use transactions.
+type deniedError struct{ err error }
+
+func (e *deniedError) Error() string { return fmt.Sprintf("transactions are denied: %v", e.err) }
+
+func (e *deniedError) Unwrap() error { return e.err }
+
+// denied wraps err if it says that.
+func denied(err error) error {
+	for _, one := range []error{kerr.TransactionalIDAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TopicAuthorizationFailed, kerr.UnsupportedVersion} {
+		if errors.Is(err, one) {
+			return &deniedError{err}
+		}
+	}
+	return err
+}
+
+// session is a client with the exclusive use of a transactional id, unless another one
+// has fenced it. After an error it can only be closed.
+type session struct {
+	client  *kgo.Client
+	topic   string
+	id      string
+	exact   bool // with transactions
+	reaches map[string]reach
+	within  bool // a transaction is open
+	closing sync.Once
+}
+
+// newSession makes a client, and ends what an earlier session of this id has left open.
+func newSession(ctx context.Context, options []kgo.Opt, topic, id string, exact bool) (*session, error) {
+	if exact {
+		options = append(options[:len(options):len(options)], kgo.TransactionalID(id), kgo.TransactionTimeout(openFor))
+	}
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return nil, fmt.Errorf("make the client: %w", err)
+	}
+	s := &session{client: client, topic: topic, id: id, exact: exact, reaches: map[string]reach{}}
+	if _, _, err := client.ProducerID(ctx); err != nil {
+		s.close()
+		if exact {
+			err = denied(err)
+		}
+		return nil, fmt.Errorf("begin a session: %w", err)
+	}
+	return s, nil
+}
+
+// close aborts the transaction that is open, so that readers need not wait for it, and
+// closes the client.
+func (s *session) close() {
+	if s.within {
+		s.within = false
+		ctx, cancel := context.WithTimeout(context.Background(), abortTime)
+		defer cancel()
+		if s.client.AbortBufferedRecords(ctx) == nil {
+			_ = s.client.EndTransaction(ctx, kgo.TryAbort) // else the broker does it, later
+		}
+	}
+	s.shut()
+}
+
+// shut closes the client: all calls return.
+func (s *session) shut() { s.closing.Do(s.client.Close) }
+
+// group is that of a stream. It has no members, only a committed offset.
+func (s *session) group(stream string) string { return s.id + "-" + stream }
+
+// reached returns how far the broker has a stream, as the last transaction left it.
+func (s *session) reached(ctx context.Context, stream string) (reach, error) {
+	if !s.exact {
+		return reach{}, nil
+	}
+	if at, known := s.reaches[stream]; known {
+		return at, nil
+	}
+	at, err := s.fetch(ctx, s.group(stream))
+	for errors.Is(err, kerr.UnstableOffsetCommit) && ctx.Err() == nil { // the earlier session's transaction is ending
+		time.Sleep(20 * time.Millisecond)
+		at, err = s.fetch(ctx, s.group(stream))
+	}
+	if err != nil {
+		return reach{}, fmt.Errorf("ask how far the topic has stream %q: %w", stream, denied(err))
+	}
+	s.remember(stream, at)
+	return at, nil
+}
+
+func (s *session) remember(stream string, at reach) {
+	if len(s.reaches) >= maxReaches {
+		clear(s.reaches)
+	}
+	s.reaches[stream] = at
+}
+
+// fetch asks for the committed offset of a group.
+func (s *session) fetch(ctx context.Context, group string) (reach, error) {
+	of := kmsg.NewOffsetFetchRequestGroupTopic()
+	of.Topic, of.Partitions = s.topic, []int32{0}
+	in := kmsg.NewOffsetFetchRequestGroup()
+	in.Group, in.Topics = group, []kmsg.OffsetFetchRequestGroupTopic{of}
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.RequireStable, req.Groups = true, []kmsg.OffsetFetchRequestGroup{in}
+	resp, err := req.RequestWith(ctx, s.client)
+	if err != nil {
+		return reach{}, err
+	}
+	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+		return reach{}, err
+	}
+	var at reach
+	for _, g := range resp.Groups {
+		if err := kerr.ErrorForCode(g.ErrorCode); err != nil {
+			return reach{}, err
+		}
+		for _, t := range g.Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					return reach{}, err
+				}
+				if p.Offset >= 0 && p.Metadata != nil {
+					at = reach{segment: *p.Metadata, last: p.Offset}
+				}
+			}
+		}
+	}
+	return at, nil
+}
+
+// send produces records of a stream, which reach to a place.
+func (s *session) send(ctx context.Context, records []kgo.Record, stream string, to reach) error {
+	if !s.exact {
+		return s.produce(ctx, records)
+	}
+	if err := s.client.BeginTransaction(); err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	s.within = true
+	if err := s.produce(ctx, records); err != nil {
+		return err
+	}
+	if err := s.commitReach(ctx, s.group(stream), to); err != nil {
+		return fmt.Errorf("add the reach to a transaction: %w", denied(err))
+	}
+	if err := s.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		return fmt.Errorf("commit a transaction: %w", err)
+	}
+	s.within = false
+	s.remember(stream, to)
+	return nil
+}
+
+// produce sends records, and waits until each is acknowledged or has failed.
+func (s *session) produce(ctx context.Context, records []kgo.Record) error {
+	var (
+		mu    sync.Mutex
+		first error
+		all   sync.WaitGroup
+	)
+	all.Add(len(records))
+	for i := range records {
+		s.client.Produce(ctx, &records[i], func(_ *kgo.Record, err error) {
+			mu.Lock()
+			if first == nil {
+				first = err
+			}
+			mu.Unlock()
+			all.Done()
+		})
+	}
+	err := s.client.Flush(ctx)
+	if err != nil {
+		s.within = false // nobody can abort it in time
+		s.shut()         // or else the client keeps what may be on the wire
+	}
+	all.Wait()
+	if err != nil {
+		return err
+	}
+	return first
+}
+
+// commitReach adds a group to the transaction, and its offset.
+func (s *session) commitReach(ctx context.Context, group string, to reach) error {
+	id, epoch, err := s.client.ProducerID(ctx)
+	if err != nil {
+		return err
+	}
+	add := kmsg.NewPtrAddOffsetsToTxnRequest()
+	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = s.id, id, epoch, group
+	added, err := add.RequestWith(ctx, s.client)
+	if err == nil {
+		err = kerr.ErrorForCode(added.ErrorCode)
+	}
+	if err != nil {
+		return err
+	}
+	partition := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	partition.Offset, partition.Metadata = to.last, &to.segment
+	of := kmsg.NewTxnOffsetCommitRequestTopic()
+	of.Topic, of.Partitions = s.topic, []kmsg.TxnOffsetCommitRequestTopicPartition{partition}
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = s.id, id, epoch, group
+	req.Topics = []kmsg.TxnOffsetCommitRequestTopic{of}
+	resp, err := req.RequestWith(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		return errors.New("the broker's answer lacks the offset")
+	}
+	return kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
+}

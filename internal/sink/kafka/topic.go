@@ -1,0 +1,168 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ullage/ullage/internal/sink"
+)
+
+const (
+	mostBytes  = 256 << 10 // of lines in a transaction; one line may have more
+	leastBytes = 4 << 10   // ... that a slow broker or a small topic brings it down to
+	mostRecord = 999_000   // bytes of a line: with key and headers it fits batchBytes
+	deniedFor  = time.Minute * 10
+)
+
+// topic is the sink of one topic.
+type topic struct {
+	target  string // the sink's name
+	name    string
+	id      string // of the destination
+	options []kgo.Opt
+	records records
+
+	limit   int // bytes of lines in the next transaction
+	most    int // ... that limit may grow to
+	ceiling int // bytes of a line that the topic takes
+
+	session *session // nil: none is open
+	denied  time.Time
+	note    atomic.Pointer[string] // why lines may come twice; nil: they do not
+}
+
+// Identify implements [sink.Identified].
+func (s *topic) Identify(id string) { s.id = id }
+
+// Note implements [sink.Noter].
+func (s *topic) Note() string {
+	if note := s.note.Load(); note != nil {
+		return *note
+	}
+	return ""
+}
+
+// Deliver implements [sink.Sink]. Each transaction that is committed is progress, also if
+// a later one fails: the reach of the stream shows it.
+func (s *topic) Deliver(ctx context.Context, b *sink.Batch) error {
+	for from := 0; from < len(b.Lines); {
+		to, bytes := s.chunk(b, from)
+		if err := s.transact(ctx, b, from, to); err != nil {
+			return s.failed(ctx, err, to-from, bytes)
+		}
+		s.limit = min(2*s.limit, s.most)
+		from = to
+	}
+	return s.refused(b)
+}
+
+// Close implements [sink.Sink].
+func (s *topic) Close() error {
+	s.end()
+	return nil
+}
+
+// chunk returns the end of the lines that the next transaction has.
+func (s *topic) chunk(b *sink.Batch, from int) (to, bytes int) {
+	for to = from; to < len(b.Lines); to++ {
+		n := len(b.Lines[to].Text)
+		if to > from && bytes+n > s.limit {
+			break
+		}
+		bytes += n
+	}
+	return to, bytes
+}
+
+// fits reports whether the topic takes a line.
+func (s *topic) fits(l *sink.Line) bool { return len(l.Text) <= s.ceiling }
+
+// refused returns an error that names the lines of b that the topic does not take. It
+// depends on the lines alone, so that a repeated batch has the same.
+func (s *topic) refused(b *sink.Batch) error {
+	var large []int
+	for i := range b.Lines {
+		if !s.fits(&b.Lines[i]) {
+			large = append(large, i)
+		}
+	}
+	if large == nil {
+		return nil
+	}
+	return &sink.RejectedError{Lines: large, Err: fmt.Errorf("a line of more than %d bytes is too large for topic %s (max.message.bytes)", s.ceiling, s.name)}
+}
+
+// transact sends those lines of b from index from to to that the broker does not have.
+func (s *topic) transact(ctx context.Context, b *sink.Batch, from, to int) error {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	if s.session != nil && !s.session.exact && time.Since(s.denied) > deniedFor {
+		s.end() // and try transactions again
+	}
+	if s.session == nil {
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
+	}
+	at, err := s.session.reached(ctx, b.Stream)
+	if err != nil {
+		return err
+	}
+	now := time.Now().Truncate(time.Millisecond)
+	records := s.records.of(b, from, to, func(l *sink.Line) bool { return s.fits(l) && !at.has(&b.Segment, l.Offset) }, now)
+	if len(records) == 0 {
+		return nil
+	}
+	return s.session.send(ctx, records, b.Stream, reach{segment: b.Segment.Name, last: b.Lines[to-1].Offset})
+}
+
+// begin opens a session, with transactions unless they were denied lately.
+func (s *topic) begin(ctx context.Context) error {
+	exact := s.denied.IsZero() || time.Since(s.denied) > deniedFor
+	session, err := newSession(ctx, s.options, s.name, "ullage-"+s.id+"-"+s.target, exact)
+	if err != nil {
+		return err
+	}
+	s.session = session
+	if exact {
+		s.note.Store(nil)
+	}
+	return nil
+}
+
+// end ends the session. The next one finds out what the broker has.
+func (s *topic) end() {
+	if s.session != nil {
+		s.session.close()
+		s.session = nil
+	}
+}
+
+// failed ends the session after err, which sent so many lines of so many bytes, and
+// returns what the worker should know.
+func (s *topic) failed(ctx context.Context, err error, lines, bytes int) error {
+	s.end()
+	var denial *deniedError
+	switch {
+	case errors.As(err, &denial):
+		s.denied = time.Now()
+		note := fmt.Sprintf("at least once: the broker denies transactions (%v)", denial.err)
+		s.note.Store(&note)
+	case errors.Is(err, kerr.MessageTooLarge) && lines == 1:
+		s.ceiling = min(s.ceiling, bytes-1)
+	case errors.Is(err, kerr.MessageTooLarge):
+		s.most = max(bytes/2, leastBytes)
+		s.limit = min(s.limit, s.most)
+	case errors.Is(err, kerr.InvalidTimestamp):
+		err = fmt.Errorf("topic %s refuses the time of a line (message.timestamp.before.max.ms, message.timestamp.after.max.ms): change the topic, or use timestamp=send: %w", s.name, err)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		s.limit = max(s.limit/2, leastBytes)
+	}
+	return fmt.Errorf("produce to topic %s: %w", s.name, err)
+}

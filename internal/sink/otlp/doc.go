@@ -1,0 +1,20 @@
+// Package otlp is the sink that sends lines as log records by OTLP/HTTP, the protocol of
+// OpenTelemetry, as protobuf and compressed with gzip.
+//
+//	otlp+https://HOST/v1/logs
+//
+// # Records
+//
+// A line becomes one record. Its body is the line without its decorations; what these
+// say is in the record's time, severity and attributes. A protobuf string is UTF-8: each
+// run of other bytes becomes U+FFFD. A record's attribute log.record.uid is the line's
+// identity across all pods, so that an engine can find the records that came twice.
+//
+// # Answers
+//
+// A server that refuses a request for its content (400, 413, 422) has taken nothing of
+// it. The sink sends each half alone, and so on, until it has found the lines that are
+// refused or has made maxRequests. A server that takes a part of a request (200 with a
+// partial success) says how many records it refuses, but not which: they are counted.
+// Everything else is repeated: also 401, 403 and 404, which are somebody's mistake.
+package otlp

@@ -1,0 +1,240 @@
+package otlp
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// Field numbers of opentelemetry/proto/{logs,common,resource}/v1.
+const (
+	logsResourceLogs = 1
+
+	resourceLogsResource = 1
+	resourceLogsScope    = 2
+	resourceAttributes   = 1
+
+	scopeLogsScope   = 1
+	scopeLogsRecords = 2
+	scopeName        = 1
+
+	recordTime         = 1
+	recordSeverity     = 2
+	recordSeverityText = 3
+	recordBody         = 5
+	recordAttributes   = 6
+	recordObserved     = 11
+	recordEvent        = 12
+
+	keyValueKey   = 1
+	keyValueValue = 2
+	valueString   = 1
+	valueInt      = 3
+	valueDouble   = 4
+)
+
+// severities are SEVERITY_NUMBER_TRACE, _DEBUG and so on.
+var severities = [ul.NumLevels]uint64{ul.Unknown: 0, ul.Trace: 1, ul.Debug: 5, ul.Info: 9, ul.Warning: 13, ul.Error: 17}
+
+// encoder encodes batches. It keeps its memory from one to the next.
+type encoder struct {
+	resource  []attribute // of every batch
+	uidPrefix string
+
+	records []byte
+	ends    []int // of each record in records
+	record  []byte
+	uid     []byte
+	prefix  int // of uid, what all lines of the batch share
+	clean   []byte
+}
+
+// attribute is one of a resource.
+type attribute struct{ key, value string }
+
+// batch encodes the lines of b.
+func (e *encoder) batch(b *sink.Batch, now time.Time) {
+	e.records, e.ends = e.records[:0], e.ends[:0]
+	e.uid = append(append(append(append(e.uid[:0], e.uidPrefix...), b.Stream...), '/'), b.Segment.Name...)
+	e.uid = append(e.uid, '/')
+	e.prefix = len(e.uid)
+	for i := range b.Lines {
+		e.line(&b.Lines[i], now)
+		e.records = protowire.AppendTag(e.records, scopeLogsRecords, protowire.BytesType)
+		e.records = protowire.AppendBytes(e.records, e.record)
+		e.ends = append(e.ends, len(e.records))
+	}
+}
+
+// line encodes one line into record.
+func (e *encoder) line(l *sink.Line, now time.Time) {
+	p := l.Parts()
+	r := appendFixed(e.record[:0], recordTime, l.Time)
+	r = appendFixed(r, recordObserved, now)
+	if l.Level != ul.Unknown {
+		r = protowire.AppendTag(r, recordSeverity, protowire.VarintType)
+		r = protowire.AppendVarint(r, severities[l.Level])
+		r = protowire.AppendTag(r, recordSeverityText, protowire.BytesType)
+		r = protowire.AppendString(r, l.Level.String())
+	}
+	text := e.utf8(p.Message)
+	r = protowire.AppendTag(r, recordBody, protowire.BytesType)
+	r = protowire.AppendVarint(r, uint64(sizeOf(len(text))))
+	r = protowire.AppendTag(r, valueString, protowire.BytesType)
+	r = protowire.AppendBytes(r, text)
+	e.uid = strconv.AppendInt(e.uid[:e.prefix], l.Offset, 10)
+	r = appendText(r, recordAttributes, "log.record.uid", e.uid)
+	if p.Tags != nil {
+		r = appendText(r, recordAttributes, "ul.tags", p.Tags)
+	}
+	if p.Uptime >= 0 {
+		r = appendDouble(r, "ul.uptime", p.Uptime.Seconds())
+	}
+	if p.GC >= 0 {
+		r = appendInt(r, "ul.gc.id", uint64(p.GC))
+	}
+	if p.PID != nil {
+		r = appendDigits(r, "process.pid", p.PID)
+	}
+	if p.TID != nil {
+		r = appendDigits(r, "thread.id", p.TID)
+	}
+	if p.Missed > 0 {
+		r = appendInt(r, "ul.dropped", p.Missed)
+	}
+	if p.IsGap {
+		r = appendGap(r, &p.Gap)
+	}
+	e.record = r
+}
+
+// utf8 returns text, with U+FFFD in place of what is not UTF-8.
+func (e *encoder) utf8(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	e.clean = e.clean[:0]
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r != utf8.RuneError || n > 1 || !bytes.HasSuffix(e.clean, replacement) {
+			e.clean = utf8.AppendRune(e.clean, r)
+		}
+		text = text[n:]
+	}
+	return e.clean
+}
+
+var replacement = []byte("\ufffd")
+
+// appendGap appends what a marker says.
+func appendGap(r []byte, g *ul.Gap) []byte {
+	r = protowire.AppendTag(r, recordEvent, protowire.BytesType)
+	r = protowire.AppendString(r, "ullage.gap")
+	r = appendInt(r, "ullage.gap.lines", g.Total())
+	r = appendInt(r, "ullage.gap.bytes", g.Bytes)
+	r = appendDouble(r, "ullage.gap.seconds", g.Last.Sub(g.First).Seconds())
+	for reason := range g.Lines {
+		for level, n := range g.Lines[reason] {
+			if n > 0 {
+				r = appendInt(r, "ullage.gap."+ul.Reason(reason).String()+"."+ul.Level(level).String(), n)
+			}
+		}
+	}
+	return r
+}
+
+// envelope returns what comes before so many bytes of records: they end the message.
+func (e *encoder) envelope(stream string, records int) []byte {
+	var resource []byte
+	for _, a := range e.resource {
+		resource = appendText(resource, resourceAttributes, a.key, []byte(a.value))
+	}
+	resource = appendText(resource, resourceAttributes, "log.file.name", []byte(stream))
+	var scope []byte
+	scope = protowire.AppendTag(scope, scopeName, protowire.BytesType)
+	scope = protowire.AppendString(scope, "ullage")
+
+	inner := protowire.AppendTag(nil, resourceLogsResource, protowire.BytesType)
+	inner = protowire.AppendBytes(inner, resource)
+	inner = protowire.AppendTag(inner, resourceLogsScope, protowire.BytesType)
+	inner = protowire.AppendVarint(inner, uint64(sizeOf(len(scope))+records))
+	inner = protowire.AppendTag(inner, scopeLogsScope, protowire.BytesType)
+	inner = protowire.AppendBytes(inner, scope)
+
+	outer := protowire.AppendTag(nil, logsResourceLogs, protowire.BytesType)
+	outer = protowire.AppendVarint(outer, uint64(len(inner)+records))
+	return append(outer, inner...)
+}
+
+// sizeOf is the size of a field of n bytes with a tag of one byte.
+func sizeOf(n int) int { return 1 + protowire.SizeBytes(n) }
+
+// appendFixed appends a time; one that is not known is 0.
+func appendFixed(r []byte, field protowire.Number, at time.Time) []byte {
+	r = protowire.AppendTag(r, field, protowire.Fixed64Type)
+	return protowire.AppendFixed64(r, uint64(at.UnixNano()))
+}
+
+// appendKey begins an attribute whose AnyValue has so many bytes.
+func appendKey(r []byte, field protowire.Number, key string, value int) []byte {
+	r = protowire.AppendTag(r, field, protowire.BytesType)
+	r = protowire.AppendVarint(r, uint64(sizeOf(len(key))+sizeOf(value)))
+	r = protowire.AppendTag(r, keyValueKey, protowire.BytesType)
+	r = protowire.AppendString(r, key)
+	r = protowire.AppendTag(r, keyValueValue, protowire.BytesType)
+	return protowire.AppendVarint(r, uint64(value))
+}
+
+func appendText(r []byte, field protowire.Number, key string, value []byte) []byte {
+	r = appendKey(r, field, key, sizeOf(len(value)))
+	r = protowire.AppendTag(r, valueString, protowire.BytesType)
+	return protowire.AppendBytes(r, value)
+}
+
+func appendInt(r []byte, key string, value uint64) []byte {
+	value = min(value, math.MaxInt64)
+	r = appendKey(r, recordAttributes, key, 1+protowire.SizeVarint(value))
+	r = protowire.AppendTag(r, valueInt, protowire.VarintType)
+	return protowire.AppendVarint(r, value)
+}
+
+// appendDigits appends a number that a line shows, unless it is out of range.
+func appendDigits(r []byte, key string, digits []byte) []byte {
+	n, err := strconv.ParseUint(string(digits), 10, 63)
+	if err != nil {
+		return r
+	}
+	return appendInt(r, key, n)
+}
+
+func appendDouble(r []byte, key string, value float64) []byte {
+	r = appendKey(r, recordAttributes, key, 1+8)
+	r = protowire.AppendTag(r, valueDouble, protowire.Fixed64Type)
+	return protowire.AppendFixed64(r, math.Float64bits(value))
+}
+
+// resourceOf returns the attributes of every record: those that are set by the
+// environment, and those of the pod.
+func resourceOf(pod sink.Pod, service string, more []attribute) []attribute {
+	own := []attribute{{"service.name", service}, {"k8s.namespace.name", pod.Namespace}, {"k8s.pod.name", pod.Name}, {"k8s.container.name", pod.Container}}
+	own = slices.DeleteFunc(own, func(a attribute) bool { return a.value == "" })
+	for _, a := range more {
+		is := func(o attribute) bool { return o.key == a.key }
+		if !slices.ContainsFunc(own, is) {
+			own = append(own, a)
+		}
+	}
+	for i := range own {
+		own[i].value = strings.ToValidUTF8(own[i].value, string(replacement))
+	}
+	return own
+}

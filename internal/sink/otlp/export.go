@@ -1,0 +1,152 @@
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/sink/transport"
+)
+
+const (
+	contentType = "application/x-protobuf"
+
+	// answerBytes and answerTime bound the body of an answer.
+	answerBytes = 64 << 10
+	answerTime  = 10 * time.Second
+
+	// maxRequests bounds the search for the lines that a server refuses.
+	maxRequests = 64
+)
+
+// exporter is the sink.
+type exporter struct {
+	client  *http.Client
+	to      string
+	headers headerSource
+	encoder encoder
+	gzip    *gzip.Writer
+	body    bytes.Buffer
+}
+
+// delivery is one call of Deliver.
+type delivery struct {
+	*exporter
+	stream   string
+	headers  []attribute
+	requests int
+
+	lines []int // that are refused
+	some  int   // records that are refused besides; the server does not say which
+	why   error
+}
+
+// Deliver implements [sink.Sink].
+func (x *exporter) Deliver(ctx context.Context, b *sink.Batch) error {
+	headers, err := x.headers.read()
+	if err != nil {
+		return err
+	}
+	x.encoder.batch(b, time.Now())
+	d := delivery{exporter: x, stream: b.Stream, headers: headers}
+	if err := d.send(ctx, 0, len(b.Lines)); err != nil {
+		return err
+	}
+	if len(d.lines) > 0 || d.some > 0 {
+		return &sink.RejectedError{Lines: d.lines, Some: d.some, Err: d.why}
+	}
+	return nil
+}
+
+// Close implements [sink.Sink].
+func (x *exporter) Close() error {
+	x.client.CloseIdleConnections()
+	return nil
+}
+
+// refused says that a server refuses the content of a request, all of it.
+type refused struct{ error }
+
+// send sends the lines from one index up to another, and those that are refused with
+// others in halves.
+func (d *delivery) send(ctx context.Context, from, to int) error {
+	d.requests++
+	err := d.post(ctx, from, to)
+	var no refused
+	if !errors.As(err, &no) {
+		return err
+	}
+	if d.why = no.error; to-from == 1 || d.requests >= maxRequests {
+		for i := from; i < to; i++ {
+			d.lines = append(d.lines, i)
+		}
+		return nil
+	}
+	middle := from + (to-from)/2
+	if err := d.send(ctx, from, middle); err != nil {
+		return err
+	}
+	return d.send(ctx, middle, to)
+}
+
+// post makes one request.
+func (d *delivery) post(ctx context.Context, from, to int) error {
+	if err := d.pack(from, to); err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.to, bytes.NewReader(d.body.Bytes()))
+	if err != nil {
+		return fmt.Errorf("make the request: %w", err)
+	}
+	for _, h := range d.headers {
+		req.Header.Set(h.key, h.value)
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Content-Encoding", "gzip")
+	req.Header.Set("User-Agent", "ullage")
+	resp, err := d.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("send the records: %w", err)
+	}
+	body := transport.Bound(resp.Body, answerBytes, answerTime)
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return fmt.Errorf("read the answer %s: %w", resp.Status, err)
+	}
+	rejected, err := judge(resp, text, time.Now())
+	if rejected.count > 0 {
+		d.some += min(rejected.count, to-from)
+		d.why = errors.New(rejected.message)
+	}
+	return err
+}
+
+// pack puts the compressed request into body.
+func (d *delivery) pack(from, to int) error {
+	begin := 0
+	if from > 0 {
+		begin = d.encoder.ends[from-1]
+	}
+	records := d.encoder.records[begin:d.encoder.ends[to-1]]
+	d.body.Reset()
+	if d.gzip == nil {
+		d.exporter.gzip, _ = gzip.NewWriterLevel(&d.body, gzip.BestSpeed) // the level is valid
+	}
+	d.gzip.Reset(&d.body)
+	_, err := d.gzip.Write(d.encoder.envelope(d.stream, len(records)))
+	if err == nil {
+		_, err = d.gzip.Write(records)
+	}
+	if err = errors.Join(err, d.gzip.Close()); err != nil {
+		return fmt.Errorf("compress the records: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,366 @@
+package otlp
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	logs "go.opentelemetry.io/proto/otlp/logs/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// batchOf makes a batch of lines.
+func batchOf(lines ...string) *sink.Batch {
+	b := &sink.Batch{Stream: "gc.log", Segment: segment.Info{Name: "s1", Start: noon}}
+	var class ul.Classifier
+	for i, text := range lines {
+		b.Lines = append(b.Lines, sink.Line{Offset: b.Bytes, Text: []byte(text), Time: noon.Add(time.Duration(i) * time.Second), Class: class.Classify([]byte(text))})
+		b.Bytes += int64(len(text)) + 1
+	}
+	return b
+}
+
+// server answers requests, and decodes them with the generated types.
+type server struct {
+	*httptest.Server
+	got    []*logs.LogsData
+	heads  []http.Header
+	answer func(w http.ResponseWriter, bodies []string)
+}
+
+func serve(t *testing.T) *server {
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		unpacked, err := gzip.NewReader(r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		body, err := io.ReadAll(unpacked)
+		data := &logs.LogsData{}
+		if err := errors.Join(err, proto.Unmarshal(body, data)); err != nil || r.URL.Path != "/v1/logs" || r.Header.Get("Content-Type") != contentType {
+			t.Errorf("%s %s: %v", r.Method, r.URL, err)
+		}
+		s.got, s.heads = append(s.got, data), append(s.heads, r.Header)
+		if s.answer != nil {
+			s.answer(w, bodiesOf(data))
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func bodiesOf(data *logs.LogsData) (bodies []string) {
+	for _, r := range data.ResourceLogs {
+		for _, s := range r.ScopeLogs {
+			for _, l := range s.LogRecords {
+				bodies = append(bodies, l.Body.GetStringValue())
+			}
+		}
+	}
+	return bodies
+}
+
+// sinkAt opens the sink for a server.
+func sinkAt(t *testing.T, s *server, query string) sink.Sink {
+	t.Helper()
+	x, err := opened("otlp+"+s.URL, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func opened(to, query string) (sink.Sink, error) {
+	u, err := url.Parse(to)
+	if err != nil {
+		return nil, err
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, err
+	}
+	return Kind().Open(sink.Target{URL: u, Options: sink.NewOptions(values), Pod: sink.Pod{Namespace: "shop", Name: "web-0", Container: "app"}})
+}
+
+func text(v string) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: v}}
+}
+
+func number(v int64) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: v}}
+}
+
+func double(v float64) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_DoubleValue{DoubleValue: v}}
+}
+
+func attr(key string, v *common.AnyValue) *common.KeyValue {
+	return &common.KeyValue{Key: key, Value: v}
+}
+
+func record(second int, level logs.SeverityNumber, name, body string, attrs ...*common.KeyValue) *logs.LogRecord {
+	return &logs.LogRecord{TimeUnixNano: uint64(noon.Add(time.Duration(second) * time.Second).UnixNano()), SeverityNumber: level, SeverityText: name, Body: text(body), Attributes: attrs}
+}
+
+// The request is what the generated types say it is.
+func TestRecords(t *testing.T) {
+	s := serve(t)
+	gap := ul.Gap{Bytes: 99, First: noon, Last: noon.Add(1500 * time.Millisecond)}
+	gap.Lines[ul.Discard][ul.Info], gap.Lines[ul.DropAll][ul.Unknown] = 3, 4
+	b := batchOf("not UL", "[1.5s][11][22][debug][gc,heap] GC(7) Pause", "and\xff\xfe more\xff",
+		strings.TrimSpace(string(gap.AppendMarker(nil))), "[3.0s][warning][] "+fmt.Sprintf("%6d", 12)+" messages dropped due to async logging")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "k8s.node.name=n%201, service.name=shop,k8s.pod.name=other")
+	if err := sinkAt(t, s, "").Deliver(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	uid := func(i int) *common.KeyValue {
+		return attr("log.record.uid", text(fmt.Sprintf("shop/web-0/app/gc.log/s1/%d", b.Lines[i].Offset)))
+	}
+	want := &logs.LogsData{ResourceLogs: []*logs.ResourceLogs{{
+		Resource: &resource.Resource{Attributes: []*common.KeyValue{attr("service.name", text("shop")), attr("k8s.namespace.name", text("shop")),
+			attr("k8s.pod.name", text("web-0")), attr("k8s.container.name", text("app")), attr("k8s.node.name", text("n 1")), attr("log.file.name", text("gc.log"))}},
+		ScopeLogs: []*logs.ScopeLogs{{Scope: &common.InstrumentationScope{Name: "ullage"}, LogRecords: []*logs.LogRecord{
+			record(0, 0, "", "not UL", uid(0)),
+			record(1, logs.SeverityNumber_SEVERITY_NUMBER_DEBUG, "debug", "GC(7) Pause", uid(1), attr("ul.tags", text("gc,heap")), attr("ul.uptime", double(1.5)),
+				attr("ul.gc.id", number(7)), attr("process.pid", number(11)), attr("thread.id", number(22))),
+			record(2, logs.SeverityNumber_SEVERITY_NUMBER_DEBUG, "debug", "and\ufffd more\ufffd", uid(2)),
+			record(3, logs.SeverityNumber_SEVERITY_NUMBER_WARN, "warning", "gap: 7 lines, 99 bytes dropped in 1.500s: discard info=3; drop unknown=4", uid(3),
+				attr("ul.tags", text("ullage")), attr("ullage.gap.lines", number(7)), attr("ullage.gap.bytes", number(99)), attr("ullage.gap.seconds", double(1.5)),
+				attr("ullage.gap.discard.info", number(3)), attr("ullage.gap.drop.unknown", number(4))),
+			record(4, logs.SeverityNumber_SEVERITY_NUMBER_WARN, "warning", "    12 messages dropped due to async logging", uid(4), attr("ul.uptime", double(3)), attr("ul.dropped", number(12))),
+		}}},
+	}}}
+	want.ResourceLogs[0].ScopeLogs[0].LogRecords[3].EventName = "ullage.gap"
+	if diff := cmp.Diff(want, s.got[0], protocmp.Transform(), protocmp.IgnoreFields(&logs.LogRecord{}, "observed_time_unix_nano")); diff != "" {
+		t.Error(diff)
+	}
+	for _, l := range s.got[0].ResourceLogs[0].ScopeLogs[0].LogRecords {
+		if at := time.Unix(0, int64(l.ObservedTimeUnixNano)); time.Since(at) > time.Minute {
+			t.Errorf("observed at %s", at)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	b := batchOf("[1.0s][info][gc] one", "[2.0s][info][gc] bad", "[3.0s][info][gc] three", "[4.0s][info][gc] bad too", "[5.0s][info][gc] five")
+	rejected, busy := &sink.RejectedError{}, &sink.BusyError{}
+	for name, c := range map[string]struct {
+		answer func(w http.ResponseWriter, bodies []string)
+		want   string // in the error; "": none
+		holds  func(err error) bool
+	}{
+		"taken": {func(w http.ResponseWriter, _ []string) { w.Header().Set("Content-Type", contentType) }, "", nil},
+		"429 with Retry-After": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "429", func(err error) bool { return errors.As(err, &busy) && busy.After == 7*time.Second }},
+		"503": {func(w http.ResponseWriter, _ []string) { w.WriteHeader(http.StatusServiceUnavailable) }, "503", func(err error) bool { return errors.As(err, &busy) && busy.After == 0 }},
+		"a status with a message": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte("\x08\x07\x12\x08no entry"))
+		}, "403 Forbidden: no entry", func(err error) bool { return !errors.As(err, &rejected) && !errors.As(err, &busy) }},
+		"a partial success": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = w.Write([]byte("\x0a\x0b\x08\x02\x12\x07too old"))
+		}, "too old", func(err error) bool { return errors.As(err, &rejected) && rejected.Some == 2 && rejected.Lines == nil }},
+		"a partial success that refuses nothing": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = w.Write([]byte("\x0a\x07\x12\x05hello"))
+		}, "", nil},
+		"a partial success of less than nothing": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = w.Write([]byte("\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+		}, "", nil},
+		"rubbish": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = w.Write([]byte("\xff\xff"))
+		}, "read the answer", nil},
+		"a login page": {func(w http.ResponseWriter, _ []string) { _, _ = w.Write([]byte("<html>log in</html>")) }, "web page", nil},
+		"a redirect": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Location", "https://example.invalid/")
+			w.WriteHeader(http.StatusMovedPermanently)
+		}, "301", nil},
+		"lines that are refused are found": {func(w http.ResponseWriter, bodies []string) {
+			if strings.Contains(strings.Join(bodies, "\n"), "bad") {
+				w.WriteHeader(http.StatusBadRequest)
+			}
+		}, "400", func(err error) bool {
+			return errors.As(err, &rejected) && slices.Equal(rejected.Lines, []int{1, 3}) && rejected.Some == 0
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			s.answer = c.answer
+			err := sinkAt(t, s, "").Deliver(t.Context(), b)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || c.holds != nil && !c.holds(err) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// A server that refuses everything gets a bounded number of requests.
+func TestTheSearchForRefusedLinesEnds(t *testing.T) {
+	s := serve(t)
+	s.answer = func(w http.ResponseWriter, _ []string) { w.WriteHeader(http.StatusBadRequest) }
+	var rejected *sink.RejectedError
+	b := batchOf(slices.Repeat([]string{"[1.0s][info][gc] one"}, 4096)...)
+	if err := sinkAt(t, s, "").Deliver(t.Context(), b); !errors.As(err, &rejected) || len(rejected.Lines) != len(b.Lines) {
+		t.Errorf("error %v", err)
+	}
+	if n := len(s.got); n > 2*maxRequests {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestHeadersComeFromTheEnvironmentOrAFile(t *testing.T) {
+	s := serve(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20one,x-scope=a")
+	path := filepath.Join(t.TempDir(), "headers")
+	if err := os.WriteFile(path, []byte("\nAuthorization: Bearer two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := batchOf("[1.0s][info][gc] one")
+	x := sinkAt(t, s, "headers="+url.QueryEscape(path))
+	for _, deliver := range []func() error{
+		func() error { return sinkAt(t, s, "").Deliver(t.Context(), b) },
+		func() error { return x.Deliver(t.Context(), b) },
+		func() error {
+			err := os.WriteFile(path, []byte("Authorization: Bearer three"), 0o600)
+			return errors.Join(err, x.Deliver(t.Context(), b))
+		},
+	} {
+		if err := deliver(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []string{"Bearer one", "Bearer two", "Bearer three"} {
+		if got := s.heads[i].Get("Authorization"); got != want {
+			t.Errorf("request %d has %q, want %q", i, got, want)
+		}
+	}
+	if got := s.heads[1].Get("X-Scope"); got != "" {
+		t.Errorf("with a file, the environment's headers are sent too: %q", got)
+	}
+}
+
+func TestBadSettings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "headers")
+	if err := os.WriteFile(path, []byte("Authorization Bearer s3cret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ to, query, env, want string }{
+		"no host":               {"otlp+https:/v1/logs", "", "", "no host"},
+		"an unknown option":     {"otlp+https://x", "speed=9", "", "unknown option speed"},
+		"a file that is absent": {"otlp+https://x", "headers=/nowhere", "", "option headers"},
+		"a file without names":  {"otlp+https://x", "headers=" + url.QueryEscape(path), "", "line 1 is not"},
+		"a variable":            {"otlp+https://x", "", "s3cret", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
+		"a header":              {"otlp+https://x", "", "a=s3cret%0a", "header 1 is not one that HTTP allows"},
+		"a key alone":           {"otlp+https://x", "key=/x", "", "cert and key go together"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", c.env)
+			if _, err := opened(c.to, c.query); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestADeliveryEndsWithItsContext(t *testing.T) {
+	s := serve(t)
+	gone := make(chan struct{})
+	defer close(gone)
+	s.answer = func(http.ResponseWriter, []string) { <-gone }
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := sinkAt(t, s, "").Deliver(ctx, batchOf("one")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Whatever a line holds, the generated types read the request.
+func FuzzEncode(f *testing.F) {
+	f.Add([]byte("[1.5s][11][22][debug][gc,heap] GC(7) Pause\nmore\xff"), "gc.log")
+	f.Add([]byte("[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 34 lines, 9 bytes dropped in 0.000s: drop info=34"), "a")
+	f.Fuzz(func(t *testing.T, raw []byte, stream string) {
+		if segment.ValidStream(stream) != nil {
+			return
+		}
+		b := batchOf(strings.Split(string(raw), "\n")...)
+		b.Stream = stream
+		e := encoder{uidPrefix: "a/b/c/"}
+		e.batch(b, noon)
+		data := &logs.LogsData{}
+		if err := proto.Unmarshal(append(e.envelope(stream, len(e.records)), e.records...), data); err != nil || len(bodiesOf(data)) != len(b.Lines) {
+			t.Errorf("%d lines became %d records, error %v", len(b.Lines), len(bodiesOf(data)), err)
+		}
+	})
+}
+
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte("\x0a\x0b\x08\x02\x12\x07too old"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if p, err := partialOf(body); err == nil && (p.count < 0 || len(p.message) > maxMessage+8) {
+			t.Errorf("%+v", p)
+		}
+		_ = statusMessage(body)
+	})
+}
+
+func FuzzHeaders(f *testing.F) {
+	f.Add([]byte("Authorization: Bearer two\n\n"))
+	f.Fuzz(func(t *testing.T, text []byte) { _, _ = parseHeaders(text) })
+}
+
+// One core encodes and compresses so many lines a second.
+func BenchmarkDeliver(b *testing.B) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer s.Close()
+	x, err := opened("otlp+"+s.URL, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	var lines []string
+	for i := range 2000 {
+		lines = append(lines, fmt.Sprintf("[2026-11-22T10:00:%02d.%03d+0000][%d.%03ds][info][gc,heap] GC(%d) Eden regions: %d->0(%d) and some more of it", i/100, i%1000, i/100, i%1000, i/10, i%77, i%99))
+	}
+	batch := batchOf(lines...)
+	b.SetBytes(batch.Bytes)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := x.Deliver(context.Background(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*len(lines))/b.Elapsed().Seconds(), "lines/s")
+}

@@ -1,0 +1,69 @@
+package sink
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// Parts are what a line shows, for engines that want it apart. The slices are of the
+// line, or constants.
+type Parts struct {
+	Message []byte // the line without its decorations
+	Tags    []byte // separated by commas; nil: none
+	PID     []byte // digits; nil: not shown, or not sure
+	TID     []byte // digits; nil: as above
+
+	Uptime time.Duration // negative: not shown
+	GC     int64         // the number of the garbage collection; negative: not shown
+
+	Gap    ul.Gap // where IsGap
+	IsGap  bool   // the line is a marker: it stands for lines that the sidecar dropped
+	Missed uint64 // lines that the JVM itself dropped, and reports here
+}
+
+// Parts takes the line apart.
+func (l *Line) Parts() Parts {
+	p := Parts{Message: l.Text, Uptime: -1, GC: -1, Missed: l.Dropped}
+	if l.Kind == ul.Text {
+		return p
+	}
+	var r ul.Record
+	if r.Parse(l.Text); l.Kind == ul.Continuation && r.Kind != ul.Continuation {
+		return p // it resembles a header by accident
+	}
+	p.Message = r.Message
+	if len(r.Tags) > 0 {
+		p.Tags = r.Tags
+	}
+	if r.Ambiguous&ul.PID == 0 {
+		p.PID, p.TID = r.PID, r.TID
+	}
+	if up, ok := r.Since(); ok {
+		p.Uptime = up
+	}
+	p.GC = gcOf(p.Message)
+	if l.Level == ul.Warning && string(p.Tags) == "ullage" {
+		p.Gap, p.IsGap = ul.ParseMarker(l.Text)
+	}
+	return p
+}
+
+// gcOf returns the number in a message like "GC(12) Pause Young", or -1.
+func gcOf(message []byte) int64 {
+	rest, ok := bytes.CutPrefix(message, []byte("GC("))
+	if !ok {
+		return -1
+	}
+	end := bytes.IndexByte(rest[:min(len(rest), 20)], ')')
+	if end < 1 || rest[0] < '0' || rest[0] > '9' {
+		return -1
+	}
+	n, err := strconv.ParseInt(string(rest[:end]), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,107 @@
+package sinks
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// identity is a directory with a certificate for 127.0.0.1, and its key.
+type identity struct {
+	*testing.T
+	dir string
+}
+
+func (g identity) must(err error) {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+}
+
+// certificate makes one that is its own CA, or renews it with the same key.
+func (g identity) certificate(until time.Time) {
+	g.Helper()
+	keyPath := filepath.Join(g.dir, "key.pem")
+	key := g.key(keyPath)
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "gateway"},
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	g.must(err)
+	g.must(os.WriteFile(g.ca(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
+}
+
+// key returns the key in a file, which it makes first.
+func (g identity) key(path string) *ecdsa.PrivateKey {
+	g.Helper()
+	if text, err := os.ReadFile(path); err == nil {
+		block, _ := pem.Decode(text)
+		key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		g.must(err)
+		return key.(*ecdsa.PrivateKey)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	g.must(err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	g.must(err)
+	g.must(os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	return key
+}
+
+func (g identity) ca() string { return filepath.Join(g.dir, "cert.pem") }
+
+// pair returns the certificate with its key, for a server of the test's own.
+func (g identity) pair() tls.Certificate {
+	g.Helper()
+	pair, err := tls.LoadX509KeyPair(g.ca(), filepath.Join(g.dir, "key.pem"))
+	g.must(err)
+	return pair
+}
+
+// built builds a program of the Go module in dir into the cache, unless it is there. The
+// cache's entry has the version of a module.
+func built(t *testing.T, dir, module, program string) string {
+	t.Helper()
+	version, err := command(time.Minute, "go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Base(program) + "-" + strings.TrimSpace(version)
+	path := filepath.Join(cacheDir(t), "servers", name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	t.Logf("building %s, once", name)
+	if _, err := command(20*time.Minute, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", path+".new", program); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// cacheDir is where what is built or downloaded stays.
+func cacheDir(t *testing.T) string {
+	t.Helper()
+	if cache := os.Getenv("ULLAGE_CACHE"); cache != "" {
+		return cache
+	}
+	home, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(home, "ullage")
+}
