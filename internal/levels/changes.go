@@ -19,6 +19,10 @@ type Change struct {
 
 	reason   string // of a raise; the value of a metric's label
 	restored bool
+
+	// first: of the changes of one JVM in one update, this one is counted. Raises
+	// and restores are counted for each JVM, not for each of its outputs.
+	first bool
 }
 
 // changes returns the difference between the states before and after an update.
@@ -33,18 +37,18 @@ func (f *fleet) changes(before *state) []Change {
 			continue
 		}
 		r := f.state.Raises[is.Cause]
-		for _, o := range is.Outputs {
+		for i, o := range is.Outputs {
 			changes = append(changes, Change{PID: is.PID, Output: o.Name, From: onTop(o, from), To: onTop(o, is.Applied),
-				Why: r.Why, Until: r.Until, reason: r.Reason})
+				Why: r.Why, Until: r.Until, reason: r.Reason, first: i == 0})
 		}
 	}
 	for id, was := range before.JVMs {
 		if f.state.JVMs[id] != nil || was.Applied == "" || f.ended[id] {
 			continue
 		}
-		for _, o := range was.Outputs {
+		for i, o := range was.Outputs {
 			changes = append(changes, Change{PID: was.PID, Output: o.Name, From: onTop(o, was.Applied), To: o.Selection,
-				Why: f.whyEnded(was.Cause), restored: true})
+				Why: f.whyEnded(was.Cause), restored: true, first: i == 0})
 		}
 	}
 	clear(f.ended)

@@ -35,14 +35,18 @@ type journal struct {
 	reconciled time.Time         // when all JVMs last had the wanted selection
 }
 
-// change logs and counts a change.
+// change logs a change of an output, and counts the first one of each JVM.
 func (j *journal) change(c Change) {
 	if c.restored {
-		j.metrics.restores.Inc()
+		if c.first {
+			j.metrics.restores.Inc()
+		}
 		j.log.Info("log level restored", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why)
 		return
 	}
-	j.metrics.raises.WithLabelValues(c.reason).Inc()
+	if c.first {
+		j.metrics.raises.WithLabelValues(c.reason).Inc()
+	}
 	j.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
 		"until", c.Until.Add(time.Second-1).UTC().Format(time.RFC3339)) // rounded up: the raise does not end earlier
 }

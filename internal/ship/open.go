@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -29,9 +30,20 @@ func (r *reader) open() error {
 	err := r.src.Open()
 	r.view.setSource(err)
 	if err == nil {
+		r.view.myTurn()
 		r.opened()
 		return nil
 	}
+	var owned *statedir.OwnedError
+	if errors.As(err, &owned) {
+		if !r.waiting {
+			r.waiting = true
+			r.log.Warn("waiting for the owner of the source", "source", r.cfg.Tail.Source, "error", err,
+				"hint", "one sidecar ships a source: this one starts when the other ends or no longer answers")
+		}
+		return err
+	}
+	r.view.myTurn()
 	if !r.waiting && !errors.Is(err, tail.ErrNoDirectory) {
 		r.waiting = true
 		level := slog.LevelError

@@ -41,7 +41,7 @@ type Shipper struct {
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd
-	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{}}
+	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}}
 	s.link = newLink(cfg)
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)
@@ -271,6 +271,22 @@ func (s *Shipper) undrained(why string) error {
 // stallLag is for how long, beyond what the settings ask for, lines may wait
 // before that is a stall.
 const stallLag = 5 * time.Second
+
+// AwaitTurn waits while another sidecar owns the source, and reports whether
+// that was over before ctx ended. The source may still be missing.
+func (s *Shipper) AwaitTurn(ctx context.Context) bool {
+	select {
+	case <-s.view.turn:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-s.view.turn:
+		return true
+	default:
+		return false
+	}
+}
 
 // Ready returns why lines do not become durable now, or nil when they do.
 func (s *Shipper) Ready() error {

@@ -21,6 +21,9 @@ type directory struct {
 	state   *os.File
 	watcher *fsnotify.Watcher // nil: only the poll sees changes
 
+	claimant statedir.Claimant
+	owner    *statedir.Owner // open while dir is
+
 	countsUp bool // inode numbers give the order of files
 }
 
@@ -28,7 +31,7 @@ type directory struct {
 // name, or a part of it.
 var ErrNoDirectory = errors.New("the source is not a directory")
 
-// open opens both directories.
+// open opens both directories and claims the source.
 func (d *directory) open() error {
 	fd, err := unix.Open(d.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -44,14 +47,14 @@ func (d *directory) open() error {
 		dir.Close()
 		return err
 	}
-	d.dir, d.state = dir, state
+	owner, err := d.claimant.Claim(state)
+	if err != nil {
+		dir.Close()
+		state.Close()
+		return err
+	}
+	d.dir, d.state, d.owner = dir, state, owner
 	return nil
-}
-
-// locked takes the lock of the state directory, and reports whether another
-// process has it.
-func (d *directory) locked() bool {
-	return unix.Flock(int(d.state.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK
 }
 
 // watch asks for events of the source directory.
@@ -74,9 +77,10 @@ func (d *directory) close() {
 		d.watcher = nil
 	}
 	if d.dir != nil {
+		d.owner.Close()
 		d.dir.Close()
 		d.state.Close()
-		d.dir, d.state = nil, nil
+		d.dir, d.state, d.owner = nil, nil, nil
 	}
 }
 

@@ -79,17 +79,21 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 }
 
 // Open opens the directory and begins to watch it. It fails with an error
-// that wraps [fs.ErrNotExist] while the directory is missing, and can be
+// that wraps [fs.ErrNotExist] while the directory is missing, with a
+// [*statedir.OwnedError] while another sidecar owns it, and can be
 // called again, as after an error for want of descriptors or memory. Nothing is read before [Source.Scan].
 func (s *Source) Open() error {
 	if err := s.dir.open(); err != nil {
 		return err
 	}
 	log := &s.env.log
-	if s.dir.locked() {
+	if !s.dir.owner.Locked {
 		// Only a warning, since any process of the application can do this.
-		log.once("lock", "another process has locked the state directory",
-			"directory", s.dir.state.Name(), "hint", "two sidecars on one source destroy each other's unread lines; end one of them")
+		log.once("lock", "another process has locked the state directory", "directory", s.dir.state.Name(),
+			"hint", "no sidecar answered there: a stopped one destroys our unread lines when it continues; end it")
+	}
+	if err := s.dir.owner.Deaf; err != nil {
+		log.once("deaf", "other sidecars get no answer", "error", err, "hint", "a second sidecar on the source starts beside this one only if it gets the lock")
 	}
 	s.listing.expire()
 	s.dir.countsUp = inodesCountUp(s.dir.fd())

@@ -1,0 +1,23 @@
+package levels
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// A JVM with two shipped outputs took one raise, and had one restore.
+func TestARaiseIsCountedOncePerJVM(t *testing.T) {
+	r := newRig(t)
+	two := []string{filepath.Join(r.cfg.Source, "gc.log"), filepath.Join(r.cfg.Source, "safepoint.log")}
+	startJVM(t, r.cfg.Attach.Tmp, 7, two...)
+	startJVM(t, r.cfg.Attach.Tmp, 8, two...)
+	p := r.process()
+	r.annotate("log", "gc*=debug")
+	p.step()
+	p.log.says(t, 4, "log level raised")
+	p.hasMetric(2, "ullage_level_raises_total", "annotation")
+	r.annotate()
+	p.step()
+	p.log.says(t, 4, "log level restored")
+	p.hasMetric(2, "ullage_level_restores_total")
+}
