@@ -34,8 +34,8 @@ func (m *mutation) volumes() []corev1.Volume {
 	annotations := []corev1.DownwardAPIVolumeFile{{Path: "annotations", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations"}}}
 	volumes = append(volumes,
 		corev1.Volume{Name: podInfoVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: annotations}}})
-	if m.hasSinkSecret() {
-		volumes = append(volumes, m.sinkVolume())
+	if m.wishes.hasSinkSecret() {
+		volumes = append(volumes, m.wishes.sinkVolume())
 	}
 	if m.destVolume == destVolume {
 		volumes = append(volumes, corev1.Volume{Name: destVolume, VolumeSource: m.wishes.dest.source(m.wishes.onDisk(), len(m.jvms))})
@@ -69,7 +69,7 @@ func (m *mutation) sidecar(j *jvm, resources corev1.ResourceRequirements) corev1
 	if j.tmp != nil {
 		c.VolumeMounts = append(c.VolumeMounts, *j.tmp)
 	}
-	if m.hasSinkSecret() {
+	if m.wishes.hasSinkSecret() {
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: sinkSecretVolume, MountPath: sinkSecretDir, ReadOnly: true})
 	}
 	if j.public() {
@@ -127,7 +127,7 @@ func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 		}
 		more["addr"] = net.JoinHostPort(host, strconv.Itoa(j.port)) // for ullage status
 	}
-	return slices.Concat(env, m.wishes.environment(more), m.sinkEnvironment(j))
+	return slices.Concat(env, m.wishes.environment(more), m.wishes.sinkEnvironment(j.Name))
 }
 
 func fromField(name, path string) corev1.EnvVar {

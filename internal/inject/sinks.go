@@ -36,17 +36,17 @@ func parseSecret(text string) (string, error) {
 // what is in it. Only the variables that the sinks read are taken, by name: any other, as
 // ULLAGE_DEST, could change what the cluster's policy fixes. A Secret or a key that is
 // missing stops no pod: the sink fails then, and says why.
-func (m *mutation) sinkEnvironment(j *jvm) []corev1.EnvVar {
-	urls := m.wishes.sidecar.Sinks.URLs
+func (w *wishes) sinkEnvironment(container string) []corev1.EnvVar {
+	urls := w.sidecar.Sinks.URLs
 	if len(urls) == 0 {
 		return nil
 	}
 	env := []corev1.EnvVar{
 		fromField(settings.EnvName("pod-namespace"), "metadata.namespace"),
 		fromField(settings.EnvName("pod-name"), "metadata.name"),
-		{Name: settings.EnvName("container-name"), Value: j.Name},
+		{Name: settings.EnvName("container-name"), Value: container},
 	}
-	if m.wishes.sinkSecret == "" {
+	if w.sinkSecret == "" {
 		return env
 	}
 	optional := true
@@ -60,7 +60,7 @@ func (m *mutation) sinkEnvironment(j *jvm) []corev1.EnvVar {
 			if !given[name] {
 				given[name] = true
 				env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-					LocalObjectReference: corev1.LocalObjectReference{Name: m.wishes.sinkSecret}, Key: name, Optional: &optional}}})
+					LocalObjectReference: corev1.LocalObjectReference{Name: w.sinkSecret}, Key: name, Optional: &optional}}})
 			}
 		}
 	}
@@ -68,14 +68,14 @@ func (m *mutation) sinkEnvironment(j *jvm) []corev1.EnvVar {
 }
 
 // hasSinkSecret reports whether sidecars of the pod have a Secret mounted.
-func (m *mutation) hasSinkSecret() bool {
-	return m.wishes.sinkSecret != "" && len(m.wishes.sidecar.Sinks.URLs) > 0
+func (w *wishes) hasSinkSecret() bool {
+	return w.sinkSecret != "" && len(w.sidecar.Sinks.URLs) > 0
 }
 
 // sinkVolume has the keys of the Secret as files: certificates, keys, and passwords for
 // options that take a file. They are renewed while the pod runs.
-func (m *mutation) sinkVolume() corev1.Volume {
+func (w *wishes) sinkVolume() corev1.Volume {
 	optional, mode := true, int32(0o444) // the sidecar's user is the JVM's, and nobody else mounts it
 	return corev1.Volume{Name: sinkSecretVolume, VolumeSource: corev1.VolumeSource{
-		Secret: &corev1.SecretVolumeSource{SecretName: m.wishes.sinkSecret, DefaultMode: &mode, Optional: &optional}}}
+		Secret: &corev1.SecretVolumeSource{SecretName: w.sinkSecret, DefaultMode: &mode, Optional: &optional}}}
 }

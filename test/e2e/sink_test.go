@@ -14,7 +14,7 @@ import (
 func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	bucket := s.serveBucket()
+	bucket := serveBucket(s)
 	s.apply(manifest(object{
 		"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "bucket"},
 		"stringData": object{"AWS_ACCESS_KEY_ID": bucketKey, "AWS_SECRET_ACCESS_KEY": bucketKey, "ULLAGE_DEST": "/tmp/elsewhere"},
@@ -48,7 +48,7 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 const bucketKey = "e2e-e2e-e2e"
 
 // serveBucket starts an S3 server in a pod, and returns the URL of a bucket for a sink.
-func (s *space) serveBucket() string {
+func serveBucket(s *space) string {
 	s.Helper()
 	program, err := lab.Server("../servers", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw", s.Logf)
 	if err != nil {
