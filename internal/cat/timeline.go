@@ -17,7 +17,7 @@ import (
 // date and an uptime gives the start exactly. Before its first point, a run started
 // when the last line of the run before was written.
 //
-// The zero value is the timeline of a stream of which nothing is known.
+// The zero value is the timeline of a stream that nothing is known about.
 type timeline struct {
 	run   int           // number of the run, from 1 up; 0: there was no uptime yet
 	up    time.Duration // the highest uptime of the run

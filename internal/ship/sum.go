@@ -25,7 +25,7 @@ func (r *running) frame(to *segment.Stream, raw []byte) {
 	r.sum.Frame(raw)
 }
 
-// count takes the lines of a chunk, of which frame was called with the bytes.
+// count adds the lines of a chunk whose bytes frame was called with.
 func (r *running) count(c *queue.Chunk[tail.Chunk]) {
 	for level, n := range c.Meta.Lines {
 		r.sum.Lines[level] += uint64(n)

@@ -74,7 +74,7 @@ func TestAHalfWrittenReportIsGivenBackByNobody(t *testing.T) {
 	}
 	whole := strings.Repeat(text, 3)
 	if got, err := os.ReadFile(r.path("hs_err_pid1.log")); err != nil || string(got) != whole || allocated(t, report) < int64(len(whole)) {
-		t.Fatalf("the report has %d bytes, of which %d are in memory, want %d (%v)", len(got), allocated(t, report), len(whole), err)
+		t.Fatalf("the report has %d bytes, %d of them in memory, want %d (%v)", len(got), allocated(t, report), len(whole), err)
 	}
 	r.write(report, "END.\n")
 	if err := report.Close(); err != nil {

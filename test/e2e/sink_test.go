@@ -57,8 +57,8 @@ func serveBucket(s *space) string {
 	const pod = "bucket"
 	s.tools(pod)
 	s.copyTo(pod, program, "/tmp/versitygw")
-	s.exec(pod, "tools", "sh", "-c", "mkdir -p /tmp/root/logs && nohup /tmp/versitygw --access "+bucketKey+" --secret "+bucketKey+
-		" --port :7070 --health /health --quiet posix --sidecar /tmp/meta /tmp/root >/tmp/log 2>&1 &")
+	s.exec(pod, "tools", "sh", "-c", "mkdir -p /tmp/root/logs /tmp/meta && /tmp/versitygw --access "+bucketKey+" --secret "+bucketKey+
+		" --port :7070 --health /health --quiet posix --sidecar /tmp/meta /tmp/root </dev/null >/tmp/log 2>&1 &")
 	s.until(pod, "tools", "the S3 server answers", "wget -q -O /dev/null http://127.0.0.1:7070/health")
 	address := s.field("pod/"+pod, ".status.podIP")
 	return "s3://logs/e2e?endpoint=http://" + address + ":7070&region=us-east-1&path-style=true"

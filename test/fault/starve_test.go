@@ -76,11 +76,12 @@ func TestInotifyInstancesAreExhausted(t *testing.T) {
 	if _, err := r.side.Addr(patience); err != nil {
 		t.Skip("needs user namespaces: ", err)
 	}
+	// The admin port answers before the source is opened.
+	lab.Eventually(t, patience, "a message that says what to do", func() bool {
+		return strings.Contains(r.side.Stderr(), "raise fs.inotify.max_user_instances")
+	})
 	if watching := r.metric("ullage_source_watching"); watching != 0 {
 		t.Errorf("ullage_source_watching is %v", watching)
-	}
-	if !strings.Contains(r.side.Stderr(), "raise fs.inotify.max_user_instances") {
-		t.Errorf("it does not say what to do:\n%s", r.side.Stderr())
 	}
 	r.persists(2 * perSecond)
 	r.balances()
