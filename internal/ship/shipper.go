@@ -272,22 +272,6 @@ func (s *Shipper) undrained(why string) error {
 // before that is a stall.
 const stallLag = 5 * time.Second
 
-// AwaitTurn waits while another sidecar owns the source, and reports whether
-// that was over before ctx ended. The source may still be missing.
-func (s *Shipper) AwaitTurn(ctx context.Context) bool {
-	select {
-	case <-s.view.turn:
-		return true
-	case <-ctx.Done():
-	}
-	select {
-	case <-s.view.turn:
-		return true
-	default:
-		return false
-	}
-}
-
 // Ready returns why lines do not become durable now, or nil when they do.
 func (s *Shipper) Ready() error {
 	if failure := s.link.current(); failure != nil {

@@ -24,7 +24,7 @@ type view struct {
 	usage     tail.Usage
 	source    tail.Stats
 
-	turn chan struct{} // closed when no other sidecar owns the source
+	turn chan struct{} // closed once no other sidecar owns the source
 	once sync.Once
 }
 
@@ -88,8 +88,7 @@ func (v *view) notReady() error {
 func (v *view) unreadable() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	var owned *statedir.OwnedError
-	if errors.As(v.sourceErr, &owned) {
+	if errors.Is(v.sourceErr, statedir.ErrOwned) {
 		return nil // its owner ships it
 	}
 	if v.sourceErr != nil && !errors.Is(v.sourceErr, fs.ErrNotExist) {

@@ -1,213 +1,184 @@
 package statedir
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/process"
 )
 
-// ownerName is the name of the socket in the directory. [Owner] answers there.
-const ownerName = "owner.sock"
+// ownerName is the name of the file in the directory that an [Owner] locks.
+const ownerName = "owner"
 
-// greeting is what an Owner sends to whoever connects. Nothing is read.
-const greeting = "ullage owns this source\n"
+// ownerPatience is for how long a process may hold the lock without a sign of
+// life. An owner gives one about once a second.
+const ownerPatience = 10 * time.Second
 
-const (
-	// answerTime bounds the connect to an owner and its answer.
-	answerTime = time.Second
+// ErrOwned reports that another sidecar owns the source. A later attempt
+// succeeds when that sidecar has ended, was killed, or gives no sign of life.
+var ErrOwned = errors.New("another sidecar owns the source")
 
-	// ownerPatience is for how long a held lock without an answering owner keeps
-	// a sidecar from the source. An owner listens within milliseconds after it
-	// has taken the lock.
-	ownerPatience = 2 * time.Second
-
-	// acceptPause is how long an Owner waits after a failed accept: most likely,
-	// no descriptor is free.
-	acceptPause = 100 * time.Millisecond
-)
-
-// OwnedError reports that another sidecar owns the source. A later attempt
-// succeeds when that sidecar has ended or no longer answers.
-type OwnedError struct {
-	PID int // as the kernel names the peer; 0: it has not answered yet, or is in another PID namespace
-}
-
-// Error names the owner as far as it is known.
-func (e *OwnedError) Error() string {
-	who := "another sidecar"
-	if e.PID > 0 {
-		who += fmt.Sprintf(" (pid %d)", e.PID)
-	}
-	return who + " owns the source: waiting for its end"
-}
-
-// Claimant claims the source again and again until it owns it. The zero value
-// is ready to use. It is not safe for concurrent use.
+// Claimant claims a source again and again until it owns it. The zero value is
+// ready to use. It is not safe for concurrent use.
 type Claimant struct {
-	silent time.Time // since when the lock has been held and no owner has answered; zero: neither
+	beat   time.Time     // the owner's last sign of life, by the owner's clock
+	looked time.Time     // when Claim last looked for one
+	silent time.Duration // for how long Claim has seen no other
 }
 
 // Claim makes this process the owner of the source of the state directory dir.
+// It does not block, and fails with [ErrOwned] while another sidecar is the owner.
 //
-// The lock of dir is the authority: of several claimants the kernel gives it to
-// one, and takes it from a process that is killed. But the application can lock
-// dir too, and a killed process in a call to a frozen disk keeps its lock. So a
-// held lock counts only if an owner answers at the socket: Claim returns an
-// [*OwnedError] while one does, and for ownerPatience after none has. Then it
-// succeeds without the lock, and Owner.Locked is false.
-//
-// The lock lasts as long as dir is open. Close the Owner before dir.
+// The owner holds a POSIX lock on a file in dir: the kernel grants it to one
+// process, names that process to the others, and releases the lock when the
+// process ends. But a process that was killed in a call to a frozen disk keeps
+// its lock, and the application can take the lock too. So the lock counts only
+// while its holder lives: Claim takes the source over at once from a process
+// that is dying, and after ownerPatience from one that is not stopped and gives
+// no sign of life. To take over is to remove the locked file and to lock another
+// one of the same name.
 func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
-	err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == unix.EWOULDBLOCK {
-		pid, askErr := askOwner(dir)
-		now := time.Now()
-		switch {
-		case askErr == nil:
-			c.silent = time.Time{}
-			return nil, &OwnedError{PID: pid}
-		case c.silent.IsZero():
-			c.silent = now
+	var ousted string
+	for range 3 { // others may replace the file between two steps
+		f, err := openOwned(dir)
+		if Transient(err) {
+			return nil, fmt.Errorf("claim the source: %w", err)
 		}
-		if now.Sub(c.silent) < ownerPatience {
-			return nil, &OwnedError{}
-		}
-	}
-	c.silent = time.Time{}
-	o := &Owner{Locked: err != unix.EWOULDBLOCK}
-	o.Deaf = o.listen(dir)
-	return o, nil
-}
-
-// Owner is the ownership of a source. It answers other sidecars until it is
-// closed.
-type Owner struct {
-	Locked bool  // no other process holds the lock of the directory
-	Deaf   error // why the Owner cannot answer; nil: it answers
-
-	dir    *os.File
-	socket *net.UnixListener
-	inode  unix.Stat_t
-	over   context.Context
-	cancel context.CancelFunc
-	crew   sync.WaitGroup // the goroutine that answers
-}
-
-// listen replaces what has the socket's name: the socket of a killed owner, or
-// a file of the application. The path leads through a descriptor, so that it
-// fits into an address however long the path of the source is.
-func (o *Owner) listen(dir *os.File) error {
-	const fresh = ownerName + ".new"
-	Displace(dir, fresh)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), fresh)})
-	if err != nil {
-		return fmt.Errorf("listen as the owner of the source: %w", err)
-	}
-	l.SetUnlinkOnClose(false)
-	at := int(dir.Fd())
-	err = unix.Renameat(at, fresh, at, ownerName)
-	if err == unix.EISDIR {
-		Displace(dir, ownerName)
-		err = unix.Renameat(at, fresh, at, ownerName)
-	}
-	if err == nil {
-		err = unix.Fstatat(at, ownerName, &o.inode, unix.AT_SYMLINK_NOFOLLOW)
-	}
-	if err != nil {
-		l.Close()
-		return fmt.Errorf("listen as the owner of the source: %w", err)
-	}
-	o.dir, o.socket = dir, l
-	o.over, o.cancel = context.WithCancel(context.Background())
-	o.crew.Go(o.answer)
-	return nil
-}
-
-// answer greets one client after the other.
-func (o *Owner) answer() {
-	for o.over.Err() == nil {
-		c, err := o.socket.Accept()
 		if err != nil {
-			select {
-			case <-o.over.Done():
-			case <-time.After(acceptPause):
+			return &Owner{Unlocked: err}, nil
+		}
+		o := &Owner{Ousted: ousted, dir: dir, file: f}
+		held, pid, err := lock(f)
+		if err != nil {
+			o.Close()
+			return &Owner{Unlocked: err}, nil
+		}
+		switch {
+		case held:
+			ousted = c.void(f, pid)
+			if ousted == "" {
+				o.Close()
+				return nil, owned(pid)
 			}
-			continue
+			if o.Named() {
+				_ = unix.Unlinkat(int(dir.Fd()), ownerName, 0)
+			}
+		case o.Named():
+			*c = Claimant{}
+			o.Beat()
+			return o, nil
 		}
-		// The greeting fits into the socket's buffer, so that no client delays
-		// the next one.
-		if c.SetWriteDeadline(time.Now().Add(acceptPause)) == nil {
-			_, _ = io.WriteString(c, greeting) // the client has gone
-		}
-		c.Close()
+		o.Close()
 	}
+	return nil, ErrOwned
 }
 
-// Close ends the answers and removes the socket, unless another owner has
-// replaced it. It is safe to call on a nil Owner.
-func (o *Owner) Close() {
-	if o == nil || o.socket == nil {
+// owned names the owner, unless this process cannot see it.
+func owned(pid int) error {
+	if pid == 0 {
+		return ErrOwned
+	}
+	return fmt.Errorf("%w: process %d", ErrOwned, pid)
+}
+
+// void returns why the lock on f that another process holds does not count, or
+// "" if it counts. The pid is 0 if this process cannot see the holder.
+func (c *Claimant) void(f *os.File, pid int) string {
+	state := process.Running
+	if pid > 0 {
+		state = process.Look(pid)
+	}
+	if state == process.Dying {
+		return fmt.Sprintf("process %d is dying", pid)
+	}
+	now := time.Now()
+	info, err := f.Stat()
+	if err != nil || state == process.Stopped || !info.ModTime().Equal(c.beat) {
+		*c = Claimant{looked: now}
+		if err == nil {
+			c.beat = info.ModTime()
+		}
+		return ""
+	}
+	// If this process itself was stopped meanwhile, that time does not count.
+	c.silent += min(now.Sub(c.looked), time.Second)
+	c.looked = now
+	if c.silent < ownerPatience {
+		return ""
+	}
+	if pid > 0 {
+		return fmt.Sprintf("process %d has given no sign of life for %s", pid, ownerPatience)
+	}
+	return fmt.Sprintf("a process in another container has given no sign of life for %s", ownerPatience)
+}
+
+// Owner is the ownership of a source. The owner calls Beat about once a second.
+type Owner struct {
+	Ousted   string // whose lock did not count, and why; empty: nobody's
+	Unlocked error  // why nothing keeps a second sidecar out; nil: the lock does
+
+	dir  *os.File
+	file *os.File // nil: Unlocked
+}
+
+// Beat gives a sign of life. It needs no memory of the tmpfs.
+func (o *Owner) Beat() {
+	if o.file == nil {
 		return
 	}
-	var is unix.Stat_t
-	at := int(o.dir.Fd())
-	if unix.Fstatat(at, ownerName, &is, unix.AT_SYMLINK_NOFOLLOW) == nil && is.Dev == o.inode.Dev && is.Ino == o.inode.Ino {
-		_ = unix.Unlinkat(at, ownerName, 0) // otherwise a stale socket stays, which is harmless
-	}
-	o.cancel()
-	o.socket.Close()
-	o.crew.Wait()
-	o.socket = nil
+	now := unix.NsecToTimeval(time.Now().UnixNano())
+	_ = unix.Futimes(int(o.file.Fd()), []unix.Timeval{now, now}) // only a claimant that cannot see this process needs it
 }
 
-// askOwner returns the process ID of the owner that answers at the socket in
-// dir. It follows no link, and connects to nothing else than a socket.
-func askOwner(dir *os.File) (int, error) {
-	fd, err := unix.Openat(int(dir.Fd()), ownerName, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, fmt.Errorf("ask the owner of the source: %w", err)
+// Named reports whether the locked file still has its name: under it, others
+// look for the lock.
+func (o *Owner) Named() bool {
+	if o.file == nil {
+		return true
 	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return 0, fmt.Errorf("ask the owner of the source: %w", err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return 0, errors.New("ask the owner of the source: it is not a socket")
-	}
-	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/self/fd/%d", fd), answerTime)
-	if err != nil {
-		return 0, fmt.Errorf("ask the owner of the source: %w", err)
-	}
-	defer c.Close()
-	if err := c.SetReadDeadline(time.Now().Add(answerTime)); err != nil {
-		return 0, fmt.Errorf("ask the owner of the source: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(c, int64(len(greeting))))
-	if err != nil || !strings.HasPrefix(string(text), greeting) {
-		return 0, fmt.Errorf("ask the owner of the source: no ullage answers (%w)", errors.Join(err, io.ErrUnexpectedEOF))
-	}
-	return peerOf(c.(*net.UnixConn)), nil
+	var ours, named unix.Stat_t
+	return unix.Fstat(int(o.file.Fd()), &ours) == nil &&
+		unix.Fstatat(int(o.dir.Fd()), ownerName, &named, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		ours.Dev == named.Dev && ours.Ino == named.Ino
 }
 
-// peerOf returns the process that listened on a socket; 0: it is not visible.
-func peerOf(c *net.UnixConn) (pid int) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return 0
+// Close releases the lock. The file stays: without a lock it means nothing.
+func (o *Owner) Close() {
+	if o.file != nil {
+		o.file.Close()
+		o.file = nil
 	}
-	_ = raw.Control(func(fd uintptr) {
-		if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			pid = int(peer.Pid)
-		}
-	}) // fails only on a closed connection
-	return pid
+}
+
+// openOwned opens the file that owners lock. Whatever else has its name goes.
+//
+// A process loses its POSIX locks on a file when it closes any descriptor of
+// it, so an owner must not open the file a second time.
+func openOwned(dir *os.File) (*os.File, error) {
+	f, err := OpenFile(dir, ownerName, unix.O_RDWR|unix.O_CREAT)
+	if err != nil && !Transient(err) {
+		Displace(dir, ownerName)
+		f, err = OpenFile(dir, ownerName, unix.O_RDWR|unix.O_CREAT)
+	}
+	return f, err
+}
+
+// lock tries to lock f. If another process holds the lock, it returns its ID; 0:
+// this process cannot see it, or it has just released the lock.
+func lock(f *os.File) (held bool, pid int, err error) {
+	l := unix.Flock_t{Type: unix.F_WRLCK}
+	err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &l)
+	if err == unix.EAGAIN || err == unix.EACCES {
+		l = unix.Flock_t{Type: unix.F_WRLCK}
+		err = unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l)
+		return true, max(0, int(l.Pid)), err
+	}
+	if err != nil {
+		err = fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	return false, 0, err
 }

@@ -22,7 +22,7 @@ type directory struct {
 	watcher *fsnotify.Watcher // nil: only the poll sees changes
 
 	claimant statedir.Claimant
-	owner    *statedir.Owner // open while dir is
+	owner    *statedir.Owner // nil while dir is
 
 	countsUp bool // inode numbers give the order of files
 }
@@ -89,8 +89,15 @@ func (d *directory) opened() bool { return d.dir != nil }
 // fd returns the descriptor of the source directory, which has to be open.
 func (d *directory) fd() int { return int(d.dir.Fd()) }
 
-// replaced reports whether one of the open directories is no longer the one that
-// its path names.
+// beat shows other sidecars that the owner of the source lives.
+func (d *directory) beat() {
+	if d.owner != nil {
+		d.owner.Beat()
+	}
+}
+
+// replaced reports whether one of the open directories, or the file that the
+// owner has locked, is no longer the one that its path names.
 func (d *directory) replaced() bool {
 	if d.dir == nil {
 		return false
@@ -102,5 +109,5 @@ func (d *directory) replaced() bool {
 	}
 	own, err1 := d.state.Stat()
 	named, err2 := os.Lstat(filepath.Join(d.path, statedir.Name))
-	return err1 != nil || err2 != nil || !os.SameFile(own, named)
+	return err1 != nil || err2 != nil || !os.SameFile(own, named) || !d.owner.Named()
 }

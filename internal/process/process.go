@@ -1,0 +1,88 @@
+// Package process reports what the kernel shows of another process: whether it
+// runs, is stopped, or is dying.
+//
+// A process that was killed is not gone at once. A thread in a call to a frozen
+// disk stays until that call returns, and with it stay the locks and sockets of
+// the process, although no thread executes the program any more.
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// State is what a process is doing.
+type State int
+
+const (
+	Running State = iota // or nothing is known of it
+	Stopped              // by a signal or a debugger: it may continue
+	Dying                // it was killed or exits, or is gone: it executes no more of its program
+)
+
+// Flags of a thread in the kernel's include/linux/sched.h.
+const (
+	exiting  = 0x4
+	signaled = 0x400 // it exits because of a signal
+)
+
+// Look returns the state of a process that this process can see. It looks at
+// every thread: the kernel shows SIGKILL as pending for each thread that has
+// not begun to exit, and the first thread may have ended long before the last.
+func Look(pid int) State {
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	threads, err := os.ReadDir(dir)
+	if gone(err) {
+		return Dying
+	}
+	state := Running
+	for _, entry := range threads {
+		id, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name(), "stat"))
+		if gone(err) && id != pid {
+			continue // any thread may end
+		}
+		if gone(err) {
+			return Dying
+		}
+		if t := thread(text, id == pid); t > state {
+			state = t
+		}
+	}
+	return state
+}
+
+// gone reports whether err says that a process or a thread is not there.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+}
+
+// thread returns the state of the process as far as the stat file of one of its
+// threads shows it.
+func thread(stat []byte, first bool) State {
+	// The name of the thread is in parentheses, and can contain anything.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 29 {
+		return Running
+	}
+	flags, _ := strconv.ParseUint(string(fields[6]), 10, 64)
+	pending, _ := strconv.ParseUint(string(fields[28]), 10, 64)
+	switch state := fields[0][0]; {
+	case pending&(1<<(syscall.SIGKILL-1)) != 0, flags&signaled != 0:
+		return Dying
+	case first && (state == 'Z' || state == 'X' || flags&exiting != 0):
+		return Dying
+	case state == 'T', state == 't':
+		return Stopped
+	}
+	return Running
+}
