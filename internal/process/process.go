@@ -8,9 +8,7 @@ package process
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -37,33 +35,19 @@ const (
 // not begun to exit, and the first thread may have ended long before the last.
 func Look(pid int) State {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
-	threads, err := os.ReadDir(dir)
-	if gone(err) {
-		return Dying
-	}
+	threads, _ := os.ReadDir(dir) // fails also where /proc hides the processes of others
 	state := Running
 	for _, entry := range threads {
-		id, err := strconv.Atoi(entry.Name())
+		stat, err := os.ReadFile(filepath.Join(dir, entry.Name(), "stat"))
 		if err != nil {
-			continue
+			continue // the thread has ended
 		}
-		text, err := os.ReadFile(filepath.Join(dir, entry.Name(), "stat"))
-		if gone(err) && id != pid {
-			continue // any thread may end
-		}
-		if gone(err) {
-			return Dying
-		}
-		if t := thread(text, id == pid); t > state {
-			state = t
-		}
+		state = max(state, thread(stat, entry.Name() == strconv.Itoa(pid)))
+	}
+	if syscall.Kill(pid, 0) == syscall.ESRCH {
+		return Dying
 	}
 	return state
-}
-
-// gone reports whether err says that a process or a thread is not there.
-func gone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }
 
 // thread returns the state of the process as far as the stat file of one of its
