@@ -18,6 +18,10 @@ const ownerName = "owner"
 // life. An owner gives one about once a second.
 const ownerPatience = 10 * time.Second
 
+// lockBytes is how many bytes of the file Claim tries to lock: more than
+// processes can be dying at once.
+const lockBytes int64 = 32
+
 // ErrOwned reports that another sidecar owns the source. A later attempt
 // succeeds when that sidecar has ended, was killed, or gives no sign of life.
 var ErrOwned = errors.New("another sidecar owns the source")
@@ -33,87 +37,116 @@ type Claimant struct {
 // Claim makes this process the owner of the source of the state directory dir.
 // It does not block, and fails with [ErrOwned] while another sidecar is the owner.
 //
-// The owner holds a POSIX lock on a file in dir: the kernel grants it to one
-// process, names that process to the others, and releases the lock when the
+// The owner holds a POSIX lock on a byte of a file in dir: the kernel grants it to
+// one process, names that process to the others, and releases the lock when the
 // process ends. But a process that was killed in a call to a frozen disk keeps
-// its lock, and the application can take the lock too. So the lock counts only
-// while its holder lives: Claim takes the source over at once from a process
-// that is dying, and after ownerPatience from one that is not stopped and gives
-// no sign of life. To take over is to remove the locked file and to lock another
-// one of the same name.
+// its lock, and the application can take the lock too. So a lock counts only while
+// its holder lives: not if the holder is dying, and not if it has given no sign of
+// life for ownerPatience and is not stopped. Claim then locks another byte.
 func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
-	var ousted string
-	for range 3 { // others may replace the file between two steps
-		f, err := openOwned(dir)
-		if Transient(err) {
-			return nil, fmt.Errorf("claim the source: %w", err)
-		}
-		if err != nil {
-			return &Owner{Unlocked: err}, nil
-		}
-		o := &Owner{Ousted: ousted, dir: dir, file: f}
-		held, pid, err := lock(f)
-		if err != nil {
-			o.Close()
-			return &Owner{Unlocked: err}, nil
-		}
-		switch {
-		case held:
-			ousted = c.void(f, pid)
-			if ousted == "" {
-				o.Close()
-				return nil, owned(pid)
-			}
-			if o.Named() {
-				_ = unix.Unlinkat(int(dir.Fd()), ownerName, 0)
-			}
-		case o.Named():
-			*c = Claimant{}
-			o.Beat()
-			return o, nil
-		}
-		o.Close()
+	f, err := openOwned(dir)
+	if Transient(err) {
+		return nil, fmt.Errorf("claim the source: %w", err)
 	}
-	return nil, ErrOwned
+	if err != nil {
+		return &Owner{Unlocked: err}, nil
+	}
+	c.listen(f)
+	ousted, err := c.alone(f)
+	if err == nil {
+		err = lock(f)
+	}
+	if err == nil {
+		_, err = c.alone(f) // of two that have locked a byte at once, the later one sees the other
+	}
+	if err != nil {
+		f.Close()
+	}
+	if errors.Is(err, ErrOwned) {
+		return nil, err
+	}
+	*c = Claimant{}
+	o := &Owner{Ousted: ousted, Unlocked: err}
+	if err == nil {
+		o.dir, o.file = dir, f
+		o.Beat()
+	}
+	return o, nil
+}
+
+// listen notes for how long no owner has given a sign of life.
+func (c *Claimant) listen(f *os.File) {
+	now := time.Now()
+	info, err := f.Stat()
+	if err != nil || !info.ModTime().Equal(c.beat) {
+		*c = Claimant{looked: now}
+		if err == nil {
+			c.beat = info.ModTime()
+		}
+		return
+	}
+	// If this process itself was stopped meanwhile, that time does not count.
+	c.silent += min(now.Sub(c.looked), time.Second)
+	c.looked = now
+}
+
+// alone fails with ErrOwned if another process holds a lock on f that counts.
+// Otherwise it returns whose lock does not count, and why; "" if there is none.
+func (c *Claimant) alone(f *os.File) (ousted string, err error) {
+	for at := range lockBytes {
+		l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
+		if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l); err != nil {
+			return "", fmt.Errorf("look for locks on %s: %w", f.Name(), err)
+		}
+		if l.Type == unix.F_UNLCK {
+			continue
+		}
+		if ousted = c.void(int(l.Pid)); ousted == "" {
+			return "", owned(int(l.Pid))
+		}
+	}
+	return ousted, nil
+}
+
+// void returns why the lock of a process does not count, or "" if it counts. The
+// pid is not positive if this process cannot see the other.
+func (c *Claimant) void(pid int) string {
+	who, state := "a process in another container", process.Running
+	if pid > 0 {
+		who, state = fmt.Sprintf("process %d", pid), process.Look(pid)
+	}
+	switch {
+	case state == process.Dying:
+		return who + " is dying"
+	case state == process.Stopped:
+		c.silent = 0
+	case c.silent >= ownerPatience:
+		return fmt.Sprintf("%s has given no sign of life for %s", who, ownerPatience)
+	}
+	return ""
 }
 
 // owned names the owner, unless this process cannot see it.
 func owned(pid int) error {
-	if pid == 0 {
+	if pid <= 0 {
 		return ErrOwned
 	}
 	return fmt.Errorf("%w: process %d", ErrOwned, pid)
 }
 
-// void returns why the lock on f that another process holds does not count, or
-// "" if it counts. The pid is 0 if this process cannot see the holder.
-func (c *Claimant) void(f *os.File, pid int) string {
-	state := process.Running
-	if pid > 0 {
-		state = process.Look(pid)
-	}
-	if state == process.Dying {
-		return fmt.Sprintf("process %d is dying", pid)
-	}
-	now := time.Now()
-	info, err := f.Stat()
-	if err != nil || state == process.Stopped || !info.ModTime().Equal(c.beat) {
-		*c = Claimant{looked: now}
+// lock locks a byte of f that no other process has locked.
+func lock(f *os.File) error {
+	for at := range lockBytes {
+		l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
+		err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &l)
 		if err == nil {
-			c.beat = info.ModTime()
+			return nil
 		}
-		return ""
+		if err != unix.EAGAIN && err != unix.EACCES {
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
 	}
-	// If this process itself was stopped meanwhile, that time does not count.
-	c.silent += min(now.Sub(c.looked), time.Second)
-	c.looked = now
-	if c.silent < ownerPatience {
-		return ""
-	}
-	if pid > 0 {
-		return fmt.Sprintf("process %d has given no sign of life for %s", pid, ownerPatience)
-	}
-	return fmt.Sprintf("a process in another container has given no sign of life for %s", ownerPatience)
+	return fmt.Errorf("lock %s: other processes have locked all of it", f.Name())
 }
 
 // Owner is the ownership of a source. The owner calls Beat about once a second.
@@ -165,20 +198,4 @@ func openOwned(dir *os.File) (*os.File, error) {
 		f, err = OpenFile(dir, ownerName, unix.O_RDWR|unix.O_CREAT)
 	}
 	return f, err
-}
-
-// lock tries to lock f. If another process holds the lock, it returns its ID; 0:
-// this process cannot see it, or it has just released the lock.
-func lock(f *os.File) (held bool, pid int, err error) {
-	l := unix.Flock_t{Type: unix.F_WRLCK}
-	err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &l)
-	if err == unix.EAGAIN || err == unix.EACCES {
-		l = unix.Flock_t{Type: unix.F_WRLCK}
-		err = unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l)
-		return true, max(0, int(l.Pid)), err
-	}
-	if err != nil {
-		err = fmt.Errorf("lock %s: %w", f.Name(), err)
-	}
-	return false, 0, err
 }

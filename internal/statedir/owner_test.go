@@ -257,9 +257,8 @@ func TestWhatHasTheNameOfTheOwnersFileGoes(t *testing.T) {
 
 func TestOfManyClaimantsOneIsTheOwner(t *testing.T) {
 	source := t.TempDir()
-	owner := make(chan *other)
-	const many = 8
-	for range many {
+	owner := make(chan *other, 8)
+	for range cap(owner) {
 		o := startOther(t, source)
 		go func() {
 			// The kernel may take some time to end a killed owner.
@@ -269,11 +268,11 @@ func TestOfManyClaimantsOneIsTheOwner(t *testing.T) {
 			owner <- o
 		}()
 	}
-	for range many {
+	for range cap(owner) {
 		o := <-owner
 		select {
 		case <-owner:
-			t.Error("there are two owners")
+			t.Fatal("there are two owners")
 		case <-time.After(5 * time.Millisecond): // others have claimed by then
 		}
 		o.signal(t, syscall.SIGKILL)
