@@ -18,8 +18,8 @@ const ownerName = "owner"
 // life. An owner gives one about once a second.
 const ownerPatience = 10 * time.Second
 
-// lockBytes is how many bytes of the file Claim tries to lock: more than
-// processes can be dying at once.
+// lockBytes is how many bytes of the file Claim tries to lock: more than there
+// are dying owners at once.
 const lockBytes int64 = 32
 
 // ErrOwned reports that another sidecar owns the source. A later attempt
@@ -164,7 +164,7 @@ func (o *Owner) Beat() {
 		return
 	}
 	now := unix.NsecToTimeval(time.Now().UnixNano())
-	_ = unix.Futimes(int(o.file.Fd()), []unix.Timeval{now, now}) // only a claimant that cannot see this process needs it
+	_ = unix.Futimes(int(o.file.Fd()), []unix.Timeval{now, now}) // fails only without /proc
 }
 
 // Named reports whether the locked file still has its name: under it, others
