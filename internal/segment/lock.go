@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/process"
 )
 
 const (
@@ -95,7 +95,7 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		if !seen {
 			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
-		if seen && (who.pid == us.pid || !dying(who.pid)) || !seen && time.Now().After(until) {
+		if seen && (who.pid == us.pid || process.Look(who.pid) != process.Dying) || !seen && time.Now().After(until) {
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
 		if !waiting {
@@ -107,30 +107,6 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		case <-time.After(lockPoll):
 		}
 	}
-}
-
-// dying reports whether a process of our namespace was killed and has not ended: its
-// first thread has ended, or has SIGKILL pending.
-func dying(pid int) bool {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) // it has just ended, and its lock is free or will be
-	}
-	for line := range strings.Lines(string(status)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
-		switch key {
-		case "State":
-			if strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X") {
-				return true
-			}
-		case "SigPnd", "ShdPnd":
-			pending, err := strconv.ParseUint(value, 16, 64)
-			if err == nil && pending&(1<<(syscall.SIGKILL-1)) != 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // openLock opens DEST/.ullage/lock. It opens an existing file without O_CREAT, which

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/process"
 )
 
 // child starts a process that lives until the test ends.
@@ -26,7 +28,7 @@ func killed(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := child(t)
 	must(t, cmd.Process.Kill())
-	for deadline := time.Now().Add(10 * time.Second); !dying(cmd.Process.Pid); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); process.Look(cmd.Process.Pid) != process.Dying; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was killed and does not die")
 		}

@@ -6,9 +6,32 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"time"
 
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
 )
+
+// ownedPoll is the time between two claims of a source that another sidecar
+// owns. A JVM that writes 50 MB/s fills a tmpfs of 64 MiB in little more than a
+// second.
+const ownedPoll = 100 * time.Millisecond
+
+// AwaitTurn waits while another sidecar owns the source, and reports whether
+// that was over before ctx ended. The source may still be missing.
+func (s *Shipper) AwaitTurn(ctx context.Context) bool {
+	select {
+	case <-s.view.turn:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-s.view.turn:
+		return true
+	default:
+		return false
+	}
+}
 
 // waitForSource opens the source directory, for as long as it takes. What is no
 // directory will not become one.
@@ -17,17 +40,31 @@ func (r *reader) waitForSource(ctx context.Context) error {
 		if errors.Is(err, tail.ErrNoDirectory) {
 			return fmt.Errorf("%w: name the directory of the log files in --source", err)
 		}
-		if err := sleep(ctx, pollInterval); err != nil {
+		pause := pollInterval
+		if errors.Is(err, statedir.ErrOwned) {
+			pause = ownedPoll
+		}
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
 	return r.budget.check(r.src.Relief.Usage())
 }
 
-// open tries to open the source directory, and logs the first failure.
+// open tries to open the source directory, and logs the first failure of each of
+// two kinds: another sidecar owns it, or it cannot be opened.
 func (r *reader) open() error {
 	err := r.src.Open()
 	r.view.setSource(err)
+	if errors.Is(err, statedir.ErrOwned) {
+		if !r.owned {
+			r.owned = true
+			r.log.Warn("waiting for the owner of the source", "source", r.cfg.Tail.Source, "error", err,
+				"hint", "one sidecar ships a source: this one starts when the other ends")
+		}
+		return err
+	}
+	r.view.myTurn()
 	if err == nil {
 		r.opened()
 		return nil
@@ -45,8 +82,8 @@ func (r *reader) open() error {
 
 // opened prepares reading from a directory that was just opened.
 func (r *reader) opened() {
-	if r.waiting {
-		r.waiting = false
+	if r.waiting || r.owned {
+		r.waiting, r.owned = false, false
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
 	r.link.setDir(r.src.State())

@@ -50,6 +50,7 @@ type reader struct {
 	shown   time.Time // when the view was last brought up to date
 
 	waiting bool // for the source, and logged it
+	owned   bool // ... by another sidecar, and logged it
 	drain   draining
 	budget  *budget
 	press   *pressure

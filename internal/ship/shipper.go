@@ -41,7 +41,7 @@ type Shipper struct {
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd
-	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{}}
+	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}}
 	s.link = newLink(cfg)
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -22,7 +23,13 @@ type view struct {
 	dropping  string
 	usage     tail.Usage
 	source    tail.Stats
+
+	turn chan struct{} // closed once no other sidecar owns the source
+	once sync.Once
 }
+
+// myTurn notes that no other sidecar owns the source.
+func (v *view) myTurn() { v.once.Do(func() { close(v.turn) }) }
 
 func (v *view) setSource(err error) {
 	v.mu.Lock()
@@ -81,6 +88,9 @@ func (v *view) notReady() error {
 func (v *view) unreadable() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if errors.Is(v.sourceErr, statedir.ErrOwned) {
+		return nil // its owner ships it
+	}
 	if v.sourceErr != nil && !errors.Is(v.sourceErr, fs.ErrNotExist) {
 		return fmt.Errorf("nothing was read: %w", v.sourceErr)
 	}

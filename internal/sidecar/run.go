@@ -51,14 +51,24 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	var serve, work errgroup.Group
 	serve.Go(func() error { return server.Run(serving) })
 	ctx, cancel := context.WithCancel(ctx)
-	work.Go(func() error { return loop.Run(ctx) })
+	work.Go(func() error { // the levels belong to the owner of the source, as its lines do
+		if !shipper.AwaitTurn(ctx) {
+			return nil
+		}
+		return loop.Run(ctx)
+	})
 	if cfg.Levels.Attach.Mode == attach.SharedTmp { // else the directory may be that of strangers' JVMs
 		work.Go(func() error { elsewhere.Run(ctx); return nil })
 	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
 	work.Go(func() error { settle(ctx, log); return nil })
 	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
-	work.Go(func() error { return cfg.feed(ctx, sinks, shipped) })
+	work.Go(func() error {
+		if !shipper.AwaitTurn(ctx) {
+			return nil
+		}
+		return cfg.feed(ctx, sinks, shipped)
+	})
 	err = shipper.Run(ctx)
 	done()
 	cancel()

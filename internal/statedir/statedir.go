@@ -1,5 +1,5 @@
 // Package statedir opens the sidecar's own directory, SOURCE/.ullage, and the
-// files in it.
+// files in it. Through a lock there, one sidecar owns a source: see [Claimant].
 //
 // The application can write there as it can to its logs, so nothing in the
 // directory is trusted. The package follows no link and refuses every file that

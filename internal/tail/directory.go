@@ -21,6 +21,9 @@ type directory struct {
 	state   *os.File
 	watcher *fsnotify.Watcher // nil: only the poll sees changes
 
+	claimant statedir.Claimant
+	owner    *statedir.Owner // nil while dir is
+
 	countsUp bool // inode numbers give the order of files
 }
 
@@ -28,7 +31,7 @@ type directory struct {
 // name, or a part of it.
 var ErrNoDirectory = errors.New("the source is not a directory")
 
-// open opens both directories.
+// open opens both directories and claims the source.
 func (d *directory) open() error {
 	fd, err := unix.Open(d.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -44,14 +47,14 @@ func (d *directory) open() error {
 		dir.Close()
 		return err
 	}
-	d.dir, d.state = dir, state
+	owner, err := d.claimant.Claim(state)
+	if err != nil {
+		dir.Close()
+		state.Close()
+		return err
+	}
+	d.dir, d.state, d.owner = dir, state, owner
 	return nil
-}
-
-// locked takes the lock of the state directory, and reports whether another
-// process has it.
-func (d *directory) locked() bool {
-	return unix.Flock(int(d.state.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK
 }
 
 // watch asks for events of the source directory.
@@ -74,9 +77,10 @@ func (d *directory) close() {
 		d.watcher = nil
 	}
 	if d.dir != nil {
+		d.owner.Close()
 		d.dir.Close()
 		d.state.Close()
-		d.dir, d.state = nil, nil
+		d.dir, d.state, d.owner = nil, nil, nil
 	}
 }
 
@@ -85,8 +89,15 @@ func (d *directory) opened() bool { return d.dir != nil }
 // fd returns the descriptor of the source directory, which has to be open.
 func (d *directory) fd() int { return int(d.dir.Fd()) }
 
-// replaced reports whether one of the open directories is no longer the one that
-// its path names.
+// beat shows other sidecars that the owner of the source lives.
+func (d *directory) beat() {
+	if d.owner != nil {
+		d.owner.Beat()
+	}
+}
+
+// replaced reports whether one of the open directories, or the file that the
+// owner has locked, is no longer the one that its path names.
 func (d *directory) replaced() bool {
 	if d.dir == nil {
 		return false
@@ -98,5 +109,5 @@ func (d *directory) replaced() bool {
 	}
 	own, err1 := d.state.Stat()
 	named, err2 := os.Lstat(filepath.Join(d.path, statedir.Name))
-	return err1 != nil || err2 != nil || !os.SameFile(own, named)
+	return err1 != nil || err2 != nil || !os.SameFile(own, named) || !d.owner.Named()
 }

@@ -79,17 +79,20 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 }
 
 // Open opens the directory and begins to watch it. It fails with an error
-// that wraps [fs.ErrNotExist] while the directory is missing, and can be
-// called again, as after an error for want of descriptors or memory. Nothing is read before [Source.Scan].
+// that wraps [fs.ErrNotExist] while the directory is missing, or
+// [statedir.ErrOwned] while another sidecar owns it, and can be called again,
+// as after an error for want of descriptors or memory. Nothing is read before
+// [Source.Scan].
 func (s *Source) Open() error {
 	if err := s.dir.open(); err != nil {
 		return err
 	}
 	log := &s.env.log
-	if s.dir.locked() {
-		// Only a warning, since any process of the application can do this.
-		log.once("lock", "another process has locked the state directory",
-			"directory", s.dir.state.Name(), "hint", "two sidecars on one source destroy each other's unread lines; end one of them")
+	if why := s.dir.owner.Ousted; why != "" {
+		log.Warn("source taken over from a process that holds its lock", "source", s.env.cfg.Source, "reason", why)
+	}
+	if err := s.dir.owner.Unlocked; err != nil {
+		log.once("lock", "locking the source failed", "error", err, "hint", "nothing keeps a second sidecar out of it")
 	}
 	s.listing.expire()
 	s.dir.countsUp = inodesCountUp(s.dir.fd())
@@ -169,11 +172,12 @@ func (s *Source) Handle(ev fsnotify.Event) { s.watch.handle(ev) }
 // everything is looked at again.
 func (s *Source) HandleError(err error) { s.watch.handleError(err) }
 
-// Tick is the slow poll, to be called about once a second: it makes a scan
-// due, looks for files whose writer is gone, and tries again to open the spool if
-// Open has failed to.
+// Tick is the slow poll, to be called about once a second: it shows other
+// sidecars that the owner of the source lives, makes a scan due, looks for files
+// whose writer is gone, and tries again to open the spool if Open has failed to.
 func (s *Source) Tick() {
 	s.watch.tick()
+	s.dir.beat()
 	if s.dir.opened() && s.spool.log == nil && s.openSpool() == nil {
 		s.env.log.Info("spool opened")
 	}

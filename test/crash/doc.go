@@ -4,8 +4,10 @@
 // and again and restarted at once. In the end the persisted bytes are the
 // written ones.
 //
+// A second sidecar on the source waits until the first has ended.
+//
 // It needs a tmpfs: one of 64 MiB that it mounts (as root), or /dev/shm. It
-// takes about 80 seconds.
+// takes about 95 seconds.
 //
 // # A limit that no sidecar can lift
 //

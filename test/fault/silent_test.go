@@ -107,6 +107,9 @@ func silent(t *testing.T, dir, begin string, stop, resume func()) (row []any) {
 	r.answersUntil(time.Now().Add(duration / 2))
 	r.restart(time.Until(end))
 	r.answersUntil(end)
+	if strings.Contains(r.side.Stderr(), "waiting for the owner of the source") {
+		t.Error("the new sidecar waited for the killed one, while the JVM wrote on")
+	}
 	if status, body, err := r.side.Get("/readyz"); err != nil || status != 503 {
 		t.Errorf("/readyz while the destination is silent: %d %s, error: %v", status, body, err)
 	}

@@ -1,6 +1,8 @@
 package jvm
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +18,7 @@ func TestLevelsAfterARestart(t *testing.T) {
 		before := jvm.configuration()
 		for name, test := range map[string]func(*levelRig, *listened, string){
 			"goes on to its time": goesOn, "annotation removed meanwhile": removed, "time over meanwhile": timeOver,
-			"asked to end": drained,
+			"asked to end": drained, "another one ends": besideAnother,
 		} {
 			t.Run(name, func(t *testing.T) {
 				r, own := *r, *r.rig
@@ -74,6 +76,28 @@ func drained(r *levelRig, jvm *listened, before string) {
 	r.up()
 	if again := r.raisedUntil(); !again.Equal(until) {
 		r.Errorf("the raise ends at %s, it was to end at %s", again, until)
+	}
+}
+
+// besideAnother is about a second sidecar on the same source, with a destination
+// of its own: it waits, and leaves the levels alone.
+func besideAnother(r *levelRig, jvm *listened, before string) {
+	r.want("gc*=debug", "1h")
+	r.raisedUntil()
+	raised := jvm.configuration()
+	first, flags := r.side, r.flags
+	r.flags = append(slices.Clone(flags), "--dest", r.T.TempDir())
+	r.up()
+	second := r.side
+	r.side, r.flags = first, flags
+	lab.Eventually(r, patience, "the second sidecar waits", func() bool {
+		return strings.Contains(second.Stderr(), "waiting for the owner of the source")
+	})
+	if err := second.Stop(patience); err != nil {
+		r.Error(err)
+	}
+	if is := jvm.configuration(); is != raised {
+		r.Errorf("after the second sidecar's end, the configuration is\n%sand was\n%s", is, raised)
 	}
 }
 
