@@ -58,13 +58,14 @@ func (w *writer) commit(ctx context.Context) error {
 	return nil
 }
 
-// committed counts what a commit has persisted, and forgets it.
+// committed counts what a commit has persisted, notes when that was read, and forgets it.
 func (w *writer) committed() {
 	for _, st := range w.streams {
 		if st.bytes == 0 {
 			continue
 		}
 		w.m.persisted(st)
+		st.segments.SeenUntil(st.read)
 		st.forget()
 	}
 	w.taken.forget()
