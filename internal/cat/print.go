@@ -34,14 +34,14 @@ type Printer struct {
 	stderr  io.Writer
 	items   []item
 	gaps    gapTable
-	live    bool      // everything that was there at the start is printed
-	colored bool      // lines are colored by level
-	named   bool      // there are or were several series: lines have the name of theirs
-	amid    *series   // the last line that was printed is one of it, and has not ended
-	buf     []byte    // is used again for each line
-	split   []byte    // the beginning of a character whose rest is in the next piece
-	skip    int       // so many lines are not printed: they come before the last Tail
-	failed  bool      // something could not be read
+	live    bool    // everything that was there at the start is printed
+	colored bool    // lines are colored by level
+	named   bool    // there are or were several series: lines have the name of theirs
+	amid    *series // the last line that was printed is one of it, and has not ended
+	buf     []byte  // is used again for each line
+	split   []byte  // the beginning of a character whose rest is in the next piece
+	skip    int     // so many lines are not printed: they come before the last Tail
+	failed  bool    // something could not be read
 
 	memory
 

@@ -5,6 +5,7 @@ import "time"
 const (
 	every      = 10 * time.Second // between two entries,
 	everyBytes = 1 << 20          // or so many bytes on disk
+	silence    = 5 * time.Second  // without a commit: the one before gets an entry, too
 )
 
 // Place is the end of a commit.
@@ -20,14 +21,16 @@ func (e Entry) Upto(p Place) bool { return compare(e, Entry{Seq: p.Seq, Offset: 
 // Recorder decides which commits of a stream get an entry, and what is in it. The zero
 // value is that of a stream without a seek file.
 type Recorder struct {
-	last  Entry // the last one in the file
-	clock clock
-	time  int64 // no line since the last entry was written later; zero: no line was seen
+	last   Entry // the last one in the file
+	seen   Entry // that of the last commit, whether in the file or not
+	clock  clock
+	latest int64 // no line of the last commit was written later
+	time   int64 // no line since last was written later; zero: there is none
 }
 
 // Resume continues behind the entries of a file.
 func (r *Recorder) Resume(entries []Entry) {
-	r.last = Entry{}
+	r.last, r.seen = Entry{}, Entry{}
 	if len(entries) == 0 {
 		return
 	}
@@ -38,23 +41,47 @@ func (r *Recorder) Resume(entries []Entry) {
 }
 
 // See receives the end of each commit, with the time at which its last line was read, and
-// the milliseconds since boot then. It reports whether the commit gets an entry; the
-// caller writes the entry and calls Wrote.
-func (r *Recorder) See(at Place, read time.Time, up uint32) (e Entry, due bool) {
+// the milliseconds since boot then. It returns the entries to append, none most often. The
+// caller writes them and calls Wrote.
+//
+// Where a silence ends, the commit before it gets an entry: a JVM may have ended there, and
+// the next one has begun.
+func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
 	wall := read.UnixMilli() + 1 // so that a line of the same millisecond is before it
-	r.time = max(r.time, r.clock.latest(wall, up))
-	e = Entry{Seq: at.Seq, Start: at.Start.UnixMilli(), Offset: at.Offset, Time: r.time, Up: up}
-	since, from := at.Start.UnixMilli(), int64(0) // the name of a segment has a time, too
-	if r.last.Seq == e.Seq && r.last.Start == e.Start {
-		since, from = r.last.Time, r.last.Offset
+	silent := r.clock.known && wall-r.clock.wall >= silence.Milliseconds()
+	r.latest = r.clock.latest(wall, up)
+	last, covered := r.last, r.time
+	if silent && compare(last, r.seen) < 0 {
+		due, last, covered = append(due, r.seen), r.seen, 0
 	}
-	waited := time.Duration(e.Time-since) * time.Millisecond
-	due = waited >= every || waited < 0 || e.Offset-from >= everyBytes
-	return e, due && compare(r.last, e) < 0
+	r.time = max(r.time, r.latest)
+	e := Entry{Seq: at.Seq, Start: at.Start.UnixMilli(), Offset: at.Offset, Time: max(covered, r.latest), Up: up}
+	r.seen = e
+	r.seen.Time = r.time
+	if last.isFar(e) {
+		due = append(due, e)
+	}
+	return due
 }
 
-// Wrote says that an entry is in the file.
-func (r *Recorder) Wrote(e Entry) { r.last, r.time = e, 0 }
+// isFar reports whether e, which is behind last, is so far from it that it gets an entry.
+func (last Entry) isFar(e Entry) bool {
+	since, from := e.Start, int64(0) // the name of a segment has a time, too
+	if last.Seq == e.Seq && last.Start == e.Start {
+		since, from = last.Time, last.Offset
+	}
+	waited := time.Duration(e.Time-since) * time.Millisecond
+	return compare(last, e) < 0 && (waited >= every || waited < 0 || e.Offset-from >= everyBytes)
+}
+
+// Wrote says that the entries that See has returned last are in the file.
+func (r *Recorder) Wrote(due []Entry) {
+	r.last, r.time = due[len(due)-1], 0
+	if compare(r.last, r.seen) < 0 {
+		r.time = r.latest
+	}
+	r.seen.Time = r.time
+}
 
 const (
 	stepMin = time.Second     // a shorter step of the clock, or one by less than a thousandth of

@@ -45,9 +45,11 @@ func (w *world) run(d time.Duration, down bool) {
 func (w *world) commit() {
 	w.read = len(w.written)
 	at := Place{Seq: 1, Start: noon, Offset: int64(w.read) * lineBytes}
-	if e, due := w.sidecar.See(at, w.now(), w.booted+uint32(w.passed.Milliseconds())); due {
-		w.file = e.Append(w.file)
-		w.sidecar.Wrote(e)
+	if due := w.sidecar.See(at, w.now(), w.booted+uint32(w.passed.Milliseconds())); len(due) > 0 {
+		for _, e := range due {
+			w.file = e.Append(w.file)
+		}
+		w.sidecar.Wrote(due)
 	}
 }
 
@@ -167,6 +169,21 @@ func TestOneEntryIn10Seconds(t *testing.T) {
 	w.run(time.Hour, false)
 	if n := len(Parse(w.file)); n != 360 {
 		t.Errorf("%d entries in an hour", n)
+	}
+}
+
+// A silence is not inside the lines that one entry covers: a JVM may have been restarted.
+func TestASilenceBeginsWithAnEntry(t *testing.T) {
+	w := &world{t: t}
+	w.run(13*time.Second, false)
+	w.passed += 8 * time.Second
+	w.run(13*time.Second, false)
+	var at []time.Duration
+	for _, e := range Parse(w.file) {
+		at = append(at, e.When().Sub(noon).Truncate(time.Second))
+	}
+	if want := []time.Duration{10 * time.Second, 13 * time.Second, 23 * time.Second, 33 * time.Second}; !slices.Equal(at, want) {
+		t.Errorf("entries at %v, want %v", at, want)
 	}
 }
 

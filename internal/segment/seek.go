@@ -42,16 +42,20 @@ func (f *seekFile) see(at seek.Place, read time.Time) {
 	if !f.loaded {
 		f.load(at)
 	}
-	e, due := f.recorder.See(at, read, f.boot.up(read))
-	if !due {
+	due := f.recorder.See(at, read, f.boot.up(read))
+	if len(due) == 0 {
 		return
 	}
-	if f.size+seek.EntryBytes > f.bound {
+	var data []byte
+	for _, e := range due {
+		data = e.Append(data)
+	}
+	if f.size+int64(len(data)) > f.bound {
 		f.thin()
 	}
-	if f.write(e.Append(nil), f.size) == nil {
-		f.size += seek.EntryBytes
-		f.recorder.Wrote(e)
+	if f.write(data, f.size) == nil {
+		f.size += int64(len(data))
+		f.recorder.Wrote(due)
 	}
 }
 
