@@ -57,10 +57,11 @@ var parts = []struct {
 	{"levels", (*bench).levels},
 	{"storm", (*bench).storm},
 	{"tmpfs", (*bench).smallTmpfs},
+	{"minute", (*bench).minute},
 }
 
 func main() {
-	only := flag.String("only", "", "run only this `PART`: catchup, hotpath, idle, steady, latency, levels, storm, tmpfs")
+	only := flag.String("only", "", "run only this `PART`: catchup, hotpath, idle, steady, latency, levels, storm, tmpfs, minute")
 	ullage := flag.String("ullage", "bin/ullage", "the `PROGRAM` to measure")
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
 	rounds := flag.Int("rounds", 5, "catch-up `ROUNDS`, of which the median counts")
