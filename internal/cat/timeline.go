@@ -13,9 +13,10 @@ import (
 //
 // The start of a run follows from points: what was persisted at a known time was
 // written before that time, so that the run started no later than that time less the
-// uptime. A sidecar persists what it reads within a second, but may have to catch up
-// first. So the earliest start that any point gives is the best one. A record with a
-// date and an uptime gives the start exactly. Before its first point, a run started
+// uptime. The points are the creation of segments, the entries of the seek file and, of a
+// segment that was not copied, its last write. A sidecar reads lines at once, but may have
+// to catch up first. So the earliest start that any point gives is the best one. A record
+// with a date and an uptime gives the start exactly. Before its first point, a run started
 // when the last line of the run before was written.
 //
 // The zero value is the timeline of a stream that nothing is known about.

@@ -4,7 +4,7 @@
 //
 // It needs a JDK (17 or newer), 3 GiB on a tmpfs at /dev/shm, 4 GiB in the
 // directory of --dest, and root for the part with a tmpfs of 16 MiB. It takes
-// about ten minutes.
+// about twelve minutes.
 package main
 
 import (
