@@ -113,7 +113,7 @@ fault: ## every fault in full length, and the tables of what it cost (needs root
 	  cat bin/faults.md; $$passed
 
 .PHONY: headline
-headline: ## the table that the README begins with: a frozen disk under a JVM (needs root; about 12 minutes)
+headline: ## the table that the README begins with: a frozen disk under a JVM (needs root; about 16 minutes)
 	$(call stage,headline)
 	@mkdir -p bin && rm -f bin/headline.md
 	@passed=true; \
@@ -141,6 +141,10 @@ demo-sinks: build ## the demo, with an S3 server and a Collector that get copies
 .PHONY: bench
 bench: build ## what it costs, against the limits it has to keep (about ten minutes)
 	@go run ./test/bench
+
+.PHONY: profile
+profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)
+	@go run ./test/bench -profile cmd/ullage/default.pgo
 
 .PHONY: chart
 chart: ## the Helm chart: linted, rendered, held against the API types (builds helm where there is none, minutes)

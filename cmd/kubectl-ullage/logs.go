@@ -22,7 +22,7 @@ Usage:
                           [--level L] [--stream S] [--json] [-c NAME]
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
-before now (10m, 36h), a time with its zone, or a local one (2026-11-20T16:45);
+before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45);
 D is a duration (30s if it is not given). --tail prints the last N lines of all.
 L is trace, debug, info, warning or error; S a pattern such as 'gc*.log'. Every
 byte of a line is as the JVM wrote it; but on a terminal, a control character is
@@ -82,10 +82,8 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 // zoned gives a local time its zone: the sidecar's is another one. What else
 // may stand there, the sidecar judges.
 func zoned(text string, now time.Time) string {
-	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t.Format(time.RFC3339Nano)
-		}
+	if t, ok := cli.LocalTime(text, now); ok {
+		return t.Format(time.RFC3339Nano)
 	}
 	return text
 }

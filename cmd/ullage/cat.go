@@ -41,10 +41,10 @@ after the other, without names.
 
 --since, --until and --around take a duration before now (10m, 36h), a time with its
 zone, as RFC 3339 or the JVM writes it (2026-11-20T16:45:11.123+0100), or a local one
-(2026-11-20, 2026-11-20T16:45). --around T prints what is within 30s of it, or within
---within D. Where the lines of a stream are later than --until by 10s, it is not read
-further. --tail N prints the last N lines of all that is wanted, and with --follow
-what is appended after them.
+(2026-11-20, 2026-11-20T16:45, or 16:45 for the last time the clock showed that).
+--around T prints what is within 30s of it, or within --within D. Where the lines of a
+stream are later than --until by 10s, it is not read further. --tail N prints the last
+N lines of all that is wanted, and with --follow what is appended after them.
 
 Lines without a date, as with HotSpot's default decorators, have the start of their
 JVM and their uptime as their time. The start follows from when 'ullage run' read the
@@ -75,7 +75,7 @@ Examples:
   ullage cat --level warning --since 10m /var/lib/ullage
   ullage cat -f --stream 'gc*.log' /var/lib/ullage | grep Pause
   ullage cat --since 2026-11-20T16:45 /var/lib/ullage/gc.log | less
-  ullage cat --around 2026-11-20T16:45:11 --within 1m /var/lib/ullage
+  ullage cat --around 16:45 --within 1m /var/lib/ullage
   ullage cat --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
   ullage cat --gaps --since 24h /var/lib/ullage
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
@@ -112,7 +112,7 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 		"around": {&c.around, "only lines close to `T`, as for --since: within --within before and after it"},
 	} {
 		fs.Func(name, flag.usage, func(text string) (err error) {
-			*flag.at, err = parseTime(text, now)
+			*flag.at, err = cli.Time(text, now)
 			return err
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
@@ -66,29 +65,4 @@ func makeSegment(cfg segment.Config, at, dest, stream string, files []string) er
 	name := segs[len(segs)-1].Name
 	_, rest, _ := strings.Cut(name, "-")
 	return os.Rename(filepath.Join(path, name), filepath.Join(path, start.UTC().Format("20060102T150405.000Z")+"-"+rest))
-}
-
-func TestParseTime(t *testing.T) {
-	zone := time.FixedZone("", 3600)
-	now := time.Date(2026, 11, 20, 17, 0, 0, 0, zone)
-	for text, want := range map[string]time.Time{
-		"10m":                          now.Add(-10 * time.Minute),
-		"1h30m":                        now.Add(-90 * time.Minute),
-		"0s":                           now,
-		"2026-11-20T16:45:11Z":         time.Date(2026, 11, 20, 16, 45, 11, 0, time.UTC),
-		"2026-11-20T16:45:11.5+02:00":  time.Date(2026, 11, 20, 14, 45, 11, 5e8, time.UTC),
-		"2026-11-20T16:45:11.123+0100": time.Date(2026, 11, 20, 15, 45, 11, 123e6, time.UTC),
-		"2026-11-20":                   time.Date(2026, 11, 20, 0, 0, 0, 0, zone),
-		"2026-11-20T16:45":             time.Date(2026, 11, 20, 16, 45, 0, 0, zone),
-		"2026-11-20T16:45:11":          time.Date(2026, 11, 20, 16, 45, 11, 0, zone),
-	} {
-		if got, err := parseTime(text, now); err != nil || !got.Equal(want) {
-			t.Errorf("%s is %v, %v, want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "-10m", "yesterday", "10", "2026-13-01", "16:45"} {
-		if got, err := parseTime(text, now); err == nil {
-			t.Errorf("%q is %v", text, got)
-		}
-	}
 }

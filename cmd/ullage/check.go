@@ -57,11 +57,11 @@ type checkConfig struct {
 // flags declares the settings on fs; a time that is a duration ends at now.
 func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) (err error) {
-		c.Since, err = parseTime(text, now)
+		c.Since, err = cli.Time(text, now)
 		return err
 	})
 	fs.Func("until", "only lines up to `T`, as for --since", func(text string) (err error) {
-		c.Until, err = parseTime(text, now)
+		c.Until, err = cli.Time(text, now)
 		return err
 	})
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")

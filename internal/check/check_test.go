@@ -169,6 +169,18 @@ func TestRunsAreCountedApart(t *testing.T) {
 	}
 }
 
+// The time of a marker is the sidecar's: it must not pass for the time of lines without dates.
+func TestAMarkerDoesNotDateUndatedLines(t *testing.T) {
+	c := newCopied(t, segment.Zstd, settings.Mi)
+	gap := ul.Gap{Bytes: 70, First: time.Now(), Last: time.Now()}
+	gap.Lines[ul.DropAll][ul.Info] = 7
+	c.commit(c.stream("gc.log"), "[0.100s][info][gc] one\n"+string(gap.AppendMarker(nil))+"[5.000s][info][gc] two\n")
+	r, _ := c.check(Config{})
+	if run := r.runs[0]; !run.Estimated || run.Last.Sub(run.First) < 4*time.Second {
+		t.Errorf("%+v", run)
+	}
+}
+
 // What cannot be opened is a finding, not the end of the check.
 func TestASegmentThatCannotBeOpened(t *testing.T) {
 	c := newCopied(t, segment.None, settings.Ki)

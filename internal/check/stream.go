@@ -159,7 +159,9 @@ func (s *stream) line(head []byte) {
 	if g, ok := ul.ParseMarker(head); ok {
 		if s.cfg.overlaps(g.First, g.Last) {
 			s.run.gap(g)
-			s.run.span(g.First, false)
+			// The sidecar's clock and not a date of the log: lines may have been dropped long
+			// after the JVM wrote them.
+			s.run.span(g.First, true)
 		}
 		return
 	}

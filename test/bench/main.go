@@ -65,17 +65,18 @@ func main() {
 	ullage := flag.String("ullage", "bin/ullage", "the `PROGRAM` to measure")
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
 	rounds := flag.Int("rounds", 5, "catch-up `ROUNDS`, of which the median counts")
+	profile := flag.String("profile", "", "measure nothing, and write a CPU profile of the catch-up to this `FILE`, for the compiler")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	b := &bench{ctx: ctx, ullage: *ullage, rounds: *rounds}
-	if err := b.run(*only, *dest); err != nil {
+	if err := b.run(*only, *dest, *profile); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func (b *bench) run(only, dest string) error {
+func (b *bench) run(only, dest, profile string) error {
 	if _, err := os.Stat(b.ullage); err != nil {
 		return fmt.Errorf("find the program to measure (make build makes it): %w", err)
 	}
@@ -88,6 +89,9 @@ func (b *bench) run(only, dest string) error {
 		return fmt.Errorf("make a directory on the disk: %w", err)
 	}
 	defer os.RemoveAll(b.dest)
+	if profile != "" {
+		return b.writeProfile(profile)
+	}
 	for _, p := range parts {
 		if only != "" && only != p.name {
 			continue

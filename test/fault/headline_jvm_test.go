@@ -55,11 +55,15 @@ func startJava(t *testing.T, jdk lab.JDK, classes, log string, d time.Duration, 
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	r := &javaRun{T: t, jdk: jdk, dir: dir, truth: filepath.Join(dir, "truth.log"), watch: filepath.Join(dir, "safepoints")}
+	options := "filecount=1,filesize=0"
+	if info, err := os.Stat(log); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		options = "filecount=0" // HotSpot refuses to rotate a pipe
+	}
 	args := append([]string{
 		// The counters of safepoints need them, and no file, which might stall.
 		"-XX:+UsePerfData", "-XX:+PerfDisableSharedMem", "--add-exports=java.management/sun.management=ALL-UNNAMED",
 		"-Xmx64m", "-Xmn4m", "-XX:+UseG1GC",
-		jvm.Output{Selection: selection, File: log, Options: "filecount=1,filesize=0"}.Flag(),
+		jvm.Output{Selection: selection, File: log, Options: options}.Flag(),
 		jvm.Output{Selection: selection, File: r.truth}.Flag(),
 	}, flags...)
 	args = append(args, "-cp", classes, "Headline", strconv.FormatInt(d.Milliseconds(), 10), "250", r.watch)

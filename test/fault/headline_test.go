@@ -2,10 +2,13 @@ package fault
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -15,12 +18,15 @@ type contender struct {
 	name  string
 	flags []string // of the JVM
 	from  int      // the first JDK that has it
+	piped bool     // the JVM writes to a pipe, and another process from there to the disk
 }
 
 var direct = []contender{
-	{"frozen disk", nil, 17},
-	{"frozen disk, -Xlog:async", []string{"-Xlog:async"}, 17},
-	{"frozen disk, -Xlog:async:stall", []string{"-Xlog:async:stall"}, 24},
+	{name: "frozen disk", from: 17},
+	{name: "a pipe to the frozen disk, as stdout is", from: 17, piped: true},
+	{name: "frozen disk, -Xlog:async", flags: []string{"-Xlog:async"}, from: 17},
+	{name: "frozen disk, -Xlog:async, the largest buffer", flags: []string{"-Xlog:async", "-XX:AsyncLogBufferSize=50m"}, from: 17},
+	{name: "frozen disk, -Xlog:async:stall", flags: []string{"-Xlog:async:stall"}, from: 24},
 }
 
 // What ullage may cost: a pause in a freeze against one without. Maxima of a
@@ -63,7 +69,7 @@ func TestHeadline(t *testing.T) {
 	rows := lab.NewTable(fmt.Sprintf("The disk is frozen for %s under a JVM that logs %s, with a budget of %s", freeze, selection, budget), append(columns, "at warning or above")...)
 	defer rows.Print(t)
 	for _, c := range direct {
-		if c.flags != nil && long(false, true) {
+		if (c.flags != nil || c.piped) && long(false, true) {
 			continue // a quick run has the two ends
 		}
 		runs := make(map[lab.JDK]figures)
@@ -96,17 +102,22 @@ func of(jdks []lab.JDK, c contender) (fit []lab.JDK) {
 func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.Duration) (f figures) {
 	v := newVolumeOf(t, "2G")
 	log := filepath.Join(v.dir, stream)
-	java := startJava(t, jdk, classes, log, warmUp+freeze+coolDown, c.flags...)
+	to, drained := log, func() {}
+	if c.piped {
+		to, drained = pipeTo(t, log)
+	}
+	java := startJava(t, jdk, classes, to, warmUp+freeze+coolDown, c.flags...)
 	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(v.dir, "writer.log"), Rate: besides})
 	f.lasts(t, v, flood, warmUp, freeze)
 	if err := java.p.Wait(patience); err != nil {
 		t.Fatal(err)
 	}
+	drained()
 	if _, err := flood.Stop(); err != nil {
 		t.Error(err)
 	}
 	f.safepoint, f.away = java.longest(f.frozen, f.over)
-	if len(c.flags) == 0 {
+	if len(c.flags) == 0 && !c.piped {
 		f.write = flood.Latency(within).Slowest
 	}
 	text := java.read(log)
@@ -122,6 +133,27 @@ func onDisk(t *testing.T, c contender, jdk lab.JDK, classes string, freeze time.
 	}
 	t.Logf("longest safepoint %s, application stopped for %s; %d lines lost; the writer beside it: %s", f.safepoint, f.away, f.lost, flood.Latency(within))
 	return f
+}
+
+// pipeTo returns a named pipe, and a function that waits until a process has written all that
+// came through it to the file. A container runtime reads stdout in the same way.
+func pipeTo(t *testing.T, file string) (pipe string, drained func()) {
+	t.Helper()
+	pipe = filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cat := exec.Command("sh", "-c", `exec cat <"$0" >"$1"`, pipe, file)
+	if err := cat.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Not waited for: a process that is held in a frozen file system ends at the thaw.
+	t.Cleanup(func() { _ = cat.Process.Kill() })
+	return pipe, func() {
+		if err := cat.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // lasts waits for the quiet time, freezes, waits, and thaws.

@@ -1,0 +1,180 @@
+package fault
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// answers are what the questions of docs/incident.md must be answered with, in the order of the
+// page: regular expressions for the output, and the exit status.
+var answers = []struct {
+	title  string
+	want   []string
+	status int
+}{
+	{"1. What happened at", []string{`(?m)^\[\d+\.\d{3}s\]\[info *\]\[gc`}, 0},
+	{"2. Which pauses", []string{`Pause Full .* \d{3,}\.\d{3}ms`}, 0},
+	{"3. Did the JVM restart", []string{`(?m)^gc\.log +1 `, `(?m)^gc\.log +2 `, `(?m)^gc\.log +3 `}, 1},
+	{"4. Is the log complete", []string{`(?m)^ +gc\.log: gaps: \d+, of \d+ lines`, `(?m)^NOT COMPLETE`}, 1},
+	{"5. What is missing", []string{`(?m)^\S+ +gc\.log .*trace=\d+`}, 0},
+	{"6. What is the JVM doing now", []string{`gc\*=debug`}, 0},
+}
+
+// TestQuestionsOfAnIncident asks what docs/incident.md asks, by the commands as they stand there.
+// The log has HotSpot's default decorators. Its JVM is killed and starts again, the sidecar is
+// killed, and a frozen disk leaves a hole.
+func TestQuestionsOfAnIncident(t *testing.T) {
+	needRoot(t)
+	i := newIncident(t)
+	at := time.Now().Add(3 * time.Second)
+	first := i.java("gc*", "Incident", "60000")
+	time.Sleep(time.Until(at))
+	i.side.Kill()
+	i.runs()
+	time.Sleep(time.Second)
+	first.Kill()
+
+	thaw := i.v.freeze()
+	if err := i.java("all=trace", "Incident", "500").Wait(patience); err != nil {
+		t.Fatal(err)
+	}
+	dropping := func() bool {
+		n, err := i.side.Metric(`ullage_dropped_lines_total{level="trace",reason="discard",stream="` + stream + `"}`)
+		return err == nil && n > 0
+	}
+	lab.Eventually(t, patience, "the sidecar drops lines", dropping)
+	thaw()
+	last := i.java("gc*", "Incident", "60000")
+	defer last.Kill()
+	third := regexp.MustCompile(answers[2].want[2])
+	var out string
+	defer func() {
+		if t.Failed() {
+			t.Logf("ullage check:\n%s\nthe sidecar:\n%s", out, i.side.Stderr())
+		}
+	}()
+	lab.Eventually(t, patience, "the third JVM's lines are persisted", func() bool {
+		out, _ = i.ask("ullage check")
+		return third.MatchString(out)
+	})
+
+	questions := incidentPage(t)
+	if len(questions) != len(answers) {
+		t.Fatalf("the page has %d questions, not %d", len(questions), len(answers))
+	}
+	for n, want := range answers {
+		t.Run(want.title, func(t *testing.T) {
+			q := questions[n]
+			if !strings.HasPrefix(q.title, want.title) {
+				t.Fatalf("the page asks: %s", q.title)
+			}
+			out, status := i.ask(strings.ReplaceAll(q.command, "16:45", at.Format("15:04:05")))
+			if status != want.status {
+				t.Errorf("exit status %d, want %d", status, want.status)
+			}
+			for _, line := range want.want {
+				if !regexp.MustCompile(line).MatchString(out) {
+					t.Errorf("nothing matches %s", line)
+				}
+			}
+			if t.Failed() {
+				t.Logf("%s\n%.4000s", q.command, out)
+			}
+		})
+	}
+}
+
+// incident is a source, a disk that can freeze, and the sidecar between them.
+type incident struct {
+	*testing.T
+	v            *volume
+	source, dest string
+	side         *lab.Sidecar
+	jdk          lab.JDK
+	classes      string
+}
+
+func newIncident(t *testing.T) *incident {
+	t.Helper()
+	jdks, err := lab.JDKs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &incident{T: t, v: newVolumeOf(t, "1G"), source: lab.Tmpfs(t, "64m"), jdk: jdks[0], classes: t.TempDir()}
+	i.dest = filepath.Join(i.v.dir, "dest")
+	if err := i.jdk.Compile(i.classes, filepath.Join("testdata", "Incident.java")); err != nil {
+		t.Fatal(err)
+	}
+	i.runs()
+	return i
+}
+
+// runs starts a sidecar, with a budget that the start of one JVM exhausts.
+func (i *incident) runs() {
+	i.Helper()
+	i.side = lab.Run(i, i.source, i.dest, "--budget", "2Mi")
+	if _, err := i.side.Addr(patience); err != nil {
+		i.Fatal(err)
+	}
+}
+
+// java starts a JVM with HotSpot's default decorators.
+func (i *incident) java(selection string, args ...string) *jvm.Process {
+	i.Helper()
+	log := "-Xlog:" + selection + ":file=" + filepath.Join(i.source, stream) + "::filecount=1,filesize=0"
+	p, err := jvm.Start(i.jdk, append([]string{log, "-XX:+UseSerialGC", "-Xmx400m", "-cp", i.classes}, args...)...)
+	if err != nil {
+		i.Fatal(err)
+	}
+	i.Cleanup(p.Kill)
+	return p
+}
+
+// ask runs a command in a shell with the settings that the sidecar's container has, and returns
+// its output and exit status.
+func (i *incident) ask(command string) (out string, status int) {
+	i.Helper()
+	addr, err := i.side.Addr(patience)
+	if err != nil {
+		i.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-o", "pipefail", "-c", command)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(lab.Binary())+":"+os.Getenv("PATH"),
+		"ULLAGE_SOURCE="+i.source, "ULLAGE_DEST="+i.dest, "ULLAGE_ADDR="+addr)
+	text, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		i.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+// question is one of the page, and the command that answers it.
+type question struct{ title, command string }
+
+func incidentPage(t *testing.T) (all []question) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "incident.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile("(?s)^([^\n]+)\n\n```sh\n(.*?)```")
+	for _, part := range bytes.Split(text, []byte("\n## "))[1:] {
+		found := command.FindSubmatch(part)
+		if found == nil {
+			t.Fatalf("no command follows %.60q", part)
+		}
+		all = append(all, question{string(found[1]), string(found[2])})
+	}
+	return all
+}
