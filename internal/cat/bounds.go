@@ -24,6 +24,7 @@ type bounds struct {
 	looked bool
 	begun  string // the segment whose times were looked at
 	wrote  bound  // its end
+	tried  bound  // up to here the runs of JVMs were looked for
 }
 
 // bound is a place in a segment and a time by which all lines before it were written.
@@ -140,6 +141,10 @@ func (s *series) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 		clock.point(next.at, clock.ends(raw[:next.offset-begin]))
 	case len(clock.ahead) == 0 && clock.begins(raw):
 		next = s.bounds.next(seg, end)
+		if next == s.bounds.tried {
+			return // there are too many, or they are too far
+		}
+		s.bounds.tried = next
 		if ends, ok := s.endsUntil(seg, end, next.offset, clock.ends(raw)); ok {
 			clock.point(next.at, ends)
 		}

@@ -54,18 +54,22 @@ func (w *writer) commit(ctx context.Context) error {
 	w.taken.last = w.link.publish(w.taken.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
+	for name := range w.marks {
+		if st := w.streams[name]; st != nil {
+			st.segments.SeenUntil(st.read)
+		}
+	}
 	w.maintain(ctx)
 	return nil
 }
 
-// committed counts what a commit has persisted, notes when that was read, and forgets it.
+// committed counts what a commit has persisted, and forgets it.
 func (w *writer) committed() {
 	for _, st := range w.streams {
 		if st.bytes == 0 {
 			continue
 		}
 		w.m.persisted(st)
-		st.segments.SeenUntil(st.read)
 		st.forget()
 	}
 	w.taken.forget()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -51,7 +52,7 @@ func (b *bench) minute() error {
 		}
 		share := 100 * float64(stat.Size()) / float64(log.disk)
 		b.add("seek file of 10 GiB, "+name, fmt.Sprintf("%d KiB for %d MiB, %.4f %%", stat.Size()>>10, log.disk>>20, share), "0.1 %", share <= 0.1)
-		wall, rss, lines, err := b.catMinute(log)
+		wall, rss, lines, err := log.catMinute(b.ctx, b.ullage)
 		if err != nil {
 			return err
 		}
@@ -60,10 +61,10 @@ func (b *bench) minute() error {
 		if err := os.Remove(filepath.Join(log.dir, seek.Name)); err != nil {
 			return err
 		}
-		if wall, _, _, err = b.catMinute(log); err != nil {
+		if wall, _, _, err = log.catMinute(b.ctx, b.ullage); err != nil {
 			return err
 		}
-		b.add("... without the seek file", fmt.Sprintf("%.2f s", wall), "", true)
+		b.add("... without the seek file, "+name, fmt.Sprintf("%.2f s", wall), "", true)
 		if err := os.RemoveAll(dest); err != nil {
 			return err
 		}
@@ -72,12 +73,12 @@ func (b *bench) minute() error {
 }
 
 // catMinute lets `ullage cat` print a minute from a cold cache.
-func (b *bench) catMinute(log *minuteLog) (wall, rss float64, lines int, err error) {
-	if err := log.forget(); err != nil {
+func (l *minuteLog) catMinute(ctx context.Context, ullage string) (wall, rss float64, lines int, err error) {
+	if err := l.forget(); err != nil {
 		return 0, 0, 0, err
 	}
-	around := log.begun.Add(minuteLogTime*5/8 - time.Minute) // near the end of a segment of an hour
-	cmd := exec.CommandContext(b.ctx, b.ullage, "cat", "--around", around.Format(time.RFC3339), "--within", "30s", log.dir)
+	around := l.begun.Add(minuteLogTime*5/8 - time.Minute) // near the end of a segment of an hour
+	cmd := exec.CommandContext(ctx, ullage, "cat", "--around", around.Format(time.RFC3339), "--within", "30s", l.dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, 0, 0, err
@@ -87,20 +88,7 @@ func (b *bench) catMinute(log *minuteLog) (wall, rss float64, lines int, err err
 		return 0, 0, 0, err
 	}
 	peak, done := make(chan float64), make(chan struct{})
-	go func() {
-		most := 0.0
-		for {
-			select {
-			case <-done:
-				peak <- most
-				return
-			case <-time.After(time.Millisecond):
-			}
-			if mib, err := memory(cmd.Process.Pid, "VmHWM"); err == nil {
-				most = max(most, mib)
-			}
-		}
-	}()
+	go func() { peak <- peakUntil(done, cmd.Process.Pid) }()
 	err = eachLine(out, func([]byte) { lines++ })
 	wall = time.Since(started).Seconds()
 	close(done)
@@ -108,10 +96,24 @@ func (b *bench) catMinute(log *minuteLog) (wall, rss float64, lines int, err err
 	if waitErr := cmd.Wait(); err == nil {
 		err = waitErr
 	}
-	if want := 60 * log.lines / int(minuteLogTime/time.Second); err == nil && (lines < want*9/10 || lines > want*11/10) {
+	if want := 60 * l.lines / int(minuteLogTime/time.Second); err == nil && (lines < want*9/10 || lines > want*11/10) {
 		err = fmt.Errorf("%d lines in a minute, want about %d", lines, want)
 	}
 	return wall, rss, lines, err
+}
+
+// peakUntil returns the peak resident memory of a process in MiB, by looking at it often.
+func peakUntil(done <-chan struct{}, pid int) (peak float64) {
+	for {
+		select {
+		case <-done:
+			return peak
+		case <-time.After(time.Millisecond):
+		}
+		if mib, err := memory(pid, "VmHWM"); err == nil {
+			peak = max(peak, mib)
+		}
+	}
 }
 
 // forget drops the log from the page cache.
