@@ -42,7 +42,7 @@ func (e Entry) Append(b []byte) []byte {
 // order. What lies behind that one cannot be used: the time of an entry covers the lines
 // since the entry before it.
 func Parse(data []byte) []Entry {
-	var entries []Entry
+	entries := make([]Entry, 0, len(data)/EntryBytes)
 	for ; len(data) >= EntryBytes; data = data[EntryBytes:] {
 		e, ok := parse(data[:EntryBytes])
 		if n := len(entries); !ok || n > 0 && compare(entries[n-1], e) >= 0 {

@@ -15,9 +15,6 @@ type Place struct {
 	Offset int64
 }
 
-// Upto reports whether an entry's place is p or before it.
-func (e Entry) Upto(p Place) bool { return compare(e, Entry{Seq: p.Seq, Offset: p.Offset}) <= 0 }
-
 // Recorder decides which commits of a stream get an entry, and what is in it. The zero
 // value is that of a stream without a seek file.
 type Recorder struct {
@@ -28,16 +25,21 @@ type Recorder struct {
 	time   int64 // no line since last was written later; zero: there is none
 }
 
-// Resume continues behind the entries of a file.
-func (r *Recorder) Resume(entries []Entry) {
-	r.last, r.seen = Entry{}, Entry{}
-	if len(entries) == 0 {
-		return
+// Resume continues behind the entries of a file, and returns how many of them count: those
+// behind at name places that were cut off, or are of a stream that was deleted.
+func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
+	for kept = len(entries); kept > 0 && compare(entries[kept-1], Entry{Seq: at.Seq, Offset: at.Offset}) > 0; kept-- {
+		r.time = max(r.time, entries[kept-1].Time) // also covers lines that are still there
 	}
-	r.last = entries[len(entries)-1]
+	r.last, r.seen = Entry{}, Entry{}
+	if kept == 0 {
+		return 0
+	}
+	r.last = entries[kept-1]
 	if !r.clock.known {
 		r.clock = clock{wall: r.last.Time, up: r.last.Up, known: true}
 	}
+	return kept
 }
 
 // See receives the end of each commit, with the time at which its last line was read, and
@@ -58,14 +60,14 @@ func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
 	e := Entry{Seq: at.Seq, Start: at.Start.UnixMilli(), Offset: at.Offset, Time: max(covered, r.latest), Up: up}
 	r.seen = e
 	r.seen.Time = r.time
-	if last.isFar(e) {
+	if isFar(last, e) {
 		due = append(due, e)
 	}
 	return due
 }
 
-// isFar reports whether e, which is behind last, is so far from it that it gets an entry.
-func (last Entry) isFar(e Entry) bool {
+// isFar reports whether e is behind last, and so far that it gets an entry.
+func isFar(last, e Entry) bool {
 	since, from := e.Start, int64(0) // the name of a segment has a time, too
 	if last.Seq == e.Seq && last.Start == e.Start {
 		since, from = last.Time, last.Offset

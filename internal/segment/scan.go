@@ -19,6 +19,9 @@ func (r *retention) scan(now time.Time) error {
 	}
 	defer root.Close()
 	l := ledger{began: r.ledger.began, fresh: true, all: true}
+	for _, t := range r.streams {
+		t.seek.counted = 0
+	}
 	var first error
 	err = eachStream(root, func(stream string) error {
 		err := r.scanStream(&l, stream, now)

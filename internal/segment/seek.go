@@ -73,12 +73,8 @@ func (f *seekFile) load(at seek.Place) {
 			f.ledger.seeks = f.ledger.seeks.minus(f.use())
 		}
 	}
-	for n := len(entries); n > 0 && !entries[n-1].Upto(at); n-- {
-		entries = entries[:n-1]
-	}
 	f.loaded, f.stale = true, true // also where there is no file
-	f.size, f.bound = int64(len(entries))*seek.EntryBytes, seek.Bound(0)
-	f.recorder.Resume(entries)
+	f.size, f.bound = int64(f.recorder.Resume(entries, at))*seek.EntryBytes, seek.Bound(0)
 }
 
 // read returns the entries that can be used, and what the file takes of the disk.
@@ -167,8 +163,11 @@ func (r *retention) removeSeek(stream string) (removed bool, err error) {
 	}
 	defer dir.Close()
 	disk := seekOnDisk(dir)
+	if disk == 0 {
+		return false, nil
+	}
 	left := errors.New("a segment is left")
-	if err := each(dir, func(Info) error { return left }); err != nil || disk == 0 {
+	if err := each(dir, func(Info) error { return left }); err != nil {
 		return false, nil
 	}
 	if err := r.dest.removeSegment(Info{Stream: stream, Name: seek.Name, Path: filepath.Join(dir.Name(), seek.Name)}); err != nil {

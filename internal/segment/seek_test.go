@@ -201,3 +201,46 @@ func TestSeekFileIsBounded(t *testing.T) {
 		t.Errorf("%+v are used", used)
 	}
 }
+
+// A restart of the writer cuts what a Follower has read that began inside the segment: it
+// returns each line once all the same.
+func TestSeekAcrossARestart(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how Compression) {
+		dest := t.TempDir()
+		begun := time.Now()
+		s := openStore(t, dest, configOf(how))
+		str := freshStream(t, s, "gc")
+		mark := logMinutes(t, str, begun, 0, 20)
+		index, err := seek.Read(filepath.Join(dest, "gc"), seek.MaxBytes)
+		must(t, err)
+		f, err := OpenFollower(filepath.Join(dest, "gc"), FollowOptions{Since: begun.Add(15 * time.Minute), Seek: index})
+		must(t, err)
+		defer f.Close()
+		var got []byte
+		read := func() {
+			t.Helper()
+			for {
+				raw, err := f.Next()
+				if err == io.EOF {
+					return
+				}
+				must(t, err)
+				got = append(got, raw...)
+			}
+		}
+		read()
+		from := f.Frame().From
+		appendAll(t, str, timedLine(20), timedLine(21))
+		read()
+		must(t, s.Close())
+		s = openStore(t, dest, configOf(how))
+		str = s.Stream("gc")
+		must(t, str.Resume(mark, 1<<20))
+		appendAll(t, str, join(timedLine(20), timedLine(21), timedLine(22)), timedLine(23), timedLine(24))
+		read()
+		all := contents(t, dest, "gc")
+		if !bytes.HasSuffix(all, got) || bytes.Count(got, []byte("]")) >= bytes.Count(all, []byte("]")) || from == 0 || f.Frame().From != from {
+			t.Errorf("%d bytes of %d, from byte %d", len(got), len(all), from)
+		}
+	})
+}
