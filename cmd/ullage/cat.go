@@ -47,10 +47,9 @@ stream are later than --until by 10s, it is not read further. --tail N prints th
 N lines of all that is wanted, and with --follow what is appended after them.
 
 Lines without a date, as with HotSpot's default decorators, have the start of their
-JVM and their uptime as their time. The start follows from when segments were created:
-it is right within the second or so that 'ullage run' needs to persist a line. A JVM
-that starts again within a segment counts as started at the end of the last, until the
-next segment begins. Lines without either have the time of the line before.
+JVM and their uptime as their time. The start follows from when 'ullage run' read the
+lines, and is right within the time that it needed for that. Lines without either have
+the time of the line before or, if no line has a time, that of reading.
 
 --level takes trace, debug, info, warning or error. Lines without a level, as
 other programs write them, count as info; the further lines of a message have

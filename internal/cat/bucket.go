@@ -133,7 +133,8 @@ func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (don
 		}
 		n, readErr := raw.Read(buf)
 		if done == 0 && n > 0 {
-			b.series.pick.clock.point(at, firstLine(buf[:n]))
+			clock := &b.series.pick.clock
+			clock.point(at, clock.ends(firstLine(buf[:n])))
 		}
 		done += int64(n)
 		b.series.lines.feed(buf[:n])

@@ -7,6 +7,7 @@
 // The package has these parts. Each uses only what its arrow points to:
 //
 //	Printer → merging → series → selector → timeline
+//	                           → bounds
 //	                           → lines
 //
 // A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
@@ -14,13 +15,16 @@
 // stream: by a [segment.Follower], or decoded as a whole where another program compressed
 // it. Its lines cut the bytes into whole lines; its selector decides which lines are
 // wanted, by level, time and kind; the timeline finds the time of a line that has no date.
+// The bounds of a series say where in its segments reading begins, and by when lines were
+// written: they are those of the seek file, if there is one.
 //
 // # Memory
 //
 // At most 64 KiB of a line are held, so that memory does not grow with the length of a
 // line. A series holds one frame of its stream. At most 16 series are open; the others
-// are parked, and keep 16 MiB in all. The last N lines are not held but counted before
-// they are printed, from the newest segments back.
+// are parked, and keep 16 MiB in all. Seek files take 8 MiB in all; series beyond have
+// none. The last N lines are not held but counted before they are printed, from the newest
+// segments back.
 //
 // # Errors
 //

@@ -34,19 +34,26 @@ type Printer struct {
 	stderr  io.Writer
 	items   []item
 	gaps    gapTable
-	live    bool      // everything that was there at the start is printed
-	colored bool      // lines are colored by level
-	named   bool      // there are or were several series: lines have the name of theirs
-	amid    *series   // the last line that was printed is one of it, and has not ended
+	live    bool    // everything that was there at the start is printed
+	colored bool    // lines are colored by level
+	named   bool    // there are or were several series: lines have the name of theirs
+	amid    *series // the last line that was printed is one of it, and has not ended
+	buf     []byte  // is used again for each line
+	split   []byte  // the beginning of a character whose rest is in the next piece
+	skip    int     // so many lines are not printed: they come before the last Tail
+	failed  bool    // something could not be read
+
+	memory
+
+	progress bool // stderr is a terminal: a long read reports how far it is
+}
+
+// memory is what the series have in memory.
+type memory struct {
 	open    []*series // at most maxOpen
 	keep    int       // bytes that a series may keep when it is parked,
 	keepAll int       // and all series together
-	buf     []byte    // is used again for each line
-	split   []byte    // the beginning of a character whose rest is in the next piece
-	skip    int       // so many lines are not printed: they come before the last Tail
-	failed  bool      // something could not be read
-
-	progress bool // stderr is a terminal: a long read reports how far it is
+	indexed int       // bytes of all seek files
 }
 
 // item is what arguments name: a destination, whose streams appear and disappear, a
@@ -59,7 +66,7 @@ type item struct {
 
 // New returns a Printer that prints to stdout and reports on stderr.
 func New(cfg Config, stdout, stderr io.Writer) *Printer {
-	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, progress: cli.NewScreen(stderr) != nil, keepAll: keepAll}
+	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, progress: cli.NewScreen(stderr) != nil, memory: memory{keepAll: keepAll}}
 	p.out = bufio.NewWriterSize(stdout, bufferSize)
 	p.text = p.out
 	if p.screen = cli.NewScreen(stdout); p.screen != nil {

@@ -27,6 +27,7 @@ type selector struct {
 	clock  timeline
 	began  bool      // a record was seen
 	record bool      // the last record passes, and so do its continuations
+	orphan bool      // until the next record, lines belong to one that is not wanted
 	when   time.Time // the time of the last record that has one; zero: none has
 	past   int       // such records in a row that are later than Until
 
@@ -69,6 +70,9 @@ func (s *selector) decide(head []byte) bool {
 		s.date(head)
 		s.line.run = s.clock.run
 	}
+	if s.orphan = s.orphan && class.Kind != ul.Header && class.Kind != ul.Drop; s.orphan {
+		return false
+	}
 	if s.cfg.Gaps {
 		return s.findHole(head, class)
 	}
@@ -79,27 +83,47 @@ func (s *selector) decide(head []byte) bool {
 	if level == ul.Unknown {
 		level = ul.Info
 	}
-	pass := level >= s.cfg.Level && (s.when.IsZero() || s.cfg.within(s.when))
+	pass := level >= s.cfg.Level && s.inside()
 	if class.Kind != ul.Drop { // which may stand before a continuation
 		s.began, s.record = true, pass
 	}
 	return pass
 }
 
-// date finds the time of a line: that of its record.
+// inside reports whether the time of the present line is wanted. A line without a time was
+// read between two times that are known; it is wanted if any time between is.
+func (s *selector) inside() bool {
+	if !s.when.IsZero() {
+		return s.cfg.within(s.when)
+	}
+	from, to := s.clock.from, s.clock.to
+	return to.IsZero() || !to.Before(s.cfg.Since) && (s.cfg.Until.IsZero() || !from.After(s.cfg.Until))
+}
+
+// date finds the time of a line: that of its record or, in a stream without times, the
+// time at which it was read.
 func (s *selector) date(head []byte) {
 	if s.line.kind == ul.Header || s.line.kind == ul.Drop {
 		s.parsed.Parse(head)
 		if when, ok := s.clock.date(&s.parsed); ok {
 			s.when = when
-			if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
-				s.past++
-			} else {
-				s.past = 0
-			}
+			s.late(when)
 		}
 	}
 	s.line.time = s.when
+	if s.when.IsZero() {
+		s.line.time = s.clock.to
+		s.late(s.clock.from)
+	}
+}
+
+// late counts the records in a row that are later than Until.
+func (s *selector) late(when time.Time) {
+	if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
+		s.past++
+	} else {
+		s.past = 0
+	}
 }
 
 // decideGap reports whether the marker of a gap passes. The marker is not a line of the
@@ -113,12 +137,12 @@ func (s *selector) decideGap(g ul.Gap) bool {
 func (s *selector) findHole(head []byte, class ul.Class) bool {
 	lost, cut := s.cuts.Find(head)
 	switch {
-	case !s.when.IsZero() && !s.cfg.within(s.when):
+	case !s.inside():
 		return false
 	case cut:
-		s.line.hole = &hole{kind: full, at: s.when, took: lost}
+		s.line.hole = &hole{kind: full, at: s.line.time, took: lost}
 	case class.Kind == ul.Drop:
-		s.line.hole = &hole{kind: async, at: s.when, lines: class.Dropped}
+		s.line.hole = &hole{kind: async, at: s.line.time, lines: class.Dropped}
 	}
 	return s.line.hole != nil
 }

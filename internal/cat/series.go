@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -34,6 +33,7 @@ type series struct {
 
 	turn
 	parked
+	bounds bounds
 
 	bad    segment.DamageError
 	over   bool   // nothing more is wanted of it
@@ -133,7 +133,9 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 			if s.reportDamage() {
 				s.lines.end()
 			}
-			s.clock(raw)
+			if s.again == 0 { // else it did so when it read the frame before
+				s.clock(raw)
+			}
 			s.frame = len(raw)
 			n := min(s.again, len(raw))
 			if s.again -= n; n < len(raw) {
@@ -144,24 +146,6 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 		if more := s.meet(err); !more {
 			return nil, nil
 		}
-	}
-}
-
-// clock gives the timeline the time at which the lines of raw were persisted, if that is
-// known: the creation of the segment that raw begins, or now if raw was just appended.
-func (s *series) clock(raw []byte) {
-	seg := s.follower.Segment()
-	_, n := s.follower.At()
-	begins := seg.Name != s.segment && n == int64(len(raw)) && !seg.Start.IsZero()
-	s.segment = seg.Name
-	switch {
-	case !s.pick.timed && !s.p.cfg.timed():
-	case s.p.live:
-		s.pick.clock.point(time.Now(), raw)
-	case begins && seg.Compress == segment.None:
-		s.pick.clock.point(seg.Start, firstLine(raw)) // what follows may be much later
-	case begins:
-		s.pick.clock.point(seg.Start, raw)
 	}
 }
 
@@ -176,6 +160,9 @@ func firstLine(raw []byte) []byte {
 // open creates the follower.
 func (s *series) open() (err error) {
 	opt := segment.FollowOptions{Since: s.p.cfg.Since, Once: !s.p.cfg.Follow}
+	if s.pick.timed || s.p.cfg.timed() {
+		opt.Seek = s.seekIndex()
+	}
 	if s.files != nil {
 		s.follower = segment.FollowFiles(s.files, s.sealed, opt)
 		return nil

@@ -66,6 +66,9 @@ func (s *series) count(ctx context.Context, segs []segment.Info) (n int, err err
 	cfg.Follow = false
 	quiet := newSeries(New(cfg, io.Discard, io.Discard), s.name, s.dir)
 	quiet.files, quiet.sealed = segs, s.sealed
+	if cfg.timed() {
+		quiet.bounds.index, quiet.bounds.looked = s.seekIndex(), true
+	}
 	if len(segs) == 0 {
 		return 0, nil
 	}

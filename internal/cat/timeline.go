@@ -2,6 +2,7 @@ package cat
 
 import (
 	"bytes"
+	"iter"
 	"time"
 
 	"github.com/ullage/ullage/internal/ul"
@@ -12,9 +13,10 @@ import (
 //
 // The start of a run follows from points: what was persisted at a known time was
 // written before that time, so that the run started no later than that time less the
-// uptime. A sidecar persists what it reads within a second, but may have to catch up
-// first. So the earliest start that any point gives is the best one. A record with a
-// date and an uptime gives the start exactly. Before its first point, a run started
+// uptime. The points are the creation of segments, the entries of the seek file and, of a
+// segment that was not copied, its last write. A sidecar reads lines at once, but may have
+// to catch up first. So the earliest start that any point gives is the best one. A record
+// with a date and an uptime gives the start exactly. Before its first point, a run started
 // when the last line of the run before was written.
 //
 // The zero value is the timeline of a stream that nothing is known about.
@@ -26,6 +28,8 @@ type timeline struct {
 	ahead []time.Time // starts of the next runs, from the last point
 
 	last time.Time // the time of the last record that has one
+
+	from, to time.Time // when the lines that come next were read; zero: unknown
 }
 
 // basis is what a run's start is known from.
@@ -69,10 +73,9 @@ func (t *timeline) begin() {
 	}
 }
 
-// point says that the lines in raw, which are read next, were written before a time, and
-// the last of them shortly before.
-func (t *timeline) point(at time.Time, raw []byte) {
-	ends := t.ends(raw)
+// point says that the lines from which ends was made, which are read next, were written
+// before a time, and the last of them shortly before.
+func (t *timeline) point(at time.Time, ends ends) {
 	starts := make([]time.Time, len(ends))
 	for i := len(ends) - 1; i >= 0; i-- {
 		at = at.Add(-ends[i]) // the run before ended no later than this one started
@@ -87,12 +90,20 @@ func (t *timeline) point(at time.Time, raw []byte) {
 	t.ahead = starts
 }
 
-// ends returns the highest uptime of the present run, if there is one, and of each run
-// that begins in raw.
-func (t *timeline) ends(raw []byte) (ends []time.Duration) {
+// ends is the highest uptime of each run of a JVM in a part of a stream.
+type ends []time.Duration
+
+// ends returns that of the present run, if there is one, and of each run that begins in
+// raw.
+func (t *timeline) ends(raw []byte) (e ends) {
 	if t.run > 0 {
-		ends = append(ends, t.up)
+		e = ends{t.up}
 	}
+	return e.add(raw)
+}
+
+// add continues with the lines in raw.
+func (e ends) add(raw []byte) ends {
 	var r ul.Record
 	for line := range bytes.Lines(raw) {
 		if line[0] != '[' {
@@ -100,13 +111,72 @@ func (t *timeline) ends(raw []byte) (ends []time.Duration) {
 		}
 		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 		up, ok := r.Since()
-		switch n := len(ends); {
+		switch n := len(e); {
 		case !ok:
-		case n == 0 || ul.Restarted(ends[n-1], up):
-			ends = append(ends, up)
+		case n == 0 || ul.Restarted(e[n-1], up):
+			e = append(e, up)
 		default:
-			ends[n-1] = max(ends[n-1], up)
+			e[n-1] = max(e[n-1], up)
 		}
 	}
-	return ends
+	return e
+}
+
+// lookLines is how many lines at the beginning and at the end of a frame are examined.
+const lookLines = 100
+
+// begins reports whether it looks as if a run begins in raw, by the first and the last
+// uptime in raw. A JVM that is restarted and logs longer than the one before it, all in
+// one frame, is not noticed.
+func (t *timeline) begins(raw []byte) bool {
+	first, ok := edgeUptime(bytes.Lines(raw))
+	if !ok {
+		return false
+	}
+	last, ok := edgeUptime(backwards(raw))
+	return t.run == 0 || ul.Restarted(t.up, first) || ok && ul.Restarted(first, last)
+}
+
+// edgeUptime returns the uptime of the first line that has one.
+func edgeUptime(lines iter.Seq[[]byte]) (up time.Duration, ok bool) {
+	var r ul.Record
+	n := 0
+	for line := range lines {
+		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		if up, ok := r.Since(); ok {
+			return up, true
+		}
+		if n++; n == lookLines {
+			break
+		}
+	}
+	return 0, false
+}
+
+// backwards yields the lines of raw, the last one first.
+func backwards(raw []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(raw) > 0 {
+			begin := bytes.LastIndexByte(raw[:len(raw)-1], '\n') + 1
+			if !yield(raw[begin:]) {
+				return
+			}
+			raw = raw[:begin]
+		}
+	}
+}
+
+// firstRecord parses the first record that begins in the first lines of raw.
+func firstRecord(raw []byte) (r ul.Record, ok bool) {
+	n := 0
+	for line := range bytes.Lines(raw) {
+		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		if r.Kind == ul.Header {
+			return r, true
+		}
+		if n++; n == lookLines {
+			break
+		}
+	}
+	return r, false
 }

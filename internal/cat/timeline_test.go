@@ -86,7 +86,7 @@ func testTimeline(t *testing.T, steps []step) {
 	}
 	for _, s := range steps {
 		if s.point != "" {
-			clock.point(ofDay(s.point), []byte(s.raw))
+			clock.point(ofDay(s.point), clock.ends([]byte(s.raw)))
 			continue
 		}
 		var r ul.Record
@@ -107,7 +107,7 @@ func FuzzTimeline(f *testing.F) {
 		var clock timeline
 		var r ul.Record
 		for range 2 {
-			clock.point(time.UnixMilli(at), raw)
+			clock.point(time.UnixMilli(at), clock.ends(raw))
 			if len(clock.ahead) > bytes.Count(raw, []byte{'\n'})+1 {
 				t.Fatalf("%d runs in %d bytes", len(clock.ahead), len(raw))
 			}

@@ -11,14 +11,15 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ullage/ullage/internal/seek"
 	"github.com/ullage/ullage/internal/segment"
 )
 
 // visit is called with a file or directory of ours, and the directory it is in.
 type visit func(dir *os.Root, name string, info fs.FileInfo) error
 
-// eachSegment calls do with every segment of a destination, and with the
-// directory of a stream after what is in it.
+// eachSegment calls do with every segment and seek file of a destination, and with
+// the directory of a stream after what is in it.
 func eachSegment(dest *os.Root, do visit) error {
 	streams, err := readDir(dest)
 	if err != nil {
@@ -26,7 +27,7 @@ func eachSegment(dest *os.Root, do visit) error {
 	}
 	ours := func(e fs.DirEntry) bool {
 		_, ok := segment.ParseName(e.Name())
-		return ok && e.Type().IsRegular()
+		return (ok || e.Name() == seek.Name) && e.Type().IsRegular()
 	}
 	for _, s := range streams {
 		if !s.IsDir() || segment.ValidStream(s.Name()) != nil {

@@ -19,6 +19,7 @@
 //	DEST/.ullage/lock                                    held by the one process that writes
 //	DEST/.ullage/key                                     32 random bytes, see Store.Key
 //	DEST/STREAM/20261120T100000.000Z-000001.log.zst      a segment
+//	DEST/STREAM/.seek                                    when lines were read, see package seek
 //
 // The name of a segment is the UTC time of its creation, a sequence number of
 // at least six digits and the suffix of its compression: .log.zst, .log.gz or .log.
@@ -86,11 +87,11 @@
 //
 // # Retention
 //
-// Retention bounds the blocks and inodes that segments and their directories use. It
+// Retention bounds the blocks and inodes that segments, seek files and their directories use. It
 // also keeps a reserve free on a volume that other programs fill, or that is smaller
 // than RetainBytes. It deletes segments in the order of their last writes, on a clock
 // that never steps, and within a stream in the order of their numbers. It removes a
-// directory only after it has deleted a segment in it.
+// directory, and the seek file in it, only after it has deleted a segment in it.
 //
 // # Errors
 //

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/ullage/ullage/internal/seek"
 )
 
 // followIdle is how long after its last write the newest segment stays open.
@@ -23,6 +25,10 @@ type FollowOptions struct {
 	// next segment shows when: the last line of a segment is persisted before the next
 	// segment is created. Where a clock was set back, no segment is skipped.
 	Since time.Time
+
+	// Seek also skips the beginning of a segment that is before Since, as far as the seek
+	// file of the stream shows where that ends. Nil: no part of a segment is skipped.
+	Seek *seek.Index
 
 	// Once reads the segments as they are now: nothing will be appended to them. Then
 	// an incomplete frame in the newest segment is damage if a sound frame follows it,
@@ -48,7 +54,7 @@ type FollowOptions struct {
 // number of names in memory. It is not safe for concurrent use.
 type Follower struct {
 	in        listing
-	since     time.Time
+	since     since
 	once      bool
 	committed func() (Mark, bool)
 	memory    *Memory
@@ -73,7 +79,7 @@ type Follower struct {
 // OpenFollower follows the segments in dir, the directory of one stream. The
 // directory need not exist yet. The error is one of opt.From.
 func OpenFollower(dir string, opt FollowOptions) (*Follower, error) {
-	f := &Follower{in: listing{dir: dir}, since: opt.Since, once: opt.Once, committed: opt.Committed, memory: opt.Memory}
+	f := &Follower{in: listing{dir: dir}, since: since{opt.Since, opt.Seek}, once: opt.Once, committed: opt.Committed, memory: opt.Memory}
 	if err := f.resume(opt.From); err != nil {
 		return nil, err
 	}
@@ -88,7 +94,7 @@ func FollowFiles(files []Info, sealed bool, opt FollowOptions) *Follower {
 		info.Seq = uint64(i + 1)
 		in.files[i] = info
 	}
-	return &Follower{in: in, since: opt.Since, once: opt.Once}
+	return &Follower{in: in, since: since{opt.Since, opt.Seek}, once: opt.Once}
 }
 
 // Next returns the next raw bytes: at least one, and all of the same frame. They are
@@ -135,9 +141,17 @@ func (f *Follower) Next() ([]byte, error) {
 // Segment describes the segment that was read last. Its Size is that of the last look.
 func (f *Follower) Segment() Info { return f.cur.seg }
 
-// At returns the end of the frame that was read last, in the segment that was read
-// last: on disk, and among the raw bytes.
-func (f *Follower) At() (disk, raw int64) { return f.cur.Offset, f.cur.Raw }
+// Frame is where the bytes lie that Next has returned last.
+type Frame struct {
+	Begin, End int64 // bytes on disk, in the segment that was read last
+	Raw        int64 // raw bytes of the segment that were read up to End
+	From       int64 // reading of the segment began here: 0, or behind what FollowOptions.Seek skips
+}
+
+// Frame describes the frame that was read last.
+func (f *Follower) Frame() Frame {
+	return Frame{Begin: f.undo.place.Offset, End: f.cur.Offset, Raw: f.cur.Raw, From: f.cur.from}
+}
 
 // Rewind goes back before the bytes that Next has just returned, and closes the segment:
 // the next call of Next returns these bytes again, if a writer has not cut them off. So

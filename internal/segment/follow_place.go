@@ -84,8 +84,9 @@ func (f *Follower) resume(p Position) (err error) {
 // place is a Place in a segment that is known.
 type place struct {
 	Place
-	seg  Info // by the last look
-	gone bool // it was deleted
+	seg  Info  // by the last look
+	from int64 // reading begins here
+	gone bool  // it was deleted
 }
 
 func beginOf(seg Info) place { return place{Place: Place{Segment: seg.Name}, seg: seg} }
@@ -144,6 +145,7 @@ func (p *place) heldBy(file *os.File) (bool, error) {
 func (f *Follower) begin(seg Info) {
 	f.close()
 	f.prev, f.cur, f.sure = f.cur, beginOf(seg), false
+	f.cur.from = f.since.in(seg)
 	f.seen = max(f.seen, seg.Seq)
 }
 

@@ -119,7 +119,7 @@ func (f *Follower) enter() error {
 		}
 		f.newest = f.isNewest(i)
 		if order > 0 {
-			if !f.newest && i+1 < len(f.found) && isBefore(seg, f.found[i+1], f.since) {
+			if !f.newest && i+1 < len(f.found) && f.since.skips(seg, f.found[i+1]) {
 				f.passOver(seg)
 				continue
 			}
@@ -138,15 +138,6 @@ func (f *Follower) enter() error {
 		return nil
 	}
 	return io.EOF
-}
-
-// isBefore reports whether all of seg was written before since. A line is written
-// before it is persisted, and the last line of a segment is persisted before the next
-// segment is created. So seg is before Since if the time in the next segment's name is;
-// an equal time does not count, because names and lines have milliseconds. If the clock
-// was set back, or files were named in another order, isBefore returns false.
-func isBefore(seg, next Info, since time.Time) bool {
-	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(since)
 }
 
 // missed returns an error, once, if segments before seg were deleted before they were
@@ -191,7 +182,10 @@ func (f *Follower) open() error {
 		if f.committed == nil { // else it is not the place of a Follower
 			f.again.cut.add(f.cur.Raw, f.cur.Head)
 		}
-		f.cur = beginOf(f.cur.seg)
+		f.cur = place{Place: Place{Segment: f.cur.Segment}, seg: f.cur.seg, from: f.cur.from}
+	}
+	if f.cur.Offset == 0 && !f.cur.jumpTo(r) {
+		f.cur.from = 0
 	}
 	f.memory.lend(r)
 	f.reader, r.off = r, f.cur.Offset

@@ -56,7 +56,7 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 	if m.seq() > t.top.seq() {
 		t.top = m
 	}
-	at, cut, err := t.findMark(found, m, maxCut)
+	at, cut, err := findMark(found, m, t.top.seq(), maxCut)
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,9 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 }
 
 // findMark returns the index of the mark's segment, or of the last segment before it
-// if the mark is Gone, or -1 if there is none, and the number of bytes behind it.
-func (t *Stream) findMark(found []Info, m Mark, maxCut int64) (at int, cut int64, err error) {
+// if the mark is Gone, or -1 if there is none, and the number of bytes behind it. Top is the
+// number of the last segment that was ever committed.
+func findMark(found []Info, m Mark, top uint64, maxCut int64) (at int, cut int64, err error) {
 	at = -1
 	switch {
 	case m == Mark{}:
@@ -111,7 +112,6 @@ func (t *Stream) findMark(found []Info, m Mark, maxCut int64) (at int, cut int64
 			return 0, 0, fmt.Errorf("segment %s has %d bytes, the mark says %d: %w", m.Segment, found[at].Size, m.Offset, ErrMark)
 		}
 	}
-	top := t.top.seq()
 	for _, info := range found[at+1:] {
 		if info.Seq <= top {
 			return 0, 0, fmt.Errorf("segment %s is behind the mark, but was committed: %w", info.Name, ErrMark)

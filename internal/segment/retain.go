@@ -255,13 +255,19 @@ func (r *retention) delete(chosen []due, save func([]*Stream) error) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes the directory of a stream if it is empty. Retention has just
-// deleted a segment in it, so the directory is not another program's.
+// removeEmpty removes the directory of a stream if it is empty or has a seek file alone.
+// Retention has just deleted a segment in it, so the directory is not another program's.
 func (r *retention) removeEmpty(stream string) (removed bool, err error) {
 	if t := r.streams[stream]; t != nil && (!t.placed || t.seg.Name != "") {
 		return false, nil
 	}
-	if removed, err = r.dest.removeDir(stream); removed {
+	removed, err = r.dest.removeDir(stream)
+	if !removed && err == nil {
+		if removed, err = r.removeSeek(stream); removed {
+			removed, err = r.dest.removeDir(stream)
+		}
+	}
+	if removed {
 		r.ledger.dirs--
 	}
 	return removed, err

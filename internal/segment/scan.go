@@ -19,6 +19,9 @@ func (r *retention) scan(now time.Time) error {
 	}
 	defer root.Close()
 	l := ledger{began: r.ledger.began, fresh: true, all: true}
+	for _, t := range r.streams {
+		t.seek.counted = 0
+	}
 	var first error
 	err = eachStream(root, func(stream string) error {
 		err := r.scanStream(&l, stream, now)
@@ -79,6 +82,11 @@ func (r *retention) scanStream(l *ledger, stream string, now time.Time) error {
 	if any {
 		l.dirs++
 	}
+	if disk := seekOnDisk(dir); open != nil {
+		open.seek.counted = disk
+	} else if disk > 0 {
+		l.seeks = l.seeks.plus(use{bytes: disk, inodes: 1})
+	}
 	l.oldest = append(l.oldest, found...)
 	l.trim()
 	return err
@@ -97,9 +105,12 @@ func (r *retention) held(fn func(Info)) {
 	}
 }
 
-// used is what all segments and the directories of streams take.
+// used is what all segments, seek files and the directories of streams take.
 func (r *retention) used() use {
 	sum := r.ledger.used()
+	for _, t := range r.streams {
+		sum = sum.plus(t.seek.use())
+	}
 	r.held(func(info Info) { sum = sum.plus(use{bytes: info.Disk, inodes: 1}) })
 	return sum
 }

@@ -31,7 +31,8 @@ type parts struct {
 	encoder  *encoder
 	verifier *verifier
 	streams  map[string]*Stream // the open ones, by name
-	sealAt   int64              // the size at which a segment is sealed
+	boot     bootClock
+	sealAt   int64 // the size at which a segment is sealed
 }
 
 // Open makes dir the destination and creates it if it is missing. Open writes
@@ -49,7 +50,7 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 		return nil, err
 	}
 	p := &parts{cfg: cfg, log: log, metrics: newMetrics(), dest: dest, ledger: &ledger{began: time.Now()},
-		verifier: &verifier{dest: dest}, streams: map[string]*Stream{}, sealAt: int64(cfg.SegmentBytes)}
+		verifier: &verifier{dest: dest}, streams: map[string]*Stream{}, boot: readBootClock(), sealAt: int64(cfg.SegmentBytes)}
 	p.encoder, err = newEncoder(cfg.Compress)
 	if err == nil {
 		err = p.metrics.register(reg)
@@ -102,7 +103,8 @@ func (s *Store) Stream(name string) *Stream {
 	if t, ok := s.streams[name]; ok {
 		return t
 	}
-	t := &Stream{parts: s.parts, name: name, dir: filepath.Join(s.dest.dir, name)}
+	t := &Stream{parts: s.parts, name: name, dir: filepath.Join(s.dest.dir, name),
+		seek: seekFile{dest: s.dest, boot: s.boot, stream: name, ledger: s.ledger}}
 	s.streams[name] = t
 	return t
 }

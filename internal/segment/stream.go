@@ -45,6 +45,7 @@ type Stream struct {
 	begun   int64    // up to this offset the kernel was asked to write seg back
 	before  *Info    // the segment before seg, until seg is synced
 	sum     checksum // of seg
+	seek    seekFile
 }
 
 // end is where a stream ends: its newest segment, and the mark of its last commit.
@@ -213,7 +214,7 @@ func (t *Stream) Abandon() {
 	if t.placed && (t.seg.Name != "" || t.before != nil) {
 		t.ledger.forget() // the size of an abandoned segment is unknown
 	}
-	t.placed, t.failed, t.dirty = false, nil, false
+	t.placed, t.failed, t.dirty, t.seek.loaded = false, nil, false, false
 	t.seg, t.before, t.created, t.rooted, t.sum = Info{}, nil, false, false, checksum{bytes: -1}
 }
 
@@ -236,6 +237,7 @@ func (t *Stream) Close() error {
 		t.Abandon()
 	}
 	t.placed = false
+	t.ledger.seeks = t.ledger.seeks.plus(t.seek.use())
 	delete(t.streams, t.name)
 	return err
 }

@@ -75,6 +75,7 @@ func (w *writer) appendParts(st *writerStream) error {
 	for _, i := range st.parts {
 		c := w.batch[i]
 		w.taken.last[c.Meta.File] = c.Meta
+		st.read = c.Meta.Read
 		w.taken.bytes += len(c.Data)
 		st.taken += len(c.Data)
 		lines := len(c.Data)

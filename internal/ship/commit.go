@@ -54,6 +54,11 @@ func (w *writer) commit(ctx context.Context) error {
 	w.taken.last = w.link.publish(w.taken.last)
 	w.m.commits.Observe(time.Since(started).Seconds())
 	w.committed()
+	for name := range w.marks {
+		if st := w.streams[name]; st != nil {
+			st.segments.SeenUntil(st.read)
+		}
+	}
 	w.maintain(ctx)
 	return nil
 }

@@ -68,9 +68,10 @@ type writerStream struct {
 	segments    *segment.Stream
 	parts       []int // indexes into the batch
 	lines       [ul.NumLevels]uint64
-	taken       int    // bytes, as they were in the queue
-	bytes       uint64 // of lines
-	made        uint64 // those of bytes that are markers of gaps, and not the JVM's
+	taken       int       // bytes, as they were in the queue
+	bytes       uint64    // of lines
+	made        uint64    // those of bytes that are markers of gaps, and not the JVM's
+	read        time.Time // when the last of the lines was read
 
 	sum running // of the newest segment
 }

@@ -154,8 +154,8 @@ func (f *lineFeed) add(raw []byte) {
 	n := min(f.skip, int64(len(raw)))
 	f.skip -= n
 	f.buf = append(f.buf, raw[n:]...)
-	disk, end := f.follower.At()
-	f.ends = append(f.ends, frameEnd{disk, end})
+	frame := f.follower.Frame()
+	f.ends = append(f.ends, frameEnd{frame.End, frame.Raw})
 }
 
 // lines cuts the lines of a batch out of buf.

@@ -45,14 +45,13 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 	first.Kill()
 
 	thaw := i.v.freeze()
-	if err := i.java("all=trace", "Incident", "500").Wait(patience); err != nil {
-		t.Fatal(err)
-	}
+	second := i.java("all=trace", "Incident", "60000")
 	dropping := func() bool {
 		n, err := i.side.Metric(`ullage_dropped_lines_total{level="trace",reason="discard",stream="` + stream + `"}`)
 		return err == nil && n > 0
 	}
 	lab.Eventually(t, patience, "the sidecar drops lines", dropping)
+	second.Kill()
 	thaw()
 	last := i.java("gc*", "Incident", "60000")
 	defer last.Kill()

@@ -83,12 +83,7 @@ type rig struct {
 func newRig(t *testing.T, jdk lab.JDK, tmpfs string, flags ...string) *rig {
 	t.Helper()
 	r := &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, tmpfs), dest: t.TempDir(), truth: t.TempDir()}
-	args := []string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0", "--sync-interval", "200ms"}
-	var err error
-	r.side, err = lab.Start(program, append(args, flags...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.startSidecar(flags...)
 	t.Cleanup(func() {
 		r.side.Kill()
 		if t.Failed() {
@@ -96,6 +91,17 @@ func newRig(t *testing.T, jdk lab.JDK, tmpfs string, flags ...string) *rig {
 		}
 	})
 	return r
+}
+
+// startSidecar starts a sidecar, perhaps after another one.
+func (r *rig) startSidecar(flags ...string) {
+	r.Helper()
+	args := []string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0", "--sync-interval", "200ms"}
+	var err error
+	r.side, err = lab.Start(program, append(args, flags...)...)
+	if err != nil {
+		r.Fatal(err)
+	}
 }
 
 // outputs returns the flags for an output in the source and for a second one

@@ -39,6 +39,34 @@ func TestTimesOfDefaultDecorators(t *testing.T) {
 	})
 }
 
+// JVMs are restarted after pauses, within one segment, and the sidecar is killed in one of
+// the pauses. Segments are too few to date the lines by; the seek file has more times.
+func TestTimesOverAPauseAndAKill(t *testing.T) {
+	const pause = 7 * time.Second // longer than what closeTo allows, and than the silence that gets an entry
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := newRig(t, jdk, "64m")
+		file := filepath.Join(r.source, "gc.log")
+		var want []timed
+		for run, name := range []string{"first.log", "second.log", "third.log"} {
+			one := Output{Selection: "gc*=debug", File: file, Decorations: "uptime,level,tags", Options: "filecount=1,filesize=0"}
+			two := Output{Selection: "gc*=debug", File: filepath.Join(r.truth, name), Decorations: "time,uptime,level,tags"}
+			r.run([]string{one.Flag(), two.Flag(), "-XX:+UseSerialGC", "-Xmn2m"}, "Churn", "2500", "300")
+			want = append(want, r.dates(name, run+1)...)
+			if run < 2 {
+				r.emptied()
+				time.Sleep(pause)
+			}
+			if run == 1 {
+				r.side.Kill()
+				r.startSidecar()
+			}
+		}
+		r.emptied()
+		r.stop()
+		r.closeTo(r.objects(), want)
+	})
+}
+
 // dates returns the records of a second output with their dates.
 func (r *rig) dates(name string, run int) (lines []timed) {
 	r.Helper()

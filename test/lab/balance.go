@@ -30,6 +30,9 @@ func Segments(dest, stream string) ([]string, error) {
 	}
 	var found []segment
 	for _, e := range entries {
+		if e.Name() == ".seek" { // a hint, which lines do not depend on
+			continue
+		}
 		name, _, _ := strings.Cut(e.Name()[strings.LastIndexByte(e.Name(), '-')+1:], ".")
 		seq, err := strconv.ParseUint(name, 10, 64)
 		if err != nil {

@@ -1,0 +1,109 @@
+package seek
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Slack is how much earlier than a time a reader begins: steps back of the clock that the
+// writer has missed are shorter.
+const Slack = 10 * time.Second
+
+// Index is the seek file of a stream as it was when it was read. Nil has no entries.
+type Index struct{ entries []Entry }
+
+// Read reads the seek file in the directory of a stream, at most its first most bytes. A
+// file that is missing or damaged from its beginning on has no entries; that is no error.
+func Read(dir string, most int) (*Index, error) {
+	path := filepath.Join(dir, Name)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read seek file: %w", err)
+	}
+	defer file.Close()
+	if stat, err := file.Stat(); err != nil || !stat.Mode().IsRegular() {
+		return nil, fmt.Errorf("read seek file %s: %w", path, fs.ErrInvalid)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, int64(min(most, MaxBytes))))
+	if err != nil {
+		return nil, fmt.Errorf("read seek file: %w", err)
+	}
+	return &Index{Parse(data)}, nil
+}
+
+// Bytes is the memory that the index takes.
+func (x *Index) Bytes() int {
+	if x == nil {
+		return 0
+	}
+	return cap(x.entries) * EntryBytes
+}
+
+// Before returns the last known offset in a segment for which all lines before it were
+// written earlier than since. Zero: no such offset is known. The caller looks whether a
+// frame begins there.
+func (x *Index) Before(seq uint64, start, since time.Time) (offset int64) {
+	if x == nil || since.IsZero() {
+		return 0
+	}
+	latest := since.Add(-Slack).UnixMilli()
+	for _, e := range x.entries[x.find(seq, 0):] {
+		// The time of an entry covers the lines since the one before it alone: behind an
+		// entry that is too late, a lower time is that of a clock that was set back.
+		if !e.in(seq, start) || e.Time >= latest {
+			break
+		}
+		offset = e.Offset
+	}
+	return offset
+}
+
+// Next returns the first entry of a segment whose offset is offset or higher.
+func (x *Index) Next(seq uint64, start time.Time, offset int64) (e Entry, ok bool) {
+	if x == nil {
+		return Entry{}, false
+	}
+	i := x.find(seq, offset)
+	if i == len(x.entries) || !x.entries[i].in(seq, start) {
+		return Entry{}, false
+	}
+	return x.entries[i], true
+}
+
+// Last returns the last entry before the place at offset in a segment, of this or an
+// earlier segment, or the one at that place.
+func (x *Index) Last(seq uint64, offset int64) (e Entry, ok bool) {
+	if x == nil {
+		return Entry{}, false
+	}
+	i := x.find(seq, offset+1)
+	if i == 0 {
+		return Entry{}, false
+	}
+	return x.entries[i-1], true
+}
+
+// find returns the index of the first entry at a place or behind it.
+func (x *Index) find(seq uint64, offset int64) int {
+	i, _ := slices.BinarySearchFunc(x.entries, Entry{Seq: seq, Offset: offset}, compare)
+	return i
+}
+
+// in reports whether an entry is of a segment. A stream that was deleted and begun again
+// has segments of the same numbers.
+func (e Entry) in(seq uint64, start time.Time) bool {
+	return e.Seq == seq && e.Start == start.UnixMilli()
+}
+
+// When returns the entry's time.
+func (e Entry) When() time.Time { return time.UnixMilli(e.Time) }

@@ -1,0 +1,115 @@
+package seek
+
+import "time"
+
+const (
+	every      = 10 * time.Second // between two entries,
+	everyBytes = 1 << 20          // or so many bytes on disk
+	silence    = 5 * time.Second  // without a commit: the one before gets an entry, too
+)
+
+// Place is the end of a commit.
+type Place struct {
+	Seq    uint64
+	Start  time.Time // creation time of the segment
+	Offset int64
+}
+
+// Recorder decides which commits of a stream get an entry, and what is in it. The zero
+// value is that of a stream without a seek file.
+type Recorder struct {
+	last   Entry // the last one in the file
+	seen   Entry // that of the last commit, whether in the file or not
+	clock  clock
+	latest int64 // no line of the last commit was written later
+	time   int64 // no line since last was written later; zero: there is none
+}
+
+// Resume continues behind the entries of a file, and returns how many of them count: those
+// behind at name places that were cut off, or are of a stream that was deleted.
+func (r *Recorder) Resume(entries []Entry, at Place) (kept int) {
+	for kept = len(entries); kept > 0 && compare(entries[kept-1], Entry{Seq: at.Seq, Offset: at.Offset}) > 0; kept-- {
+		r.time = max(r.time, entries[kept-1].Time) // also covers lines that are still there
+	}
+	r.last, r.seen = Entry{}, Entry{}
+	if kept == 0 {
+		return 0
+	}
+	r.last = entries[kept-1]
+	if !r.clock.known {
+		r.clock = clock{wall: r.last.Time, up: r.last.Up, known: true}
+	}
+	return kept
+}
+
+// See receives the end of each commit, with the time at which its last line was read, and
+// the milliseconds since boot then. It returns the entries to append, none most often. The
+// caller writes them and calls Wrote.
+//
+// Where a silence ends, the commit before it gets an entry: a JVM may have ended there, and
+// the next one has begun.
+func (r *Recorder) See(at Place, read time.Time, up uint32) (due []Entry) {
+	wall := read.UnixMilli() + 1 // so that a line of the same millisecond is before it
+	silent := r.clock.known && wall-r.clock.wall >= silence.Milliseconds()
+	r.latest = r.clock.latest(wall, up)
+	last, covered := r.last, r.time
+	if silent && compare(last, r.seen) < 0 {
+		due, last, covered = append(due, r.seen), r.seen, 0
+	}
+	r.time = max(r.time, r.latest)
+	e := Entry{Seq: at.Seq, Start: at.Start.UnixMilli(), Offset: at.Offset, Time: max(covered, r.latest), Up: up}
+	r.seen = e
+	r.seen.Time = r.time
+	if isFar(last, e) {
+		due = append(due, e)
+	}
+	return due
+}
+
+// isFar reports whether e is behind last, and so far that it gets an entry.
+func isFar(last, e Entry) bool {
+	since, from := e.Start, int64(0) // the name of a segment has a time, too
+	if last.Seq == e.Seq && last.Start == e.Start {
+		since, from = last.Time, last.Offset
+	}
+	waited := time.Duration(e.Time-since) * time.Millisecond
+	return compare(last, e) < 0 && (waited >= every || waited < 0 || e.Offset-from >= everyBytes)
+}
+
+// Wrote says that the entries that See has returned last are in the file.
+func (r *Recorder) Wrote(due []Entry) {
+	r.last, r.time = due[len(due)-1], 0
+	if compare(r.last, r.seen) < 0 {
+		r.time = r.latest
+	}
+	r.seen.Time = r.time
+}
+
+const (
+	stepMin = time.Second     // a shorter step of the clock, or one by less than a thousandth of
+	stepMax = 5 * time.Second // the time that has passed, may be a clock that is adjusted; at most so much
+	day     = 24 * time.Hour  // a longer one is not a step: the node, or its boot, is another one
+)
+
+// clock notices that the system clock is set back.
+type clock struct {
+	wall  int64
+	up    uint32
+	known bool
+}
+
+// latest receives what the system clock shows, and the milliseconds since boot. It
+// returns the latest that the clock can have shown since the last call: if the clock was
+// set back since, what it would show otherwise.
+func (c *clock) latest(wall int64, up uint32) int64 {
+	passed := int64(up - c.up) // modulo 2^32, which is 49 days
+	otherwise := c.wall + passed
+	known := c.known
+	*c = clock{wall, up, true}
+	back := otherwise - wall
+	adjusted := min(stepMin.Milliseconds()+passed/1000, stepMax.Milliseconds())
+	if known && back > adjusted && back < day.Milliseconds() {
+		return otherwise
+	}
+	return wall
+}

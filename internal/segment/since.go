@@ -1,0 +1,68 @@
+package segment
+
+import (
+	"bytes"
+	"io"
+	"time"
+
+	"github.com/ullage/ullage/internal/seek"
+)
+
+// since decides what a Follower skips because it was written before a time. The zero
+// value skips nothing.
+type since struct {
+	time time.Time
+	seek *seek.Index
+}
+
+// skips reports whether all of seg was written before the time. A line is written
+// before it is persisted, and the last line of a segment is persisted before the next
+// segment is created. So seg is before the time if the time in the next segment's name
+// is; an equal time does not count, because names and lines have milliseconds. If the
+// clock was set back, or files were named in another order, skips returns false.
+func (s since) skips(seg, next Info) bool {
+	return !seg.Start.IsZero() && !next.Start.Before(seg.Start) && next.Start.Before(s.time)
+}
+
+// in returns up to which offset of seg all lines were written before the time, as far as
+// the seek file shows. A follower of files numbers them otherwise than their names do.
+func (s since) in(seg Info) int64 {
+	named, ok := ParseName(seg.Name)
+	if !ok {
+		return 0
+	}
+	return s.seek.Before(named.Seq, named.Start, s.time)
+}
+
+// jumpTo moves to where reading begins, and reports whether that is possible: a frame
+// begins there, or the file ends.
+func (p *place) jumpTo(r *Reader) bool {
+	if p.from == 0 || !r.begins(p.from) {
+		return false
+	}
+	return p.jump(r.file, p.from) == nil
+}
+
+// begins reports whether a frame may begin at an offset or, without frames, a line; or
+// whether the file ends there.
+func (r *Reader) begins(at int64) bool {
+	want := []byte{'\n'}
+	switch r.how {
+	case Zstd:
+		want = zstdMagic
+	case Gzip:
+		want = gzipMagic
+	default:
+		at--
+	}
+	is := make([]byte, len(want))
+	n, err := r.file.ReadAt(is, at)
+	if n == 0 && err == io.EOF {
+		stat, err := r.file.Stat()
+		return err == nil && stat.Size() == at
+	}
+	return bytes.Equal(is, want)
+}
+
+// SeekTo continues at an offset, where a frame begins.
+func (r *Reader) SeekTo(offset int64) { r.off = offset }
