@@ -24,6 +24,8 @@ has gzip || missing+=(gzip)
 
 # Servers that sinks are tested with come from Maven.
 has mvn || missing+=(maven)
+# ... and have another clock there.
+has faketime || missing+=(faketime)
 # DuckDB, which reads a bucket, goes into a virtual environment.
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ type broker struct {
 	cmd        *exec.Cmd
 	wire       *wire
 	properties []string // more than the usual ones
+	clock      string   // how far its clock is off: "-1h"; empty: it is right
 }
 
 func newBroker(t testing.TB, properties ...string) *broker {
@@ -70,9 +72,12 @@ func (b *broker) configure() {
 		"listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;",
 		"listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;",
 		"ssl.keystore.type=PEM", "ssl.keystore.location=" + filepath.Join(b.dir, "server.pem"),
+		"ssl.truststore.type=PEM", "ssl.truststore.location=" + b.ca(),
 	}, b.properties...), "\n")
 	b.must(os.WriteFile(filepath.Join(b.dir, "server.properties"), []byte(text+"\n"), 0o600))
 }
+
+func (b *broker) pid() string { return strconv.Itoa(b.cmd.Process.Pid) }
 
 func (b *broker) data() string { return filepath.Join(b.dir, "data") }
 
@@ -87,8 +92,13 @@ func (b *broker) start() {
 	log, err := os.OpenFile(filepath.Join(b.dir, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	b.must(err)
 	defer log.Close()
-	b.cmd = exec.Command("java", "-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp", b.jars+"/*", "kafka.Kafka", filepath.Join(b.dir, "server.properties"))
+	args := []string{"java", "-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-cp", b.jars + "/*", "kafka.Kafka", filepath.Join(b.dir, "server.properties")}
+	if b.clock != "" {
+		args = append([]string{"faketime", "-f", b.clock}, args...)
+	}
+	b.cmd = exec.Command(args[0], args[1:]...)
+	b.cmd.Env = append(os.Environ(), "FAKETIME_DONT_FAKE_MONOTONIC=1")
 	b.cmd.Stdout, b.cmd.Stderr = log, log
 	b.must(b.cmd.Start())
 	client := b.client()

@@ -33,13 +33,20 @@ type shop struct {
 // newShop starts everything. More are options of the sink.
 func newShop(t *testing.T, b *broker, topic, more string) *shop {
 	t.Helper()
-	s := &shop{T: t, broker: b, topicName: topic, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), login: t.TempDir()}
-	s.password("s3cret")
-	sink := fmt.Sprintf("kafka://%s/%s?tls=true&sasl=scram-sha-512&credentials=%s&ca=%s%s", b.wire.address(), topic,
-		url.QueryEscape("dir:"+s.login), url.QueryEscape(b.ca()), more)
-	s.flags = []string{"--sync-interval", "100ms", "--segment-bytes", "256Ki", "--pod-namespace", "shop", "--pod-name", "web-0", "--drain-timeout", "90s", "--sink", sink}
+	s := idleShop(t, b, topic, "sasl=scram-sha-512"+more)
 	s.start()
 	s.writer, s.stop = lab.Write(t, lab.Output{Path: filepath.Join(s.source, stream), Seed: 1, Rate: 10_000})
+	return s
+}
+
+// idleShop starts nothing. The options of the sink say how it logs in.
+func idleShop(t *testing.T, b *broker, topic, options string) *shop {
+	t.Helper()
+	s := &shop{T: t, broker: b, topicName: topic, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), login: t.TempDir()}
+	s.password("s3cret")
+	sink := fmt.Sprintf("kafka://%s/%s?tls=true&credentials=%s&ca=%s&%s", b.wire.address(), topic,
+		url.QueryEscape("dir:"+s.login), url.QueryEscape(b.ca()), options)
+	s.flags = []string{"--sync-interval", "100ms", "--segment-bytes", "256Ki", "--pod-namespace", "shop", "--pod-name", "web-0", "--drain-timeout", "90s", "--sink", sink}
 	return s
 }
 

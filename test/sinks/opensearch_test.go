@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // templated puts the index template of the documentation.
@@ -35,6 +38,27 @@ func TestOpenSearchHasEachLineOnce(t *testing.T) {
 			p.fault.Store(swallows)
 			r.fails("unavailable")
 		}},
+		lineFault{"the certificate expires and is renewed", true, func(r *lineRig, p *proxy) {
+			id := r.engine.(*search).identity
+			present := func(until time.Time) {
+				id.certificate(until)
+				pair := id.pair()
+				p.pair.Store(&pair)
+				p.CloseClientConnections()
+			}
+			present(time.Now().Add(-time.Minute))
+			r.fails("unavailable")
+			present(time.Now().Add(time.Hour))
+		}},
+		lineFault{"the server's disk is nearly full", false, func(r *lineRig, _ *proxy) {
+			s := r.engine.(*search)
+			_, err := s.ask(http.MethodPut, "/_cluster/settings", `{"transient":{"cluster.info.update.interval":"10s"}}`)
+			r.must(err)
+			filler := filepath.Join(s.home, "filler")
+			fillBut(r.T, filler, 20<<20) // of 512 MiB: past the flood-stage watermark, 95 %
+			r.fails("busy")
+			r.must(os.Remove(filler))
+		}},
 		lineFault{"the index is read-only for a while", false, func(r *lineRig, _ *proxy) {
 			s := r.engine.(*search)
 			_, err := s.ask(http.MethodPut, "/"+dataStream+"/_settings", `{"index.blocks.write":true}`)
@@ -54,6 +78,18 @@ func TestOpenSearchHasEachLineOnce(t *testing.T) {
 				t.Errorf("%v; the sidecar logged:\n%s", o, r.side.Stderr())
 			}
 		})
+	}
+}
+
+// fillBut writes a file until so many bytes are free in its file system.
+func fillBut(t *testing.T, path string, free int64) {
+	t.Helper()
+	var fs unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(path), &fs); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, make([]byte, int64(fs.Bavail)*fs.Bsize-free), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,181 @@
+package sinks
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// A client logs in by each mechanism, and presents a certificate where the broker wants one.
+func TestKafkaLogins(t *testing.T) {
+	for name, c := range map[string]struct {
+		properties []string
+		options    func(b *broker) string
+	}{
+		"PLAIN":         {nil, func(*broker) string { return "sasl=plain" }},
+		"SCRAM-SHA-256": {nil, func(*broker) string { return "sasl=scram-sha-256" }},
+		"SCRAM-SHA-512 and a client certificate": {[]string{"listener.name.sasl_ssl.ssl.client.auth=required"}, func(b *broker) string {
+			return "sasl=scram-sha-512&cert=" + escaped(b.ca()) + "&key=" + escaped(filepath.Join(b.dir, "key.pem"))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBroker(t, c.properties...)
+			b.topic("lines")
+			s := idleShop(t, b, "lines", c.options(b))
+			s.start()
+			s.writer, s.stop = lab.Write(t, lab.Output{Path: filepath.Join(s.source, stream), Seed: 1, Rate: 10_000})
+			s.sends(10_000)
+			s.settles()
+		})
+	}
+}
+
+// The disk of the broker is full, so that it ends. Once there is room and it is back, nothing
+// is missing and nothing came twice.
+func TestKafkaDiskIsFull(t *testing.T) {
+	dir := lab.Tmpfs(t, "200m")
+	b := newBroker(t, "log.dirs="+dir, "log.index.size.max.bytes=1048576")
+	b.topic("lines")
+	s := newShop(t, b, "lines", "")
+	s.sends(10_000)
+	ballast := filepath.Join(dir, "ballast")
+	fill(t, ballast)
+	s.fails()
+	lab.Eventually(t, 3*patience, "the broker ends", b.ended)
+	s.must(os.Remove(ballast))
+	b.restart()
+	s.sends(10_000)
+	s.settles()
+}
+
+// The broker throttles the client to a fraction of what comes, and answers late.
+func TestKafkaQuota(t *testing.T) {
+	b := newBroker(t)
+	b.topic("lines")
+	b.quota(20_000)
+	s := newShop(t, b, "lines", "")
+	time.Sleep(20 * time.Second)
+	sent := s.metric(`ullage_sink_lines_total{sink="kafka"}`)
+	if written := float64(s.writer.Written()); sent > written/2 {
+		t.Errorf("%v of %v lines were sent: there is no quota", sent, written)
+	}
+	b.quota(0)
+	s.sends(10_000)
+	s.settles()
+}
+
+// quota bounds how many bytes a second the user may send; 0 removes the bound.
+func (b *broker) quota(bytes float64) {
+	b.Helper()
+	client := b.client()
+	defer client.Close()
+	entity := kmsg.NewAlterClientQuotasRequestEntryEntity()
+	user := "ullage"
+	entity.Type, entity.Name = "user", &user
+	op := kmsg.NewAlterClientQuotasRequestEntryOp()
+	op.Key, op.Value, op.Remove = "producer_byte_rate", bytes, bytes == 0
+	entry := kmsg.NewAlterClientQuotasRequestEntry()
+	entry.Entity = append(entry.Entity, entity)
+	entry.Ops = append(entry.Ops, op)
+	req := kmsg.NewPtrAlterClientQuotasRequest()
+	req.Entries = append(req.Entries, entry)
+	resp, err := req.RequestWith(context.Background(), client)
+	b.must(err)
+	if code := resp.Entries[0].ErrorCode; code != 0 {
+		b.Fatalf("setting a quota: error %d", code)
+	}
+}
+
+// The clock of the broker is an hour off. It refuses lines from its future; they wait for the
+// clock.
+func TestKafkaClockIsAnHourOff(t *testing.T) {
+	for _, off := range []string{"+1h", "-61m"} {
+		t.Run(off, func(t *testing.T) {
+			b := newBroker(t)
+			b.topic("lines")
+			b.clock = off
+			b.restart()
+			s := newShop(t, b, "lines", "")
+			if off[0] == '+' {
+				s.sends(10_000)
+			} else {
+				lab.Eventually(t, 3*patience, "the status says why", func() bool {
+					_, status, err := s.side.Get("/status")
+					return err == nil && strings.Contains(status, "timestamp=send")
+				})
+			}
+			b.clock = ""
+			b.restart()
+			s.sends(10_000)
+			s.settles()
+		})
+	}
+}
+
+// The destination stands still, lines are dropped, and meanwhile the broker is killed: the topic
+// has what the segments have, markers too, once.
+func TestKafkaWhileLinesAreDropped(t *testing.T) {
+	volume, freeze, thaw := freezable(t)
+	b := newBroker(t)
+	b.topic("lines")
+	s := idleShop(t, b, "lines", "sasl=scram-sha-512")
+	s.dest = filepath.Join(volume, "dest")
+	s.flags = append(s.flags, "--budget", "2Mi")
+	s.start()
+	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(s.source, stream), Seed: 1, Rate: 2 << 20})
+	s.sends(1000)
+	freeze()
+	b.kill()
+	time.Sleep(6 * time.Second)
+	thaw()
+	report, err := flood.Stop()
+	s.must(err)
+	b.start()
+	s.must(s.side.Stop(5 * patience))
+	dest, again := s.collect(false)
+	account, err := lab.Settle(dest, stream, report)
+	t.Logf("in the topic: %v; %d again", account, again)
+	if err != nil || !account.Exact() || account.Gaps == 0 || again > 0 {
+		t.Errorf("error %v; the sidecar logged:\n%s", err, s.side.Stderr())
+	}
+}
+
+// Two sidecars of one pod's name use one transactional id: the later fences the earlier, which
+// then goes on and fences it in turn. No line is lost or repeated by that.
+func TestKafkaFencing(t *testing.T) {
+	b := newBroker(t)
+	b.topic("lines")
+	s := newShop(t, b, "lines", "")
+	s.sends(10_000)
+	rival := idleShop(t, b, "lines", "sasl=scram-sha-512")
+	rival.start()
+	other, stop := lab.Write(t, lab.Output{Path: filepath.Join(rival.source, "other.log"), Seed: 2, Rate: 1000})
+	time.Sleep(10 * time.Second)
+	stop()
+	if err := rival.side.Stop(4 * patience); err != nil {
+		t.Error(err)
+	}
+	s.sends(1000)
+	s.drains()
+	count := map[string]int{}
+	for _, r := range b.records("lines") {
+		count[header(r, "stream")]++
+	}
+	t.Logf("%v records; %d and %d lines were written", count, s.writer.Written(), other.Written())
+	if count[stream] != s.writer.Written() || count["other.log"] != other.Written() {
+		t.Errorf("the sidecars logged:\n%s\n%s", s.side.Stderr(), rival.side.Stderr())
+	}
+}
+
+// ended reports whether the process of the broker has ended.
+func (b *broker) ended() bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", b.pid(), "stat"))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
