@@ -43,7 +43,7 @@ func newBroker(t testing.TB, properties ...string) *broker {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
 	_, err := lab.Command(time.Minute, "java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", b.jars+"/*", "kafka.tools.StorageTool", "format",
-		"-t", base64.RawURLEncoding.EncodeToString(id), "-c", filepath.Join(b.dir, "server.properties"),
+		"--cluster-id="+base64.RawURLEncoding.EncodeToString(id), "-c", filepath.Join(b.dir, "server.properties"),
 		"--add-scram", "SCRAM-SHA-512=[name=ullage,password=s3cret]", "--add-scram", "SCRAM-SHA-256=[name=ullage,password=s3cret]")
 	b.must(err)
 	b.start()
