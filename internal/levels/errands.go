@@ -129,7 +129,7 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 // size returns how many bytes of text a list contains.
 func size(listed []Listed) (n int) {
 	for _, l := range listed {
-		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector)
+		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector) + len(l.JVM.Flags)
 		for _, o := range l.Outputs {
 			n += len(o.Name) + len(o.Selection) + len(o.Decorators) + len(o.Options) + len(o.Raised) + len(o.Problem)
 		}
