@@ -58,20 +58,18 @@ func (j *Journal) Add(m Mark) {
 		j.suppressed++
 		return
 	}
-	if m.Time.IsZero() {
-		m.Time = now
-	}
 	j.write(now, m)
 }
 
-// Close reports the marks that were suppressed last.
-func (j *Journal) Close() {
+// Close reports the marks that were suppressed last, and appends the last ones, however
+// many there were.
+func (j *Journal) Close(last ...Mark) {
 	if j == nil {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.write(j.now())
+	j.write(j.now(), last...)
 }
 
 // write appends marks, behind one for those that were suppressed.
@@ -83,6 +81,9 @@ func (j *Journal) write(now time.Time, marks ...Mark) {
 		text = m.Append(text)
 	}
 	for _, m := range marks {
+		if m.Time.IsZero() {
+			m.Time = now
+		}
 		text = m.Append(text)
 	}
 	if len(text) == 0 {

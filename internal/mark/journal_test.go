@@ -80,9 +80,9 @@ func TestTooManyMarksAreCounted(t *testing.T) {
 	for range maxMarks {
 		j.Add(New(Truncated))
 	}
-	j.Close()
-	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-1], "marks-suppressed count=1") {
-		t.Errorf("%q", got[len(got)-1])
+	j.Close(New(SidecarStopped))
+	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") || !strings.HasSuffix(got[len(got)-1], "mark: sidecar-stopped") {
+		t.Errorf("%q", got[len(got)-2:])
 	}
 }
 

@@ -2,6 +2,7 @@ package mark
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,12 @@ func (m Mark) Get(key string) string {
 		}
 	}
 	return ""
+}
+
+// Concerns reports whether the mark is of no stream, or of one that matches.
+func (m Mark) Concerns(matches func(stream string) bool) bool {
+	streams := m.Get("stream")
+	return streams == "" || slices.ContainsFunc(strings.Split(streams, ","), matches)
 }
 
 const (

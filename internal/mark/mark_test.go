@@ -53,6 +53,15 @@ func TestMarksAreLinesAndAreReadBack(t *testing.T) {
 	}
 }
 
+func TestWhatAMarkConcerns(t *testing.T) {
+	is := func(stream string) bool { return stream == "gc.log" }
+	for streams, want := range map[string]bool{"": true, "gc.log": true, "a.log,gc.log": true, "a.log": false, "gc.log.1": false} {
+		if got := New(JVMStarted, "stream", streams).Concerns(is); got != want {
+			t.Errorf("of %q: %v", streams, got)
+		}
+	}
+}
+
 func TestAMarkIsBounded(t *testing.T) {
 	long := strings.Repeat(`"`, 10*maxValue)
 	var pairs []string
