@@ -161,7 +161,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 		}
 		change = func(now time.Time) { l.raise(e, sel, now) }
 	default:
-		change = func(time.Time) { l.fleet.state.endAll("ullage log reset") }
+		change = func(time.Time) { l.fleet.state.endAll("ullage log reset", e.by) }
 	}
 	l.pursue(ctx, e, change)
 }
@@ -184,7 +184,7 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 // raise begins the raise of an errand.
 func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
 	r, s := newRaise(sel, e.For, string(FromCommand), "ullage log set", now), l.fleet.state
-	r.Stream = e.Stream
+	r.Stream, r.By = e.Stream, e.by
 	e.was, e.had = s.Raises[FromCommand]
 	s.Raises[FromCommand], e.until = r, r.Until
 }
