@@ -67,6 +67,7 @@ func (t *markTable) list(p *Printer, series string, m mark.Mark) {
 	t.add(p, markRow{m.Time.UTC().Format(gapTime), name, string(m.Kind), dashed(string(m.AppendDetails(nil)))})
 }
 
+// dashed is a cell that is not empty.
 func dashed(s string) string {
 	if s == "" {
 		return "-"

@@ -41,10 +41,10 @@ type selector struct {
 type line struct {
 	kind  ul.Kind
 	level ul.Level
-	time  time.Time // zero: unknown
-	run   int       // of the JVM, from 1 up; 0: unknown
-	hole  *hole     // lines are missing here: a gap, or, in a list, any hole
-	mark  *mark.Mark
+	time  time.Time  // zero: unknown
+	run   int        // of the JVM, from 1 up; 0: unknown
+	hole  *hole      // lines are missing here: a gap, or, in a list, any hole
+	mark  *mark.Mark // the line is one; only in a list
 }
 
 // take reports whether a piece passes. Pieces come in their order.
