@@ -144,7 +144,7 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	if _, err := sink.New(sink.Config{URLs: sink.URLs{"stdout:"}}, kinds, t.TempDir(), reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	levels.NewElsewhere(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	levels.NewRoster(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source
 }

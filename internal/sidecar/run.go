@@ -25,8 +25,10 @@ import (
 func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
+	marking := cfg.marking(log)
 	loop := cfg.levelsLoop(reg, log)
-	elsewhere := levels.NewElsewhere(cfg.Levels, reg, log)
+	roster := levels.NewRoster(cfg.Levels, reg, log)
+	marking.ofSource(&cfg, of, roster)
 	sinks, err := cfg.sinks(reg, log)
 	if err != nil {
 		return err
@@ -34,7 +36,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) }, func() any { return statusOf(cfg, of, shipper, sinks, loop, elsewhere.Files(), reg, started) }, log)
+	server, err := admin.New(cfg.Admin, reg, func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) }, func() any { return statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started) }, log)
 	if err != nil {
 		return err
 	}
@@ -57,9 +59,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return loop.Run(ctx)
 	})
-	if cfg.Levels.Attach.Mode == attach.SharedTmp { // else the directory may be that of strangers' JVMs
-		work.Go(func() error { elsewhere.Run(ctx); return nil })
-	}
+	work.Go(func() error { marking.watch(ctx, shipper, roster); return nil })
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
 	work.Go(func() error { settle(ctx, log); return nil })
 	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,7 +69,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return cfg.feed(ctx, sinks, shipped)
 	})
-	err = shipper.Run(ctx)
+	shipping, stop := marking.before(ctx)
+	err = shipper.Run(shipping)
+	stop()
 	done()
 	cancel()
 	err = errors.Join(err, work.Wait())

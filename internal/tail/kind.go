@@ -3,6 +3,7 @@ package tail
 import (
 	"path"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
@@ -40,13 +41,14 @@ func KindOf(name string) Kind {
 	return KindLog
 }
 
-// follows reports whether a name is one of the files that are followed.
+// follows reports whether a name is one of the files that are followed. That of marks
+// is, and where unlinking had to make it an archive, see [unlinker.putBack].
 func (c Config) follows(name string) bool {
 	if name == statedir.Name {
 		return false
 	}
 	ok, _ := path.Match(c.Match, name)
-	return ok || KindOf(name) != KindLog
+	return ok || KindOf(name) != KindLog || StreamName(name) == mark.Stream
 }
 
 // maxWhole is the size up to which a file that is not a log stays whole. A report has
