@@ -10,7 +10,7 @@ func TestDescriptorsAreDividedWithinTheLimit(t *testing.T) {
 		limit                        uint64
 		files, segments, connections int
 	}{
-		{0, 1, 1, 2}, {32, 1, 1, 2}, {64, 21, 7, 4}, {1024, 720, 240, 32}, {4096, 3024, 1008, 32},
+		{0, 1, 1, 2}, {32, 1, 1, 2}, {64, 21, 7, 4}, {1024, 720, 240, 32}, {2048, 1488, 496, 32},
 		{65536, maxFiles, mostSegments, 32}, {math.MaxUint64, maxFiles, mostSegments, 32},
 	} {
 		files, segments := divide(c.limit)
