@@ -38,6 +38,7 @@ func (j *Joiner) takeGC(e *Event) {
 		j.takeSpace(c, e)
 	case Metaspace:
 		c.Metaspace = e.Heap
+		c.ended = c.ended || j.run.Collector == Shenandoah && c.shown() // its last line
 	case Workers:
 		c.workers = e.Count
 	case Failure:
@@ -91,7 +92,7 @@ func (j *Joiner) takePause(c *collecting, e *Event) {
 	} else if c.Cause == None {
 		c.Cause = p.Cause
 	}
-	if c.Count == 0 && !c.cycle || e.Duration > c.Paused && !c.cycle {
+	if c.Count == 0 && !c.cycle || e.Duration > c.Paused && !c.cycle || c.cycle && endsWith(p.Action) {
 		c.Name, c.Action = p.Name, p.Action
 	}
 	if c.Count == 0 && !c.cycle {
@@ -107,7 +108,7 @@ func (j *Joiner) takePause(c *collecting, e *Event) {
 	if c.heap(e.Heap); e.Heap.Known {
 		j.allocated(c, e.Heap)
 	}
-	if c.ended = c.ended || endsWith(p.Action); c.ended {
+	if c.ended = c.ended || endsWith(p.Action) || isLast(p.Action); c.ended {
 		c.promote(&j.run)
 	}
 	j.wait(*p)
@@ -124,6 +125,10 @@ func endsWith(action string) bool {
 	}
 	return false
 }
+
+// isLast reports whether no later pause of a cycle of Shenandoah is to come. Concurrent
+// work and sizes may follow.
+func isLast(action string) bool { return action == "final update refs" || action == "final roots" }
 
 // mark marks a collection by one of its pauses.
 func (c *collecting) mark(name, action string) {
@@ -183,6 +188,7 @@ func (j *Joiner) wait(p GCPause) {
 // takeCPU joins CPU times to the pause that they follow. Those of CMS may follow a
 // concurrent phase instead.
 func (j *Joiner) takeCPU(c *collecting, e *Event) {
+	j.timed = true
 	n := min(c.Count, maxPauses)
 	if c.last != Pause || c.Count == 0 || c.Count > maxPauses || c.pauses[n-1].Times.Known {
 		return
@@ -201,10 +207,13 @@ func (j *Joiner) takeCPU(c *collecting, e *Event) {
 
 func (j *Joiner) takeConcurrent(c *collecting, e *Event) {
 	c.last, c.cycle = Concurrent, true
-	if c.Name == "" {
+	action := e.Action()
+	switch {
+	case j.run.Collector == Shenandoah && c.Count == 0:
+		c.Name, c.Action = "Concurrent cycle", "concurrent cycle" // no line names it
+	case c.Name == "":
 		c.name(j, e)
 	}
-	action := e.Action()
 	switch action {
 	case "mark cycle", "undo cycle", "cycle":
 		c.name(j, e)
@@ -268,33 +277,4 @@ func (c *collecting) promote(r *Run) {
 	if c.seen && c.Marks&(Full|Degenerated) == 0 && !r.Mixed {
 		c.Promoted = max(0, c.promoted)
 	}
-}
-
-// emitEnded reports the collections that have ended, except the one with the number
-// given. Those of Shenandoah have no line that ends them: two later collections do.
-func (j *Joiner) emitEnded(except int64) {
-	for i := 0; i < len(j.open); {
-		c := j.open[i]
-		if c.GC != except && (c.ended || j.run.Collector == Shenandoah && c.GC+1 < j.newest) {
-			j.emit(c)
-			continue
-		}
-		i++
-	}
-}
-
-// emit reports a collection.
-func (j *Joiner) emit(c *collecting) {
-	for i, other := range j.open {
-		if other == c {
-			j.open = append(j.open[:i], j.open[i+1:]...)
-			break
-		}
-	}
-	c.Collector = j.run.Collector
-	c.Pauses = c.pauses[:min(c.Count, maxPauses)]
-	if j.handlers.Collection != nil {
-		j.handlers.Collection(&c.Collection)
-	}
-	j.free = append(j.free, c)
 }

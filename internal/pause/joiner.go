@@ -51,6 +51,7 @@ type Joiner struct {
 	stopped []GCPause // ... with its pauses
 	entered string    // operation of JDK 9 to 12
 
+	timed    bool  // this run logs CPU times
 	unpaired int   // pauses since the last safepoint line, up to maxWaiting
 	after    int64 // bytes of the heap in use after the last collection; -1: not known
 }
@@ -97,7 +98,13 @@ func (j *Joiner) Settle() {
 	for len(j.waiting) > 0 {
 		j.emitPause()
 	}
-	j.emitEnded(-1)
+	for i := 0; i < len(j.open); {
+		if c := j.open[i]; c.ended {
+			j.emit(c)
+			continue
+		}
+		i++
+	}
 }
 
 // Run returns the present run. It is valid until the next call.

@@ -174,6 +174,59 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 	}
 }
 
+// From a log of JDK 25.0.3: the CPU times of the pause come behind the first lines of the
+// concurrent cycle that the pause began.
+func TestTimesBehindTheCycleThatAPauseBegan(t *testing.T) {
+	all := join(lines(
+		"[0.500s][info][gc          ] GC(12) Pause Young (Normal) (G1 Evacuation Pause) 46M->9M(64M) 1.000ms",
+		"[0.500s][info][gc,cpu      ] GC(12) User=0.00s Sys=0.00s Real=0.00s",
+		"[0.608s][info][gc          ] GC(13) Pause Young (Concurrent Start) (G1 Humongous Allocation) 29M->28M(64M) 1.114ms",
+		"[0.608s][info][gc          ] GC(14) Concurrent Undo Cycle",
+		"[0.608s][info][gc,marking  ] GC(14) Concurrent Clear Claimed Marks 0.007ms",
+		"[0.609s][info][gc,cpu      ] GC(13) User=0.01s Sys=0.00s Real=0.00s",
+		"[0.609s][info][gc,marking  ] GC(14) Concurrent Cleanup for Next Mark 0.083ms",
+		"[0.609s][info][gc          ] GC(14) Concurrent Undo Cycle 0.116ms"))
+	if len(all.collections) != 3 || all.timed != 2 {
+		t.Fatalf("%d CPU times, %+v", all.timed, all.collections)
+	}
+	for i, want := range []string{"young", "concurrent start", "undo cycle"} {
+		if c := all.collections[i]; c.Action != want || c.Marks&Cut != 0 {
+			t.Errorf("%+v, want %s", c, want)
+		}
+	}
+	if times := all.collections[1].Pauses[0].Times; times.User != 10*time.Millisecond {
+		t.Errorf("%+v", times)
+	}
+}
+
+// From a log of JDK 25.0.3: the metaspace comes behind the safepoint, and ends a cycle.
+// The last cycle is as JDK 17 logs it, where the line of the metaspace has no number.
+func TestCyclesOfShenandoah(t *testing.T) {
+	safepoint := "[0.592s][info][safepoint] Safepoint \"ShenandoahDegeneratedGC\", Time since last: 4411964 ns, Reaching safepoint: 3005 ns, At safepoint: 3770000 ns, Leaving safepoint: 10 ns, Total: 3773015 ns, Threads: 0 runnable, 12 total"
+	metaspace := "Metaspace: 3750K(3904K)->3750K(3904K) NonClass: 3341K(3392K)->3341K(3392K) Class: 409K(512K)->409K(512K)"
+	all := join(lines(
+		"[0.500s][info][gc          ] Using Shenandoah",
+		"[0.578s][info][gc          ] GC(5) Concurrent reset (unload classes) 2.368ms",
+		"[0.578s][info][gc          ] GC(5) Pause Init Mark (unload classes) 0.027ms",
+		"[0.584s][info][gc          ] GC(5) Concurrent marking (unload classes) 5.135ms",
+		"[0.587s][info][gc,metaspace] GC(5) "+metaspace,
+		"[0.592s][info][gc          ] GC(6) Pause Degenerated GC (Evacuation) 26M->12M(64M) 3.747ms",
+		safepoint,
+		"[0.593s][info][gc,metaspace] GC(6) "+metaspace,
+		"[0.600s][info][gc          ] GC(7) Pause Init Mark 0.027ms",
+		"[0.601s][info][gc          ] GC(7) Pause Final Update Refs 0.012ms",
+		"[0.601s][info][gc          ] GC(7) Concurrent cleanup 24M->12M(64M) 0.025ms"))
+	if len(all.collections) != 3 || len(all.stops) != 4 || all.collections[2].Marks != 0 || all.collections[2].Heap.After != 12<<20 {
+		t.Fatalf("%d stops, %+v", len(all.stops), all.collections)
+	}
+	if c := all.collections[0]; c.Action != "concurrent cycle" || c.Marks != 0 || c.Metaspace.After != 3750<<10 {
+		t.Errorf("%+v", c)
+	}
+	if c := all.collections[1]; c.Action != "degenerated gc" || c.Marks != Degenerated || c.Metaspace.After != 3750<<10 {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestCyclesOfZ(t *testing.T) {
 	all := join(lines(
 		"[0.100s][info][gc] Using The Z Garbage Collector",
