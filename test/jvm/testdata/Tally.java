@@ -1,10 +1,12 @@
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.List;
+import jdk.jfr.FlightRecorder;
+import jdk.jfr.Recording;
 
 /**
  * Allocates a fixed amount of memory, of which a part stays in use for a while, collects
- * explicitly, and prints what the JVM's own beans have counted: a line for each, with its
+ * explicitly, stops the flight recorder, and prints what the JVM's own beans have counted: a line for each, with its
  * name, the number of collections and their milliseconds. Argument: megabytes.
  */
 public final class Tally {
@@ -29,6 +31,9 @@ public final class Tally {
         large = null;
         System.gc();
         System.gc();
+        for (Recording recording : FlightRecorder.getFlightRecorder().getRecordings()) {
+            recording.stop(); // which writes its file, and allocates
+        }
         Thread.sleep(500); // what is concurrent ends
         for (int i = 0; i < counted.length; i++) {
             counted[i][0] = beans.get(i).getCollectionCount();
@@ -37,5 +42,7 @@ public final class Tally {
         for (int i = 0; i < counted.length; i++) {
             System.out.println(beans.get(i).getName() + "\t" + counted[i][0] + "\t" + counted[i][1]);
         }
+        System.out.flush();
+        Runtime.getRuntime().halt(0); // hooks would allocate, and collect
     }
 }
