@@ -49,11 +49,29 @@ func messageOf(line []byte) ([]byte, bool) {
 		return line, len(line) > 0
 	}
 	// The prefix, if it is one, ends at the first "] ".
-	i := bytes.Index(line[:min(len(line), maxPrefix+1)], []byte("] "))
+	i := prefixEnd(line[:min(len(line), maxPrefix+1)])
 	if i < 0 {
 		return nil, false
 	}
 	return line[i+len("] "):], i+len("] ") < len(line)
+}
+
+// prefixEnd returns the index of the first "] ". It looks at every second byte, which is
+// cheaper than bytes.Index: that stops at each bracket and at each space.
+func prefixEnd(text []byte) int {
+	for i := 1; i < len(text); i += 2 {
+		switch text[i] {
+		case ' ':
+			if text[i-1] == ']' {
+				return i - 1
+			}
+		case ']':
+			if i+1 < len(text) && text[i+1] == ' ' {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // The tags that messages have.

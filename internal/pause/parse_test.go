@@ -3,6 +3,7 @@ package pause
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -289,6 +290,14 @@ func TestFurtherEvents(t *testing.T) {
 		e, ok := Parse([]byte(test.line))
 		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
 			t.Errorf("%s: %v\n%s", test.line, ok, diff)
+		}
+	}
+}
+
+func TestThePrefixEndsAtTheFirstBracketWithASpace(t *testing.T) {
+	for _, text := range []string{"", "]", "] ", " ]", "[] ", "[a]", "[a] ", "[ab] x] ", "[a ][b ] ] ", "[a]] ", "]]] ", "a] b] ", "    ]"} {
+		if got, want := prefixEnd([]byte(text)), strings.Index(text, "] "); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
 }
