@@ -54,7 +54,7 @@ type Event struct {
 	// thread for a Stall, "Old regions" or "DefNew" for a Space, "Heap Region Size" for
 	// Init. It is nil for CPU, Metaspace and Workers, and for a Safepoint of JDK 9 to 12,
 	// which do not print it there. Otherwise it is 1 to 128 bytes of printable ASCII (of a
-	// Stall, of anything), a part of the parsed line: valid as long as the line is, and
+	// Stall, 0 to 128 bytes of anything: a thread's name may be empty), a part of the parsed line: valid as long as the line is, and
 	// not to be written to. Anyone who can write to the log can invent names, so names
 	// must not become metric labels: see [Event.Action], [Event.Cause] and
 	// [Event.Operation].
