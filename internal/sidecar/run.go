@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
@@ -27,6 +26,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	marking := cfg.marking(log)
 	loop := cfg.levelsLoop(reg, log)
+	jvms := cfg.observe(loop, reg, log)
 	roster := levels.NewRoster(cfg.Levels, reg, log)
 	marking.ofSource(&cfg, of, roster)
 	sinks, err := cfg.sinks(reg, log)
@@ -60,6 +60,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		return loop.Run(ctx)
 	})
 	work.Go(func() error { marking.watch(ctx, shipper, roster); return nil })
+	if jvms != nil {
+		work.Go(func() error { jvms.Run(ctx); return nil })
+	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
 	work.Go(func() error { settle(ctx, log); return nil })
 	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
@@ -79,14 +82,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	return errors.Join(err, serve.Wait())
 }
 
-// levelsLoop returns what keeps the log levels, and shows the lines to it if
-// they can matter to it.
+// levelsLoop returns what keeps the log levels.
 func (c *Config) levelsLoop(reg prometheus.Registerer, log *slog.Logger) *levels.Loop {
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
-	l := levels.New(c.Levels, reg, log)
-	if c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off {
-		c.Ship.Tail.OnLine, c.Ship.OnCaughtUp = l.Watch().Line, l.Watch().CaughtUp
-	}
-	return l
+	return levels.New(c.Levels, reg, log)
 }
