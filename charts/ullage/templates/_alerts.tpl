@@ -83,6 +83,24 @@ ullage-destination:
       summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} has not all lines.
       description: The sink refused lines or segments for what they are, or retention deleted segments before the sink had them.
 ullage-jvm:
+  - alert: UllagePauseOverObjective
+    expr: |-
+      histogram_quantile({{ $rules.pause.quantile }}, sum by (namespace, pod, container, le) (
+        rate(ullage_jvm_gc_pause_seconds_bucket[{{ $rules.window }}])
+      )) > {{ $rules.pause.seconds }}
+    for: {{ $rules.pause.for }}
+    labels: {severity: warning}
+    annotations:
+      summary: Collections of {{ $pod }} pause the JVM for longer than the objective.
+      description: The quantile {{ $rules.pause.quantile }} of the pauses within {{ $rules.window }} is about {{ $duration }}; the objective is {{ $rules.pause.seconds }}s.
+  # A counter of every verdict exists from the start.
+  - alert: UllageStallSuspected
+    expr: |-
+      sum by (namespace, pod, container, verdict) (increase(ullage_jvm_stalls_suspected_total[{{ $rules.window }}])) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: The JVM of {{ $pod }} seems to have waited ({{ "{{ $labels.verdict }}" }}).
+      description: About {{ $count }} stops within {{ $rules.window }} took far longer than the work in them. The verdict names what the kernel's counters showed meanwhile.
   - alert: UllageJVMCrashed
     expr: |-
       sum {{ $by }} (increase(ullage_jvm_crashes_total[{{ $rules.window }}])) > 0
