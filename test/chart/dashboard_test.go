@@ -138,6 +138,21 @@ func TestEveryVariableIsDefined(t *testing.T) {
 	}
 }
 
+// grafana expands the variables as Grafana does where all is selected. The intervals are
+// those of a short test.
+var grafana = strings.NewReplacer("$namespace", ".*", "$pod", ".*", "$stream", ".*", "$__rate_interval", "5s", "$__range", "10s")
+
+// TestPrometheusParsesEveryQuery has promtool read them as the expressions of rules.
+func TestPrometheusParsesEveryQuery(t *testing.T) {
+	var rules []alert
+	for key, query := range readDashboard(t).queries() {
+		rules = append(rules, alert{Alert: key, Expr: grafana.Replace(query)})
+	}
+	path := filepath.Join(t.TempDir(), "queries.yaml")
+	writeRules(t, path, ruleFile{Groups: []ruleGroup{{Name: "queries", Rules: rules}}})
+	t.Log(promtool(t, "check", "rules", path))
+}
+
 // TestTheConfigMapHasTheDashboard compares what helm renders with the file, and
 // with what the sidecar of Grafana's chart looks for.
 func TestTheConfigMapHasTheDashboard(t *testing.T) {
