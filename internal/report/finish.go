@@ -22,14 +22,14 @@ func (s *sum) finish(st *stream) {
 	name, odd := st.in.name, &st.odd
 	s.lost.events += uint64(st.events)
 	if odd.headers == 0 && odd.untimed == 0 && st.events == 0 && st.out.Lines > 0 {
-		s.problem("foreign", st.out.Lines, true, fmt.Sprintf("%s: none of its %d lines is Unified Logging; nothing in it was used", name, st.out.Lines))
+		s.problem("foreign", st.out.Lines, true, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, plural(st.out.Lines, "line")))
 	} else {
-		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %d of %d lines have no decorations: they are further lines of a message, or another program's", name, odd.bare, st.out.Lines))
+		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, plural(odd.bare, "line"), st.out.Lines))
 	}
-	s.problem("unread", odd.unread, true, fmt.Sprintf("%s: %d lines look like a pause but are cut or in an unknown form; they are in no figure", name, odd.unread))
-	s.problem("hole", st.lines.hole, true, fmt.Sprintf("%s: %d bytes are a hole, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.lines.hole))
-	s.problem("long", odd.long, false, fmt.Sprintf("%s: of %d lines longer than 64 KiB, only the beginning was looked at", name, odd.long))
-	s.problem("undated", odd.untimed, true, fmt.Sprintf("%s: %d lines have no date, so that --since and --until left them out", name, odd.untimed))
+	s.problem("unread", odd.unread, true, fmt.Sprintf("%s: %s in no figure that may be a pause, but cut or in an unknown form", name, plural(odd.unread, "line")))
+	s.problem("hole", st.lines.hole, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.lines.hole))
+	s.problem("long", odd.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, plural(odd.long, "line")))
+	s.problem("undated", odd.untimed, true, fmt.Sprintf("%s: --since and --until left out %s without a date", name, plural(odd.untimed, "line")))
 }
 
 // report makes the report of everything that was read.
@@ -86,12 +86,12 @@ func (s *sum) nothing() error {
 // losses adds the problems that were counted.
 func (s *sum) losses() {
 	l := &s.lost
-	s.problem("dropped", l.gaps, true, fmt.Sprintf("the sidecar dropped %d lines at %d places", l.dropped, l.gaps))
-	s.problem("jvm-async", l.async, true, fmt.Sprintf("JVMs dropped %d lines themselves (-Xlog:async)", l.async))
-	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %d places because their disk or tmpfs was full", l.cuts))
-	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("in %d runs the lines of two JVMs interleave; throughput and rates of these are left out", s.lost.mixed))
-	s.problem("clock", s.lost.clockSteps, false, fmt.Sprintf("the wall clock was set %d times; where lines have an uptime, spans follow that", s.lost.clockSteps))
-	s.problem("runs", s.lost.moreRuns, false, fmt.Sprintf("%d further runs of JVMs are in the totals but not listed", s.lost.moreRuns))
+	s.problem("dropped", l.gaps, true, fmt.Sprintf("the sidecar dropped %s at %s", plural(l.dropped, "line"), plural(l.gaps, "place")))
+	s.problem("jvm-async", l.async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", plural(l.async, "line")))
+	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", plural(l.cuts, "place")))
+	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput and rates of these are left out", plural(s.lost.mixed, "run")))
+	s.problem("clock", s.lost.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", plural(s.lost.clockSteps, "time")))
+	s.problem("runs", s.lost.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", plural(s.lost.moreRuns, "further run")))
 	if !s.placed {
 		s.problem("undated", 1, false, "the lines have no times: there is no axis of time, no throughput and no rate")
 	}

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/printable"
@@ -134,4 +136,16 @@ func (r *Report) Rate(of string) string {
 		return none
 	}
 	return perSecond(bytes / time)
+}
+
+// Collectors names the collectors of all runs, with the version of the JVM.
+func (r *Report) Collectors() string {
+	var all []string
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		if name := strings.TrimSpace(run.Collector + " " + run.Version); name != "" && !slices.Contains(all, name) && len(all) < 4 {
+			all = append(all, name)
+		}
+	}
+	return strings.Join(all, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"reflect"
 )
 
 //go:embed page.html
@@ -52,7 +53,7 @@ type chart struct {
 func HTML(w io.Writer, all ...*Report) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"duration": Duration, "size": Size, "percent": percent, "rate": perSecond, "hourly": perHour,
-		"optional": optionalOf, "share": share, "names": func() []string { return percentileNames[:] }, "inc": func(i int) int { return i + 1 },
+		"optional": optionalOf, "share": share, "names": func() []string { return percentileNames[:] }, "plural": pluralOf,
 	}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("parse the page: %w", err)
@@ -82,6 +83,15 @@ func policy() string {
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) + "; base-uri 'none'; form-action 'none'"
+}
+
+// pluralOf is plural for the integers of a template.
+func pluralOf(n any, what string) string {
+	v := reflect.ValueOf(n)
+	if v.CanInt() {
+		return plural(uint64(v.Int()), what)
+	}
+	return plural(v.Uint(), what)
 }
 
 // optionalOf formats a figure that may be missing: as a duration, size, percent, rate or

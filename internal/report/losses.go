@@ -26,13 +26,13 @@ func (st *stream) gap(g *ul.Gap) {
 	s.lost.gaps++
 	s.lost.dropped += g.Total()
 	s.band(Band{Kind: "dropped", Begin: axis(g.First.UnixNano()), End: axis(max(g.First.UnixNano(), g.Last.UnixNano())),
-		Text: fmt.Sprintf("%s: the sidecar dropped %d lines", st.in.name, g.Total())}, true)
+		Text: fmt.Sprintf("%s: the sidecar dropped %s", st.in.name, plural(g.Total(), "line"))}, true)
 }
 
 // dropped notes lines that the JVM has dropped itself.
 func (st *stream) dropped(line []byte, n uint64) {
 	st.sum.lost.async += n
-	st.note(line, "jvm-async", 0, fmt.Sprintf("%s: the JVM dropped %d lines (-Xlog:async)", st.in.name, n))
+	st.note(line, "jvm-async", 0, fmt.Sprintf("%s: the JVM dropped %s (-Xlog:async)", st.in.name, plural(n, "line")))
 }
 
 // cut notes a place where the JVM's disk was full.

@@ -32,11 +32,11 @@
     return by >= 1 ? iso.slice(11, 19) : iso.slice(11, 23);
   };
   const timeAxis = (g, view, w, h, dated) => {
-    const span = view.to - view.from, by = step(span, Math.max(2, Math.floor((w - LEFT - RIGHT) / 105)));
+    const span = view.to - view.from, by = step(span, Math.max(2.5, (w - LEFT - RIGHT) / 95));
     for (let t = Math.ceil(view.from / by) * by; t <= view.to; t += by) {
       const x = LEFT + (t - view.from) / span * (w - LEFT - RIGHT);
       make("line", {x1: x, x2: x, y1: TOP, y2: h - BOTTOM, class: "grid"}, g);
-      if (x - LEFT < 30 && x > LEFT + 1 || w - RIGHT - x < 30) continue; // its label would leave the chart
+      if (x - LEFT < 30 || w - RIGHT - x < 30) continue; // its label would leave the chart
       make("text", {x, y: h - BOTTOM + 15, "text-anchor": "middle", class: "tick"}, g, timeText(t, by, dated));
     }
     make("text", {x: (LEFT + w - RIGHT) / 2, y: h - 5, "text-anchor": "middle", class: "unit"}, g, dated ? "time (UTC)" : "uptime of the JVM (s)");
@@ -114,7 +114,7 @@
     const {w, h, svg} = begin(box), grid = make("g", {}, svg), n = data.bars.length;
     let high = 1;
     for (const b of data.bars) high = Math.max(high, b.count);
-    const decades = Math.max(1, Math.ceil(Math.log10(high + 1))), Y = v => h - BOTTOM - Math.log10(v + 1) / decades * (h - BOTTOM - TOP);
+    const decades = Math.max(1, Math.ceil(Math.log10(high + 1))), Y = v => h - BOTTOM - Math.log10(v + 1) / Math.log10(Math.pow(10, decades) + 1) * (h - BOTTOM - TOP);
     for (let e = 0; e <= decades; e++) {
       const v = Math.pow(10, e), y = Y(v);
       if (y < TOP - 1) continue;
@@ -122,15 +122,17 @@
       make("text", {x: LEFT - 6, y: y + 4, "text-anchor": "end", class: "tick"}, grid, v.toLocaleString("en"));
     }
     make("rect", {x: LEFT, y: TOP, width: w - LEFT - RIGHT, height: h - BOTTOM - TOP, class: "frame"}, grid);
-    const each = (w - LEFT - RIGHT) / Math.max(1, n), every = Math.ceil(48 / each);
+    const each = (w - LEFT - RIGHT) / Math.max(1, n), every = Math.ceil(64 / each);
     data.bars.forEach((b, i) => {
       const x = LEFT + i * each;
       if (b.count) {
         const r = make("rect", {x: x + 1, y: Y(b.count), width: Math.max(1, each - 2), height: h - BOTTOM - Y(b.count), class: "column"}, svg);
         make("title", {}, r, `${b.count} stops from ${plain(b.from)} to ${plain(b.to)}`);
       }
-      if (i % every === every - 1 && x + each < w - 20) make("text", {x: x + each, y: h - BOTTOM + 15, "text-anchor": "middle", class: "tick"}, grid, plain(b.to));
+      const last = i === n - 1;
+      if (last || (n - 1 - i) % every === 0) make("text", {x: x + each, y: h - BOTTOM + 15, "text-anchor": last ? "end" : "middle", class: "tick"}, grid, plain(b.to));
     });
+    if (((n - 1) % every + 1) * each > 80) make("text", {x: LEFT, y: h - BOTTOM + 15, "text-anchor": "start", class: "tick"}, grid, plain(data.bars[0].from));
     make("text", {x: (LEFT + w - RIGHT) / 2, y: h - 5, "text-anchor": "middle", class: "unit"}, grid, "length of the stop (s); height: number of stops");
   };
 
@@ -157,7 +159,7 @@
     const draw = () => {
       if (line) drawTimeline(line, data, view);
       if (heap) drawHeap(heap, data, view);
-      drawBars(bars, data);
+      if (bars) drawBars(bars, data);
     };
     if (!line) return draw();
     const go = (from, to) => {

@@ -89,7 +89,7 @@ func (p *printer) paint(code, text string) string {
 func (p *printer) summary() {
 	r, t := p.r, &p.r.Totals
 	fmt.Fprintf(p, "%s\n", p.paint("1", printable.Text(r.Name, 200)))
-	fmt.Fprintf(p, "%s\n", r.Window())
+	fmt.Fprintln(p, r.Window())
 	if r.Complete {
 		fmt.Fprintln(p, p.paint("32", "complete: nothing is missing, as far as the log shows"))
 	} else {
@@ -98,7 +98,7 @@ func (p *printer) summary() {
 	for _, problem := range r.Problems {
 		fmt.Fprintf(p, "  %s: %s\n", problem.Kind, printable.Text(problem.Text, 400))
 	}
-	fmt.Fprintf(p, "%d stops, %s in all; throughput %s\n", t.Stops, Duration(t.Paused), optional(t.Throughput, percent))
+	fmt.Fprintf(p, "%s, %s in all; throughput %s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent))
 	fmt.Fprintf(p, "%d collections: %d full, %d degenerated, %d evacuation failures; %d allocation stalls; %d suspected stalls\n",
 		t.Collections, t.Full, t.Degenerated, t.Exhausted, t.Waits, t.Suspected)
 }
