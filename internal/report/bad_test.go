@@ -56,6 +56,23 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 	}
 }
 
+func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
+	var log strings.Builder
+	for i := range 20 {
+		log.WriteString(young(100+i, float64(300+i), 2))
+		if i > 10 {
+			log.WriteString(strings.Replace(young(i-11, float64(i), 2), "T10:00", "T10:05", 1))
+		}
+	}
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
+		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
+	}
+	if last := r.Runs[len(r.Runs)-1]; last.Throughput != nil || last.Allocated != nil {
+		t.Errorf("a figure of two JVMs: %+v", last)
+	}
+}
+
 func TestNothingToReportOnIsAnError(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "another program's": "hello\nworld\n", "binary": "\x7fELF\x00\x01"} {
 		_, err := Read(t.Context(), []string{write(t, "gc.log", text)}, Config{})

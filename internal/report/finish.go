@@ -90,6 +90,9 @@ func (s *sum) losses() {
 	s.problem("jvm-async", l.async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", plural(l.async, "line")))
 	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", plural(l.cuts, "place")))
 	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput and rates of these are left out", plural(s.lost.mixed, "run")))
+	if s.lost.mixed > 0 {
+		s.lost.clockSteps = 0 // two JVMs look like it
+	}
 	s.problem("clock", s.lost.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", plural(s.lost.clockSteps, "time")))
 	s.problem("runs", s.lost.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", plural(s.lost.moreRuns, "further run")))
 	if !s.placed {

@@ -265,9 +265,6 @@ func (st *stream) end() {
 	}
 	if st.run != nil {
 		st.run.describe(st.joiner.Run())
-		if st.last.Known() && st.run.last.HasUptime { // a run without any event
-			st.run.see(st.last, st.sum)
-		}
 		st.run.close(st.sum)
 	}
 	st.sum.finish(st)
