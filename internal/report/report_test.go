@@ -139,6 +139,14 @@ func TestAWindowInTime(t *testing.T) {
 	}
 }
 
+// TestALogEndsWithItsLastLine is about a JVM that is idle at its end: that time counts.
+func TestALogEndsWithItsLastLine(t *testing.T) {
+	path := write(t, "gc.log", young(0, 1, 10)+young(1, 2, 10)+decorated(101, "gc,heap,exit", "Heap")+"a further line\n")
+	if r := read(t, Config{}, path); r.Totals.Span != 100 || r.Runs[0].End-r.Runs[0].Begin != 100 {
+		t.Errorf("%+v, %+v", r.Totals, r.Runs)
+	}
+}
+
 func has(r *Report, kind string) bool {
 	for _, p := range r.Problems {
 		if p.Kind == kind {

@@ -28,6 +28,7 @@ type stream struct {
 	kept    [keptEvents]keptLine
 	events  int
 	present []byte // the line that the joiner has received, which is not kept yet
+	tail    []byte // the last header, cut
 	run     *run
 	past    bool // the record that the present line belongs to is out of the window
 	last    pause.Clock
@@ -105,6 +106,7 @@ func (st *stream) decorations(line []byte, kind ul.Kind, n int) (message []byte)
 		return nil
 	}
 	st.odd.headers++
+	st.tail = append(st.tail[:0], line[:min(len(line), keptBytes)]...)
 	end := bytes.Index(line[:min(len(line), 1024)], []byte("] "))
 	if end < 0 {
 		return nil
@@ -259,6 +261,7 @@ func (st *stream) linesOf(s *pause.Stop) (texts []string) {
 // end ends the stream.
 func (st *stream) end() {
 	st.lines.end()
+	st.look(st.tail)
 	st.joiner.Flush()
 	if st.run == nil && st.out.Lines > 0 {
 		st.run = st.sum.newRun(st, st.joiner.Run())
