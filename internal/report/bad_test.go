@@ -110,6 +110,24 @@ func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 	}
 }
 
+func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	secret := write(t, "secret.log", young(1, 2, 1))
+	link := filepath.Join(dir, "gc.log")
+	if err := os.Symlink(secret, link); err != nil {
+		t.Fatal(err)
+	}
+	if r := read(t, Config{}, link); r.Inputs[0].Name != "gc.log" || r.Totals.Stops != 1 {
+		t.Errorf("%+v", r.Inputs)
+	}
+	if _, err := Read(t.Context(), []string{dir}, Config{}); err == nil {
+		t.Error("a link in a directory was followed")
+	}
+	if _, err := openFile(link); err == nil {
+		t.Error("a link that took a file's place was followed")
+	}
+}
+
 // hostile has log text that tries to be a page.
 const hostile = `</script><script>document.title="owned"</script><img src=x onerror=alert(1)>"'` + "`{{.}}"
 

@@ -20,10 +20,10 @@ const (
 	windowBytes = 8 << 20
 )
 
-// openRegular opens a regular file. It does not wait for the writer of a FIFO that has
-// taken the file's place.
+// openRegular opens a regular file. It does not follow a link, nor wait for the writer of
+// a FIFO, that has taken the file's place.
 func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}

@@ -53,8 +53,13 @@ func find(args []string) (all []*input, err error) {
 			all = append(all, found...)
 		case !stat.Mode().IsRegular():
 			bad = append(bad, fmt.Errorf("%s is neither a directory nor a regular file", printable.Line(path)))
-		default:
-			all = addFile(all, path, stat)
+		default: // the user may name a link; no other link is followed
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				bad = append(bad, fmt.Errorf("resolve the file: %w", err))
+				continue
+			}
+			all = addFile(all, filepath.Base(path), real, stat)
 		}
 	}
 	for _, in := range all {
@@ -101,23 +106,23 @@ func findDir(path string) ([]*input, error) {
 	for _, e := range entries {
 		stat, err := e.Info()
 		if err == nil && stat.Mode().IsRegular() && strings.Contains(e.Name(), ".log") {
-			all = addFile(all, filepath.Join(path, e.Name()), stat)
+			all = addFile(all, e.Name(), filepath.Join(path, e.Name()), stat)
 		}
 	}
 	return all, nil
 }
 
 // addFile adds a file to the stream that its name belongs to.
-func addFile(all []*input, path string, stat fs.FileInfo) []*input {
-	dir, name := filepath.Split(path)
+func addFile(all []*input, name, path string, stat fs.FileInfo) []*input {
+	dir := filepath.Dir(path)
 	if info, ok := segment.ParseName(name); ok {
 		info.Path, info.Size, info.ModTime = path, stat.Size(), stat.ModTime()
-		in := named(&all, filepath.Base(filepath.Clean(dir)), filepath.Clean(dir))
+		in := named(&all, filepath.Base(dir), dir)
 		in.segs, in.bytes = append(in.segs, info), in.bytes+stat.Size()
 		return all
 	}
 	in := named(&all, streamName(name), "")
-	if len(in.files) > 0 && filepath.Dir(in.files[0].path) != filepath.Dir(path) {
+	if len(in.files) > 0 && filepath.Dir(in.files[0].path) != dir {
 		in = &input{name: streamName(name)} // the same name in another directory
 		all = append(all, in)
 	}
