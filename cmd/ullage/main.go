@@ -23,6 +23,8 @@ Usage:
   ullage run      follow a directory of log files and persist their lines
   ullage cat      print what was persisted
   ullage check    report whether what was persisted is complete
+  ullage report   show where a JVM's time went: a page, text or JSON
+  ullage pauses   print how long the application was stopped, by cause
   ullage log      show a running JVM's log levels, raise them for a time
   ullage status   ask a running 'ullage run' how it is doing
   ullage prune    remove the copies of pods that are gone from a shared volume
@@ -61,6 +63,8 @@ func dispatch(ctx context.Context, args []string, e cli.Env) int {
 		"run":     runCmd,
 		"cat":     catCmd,
 		"check":   checkCmd,
+		"report":  reportCmd,
+		"pauses":  pausesCmd,
 		"log":     logCmd,
 		"status":  statusCmd,
 		"prune":   pruneCmd,
