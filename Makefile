@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz browser jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -66,6 +66,7 @@ lint: vet ## all linters
 	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
 	go run $(STATICCHECK) ./...
 	cd deploy/release && go run $(STATICCHECK) ./...
+	cd test/browser && go run $(STATICCHECK) ./...
 	@# lint.sh: functions that fit a screen, types that fit a head.
 	@test/lint.sh
 
@@ -74,6 +75,7 @@ vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	$(call stage,vet)
 	go vet ./...
 	go vet -C deploy/release ./...
+	go vet -C test/browser ./...
 	@# The plugin and its tests compile for the other systems, too.
 	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN) || exit 1; done
 
@@ -86,6 +88,11 @@ vuln: ## known vulnerabilities that our code can reach
 fuzz: ## every fuzz target for FUZZTIME (2s)
 	$(call stage,fuzz)
 	@test/fuzz.sh $(FUZZTIME) $(UNIT)
+
+.PHONY: browser
+browser: setup ## the pages that ullage writes, in a real headless browser
+	$(call stage,browser)
+	go test -C test/browser -count=1 ./...
 
 .PHONY: jvm
 jvm: ## against real JVMs
