@@ -166,7 +166,7 @@ func status(args ...string) (code int, stdout, stderr string) {
 
 func TestStatusAsksARealServer(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	s, err := admin.New(admin.Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), nil, func() any { return full() }, slog.New(slog.DiscardHandler))
+	s, err := admin.New(admin.Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), admin.Answers{Status: func() any { return full() }}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,9 @@ type Status struct {
 	Started       time.Time `json:"started,omitzero"`
 	UptimeSeconds float64   `json:"uptimeSeconds"`
 
+	// Pod is the name of the pod, or of the machine outside of Kubernetes.
+	Pod string `json:"pod,omitempty"`
+
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 
