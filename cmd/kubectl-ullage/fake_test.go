@@ -17,7 +17,7 @@ import (
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays
 // what is recorded in $FAKE: NAME.out goes to stdout, NAME.err to stderr, and
-// with the latter it fails. NAME is get, annotate, cat, create, logs, the kind of
+// with the latter it fails. NAME is get, annotate, cat, create, logs, port-forward, the kind of
 // what is got, or for a sidecar's
 // status POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
 func fakeKubectl() {
@@ -42,6 +42,8 @@ func fakeKubectl() {
 	case "annotate":
 		f.append("annotations", strings.Join(args[3:], "\n")+"\n")
 		f.play("annotate")
+	case "port-forward":
+		f.forward()
 	case "exec":
 		if args[4] == "printenv" {
 			f.play("printenv")
@@ -101,6 +103,20 @@ func (f fake) play(name string) {
 		os.Stderr.Write(text)
 		os.Exit(1)
 	}
+}
+
+// forward plays a forwarded port, and goes on until it is interrupted, or $FAKE/gone
+// says that the pod ends.
+func (f fake) forward() {
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, os.Interrupt)
+	f.play("port-forward")
+	if _, gone := f.read("gone"); gone {
+		os.Exit(1)
+	}
+	<-end
+	f.append("interrupted", "")
+	os.Exit(1)
 }
 
 // cat plays what is persisted, and goes on until it is interrupted or its stdin
