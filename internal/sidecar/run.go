@@ -17,6 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Run ships until ctx ends and then drains, and meanwhile keeps the
@@ -33,6 +34,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	}
 	events := &recent{}
 	cfg.Ship.Followers.OnGap = events.gap
+	cfg.watch((&pauses{to: events}).line)
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
@@ -81,6 +83,19 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	err = errors.Join(err, work.Wait())
 	stopServing()
 	return errors.Join(err, serve.Wait())
+}
+
+// watch shows the lines to one more that looks at them.
+func (c *Config) watch(look func(line []byte, class ul.Class)) {
+	first := c.Ship.Tail.OnLine
+	if first == nil {
+		c.Ship.Tail.OnLine = look
+		return
+	}
+	c.Ship.Tail.OnLine = func(line []byte, class ul.Class) {
+		first(line, class)
+		look(line, class)
+	}
 }
 
 // levelsLoop returns what keeps the log levels, and shows the lines to it if

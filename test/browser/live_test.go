@@ -84,6 +84,7 @@ func TestLivePageBesideAJVM(t *testing.T) {
 			p.Await("it is ready", `document.querySelector('#state').textContent === 'ready'`)
 			p.Await("lines are persisted", `/lines\/s$/.test(document.querySelector('#rate').textContent) && document.querySelector('#rate').textContent !== '0 lines/s'`)
 			p.Await("the level is raised", `document.querySelector('#level').textContent === 'raised' && document.querySelector('#levels').textContent.includes('gc*=debug')`)
+			p.Await("pauses are listed and drawn", `document.querySelectorAll('#pauses tbody tr').length >= 5 && document.querySelectorAll('#pause-chart line').length >= 5`)
 			p.Await("both curves are drawn", `document.querySelectorAll('svg path.curve').length === 2`)
 			p.Await("two levels are counted", `document.querySelectorAll('#by-level tbody tr').length >= 2`)
 			p.Await("both streams are there", `document.querySelector('#streams').textContent.includes('<img src=x onerror=alert(1)>.log') && document.querySelector('#streams').textContent.includes('gc.log')`)
