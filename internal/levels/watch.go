@@ -169,7 +169,7 @@ func (w *Watch) match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool)
 	if t.IOStall && e.Stalled() {
 		return alarm{podmeta.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
-	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
+	if t.Pause > 0 && (e.Kind == pause.Pause || e.Kind == pause.Safepoint) && e.Duration > t.Pause {
 		what := strings.TrimSpace(e.Kind.String() + " " + excerpt(e.Name)) // JDK 9 to 12 do not name a safepoint
 		return alarm{podmeta.PauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
 	}

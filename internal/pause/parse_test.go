@@ -16,23 +16,27 @@ func ms(whole, micros int) time.Duration {
 	return time.Duration(whole)*time.Millisecond + time.Duration(micros)*time.Microsecond
 }
 
+func mib(before, after, capacity int64) Heap {
+	return Heap{Before: before << 20, After: after << 20, Capacity: capacity << 20, Known: true}
+}
+
 func TestParse(t *testing.T) {
 	for _, test := range []struct {
 		line string
 		want Event
 	}{
-		{"[1.2s][info][gc] " + full, Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89)}},
-		{"[gc] GC(0) Pause Full 52M->8M(64M) 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1)}},
+		{"[1.2s][info][gc] " + full, Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89), Heap: mib(9, 8, 34)}},
+		{"[gc] GC(0) Pause Full 52M->8M(64M) 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1), Heap: mib(52, 8, 64)}},
 		{"[web] GC(0) Pause Full 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1)}}, // a hostname, or not
-		{"[0.1s][gc,phases] GC(12) Y: Pause Mark Start (Major) 0.025ms", Event{Kind: Pause, GC: 12, Name: []byte("Mark Start (Major)"), Duration: ms(0, 25)}},
+		{"[0.1s][gc,phases] GC(12) Y: Pause Mark Start (Major) 0.025ms", Event{Kind: Pause, GC: 12, Young: true, Name: []byte("Mark Start (Major)"), Duration: ms(0, 25)}},
 		{"[0.1s][gc,phases] GC(12) Pause Mark End 1234567.890ms", Event{Kind: Pause, GC: 12, Name: []byte("Mark End"), Duration: ms(1234567, 890)}},
-		{"[0,1s][gc] GC(1) Pause Remark 5M->5M(8M) 1,5ms", Event{Kind: Pause, GC: 1, Name: []byte("Remark"), Duration: ms(1, 500)}},
+		{"[0,1s][gc] GC(1) Pause Remark 5M->5M(8M) 1,5ms", Event{Kind: Pause, GC: 1, Name: []byte("Remark"), Duration: ms(1, 500), Heap: mib(5, 5, 8)}},
 		{"GC(4294967295) Pause Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned) 1M->1M(2M) 0.123456ms",
-			Event{Kind: Pause, GC: 4294967295, Name: []byte("Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned)"), Duration: 123456}},
+			Event{Kind: Pause, GC: 4294967295, Name: []byte("Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned)"), Duration: 123456, Heap: mib(1, 1, 2)}},
 		{"GC(0) User=0.07s Sys=1.50s Real=12.34s", Event{Kind: CPU, Duration: ms(12340, 0), User: ms(70, 0), Sys: ms(1500, 0), Real: ms(12340, 0)}},
 		{`[info][safepoint] Safepoint "no vm operation", Time since last: 900000000000000000 ns, Reaching safepoint: 1 ns, Cleanup: 2 ns, At safepoint: 3 ns, Leaving safepoint: 4 ns, Total: 10 ns`, // JDK 21
 			Event{Kind: Safepoint, GC: -1, Name: []byte("no vm operation"), Reaching: 1, Cleanup: 2, At: 3, Leaving: 4, Duration: 10}},
-		{"[1.2s][info][gc] " + full + "\r", Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89)}},
+		{"[1.2s][info][gc] " + full + "\r", Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89), Heap: mib(9, 8, 34)}},
 		{"[2018-11-20T16:45:11.123+0100][1.234s][info][safepoint    ] Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 seconds", // JDK 11
 			Event{Kind: Safepoint, GC: -1, Duration: 12345600, Reaching: 45600, At: 12300000}},
 		{"Total time for which application threads were stopped: 61,5000000 seconds, Stopping threads took: 0,0000000 seconds\r",
@@ -53,11 +57,9 @@ func TestNoEvent(t *testing.T) {
 		"s",
 		"[",
 		"[0.397s][info][gc,start] GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
-		"[0.397s][info][gc] GC(0) Concurrent Mark Cycle 12.345ms",
 		"[0.397s][info][gc,phases] GC(0)   Evacuate Collection Set: 1.2ms",
 		"[0.397s][info][gc,phases] GC(0) Phase 1: Mark live objects 1.234ms",
 		"[0.397s][info][gc,stats] Pause Init Mark (N)                  93 us",
-		"[0.397s][info][gc] Allocation Stall (main) 5.811ms",
 		"[0.397s][info][gc] Pause Full 1M->1M(2M) 1.234ms", // every pause has a number
 		"[0.397s][info][gc] GC() Pause Full 1M->1M(2M) 1.234ms",
 		"[0.397s][info][gc] GC(-1) Pause Full 1M->1M(2M) 1.234ms",
@@ -85,6 +87,7 @@ func TestNoEvent(t *testing.T) {
 		"[0.1s][info][gc,start] GC(1) Pause Rem[0.2s][info][gc] Allocation Stall (main) 5.811ms",
 		"[0.1s][info][gc] GC(1) Pause Remark 5M->5M[0.2s][info][gc] Allocation Stall (main) 5.811ms",
 		"GC(1) Pause Remark 5M->Allocation Stall (main) 5.811ms",
+		"Allocation Stall (ma[0.2s][info][gc] Allocation Stall (main) 5.811ms",
 		// Continuation lines.
 		"[                    ] " + full,
 		"[ ] " + full,
@@ -209,7 +212,7 @@ func TestStalled(t *testing.T) {
 }
 
 func TestKindNames(t *testing.T) {
-	if got := fmt.Sprint(Kind(0), Pause, Safepoint, CPU, Kind(9)); got != "none pause safepoint cpu none" {
+	if got := fmt.Sprint(Kind(0), Pause, Safepoint, CPU, Init, Kind(99)); got != "none pause safepoint cpu init none" {
 		t.Error(got)
 	}
 }
