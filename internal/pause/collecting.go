@@ -48,18 +48,25 @@ func (j *Joiner) takeGC(e *Event) {
 // find returns the collection of an event.
 func (j *Joiner) find(e *Event) *collecting {
 	for _, c := range j.open {
-		if c.GC == e.GC {
+		if c.GC != e.GC {
+			continue
+		}
+		if e.Kind != Pause || !c.ended || j.run.Collector == Shenandoah {
 			return c
 		}
+		j.emit(c) // the number of another JVM
+		break
 	}
 	if len(j.open) == maxOpen {
 		c := j.open[0]
 		c.Marks |= Cut
 		j.emit(c)
 	}
-	c := &collecting{}
+	var c *collecting
 	if n := len(j.free); n > 0 {
 		c, j.free = j.free[n-1], j.free[:n-1]
+	} else {
+		c = new(collecting)
 	}
 	*c = collecting{Collection: Collection{Run: j.run.Number, GC: e.GC, Action: None, Cause: None, Start: j.clock, Live: -1, Promoted: -1, Allocated: -1,
 		Lines: [2]uint64{j.lines, j.lines}}}
@@ -76,7 +83,8 @@ func (c *collecting) name(j *Joiner, e *Event) {
 }
 
 func (j *Joiner) takePause(c *collecting, e *Event) {
-	p := GCPause{GC: e.GC, Collector: j.run.Collector, Name: j.intern(e.Name), Action: e.Action(), Cause: e.Cause(), End: j.clock,
+	p := &j.pause
+	*p = GCPause{GC: e.GC, Collector: j.run.Collector, Name: j.intern(e.Name), Action: e.Action(), Cause: e.Cause(), End: j.clock,
 		Duration: e.Duration, Heap: e.Heap, Workers: c.workers, Line: j.lines}
 	if p.Cause == None {
 		p.Cause = c.Cause
@@ -90,7 +98,7 @@ func (j *Joiner) takePause(c *collecting, e *Event) {
 		c.Start = j.clock.Minus(e.Duration)
 	}
 	if c.Count < maxPauses {
-		c.pauses[c.Count] = p
+		c.pauses[c.Count] = *p
 	}
 	c.Count++
 	c.Paused += e.Duration
@@ -102,9 +110,9 @@ func (j *Joiner) takePause(c *collecting, e *Event) {
 	if c.ended = c.ended || endsWith(p.Action); c.ended {
 		c.promote(&j.run)
 	}
-	j.wait(p)
+	j.wait(*p)
 	if j.handlers.Pause != nil {
-		j.handlers.Pause(&p)
+		j.handlers.Pause(p)
 	}
 }
 

@@ -105,6 +105,6 @@ type Heap struct {
 // JVM that was throttled, stopped or swapped out looks the same, and so does a
 // concurrent phase of CMS, which waits on purpose. It returns false for every
 // other kind.
-func (e Event) Stalled() bool {
+func (e *Event) Stalled() bool {
 	return e.Kind == CPU && e.Real >= StallReal && e.Real >= 2*(e.User+e.Sys)
 }

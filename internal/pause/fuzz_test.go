@@ -87,3 +87,39 @@ func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
 		}
 	}
 }
+
+// Whatever the lines are, each pause is in one stop, a collection has no pause of another
+// one, and nothing grows without bound.
+func FuzzJoiner(f *testing.F) {
+	for _, s := range samples {
+		f.Add(bytes.Join(sample(f, s.name), []byte("\n")))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		pauses, stopped, collected := 0, 0, 0
+		j := NewJoiner(Handlers{
+			Pause: func(*GCPause) { pauses++ },
+			Stop:  func(s *Stop) { stopped += len(s.Pauses) },
+			Collection: func(c *Collection) {
+				collected += c.Count
+				for i := range c.Pauses {
+					if c.Pauses[i].GC != c.GC {
+						t.Fatalf("%+v", c)
+					}
+				}
+				if c.Allocated < -1 || c.Promoted < -1 || c.Paused < 0 || c.Lines[0] > c.Lines[1] {
+					t.Fatalf("%+v", c)
+				}
+			},
+		})
+		for line := range bytes.Lines(text) {
+			j.Line(bytes.TrimSuffix(line, []byte("\n")))
+			if len(j.open) > maxOpen || len(j.free) > maxOpen || len(j.waiting) > maxWaiting || len(j.names) > maxInterned || len(j.run.Settings) > maxSettings {
+				t.Fatalf("%d open, %d free, %d waiting, %d names", len(j.open), len(j.free), len(j.waiting), len(j.names))
+			}
+		}
+		j.Flush()
+		if stopped != pauses || collected != pauses {
+			t.Fatalf("%d pauses, %d in stops, %d in collections", pauses, stopped, collected)
+		}
+	})
+}

@@ -10,7 +10,7 @@ import (
 // Handlers are called by a [Joiner], each with a record that is valid, also in its
 // slices, only until the function returns. A nil function is not called.
 type Handlers struct {
-	Run        func(*Run)        // before the first record of a run, with the properties seen until then
+	Run        func(*Run)        // before the first record of a run, with the properties seen until then; again if it turns out to be Mixed
 	Pause      func(*GCPause)    // at the line of the pause: its Times follow
 	Timed      func(*GCPause)    // the Times of the pause before are known
 	Wait       func(*Wait)       // a thread waited for memory
@@ -35,17 +35,20 @@ type Joiner struct {
 	names    map[string]string
 	lines    uint64
 	record   ul.Record
+	event    Event
 
 	run       Run
 	announced bool
-	runs      ul.Runs
+	runs      runs
 	newest    int64 // highest number of a collection in this run
 	clock     Clock // of the present event
 
 	open    []*collecting
 	free    []*collecting
 	waiting []GCPause // that are in no Stop yet, oldest first
-	stopped []GCPause // of the Stop that is handed on
+	pause   GCPause   // that is handed on
+	stop    Stop      // ... and the present one of these
+	stopped []GCPause // ... with its pauses
 	entered string    // operation of JDK 9 to 12
 
 	unpaired int   // pauses since the last safepoint line, up to maxWaiting
@@ -59,15 +62,20 @@ func NewJoiner(h Handlers) *Joiner {
 }
 
 // Line receives the next line, without its newline, and returns its event as [Parse]
-// does. It calls the handlers of what this line shows to be complete.
-func (j *Joiner) Line(line []byte) (e Event, ok bool) {
+// does, valid until the next call. It calls the handlers of what this line shows to be
+// complete.
+func (j *Joiner) Line(line []byte) (e *Event, ok bool) {
 	j.lines++
+	e = &j.event
+	if e.Kind != 0 {
+		*e = Event{}
+	}
 	if !e.parse(line, &j.record) {
 		return e, false
 	}
 	j.clock = clockOf(&j.record)
-	j.begin(&e)
-	j.take(&e)
+	j.begin(e)
+	j.take(e)
 	return e, true
 }
 
@@ -126,7 +134,8 @@ func (j *Joiner) take(e *Event) {
 // takeSafepoint makes a Stop of a safepoint and the pauses in it: those before it that
 // fit in, the newest ones.
 func (j *Joiner) takeSafepoint(e *Event) {
-	s := Stop{Run: j.run.Number, Operation: e.Operation(), Name: j.intern(e.Name), End: j.clock, Duration: e.Duration, Safepoint: true,
+	s := &j.stop
+	*s = Stop{Run: j.run.Number, Operation: e.Operation(), Name: j.intern(e.Name), End: j.clock, Duration: e.Duration, Safepoint: true,
 		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
 	if s.Operation == None && j.entered != "" {
 		s.Name = j.entered
@@ -141,15 +150,19 @@ func (j *Joiner) takeSafepoint(e *Event) {
 			left -= j.waiting[fit].Duration
 		}
 	}
-	for range fit {
-		j.emitPause()
+	if fit > 0 {
+		whole := *s
+		for range fit {
+			j.emitPause()
+		}
+		*s = whole
 	}
 	j.unpaired = 0
 	if s.Pauses = j.waiting; len(s.Pauses) > 0 {
 		s.Lines[0] = s.Pauses[0].Line
 	}
 	if j.handlers.Stop != nil {
-		j.handlers.Stop(&s)
+		j.handlers.Stop(s)
 	}
 	j.waiting = j.waiting[:0]
 }
@@ -160,7 +173,8 @@ func (j *Joiner) emitPause() {
 	j.waiting = append(j.waiting[:0], j.waiting[1:]...)
 	p := &j.stopped[0]
 	if j.handlers.Stop != nil {
-		j.handlers.Stop(&Stop{Run: j.run.Number, Operation: None, End: p.End, Duration: p.Duration, Pauses: j.stopped, Lines: [2]uint64{p.Line, p.Line}})
+		j.stop = Stop{Run: j.run.Number, Operation: None, End: p.End, Duration: p.Duration, Pauses: j.stopped, Lines: [2]uint64{p.Line, p.Line}}
+		j.handlers.Stop(&j.stop)
 	}
 }
 

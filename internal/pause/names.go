@@ -125,6 +125,9 @@ func (e *Event) Action() string {
 	}
 	head, groups := nameParts(e.Name)
 	action := lookup(actions, head)
+	if action == "initial mark" && bytes.HasPrefix(groups, []byte("(G1 ")) {
+		return "concurrent start" // as JDK 9 and 10 call it
+	}
 	if action != "young" {
 		return action
 	}

@@ -1,26 +1,53 @@
 package pause
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
+// runs tells the runs of JVMs in a stream apart.
+type runs struct {
+	ul.Runs
+	highest time.Duration // uptime of this run
+	before  time.Duration // ... and of the one before
+	number  int64         // the highest number of a collection in the one before; -1: there is none
+}
+
 // begin notices that the JVM of a stream is another one: its uptime falls back, its
-// numbers of collections begin again, or it logs its start.
+// numbers of collections begin again, or it logs its start. If then the JVM before goes
+// on, two of them write to one file.
 func (j *Joiner) begin(e *Event) {
 	restarted := false
-	if j.clock.HasUptime {
+	switch up := j.clock.Uptime; {
+	case j.run.Mixed:
+	case !j.clock.HasUptime:
+		restarted = e.GC == 0 && j.newest > maxOpen || e.GC >= 0 && e.GC+1000 < j.newest
+	case j.resumes(e):
+		if j.run.Mixed = true; j.handlers.Run != nil {
+			j.handlers.Run(&j.run)
+		}
+	default:
 		known := j.runs.Number() > 0
-		restarted = j.runs.Next(j.clock.Uptime) && known
-	} else if e.GC >= 0 {
-		restarted = e.GC == 0 && j.newest > maxOpen || e.GC+1000 < j.newest
+		restarted = j.runs.Next(up) && known
 	}
-	if isStart := e.Kind == Init && string(e.Name) == "Using"; restarted || isStart && j.announced {
+	if isStart := e.Kind == Init && string(e.Name) == "Using"; restarted || isStart && j.announced && !j.run.Mixed {
 		j.Flush()
+		j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
 		j.run = Run{Number: j.run.Number + 1}
 		j.announced, j.newest, j.after, j.unpaired, j.entered = false, -1, -1, 0, ""
 	}
 	j.newest = max(j.newest, e.GC)
+	j.runs.highest = max(j.runs.highest, j.clock.Uptime)
+}
+
+// resumes reports whether an event goes on with the run before this one, and not with
+// this one.
+func (j *Joiner) resumes(e *Event) bool {
+	return e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.clock.Uptime >= j.runs.before && j.run.Number > 1
 }
 
 // takeInit notes a property of the JVM.
@@ -73,19 +100,19 @@ func (j *Joiner) guess(e *Event) {
 	if j.run.Collector != "" {
 		return
 	}
-	name := string(e.Name)
+	begins := func(prefix string) bool { return bytes.HasPrefix(e.Name, []byte(prefix)) }
 	switch {
-	case e.Kind == Space && e.Regions, e.Kind == Begin && strings.HasSuffix(name, "Cycle"), strings.Contains(name, "(G1 "):
+	case e.Kind == Space && e.Regions, e.Kind == Begin && bytes.HasSuffix(e.Name, []byte("Cycle")), bytes.Contains(e.Name, []byte("(G1 ")):
 		j.setCollector(G1)
-	case e.Kind == Space && (name == "DefNew" || name == "Tenured"):
+	case e.Kind == Space && (begins("DefNew") || begins("Tenured")):
 		j.setCollector(Serial)
-	case e.Kind == Space && strings.HasPrefix(name, "P") && name != "ParNew" && name != "Promoted":
+	case e.Kind == Space && (begins("PS") || begins("ParOldGen")):
 		j.setCollector(Parallel)
-	case e.Kind == Space && (name == "ParNew" || name == "CMS"):
+	case e.Kind == Space && (begins("ParNew") || begins("CMS")):
 		j.setCollector(CMS)
 	case e.Kind == Begin, e.Kind == Cycle:
 		j.setCollector(Z)
-	case e.Kind == Pause && (strings.HasPrefix(name, "Init ") || strings.HasPrefix(name, "Final ") || strings.HasPrefix(name, "Degenerated")):
+	case e.Kind == Pause && (begins("Init ") || begins("Final ") || begins("Degenerated")):
 		j.setCollector(Shenandoah)
 	}
 }

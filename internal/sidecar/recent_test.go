@@ -8,12 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/insight"
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 func TestTheLastGapsAreKeptEachOnce(t *testing.T) {
 	var r recent
-	if text, _ := json.Marshal(r.answer()); string(text) != `{"pauses":[],"gaps":[]}` {
+	if text, _ := json.Marshal(r.answer(nil)); string(text) != `{"pauses":[],"gaps":[]}` {
 		t.Errorf("nothing is %s", text)
 	}
 	gap := func(second int64) ul.Gap {
@@ -26,7 +28,7 @@ func TestTheLastGapsAreKeptEachOnce(t *testing.T) {
 		r.gap("gc.log", gap(second)) // the destination failed in between
 	}
 	r.gap("app.log", gap(admin.MaxGaps+4))
-	got := r.answer().Gaps
+	got := r.answer(nil).Gaps
 	if len(got) != admin.MaxGaps {
 		t.Fatalf("%d gaps, want %d", len(got), admin.MaxGaps)
 	}
@@ -38,41 +40,25 @@ func TestTheLastGapsAreKeptEachOnce(t *testing.T) {
 	}
 }
 
-// Each pause is one, whichever lines are about it.
-func TestTheLastPausesAreKeptEachOnce(t *testing.T) {
-	var r recent
-	p := pauses{to: &r}
-	for range admin.MaxPauses {
-		p.line([]byte("[0.1s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1.000ms"), ul.Class{})
-	}
-	for _, line := range []string{
-		"[0.2s][info][gc,start] GC(2) Pause Young (Normal) (G1 Evacuation Pause)",
-		"[0.2s][info][gc,cpu] GC(3) User=0.01s Sys=0.00s Real=0.50s", // of another one
-		"[0.3s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 500.000ms",
-		"[0.3s][info][gc,cpu] GC(2) User=0.01s Sys=0.00s Real=0.50s",
-		`[0.3s][info][safepoint] Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 1000 ns, Cleanup: 1000 ns, At safepoint: 500000000 ns, Total: 500002000 ns`,
-		`[0.4s][info][safepoint] Safepoint "ThreadDump", Time since last: 5 ns, Reaching safepoint: 2000000 ns, Cleanup: 0 ns, At safepoint: 1000000 ns, Total: 3000000 ns`,
-		`[0.5s][info][safepoint] Safepoint "ICBufferFull", Time since last: 5 ns, Reaching safepoint: 1000 ns, Cleanup: 0 ns, At safepoint: 1000 ns, Total: 2000 ns`,
-		"[0.6s][info][gc] a line about nothing",
-	} {
-		p.line([]byte(line), ul.Class{})
-	}
-	got := r.answer().Pauses
-	if len(got) != admin.MaxPauses {
-		t.Fatalf("%d pauses, want %d", len(got), admin.MaxPauses)
-	}
-	for i := range got {
-		if time.Since(got[i].At) > time.Minute {
-			t.Errorf("a pause was read at %s", got[i].At)
-		}
-		got[i].At = time.Time{}
-	}
+// The page has the newest last, and nothing of a log that is not on a list.
+func TestTheLastPausesAreNamed(t *testing.T) {
+	at := time.Unix(1000, 0)
+	got := pausesOf([]insight.Stop{
+		{End: at.Add(3), Duration: time.Millisecond, Operation: pause.None},
+		{End: at.Add(2), Duration: 3 * time.Millisecond, Reaching: 2 * time.Millisecond, Operation: "ThreadDump"},
+		{End: at.Add(1), Duration: time.Second, Operation: "G1CollectFull", Collector: "G1", Action: "full", Cause: "System.gc()", Verdict: insight.Disk},
+		{End: at, Stream: "gc.log", Duration: time.Second, Operation: pause.None, Action: "remark", Cause: pause.None},
+	})
 	want := []admin.Pause{
-		{Name: "Young (Normal) (G1 Evacuation Pause)", Seconds: 0.001},
-		{Name: "Young (Normal) (G1 Evacuation Pause)", Seconds: 0.5, Verdict: "stall, 10ms of CPU time"},
-		{Name: "Safepoint ThreadDump", Seconds: 0.003, ReachSeconds: 0.002},
+		{At: at, Stream: "gc.log", Name: "remark", Seconds: 1},
+		{At: at.Add(1), Name: "G1 full (System.gc())", Seconds: 1, Verdict: "disk"},
+		{At: at.Add(2), Name: "safepoint ThreadDump", Seconds: 0.003, ReachSeconds: 0.002},
+		{At: at.Add(3), Name: "safepoint", Seconds: 0.001},
 	}
-	if d := cmp.Diff(want, got[len(got)-3:]); d != "" {
+	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+	if n := len(pausesOf(make([]insight.Stop, admin.MaxPauses+1))); n != admin.MaxPauses {
+		t.Errorf("%d pauses, want %d", n, admin.MaxPauses)
 	}
 }

@@ -79,8 +79,31 @@ func (b *bench) copyBytes(format, data string) (cpu, wall float64, err error) {
 	return b.command("sh", "-c", "exec "+fmt.Sprintf(format, data, filepath.Join(dir, "out")))
 }
 
+// insight ships the same bytes with the metrics of the JVM and without, in turn.
+func (b *bench) insight() error {
+	data := b.path("data")
+	if err := b.makeUL(data); err != nil {
+		return err
+	}
+	var with, without []float64
+	for range b.rounds {
+		on, _, _, err := b.ship(data, "zstd")
+		if err != nil {
+			return err
+		}
+		off, _, _, err := b.ship(data, "zstd", "--jvm-metrics=false")
+		if err != nil {
+			return err
+		}
+		with, without = append(with, on), append(without, off)
+	}
+	b.add("catch-up, zstd, without JVM metrics: CPU", fmt.Sprintf("%.2f s (%s)", median(without), seconds(without)), "", true)
+	b.ratio("catch-up, zstd, with JVM metrics: CPU", median(with), median(without), 1.25, "without them")
+	return nil
+}
+
 // ship lets the sidecar catch up with data, and drain.
-func (b *bench) ship(data, compress string) (cpuSeconds, wall, rss float64, err error) {
+func (b *bench) ship(data, compress string, flags ...string) (cpuSeconds, wall, rss float64, err error) {
 	source, dest := b.path("source"), filepath.Join(b.dest, "durable")
 	if err := empty(source); err != nil {
 		return 0, 0, 0, err
@@ -92,7 +115,7 @@ func (b *bench) ship(data, compress string) (cpuSeconds, wall, rss float64, err 
 		return 0, 0, 0, err
 	}
 	defer os.RemoveAll(dest)
-	s, err := b.start(source, dest, "--compress", compress)
+	s, err := b.start(source, dest, append(flags, "--compress", compress)...)
 	if err != nil {
 		return 0, 0, 0, err
 	}
