@@ -48,6 +48,11 @@ func (b *bench) catchUp() error {
 			}
 			keep(compress, cpu, wall, rss)
 		}
+		cpu, wall, rss, err := b.ship(data, "zstd", "--jvm-metrics=false")
+		if err != nil {
+			return err
+		}
+		keep("bare", cpu, wall, rss)
 		encoder, err := b.encodeFromMemory(data)
 		if err != nil {
 			return err
@@ -60,6 +65,7 @@ func (b *bench) catchUp() error {
 	b.ratio("catch-up, none: CPU", m("none0"), m("limit0"), 2.0, "cat")
 	b.ratio("catch-up, none: wall", m("none1"), m("limit1"), 1.5, "dd")
 	b.ratio("catch-up, zstd: CPU", m("zstd0"), m("encoder0"), 1.25, "the encoder fed from memory")
+	b.ratio("catch-up, zstd: CPU with the metrics of the JVM", m("zstd0"), m("bare0"), 1.25, "without them")
 	rss := max(m("none2"), m("zstd2"))
 	b.add("catch-up: peak resident MiB", fmt.Sprintf("%.1f", rss), "24", rss <= 24)
 	return nil
@@ -77,29 +83,6 @@ func (b *bench) copyBytes(format, data string) (cpu, wall float64, err error) {
 	}
 	defer os.RemoveAll(dir)
 	return b.command("sh", "-c", "exec "+fmt.Sprintf(format, data, filepath.Join(dir, "out")))
-}
-
-// insight ships the same bytes with the metrics of the JVM and without, in turn.
-func (b *bench) insight() error {
-	data := b.path("data")
-	if err := b.makeUL(data); err != nil {
-		return err
-	}
-	var with, without []float64
-	for range b.rounds {
-		on, _, _, err := b.ship(data, "zstd")
-		if err != nil {
-			return err
-		}
-		off, _, _, err := b.ship(data, "zstd", "--jvm-metrics=false")
-		if err != nil {
-			return err
-		}
-		with, without = append(with, on), append(without, off)
-	}
-	b.add("catch-up, zstd, without JVM metrics: CPU", fmt.Sprintf("%.2f s (%s)", median(without), seconds(without)), "", true)
-	b.ratio("catch-up, zstd, with JVM metrics: CPU", median(with), median(without), 1.25, "without them")
-	return nil
 }
 
 // ship lets the sidecar catch up with data, and drain.

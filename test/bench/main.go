@@ -50,7 +50,6 @@ var parts = []struct {
 	run  func(*bench) error
 }{
 	{"catchup", (*bench).catchUp},
-	{"insight", (*bench).insight},
 	{"hotpath", (*bench).hotPath},
 	{"idle", (*bench).idle},
 	{"steady", (*bench).steady},
@@ -62,7 +61,7 @@ var parts = []struct {
 }
 
 func main() {
-	only := flag.String("only", "", "run only this `PART`: catchup, insight, hotpath, idle, steady, latency, levels, storm, tmpfs, minute")
+	only := flag.String("only", "", "run only this `PART`: catchup, hotpath, idle, steady, latency, levels, storm, tmpfs, minute")
 	ullage := flag.String("ullage", "bin/ullage", "the `PROGRAM` to measure")
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
 	rounds := flag.Int("rounds", 5, "catch-up `ROUNDS`, of which the median counts")
