@@ -214,7 +214,7 @@ func trouble(t *testing.T) string {
 func troubled(began time.Time) admin.Status {
 	long := strings.Repeat("a-very-long-name-", 8)
 	st := admin.Status{
-		Version: "v0.1.0-rc.1", Pod: "web-7c9f6d5b8-x2x4l", Started: began, UptimeSeconds: time.Since(began).Seconds(), Source: "/var/log/jvm", Destination: "/var/lib/ullage/prod/web",
+		Version: "v0.1.0-rc.1", Started: began, UptimeSeconds: time.Since(began).Seconds(), Where: admin.Where{Pod: "web-7c9f6d5b8-x2x4l", Source: "/var/log/jvm", Destination: "/var/lib/ullage/prod/web"},
 		Reason: "the destination stalls: a line has waited for 1m3s " + hostile, Reclaim: admin.Reclaim{Mode: "unlink", Why: "punching holes is not permitted"}, Compress: "zstd",
 		Space:      admin.Space{BacklogBytes: 912 << 20, SpooledBytes: 900 << 20, HeadroomBytes: 7 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4 << 20, QueueCapacityBytes: 4 << 20},
 		LagSeconds: 63.2, LastCommit: time.Now().Add(-63 * time.Second),

@@ -283,7 +283,7 @@ func (f *followed) last(is func(line string) bool) int {
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	path := s.pluginPath()
+	path := pluginPath(s)
 	ullage := s.plugin(path)
 	for _, pod := range []string{"app", "quiet"} {
 		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
@@ -302,7 +302,7 @@ func TestPlugin(t *testing.T) {
 	s.matches("status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
 	s.matches("top", ullage("top"), `^POD +HEADROOM +FREE +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\S+ +\d+% +\S+ +\S+ +-$`, `(?m)^quiet +\S+ +\d+% `)
 	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
-	page, recent := s.live(path, "app")
+	page, recent := livePage(s, path, "app")
 	s.matches("open", page, `^<!doctype html>`, `<script>`)
 	s.matches("open, recent", recent, `"name": "Young`)
 
@@ -326,7 +326,7 @@ func TestPlugin(t *testing.T) {
 
 // pluginPath builds kubectl-ullage and returns a setting of PATH with it: kubectl finds its
 // plugins there.
-func (s *space) pluginPath() string {
+func pluginPath(s *space) string {
 	s.Helper()
 	dir := s.TempDir()
 	_, _, err := command("", "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "kubectl-ullage"), "../../cmd/kubectl-ullage")

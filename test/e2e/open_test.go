@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// live returns the live page of a pod, and what it asks for, as `kubectl ullage open` reaches
+// livePage returns the live page of a pod, and what it asks for, as `kubectl ullage open` reaches
 // them. The plugin is what kubectl finds on the given PATH.
-func (s *space) live(path, pod string) (page, recent string) {
+func livePage(s *space, path, pod string) (page, recent string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
