@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path"
-	"strings"
 	"syscall"
 	"time"
 
@@ -45,17 +44,15 @@ Examples:
 
 // logsConfig has the settings of `kubectl ullage logs`.
 type logsConfig struct {
-	cluster   cluster
-	pod       string
-	container string // of the sidecar; empty: the first
-	follow    bool
-	times     [3]string // of catTimes, as 'ullage cat' takes them
-	within    string    // ... and these two
-	tail      string
-	json      bool
-	marks     bool
-	level     ul.Level
-	stream    string
+	single
+	follow bool
+	times  [3]string // of catTimes, as 'ullage cat' takes them
+	within string    // ... and these two
+	tail   string
+	json   bool
+	marks  bool
+	level  ul.Level
+	stream string
 }
 
 // catTimes are the flags of 'ullage cat' that take a time.
@@ -68,7 +65,7 @@ var catTimes = [...]struct{ name, usage string }{
 // flags declares the settings on fs. A time without a zone is in now's.
 func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	const follow = "print what is there, then what is added, until interrupted"
-	c.cluster.flags(fs)
+	c.single.flags(fs)
 	fs.BoolVar(&c.follow, "follow", false, follow)
 	fs.BoolVar(&c.follow, "f", false, "short for --follow")
 	for i, t := range catTimes {
@@ -83,8 +80,6 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.BoolVar(&c.json, "json", false, "print each line, or with --marks each mark, as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
-	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, if the pod has several")
-	fs.StringVar(&c.container, "c", "", "short for --container `NAME`")
 }
 
 // zoned gives a local time its zone: the sidecar's is another one. What else
@@ -101,28 +96,17 @@ func (c *logsConfig) validate(args []string) []error {
 	if _, err := path.Match(c.stream, ""); err != nil {
 		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.stream))
 	}
-	if len(args) == 0 {
-		return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows"))
-	}
-	var err error
-	if c.pod, err = podName(args[0]); err != nil {
-		bad = append(bad, err)
-	}
-	return append(bad, cli.Unexpected(args[1:])...)
+	return append(bad, c.single.validate(args)...)
 }
 
 func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
-	cfg := logsConfig{cluster: c}
+	cfg := logsConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
 	if code, ok := e.parse(fs, logsAbout, args, cfg.validate); !ok {
 		return code
 	}
-	found, err := cfg.cluster.the(ctx, cfg.pod)
-	if err != nil {
-		return e.fail("logs", err)
-	}
-	s, err := cfg.choose(e, found)
+	s, err := cfg.find(ctx, e, "logs")
 	if err != nil {
 		return e.fail("logs", err)
 	}
@@ -144,24 +128,6 @@ func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	}
 	defer stdin.Close()
 	return cfg.outcome(ctx, e, cmd.Run())
-}
-
-// choose returns the sidecar that is meant, and says which if there are others.
-func (c *logsConfig) choose(e env, found []sidecar) (sidecar, error) {
-	var names []string
-	for _, s := range found {
-		if s.container.Name == c.container {
-			return s, nil
-		}
-		names = append(names, s.container.Name)
-	}
-	if c.container != "" {
-		return sidecar{}, fmt.Errorf("pod %s has no sidecar %q: it has %s", c.pod, c.container, strings.Join(names, ", "))
-	}
-	if len(found) > 1 {
-		fmt.Fprintf(e.stderr, "kubectl ullage logs: this is %s; -c names another of %s\n", names[0], strings.Join(names, ", "))
-	}
-	return found[0], nil
 }
 
 // destination is where the sidecar persists. It knows best itself, but need

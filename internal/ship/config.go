@@ -52,6 +52,11 @@ type Followers struct {
 	// this process has appended all of it as lines. Nil: nobody wants to know.
 	OnSeal func(stream, name string, sum summary.Segment)
 
+	// OnGap is called with each gap whose marker is appended to a stream. It may be
+	// called again for the same gap, after a failure of the destination. Nil: nobody
+	// wants to know.
+	OnGap func(stream string, gap ul.Gap)
+
 	Needed  func(segment.Info) bool // see [segment.Store.KeepFor]
 	Deleted func(segment.Info)
 

@@ -33,10 +33,16 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
+	events := &recent{}
+	cfg.Ship.Followers.OnGap = events.gap
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) }, func() any { return statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started) }, log)
+	server, err := admin.New(cfg.Admin, reg, admin.Answers{
+		Ready:  func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) },
+		Status: func() any { return statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started) },
+		Recent: func() admin.Recent { return events.answer(jvms) },
+	}, log)
 	if err != nil {
 		return err
 	}
