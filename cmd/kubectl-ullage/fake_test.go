@@ -109,15 +109,20 @@ func (f fake) play(name string) {
 	}
 }
 
-// forward plays a forwarded port, and goes on until it is interrupted, or $FAKE/gone
-// says that the pod ends.
+// forward plays a forwarded port, and goes on until it is interrupted. $FAKE/lost has how often
+// it ends before, as when a connection is reset.
 func (f fake) forward() {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt)
 	f.play("port-forward")
-	if _, gone := f.read("gone"); gone {
+	text, _ := f.read("lost")
+	lost, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	calls, _ := f.read("calls")
+	if strings.Count(string(calls), "port-forward") <= lost {
+		fmt.Fprintln(os.Stderr, "error: lost connection to pod")
 		os.Exit(1)
 	}
+	f.append("forwarding", "")
 	<-end
 	f.append("interrupted", "")
 	os.Exit(1)

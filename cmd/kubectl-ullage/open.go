@@ -9,9 +9,9 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os/exec"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/cli"
@@ -100,58 +100,89 @@ func (s sidecar) adminPort() (uint16, error) {
 	return uint16(port), nil
 }
 
-// forward forwards the port until ctx ends, and opens the page once kubectl listens.
+// forwardAgain is the rest before a port is forwarded again.
+const forwardAgain = time.Second
+
+// forward forwards the port until ctx ends, and opens the page once kubectl listens. A
+// kubectl also ends when the node resets a single connection, as it does when the sidecar
+// restarts: then another one forwards the same port. One that ends before it listens
+// has the reason for the end of all.
 func (c *openConfig) forward(ctx context.Context, e env, s sidecar, remote uint16) error {
+	for opened := false; ; opened = true {
+		listened, err := c.forwardOnce(ctx, s, remote, func(url string) error {
+			if opened {
+				return nil
+			}
+			return e.openPage(url)
+		})
+		if !listened || err != nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(forwardAgain):
+		}
+	}
+}
+
+// forwardOnce runs a kubectl that forwards the port, and hands over the URL once it
+// listens. From then on the port of this machine is fixed. A kubectl that has listened
+// ends without an error.
+func (c *openConfig) forwardOnce(ctx context.Context, s sidecar, remote uint16, use func(url string) error) (listened bool, err error) {
 	ports := ":" + strconv.Itoa(int(remote))
 	if c.port != 0 {
 		ports = strconv.Itoa(int(c.port)) + ports
 	}
 	cmd := s.cluster.command(ctx, "port-forward", "--address=127.0.0.1", "pod/"+s.pod, ports)
-	cmd.Stderr = e.stderr
+	complaint := &head{limit: maxComplaint, over: func() {}}
+	cmd.Stderr = complaint
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return fmt.Errorf("make a pipe for kubectl: %w", err)
+		return false, fmt.Errorf("make a pipe for kubectl: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return c.cluster.notRun(err)
+		return false, c.cluster.notRun(err)
 	}
-	err = e.openForwarded(out)
-	if err != nil {
-		_ = end(cmd.Process) // fails only if it has ended
+	if c.port, listened = forwarding(out); listened {
+		if err = use(fmt.Sprintf("http://127.0.0.1:%d/", c.port)); err != nil {
+			_ = end(cmd.Process) // fails only if it has ended
+		}
 	}
 	_, _ = io.Copy(io.Discard, out) // a line for each connection, until kubectl ends
-	return errors.Join(err, forwarded(cmd.Wait()))
-}
-
-// forwarded returns why kubectl ended, which it should not have.
-func forwarded(err error) error {
-	var exit *exec.ExitError
-	if err == nil || errors.As(err, &exit) {
-		return errors.New("kubectl no longer forwards the port: the pod has ended, or the connection is lost")
+	ended := cmd.Wait()
+	if listened || ctx.Err() != nil {
+		return listened, err
 	}
-	return fmt.Errorf("forward the port: %w", err)
+	if ended == nil {
+		ended = errors.New("kubectl ended")
+	}
+	return false, fmt.Errorf("forward the port: %w", c.cluster.explain(ended, string(complaint.kept)))
 }
 
-// forwarding is the line with which kubectl says that it listens.
-var forwarding = regexp.MustCompile(`^Forwarding from (127\.0\.0\.1:[0-9]{1,5}) -> `)
+// listening is the line with which kubectl reports that it listens.
+var listening = regexp.MustCompile(`^Forwarding from 127\.0\.0\.1:([0-9]{1,5}) -> `)
 
-// openForwarded waits until kubectl listens, prints the URL, and opens it. It returns nil
-// if kubectl ends before it listens: kubectl's end has the reason.
-func (e env) openForwarded(out io.Reader) error {
+// forwarding waits until a kubectl listens, and returns the port of this machine. It
+// returns false if the kubectl ends before that.
+func forwarding(out io.Reader) (port uint, listens bool) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		m := forwarding.FindStringSubmatch(lines.Text())
-		if m == nil {
-			continue
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			n, err := strconv.ParseUint(m[1], 10, 16)
+			return uint(n), err == nil && n > 0
 		}
-		url := "http://" + m[1] + "/"
-		if _, err := fmt.Fprintln(e.stdout, url); err != nil {
-			return fmt.Errorf("print: %w", err)
-		}
-		if err := e.browse(url); err != nil {
-			fmt.Fprintf(e.stderr, "kubectl ullage open: open the URL in a browser: %s\n", printable.Line(err.Error()))
-		}
-		fmt.Fprintln(e.stderr, "kubectl ullage open: forwarding until Ctrl-C")
-		return nil
 	}
+	return 0, false
+}
+
+// openPage prints the URL, and opens it.
+func (e env) openPage(url string) error {
+	if _, err := fmt.Fprintln(e.stdout, url); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if err := e.browse(url); err != nil {
+		fmt.Fprintf(e.stderr, "kubectl ullage open: open the URL in a browser: %s\n", printable.Line(err.Error()))
+	}
+	fmt.Fprintln(e.stderr, "kubectl ullage open: forwarding until Ctrl-C")
 	return nil
 }

@@ -27,7 +27,7 @@ func full() admin.Status {
 	started := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	st := admin.Status{
 		Version: "v0.1.0", Started: started, UptimeSeconds: 11524.2,
-		Source: "/var/log/jvm", Destination: "/var/lib/ullage", Ready: true,
+		Where: admin.Where{Source: "/var/log/jvm", Destination: "/var/lib/ullage"}, Ready: true,
 		Reclaim: admin.Reclaim{Mode: "punch", Why: "auto: the tmpfs can punch holes"}, Compress: "zstd",
 		Space:      admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20},
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),

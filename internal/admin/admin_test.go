@@ -71,7 +71,7 @@ func (r *rig) do(t *testing.T, method, path string) (int, string, http.Header) {
 }
 
 func TestPathsAndMethods(t *testing.T) {
-	r := start(t, nil, func() any { return Status{Version: "v1", Source: "/var/log/jvm"} })
+	r := start(t, nil, func() any { return Status{Version: "v1", Where: Where{Source: "/var/log/jvm"}} })
 	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_test_total", Help: "Test."})
 	r.reg.MustRegister(c)
 	c.Add(7)

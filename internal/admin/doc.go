@@ -11,7 +11,7 @@
 // The injector serves the same without /recent and the page.
 //
 // The listener is open to the pod's network, so it serves read-only data. Of the
-// content of logs, it serves the names of pauses, and an excerpt of the line that
+// content of logs, it serves what kind of pauses there were, and an excerpt of the line that
 // fired a trigger. The number of clients does not change its use of memory
 // and descriptors: at most [Config].Connections are open, at most four requests for
 // metrics, by far the largest answer, are served at a time, and header, request,

@@ -16,16 +16,19 @@ type Recent struct {
 	Gaps   []Gap   `json:"gaps"`
 }
 
-// Pause is a stop of all threads of a JVM. Its Name comes from a log: escape it.
+// Pause is a stop of all threads of a JVM, counted once whichever lines show it. Its
+// Name consists of HotSpot's own words, whatever the log says.
 type Pause struct {
-	At      time.Time `json:"at"` // when the sidecar read it
+	At      time.Time `json:"at"` // when it ended
+	Stream  string    `json:"stream,omitempty"`
 	Name    string    `json:"name"`
 	Seconds float64   `json:"seconds"`
 
 	// ReachSeconds is how long the threads took to stop; 0 if the log does not say.
 	ReachSeconds float64 `json:"reachSeconds,omitempty"`
 
-	// Verdict is what the pause is suspected to have waited for. Empty: nothing.
+	// Verdict is what the pause is suspected to have waited for, as the label of
+	// ullage_jvm_stalls_suspected_total. Empty: nothing, or it is not judged yet.
 	Verdict string `json:"verdict,omitempty"`
 }
 

@@ -14,11 +14,7 @@ type Status struct {
 	Started       time.Time `json:"started,omitzero"`
 	UptimeSeconds float64   `json:"uptimeSeconds"`
 
-	// Pod is the name of the pod, or of the machine outside of Kubernetes.
-	Pod string `json:"pod,omitempty"`
-
-	Source      string `json:"source"`
-	Destination string `json:"destination"`
+	Where
 
 	// Ready and Reason are the answer of /readyz. Reason is empty when ready.
 	Ready  bool   `json:"ready"`
@@ -53,6 +49,15 @@ type Status struct {
 	// Levels is the state of the JVMs' log levels. Nil: the sidecar does not
 	// change them, and is not asked to.
 	Levels *Levels `json:"levels,omitempty"`
+}
+
+// Where is what the sidecar works for, and where.
+type Where struct {
+	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: a
+	// sidecar of an earlier version does not have it.
+	Pod         string `json:"pod,omitempty"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
 }
 
 // Space is the memory that the source and the queue use, and may use.

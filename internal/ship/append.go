@@ -91,20 +91,20 @@ func (w *writer) appendParts(st *writerStream) error {
 			st.lines[level] += uint64(n)
 		}
 		st.sum.count(&c)
-		w.gaps(st.name, &c)
+		w.cfg.Followers.gaps(st.name, &c)
 	}
 	st.parts = st.parts[:0]
 	return nil
 }
 
 // gaps hands over the gaps whose markers are in a chunk that was appended.
-func (w *writer) gaps(stream string, c *queue.Chunk[tail.Chunk]) {
-	if w.cfg.Followers.OnGap == nil || c.Meta.Made == 0 || c.Meta.Frame > 0 {
+func (f *Followers) gaps(stream string, c *queue.Chunk[tail.Chunk]) {
+	if f.OnGap == nil || c.Meta.Made == 0 || c.Meta.Frame > 0 {
 		return
 	}
 	for line := range bytes.Lines(c.Data) {
 		if gap, ok := ul.ParseMarker(line); ok {
-			w.cfg.Followers.OnGap(stream, gap)
+			f.OnGap(stream, gap)
 		}
 	}
 }

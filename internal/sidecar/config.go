@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/insight"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ship"
@@ -17,10 +18,11 @@ import (
 
 // Config has all settings of `ullage run`.
 type Config struct {
-	Ship   ship.Config
-	Levels levels.Config
-	Admin  admin.Config
-	Sinks  sink.Config
+	Ship    ship.Config
+	Levels  levels.Config
+	Insight insight.Config
+	Admin   admin.Config
+	Sinks   sink.Config
 
 	// SinkKinds are the sinks that there are, by the scheme of their URLs. Not a flag.
 	SinkKinds map[string]sink.Kind
@@ -35,13 +37,14 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
+	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
 }
 
 // Flags declares every setting on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Ship.Flags(fs)
 	c.Levels.Flags(fs)
+	c.Insight.Flags(fs)
 	c.Admin.Flags(fs)
 	c.Sinks.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")

@@ -5,15 +5,15 @@ import (
 	"sync"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/insight"
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// recent keeps the last events for people who look at the sidecar. Its methods may be
+// recent keeps the last gaps for people who look at the sidecar. Its methods may be
 // called concurrently. The zero value has none.
 type recent struct {
-	mu     sync.Mutex
-	pauses []admin.Pause // the oldest first
-	gaps   []admin.Gap
+	mu   sync.Mutex
+	gaps []admin.Gap // the oldest first
 }
 
 // gap notes a gap. The writer may hand over a gap again after a failure, and appends
@@ -32,22 +32,23 @@ func (r *recent) gap(stream string, g ul.Gap) {
 	same := func(o admin.Gap) bool {
 		return o.Stream == stream && o.First.Equal(one.First) && o.Last.Equal(one.Last) && o.Bytes == one.Bytes
 	}
-	if !slices.ContainsFunc(r.gaps, same) {
-		r.gaps = push(r.gaps, one, admin.MaxGaps)
+	if slices.ContainsFunc(r.gaps, same) {
+		return
 	}
+	if len(r.gaps) == admin.MaxGaps {
+		r.gaps = slices.Delete(r.gaps, 0, 1)
+	}
+	r.gaps = append(r.gaps, one)
 }
 
-// answer returns a copy, for /recent.
-func (r *recent) answer() admin.Recent {
+// answer returns the last events, for /recent. Without jvms there are no pauses.
+func (r *recent) answer(jvms *insight.Insight) admin.Recent {
+	events := admin.Recent{Pauses: []admin.Pause{}}
+	if jvms != nil {
+		events.Pauses = pausesOf(jvms.Recent())
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return admin.Recent{Pauses: append([]admin.Pause{}, r.pauses...), Gaps: append([]admin.Gap{}, r.gaps...)}
-}
-
-// push appends an event, and drops the oldest where there are more than most.
-func push[T any](events []T, one T, most int) []T {
-	if len(events) >= most {
-		events = slices.Delete(events, 0, len(events)-most+1)
-	}
-	return append(events, one)
+	events.Gaps = append([]admin.Gap{}, r.gaps...)
+	return events
 }

@@ -26,6 +26,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	loop := cfg.levelsLoop(reg, log)
+	jvms := cfg.observe(loop, reg, log)
 	elsewhere := levels.NewElsewhere(cfg.Levels, reg, log)
 	sinks, err := cfg.sinks(reg, log)
 	if err != nil {
@@ -39,7 +40,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	server, err := admin.New(cfg.Admin, reg, admin.Answers{
 		Ready:  func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) },
 		Status: func() any { return statusOf(cfg, of, shipper, sinks, loop, elsewhere.Files(), reg, started) },
-		Recent: events.answer,
+		Recent: func() admin.Recent { return events.answer(jvms) },
 	}, log)
 	if err != nil {
 		return err
@@ -66,6 +67,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	if cfg.Levels.Attach.Mode == attach.SharedTmp { // else the directory may be that of strangers' JVMs
 		work.Go(func() error { elsewhere.Run(ctx); return nil })
 	}
+	if jvms != nil {
+		work.Go(func() error { jvms.Run(ctx); return nil })
+	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
 	work.Go(func() error { settle(ctx, log); return nil })
 	shipped, done := context.WithCancel(context.WithoutCancel(ctx))
@@ -83,14 +87,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	return errors.Join(err, serve.Wait())
 }
 
-// levelsLoop returns what keeps the log levels, and shows the lines to it if
-// they can matter to it.
+// levelsLoop returns what keeps the log levels.
 func (c *Config) levelsLoop(reg prometheus.Registerer, log *slog.Logger) *levels.Loop {
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
-	l := levels.New(c.Levels, reg, log)
-	if c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off {
-		c.Ship.Tail.OnLine, c.Ship.OnCaughtUp = l.Watch().Line, l.Watch().CaughtUp
-	}
-	return l
+	return levels.New(c.Levels, reg, log)
 }

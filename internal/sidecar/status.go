@@ -21,7 +21,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	st, counts := s.Stats(), gather(reg)
 	out := admin.Status{
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
-		Pod: cfg.Sinks.Pod.Name, Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest, Compress: cfg.Ship.Segment.Compress.String(),
+		Where: admin.Where{Pod: cfg.Sinks.Pod.Name, Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest}, Compress: cfg.Ship.Segment.Compress.String(),
 		Ready: true, Reclaim: admin.Reclaim{Mode: st.Reclaim},
 		Space: admin.Space{BacklogBytes: st.Usage.Backlog, SpooledBytes: st.Usage.Spooled,
 			HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget,

@@ -47,10 +47,10 @@ type Config struct {
 	// [Chunk.Frame]. Not a flag.
 	Frames bool
 
-	// OnLine is shown each new line, without its newline, as it is read; of
-	// one that is handed on in pieces, the first. It must not keep the line,
-	// and it must not block. Nil: nobody looks. Not a flag.
-	OnLine func(line []byte, class ul.Class)
+	// OnLine is shown each new line, without its newline, as it is read, with the
+	// label of its stream; of one that is handed on in pieces, the first. It must not
+	// keep the line, and it must not block. Nil: nobody looks. Not a flag.
+	OnLine func(stream string, line []byte, class ul.Class)
 }
 
 // DefaultConfig returns the documented defaults.

@@ -66,9 +66,10 @@ func (v View) features() []*emulation.MediaFeature {
 
 // Page is one tab. Its methods fail the test on an error.
 type Page struct {
-	tb  testing.TB
-	ctx context.Context
-	url string
+	tb    testing.TB
+	ctx   context.Context
+	url   string
+	close context.CancelFunc
 
 	mu     sync.Mutex
 	faults []string
@@ -79,7 +80,7 @@ type Page struct {
 func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	tb.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx)
-	p := &Page{tb: tb, ctx: ctx, url: url}
+	p := &Page{tb: tb, ctx: ctx, url: url, close: closeTab}
 	chromedp.ListenTarget(ctx, p.event)
 	tb.Cleanup(func() {
 		closeTab()
@@ -108,6 +109,9 @@ func (p *Page) run(what string, actions ...chromedp.Action) {
 		p.tb.Fatalf("%s: %v%s", what, err, p.said())
 	}
 }
+
+// Close closes the tab before the end of the test.
+func (p *Page) Close() { p.close() }
 
 // Eval evaluates a JavaScript expression, which may be a promise, and decodes its
 // value into a pointer; nil drops the value.

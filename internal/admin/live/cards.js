@@ -9,7 +9,7 @@ function pauses(recent, now) {
     title: clock(p.at) + ' ' + p.name + ' ' + duration(p.seconds) })), now, duration);
   table('pauses', ['Time', 'Pause', '#Duration', '#To safepoint', 'Suspected'], all.slice(-ROWS).reverse().map((p) =>
     [clock(p.at), p.name, duration(p.seconds), p.reachSeconds > 0 ? duration(p.reachSeconds) : '–', p.verdict || '–']));
-  show('no-pauses', all.length ? '' : 'No pause was read since the sidecar started. The JVM logs pauses with gc=info or safepoint=info.');
+  show('no-pauses', all.length ? '' : 'No pause was read since the sidecar started. The JVM logs pauses with gc=info or safepoint=info, and --jvm-metrics has the sidecar read them.');
 }
 
 function levels(l, now) {

@@ -99,8 +99,9 @@ function backlog(s, now) {
 
 function volume(s) {
   const known = samples.length > 1;
-  show('rate', known ? perSecond(rate((one) => one.lines, 5)) : lines(s.persisted.lines));
-  show('byte-rate', known ? 'persisted, ' + bytes(rate((one) => one.bytes, 5)) + '/s' : 'persisted, ' + bytes(s.persisted.bytes));
+  show('rate', known ? perSecond(rate((one) => one.lines, 5)) : '–');
+  show('byte-rate', 'persisted' + (known ? ', ' + bytes(rate((one) => one.bytes, 5)) + '/s' : ''));
+  list('persisted', [['since the start', lines(s.persisted.lines) + ', ' + bytes(s.persisted.bytes)]]);
   curve('rate-chart', 'Persisted lines', rates, perSecond);
   const by = s.byLevel || {};
   table('by-level', ['Level', '#Now', '#Since the start'], LEVELS.filter((level) => by[level] > 0)
