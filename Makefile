@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash fault-quick browser demo demo-sinks chart package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -66,7 +66,6 @@ lint: vet ## all linters
 	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
 	go run $(STATICCHECK) ./...
 	cd deploy/release && go run $(STATICCHECK) ./...
-	cd test/browser && go run $(STATICCHECK) ./...
 	@# lint.sh: functions that fit a screen, types that fit a head.
 	@test/lint.sh
 
@@ -75,7 +74,6 @@ vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	$(call stage,vet)
 	go vet ./...
 	go vet -C deploy/release ./...
-	go vet -C test/browser ./...
 	@# The plugin and its tests compile for the other systems, too.
 	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN) || exit 1; done
 
@@ -129,11 +127,6 @@ sinks: setup ## sinks against real servers that fail in every way (builds the se
 	go test -count=1 -v -timeout 90m ./test/sinks | grep -vE '^=== '
 	go test -run '^$$' -bench S3Upload -benchtime 5x -timeout 30m ./test/sinks
 	go test -run '^$$' -bench Down -benchtime 1x -timeout 30m ./test/sinks
-
-.PHONY: browser
-browser: ## pages in a real browser: errors, overlaps, contrast; pictures into bin/browser
-	$(call stage,browser)
-	go test -C test/browser -count=1 ./...
 
 .PHONY: demo
 demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is every line there once?

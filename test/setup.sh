@@ -37,8 +37,6 @@ fi
 # Namespaces and mounts, to make disks that stall and fill.
 { has unshare && has nsenter && has mount; } || missing+=(util-linux)
 has mkfs.ext4 || missing+=(e2fsprogs)
-# Pages are looked at in a real browser, with letters of a font.
-{ has chromium || has chromium-browser || has google-chrome; } || missing+=(chromium fonts-liberation)
 # A file system whose server can be stopped.
 has bindfs || missing+=(bindfs)
 
