@@ -29,3 +29,9 @@ func TestEverySystemHasItsOwnWayToOpenAURL(t *testing.T) {
 		}
 	}
 }
+
+func TestURLsOfFilesAreEscaped(t *testing.T) {
+	if got, want := fileURL("/tmp/a b#c?.html"), "file:///tmp/a%20b%23c%3F.html"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -17,7 +17,7 @@ import (
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays
 // what is recorded in $FAKE: NAME.out goes to stdout, NAME.err to stderr, and
-// with the latter it fails. NAME is get, annotate, cat, create, logs, port-forward, the kind of
+// with the latter it fails. NAME is get, annotate, cat, create, logs, report, port-forward, the kind of
 // what is got, or for a sidecar's
 // status POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
 func fakeKubectl() {
@@ -50,8 +50,12 @@ func fakeKubectl() {
 			return
 		}
 		name := strings.TrimPrefix(args[1], "pod/") + "." + strings.TrimPrefix(args[2], "--container=")
-		if args[5] == "status" {
+		switch args[5] {
+		case "status":
 			f.status(name)
+			return
+		case "report":
+			f.play("report")
 			return
 		}
 		f.cat(args[6:])

@@ -27,6 +27,7 @@ Usage:
   kubectl ullage top [POD...]                       headroom and lag, the worst first
   kubectl ullage logs POD [-f] [--since 10m]        print what was persisted
   kubectl ullage open POD                           its live page, in the browser
+  kubectl ullage report POD [--since 24h]           a report of what was persisted, in the browser
   kubectl ullage doctor [POD|deploy/NAME]           why a pod has no sidecar, or what is wrong with it
   kubectl ullage version                            print what this program was built from
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
@@ -82,6 +83,8 @@ func dispatch(ctx context.Context, args []string, e env) int {
 		return logsCmd(ctx, rest, e, c)
 	case "open":
 		return openCmd(ctx, rest, e, c)
+	case "report":
+		return reportCmd(ctx, rest, e, c)
 	case "doctor":
 		return doctorCmd(ctx, rest, e, c)
 	case "version":

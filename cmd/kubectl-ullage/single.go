@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 )
 
-// single is the one sidecar that a command is about: logs and open.
+// single is the one sidecar that a command is about: logs, open and report.
 type single struct {
 	cluster   cluster
 	pod       string
