@@ -1,133 +1,59 @@
 package browser
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
 )
 
-// program is the ullage that the tests build.
-var program string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "ullage-browser-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+// A look that finds nothing proves something only if it finds what there is.
+func TestFaultsOfAPageAreFound(t *testing.T) {
+	const well = `<!doctype html><html lang="en"><title>Page</title><main><h1>Page</h1><p>Text</p>%s</main>`
+	b := Start(t)
+	for name, c := range map[string]struct{ body, policy, want string }{
+		"no fault":           {body: `<svg aria-label="Bars" width="50" height="20"><rect width="9" height="9"/></svg>`},
+		"script":             {body: `<script>undefinedFunction()</script>`, want: "undefinedFunction"},
+		"console":            {body: `<script>console.error('broken', 1)</script>`, want: "broken"},
+		"policy":             {body: `<script>document.title = 'x'</script>`, policy: "default-src 'none'", want: "Content Security Policy"},
+		"missing file":       {body: `<img alt="x" src="/none.png">`, want: "404"},
+		"foreign request":    {body: `<img alt="x" src="http://192.0.2.1/x.png">`, policy: "default-src 'none'; img-src 'self'", want: "192.0.2.1"},
+		"overlap":            {body: `<p style="position:relative; top:-30px">Over</p>`, want: "text overlaps"},
+		"wide":               {body: `<p style="width:5000px">Wide</p>`, want: "px wide in a window of"},
+		"cut":                {body: `<p style="width:40px; overflow:hidden; white-space:nowrap">A long long text</p>`, want: "text is cut off"},
+		"contrast":           {body: `<p style="color:#aaa">Grey</p>`, want: "contrast of 2.3"},
+		"mark of no number":  {body: `<svg aria-label="Bars" width="50" height="20"><rect width="9" height="9" fill="NaN"/></svg>`, want: "NaN"},
+		"mark outside":       {body: `<svg aria-label="Bars" width="50" height="20" style="overflow:visible"><rect x="90" width="9" height="9"/></svg>`, want: "leaves its picture"},
+		"mistake":            {body: `<p>NaN ms</p>`, want: "a mistake is shown"},
+		"picture, no name":   {body: `<svg width="50" height="20"><rect width="9" height="9"/></svg>`, want: "a picture has no name"},
+		"button without one": {body: `<button></button>`, want: "has no name"},
+		"table":              {body: `<table><tr><td>1</td></tr></table>`, want: "a table has no caption"},
+		"same id":            {body: `<i id="a">1</i> <i id="a">2</i>`, want: "the id a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/favicon.ico":
+					w.WriteHeader(http.StatusNoContent)
+				case r.URL.Path != "/":
+					http.NotFound(w, r)
+				default:
+					if c.policy != "" {
+						w.Header().Set("Content-Security-Policy", c.policy)
+					}
+					w.Header().Set("Content-Type", "text/html; charset=utf-8")
+					fmt.Fprintf(w, well, c.body)
+				}
+			}))
+			defer server.Close()
+			p := b.Open(t, server.URL+"/", View{Width: 800, Height: 600})
+			found := slices.Concat(p.Look(), p.Faults())
+			p.Forgive()
+			if c.want == "" && len(found) > 0 || !strings.Contains(strings.Join(found, "\n"), c.want) {
+				t.Errorf("found %q, want %q", found, c.want)
+			}
+		})
 	}
-	program = filepath.Join(dir, "ullage")
-	build := exec.Command("go", "build", "-o", program, "./cmd/ullage")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build ullage: %v\n%s", err, out)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-// open starts the browser, which ends with the test.
-func open(t *testing.T) context.Context {
-	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-dev-shm-usage", true))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("start the browser: %v", err)
-	}
-	return ctx
-}
-
-// complaints are the errors of scripts, and what the browser has refused to load or run.
-type complaints struct {
-	mu   sync.Mutex
-	text []string
-}
-
-func listen(ctx context.Context) *complaints {
-	c := &complaints{}
-	chromedp.ListenTarget(ctx, func(event any) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			c.text = append(c.text, e.ExceptionDetails.Error())
-		case *log.EventEntryAdded:
-			c.text = append(c.text, e.Entry.Text)
-		case *runtime.EventConsoleAPICalled:
-			c.text = append(c.text, string(e.Type))
-		}
-	})
-	return c
-}
-
-func (c *complaints) check(t *testing.T) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.text) > 0 {
-		t.Errorf("the browser complains: %s", strings.Join(c.text, "; "))
-	}
-	c.text = nil
-}
-
-// page makes a report of logs and returns its address.
-func page(t *testing.T, args ...string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "report.html")
-	out, err := exec.CommandContext(t.Context(), program, append([]string{"report", "--output", path}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("ullage report: %v\n%s", err, out)
-	}
-	return "file://" + path
-}
-
-// look shows a page with a width and a scheme of colors.
-func look(width int64, scheme string) chromedp.Action {
-	return chromedp.Tasks{
-		chromedp.EmulateViewport(width, 900),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-	}
-}
-
-// picture keeps a picture of the whole page for people to look at.
-func picture(t *testing.T, ctx context.Context, name string) {
-	t.Helper()
-	dir := os.Getenv("ULLAGE_PICTURES")
-	if dir == "" {
-		return
-	}
-	var image []byte
-	if err := chromedp.Run(ctx, chromedp.FullScreenshot(&image, 100)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), image, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// evaluate returns the value of an expression in the page.
-func evaluate[T any](t *testing.T, ctx context.Context, expression string) (value T) {
-	t.Helper()
-	if err := chromedp.Run(ctx, chromedp.Evaluate(expression, &value)); err != nil {
-		t.Fatalf("%.80s: %v", expression, err)
-	}
-	return value
 }

@@ -1,16 +1,15 @@
 package browser
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -93,43 +92,45 @@ func TestTheReportOfADay(t *testing.T) {
 	if err != nil || stat.Size() > 2<<20 {
 		t.Fatalf("the page has %d bytes: %v", stat.Size(), err)
 	}
-	ctx := open(t)
-	bad := listen(ctx)
-	if err := chromedp.Run(ctx, look(1280, "light"), chromedp.Navigate(address)); err != nil {
-		t.Fatal(err)
+	b := Start(t)
+	for _, v := range views {
+		t.Run(v.String(), func(t *testing.T) {
+			p := b.Open(t, address, v)
+			p.isInOrder()
+			p.Picture("report-day-" + v.String())
+		})
 	}
-	ready := evaluate[float64](t, ctx, `performance.getEntriesByType("navigation")[0].loadEventEnd`)
-	t.Logf("%d bytes, ready after %.0f ms", stat.Size(), ready)
-	if title := evaluate[string](t, ctx, `document.title`); !strings.HasPrefix(title, "JVM pauses: ") {
+	p := b.Open(t, address, View{Width: 1280, Height: 900})
+	t.Logf("%d bytes, ready after %.0f ms", stat.Size(), value[float64](p, `performance.getEntriesByType("navigation")[0].loadEventEnd`))
+	if title := value[string](p, `document.title`); !strings.HasPrefix(title, "JVM pauses: ") {
 		t.Errorf("the title is %q", title)
 	}
-	for _, width := range []int64{1280, 700, 360, 1920} {
-		for _, scheme := range []string{"light", "dark"} {
-			if err := chromedp.Run(ctx, look(width, scheme), chromedp.Evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))`, nil, chromedp.EvalAsValue)); err != nil {
-				t.Fatal(err)
-			}
-			if found := evaluate[[]string](t, ctx, overlaps); len(found) > 0 {
-				t.Errorf("%d %s: %s", width, scheme, strings.Join(found, "; "))
-			}
-			picture(t, ctx, fmt.Sprintf("day-%d-%s", width, scheme))
-		}
+	marks(t, p)
+	zoom(t, p)
+	p = b.Open(t, address, View{Width: 800, Height: 1100, Print: true})
+	p.isInOrder()
+	p.Picture("report-day-print")
+}
+
+// isInOrder fails the test with what is wrong with the charts and with the page.
+func (p *Page) isInOrder() {
+	p.tb.Helper()
+	for _, fault := range value[[]string](p, overlaps) {
+		p.tb.Errorf("%s: %s", p.url, fault)
 	}
-	bad.check(t)
-	marks(t, ctx)
-	zoom(t, ctx)
-	bad.check(t)
+	p.Inspect()
 }
 
 // marks looks at what is drawn.
-func marks(t *testing.T, ctx context.Context) {
+func marks(t *testing.T, p *Page) {
 	t.Helper()
 	for what, least := range map[string]int{".k-young.mark": 200, ".k-full.mark": 3, ".k-concurrent.mark": 50, ".b-dropped.band": 1, ".b-restart.band": 1,
 		".bars .column": 3, ".heap .after": 200, ".causes tbody tr": 3, ".longest tbody tr": 10, ".legend span": 5} {
-		if n := evaluate[int](t, ctx, fmt.Sprintf("document.querySelectorAll(%q).length", what)); n < least {
+		if n := value[int](p, fmt.Sprintf("document.querySelectorAll(%q).length", what)); n < least {
 			t.Errorf("%d %s, want at least %d", n, what, least)
 		}
 	}
-	outside := evaluate[int](t, ctx, `(() => {
+	outside := value[int](p, `(() => {
 		const f = document.querySelector(".timeline .frame").getBoundingClientRect();
 		return [...document.querySelectorAll(".timeline .mark, .timeline .band")].map(e => e.getBoundingClientRect()).filter(b => b.left && (b.right < f.left || b.left > f.right ||
 			b.top < f.top - 6 || b.bottom > f.bottom + 6)).filter(b => b.top < f.bottom + 50).length;
@@ -137,75 +138,84 @@ func marks(t *testing.T, ctx context.Context) {
 	if outside > 0 {
 		t.Errorf("%d marks are outside of the frame", outside)
 	}
-	if text := evaluate[string](t, ctx, `document.querySelector(".status").textContent`); !strings.Contains(text, "Not complete") {
+	if text := value[string](p, `document.querySelector(".status").textContent`); !strings.Contains(text, "Not complete") {
 		t.Errorf("the status is %q", text)
 	}
 }
 
 // zoom uses the keys, the buttons and the pointer.
-func zoom(t *testing.T, ctx context.Context) {
+func zoom(t *testing.T, p *Page) {
 	t.Helper()
-	count := func() int {
-		return evaluate[int](t, ctx, `[...document.querySelectorAll(".mark title")].length`)
-	}
+	count := func() int { return value[int](p, `document.querySelectorAll(".mark title").length`) }
 	first := func() string {
-		return evaluate[string](t, ctx, `document.querySelector(".timeline .tick").textContent + document.querySelectorAll(".mark").length`)
+		return value[string](p, `document.querySelector(".timeline .tick").textContent + document.querySelectorAll(".mark").length`)
 	}
-	if err := chromedp.Run(ctx, chromedp.Focus(".timeline")); err != nil {
-		t.Fatal(err)
-	}
+	p.Eval(`document.querySelector(".timeline").focus()`, nil)
 	all, before := first(), count()
 	for _, press := range []struct{ keys, what string }{{"++++", "plus"}, {kb.ArrowRight, "right"}, {"-", "minus"}} {
 		was := first()
-		if err := chromedp.Run(ctx, chromedp.KeyEvent(press.keys)); err != nil {
-			t.Fatal(err)
-		}
+		p.Press(press.keys)
 		if now := first(); now == was {
 			t.Errorf("%s: the view is still %s", press.what, now)
 		}
 	}
-	if err := chromedp.Run(ctx, chromedp.KeyEvent("0")); err != nil || first() != all || count() != before {
-		t.Errorf("0 does not show all: %v", err)
+	p.Press("0")
+	if first() != all || count() != before {
+		t.Error("0 does not show all")
 	}
-	if err := chromedp.Run(ctx, chromedp.Click(`button[data-do="in"]`)); err != nil || first() == all {
-		t.Errorf("the button does not zoom: %v", err)
+	p.Eval(`document.querySelector('button[data-do="in"]').click()`, nil)
+	if first() == all {
+		t.Error("the button does not zoom")
 	}
-	drag := `(() => {
+	was := first()
+	left := value[int](p, `(() => {
 		const e = document.querySelector(".timeline"), b = e.getBoundingClientRect();
 		const send = (type, x) => e.dispatchEvent(new PointerEvent(type, {clientX: b.left + x, clientY: b.top + 50, button: 0, pointerId: 1, bubbles: true}));
 		e.setPointerCapture = () => {};
 		send("pointerdown", 200); send("pointermove", 260); send("pointerup", 300);
 		return document.querySelectorAll(".select").length;
-	})()`
-	was := first()
-	if left := evaluate[int](t, ctx, drag); left != 0 || first() == was {
+	})()`)
+	if left != 0 || first() == was {
 		t.Errorf("a drag does not zoom; %d areas are left", left)
 	}
 }
 
-// TestReportsOfEveryCollector opens reports of real logs: short ones, some without dates
-// or without any time, and two side by side.
+// Reports of real logs: short ones, some without dates or without any time, and two side
+// by side.
 func TestReportsOfEveryCollector(t *testing.T) {
-	logs, err := filepath.Glob("../../internal/pause/testdata/*.log")
+	const dir = "../../internal/pause/testdata/"
+	logs, err := filepath.Glob(dir + "*.log")
 	if err != nil || len(logs) < 10 {
 		t.Fatalf("%d logs: %v", len(logs), err)
 	}
-	ctx := open(t)
-	bad := listen(ctx)
-	show := func(name string, width int64, scheme string, args ...string) {
-		if err := chromedp.Run(ctx, look(width, scheme), chromedp.Navigate(page(t, args...))); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if found := evaluate[[]string](t, ctx, overlaps); len(found) > 0 {
-			t.Errorf("%s: %s", name, strings.Join(found, "; "))
-		}
-		picture(t, ctx, name)
-		bad.check(t)
+	b := Start(t)
+	show := func(name string, v View, args ...string) {
+		p := b.Open(t, page(t, args...), v)
+		p.isInOrder()
+		p.Picture("report-" + name)
+		p.Close()
 	}
 	for i, path := range logs {
-		show(strings.TrimSuffix(filepath.Base(path), ".log"), []int64{1280, 360}[i%2], []string{"light", "dark"}[i/2%2], path)
+		show(strings.TrimSuffix(filepath.Base(path), ".log"), views[i%len(views)], path)
 	}
-	const dir = "../../internal/pause/testdata/"
-	show("compare", 1280, "light", "--compare", dir+"g1-jdk17.log", dir+"z-jdk25.log")
-	show("compare-wide", 1920, "dark", "--compare", dir+"g1-jdk17.log", dir+"z-jdk25.log")
+	show("compare", View{Width: 1280, Height: 900}, "--compare", dir+"g1-jdk17.log", dir+"z-jdk25.log")
+	show("compare-wide", View{Width: 1920, Height: 1080, Dark: true}, "--compare", dir+"g1-jdk17.log", dir+"z-jdk25.log")
+}
+
+// page makes a report of logs and returns its address.
+func page(t *testing.T, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.html")
+	out, err := exec.CommandContext(t.Context(), filepath.Join(programs, "ullage"), append([]string{"report", "--output", path}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ullage report: %v\n%s", err, out)
+	}
+	return "file://" + path
+}
+
+// value returns the value of an expression in the page.
+func value[T any](p *Page, expression string) (v T) {
+	p.tb.Helper()
+	p.Eval(expression, &v)
+	return v
 }
