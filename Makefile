@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz java-test jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -86,6 +86,16 @@ vuln: ## known vulnerabilities that our code can reach
 fuzz: ## every fuzz target for FUZZTIME (5s)
 	$(call stage,fuzz)
 	@test/fuzz.sh $(FUZZTIME) $(UNIT)
+
+.PHONY: java
+java: ## the jars for Java applications, into bin/java (all but two without the network)
+	$(call stage,java)
+	@VERSION=$(VERSION) java/build.sh
+
+.PHONY: java-test
+java-test: java ## the jars on each installed JDK from 17 on, with real logging libraries (network, once)
+	$(call stage,java tests)
+	@java/test.sh
 
 .PHONY: jvm
 jvm: ## against real JVMs
