@@ -17,7 +17,7 @@ compile() {
     local module=$1
     shift
     mapfile -t sources < <(find "$module/src/main/java" -name '*.java' | sort)
-    javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -Xlint:all -Werror -d "$work/$module" "$@" "${sources[@]}"
+    javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -encoding UTF-8 -Xlint:all -Werror -d "$work/$module" "$@" "${sources[@]}"
 }
 
 # pack MODULE [AUTOMATIC_MODULE_NAME]

@@ -12,13 +12,13 @@ classpath=$(echo bin/java/*.jar "$libraries"/{junit,logback,slf4j,log4j}-*.jar |
 size=$(stat -c %s bin/java/ullage-log.jar)
 [ "$size" -le 40960 ] || { echo "ullage-log.jar has $size bytes: more than 40 KiB" >&2; exit 1; }
 
-javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -Xlint:all,-processing,-classfile -Werror -proc:none \
-    -cp "$classpath" -d "$work/classes" java/test/dev/ullage/log/*.java
+javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -encoding UTF-8 -Xlint:all,-processing,-classfile -Werror \
+    -proc:none -cp "$classpath" -d "$work/classes" java/test/dev/ullage/log/*.java
 
 java/jdks.sh | while read -r jdk; do
     echo "=== java on $jdk"
     mkdir "$work/ring"
-    "$jdk/bin/java" -XX:+UseSerialGC -XX:TieredStopAtLevel=4 -Xmx256m -Djava.io.tmpdir="$work" -Dupdate="${UPDATE:+true}" \
+    "$jdk/bin/java" -XX:+UseSerialGC -Xmx256m -Djava.io.tmpdir="$work" -Dupdate="${UPDATE:+true}" \
         -Dullage.events="$work/ring,size=16Mi" -cp "$work/classes:$classpath" \
         org.junit.platform.console.ConsoleLauncher execute --scan-classpath "$work/classes" \
         --disable-banner --details=summary --fail-if-no-tests "$@" </dev/null

@@ -32,6 +32,14 @@ final class Ring {
     private volatile long lastHead;
     private int templatesEnd = TEMPLATES_AT;
 
+    // A claim that its thread had no stack to complete. Two of them before the next event would be one
+    // too many, and the sidecar would give the ring up.
+    private final Object lock = new Object();
+    private volatile boolean hasOpen;
+    private long openPosition;
+    private int openSize;
+    private int openLevel; // 0 if the event is counted already
+
     Ring(MappedByteBuffer buffer, Settings settings) {
         this.buffer = buffer;
         buffer.order(ByteOrder.LITTLE_ENDIAN);
@@ -59,7 +67,8 @@ final class Ring {
     /** An event with a text that may be null and has at most a third of MAX_PAYLOAD characters. */
     boolean event(int level, int id, String text, long nanos) {
         int length = text == null ? 0 : Utf8.size(text);
-        long position = claim(size(length), level);
+        int need = size(length);
+        long position = claim(need, level);
         if (position < 0) {
             return false;
         }
@@ -72,15 +81,20 @@ final class Ring {
             }
             LONG.setRelease(buffer, at, word(length, level, TEXT, flags, position));
             return true;
-        } catch (StackOverflowError e) {
-            return giveUp(position, size(length), level);
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
         }
     }
 
     /** An event with the first count of three arguments for a template. */
     boolean longs(int level, int template, int count, long a, long b, long c, long nanos) {
         int length = count * Long.BYTES;
-        long position = claim(size(length), level);
+        int need = size(length);
+        long position = claim(need, level);
         if (position < 0) {
             return false;
         }
@@ -95,8 +109,12 @@ final class Ring {
             }
             LONG.setRelease(buffer, at, word(length, level, LONGS, 0, position));
             return true;
-        } catch (StackOverflowError e) {
-            return giveUp(position, size(length), level);
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
         }
     }
 
@@ -106,7 +124,8 @@ final class Ring {
         int loggerSize = Utf8.size(logger);
         int textSize = Utf8.size(text);
         int length = threadSize + loggerSize + textSize + 4;
-        long position = claim(size(length), level);
+        int need = size(length);
+        long position = claim(need, level);
         if (position < 0) {
             return false;
         }
@@ -123,14 +142,19 @@ final class Ring {
             int flags = length == thread.length() + logger.length() + text.length() + 4 ? 0 : UTF8;
             LONG.setRelease(buffer, at, word(length, level, LINE, flags, position));
             return true;
-        } catch (StackOverflowError e) {
-            return giveUp(position, size(length), level);
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
         }
     }
 
     /** A payload that is complete. */
     boolean bytes(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
-        long position = claim(size(length), level);
+        int need = size(length);
+        long position = claim(need, level);
         if (position < 0) {
             return false;
         }
@@ -139,8 +163,12 @@ final class Ring {
             buffer.put(at + PAYLOAD_AT, payload, 0, length);
             LONG.setRelease(buffer, at, word(length, level, kind, flags, position));
             return true;
-        } catch (StackOverflowError e) {
-            return giveUp(position, size(length), level);
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
         }
     }
 
@@ -150,6 +178,9 @@ final class Ring {
      * @return the position, or -1 if the ring is too full, and the event is counted as dropped
      */
     private long claim(int need, int level) {
+        if (hasOpen) {
+            completeOpen();
+        }
         long limit = level < keepLevel ? lowLimit : highLimit;
         for (;;) {
             long tail = (long) LONG.getOpaque(buffer, TAIL_AT);
@@ -162,7 +193,15 @@ final class Ring {
             }
             if (LONG.weakCompareAndSetPlain(buffer, TAIL_AT, tail, next)) {
                 if (pad > 0) {
-                    pad(tail, pad);
+                    try {
+                        pad(tail, pad);
+                    } catch (StackOverflowError e) {
+                        openPosition = tail;
+                        openSize = pad + need;
+                        openLevel = level;
+                        hasOpen = true;
+                        throw e;
+                    }
                 }
                 return tail + pad;
             }
@@ -202,11 +241,35 @@ final class Ring {
         LONG.setRelease(buffer, index(position), word(bytes, 0, PAD, 0, position));
     }
 
-    /** Completes the claim of a thread that ran out of stack: the sidecar would wait for it. */
-    private boolean giveUp(long position, int size, int level) {
-        pad(position, size);
-        count(level, FULL, size);
-        return false;
+    /**
+     * Completes, as a pad, the claim of a thread that ran out of stack. The sidecar would wait for it, and
+     * that thread may never log again. If this thread has no stack either, the claim stays open.
+     */
+    private void completeOpen() {
+        synchronized (lock) {
+            if (!hasOpen) {
+                return;
+            }
+            long position = openPosition;
+            int size = openSize;
+            int level = openLevel;
+            hasOpen = false;
+            try {
+                if (level > 0) {
+                    count(level, FULL, size);
+                    level = 0;
+                }
+                int rest = capacity - (int) (position & capacity - 1);
+                if (rest < size) { // first what the reader cannot reach yet
+                    pad(position + rest, size - rest);
+                }
+                pad(position, Math.min(rest, size));
+            } catch (StackOverflowError e) {
+                openLevel = level;
+                hasOpen = true;
+                throw e;
+            }
+        }
     }
 
     private void count(int level, int reason, int size) {
