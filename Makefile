@@ -134,7 +134,7 @@ headline: ## the table that the README begins with: a frozen disk under a JVM (n
 .PHONY: sinks
 sinks: setup ## sinks against real servers that fail in every way (builds the servers once, minutes)
 	$(call stage,sinks)
-	go test -count=1 -v -timeout 30m ./test/sinks | grep -vE '^=== '
+	go test -count=1 -v -timeout 90m ./test/sinks | grep -vE '^=== '
 	go test -run '^$$' -bench S3Upload -benchtime 5x -timeout 30m ./test/sinks
 	go test -run '^$$' -bench Down -benchtime 1x -timeout 30m ./test/sinks
 
