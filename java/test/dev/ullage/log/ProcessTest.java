@@ -42,7 +42,7 @@ class ProcessTest {
     /** Writes numbered events, and the number of calls that returned into a mapped file. */
     static final class Numbered {
         public static void main(String[] a) throws Exception {
-            EventLog log = EventLog.open(a[0] + ",size=64Mi");
+            EventLog log = EventLog.open(a[0] + ",size=16Mi");
             try (FileChannel file = FileChannel.open(Path.of(a[0], "returned"), StandardOpenOption.CREATE,
                     StandardOpenOption.READ, StandardOpenOption.WRITE)) {
                 ByteBuffer returned = file.map(FileChannel.MapMode.READ_WRITE, 0, 4096).order(ByteOrder.LITTLE_ENDIAN);
@@ -56,7 +56,7 @@ class ProcessTest {
 
     @Test
     void eventsOfReturnedCallsSurviveAKill() throws Exception {
-        for (int wait : new int[] {0, 5, 60}) {
+        for (int wait : new int[] {0, 5, 20}) {
             Path place = Files.createDirectory(directory.resolve("kill" + wait));
             Process process = start(java(Numbered.class, place.toString()));
             assertEquals("ready", output(process).readLine());
