@@ -25,8 +25,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * default {@link #WARNING}) and above are kept. A level outside of {@link #TRACE} to
  * {@link #ERROR} is taken for the nearest of them.
  *
- * <p><b>Cost.</b> An event without text costs the price of {@link System#nanoTime()} and about
- * 15 ns, one with a short text about 30 ns. Without a ring it costs the load of a field.
+ * <p><b>Cost.</b> An event costs the price of {@link System#nanoTime()}, of one compare-and-set and of
+ * stores into memory that mostly is in the processor's cache. Without a ring it costs the load of
+ * a field.
  *
  * <p><b>Threads.</b> All methods may be called by all threads at any time. Events of one thread
  * stay in order. There are no thread locals, so virtual threads cost no memory; a virtual
