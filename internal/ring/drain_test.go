@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/statedir"
+	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -377,5 +378,17 @@ func TestWhatAKilledStartHasLeftIsRemoved(t *testing.T) {
 	s.rounds(1)
 	if _, err := os.Stat(path); err == nil {
 		t.Error("it is there for ever")
+	}
+}
+
+// Package tail has to know the texts by their names.
+func TestTailFollowsEveryText(t *testing.T) {
+	for _, n := range []name{testName, "events-1-1763722140123-8"} {
+		if got, ok := parseName(n.ring(), ringSuffix); !ok || got != n {
+			t.Errorf("%s has the name %q", n.ring(), got)
+		}
+		if stream := tail.StreamName(n.text()); stream != "events-7.log" && stream != "events-1.log" {
+			t.Errorf("%s is of stream %s", n.text(), stream)
+		}
 	}
 }

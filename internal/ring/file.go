@@ -63,17 +63,15 @@ type header struct {
 	pid      int64
 	offset   int64 // what to add to a time of System.nanoTime() for nanoseconds since the epoch
 	recorder bool
-	keep     ul.Level // events below it are refused from 60 % on
 }
 
 // A file is an open ring file.
 type file struct {
 	*calls
 	header
-	name string
-	fd   int // read-only, so that it does not keep us from the lease
-	w    int // for writing, -1: closed
-	id   position.Identity
+	fd int // read-only, so that it does not keep us from the lease
+	w  int // for writing, -1: closed
+	id position.Identity
 }
 
 // openFile opens the named ring in the directory dir. The descriptor is first one that can only
@@ -95,7 +93,7 @@ func openFile(c *calls, dir int, name string) (*file, error) {
 	if err != nil {
 		return nil, &Error{reasonRefused, fmt.Errorf("open ring: %w", err)}
 	}
-	f := &file{calls: c, name: name, fd: fd, w: -1, id: position.Identify(&st)}
+	f := &file{calls: c, fd: fd, w: -1, id: position.Identify(&st)}
 	if err := f.readHeader(); err != nil {
 		f.close()
 		return nil, err

@@ -185,8 +185,8 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, odd := range []string{"events-.ring", "events-1.ring", "events-1--2.ring", "events-x-1.ring", "events-1-2-3-4.ring", "events-..-1.ring",
-		"events-1-99999999999999999999.ring", "events-\n-1.ring"} {
+	for _, odd := range []string{"events-.ring", "events-1.ring", "events-1--2.ring", "events-x-1763722140123.ring", "events-1-1763722140123-3-4.ring", "events-..-1763722140123.ring",
+		"events-1-99999999999999999999.ring", "events-1-2.ring", "events-\n-1763722140123.ring"} {
 		if err := os.WriteFile(filepath.Join(source, odd), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

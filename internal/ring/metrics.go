@@ -6,12 +6,14 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
+// metrics are what a source with rings has. They have no value before there is one: most pods have none.
 type metrics struct {
 	events  *prometheus.CounterVec
 	dropped *prometheus.CounterVec
 	errors  *prometheus.CounterVec
-	rings   prometheus.Gauge
-	bytes   prometheus.Gauge
+	rings   *prometheus.GaugeVec
+	bytes   *prometheus.GaugeVec
+	begun   bool
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -20,12 +22,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		reg.MustRegister(c)
 		return c
 	}
-	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, nil)
 		reg.MustRegister(g)
 		return g
 	}
-	m := &metrics{
+	return &metrics{
 		events: counters("ullage_events_total", "Events taken out of rings.", "level"),
 		dropped: counters("ullage_events_dropped_total",
 			"Events that a ring had no room for, as far as markers in the log report them: below the keep level (discard), or all (drop).", "level", "reason"),
@@ -33,7 +35,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		rings:  gauge("ullage_event_rings", "Rings that are read."),
 		bytes:  gauge("ullage_event_ring_bytes", "Memory of the rings that are read, which counts as the JVM's."),
 	}
-	// A rate or an increase sees no step of a counter that appears with it.
+}
+
+// begin gives every metric its values: a rate or an increase sees no step of a counter that appears with
+// it.
+func (m *metrics) begin() {
+	if m.begun {
+		return
+	}
+	m.begun = true
 	for level := ul.Trace; level <= ul.Error; level++ {
 		m.events.WithLabelValues(level.String())
 		for reason := range ul.Reason(ul.NumReasons) {
@@ -43,7 +53,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, reason := range reasons {
 		m.errors.WithLabelValues(reason)
 	}
-	return m
 }
 
 // count counts a step that is in the journal.

@@ -20,7 +20,7 @@ func (n name) journal() string { return string(n) + journalSuffix }
 
 // parseName returns the name in a file's name with that suffix. A name is
 // "events-", the number of the process, its start in milliseconds since the epoch, and
-// perhaps another number, with dashes between them.
+// perhaps another number, with dashes between them. Package tail knows texts by the same rule.
 func parseName(file, suffix string) (name, bool) {
 	base, ok := strings.CutSuffix(file, suffix)
 	rest, ok2 := strings.CutPrefix(base, ringPrefix)
@@ -28,7 +28,7 @@ func parseName(file, suffix string) (name, bool) {
 		return "", false
 	}
 	parts := strings.Split(rest, "-")
-	if len(parts) < 2 || len(parts) > 3 {
+	if len(parts) < 2 || len(parts) > 3 || len(parts[1]) < 12 {
 		return "", false
 	}
 	for _, digits := range parts {

@@ -36,14 +36,18 @@ const stampMillis = len("[2006-01-02T15:04:05.")
 // record appends the line, or lines, of a complete record that is not a pad.
 func (r *renderer) record(out, rec []byte, w word) []byte {
 	nanos := int64(le.Uint64(rec[timeAt:]))
-	id, thread := le.Uint32(rec[idAt:]), le.Uint32(rec[threadAt:])
-	payload := rec[payloadAt : payloadAt+w.n]
 	out = r.time(out, r.file.offset+nanos)
 	out = append(out, '[')
 	out = strconv.AppendInt(out, nanos, 10)
 	out = append(out, "ns]["...)
-	out = strconv.AppendUint(out, uint64(thread), 10)
+	out = strconv.AppendUint(out, uint64(le.Uint32(rec[threadAt:])), 10)
 	out = append(out, levelTag[w.level]...)
+	return r.message(out, rec, w)
+}
+
+// message appends what stands behind the decorations, and a newline.
+func (r *renderer) message(out, rec []byte, w word) []byte {
+	id, payload := le.Uint32(rec[idAt:]), rec[payloadAt:payloadAt+w.n]
 	switch w.kind {
 	case kindText:
 		out = strconv.AppendInt(out, int64(int32(id)), 10)

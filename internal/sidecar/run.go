@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -31,10 +32,16 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
+	rings := ring.New(reg, log)
+	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing = rings.Open, rings.Wake
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) }, func() any { return statusOf(cfg, of, shipper, sinks, loop, elsewhere.Files(), reg, started) }, log)
+	server, err := admin.New(cfg.Admin, reg, func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) }, func() any {
+		st := statusOf(cfg, of, shipper, sinks, loop, elsewhere.Files(), reg, started)
+		st.Rings = ringsOf(rings.Status())
+		return st
+	}, log)
 	if err != nil {
 		return err
 	}
@@ -57,6 +64,14 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return loop.Run(ctx)
 	})
+	shipping, stopShipping := context.WithCancel(context.WithoutCancel(ctx))
+	work.Go(func() error { // events, too, and what of them becomes lines at the end is shipped
+		defer stopShipping()
+		if shipper.AwaitTurn(ctx) {
+			rings.Run(ctx, stopShipping)
+		}
+		return nil
+	})
 	if cfg.Levels.Attach.Mode == attach.SharedTmp { // else the directory may be that of strangers' JVMs
 		work.Go(func() error { elsewhere.Run(ctx); return nil })
 	}
@@ -69,7 +84,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return cfg.feed(ctx, sinks, shipped)
 	})
-	err = shipper.Run(ctx)
+	err = shipper.Run(shipping)
 	done()
 	cancel()
 	err = errors.Join(err, work.Wait())

@@ -51,6 +51,10 @@ type Config struct {
 	// one that is handed on in pieces, the first. It must not keep the line,
 	// and it must not block. Nil: nobody looks. Not a flag.
 	OnLine func(line []byte, class ul.Class)
+
+	// OnRing is called whenever the source is listed and has rings of events in it. It
+	// must not block. Nil: nobody reads them. Not a flag.
+	OnRing func()
 }
 
 // DefaultConfig returns the documented defaults.
@@ -61,7 +65,7 @@ func DefaultConfig() Config {
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
-	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well")
+	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) and what ullage makes of events is followed as well")
 	fs.Var(&c.Reclaim, "reclaim", "`MODE` of giving memory of the tmpfs back: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
 }
 

@@ -1,0 +1,209 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/position"
+)
+
+// Run takes events out of rings until ctx ends, and then what the rings still hold, for a little while at
+// most. It calls ending after it has looked at each ring behind the end of ctx: from there on each ring with
+// something left in it has its text open for writing.
+func (r *Rings) Run(ctx context.Context, ending func()) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var ended time.Time
+	done := ctx.Done()
+	for {
+		select {
+		case <-done:
+			done, ended = nil, time.Now()
+		case <-r.woken:
+			r.look(time.Now())
+		case <-timer.C:
+		}
+		now := time.Now()
+		over := !ended.IsZero()
+		pause := r.round(now, over)
+		if over {
+			ending()
+			ending = func() {}
+		}
+		if over && (r.idle() || now.Sub(ended) > lastWords) {
+			break
+		}
+		timer.Reset(pause)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.drains {
+		r.part(d.drain)
+	}
+	r.leave()
+}
+
+// part makes a text one that tail may remove: it is whole, and the journal says that there is none. The text
+// of a step that is not over stays open until the process ends, so that tail keeps it for the next one.
+func (r *Rings) part(d *drain) {
+	switch {
+	case d.text == nil:
+	case d.owed:
+		r.kept = append(r.kept, d.text)
+		d.text = nil
+	default:
+		e := d.next()
+		e.text, e.base, e.end = position.Identity{}, 0, 0
+		_ = d.journal.save(&e) // else the next process misses the text, and counts that
+	}
+}
+
+// idle reports whether no JVM can write another event.
+func (r *Rings) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, reason := range r.refused {
+		if reason == reasonTooMany {
+			return false // it has its turn
+		}
+	}
+	return len(r.drains) == 0
+}
+
+// look lists the source, unless that was done just now.
+func (r *Rings) look(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.work != nil && !now.Before(r.seen.after) {
+		r.list(now)
+	}
+}
+
+// round takes one step of each ring, and returns when the next round is due. Ask says that
+// JVMs may be gone.
+func (r *Rings) round(now time.Time, ask bool) (pause time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.work == nil {
+		return noPace
+	}
+	if len(r.drains) > 0 && now.Sub(r.seen.ticked) >= tickInterval || ask {
+		r.seen.ticked = now
+		r.tick(now)
+	}
+	if ask || len(r.drains) > 0 && r.changed() && !now.Before(r.seen.after) {
+		r.list(now)
+	}
+	pause = idlePace
+	if len(r.drains) == 0 {
+		pause = noPace
+	}
+	for n, d := range r.drains {
+		pause = min(pause, r.drain(n, d, now))
+	}
+	return pause
+}
+
+// drain takes a step of one ring, and returns when the next one is due.
+func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
+	if now.Before(d.after) {
+		return idlePace
+	}
+	if d.failed {
+		if d.gone {
+			r.remove(n, d, now)
+		}
+		return idlePace
+	}
+	taken, err := d.step(now)
+	if d.note(r, err, now); err != nil {
+		return idlePace
+	}
+	switch {
+	case taken >= blockBytes/2:
+		d.busy = now
+		return 0
+	case taken > 0:
+		d.busy = now
+	case d.over():
+		r.remove(n, d, now)
+		return idlePace
+	}
+	if now.Sub(d.busy) < busyTime {
+		return busyPace
+	}
+	return idlePace
+}
+
+// note keeps the error of a step, and gives a ring up that cannot be read on.
+func (d *running) note(r *Rings, err error, now time.Time) {
+	d.why = err
+	if err == nil {
+		return
+	}
+	reason := reasonOf(err)
+	d.after = now.Add(errorPause)
+	first := !d.logged[reason]
+	d.logged[reason] = true
+	switch reason {
+	case reasonSize, reasonSparse, reasonCursor:
+		d.failed = true
+		_ = d.file.setFlag(abandonedAt, 1) // else the JVM finds its ring full
+	case reasonStuck, reasonWord:
+	default:
+		if !first {
+			return // it is the same trouble
+		}
+	}
+	r.metrics.errors.WithLabelValues(reason).Inc()
+	if first {
+		r.log.Warn("taking events out of a ring failed", "ring", d.name.ring(), "reason", reason, "error", err)
+	}
+}
+
+// remove ends a drain whose ring is over.
+func (r *Rings) remove(n name, d *running, now time.Time) {
+	if err := d.remove(); err != nil {
+		d.note(r, err, now)
+		return
+	}
+	r.end(n)
+	r.seen.modified = unix.Timespec{}
+}
+
+// tick asks whether JVMs are gone, and looks at what may have happened to the files.
+func (r *Rings) tick(now time.Time) {
+	for n, d := range r.drains {
+		if !d.gone {
+			d.gone = d.file.writerless()
+		}
+		if err := errors.Join(d.file.checkSize(), d.file.checkMemory()); err != nil && !d.failed {
+			d.note(r, err, now)
+		}
+		d.checkText()
+		if d.failed && !d.named() {
+			r.end(n)
+		}
+	}
+}
+
+// checkText leaves a text that somebody has unlinked: tail reads it to its end, and nobody would after
+// a restart.
+func (d *drain) checkText() {
+	if d.text == nil || d.owed {
+		return
+	}
+	if _, links, err := d.text.stat(); err == nil && links == 0 {
+		d.text.close()
+		d.text = nil
+	}
+}
+
+// named reports whether the ring has its name.
+func (d *drain) named() bool {
+	var st unix.Stat_t
+	return unix.Fstatat(int(d.source.Fd()), d.name.ring(), &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Ino == d.file.id.Ino
+}
