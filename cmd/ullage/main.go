@@ -24,6 +24,7 @@ Usage:
   ullage cat      print what was persisted
   ullage check    report whether what was persisted is complete
   ullage log      show a running JVM's log levels, raise them for a time
+  ullage ring     print the events in a ring or a flight recorder
   ullage status   ask a running 'ullage run' how it is doing
   ullage prune    remove the copies of pods that are gone from a shared volume
   ullage version  print what this program was built from
@@ -62,6 +63,7 @@ func dispatch(ctx context.Context, args []string, e cli.Env) int {
 		"cat":     catCmd,
 		"check":   checkCmd,
 		"log":     logCmd,
+		"ring":    ringCmd,
 		"status":  statusCmd,
 		"prune":   pruneCmd,
 		"version": cli.Version(version),
