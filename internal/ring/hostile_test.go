@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -267,17 +268,27 @@ func FuzzRing(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(golden[controlAt:controlAt+controlBytes], golden[dataAt:], uint64(0), false)
-	f.Add([]byte{}, []byte{}, uint64(minCapacity), true)
-	f.Add(golden[controlAt:controlAt+16], golden[dataAt+8:], uint64(1<<40), true)
-	f.Fuzz(func(t *testing.T, control, data []byte, tail uint64, alive bool) {
+	const some = 4 << 10 // more of it would be slow
+	f.Add(golden[controlAt:controlAt+controlBytes], golden[dataAt:dataAt+some], uint64(0), false, false)
+	f.Add([]byte{}, []byte{}, uint64(minCapacity), true, false)
+	f.Add(golden[controlAt:controlAt+16], golden[dataAt+8:dataAt+some], uint64(1<<40), true, false)
+	f.Add([]byte{}, golden[dataAt:dataAt+some], uint64(some), true, true)
+	f.Add([]byte{}, golden[len(golden)-some:], uint64(0), false, true)
+	f.Fuzz(func(t *testing.T, control, data []byte, tail uint64, alive, seal bool) {
 		source := t.TempDir()
 		w := newWriter(t, source, testName, minCapacity)
 		copy(w.mem[controlAt:controlAt+controlBytes], control)
 		copy(w.mem[dataAt:], data)
 		copy(w.mem[templatesAt:dataAt], data)
+		if seal {
+			w.seal(min(len(data), minCapacity))
+		}
 		if tail > 0 {
 			le.PutUint64(w.mem[controlAt:], tail)
+		}
+		var printed bytes.Buffer
+		if _, err := Print(&printed, w.path); err == nil {
+			plainText(t, printed.String())
 		}
 		s := newSidecar(t, source)
 		r := rand.New(rand.NewPCG(uint64(len(data)), tail))
@@ -302,12 +313,26 @@ func FuzzRing(f *testing.F) {
 			t.Errorf("the text has %d bytes", info.Size())
 		}
 		_, lines := events(t, source, testName)
-		for _, line := range lines {
-			if strings.ContainsAny(line, "\x00\x1b\x7f\r") {
-				t.Errorf("line %.200q", line)
-			}
-		}
+		plainText(t, strings.Join(lines, "\n"))
 	})
+}
+
+func plainText(t *testing.T, text string) {
+	t.Helper()
+	if i := strings.IndexAny(text, "\x00\x1b\x7f\r"); i >= 0 {
+		t.Errorf("there are control characters: %.200q", text[i:])
+	}
+}
+
+// seal makes records of whatever is in the first n bytes of the data.
+func (w *writer) seal(n int) {
+	pos := uint64(0)
+	for pos+8 <= uint64(n) {
+		bits := le.Uint64(w.mem[w.at(pos):]) & (1<<wordBits - 1) &^ 0xffff_fc00 // with payloads of less than 1 KiB
+		le.PutUint64(w.mem[w.at(pos):], bits|check(bits, pos)<<wordBits)
+		pos += uint64(max(8, parseWord(le.Uint64(w.mem[w.at(pos):]), pos).size))
+	}
+	le.PutUint64(w.mem[controlAt:], min(pos, w.cap))
 }
 
 // FuzzJournal reads arbitrary slots.
