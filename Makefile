@@ -10,7 +10,7 @@ SHELL         := bash
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-FUZZTIME ?= 5s
+FUZZTIME ?= 2s
 VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
 
 # A checkout that git refuses to read (none, or another user's, as in many
@@ -83,7 +83,7 @@ vuln: ## known vulnerabilities that our code can reach
 	@test/vuln.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (5s)
+fuzz: ## every fuzz target for FUZZTIME (2s)
 	$(call stage,fuzz)
 	@test/fuzz.sh $(FUZZTIME) $(UNIT)
 

@@ -10,7 +10,7 @@ func TestDescriptorsAreDividedWithinTheLimit(t *testing.T) {
 		limit                        uint64
 		files, segments, connections int
 	}{
-		{0, 1, 1, 2}, {32, 1, 1, 2}, {64, 18, 6, 4}, {1024, 672, 224, 32}, {4096, 2976, 992, 32},
+		{0, 1, 1, 2}, {32, 1, 1, 2}, {64, 18, 6, 4}, {1024, 672, 224, 32}, {2048, 1440, 480, 32},
 		{65536, maxFiles, mostSegments, 32}, {math.MaxUint64, maxFiles, mostSegments, 32},
 	} {
 		files, segments := divide(c.limit)

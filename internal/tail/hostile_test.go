@@ -153,7 +153,7 @@ func TestDirectoryThatIsReplacedIsNoticed(t *testing.T) {
 
 func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("opens 4,096 files")
+		t.Skip("opens 2,048 files")
 	}
 	r := newRig(t)
 	for i := range maxFiles + 10 {

@@ -15,7 +15,7 @@ import (
 
 const (
 	blockBytes = 256 << 10 // bytes of one read, and of one punch
-	maxFiles   = 4096      // held open at once, if as many may be; more wait on the tmpfs until others are finished
+	maxFiles   = 2048      // held open at once, if as many may be; more wait on the tmpfs until others are finished
 	scanRest   = 4         // times the duration of a scan is the least between two
 	maxLabels  = 256       // distinct stream labels in metrics; further streams share OtherLabel
 )
