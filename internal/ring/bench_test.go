@@ -38,7 +38,8 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// BenchmarkIdle prints what a look at a ring without events costs; there are 50 in a second.
+// BenchmarkIdle prints what a look at a ring without events costs; there are 8 in a second. See paceBehind for what
+// comes with it.
 func BenchmarkIdle(b *testing.B) {
 	source := tmpfs(b)
 	newWriter(b, source, testName, 2<<20)

@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	maxFound   = 1024             // names of rings that are looked at in one listing
-	newbornAge = 10 * time.Second // an unfinished ring that is older, and has no writer, is removed
-	listRest   = 10               // times the duration of a listing is the least until the next one
+	maxFound   = 1024                  // names of rings that are looked at in one listing
+	newbornAge = 10 * time.Second      // an unfinished ring that is older, and has no writer, is removed
+	clockStep  = 20 * time.Millisecond // two changes of a directory that are closer may have the same time
+	listRest   = 10                    // times the duration of a listing is the least until the next one
 )
 
 // changed reports whether a name was made or removed in the source since it was last listed.
@@ -30,7 +31,8 @@ func (r *Rings) changed() bool {
 func (r *Rings) list(now time.Time) {
 	began := time.Now()
 	var st unix.Stat_t
-	if unix.Fstat(int(r.work.source.Fd()), &st) == nil {
+	r.seen.modified, r.seen.unsettled = unix.Timespec{}, false
+	if unix.Fstat(int(r.work.source.Fd()), &st) == nil && began.Sub(time.Unix(st.Mtim.Unix())) > clockStep {
 		r.seen.modified = st.Mtim
 	}
 	var found []name
@@ -38,6 +40,7 @@ func (r *Rings) list(now time.Time) {
 		if n, ok := parseName(file, ringSuffix); ok && r.drains[n] == nil && len(found) < maxFound {
 			found = append(found, n)
 		} else if strings.HasPrefix(file, "."+ringPrefix) && strings.HasSuffix(file, ringSuffix+unfinished) {
+			r.seen.unsettled = true
 			r.removeNewborn(file, now)
 		}
 	})
@@ -57,7 +60,7 @@ func (r *Rings) list(now time.Time) {
 			r.refuse(n, err, before)
 			continue
 		}
-		r.drains[n] = &running{drain: d, logged: map[string]bool{}}
+		r.drains[n] = &running{drain: d, busy: now, logged: map[string]bool{}}
 	}
 	if r.metrics.begun {
 		r.gauge()

@@ -13,12 +13,10 @@ import (
 )
 
 const (
-	// A busy ring is looked at every busyPace, and another one every idlePace: 60 % of
-	// 2 MiB are full after 12 ms at 100 MB/s. Without a ring nothing is done before Wake.
-	busyPace = 5 * time.Millisecond
-	idlePace = 20 * time.Millisecond
-	noPace   = time.Hour
-	busyTime = 100 * time.Millisecond // for which a ring counts as busy behind its last event
+	// errorPace is when a ring that has not had its turn, or that is waited for, is looked at again, and noPace
+	// when there is none: Wake comes before.
+	errorPace = 20 * time.Millisecond
+	noPace    = time.Hour
 
 	// Whether a JVM is gone is asked once in a tick.
 	tickInterval = time.Second
@@ -65,9 +63,10 @@ type running struct {
 
 // changes is what was last seen of the source directory.
 type changes struct {
-	modified unix.Timespec
-	after    time.Time // not listed before
-	ticked   time.Time
+	modified  unix.Timespec // zero: what comes may have the same time
+	unsettled bool          // there is a ring that its JVM has not completed
+	after     time.Time     // not listed before
+	ticked    time.Time
 }
 
 // New returns a Rings without a source.
@@ -97,9 +96,16 @@ func (r *Rings) Open(source, state *os.File) {
 	r.Wake()
 }
 
-// Wake says that the source has rings, as often as somebody finds them there: Run lists them then. It does
-// not wait.
+// Wake says that the source has rings, as often as somebody finds them there: Run lists them then, unless it has
+// all of them. It does not wait.
 func (r *Rings) Wake() {
+	if r.mu.TryLock() {
+		known := r.work != nil && !r.seen.unsettled && len(r.refused) == 0 && !r.changed()
+		r.mu.Unlock()
+		if known {
+			return
+		}
+	}
 	select {
 	case r.woken <- struct{}{}:
 	default:
