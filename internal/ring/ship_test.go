@@ -82,7 +82,7 @@ func TestEventsAreShippedOnceAcrossSidecars(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	var last time.Duration
-	for life := range 9 {
+	for life := range 6 {
 		ctx, cancel := context.WithCancel(t.Context())
 		var before func(step, int, []byte, int64) error
 		if life%3 > 0 {

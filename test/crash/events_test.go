@@ -156,8 +156,8 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 			rng := rand.New(rand.NewPCG(random, 0))
 			source, dest := lab.Tmpfs(t, "64m"), t.TempDir()
 			side := lab.Run(t, source, dest, busy...)
-			s := startStorm(t, jdk, classes, source+",size="+c.ring, c.rate, 4)
-			for end := time.Now().Add(2500 * time.Millisecond); c.killSide && time.Now().Before(end); {
+			s := startStorm(t, jdk, classes, source+",size="+c.ring, c.rate, 3)
+			for end := time.Now().Add(2 * time.Second); c.killSide && time.Now().Before(end); {
 				time.Sleep(anyMoment(rng, 0))
 				side.Kill()
 				side = lab.Run(t, source, dest, busy...)
@@ -170,7 +170,7 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 			case c.killSide:
 				s.Kill()
 			default:
-				time.Sleep(2*time.Second + time.Duration(rng.IntN(1000))*time.Millisecond)
+				time.Sleep(time.Second + time.Duration(rng.IntN(1000))*time.Millisecond)
 				s.Kill()
 			}
 			ended(t, source)
