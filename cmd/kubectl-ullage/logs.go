@@ -20,6 +20,8 @@ const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted
 Usage:
   kubectl ullage logs POD [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
                           [--level L] [--stream S] [--json] [-c NAME]
+  kubectl ullage logs POD --marks [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
+                          [--stream S] [--json] [-c NAME]
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45);
@@ -29,12 +31,16 @@ byte of a line is as the JVM wrote it; but on a terminal, a control character is
 printed like \x1b. Several streams are merged by time, and each line has the name
 of its stream in front of it.
 
+--marks lists what the sidecar has marked instead, and where lines are missing: starts
+and ends of JVMs, changes of log levels, gaps, and so on.
+
 A pod with several JVM containers has a sidecar for each: -c names one.
 
 Examples:
   kubectl ullage logs web-0 --since 10m --level warning
   kubectl ullage logs web-0 --around 2026-11-20T16:45:11 --within 1m
   kubectl ullage logs web-0 --tail 20 -f | grep Pause
+  kubectl ullage logs web-0 --marks --since 1h
 `
 
 // logsConfig has the settings of `kubectl ullage logs`.
@@ -47,6 +53,7 @@ type logsConfig struct {
 	within    string    // ... and these two
 	tail      string
 	json      bool
+	marks     bool
 	level     ul.Level
 	stream    string
 }
@@ -72,7 +79,8 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	}
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
-	fs.BoolVar(&c.json, "json", false, "print each line as a JSON object")
+	fs.BoolVar(&c.marks, "marks", false, "list what the sidecar has marked, and where lines are missing, instead of printing lines")
+	fs.BoolVar(&c.json, "json", false, "print each line, or with --marks each mark, as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, if the pod has several")
@@ -193,6 +201,9 @@ func (c *logsConfig) catArgs(dest string) []string {
 		add("level", c.level.String())
 	}
 	add("stream", c.stream)
+	if c.marks {
+		args = append(args, "--marks")
+	}
 	if c.json {
 		args = append(args, "--json")
 	}

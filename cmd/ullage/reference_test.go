@@ -21,6 +21,7 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/insight"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/settings"
@@ -146,7 +147,8 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 		t.Fatal(err)
 	}
 	ring.New(reg, slog.New(slog.DiscardHandler))
-	levels.NewElsewhere(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	levels.NewRoster(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	insight.New(insight.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source
 }

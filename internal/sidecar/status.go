@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
@@ -19,7 +20,8 @@ import (
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
 // the metrics, so that the two cannot disagree.
 func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *levels.Loop, elsewhere []string, reg prometheus.Gatherer, started time.Time) admin.Status {
-	st, counts := s.Stats(), gather(reg)
+	// Marks are no lines of a JVM: a sidecar that has read nothing else has read nothing.
+	st, counts := s.Stats(), gather(reg).without("stream", mark.Stream)
 	out := admin.Status{
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
 		Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest, Compress: cfg.Ship.Segment.Compress.String(),
@@ -56,6 +58,9 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	read, bytes := counts.by("ullage_read_bytes_total", "stream"), counts.by("ullage_persisted_bytes_total", "stream")
 	lines, dropped := counts.by("ullage_persisted_lines_total", "stream"), counts.by("ullage_dropped_lines_total", "stream")
 	for _, stream := range st.Streams {
+		if stream.Name == mark.Stream && stream.Refused == "" {
+			continue
+		}
 		out.AddStream(admin.Stream{
 			Name: stream.Name, Kind: string(tail.KindOf(stream.Name)), Files: stream.Files, BacklogBytes: stream.Backlog,
 			ReadBytes:      read[stream.Name],

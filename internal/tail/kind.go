@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
@@ -41,8 +42,9 @@ func KindOf(name string) Kind {
 	return KindLog
 }
 
-// follows reports whether a name is one of the files that are followed. A ring is none, whatever
-// matches: its events are followed in the file that package ring makes of them.
+// follows reports whether a name is one of the files that are followed. That of marks
+// is, and where unlinking had to make it an archive, see [unlinker.putBack]. A ring is none,
+// whatever matches: its events are followed in the file that package ring makes of them.
 func (c Config) follows(name string) bool {
 	if name == statedir.Name || isRing(name) {
 		return false
@@ -51,7 +53,7 @@ func (c Config) follows(name string) bool {
 		return true
 	}
 	ok, _ := path.Match(c.Match, name)
-	return ok || KindOf(name) != KindLog
+	return ok || KindOf(name) != KindLog || StreamName(name) == mark.Stream
 }
 
 // isRing reports whether a name is that of a ring of events or of a flight recorder, complete or

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/statedir"
 )
@@ -94,6 +96,7 @@ func (s *scanner) countMissed(st *Stream) {
 		}
 		if missed := st.archives.take(number); missed > 0 {
 			s.metrics.missedFiles.Add(float64(missed))
+			s.mark(mark.ArchivesMissed, "stream", st.name, "count", strconv.Itoa(missed))
 			s.log.once("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
 				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
 		}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -156,7 +157,7 @@ func strangers(t *testing.T, dest string) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		known := name == ".ullage" || name == stream || name == "endless.log" || (strings.HasPrefix(name, "evil-") || strings.HasPrefix(name, "events-")) && strings.HasSuffix(name, ".log")
+		known := name == ".ullage" || name == stream || name == mark.Stream || name == "endless.log" || (strings.HasPrefix(name, "evil-") || strings.HasPrefix(name, "events-")) && strings.HasSuffix(name, ".log")
 		if !known || !e.IsDir() {
 			t.Errorf("%s is in the destination: %s", name, e.Type())
 		}
