@@ -16,8 +16,13 @@ type workspace struct {
 	metrics *metrics
 	source  *os.File // the directory
 	state   *os.File
-	block   []byte // of blockBytes, once there was an event
-	lines   []byte
+	*buffers
+}
+
+// buffers are memory that steps take place in. A process without events has none.
+type buffers struct {
+	block []byte // of blockBytes
+	lines []byte
 }
 
 // A drain takes one ring out into its text.
@@ -251,7 +256,7 @@ func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
 }
 
 // reserve makes the room that rendering needs. A ring without events needs none.
-func (d *workspace) reserve() {
+func (d *buffers) reserve() {
 	if d.block == nil {
 		d.block, d.lines = make([]byte, blockBytes), make([]byte, 0, enoughText+64<<10)
 	}

@@ -31,7 +31,7 @@ func (r *Rings) changed() bool {
 func (r *Rings) list(now time.Time) {
 	began := time.Now()
 	var st unix.Stat_t
-	r.seen.modified, r.seen.unsettled = unix.Timespec{}, false
+	r.seen.modified, r.seen.unsettled, r.seen.asked = unix.Timespec{}, false, false
 	if unix.Fstat(int(r.work.source.Fd()), &st) == nil && began.Sub(time.Unix(st.Mtim.Unix())) > clockStep {
 		r.seen.modified = st.Mtim
 	}
@@ -65,7 +65,7 @@ func (r *Rings) list(now time.Time) {
 	if r.metrics.begun {
 		r.gauge()
 	}
-	r.seen.after = now.Add(listRest * time.Since(began))
+	r.seen.after = now.Add(clockStep + listRest*time.Since(began))
 }
 
 // refuse counts a ring that is not read. Each listing tries it again.

@@ -23,7 +23,7 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 		case <-done:
 			done, ended = nil, time.Now()
 		case <-r.woken:
-			r.look(time.Now())
+			r.ask()
 		case <-timer.C:
 		}
 		now := time.Now()
@@ -50,7 +50,7 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 // of a step that is not over stays open until the process ends, so that tail keeps it for the next one.
 func (r *Rings) part(d *drain) {
 	switch {
-	case d.text == nil:
+	case d.text == nil, d.journal == nil: // nothing was appended
 	case d.owed:
 		r.kept = append(r.kept, d.text)
 		d.text = nil
@@ -73,31 +73,32 @@ func (r *Rings) idle() bool {
 	return len(r.drains) == 0
 }
 
-// look lists the source, unless that was done just now.
-func (r *Rings) look(now time.Time) {
+// ask makes a listing due.
+func (r *Rings) ask() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.work != nil && !now.Before(r.seen.after) {
-		r.list(now)
-	}
+	r.seen.asked = true
 }
 
-// round takes one step of each ring, and returns when the next round is due. Ask says that
-// JVMs may be gone.
-func (r *Rings) round(now time.Time, ask bool) (pause time.Duration) {
+// round takes one step of each ring, and returns when the next round is due. All says that nothing waits for its
+// time: neither a listing nor the question whether JVMs are gone.
+func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.work == nil {
 		return noPace
 	}
-	if len(r.drains) > 0 && now.Sub(r.seen.ticked) >= tickInterval || ask {
+	if all || len(r.drains) > 0 && now.Sub(r.seen.ticked) >= tickInterval {
 		r.seen.ticked = now
 		r.tick(now)
 	}
-	if ask || len(r.drains) > 0 && r.changed() && !now.Before(r.seen.after) {
-		r.list(now)
-	}
 	pause = noPace
+	switch rest := r.seen.after.Sub(now); {
+	case all, r.seen.asked && rest <= 0:
+		r.list(now)
+	case r.seen.asked:
+		pause = rest
+	}
 	for n, d := range r.drains {
 		pause = min(pause, r.drain(n, d, now))
 	}
@@ -180,7 +181,7 @@ func (r *Rings) remove(n name, d *running, now time.Time) {
 		return
 	}
 	r.end(n)
-	r.seen.modified = unix.Timespec{}
+	r.seen.asked = true // another one may have its turn
 }
 
 // tick asks whether JVMs are gone, and looks at what may have happened to the files.

@@ -47,6 +47,8 @@ type Rings struct {
 	seen   changes
 	kept   []*text // open until the process ends
 
+	buffers buffers
+
 	refused map[name]string // reasons why rings could not be opened, as of the last listing
 	logged  map[string]bool // those that are in the log
 }
@@ -65,7 +67,8 @@ type running struct {
 type changes struct {
 	modified  unix.Timespec // zero: what comes may have the same time
 	unsettled bool          // there is a ring that its JVM has not completed
-	after     time.Time     // not listed before
+	asked     bool          // a listing is due ...
+	after     time.Time     // ... but not before
 	ticked    time.Time
 }
 
@@ -82,7 +85,7 @@ func (r *Rings) Open(source, state *os.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leave()
-	w := &workspace{calls: r.calls, metrics: r.metrics}
+	w := &workspace{calls: r.calls, metrics: r.metrics, buffers: &r.buffers}
 	var err1, err2 error
 	w.source, err1 = duplicate(source)
 	w.state, err2 = duplicate(state)

@@ -211,6 +211,23 @@ func TestTailKeepsTheTextOfAStepThatIsNotOver(t *testing.T) {
 	wantErrors(t, s, "")
 }
 
+func TestAnEndBeforeTheFirstJournal(t *testing.T) {
+	w, s := mapped(t)
+	w.event(1, "first")
+	s.calls.before = func(s step, _ int, _ []byte, _ int64) error {
+		if s == stepJournal {
+			return unix.ENOSPC
+		}
+		return nil
+	}
+	s.rounds(1)
+	s.ended()
+	wantErrors(t, s, "room=1")
+	s = newSidecar(t, s.source).start()
+	s.rounds(1)
+	wantMessages(t, s, "1 first")
+}
+
 // Most sources have no ring.
 func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 	s := newSidecar(t, t.TempDir()).start()
@@ -222,8 +239,12 @@ func TestASourceWithoutRingsCostsNothing(t *testing.T) {
 	}
 	w := newWriter(t, s.source, testName, minCapacity)
 	w.event(1, "first")
-	s.look(s.now.Add(time.Hour)) // tail has found a ring
-	s.rounds(1)
+	s.round(time.Now().Add(time.Minute), false)
+	if got := names(t, s.source); got != testName.ring() {
+		t.Errorf("nobody has found the ring, and there are %s", got)
+	}
+	s.ask() // tail has found a ring
+	s.round(time.Now().Add(time.Minute), false)
 	wantMessages(t, s, "1 first")
 	if all, err := s.reg.Gather(); err != nil || len(all) != 5 {
 		t.Errorf("%d metrics, %v", len(all), err)
