@@ -157,7 +157,7 @@ profile: build ## measure the profile for the compiler again (cmd/ullage/default
 	@go run ./test/bench -profile cmd/ullage/default.pgo
 
 .PHONY: chart
-chart: ## the Helm chart: linted, rendered, held against the API types (builds helm where there is none, minutes)
+chart: ## the Helm chart: linted, rendered, held against the API types; its alerts and dashboard (builds helm where there is none, minutes)
 	$(call stage,chart)
 	@test/cluster/build.sh
 	go test -count=1 ./test/chart/...
