@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz browser jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz browser java-test jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -93,6 +93,16 @@ fuzz: ## every fuzz target for FUZZTIME (2s)
 browser: setup ## the pages that ullage writes, in a real headless browser
 	$(call stage,browser)
 	go test -C test/browser -count=1 ./...
+
+.PHONY: java
+java: ## the jars for Java applications, into bin/java (all but two without the network)
+	$(call stage,java)
+	@VERSION=$(VERSION) java/build.sh
+
+.PHONY: java-test
+java-test: java ## the jars on each installed JDK from 17 on, with real logging libraries (network, once)
+	$(call stage,java tests)
+	@java/test.sh
 
 .PHONY: jvm
 jvm: ## against real JVMs

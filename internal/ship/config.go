@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -34,6 +35,11 @@ type Config struct {
 	// OnCaughtUp is called whenever the reader has read everything that it knows to
 	// be in the source. It must not block, and may be nil. Not a flag.
 	OnCaughtUp func()
+
+	// OnSource is called when the source was opened, or another directory that has its name
+	// since, before anything in it is read. It must not keep the two directories, the
+	// source and the sidecar's own in it, and may be nil. Not a flag.
+	OnSource func(source, state *os.File)
 
 	Followers Followers // not a flag
 }

@@ -60,9 +60,9 @@ func (m *marking) watch(ctx context.Context, shipper *ship.Shipper, roster *leve
 }
 
 // before returns a context that ends when ctx does, once the last ends of JVMs and that of
-// the sidecar are marked: the drain that follows then ships these marks as well. The caller
-// calls stop when it needs the context no more.
-func (m *marking) before(ctx context.Context) (until context.Context, stop func()) {
+// the sidecar are marked, and looked is closed: the drain that follows then ships these
+// marks as well, and what rings have had. The caller calls stop when it needs the context no more.
+func (m *marking) before(ctx context.Context, looked <-chan struct{}) (until context.Context, stop func()) {
 	until, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unregister := context.AfterFunc(ctx, func() {
 		if m.opened.Load() {
@@ -72,6 +72,7 @@ func (m *marking) before(ctx context.Context) (until context.Context, stop func(
 			}
 			m.journal.Close(mark.New(mark.SidecarStopped, "uptime", time.Since(m.started).Round(time.Millisecond).String()))
 		}
+		<-looked
 		cancel()
 	})
 	return until, func() { unregister(); cancel() }

@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -33,14 +34,20 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
+	rings := ring.New(reg, log)
+	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing = rings.Open, rings.Wake
 	events := &recent{}
 	cfg.Ship.Followers.OnGap = events.gap
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
 	server, err := admin.New(cfg.Admin, reg, admin.Answers{
-		Ready:  func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) },
-		Status: func() any { return statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started) },
+		Ready: func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) },
+		Status: func() any {
+			st := statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started)
+			st.Rings = ringsOf(rings.Status())
+			return st
+		},
 		Recent: func() admin.Recent { return events.answer(jvms) },
 	}, log)
 	if err != nil {
@@ -65,6 +72,14 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return loop.Run(ctx)
 	})
+	looked, endLooking := context.WithCancel(context.Background())
+	work.Go(func() error { // events belong to the owner as well
+		defer endLooking()
+		if shipper.AwaitTurn(ctx) {
+			rings.Run(ctx, endLooking)
+		}
+		return nil
+	})
 	work.Go(func() error { marking.watch(ctx, shipper, roster); return nil })
 	if jvms != nil {
 		work.Go(func() error { jvms.Run(ctx); return nil })
@@ -78,7 +93,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return cfg.feed(ctx, sinks, shipped)
 	})
-	shipping, stop := marking.before(ctx)
+	shipping, stop := marking.before(ctx, looked.Done())
 	err = shipper.Run(shipping)
 	stop()
 	done()

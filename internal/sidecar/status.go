@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/tail"
@@ -30,10 +31,11 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			QueueUsedBytes: int64(st.QueueUsed), QueueCapacityBytes: int64(st.QueueCapacity)},
 		LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
 		Lines: admin.Lines{
-			Read:       admin.Volume{Lines: counts.sum("ullage_read_lines_total"), Bytes: counts.sum("ullage_read_bytes_total")},
-			Persisted:  admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
-			Dropped:    admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
-			Dropping:   st.Dropping,
+			Read:      admin.Volume{Lines: counts.sum("ullage_read_lines_total"), Bytes: counts.sum("ullage_read_bytes_total")},
+			Persisted: admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
+			Dropped:   admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
+			Dropping:  st.Dropping,
+			Events:    counts.sum("ullage_events_total"), EventsDropped: counts.sum("ullage_events_dropped_total"),
 			ByLevel:    counts.by("ullage_persisted_lines_total", "level"),
 			DroppedBy:  droppedBy(counts),
 			JVMLost:    admin.JVMLost{Async: counts.sum("ullage_jvm_dropped_lines_total"), Cut: counts.sum("ullage_jvm_cut_lines_total")},
@@ -77,6 +79,16 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	if levels := m.Status(); cfg.Levels.Attach.Mode != attach.Off || levels.Trigger != "" {
 		out.Levels = levelsOf(levels, counts)
 		out.Levels.OtherLogs = elsewhere
+	}
+	return out
+}
+
+// ringsOf are the rings of events as /status shows them.
+func ringsOf(all []ring.Status) []admin.Ring {
+	var out []admin.Ring
+	for _, one := range all {
+		out = append(out, admin.Ring{Name: one.Name, PID: one.PID, CapacityBytes: one.Capacity, UsedBytes: one.Used,
+			Abandoned: one.Abandoned, Ended: one.Gone, Problem: one.Problem})
 	}
 	return out
 }

@@ -62,6 +62,10 @@ type Config struct {
 	// OnOpen is called when the source is open for the first time, with how its former
 	// owner ended. It must not block. Nil: nobody wants to know. Not a flag.
 	OnOpen func(statedir.Former)
+
+	// OnRing is called whenever the source is listed and has rings of events in it. It
+	// must not block. Nil: nobody reads them. Not a flag.
+	OnRing func()
 }
 
 // DefaultConfig returns the documented defaults.
@@ -72,7 +76,7 @@ func DefaultConfig() Config {
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
-	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well, and ullage.log")
+	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well, and what ullage itself writes (ullage.log, and events of rings)")
 	fs.Var(&c.Reclaim, "reclaim", "`MODE` of giving memory of the tmpfs back: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
 }
 

@@ -109,6 +109,7 @@ func (s *scanner) list() error {
 	s.listing.begin()
 	was := s.contents.names.begin()
 	clear(s.contents.absent.sighted)
+	rings := false
 	if _, err := s.dir.dir.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("rewind source directory: %w", err)
 	}
@@ -117,6 +118,7 @@ func (s *scanner) list() error {
 		for _, name := range names {
 			if !s.cfg.follows(name) {
 				s.sight(name)
+				rings = rings || isRing(name)
 				continue
 			}
 			if reason := s.see(name); reason != "" {
@@ -132,6 +134,9 @@ func (s *scanner) list() error {
 	}
 	s.nameless(was)
 	clear(was)
+	if rings && s.cfg.OnRing != nil {
+		s.cfg.OnRing()
+	}
 	return nil
 }
 

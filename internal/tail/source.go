@@ -137,6 +137,10 @@ func (s *Source) Opened() bool { return s.dir.opened() }
 // checkpoint. It is nil while the source is missing and remains the Source's.
 func (s *Source) State() *os.File { return s.dir.state }
 
+// Dir returns the source directory, open. It is nil while the source is missing and remains the
+// Source's.
+func (s *Source) Dir() *os.File { return s.dir.dir }
+
 // CloseGone closes the directory that is open if it, or the state directory in it,
 // is no longer the one that the path names, and reports that. The caller then
 // opens the new one; the files of the old one stay held until they are finished.

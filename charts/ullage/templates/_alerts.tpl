@@ -29,10 +29,11 @@ ullage-lines:
       or sum {{ $by }} (increase(ullage_jvm_cut_lines_total[{{ $rules.window }}])) > 0
       or sum {{ $by }} (increase(ullage_source_missed_files_total[{{ $rules.window }}])) > 0
       or sum {{ $by }} (increase(ullage_source_truncations_total[{{ $rules.window }}])) > 0
+      or sum {{ $by }} (increase(ullage_events_dropped_total[{{ $rules.window }}])) > 0
     labels: {severity: warning}
     annotations:
       summary: The JVM of {{ $pod }} lost lines before ullage could read them.
-      description: The JVM dropped lines itself (-Xlog:async), found its tmpfs full, or deleted or truncated a log that was not read to its end.
+      description: The JVM dropped lines itself (-Xlog:async), found its tmpfs or its ring of events full, or deleted or truncated a log that was not read to its end.
   - alert: UllageHeadroomLow
     expr: |-
       min {{ $by }} (ullage_headroom_bytes / (ullage_budget_bytes > 0)) < {{ $rules.headroom.share }}
