@@ -35,21 +35,6 @@ func (h *histogram) add(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// merge adds all durations of another histogram.
-func (h *histogram) merge(o *histogram) {
-	if n := len(o.counts) - len(h.counts); n > 0 {
-		h.counts = append(h.counts, make([]uint64, n)...)
-	}
-	for i, n := range o.counts {
-		h.counts[i] += n
-	}
-	h.n += o.n
-	if h.sum += o.sum; h.sum < 0 {
-		h.sum = math.MaxInt64
-	}
-	h.max = max(h.max, o.max)
-}
-
 // bucketOf returns the index of a value's bucket: the value itself below 2*subs.
 func bucketOf(v uint64) int {
 	shift := max(0, bits.Len64(v)-subBits-1)
