@@ -48,15 +48,33 @@ func Read(ctx context.Context, args []string, cfg Config) (*Report, error) {
 	for _, in := range all {
 		p.total += in.bytes
 	}
-	for _, in := range all {
-		st := newStream(in, s)
-		if err := st.read(ctx, &p); err != nil {
-			return nil, err
+	for _, noted := range []bool{false, true} { // marks come last, since they need the axis of time
+		for _, in := range all {
+			if in.isMarks() != noted {
+				continue
+			}
+			if err := s.read(ctx, in, &p); err != nil {
+				return nil, err
+			}
+			p.base += in.bytes
 		}
-		st.end()
-		p.base += in.bytes
 	}
 	return s.report()
+}
+
+// read reads one stream.
+func (s *sum) read(ctx context.Context, in *input, p *progress) error {
+	st := newStream(in, s)
+	if !in.isMarks() {
+		defer st.end()
+		return st.read(ctx, p)
+	}
+	m := newMarks(in, s)
+	st.lines.take = m.line
+	err := st.read(ctx, p)
+	st.lines.end()
+	m.end(st.out.Bytes)
+	return err
 }
 
 // progress counts bytes on disk.
