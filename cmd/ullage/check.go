@@ -34,8 +34,7 @@ a stream has one line for each thing that is missing:
   unreadable segments that cannot be opened or read
   missing    segments that are not there, and were not deleted by retention
   archives   archives that the JVM overwrote before they were read
-  truncated  how often a file was truncated in place, which counts as complete: nobody
-             knows whether something was lost
+  truncated  how often a file was truncated in place: nobody knows what was lost
   short      retention has deleted what was written after --since
 
 Two lines have the marks of 'ullage run' by kind (see 'ullage cat --marks'), and those

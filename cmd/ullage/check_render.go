@@ -101,7 +101,7 @@ func findings(s check.Stream) (lines []string) {
 	add(s.Unreadable > 0, "unreadable: %d segments; %s", s.Unreadable, printable.Line(s.Error))
 	add(s.Missing > 0, "missing: %d segments that retention has not deleted", s.Missing)
 	add(s.MissedArchives > 0, "archives: %d were overwritten before they were read, and their lines are lost", s.MissedArchives)
-	add(s.Truncations > 0, "truncated: a file was truncated %d times, and what was not read before is lost (this counts as complete)", s.Truncations)
+	add(s.Truncations > 0, "truncated: a file was truncated %d times, and what was not read before is lost", s.Truncations)
 	add(s.Short, "short: it reaches back to %s, and retention has deleted what was before", s.Reaches.UTC().Format(checkTime))
 	add(s.OpenBytes > 0, "the last %d bytes are not complete: a sidecar is writing them, or was killed (this counts as complete)", s.OpenBytes)
 	return lines

@@ -90,7 +90,7 @@ func (s *sum) losses() {
 	s.problem("jvm-async", l.async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", plural(l.async, "line")))
 	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", plural(l.cuts, "place")))
 	s.problem("missed", l.missed, true, fmt.Sprintf("JVMs overwrote %s before the sidecar read it", plural(l.missed, "archive")))
-	s.problem("truncated", l.truncations, false, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", plural(l.truncations, "time")))
+	s.problem("truncated", l.truncations, true, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", plural(l.truncations, "time")))
 	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput and rates of these are left out", plural(s.lost.mixed, "run")))
 	if s.lost.mixed > 0 {
 		s.lost.clockSteps = 0 // two JVMs look like it
