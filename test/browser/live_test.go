@@ -106,6 +106,7 @@ func TestLivePageBesideAJVM(t *testing.T) {
 	b := Start(t)
 	for _, v := range views {
 		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel() // pages wait more than they work
 			p := b.Open(t, url, v)
 			p.Await("it is ready", `document.querySelector('#state').textContent === 'ready'`)
 			p.Await("lines are persisted", `/lines\/s$/.test(document.querySelector('#rate').textContent) && document.querySelector('#rate').textContent !== '0 lines/s'`)
@@ -127,6 +128,7 @@ func TestLivePageOfASidecarInTrouble(t *testing.T) {
 	b := Start(t)
 	for _, v := range views {
 		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel() // pages wait more than they work
 			p := b.Open(t, url, v)
 			p.Await("the state is shown", `document.querySelector('#state').textContent.startsWith('not ready: ')`)
 			for selector, want := range map[string]int{

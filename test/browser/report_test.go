@@ -95,6 +95,7 @@ func TestTheReportOfADay(t *testing.T) {
 	b := Start(t)
 	for _, v := range views {
 		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel() // pages wait more than they work
 			p := b.Open(t, address, v)
 			p.isInOrder()
 			p.Picture("report-day-" + v.String())
