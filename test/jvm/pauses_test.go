@@ -189,7 +189,8 @@ func (r *rig) sameRecording(jdk lab.JDK, recording string, got *told) {
 	}
 }
 
-// sameBeans compares with what GarbageCollectorMXBeans counted.
+// sameBeans compares with what GarbageCollectorMXBeans counted. A concurrent cycle, which
+// has up to three pauses, may end in the log after the JVM has read its beans.
 func (r *rig) sameBeans(said string, got *told) {
 	r.Helper()
 	sums := map[string]int{} // of several beans
@@ -204,7 +205,7 @@ func (r *rig) sameBeans(said string, got *told) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		want := -1
+		want, later := -1, 0
 		switch field[0] {
 		case "Copy", "PS Scavenge", "G1 Young Generation":
 			want = young
@@ -213,21 +214,21 @@ func (r *rig) sameBeans(said string, got *told) {
 		case "G1 Concurrent GC":
 			want = got.actions["remark"] + got.actions["cleanup"]
 		case "ZGC Cycles":
-			want = got.collections["garbage collection"]
+			want, later = got.collections["garbage collection"], 1
 		case "ZGC Minor Cycles":
-			want = got.collections["minor collection"]
+			want, later = got.collections["minor collection"], 1
 		case "ZGC Major Cycles":
-			want = got.collections["major collection"]
+			want, later = got.collections["major collection"], 1
 		case "Shenandoah Cycles":
-			want = len(got.heaps)
+			want, later = len(got.heaps), 1
 		case "ZGC Pauses", "Shenandoah Pauses", "ZGC Minor Pauses", "ZGC Major Pauses":
 			sums["pauses"] += n
 		}
-		if want >= 0 && n != want {
+		if want >= 0 && (n > want || n < want-later) {
 			r.Errorf("%s: %d, the log has %d", field[0], n, want)
 		}
 	}
-	if sum, ok := sums["pauses"]; ok && sum != got.count() {
+	if sum, ok := sums["pauses"]; ok && (sum > got.count() || sum < got.count()-3) {
 		r.Errorf("%d pauses, the log has %d", sum, got.count())
 	}
 }
