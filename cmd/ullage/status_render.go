@@ -91,6 +91,7 @@ func headRows(st admin.Status) [][2]string {
 	}
 	rows = append(rows, copyRows(st)...)
 	rows = append(rows, lossRows(st)...)
+	rows = append(rows, ringRows(st)...)
 	for _, s := range st.Sinks {
 		rows = append(rows, sinkRows(s)...)
 	}
@@ -106,6 +107,27 @@ func headRows(st admin.Status) [][2]string {
 			parts = append(parts, fmt.Sprintf("%d %s", st.Ignored[reason], reason))
 		}
 		rows = append(rows, [2]string{"ignored", strings.Join(parts, ", ")})
+	}
+	return rows
+}
+
+// ringRows returns the lines about events, if there are any.
+func ringRows(st admin.Status) (rows [][2]string) {
+	if st.Events > 0 || st.EventsDropped > 0 {
+		rows = append(rows, [2]string{"events", printable.Count(st.Events) + " became lines, " + printable.Count(st.EventsDropped) + " refused by full rings"})
+	}
+	for _, r := range st.Rings {
+		text := fmt.Sprintf("%s: %s", r.Name, share(r.UsedBytes, r.CapacityBytes))
+		if r.Abandoned {
+			text += ", abandoned"
+		}
+		if r.Ended {
+			text += ", its JVM has ended"
+		}
+		rows = append(rows, [2]string{"ring", text})
+		if r.Problem != "" {
+			rows = append(rows, [2]string{"ring", r.Problem})
+		}
 	}
 	return rows
 }

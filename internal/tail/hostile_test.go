@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +198,8 @@ func TestFileThatGetsASecondNameIsStillOneFile(t *testing.T) {
 }
 
 func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
+	runtime.LockOSThread() // the CPU time of a scan is that of its thread
+	defer runtime.UnlockOSThread()
 	r := newRig(t)
 	step := time.Duration(0)
 	r.src.env.now = func() time.Time { r.now = r.now.Add(step); return r.now }

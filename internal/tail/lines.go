@@ -192,7 +192,7 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 			class := f.stream.class.Classify(line)
 			level, dropped = class.Level, dropped+class.Dropped
 			if show != nil {
-				show(line, class)
+				show(f.stream.label, line, class)
 			}
 		}
 		if end < 0 {
