@@ -159,6 +159,14 @@ demo-sinks: build ## the demo, with an S3 server and a Collector that get copies
 bench: build ## what it costs, against the limits it has to keep (about ten minutes)
 	@go run ./test/bench
 
+.PHONY: evidence
+evidence: build ## contestants side by side, into docs/benchmarks.md and its plots
+	@go run ./test/evidence -command 'make evidence' -record docs/benchmarks.json -page docs/benchmarks.md
+
+.PHONY: bench-quick
+bench-quick: build ## the same, smaller and shorter, into bin/benchmarks.md
+	@go run ./test/evidence -command 'make bench-quick' -rounds 2 -size 128
+
 .PHONY: profile
 profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)
 	@go run ./test/bench -profile cmd/ullage/default.pgo
