@@ -72,8 +72,8 @@ unread, files that were truncated, reports of crashes. A row has TIME, STREAM, K
 DETAILS as words like pid=7, in quotes where they have spaces. Marks are a stream of
 their own, ullage.log, which is printed as lines only with --stream ullage.log.
 
---json prints one object a line: time (of undated lines as above), stream, run (the
-number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
+--json prints one object a line: time (of undated lines as above), read (when the
+sidecar had read the line, to within 10 s), stream, run (the number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
 the message) and text, the message without its decorations. What a line does not have
 is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints time, stream,
 kind, lines, bytes, seconds, and the lines by level under discard and drop; with --marks
