@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// mostMemory bounds what a sidecar may have resident, whatever is done to it.
+	// mostMemory bounds what a sidecar of few files may have resident, whatever is done to it.
 	mostMemory = 32 << 20
-	// mostMemoryOfThousands bounds it where there are thousands of files, which take
+	// mostMemoryOfMany bounds it where there are hundreds of files or more, which take
 	// about 1 KiB each while they are open, and the spool beside them.
-	mostMemoryOfThousands = 36 << 20
+	mostMemoryOfMany = 36 << 20
 )
 
 // memory looks after all sidecars of this package.
