@@ -304,7 +304,7 @@ func TestPlugin(t *testing.T) {
 	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
 	page, recent := livePage(s, path, "app")
 	s.matches("open", page, `^<!doctype html>`, `<script>`)
-	s.matches("open, recent", recent, `"name": "Young`)
+	s.matches("open, recent", recent, `"name": "\w+ young`)
 
 	s.matches("levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+: its own level again, without gc\*=debug$`)
 	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
