@@ -54,6 +54,9 @@ func levelRows(l admin.Levels) [][2]string {
 	default:
 		row("log level", "%s until %s, %s: %s", selectionOf(*l.Raise), printable.Until(l.Raise.Until), state, l.Raise.Why)
 	}
+	if l.App != nil {
+		row("app level", "%s until %s", l.App.Level, printable.Until(l.App.Until))
+	}
 	for _, j := range l.JVMs {
 		if j.Applied != "" {
 			row("JVM", "pid %d has %s on %d of its outputs", j.PID, j.Applied, len(j.Outputs))

@@ -45,6 +45,7 @@ func full() admin.Status {
 		Levels: &admin.Levels{
 			Raise: &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug", Stream: "gc-*.log", Since: started,
 				Until: time.Date(2026, 11, 20, 10, 15, 0, 0, time.Local)},
+			App:         &admin.AppRaise{Level: "debug", Until: time.Date(2026, 11, 20, 10, 20, 0, 0, time.Local)},
 			JVMs:        []admin.JVM{{PID: 1, Applied: "gc*=debug", Outputs: []string{"file=/var/log/jvm/gc-%p.log"}}, {PID: 77, Error: "pid 77: timeout", Kind: "timeout"}},
 			Annotations: []admin.Annotation{{Key: "ullage.dev/log-for", Value: "soon\x1b", Problem: "write it like 15m"}},
 			Errors:      []string{"pid 77: timeout"},
@@ -92,6 +93,7 @@ sink near:    300 B rejected (2 lines), 3 segments deleted unsent
 sink near:    at least once
 sink near:    fails: no connection
 log level:    gc*=debug on gc-*.log until 10:15:00, raised: annotation ullage.dev/log
+app level:    debug until 10:20:00
 JVM:          pid 1 has gc*=debug on 1 of its outputs
 trigger:      pause>500ms,io-stall, not armed: a raise is in effect; met 1200 times while not armed
 trigger:      io-stall is never met

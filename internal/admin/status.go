@@ -135,6 +135,9 @@ type Levels struct {
 	// being restored.
 	Raise *Raise `json:"raise,omitempty"`
 
+	// App is the raise of the application's events in effect. Nil: none.
+	App *AppRaise `json:"app,omitempty"`
+
 	// JVMs are the JVMs found. The sidecar looks for none while nothing is
 	// raised.
 	JVMs []JVM `json:"jvms,omitempty"`
@@ -154,6 +157,12 @@ type Levels struct {
 
 	// Reconciled is when all JVMs last had the wanted selection.
 	Reconciled time.Time `json:"reconciled,omitzero"`
+}
+
+// AppRaise is a level from which on the application's events are wanted for a while.
+type AppRaise struct {
+	Level string    `json:"level"`
+	Until time.Time `json:"until"`
 }
 
 // Raise is a log selection on top of the JVMs' own for a while.

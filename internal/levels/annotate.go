@@ -105,6 +105,9 @@ func (a *annotations) set(req podmeta.Request, problems []podmeta.Problem) bool 
 	if req.TriggerBad {
 		req.Trigger, req.TriggerLog, req.TriggerFor = a.request.Trigger, a.request.TriggerLog, a.request.TriggerFor
 	}
+	if req.AppLogBad {
+		req.AppLog, req.AppLogFor = a.request.AppLog, a.request.AppLogFor
+	}
 	same := !a.unknown && a.err == nil && req == a.request && slices.Equal(problems, a.problems)
 	a.unknown, a.request, a.problems, a.err = false, req, problems, nil
 	return !same

@@ -8,6 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Config holds the settings of a [Loop] and of a [Command].
@@ -30,6 +31,11 @@ type Config struct {
 	// Known are the names, without [Prefix], of valid annotations that other
 	// programs read. They are not flags.
 	Known []string
+
+	// OnAppLevel is given, at each update, the level from which on the application's events
+	// are wanted; [ul.Unknown] leaves that to the application. It must not block. Nil: nobody can
+	// raise them. Not a flag.
+	OnAppLevel func(ul.Level)
 
 	// OnMark is given the raises and restores, and the starts and ends of JVMs. It must
 	// not block. Nil: nobody wants to know. Not a flag.

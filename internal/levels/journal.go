@@ -39,9 +39,7 @@ type journal struct {
 
 // change logs and marks a change of an output, and counts the first one of each JVM.
 func (j *journal) change(c Change) {
-	if j.mark != nil {
-		j.mark(c.mark())
-	}
+	j.note(c.mark())
 	if c.restored {
 		if c.first {
 			j.metrics.restores.Inc()
@@ -54,6 +52,13 @@ func (j *journal) change(c Change) {
 	}
 	j.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
 		"until", shownEnd(c.Until))
+}
+
+// note marks what has happened, if anybody wants to know.
+func (j *journal) note(m mark.Mark) {
+	if j.mark != nil {
+		j.mark(m)
+	}
 }
 
 // annotations logs the problems of the annotations when they change.

@@ -215,9 +215,11 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	if change != nil {
 		change(now)
 	}
+	l.wantApp(now)
 	l.arm(now) // before a JVM writes a line of a raise
 	err = errors.Join(err, f.reconcile(ctx, now))
 	err = errors.Join(err, l.save(before))
+	l.raiseApp(before)
 	l.finish(before, now, err)
 	return err
 }
@@ -305,6 +307,12 @@ func (l *Loop) finish(before *state, began time.Time, err error) {
 		l.next = now.Add(time.Hour) // nothing to do until something changes
 	case f.ours() == 0:
 		l.next = now.Add(10 * findInterval) // most likely the JVM has ended
+	}
+	if r := f.state.App; r.on(began) && !f.draining {
+		l.next = earlier(l.next, r.Until)
+		if l.until.IsZero() || r.Until.Before(l.until) {
+			l.until = r.Until
+		}
 	}
 	l.show(now)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Cause is what asked for a level.
@@ -82,6 +83,11 @@ type state struct {
 	Raises map[Cause]raise      `json:"raises"`
 	JVMs   map[string]*baseline `json:"jvms"` // by attach.JVM.ID
 
+	App *appRaise `json:"app,omitempty"` // nil: none
+
+	// AppLevel is what the application's events were last raised to, in effect or about to be.
+	AppLevel ul.Level `json:"appLevel,omitzero"`
+
 	// Quiet is the earliest time at which the trigger may be armed; zero: now.
 	Quiet time.Time `json:"quiet,omitzero"`
 
@@ -141,6 +147,9 @@ func parseState(text []byte, now time.Time) (*state, error) {
 			continue
 		}
 		b.kept = true
+	}
+	if s.App != nil && !s.App.sound() {
+		s.App, bad = nil, errors.New("a saved raise of the application is not sound")
 	}
 	s.Quiet = earlier(s.Quiet, now.Add(2*podmeta.MaxRaise))
 	return s, bad
@@ -217,9 +226,10 @@ func (s *state) raisedTo(id, output string) string {
 	return b.Applied
 }
 
-// clone returns a copy that shares nothing mutable with s.
+// clone returns a copy that shares nothing with s that changes: another raise of the application is another
+// object.
 func (s *state) clone() *state {
-	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, Quiet: s.Quiet, Fired: s.Fired}
+	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, App: s.App, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
 	for id, b := range s.JVMs {
 		copied := *b
 		c.JVMs[id] = &copied

@@ -29,8 +29,15 @@ type Status struct {
 	Quiet      time.Time // the earliest time at which the trigger is armed
 	Off        bool      // levels are not changed at all: --attach is off
 	Reconciled time.Time // when all JVMs last had the wanted selection
+	App        AppStatus
 
 	trigger podmeta.Trigger
+}
+
+// AppStatus is the raise of the application's events. Level is empty if there is none.
+type AppStatus struct {
+	Level string
+	Until time.Time
 }
 
 // JVMStatus is the status of one JVM.
@@ -75,6 +82,9 @@ func (l *Loop) show(now time.Time) {
 	if cause, r, on := f.state.wanted(now); on && !f.draining {
 		st.Cause, st.Selection, st.Stream, st.ID = cause, r.Selection, r.Stream, r.ID
 		st.Why, st.Since, st.Until = r.Why, r.Since, r.Until
+	}
+	if r := f.state.App; r.on(now) && !f.draining && !st.Off {
+		st.App = AppStatus{r.Level.String(), r.Until}
 	}
 	raised := 0
 	for _, j := range f.jvms {

@@ -18,17 +18,19 @@ type Kind string
 
 // The kinds. A reader may meet kinds of a newer version.
 const (
-	SidecarStarted  Kind = "sidecar-started"
-	SidecarStopped  Kind = "sidecar-stopped"
-	JVMStarted      Kind = "jvm-started"
-	JVMSeen         Kind = "jvm-seen"  // it is older than the sidecar, which may have reported its start before
-	JVMEnded        Kind = "jvm-ended" // with how=crashed it is a warning
-	CrashReport     Kind = "crash-report"
-	LevelRaised     Kind = "level-raised"
-	LevelRestored   Kind = "level-restored"
-	ArchivesMissed  Kind = "archives-missed"
-	Truncated       Kind = "truncated"
-	MarksSuppressed Kind = "marks-suppressed" // by the [Journal]
+	SidecarStarted   Kind = "sidecar-started"
+	SidecarStopped   Kind = "sidecar-stopped"
+	JVMStarted       Kind = "jvm-started"
+	JVMSeen          Kind = "jvm-seen"  // it is older than the sidecar, which may have reported its start before
+	JVMEnded         Kind = "jvm-ended" // with how=crashed it is a warning
+	CrashReport      Kind = "crash-report"
+	LevelRaised      Kind = "level-raised"
+	LevelRestored    Kind = "level-restored"
+	AppLevelRaised   Kind = "app-level-raised" // of the application's events
+	AppLevelRestored Kind = "app-level-restored"
+	ArchivesMissed   Kind = "archives-missed"
+	Truncated        Kind = "truncated"
+	MarksSuppressed  Kind = "marks-suppressed" // by the [Journal]
 )
 
 // Crashed is the value of "how" for a JVM that has left a report of its crash.

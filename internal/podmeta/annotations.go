@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Names of the annotations that take effect while a pod runs.
@@ -22,12 +23,14 @@ const (
 	triggerName    = "trigger"
 	triggerLogName = "trigger-log"
 	triggerForName = "trigger-for"
+	appLogName     = "app-log"
+	appLogForName  = "app-log-for"
 )
 
 // Live returns the names, without [Prefix], of the annotations that take
 // effect while a pod runs.
 func Live() []string {
-	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName}
+	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, appLogName, appLogForName}
 }
 
 // MinFor is the shortest and MaxRaise the longest duration of a raise.
@@ -92,10 +95,16 @@ type Request struct {
 	TriggerLog selection.Selection
 	TriggerFor time.Duration
 
-	// LogBad and TriggerBad report a problem with an annotation of the group:
-	// log, log-for, log-id and log-stream, or trigger, trigger-log and trigger-for. The
-	// fields of that group are then zero, and the raise in effect stays.
-	LogBad, TriggerBad bool
+	// AppLog is the level from which on the application's events are wanted, whatever
+	// the application's own settings say. [ul.Unknown]: no raise. AppLogFor is its duration,
+	// like LogFor, and zero if AppLog is.
+	AppLog    ul.Level
+	AppLogFor time.Duration
+
+	// LogBad, TriggerBad and AppLogBad report a problem with an annotation of the group:
+	// log, log-for, log-id and log-stream; trigger, trigger-log and trigger-for; or app-log
+	// and app-log-for. The fields of that group are then zero, and the raise in effect stays.
+	LogBad, TriggerBad, AppLogBad bool
 }
 
 // entry is the value of one key.
@@ -143,6 +152,13 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 		req.Trigger, req.TriggerLog, req.TriggerFor = trigger, sel, length
 	}
 
+	before = len(p.problems)
+	level := readLive(p, ours, appLogName, "", parseAppLevel)
+	length = readLive(p, ours, appLogForName, DefaultFor.String(), parseFor)
+	if req.AppLogBad = len(p.problems) > before; !req.AppLogBad && level != ul.Unknown {
+		req.AppLog, req.AppLogFor = level, length
+	}
+
 	checkOthers(p, ours, known)
 	return req, p.sorted()
 }
@@ -175,6 +191,12 @@ func parseFor(text string) (time.Duration, error) {
 		return 0, errors.New("not a duration from 1s to 24h; write it like 90s, 15m or 1h30m")
 	}
 	return d, nil
+}
+
+// parseAppLevel reads a level as the libraries for Java spell it, too: DEBUG and WARN.
+func parseAppLevel(text string) (level ul.Level, err error) {
+	err = level.Set(strings.ToLower(text))
+	return level, err
 }
 
 func parseID(text string) (string, error) {

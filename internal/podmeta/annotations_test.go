@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -62,6 +63,12 @@ func TestWhatAnnotationsAskFor(t *testing.T) {
 		"of a stream":      {values{"log": "gc*=debug", "log-stream": " gc-*.log "}, Request{Log: gc, LogFor: 15 * time.Minute, LogStream: "gc-*.log"}, nil},
 		"of no stream":     {values{"log": "gc*=debug", "log-stream": "../gc.log"}, Request{LogBad: true}, []string{"log-stream"}},
 		"a stream alone":   {values{"log-stream": "gc.log"}, Request{}, nil},
+		"of events":        {values{"app-log": "debug"}, Request{AppLog: ul.Debug, AppLogFor: 15 * time.Minute}, nil},
+		"of some events":   {values{"app-log": " WARN ", "app-log-for": "10m"}, Request{AppLog: ul.Warning, AppLogFor: 10 * time.Minute}, nil},
+		"of no level":      {values{"app-log": "com.example=debug"}, Request{AppLogBad: true}, []string{"app-log"}},
+		"of any level":     {values{"app-log": "unknown"}, Request{AppLogBad: true}, []string{"app-log"}},
+		"events too long":  {values{"app-log": "debug", "app-log-for": "25h"}, Request{AppLogBad: true}, []string{"app-log-for"}},
+		"a length alone":   {values{"app-log-for": "1m"}, Request{}, nil},
 		"an ID alone":      {values{"log-id": "a"}, Request{}, nil},
 		"a trigger":        {values{"trigger": "dropped"}, Request{Trigger: dropped, TriggerLog: both, TriggerFor: 15 * time.Minute}, nil},
 		"all of a trigger": {values{"trigger": "dropped", "trigger-log": "gc*=debug", "trigger-for": "2m"},

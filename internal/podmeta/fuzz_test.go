@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ullage/ullage/internal/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -24,6 +25,9 @@ func checkSound(t *testing.T, r Request) {
 		!r.Trigger.IsZero() && (r.TriggerBad || !lasts(r.TriggerFor)) {
 		t.Errorf("trigger %+v", r)
 	}
+	if (r.AppLog == ul.Unknown) != (r.AppLogFor == 0) || r.AppLog != ul.Unknown && (r.AppLogBad || !lasts(r.AppLogFor)) {
+		t.Errorf("app-log %+v", r)
+	}
 	if again, err := ParseTrigger(r.Trigger.String()); !r.Trigger.IsZero() && (err != nil || again != r.Trigger) {
 		t.Errorf("trigger %q: %v", r.Trigger, err)
 	}
@@ -32,7 +36,8 @@ func checkSound(t *testing.T, r Request) {
 // FuzzParseAnnotations reads files that no kubelet wrote.
 func FuzzParseAnnotations(f *testing.F) {
 	for _, file := range []string{"", "\x00", "ullage.dev/", "ullage.dev/log=\"gc*=debug\"\nullage.dev/log-for=\"1m\"\r\n", "ullage.dev/trigger = \"pause>1s\" \n# x\n",
-		"ullage.dev/log=\"\\", "ullage.dev/log='g'", "ullage.dev/lgo=\"\\x00\"\nullage.dev/trigger-log=\"all\"", " ullage.dev/trigger-for\t=\"\""} {
+		"ullage.dev/log=\"\\", "ullage.dev/log='g'", "ullage.dev/lgo=\"\\x00\"\nullage.dev/trigger-log=\"all\"", " ullage.dev/trigger-for\t=\"\"",
+		"ullage.dev/app-log=\"Warn\"\nullage.dev/app-log-for=\"25h\"\n"} {
 		f.Add([]byte(file))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -42,7 +47,7 @@ func FuzzParseAnnotations(f *testing.F) {
 		}
 		checkSound(t, r)
 		checkProblems(t, problems)
-		if (r.LogBad || r.TriggerBad) && len(problems) == 0 {
+		if (r.LogBad || r.TriggerBad || r.AppLogBad) && len(problems) == 0 {
 			t.Errorf("bad, and no problem: %+v", r)
 		}
 	})

@@ -63,6 +63,7 @@ type header struct {
 	pid      int64
 	offset   int64 // what to add to a time of System.nanoTime() for nanoseconds since the epoch
 	recorder bool
+	raised   uint32 // see raisedAt
 }
 
 // A file is an open ring file.
@@ -126,6 +127,7 @@ func (f *file) readHeader() error {
 	f.pid = int64(le.Uint64(h[pidAt:]))
 	f.offset = int64(le.Uint64(h[wallAt:]) - le.Uint64(h[monotonicAt:]))
 	f.recorder = le.Uint64(h[flagsAt:])&flagRecorder != 0
+	f.raised = le.Uint32(h[raisedAt:])
 	return f.checkSize()
 }
 

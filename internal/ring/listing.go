@@ -61,6 +61,7 @@ func (r *Rings) list(now time.Time) {
 			continue
 		}
 		r.drains[n] = &running{drain: d, busy: now, logged: map[string]bool{}}
+		_ = r.drains[n].raise(r.raised)
 	}
 	if r.metrics.begun {
 		r.gauge()

@@ -42,6 +42,7 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 	defer r.mu.Unlock()
 	for _, d := range r.drains {
 		r.part(d.drain)
+		_ = d.raise(0) // the next process knows what is wanted, and nobody does if there is none
 	}
 	r.leave()
 }
@@ -191,6 +192,9 @@ func (r *Rings) tick(now time.Time) {
 			d.gone = d.file.writerless()
 		}
 		if err := errors.Join(d.file.checkSize(), d.file.checkMemory()); err != nil && !d.failed {
+			d.note(r, err, now)
+		}
+		if err := d.raise(r.raised); err != nil {
 			d.note(r, err, now)
 		}
 		d.checkText()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
@@ -46,6 +48,7 @@ type Rings struct {
 	drains map[name]*running
 	seen   changes
 	kept   []*text // open until the process ends
+	raised uint32  // what the JVMs are asked for; see raisedAt
 
 	buffers buffers
 
@@ -121,6 +124,29 @@ func duplicate(dir *os.File) (*os.File, error) {
 		return nil, fmt.Errorf("open %s again: %w", dir.Name(), err)
 	}
 	return os.NewFile(uintptr(fd), dir.Name()), nil
+}
+
+// Raise asks the JVMs for events from a level on, whatever their own settings say, until it is called again or Run
+// ends. [ul.Unknown] asks for nothing. A ring that cannot be written now is tried again every second.
+func (r *Rings) Raise(level ul.Level) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.raised = uint32(level)
+	for _, d := range r.drains {
+		_ = d.raise(r.raised)
+	}
+}
+
+// raise writes the threshold into the ring, unless it is there.
+func (d *running) raise(threshold uint32) error {
+	if d.failed || d.gone || d.file.raised == threshold {
+		return nil
+	}
+	if err := d.file.setFlag(raisedAt, threshold); err != nil {
+		return err
+	}
+	d.file.raised = threshold
+	return nil
 }
 
 // leave closes everything.

@@ -26,6 +26,8 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	marking := cfg.marking(log)
+	rings := ring.New(reg, log)
+	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing, cfg.Levels.OnAppLevel = rings.Open, rings.Wake, rings.Raise
 	loop := cfg.levelsLoop(reg, log)
 	jvms := cfg.observe(loop, reg, log)
 	roster := levels.NewRoster(cfg.Levels, reg, log)
@@ -34,8 +36,6 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
-	rings := ring.New(reg, log)
-	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing = rings.Open, rings.Wake
 	events := &recent{}
 	cfg.Ship.Followers.OnGap = events.gap
 	shipper := ship.New(cfg.Ship, reg, log)

@@ -109,6 +109,9 @@ func levelsOf(st levels.Status, counts samples) *admin.Levels {
 	if st.Cause != "" {
 		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: st.Why, Selection: st.Selection, Stream: st.Stream, ID: st.ID, Since: st.Since, Until: st.Until}
 	}
+	if st.App.Level != "" {
+		out.App = &admin.AppRaise{Level: st.App.Level, Until: st.App.Until}
+	}
 	for _, j := range st.JVMs {
 		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied, Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})
 	}
