@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // TestPageFromRecord saves a record, loads it, and finds its medians on the
@@ -18,9 +20,12 @@ func TestPageFromRecord(t *testing.T) {
 		x.add("a & b", figures{"cpu": v})
 	}
 	x.add("c", figures{"side": 1234.4})
+	y := &experiment{Name: "y", Title: "Loss", Plot: "lost", Columns: lossColumns, Result: "Slope."}
+	y.add("careful", losses(lab.Balance{Written: 10, Persisted: 10}))
+	y.add("careless", losses(lab.Balance{Written: 10, Persisted: 11, Lost: 2, Twice: 1})) // 8, one twice, two torn
 	dir := t.TempDir()
 	path := filepath.Join(dir, "benchmarks.json")
-	if err := (&record{Command: "make x", Rounds: 3, Experiments: []*experiment{x}}).save(path); err != nil {
+	if err := (&record{Command: "make x", Experiments: []*experiment{x, y}, Contestants: []configured{{"peer", "1.2", "setting: 1\n"}}}).save(path); err != nil {
 		t.Fatal(err)
 	}
 	r, err := load(path)
@@ -34,7 +39,8 @@ func TestPageFromRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| a & b | 2 (1.25–3) | – |\n", "| c | – | 1234 |\n", "median of 3 rounds", "(benchmarks-x.svg)"} {
+	for _, want := range []string{"| a & b | 2 (1.25–3) | – |\n", "| c | – | 1234 |\n", "**Method.**  One round.", "Slope. lost: from 0 (careful) to 2 (careless). No line lost or repeated in any round: careful. Lost or repeated: careless.",
+		"| careless | 10 | 2 | 20 | 1 | 2 |\n", "peer 1.2:\n\n```\nsetting: 1\n```\n", "(benchmarks-x.svg)"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
