@@ -165,7 +165,7 @@ evidence: build ## contestants side by side, into docs/benchmarks.md and its plo
 
 .PHONY: bench-quick
 bench-quick: build ## the same, smaller and shorter, into bin/benchmarks.md (five minutes)
-	@go run ./test/evidence -command 'make bench-quick' -rounds 1 -size 128 -window 4s
+	@go run ./test/evidence -command 'make bench-quick' -rounds 1 -size 128 -window 4s -soak 20s
 
 .PHONY: profile
 profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)

@@ -31,7 +31,7 @@ func (e *evidence) catchUp() (*experiment, error) {
 			"For `ullage`, the bytes that come out are compared with those that went in; for the others, lines are counted.", e.size, float64(lines)/1e6),
 		Threat: "`ullage` and the loop wait for the disk (fsync), the others do not. The lines repeat, which favours compression. " +
 			"Below 1 GiB, a program's start is scaled up with the rest.",
-		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"peak", "peak resident, MiB"}, {"missing", "lines missing"}},
+		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"peak", "peak resident, MiB"}, {"disk", "on disk, MiB/GiB"}, {"missing", "lines missing"}},
 	}
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
@@ -69,6 +69,9 @@ func (e *evidence) limits(x *experiment, data string) error {
 	if f, err = measure(e.ctx, self, "loop", data, out); err != nil {
 		return err
 	}
+	if info, err := os.Stat(out); err == nil {
+		f["disk"] = float64(info.Size()) / (1 << 20)
+	}
 	x.add("read, compress, write", e.perGiB(f))
 	return nil
 }
@@ -93,8 +96,11 @@ func (n *newlines) Write(p []byte) (int, error) {
 }
 
 func (e *evidence) perGiB(f figures) figures {
-	f["cpu"] *= 1024 / float64(e.size)
-	f["wall"] *= 1024 / float64(e.size)
+	for _, key := range []string{"cpu", "wall", "disk"} {
+		if v, ok := f[key]; ok {
+			f[key] = v * 1024 / float64(e.size)
+		}
+	}
 	return f
 }
 
@@ -144,7 +150,7 @@ func (e *evidence) drain(c *contestant, data string, lines int) (figures, error)
 	go func() { peak <- peakMemory(s.PID(), done) }()
 	last, err := c.end(s, p, int64(e.size)<<20)
 	close(done)
-	f := figures{"wall": last.Sub(started).Seconds(), "cpu": cpu(s.cmd.ProcessState), "peak": <-peak}
+	f := figures{"wall": last.Sub(started).Seconds(), "cpu": cpu(s.cmd.ProcessState), "peak": <-peak, "disk": float64(p.size()) / (1 << 20)}
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ type evidence struct {
 	rounds    int
 	size      int           // of the log to catch up with, in MiB
 	window    time.Duration // over which a steady state is measured
+	soaked    time.Duration // how long the soak takes
 
 	contestants []*contestant
 }
@@ -57,6 +58,11 @@ var experiments = []struct {
 	{"kills", (*evidence).kills},
 	{"frozen", (*evidence).frozen},
 	{"hello", (*evidence).hello},
+	{"lines", func(e *evidence) (*experiment, error) { return growth{e}.lines() }},
+	{"files", func(e *evidence) (*experiment, error) { return growth{e}.files() }},
+	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},
+	{"jvms", func(e *evidence) (*experiment, error) { return growth{e}.jvms() }},
+	{"soak", func(e *evidence) (*experiment, error) { return growth{e}.soak() }},
 }
 
 func main() {
@@ -69,6 +75,7 @@ func main() {
 	rounds := flag.Int("rounds", 3, "`ROUNDS`, whose median counts")
 	size := flag.Int("size", 1024, "`MiB` of log to catch up with")
 	window := flag.Duration("window", 10*time.Second, "`TIME` over which a steady state is measured")
+	soak := flag.Duration("soak", 3*time.Minute, "`TIME` of the soak")
 	only := flag.String("only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())
 	command := flag.String("command", "", "the `COMMAND` that the page names (default: this one)")
 	recorded := flag.String("record", "bin/benchmarks.json", "the `FILE` of the record")
@@ -77,7 +84,7 @@ func main() {
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	e := &evidence{ctx: ctx, ullage: *ullage, rounds: max(*rounds, 1), size: max(*size, 1), window: *window}
+	e := &evidence{ctx: ctx, ullage: *ullage, rounds: max(*rounds, 1), size: max(*size, 1), window: *window, soaked: *soak}
 	if *command == "" {
 		*command = strings.Join(append([]string{"evidence"}, os.Args[1:]...), " ")
 	}
@@ -179,5 +186,5 @@ func (e *evidence) prepare(dest string) (cleanup func(), err error) {
 	if err = os.CopyFS(e.classes, sources); err != nil {
 		return cleanup, err
 	}
-	return cleanup, e.jdks[0].Compile(e.classes, filepath.Join(e.classes, "Hello.java"), filepath.Join(e.classes, "Garbage.java"))
+	return cleanup, e.jdks[0].Compile(e.classes, filepath.Join(e.classes, "Hello.java"), filepath.Join(e.classes, "Garbage.java"), filepath.Join(e.classes, "Sip.java"))
 }

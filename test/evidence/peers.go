@@ -75,8 +75,9 @@ func (e *evidence) shippers() ([]*contestant, error) {
 	return all, nil
 }
 
-func (e *evidence) sidecar(name, compress string) *contestant {
-	flags := []string{"--compress", compress, "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}
+// sidecar is a contestant with flags that come last, and so win.
+func (e *evidence) sidecar(name, compress string, last ...string) *contestant {
+	flags := append([]string{"--compress", compress, "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, last...)
 	return &contestant{name: name, ullage: true, config: "ullage run --source DIR --dest DIR " + strings.Join(flags, " "),
 		command: func(ctx context.Context, p place) (*exec.Cmd, error) {
 			return exec.CommandContext(ctx, e.ullage, append([]string{"run", "--source", p.source, "--dest", p.dest, "--budget", "64Mi"}, flags...)...), nil

@@ -63,6 +63,35 @@ func TestAbsentPeer(t *testing.T) {
 	}
 }
 
+// TestSlopes: units, the least squares of a line, and the ends of a table.
+func TestSlopes(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{{2, "2 s"}, {0.5, "500 ms"}, {1.25e-6, "1.25 µs"}, {-0.002, "-2 ms"}, {3e-12, "0.003 ns"}, {0, "0 ns"}} {
+		if got := amount(c.v, "s", 1e3, "ms", "µs", "ns"); got != c.want {
+			t.Errorf("%g: %q, want %q", c.v, got, c.want)
+		}
+	}
+	if got := leastSquares([]float64{1, 2, 3, 4}, []float64{5, 7, 9, 11}); got != 2 {
+		t.Errorf("the slope is %g", got)
+	}
+	if got := leastSquares([]float64{1}, []float64{5}); got != 0 {
+		t.Errorf("one sample has the slope %g", got)
+	}
+	x := &experiment{}
+	x.add("1", figures{"cpu": 1})
+	x.add("11", figures{"cpu": 6})
+	if got := x.slope("cpu", 10); got != 0.5 {
+		t.Errorf("the slope of the table is %g", got)
+	}
+	for n, want := range map[int]string{7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d is %q", n, got)
+		}
+	}
+}
+
 // TestAgesOfLines follows an output that grows.
 func TestAgesOfLines(t *testing.T) {
 	p := place{dest: t.TempDir()}
@@ -73,7 +102,7 @@ func TestAgesOfLines(t *testing.T) {
 	defer f.Close()
 	written, done, ages := make(chan struct{}), make(chan struct{}), make(chan []float64)
 	fed := make(chan error, 1)
-	go func() { fed <- feed(f, 1000, written) }()
+	go func() { fed <- feed(f, 1000, usualLine, written) }()
 	go func() { ages <- (&contestant{}).follow(p, done) }()
 	for p.size() < 10_000 {
 		time.Sleep(time.Millisecond)

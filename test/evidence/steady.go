@@ -69,7 +69,7 @@ func (e *evidence) steadyBeside(c *contestant, p place) (figures, error) {
 	time.Sleep(time.Second) // the peers do not say when they are up
 	done, fed := make(chan struct{}), make(chan error, 1)
 	late := make(chan []float64, 1)
-	go func() { fed <- feed(f, linesASec, done) }()
+	go func() { fed <- feed(f, linesASec, usualLine, done) }()
 	go func() { late <- c.follow(p, done) }()
 	time.Sleep(2 * time.Second)
 	got, err := e.over(s, e.window)
@@ -104,11 +104,18 @@ func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
 	return figures{"cpu": (after - used).Seconds() / d.Seconds() * 100, "wakes": max(0, float64(switches(s.PID())-woken)/d.Seconds()), "rss": resident(s.PID())}, nil
 }
 
+// lineHead begins every line of a feed, and a stamp ends it.
+const lineHead = "[2026-11-20T16:45:11.123+0100][12.345s][debug][gc,phases] "
+
+const lineText = "GC(123)   Evacuate Collection Set: 1.2ms "
+
 // feed writes lines at a steady rate until done is closed. Each ends in the
-// time of its write, in ns.
-func feed(f io.Writer, rate int, done <-chan struct{}) error {
-	const head = "[2026-11-20T16:45:11.123+0100][12.345s][debug][gc,phases      ] GC(123)   Evacuate Collection Set: 1.2ms at "
-	line := []byte(head + strings.Repeat("0", 19) + "\n")
+// time of its write, in ns, and has about so many bytes.
+func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
+	const stamp = 19
+	text := strings.Repeat(lineText, bytes/len(lineText)+1)[:max(0, bytes-len(lineHead)-stamp-2)]
+	head := lineHead + text + " "
+	line := []byte(head + strings.Repeat("0", stamp) + "\n")
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	started, n := time.Now(), 0

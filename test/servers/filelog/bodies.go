@@ -16,7 +16,9 @@ type bodies struct{}
 
 func bodiesFactory() extension.Factory {
 	return extension.NewFactory(component.MustNewType("bodies"), func() component.Config { return &struct{}{} },
-		func(context.Context, extension.Settings, component.Config) (extension.Extension, error) { return bodies{}, nil },
+		func(context.Context, extension.Settings, component.Config) (extension.Extension, error) {
+			return bodies{}, nil
+		},
 		component.StabilityLevelDevelopment)
 }
 
