@@ -63,6 +63,7 @@ var experiments = []struct {
 	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},
 	{"jvms", func(e *evidence) (*experiment, error) { return growth{e}.jvms() }},
 	{"soak", func(e *evidence) (*experiment, error) { return growth{e}.soak() }},
+	{"injector", (*evidence).injector},
 }
 
 func main() {

@@ -25,6 +25,9 @@ func (r *record) write(page string) error {
 		}
 		fmt.Fprintf(&s, "\n**Threat to validity.** %s\n", e.Threat)
 	}
+	if f, ok := r.fleet(); ok {
+		f.write(&s)
+	}
 	r.appendix(&s)
 	return os.WriteFile(page, []byte(s.String()), 0o644)
 }

@@ -58,3 +58,54 @@ func TestPageFromRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestFleet holds what the formulas come to against sums made by hand.
+func TestFleet(t *testing.T) {
+	r := &record{}
+	for _, x := range []struct {
+		name, contestant string
+		f                figures
+	}{
+		{"idle", "ullage, zstd", figures{"cpu": 0.2, "rss": 16}},
+		{"steady", "ullage, zstd", figures{"cpu": 2}}, // 1 µs a line
+		{"catchup", "ullage, zstd", figures{"disk": 102.4}},
+		{"injector", "Review", figures{"ns": 400_000}},
+	} {
+		e := &experiment{Name: x.name}
+		e.add(x.contestant, x.f)
+		r.Experiments = append(r.Experiments, e)
+	}
+	if _, ok := r.fleet(); ok {
+		t.Error("a figure is missing, and the fleet was computed")
+	}
+	r.Experiments[3].add("Mutate", figures{"ns": 600_000})
+	f, ok := r.fleet()
+	if !ok {
+		t.Fatal("no fleet")
+	}
+	var s strings.Builder
+	f.write(&s)
+	for _, want := range []string{
+		// 110 × (0.2 % + 1,000 × 1 µs); 110 × 1,000 × 130 B ÷ 10; × 86,400 s; × 100,000
+		"| `gc*=debug` | 1000 | 0.33 | 1.43 | 1123 | 112 |\n",
+		"resident memory is 1.72 GiB of the node, and their requests (32 MiB each) 3.44 GiB; the tmpfs can hold 6.88 GiB more",
+		"| 5s | 22 | 44 | of the last 5 s |\n",
+		"= 27.8      cores of the injector = reviews × CPU of a review = 0.0278\n",
+		"a line of 130 bytes costs 1 µs of CPU time",
+	} {
+		if !strings.Contains(s.String(), want) {
+			t.Errorf("the page has no %q:\n%s", want, &s)
+		}
+	}
+}
+
+// TestBenchmarkLine reads what go test prints.
+func TestBenchmarkLine(t *testing.T) {
+	f, ok := benchmarked("goos: linux\nBenchmarkMutate-2   \t    100\t  123.5 ns/op\t 48 B/op\t  2 allocs/op\nPASS\n")
+	if !ok || f["ns"] != 123.5 || f["bytes"] != 48 || f["allocs"] != 2 {
+		t.Error(f, ok)
+	}
+	if _, ok := benchmarked("PASS\n"); ok {
+		t.Error("figures out of nothing")
+	}
+}
