@@ -58,6 +58,10 @@ var experiments = []struct {
 	{"kills", (*evidence).kills},
 	{"frozen", (*evidence).frozen},
 	{"hello", (*evidence).hello},
+	{"speed", ofApplication(application.speed)},
+	{"stalled", ofApplication(application.frozenDisk)},
+	{"killed", ofApplication(application.killed)},
+	{"events", ofApplication(application.events)},
 	{"lines", func(e *evidence) (*experiment, error) { return growth{e}.lines() }},
 	{"files", func(e *evidence) (*experiment, error) { return growth{e}.files() }},
 	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},
@@ -75,8 +79,8 @@ func main() {
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
 	rounds := flag.Int("rounds", 3, "`ROUNDS`, whose median counts")
 	size := flag.Int("size", 1024, "`MiB` of log to catch up with")
-	window := flag.Duration("window", 10*time.Second, "`TIME` over which a steady state is measured")
-	soak := flag.Duration("soak", 3*time.Minute, "`TIME` of the soak")
+	window := flag.Duration("window", 8*time.Second, "`TIME` over which a steady state is measured")
+	soak := flag.Duration("soak", 150*time.Second, "`TIME` of the soak")
 	only := flag.String("only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())
 	command := flag.String("command", "", "the `COMMAND` that the page names (default: this one)")
 	recorded := flag.String("record", "bin/benchmarks.json", "the `FILE` of the record")
