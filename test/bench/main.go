@@ -3,7 +3,8 @@
 // machine to machine, ratios hold.
 //
 // It needs a JDK (17 or newer), 3 GiB on a tmpfs at /dev/shm, 4 GiB in the
-// directory of --dest, and root for the part with a tmpfs of 16 MiB. It takes
+// directory of --dest, and root for the part with a tmpfs of 16 MiB and for an idle
+// sidecar that sees no other process. It takes
 // about twelve minutes.
 package main
 
