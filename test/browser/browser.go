@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	shot "github.com/chromedp/cdproto/page" // the tests have a function named page
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
@@ -151,11 +152,18 @@ func (p *Page) Press(keys string) {
 	p.run("press keys", chromedp.KeyEvent(keys))
 }
 
-// Picture writes a picture of the whole page, NAME.png, into [Pictures].
+// Picture writes a picture of the whole page, NAME.png, into [Pictures]. The browser
+// lays the page out without scroll bars for it, so the picture has the window's width.
 func (p *Page) Picture(name string) {
 	p.tb.Helper()
 	var png []byte
-	p.run("take a picture", chromedp.FullScreenshot(&png, 100)) // 100 is PNG
+	var size struct{ Width, Height float64 }
+	p.Eval(`({Width: innerWidth, Height: document.documentElement.scrollHeight})`, &size)
+	p.run("take a picture", chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		png, err = shot.CaptureScreenshot().WithCaptureBeyondViewport(true).
+			WithClip(&shot.Viewport{Width: size.Width, Height: size.Height, Scale: 1}).Do(ctx)
+		return err
+	}))
 	if err := os.MkdirAll(Pictures, 0o755); err != nil {
 		p.tb.Fatal(err)
 	}
