@@ -79,12 +79,18 @@ type Page struct {
 }
 
 // Open opens a page in a tab of its own, which is closed when the test ends. The test
-// fails at its end if the page did anything wrong.
+// fails at its end if the page did anything wrong. Pages share nothing, like those of
+// several people: each has its own connections.
 func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	tb.Helper()
 	// A tab behind another one is hidden: each has a window of its own.
 	at := chromedp.FromContext(b.ctx).Browser
-	id, err := target.CreateTarget("about:blank").WithNewWindow(true).Do(cdp.WithExecutor(b.ctx, at))
+	do := cdp.WithExecutor(b.ctx, at)
+	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(do)
+	if err != nil {
+		tb.Fatalf("make a profile: %v", err)
+	}
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(do)
 	if err != nil {
 		tb.Fatalf("open a window: %v", err)
 	}

@@ -200,7 +200,26 @@ func TestLivePageStopsAndRecovers(t *testing.T) {
 	p.Forgive() // requests to a server that is gone fail
 }
 
-// Ten open pages leave the probes and the scrapers their place.
+// sockets counts the sockets of a sidecar: its listener, the connections of its
+// clients, and now and then one to a JVM.
+func sockets(t *testing.T, side *lab.Sidecar) (n int) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", side.PID())
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		// A descriptor that was closed since the directory was read is not counted.
+		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
+// Ten open pages, each with connections of its own, leave the probes and the scrapers
+// their place.
 func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 	side, url := sidecar(t)
 	b := Start(t)
@@ -212,7 +231,9 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 		p := b.Open(t, url, View{Width: 400, Height: 400})
 		p.Await("it is ready", `document.querySelector('#state').textContent === 'ready'`)
 	}
+	most := 0
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		most = max(most, sockets(t, side))
 		for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 			if code, _, err := side.Get(path); err != nil || code != http.StatusOK {
 				t.Fatalf("%s: %d, %v", path, code, err)
@@ -223,7 +244,11 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("at most %.1f MiB resident before, %.1f MiB with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20))
+	t.Logf("at most %.1f MiB resident before, %.1f MiB and %d sockets with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20), most)
+	// The sidecar accepts 32 connections, and has its listener and a socket to a JVM besides.
+	if most < 10 || most > 32+2 {
+		t.Errorf("%d sockets with ten pages, want 10 to 34", most)
+	}
 	if peak > idle+8<<20 {
 		t.Errorf("ten pages take %d bytes of memory", peak-idle)
 	}
