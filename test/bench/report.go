@@ -12,7 +12,7 @@ import (
 
 // report reads the log of a day: 2 GiB in which each line is about a pause, and 10 GiB at
 // level debug. The files are on the disk, and mostly in the page cache.
-func (b *bench) report() error {
+func report(b *bench) error {
 	for _, c := range []struct {
 		name   string
 		size   int64

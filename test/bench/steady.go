@@ -58,7 +58,7 @@ func (b *bench) idle() error {
 	if err := os.WriteFile(notes, []byte("ullage.dev/trigger=\"pause>10s\"\n"), 0o644); err != nil {
 		return err
 	}
-	s, err := b.startAlone(source, filepath.Join(b.dest, "durable"), "--annotations", notes)
+	s, err := startAlone(b, source, filepath.Join(b.dest, "durable"), "--annotations", notes)
 	if err != nil {
 		return err
 	}
