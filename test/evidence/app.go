@@ -176,7 +176,7 @@ func (a application) try(x *experiment, t trial, threads ...int) (*experiment, e
 	return x, nil
 }
 
-const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments. "
+const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments."
 
 // speed, frozenDisk and killed are the trials.
 func (a application) speed() (*experiment, error) {
@@ -193,7 +193,7 @@ func (a application) frozenDisk() (*experiment, error) {
 	return a.try(&experiment{
 		Name: "stalled", Title: "Application logging while the disk is frozen", Plot: "longest",
 		Question: "What does a frozen disk do to the application's threads and to its log?",
-		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all") + "The disk is frozen for 5 of 8 s.",
+		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all") + " The disk is frozen for 5 of 8 s.",
 		Threat:   "A thread that had to wait logs afterwards what was due meanwhile, so its events a second do not show the wait; the longest call does.",
 	}, trial{rate: 20_000, end: "stop", freeze: 5 * time.Second}, 2)
 }
@@ -202,7 +202,7 @@ func (a application) killed() (*experiment, error) {
 	return a.try(&experiment{
 		Name: "killed", Title: "Application logging until `kill -9`", Plot: "lost",
 		Question: "Which events are lost with the JVM?",
-		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all, for 3 s") + "Then the JVM ends without any shutdown (`Runtime.halt`).",
+		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all, for 3 s") + " Then the JVM ends without any shutdown (`Runtime.halt`).",
 		Threat:   "The machine goes on: what the kernel holds for a file is not lost with the process.",
 	}, trial{rate: 20_000, end: "kill"}, 2)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +14,7 @@ func (r *record) write(page string) error {
 	dir := filepath.Dir(page)
 	var s strings.Builder
 	r.head(&s)
+	r.writeGoals(&s)
 	for _, e := range r.Experiments {
 		fmt.Fprintf(&s, "\n## %s\n\n**Question.** %s\n\n**Method.** %s %s\n\n**Result.** %s\n\n", e.Title, e.Question, e.Method, e.rounds(), e.result())
 		e.table(&s)
@@ -93,7 +95,8 @@ func (e *experiment) spread() string {
 	if least == nil || low == high {
 		return ""
 	}
-	text := fmt.Sprintf("%s: from %s (%s) to %s (%s)", e.title(e.Plot), figure(low), least.Contestant, figure(high), most.Contestant)
+	title := e.title(e.Plot)
+	text := strings.ToUpper(title[:1]) + title[1:] + fmt.Sprintf(": from %s (%s) to %s (%s)", figure(low), least.Contestant, figure(high), most.Contestant)
 	if low > 0 {
 		text += fmt.Sprintf(", %s times as much", figure(high/low))
 	}
@@ -102,26 +105,27 @@ func (e *experiment) spread() string {
 
 // exactness names who neither lost nor repeated a line in any round.
 func (e *experiment) exactness() string {
-	var exact, not []string
+	var exact []string
+	counted := 0
 	for _, r := range e.Rows {
 		_, _, lost, ok := r.of("lost")
 		_, _, twice, _ := r.of("twice")
-		switch {
-		case ok && lost+twice == 0:
+		if ok {
+			counted++
+		}
+		if ok && lost+twice == 0 {
 			exact = append(exact, r.Contestant)
-		case ok:
-			not = append(not, r.Contestant)
 		}
 	}
 	switch {
-	case exact == nil && not == nil:
+	case counted == 0:
 		return ""
 	case exact == nil:
 		return "Every contestant lost or repeated lines."
-	case not == nil:
+	case len(exact) == counted:
 		return "No contestant lost or repeated a line."
 	}
-	return fmt.Sprintf("No line lost or repeated in any round: %s. Lost or repeated: %s.", strings.Join(exact, "; "), strings.Join(not, "; "))
+	return "These lost and repeated no line in any round: " + strings.Join(exact, "; ") + ". All others did."
 }
 
 // appendix has the configurations.
@@ -162,9 +166,12 @@ func (r *row) cell(key string) string {
 	return fmt.Sprintf("%s (%s–%s)", figure(median), figure(low), figure(high))
 }
 
-// figure renders a value with three digits, and whole when it is large.
+// figure renders a value with three digits, and whole with commas when it is large.
 func figure(v float64) string {
-	if v >= 100 || v == float64(int64(v)) {
+	switch {
+	case v >= 1000:
+		return grouped(int(math.Round(v)))
+	case v >= 100 || v == float64(int64(v)):
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)

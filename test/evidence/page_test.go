@@ -39,7 +39,7 @@ func TestPageFromRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| a & b | 2 (1.25–3) | – |\n", "| c | – | 1234 |\n", "**Method.**  One round.", "Slope. lost: from 0 (careful) to 2 (careless). No line lost or repeated in any round: careful. Lost or repeated: careless.",
+	for _, want := range []string{"| a & b | 2 (1.25–3) | – |\n", "| c | – | 1,234 |\n", "**Method.**  One round.", "Slope. Lost: from 0 (careful) to 2 (careless). These lost and repeated no line in any round: careful. All others did.",
 		"| careless | 10 | 2 | 20 | 1 | 2 |\n", "peer 1.2:\n\n```\nsetting: 1\n```\n", "(benchmarks-x.svg)"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
@@ -87,7 +87,7 @@ func TestFleet(t *testing.T) {
 	f.write(&s)
 	for _, want := range []string{
 		// 110 × (0.2 % + 1,000 × 1 µs); 110 × 1,000 × 130 B ÷ 10; × 86,400 s; × 100,000
-		"| `gc*=debug` | 1000 | 0.33 | 1.43 | 1123 | 112 |\n",
+		"| `gc*=debug` | 1000 | 0.33 | 1.43 | 1,123 | 112 |\n",
 		"resident memory is 1.72 GiB of the node, and their requests (32 MiB each) 3.44 GiB; the tmpfs can hold 6.88 GiB more",
 		"| 5s | 22 | 44 | of the last 5 s |\n",
 		"= 27.8      cores of the injector = reviews × CPU of a review = 0.0278\n",
@@ -96,6 +96,29 @@ func TestFleet(t *testing.T) {
 		if !strings.Contains(s.String(), want) {
 			t.Errorf("the page has no %q:\n%s", want, &s)
 		}
+	}
+}
+
+// TestGoals: reached, missed, and left out without a figure.
+func TestGoals(t *testing.T) {
+	r := &record{Contestants: []configured{{Name: "ullage, none"}, {Name: "slow"}, {Name: "fast"}}}
+	x := &experiment{Name: "catchup"}
+	x.add("cat", figures{"cpu": 0.5})
+	x.add("ullage, none", figures{"cpu": 1.1})
+	x.add("slow", figures{"cpu": 20})
+	x.add("fast", figures{"cpu": 4})
+	r.Experiments = append(r.Experiments, x)
+	var s strings.Builder
+	r.writeGoals(&s)
+	const want = "| catch-up without compression: CPU, s/GiB | 1.1 | 1.2 | reached |\n" +
+		"| the same, as a multiple of `cat` | 2.2 | 2 | **missed** |\n" +
+		"| the same, as a multiple of the best peer | 0.275 | 0.25 | **missed** |\n"
+	if !strings.HasSuffix(s.String(), "|---|---|---|---|\n"+want) {
+		t.Error(s.String())
+	}
+	s.Reset()
+	if (&record{}).writeGoals(&s); s.Len() > 0 {
+		t.Error("goals without a figure:", s.String())
 	}
 }
 
