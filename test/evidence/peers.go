@@ -77,10 +77,10 @@ func (e *evidence) shippers() ([]*contestant, error) {
 
 // sidecar is a contestant with flags that come last, and so win.
 func (e *evidence) sidecar(name, compress string, last ...string) *contestant {
-	flags := append([]string{"--compress", compress, "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, last...)
+	flags := append([]string{"--compress", compress, "--budget", "64Mi", "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, last...)
 	return &contestant{name: name, ullage: true, config: "ullage run --source DIR --dest DIR " + strings.Join(flags, " "),
 		command: func(ctx context.Context, p place) (*exec.Cmd, error) {
-			return exec.CommandContext(ctx, e.ullage, append([]string{"run", "--source", p.source, "--dest", p.dest, "--budget", "64Mi"}, flags...)...), nil
+			return exec.CommandContext(ctx, e.ullage, append([]string{"run", "--source", p.source, "--dest", p.dest}, flags...)...), nil
 		}}
 }
 
