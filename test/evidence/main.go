@@ -14,6 +14,7 @@ package main
 import (
 	"context"
 	"embed"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -112,18 +113,20 @@ func names() string {
 }
 
 func (e *evidence) main(dest, command, only, recorded, page string, render bool) error {
+	var failed error
 	if !render {
 		r, err := e.measure(dest, command, only)
-		if err != nil {
+		if r == nil {
 			return err
 		}
+		failed = err
 		if err := r.save(recorded); err != nil {
-			return err
+			return errors.Join(failed, err)
 		}
 	}
 	r, err := load(recorded)
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	var tables strings.Builder
 	for _, x := range r.Experiments {
@@ -131,10 +134,12 @@ func (e *evidence) main(dest, command, only, recorded, page string, render bool)
 		x.table(&tables)
 	}
 	fmt.Print(tables.String())
-	return r.write(page)
+	return errors.Join(failed, r.write(page))
 }
 
-// measure runs every experiment, or only some of them.
+// measure runs every experiment, or only some of them. One that fails does not
+// cost the others half an hour: the record has those that worked, and the error
+// the rest. There is no record when nothing could begin.
 func (e *evidence) measure(dest, command, only string) (*record, error) {
 	cleanup, err := e.prepare(dest)
 	defer cleanup()
@@ -152,17 +157,17 @@ func (e *evidence) measure(dest, command, only string) (*record, error) {
 		}
 		fmt.Println(question.name)
 		started := time.Now()
-		x, err := question.run(e)
-		if err != nil {
-			return nil, err
-		}
+		x, failed := question.run(e)
 		fmt.Printf("  (%s)\n", time.Since(started).Round(time.Second))
-		if x != nil {
+		if failed != nil {
+			fmt.Printf("  failed: %v\n", failed)
+			err = errors.Join(err, fmt.Errorf("%s: %w", question.name, failed))
+		} else if x != nil {
 			r.Experiments = append(r.Experiments, x)
 		}
 	}
 	r.Noise = noise(load, before)
-	return r, nil
+	return r, err
 }
 
 // prepare makes the scratch directories, which cleanup removes, and compiles
