@@ -60,7 +60,7 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	defer func() { s.idle = !more }()
 	for {
 		if p, ok := s.lines.next(); ok {
-			if s.pick.take(p) {
+			if s.pick.take(p, s.lines.rest) {
 				s.cur = p
 				s.setKey()
 				return true, nil

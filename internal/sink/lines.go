@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
@@ -29,7 +29,7 @@ type lineFeed struct {
 	follower *segment.Follower
 	memory   *lineMemory
 	trouble  func(error) // takes what the Follower could not return
-	class    ul.Classifier
+	class    format.Classifier
 	dates    dating
 
 	done  cursor // acknowledged
@@ -177,15 +177,15 @@ func (f *lineFeed) lines() {
 			f.batch.Bytes = int64(f.cut)
 			return
 		}
-		f.line(begin+int64(f.cut), text)
+		f.line(begin+int64(f.cut), text, rest[n:])
 		f.cut += n
 	}
 	f.batch.Bytes = int64(f.cut)
 }
 
-// line adds a line to the batch.
-func (f *lineFeed) line(offset int64, text []byte) {
-	class := f.class.Classify(text)
+// line adds a line to the batch. Rest is what is known to follow.
+func (f *lineFeed) line(offset int64, text, rest []byte) {
+	class := f.class.Classify(text, rest)
 	at := f.dates.date(&f.batch.Segment, offset == 0, class.Kind, text)
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }
