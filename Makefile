@@ -10,7 +10,7 @@ SHELL         := bash
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-FUZZTIME ?= 5s
+FUZZTIME ?= 2s
 VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
 
 # A checkout that git refuses to read (none, or another user's, as in many
@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz browser java-test jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -66,6 +66,7 @@ lint: vet ## all linters
 	@# staticcheck: bugs, dead code and misuse of the standard library that vet does not look for.
 	go run $(STATICCHECK) ./...
 	cd deploy/release && go run $(STATICCHECK) ./...
+	cd test/browser && go run $(STATICCHECK) ./...
 	@# lint.sh: functions that fit a screen, types that fit a head.
 	@test/lint.sh
 
@@ -74,6 +75,7 @@ vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	$(call stage,vet)
 	go vet ./...
 	go vet -C deploy/release ./...
+	go vet -C test/browser ./...
 	@# The plugin and its tests compile for the other systems, too.
 	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN) || exit 1; done
 
@@ -83,9 +85,24 @@ vuln: ## known vulnerabilities that our code can reach
 	@test/vuln.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (5s)
+fuzz: ## every fuzz target for FUZZTIME (2s)
 	$(call stage,fuzz)
 	@test/fuzz.sh $(FUZZTIME) $(UNIT)
+
+.PHONY: browser
+browser: setup ## the pages that ullage writes, in a real headless browser
+	$(call stage,browser)
+	go test -C test/browser -count=1 ./...
+
+.PHONY: java
+java: ## the jars for Java applications, into bin/java (all but two without the network)
+	$(call stage,java)
+	@VERSION=$(VERSION) java/build.sh
+
+.PHONY: java-test
+java-test: java ## the jars on each installed JDK from 17 on, with real logging libraries (network, once)
+	$(call stage,java tests)
+	@java/test.sh
 
 .PHONY: jvm
 jvm: ## against real JVMs
@@ -124,7 +141,7 @@ headline: ## the table that the README begins with: a frozen disk under a JVM (n
 .PHONY: sinks
 sinks: setup ## sinks against real servers that fail in every way (builds the servers once, minutes)
 	$(call stage,sinks)
-	go test -count=1 -v -timeout 30m ./test/sinks | grep -vE '^=== '
+	go test -count=1 -v -timeout 90m ./test/sinks | grep -vE '^=== '
 	go test -run '^$$' -bench S3Upload -benchtime 5x -timeout 30m ./test/sinks
 	go test -run '^$$' -bench Down -benchtime 1x -timeout 30m ./test/sinks
 
@@ -142,12 +159,20 @@ demo-sinks: build ## the demo, with an S3 server and a Collector that get copies
 bench: build ## what it costs, against the limits it has to keep (about ten minutes)
 	@go run ./test/bench
 
+.PHONY: evidence
+evidence: build ## contestants side by side, into docs/benchmarks.md and its plots
+	@go run ./test/evidence -command 'make evidence' -record docs/benchmarks.json -page docs/benchmarks.md
+
+.PHONY: bench-quick
+bench-quick: build ## the same, smaller and shorter, into bin/benchmarks.md
+	@go run ./test/evidence -command 'make bench-quick' -rounds 2 -size 128
+
 .PHONY: profile
 profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)
 	@go run ./test/bench -profile cmd/ullage/default.pgo
 
 .PHONY: chart
-chart: ## the Helm chart: linted, rendered, held against the API types (builds helm where there is none, minutes)
+chart: ## the Helm chart: linted, rendered, held against the API types; its alerts and dashboard (builds helm where there is none, minutes)
 	$(call stage,chart)
 	@test/cluster/build.sh
 	go test -count=1 ./test/chart/...

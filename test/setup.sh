@@ -40,6 +40,9 @@ has mkfs.ext4 || missing+=(e2fsprogs)
 # A file system whose server can be stopped.
 has bindfs || missing+=(bindfs)
 
+# A browser, to look at the pages that ullage writes.
+has chromium || has google-chrome || missing+=(chromium)
+
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 as_root=()

@@ -17,7 +17,7 @@ import (
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays
 // what is recorded in $FAKE: NAME.out goes to stdout, NAME.err to stderr, and
-// with the latter it fails. NAME is get, annotate, cat, create, logs, the kind of
+// with the latter it fails. NAME is get, annotate, cat, create, logs, report, port-forward, the kind of
 // what is got, or for a sidecar's
 // status POD.CONTAINER, and POD.CONTAINER.annotated once the pod is annotated.
 func fakeKubectl() {
@@ -42,14 +42,20 @@ func fakeKubectl() {
 	case "annotate":
 		f.append("annotations", strings.Join(args[3:], "\n")+"\n")
 		f.play("annotate")
+	case "port-forward":
+		f.forward()
 	case "exec":
 		if args[4] == "printenv" {
 			f.play("printenv")
 			return
 		}
 		name := strings.TrimPrefix(args[1], "pod/") + "." + strings.TrimPrefix(args[2], "--container=")
-		if args[5] == "status" {
+		switch args[5] {
+		case "status":
 			f.status(name)
+			return
+		case "report":
+			f.play("report")
 			return
 		}
 		f.cat(args[6:])
@@ -101,6 +107,25 @@ func (f fake) play(name string) {
 		os.Stderr.Write(text)
 		os.Exit(1)
 	}
+}
+
+// forward plays a forwarded port, and goes on until it is interrupted. $FAKE/lost has how often
+// it ends before, as when a connection is reset.
+func (f fake) forward() {
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, os.Interrupt)
+	f.play("port-forward")
+	text, _ := f.read("lost")
+	lost, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	calls, _ := f.read("calls")
+	if strings.Count(string(calls), "port-forward") <= lost {
+		fmt.Fprintln(os.Stderr, "error: lost connection to pod")
+		os.Exit(1)
+	}
+	f.append("forwarding", "")
+	<-end
+	f.append("interrupted", "")
+	os.Exit(1)
 }
 
 // cat plays what is persisted, and goes on until it is interrupted or its stdin

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path"
-	"strings"
 	"syscall"
 	"time"
 
@@ -20,6 +19,8 @@ const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted
 Usage:
   kubectl ullage logs POD [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
                           [--level L] [--stream S] [--json] [-c NAME]
+  kubectl ullage logs POD --marks [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
+                          [--stream S] [--json] [-c NAME]
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45);
@@ -29,26 +30,29 @@ byte of a line is as the JVM wrote it; but on a terminal, a control character is
 printed like \x1b. Several streams are merged by time, and each line has the name
 of its stream in front of it.
 
+--marks lists what the sidecar has marked instead, and where lines are missing: starts
+and ends of JVMs, changes of log levels, gaps, and so on.
+
 A pod with several JVM containers has a sidecar for each: -c names one.
 
 Examples:
   kubectl ullage logs web-0 --since 10m --level warning
   kubectl ullage logs web-0 --around 2026-11-20T16:45:11 --within 1m
   kubectl ullage logs web-0 --tail 20 -f | grep Pause
+  kubectl ullage logs web-0 --marks --since 1h
 `
 
 // logsConfig has the settings of `kubectl ullage logs`.
 type logsConfig struct {
-	cluster   cluster
-	pod       string
-	container string // of the sidecar; empty: the first
-	follow    bool
-	times     [3]string // of catTimes, as 'ullage cat' takes them
-	within    string    // ... and these two
-	tail      string
-	json      bool
-	level     ul.Level
-	stream    string
+	single
+	follow bool
+	times  [3]string // of catTimes, as 'ullage cat' takes them
+	within string    // ... and these two
+	tail   string
+	json   bool
+	marks  bool
+	level  ul.Level
+	stream string
 }
 
 // catTimes are the flags of 'ullage cat' that take a time.
@@ -61,7 +65,7 @@ var catTimes = [...]struct{ name, usage string }{
 // flags declares the settings on fs. A time without a zone is in now's.
 func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	const follow = "print what is there, then what is added, until interrupted"
-	c.cluster.flags(fs)
+	c.single.flags(fs)
 	fs.BoolVar(&c.follow, "follow", false, follow)
 	fs.BoolVar(&c.follow, "f", false, "short for --follow")
 	for i, t := range catTimes {
@@ -72,11 +76,10 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	}
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
-	fs.BoolVar(&c.json, "json", false, "print each line as a JSON object")
+	fs.BoolVar(&c.marks, "marks", false, "list what the sidecar has marked, and where lines are missing, instead of printing lines")
+	fs.BoolVar(&c.json, "json", false, "print each line, or with --marks each mark, as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
-	fs.StringVar(&c.container, "container", "", "`NAME` of the sidecar, if the pod has several")
-	fs.StringVar(&c.container, "c", "", "short for --container `NAME`")
 }
 
 // zoned gives a local time its zone: the sidecar's is another one. What else
@@ -93,28 +96,17 @@ func (c *logsConfig) validate(args []string) []error {
 	if _, err := path.Match(c.stream, ""); err != nil {
 		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.stream))
 	}
-	if len(args) == 0 {
-		return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows"))
-	}
-	var err error
-	if c.pod, err = podName(args[0]); err != nil {
-		bad = append(bad, err)
-	}
-	return append(bad, cli.Unexpected(args[1:])...)
+	return append(bad, c.single.validate(args)...)
 }
 
 func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
-	cfg := logsConfig{cluster: c}
+	cfg := logsConfig{single: single{cluster: c}}
 	fs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	cfg.flags(fs, time.Now())
 	if code, ok := e.parse(fs, logsAbout, args, cfg.validate); !ok {
 		return code
 	}
-	found, err := cfg.cluster.the(ctx, cfg.pod)
-	if err != nil {
-		return e.fail("logs", err)
-	}
-	s, err := cfg.choose(e, found)
+	s, err := cfg.find(ctx, e, "logs")
 	if err != nil {
 		return e.fail("logs", err)
 	}
@@ -136,24 +128,6 @@ func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	}
 	defer stdin.Close()
 	return cfg.outcome(ctx, e, cmd.Run())
-}
-
-// choose returns the sidecar that is meant, and says which if there are others.
-func (c *logsConfig) choose(e env, found []sidecar) (sidecar, error) {
-	var names []string
-	for _, s := range found {
-		if s.container.Name == c.container {
-			return s, nil
-		}
-		names = append(names, s.container.Name)
-	}
-	if c.container != "" {
-		return sidecar{}, fmt.Errorf("pod %s has no sidecar %q: it has %s", c.pod, c.container, strings.Join(names, ", "))
-	}
-	if len(found) > 1 {
-		fmt.Fprintf(e.stderr, "kubectl ullage logs: this is %s; -c names another of %s\n", names[0], strings.Join(names, ", "))
-	}
-	return found[0], nil
 }
 
 // destination is where the sidecar persists. It knows best itself, but need
@@ -193,6 +167,9 @@ func (c *logsConfig) catArgs(dest string) []string {
 		add("level", c.level.String())
 	}
 	add("stream", c.stream)
+	if c.marks {
+		args = append(args, "--marks")
+	}
 	if c.json {
 		args = append(args, "--json")
 	}

@@ -2,7 +2,7 @@
 // ullage`: log levels, state and persisted lines of the pods that have ullage
 // as a sidecar. It reaches the cluster by running kubectl, so it
 // has the rights, the clusters and the credentials of its user. It needs the
-// rights to get and patch pods, and to exec in them.
+// rights to get and patch pods, to exec in them, and to forward their ports.
 package main
 
 import (
@@ -26,6 +26,8 @@ Usage:
   kubectl ullage status [POD...]                    the state of the sidecars, as a table
   kubectl ullage top [POD...]                       headroom and lag, the worst first
   kubectl ullage logs POD [-f] [--since 10m]        print what was persisted
+  kubectl ullage open POD                           its live page, in the browser
+  kubectl ullage report POD [--since 24h]           a report of what was persisted, in the browser
   kubectl ullage doctor [POD|deploy/NAME]           why a pod has no sidecar, or what is wrong with it
   kubectl ullage version                            print what this program was built from
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
@@ -37,11 +39,13 @@ Examples:
   kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
   kubectl ullage logs web-0 -f --level warning
   kubectl ullage top -A
+  kubectl ullage open web-0
   kubectl ullage doctor deploy/web
 
 It runs the kubectl on the PATH, or the one that $KUBECTL names. It needs the
 right to get pods and to exec in them (create pods/exec); 'levels' also needs the
-right to patch pods, and 'doctor' says which rights it lacks.
+right to patch pods, 'open' to forward ports (create pods/portforward), and 'doctor'
+says which rights it lacks.
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.
 `
@@ -77,6 +81,10 @@ func dispatch(ctx context.Context, args []string, e env) int {
 		return topCmd(ctx, rest, e, c)
 	case "logs":
 		return logsCmd(ctx, rest, e, c)
+	case "open":
+		return openCmd(ctx, rest, e, c)
+	case "report":
+		return reportCmd(ctx, rest, e, c)
 	case "doctor":
 		return doctorCmd(ctx, rest, e, c)
 	case "version":

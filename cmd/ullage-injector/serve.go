@@ -161,7 +161,7 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 		return err
 	}
 	started := time.Now()
-	server, err := admin.New(cfg.admin, reg, hook.Ready, func() any { return serveStatusOf(of, hook, serving, started) }, log)
+	server, err := admin.New(cfg.admin, reg, admin.Answers{Ready: hook.Ready, Status: func() any { return serveStatusOf(of, hook, serving, started) }}, log)
 	if err != nil {
 		return errors.Join(err, hook.Close())
 	}

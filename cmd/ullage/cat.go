@@ -23,7 +23,8 @@ const catAbout = `ullage cat prints what was persisted, in order, whatever its c
 Usage:
   ullage cat [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
              [--stream S] [--json] [--until-eof] [DIR|FILE|URL...]
-  ullage cat --gaps [-f] [-n N] [--since T] [--until T] [--stream S] [--json] [DIR|FILE|URL...]
+  ullage cat --gaps|--marks [-f] [-n N] [--since T] [--until T] [--around T [--within D]]
+             [--stream S] [--json] [DIR|FILE|URL...]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it. FILE is a segment, or any other log, read by its suffix: .zst, .gz, or as
@@ -65,11 +66,18 @@ dropped and reported (-Xlog:async), and 'jvm-full' where a line was cut because 
 JVM's tmpfs was full: others may have been lost whole, and SECONDS is until the next
 one. The sum, or that there are none, goes to stderr.
 
---json prints one object a line: time (of undated lines as above), stream, run (the
-number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
+--marks lists these places and the marks of 'ullage run', in the order of time: starts and
+ends of JVMs and of the sidecar, changes of log levels, archives that were overwritten
+unread, files that were truncated, reports of crashes. A row has TIME, STREAM, KIND and
+DETAILS as words like pid=7, in quotes where they have spaces. Marks are a stream of
+their own, ullage.log, which is printed as lines only with --stream ullage.log.
+
+--json prints one object a line: time (of undated lines as above), read (when the
+sidecar had read the line, to within 10 s), stream, run (the number of the JVM), level, tags, uptime in seconds, gc (the number of the collection in
 the message) and text, the message without its decorations. What a line does not have
 is left out. Bytes that are not UTF-8 become U+FFFD. With --gaps it prints time, stream,
-kind, lines, bytes, seconds, and the lines by level under discard and drop.
+kind, lines, bytes, seconds, and the lines by level under discard and drop; with --marks
+also marks, each with time, stream, kind, level and details.
 
 When a 'kubectl exec' ends, the container runtime may leave the program that it
 ran behind, with its memory. With --until-eof, and exec's -i, the program ends.
@@ -82,6 +90,7 @@ Examples:
   ullage cat --around 16:45 --within 1m /var/lib/ullage
   ullage cat --json --since 1h /var/lib/ullage | jq 'select(.gc == 12).text'
   ullage cat --gaps --since 24h /var/lib/ullage
+  ullage cat --marks --around 16:45 --within 10m /var/lib/ullage
   kubectl exec POD -c ullage -- ullage cat --since 1h /var/lib/ullage > pod.log
   kubectl exec -i POD -c ullage -- ullage cat -f --until-eof /var/lib/ullage
 
@@ -131,7 +140,8 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
-	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps each place, as a JSON object")
+	fs.BoolVar(&c.Marks, "marks", false, "list what 'ullage run' has marked, and where lines are missing, instead of printing lines")
+	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps or --marks each place, as a JSON object")
 }
 
 func (c *catConfig) setTail(text string) error {

@@ -33,7 +33,13 @@ a stream has one line for each thing that is missing:
   damaged    bytes that do not decode
   unreadable segments that cannot be opened or read
   missing    segments that are not there, and were not deleted by retention
+  archives   archives that the JVM overwrote before they were read
+  truncated  how often a file was truncated in place: nobody knows what was lost
   short      retention has deleted what was written after --since
+
+Two lines have the marks of 'ullage run' by kind (see 'ullage cat --marks'), and those
+among them that mean lost lines or a crash. Marks are no JVM's stream, and count as
+none.
 
 The last line sums up, and says how far back the copy reaches. With --json, each
 run, each stream and the sum is one JSON object a line.

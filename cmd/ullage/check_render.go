@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/check"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -97,6 +100,8 @@ func findings(s check.Stream) (lines []string) {
 	add(s.DamagedBytes > 0, "damaged: %d bytes on disk do not decode", s.DamagedBytes)
 	add(s.Unreadable > 0, "unreadable: %d segments; %s", s.Unreadable, printable.Line(s.Error))
 	add(s.Missing > 0, "missing: %d segments that retention has not deleted", s.Missing)
+	add(s.MissedArchives > 0, "archives: %d were overwritten before they were read, and their lines are lost", s.MissedArchives)
+	add(s.Truncations > 0, "truncated: a file was truncated %d times, and what was not read before is lost", s.Truncations)
 	add(s.Short, "short: it reaches back to %s, and retention has deleted what was before", s.Reaches.UTC().Format(checkTime))
 	add(s.OpenBytes > 0, "the last %d bytes are not complete: a sidecar is writing them, or was killed (this counts as complete)", s.OpenBytes)
 	return lines
@@ -109,6 +114,9 @@ func (p *checkPrinter) total(t check.Total) error {
 			Kind string `json:"kind"`
 			check.Total
 		}{"total", t})
+	}
+	if err := p.marks(t); err != nil {
+		return err
 	}
 	state := "complete"
 	if !t.Complete {
@@ -128,6 +136,31 @@ func (p *checkPrinter) total(t check.Total) error {
 	}
 	_, err := fmt.Fprintln(p.out, text)
 	return err
+}
+
+// marks prints how many marks there are, by kind.
+func (p *checkPrinter) marks(t check.Total) error {
+	text := ""
+	if len(t.Marks) > 0 {
+		text = "marks: " + checkedMarks(t.Marks) + "\n"
+	}
+	if len(t.Warnings) > 0 {
+		text += "warnings among the marks, which 'ullage cat --marks' lists: " + checkedMarks(t.Warnings) + "\n"
+	}
+	if t.MarksDamaged {
+		text += "marks: not all of them can be read\n"
+	}
+	_, err := io.WriteString(p.out, text)
+	return err
+}
+
+// checkedMarks formats marks by kind: "jvm-ended=1 jvm-started=2".
+func checkedMarks(marks map[mark.Kind]uint64) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(marks)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", kind, marks[kind]))
+	}
+	return strings.Join(parts, " ")
 }
 
 func checkedTime(t time.Time, estimated bool) string {

@@ -21,7 +21,9 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/insight"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sidecar"
@@ -144,7 +146,9 @@ func shipper(t *testing.T, reg prometheus.Registerer) (*ship.Shipper, string) {
 	if _, err := sink.New(sink.Config{URLs: sink.URLs{"stdout:"}}, kinds, t.TempDir(), reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	levels.NewElsewhere(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	ring.New(reg, slog.New(slog.DiscardHandler))
+	levels.NewRoster(levels.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
+	insight.New(insight.DefaultConfig(), reg, slog.New(slog.DiscardHandler))
 	reg.MustRegister(build.Read("").Metric("ullage_build_info"))
 	return s, source
 }

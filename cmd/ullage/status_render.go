@@ -92,6 +92,7 @@ func headRows(st admin.Status) [][2]string {
 	rows = append(rows, formatRows(st)...)
 	rows = append(rows, copyRows(st)...)
 	rows = append(rows, lossRows(st)...)
+	rows = append(rows, ringRows(st)...)
 	for _, s := range st.Sinks {
 		rows = append(rows, sinkRows(s)...)
 	}
@@ -127,6 +128,27 @@ func formatRows(st admin.Status) [][2]string {
 		parts = append(parts, fmt.Sprintf("%s=%d", name, streams[name]))
 	}
 	return [][2]string{{"formats", strings.Join(parts, ",") + " streams"}}
+}
+
+// ringRows returns the lines about events, if there are any.
+func ringRows(st admin.Status) (rows [][2]string) {
+	if st.Events > 0 || st.EventsDropped > 0 {
+		rows = append(rows, [2]string{"events", printable.Count(st.Events) + " became lines, " + printable.Count(st.EventsDropped) + " refused by full rings"})
+	}
+	for _, r := range st.Rings {
+		text := fmt.Sprintf("%s: %s", r.Name, share(r.UsedBytes, r.CapacityBytes))
+		if r.Abandoned {
+			text += ", abandoned"
+		}
+		if r.Ended {
+			text += ", its JVM has ended"
+		}
+		rows = append(rows, [2]string{"ring", text})
+		if r.Problem != "" {
+			rows = append(rows, [2]string{"ring", r.Problem})
+		}
+	}
+	return rows
 }
 
 // sinkRows returns the lines of a sink.

@@ -27,13 +27,15 @@ func full() admin.Status {
 	started := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	st := admin.Status{
 		Version: "v0.1.0", Started: started, UptimeSeconds: 11524.2,
-		Source: "/var/log/jvm", Destination: "/var/lib/ullage", Ready: true,
+		Where: admin.Where{Source: "/var/log/jvm", Destination: "/var/lib/ullage"}, Ready: true,
 		Reclaim: admin.Reclaim{Mode: "punch", Why: "auto: the tmpfs can punch holes"}, Compress: "zstd",
-		Space:      admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20},
+		Space: admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20,
+			Rings: []admin.Ring{{Name: "events-7-1763722140123.ring", PID: 7, CapacityBytes: 2 << 20, UsedBytes: 12 << 10},
+				{Name: "events-8-1763722140123.ring", CapacityBytes: 2 << 20, Abandoned: true, Ended: true, Problem: "the ring has 0 bytes"}}},
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
 		Lines: admin.Lines{Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
 			Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard",
-			ByLevel:   map[string]int64{"info": 1233990, "error": 10},
+			ByLevel: map[string]int64{"info": 1233990, "error": 10}, Events: 1200, EventsDropped: 30,
 			DroppedBy: map[string]map[string]int64{"discard": {"info": 400, "debug": 90}, "drop": {"warning": 10}},
 			JVMLost:   admin.JVMLost{Async: 7, Cut: 1}, JVMCrashes: 2},
 		Held: admin.Held{Reaches: started, Segments: 80, DeletedSegments: 12, CutBytes: 4096, FreeBytes: 10 << 30},
@@ -80,6 +82,10 @@ dropped:      discard: info=400,debug=90
 dropped:      drop: warning=10
 jvm crashes:  2 (ullage cat --stream 'hs_err*' prints their reports)
 jvm lost:     7 lines by -Xlog:async, 1 cut by a full tmpfs
+events:       1200 became lines, 30 refused by full rings
+ring:         events-7-1763722140123.ring: 12.0 KiB of 2.00 MiB (1 %)
+ring:         events-8-1763722140123.ring: 0 B of 2.00 MiB (0 %), abandoned, its JVM has ended
+ring:         the ring has 0 bytes
 sink s3:      12 segments, 48.0 MiB acknowledged; lag 1.5s, 1.00 MiB left
 sink near:    1000 lines, 1.00 MiB acknowledged; lag 0s, 0 B left
 sink near:    300 B rejected (2 lines), 3 segments deleted unsent
@@ -166,7 +172,7 @@ func status(args ...string) (code int, stdout, stderr string) {
 
 func TestStatusAsksARealServer(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	s, err := admin.New(admin.Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), nil, func() any { return full() }, slog.New(slog.DiscardHandler))
+	s, err := admin.New(admin.Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), admin.Answers{Status: func() any { return full() }}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

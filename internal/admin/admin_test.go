@@ -34,7 +34,7 @@ type rig struct {
 func start(t *testing.T, ready Check, status func() any) *rig {
 	t.Helper()
 	r := &rig{reg: prometheus.NewRegistry(), log: &lab.Journal{}, client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}}
-	s, err := New(Config{Listen: "127.0.0.1:0"}, r.reg, ready, status, r.log.Logger())
+	s, err := New(Config{Listen: "127.0.0.1:0"}, r.reg, Answers{Ready: ready, Status: status, Recent: func() Recent { return Recent{} }}, r.log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func (r *rig) do(t *testing.T, method, path string) (int, string, http.Header) {
 }
 
 func TestPathsAndMethods(t *testing.T) {
-	r := start(t, nil, func() any { return Status{Version: "v1", Source: "/var/log/jvm"} })
+	r := start(t, nil, func() any { return Status{Version: "v1", Where: Where{Source: "/var/log/jvm"}} })
 	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_test_total", Help: "Test."})
 	r.reg.MustRegister(c)
 	c.Add(7)
@@ -186,7 +186,7 @@ func TestATakenPortIsTriedAgain(t *testing.T) {
 	}
 	defer l.Close()
 	log := &lab.Journal{}
-	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, log.Logger())
+	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), Answers{}, log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestATakenPortDoesNotKeepRunFromEnding(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
+	s, err := New(Config{Listen: l.Addr().String()}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,14 +232,14 @@ func TestATakenPortDoesNotKeepRunFromEnding(t *testing.T) {
 }
 
 func TestAnAddressThatCannotBeHadIsAnErrorAtTheStart(t *testing.T) {
-	_, err := New(Config{Listen: "192.0.2.1:1"}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler)) // nobody's address
+	_, err := New(Config{Listen: "192.0.2.1:1"}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler)) // nobody's address
 	if err == nil || !strings.Contains(err.Error(), "cannot assign requested address") || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("error %v, want the cause and a hint", err)
 	}
 }
 
 func TestOffListensNowhere(t *testing.T) {
-	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
+	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler))
 	if err != nil || s.Addr() != nil {
 		t.Fatalf("address %v, error %v", s.Addr(), err)
 	}

@@ -5,17 +5,25 @@
 //	/healthz  200 while the process runs
 //	/readyz   200, or 503 and the reason on one line
 //	/status   a [Status] as JSON
-//	/         an index of the above
+//	/recent   a [Recent] as JSON: the last pauses and gaps
+//	/         a page for a browser, which refreshes itself; for other clients an index
 //
-// The listener is open to the pod's network, so it serves read-only data without
-// the content of any log. The number of clients does not change its use of memory
+// The injector serves the same without /recent and the page.
+//
+// The listener is open to the pod's network, so it serves read-only data. Of the
+// content of logs, it serves what kind of pauses there were, and an excerpt of the line that
+// fired a trigger. The number of clients does not change its use of memory
 // and descriptors: at most [Config].Connections are open, at most four requests for
 // metrics, by far the largest answer, are served at a time, and header, request,
 // answer and idle connection each have a deadline. At the limit, a new connection
 // closes the one that has been idle longest, so a client that holds connections
 // cannot lock out a probe. There is no profiler and no handler on a default mux.
 //
-// The handlers call a [Check] and a status function at any time, and concurrently.
+// The page has no part outside of itself, and its Content-Security-Policy allows
+// none: it asks /status and /recent, one after the other, over one connection, and
+// not at all while nobody sees it.
+//
+// The handlers call the functions of [Answers] at any time, and concurrently.
 // These functions must not wait for a disk: a probe that waits is a probe that
 // fails, and the sidecar exists for stalled disks.
 //

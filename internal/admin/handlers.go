@@ -24,6 +24,11 @@ const index = `ullage admin
 /status   its state as JSON ('ullage status' prints the same for people)
 `
 
+// recentIndex is the rest of the index of a server that has a page.
+const recentIndex = `/recent   the last pauses and gaps as JSON
+/         for a browser: a page that shows all of this and refreshes itself
+`
+
 // maxReason bounds the line that /readyz returns: an error may quote names that
 // the application chose.
 const maxReason = 512
@@ -33,13 +38,18 @@ const maxScrapes = 4
 
 // newMux routes the paths. A pattern with GET also accepts HEAD; the mux
 // answers every other method with 405.
-func newMux(reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) http.Handler {
+func newMux(reg *prometheus.Registry, of Answers, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics(reg, log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { readyz(w, ready) })
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { statusJSON(w, status) })
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { readyz(w, of.Ready) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, of.Status()) })
+	if of.Recent == nil {
+		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
+		return mux
+	}
+	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, of.Recent()) })
+	mux.HandleFunc("GET /{$}", root)
 	return mux
 }
 
@@ -67,12 +77,12 @@ func readyz(w http.ResponseWriter, ready Check) {
 	text(w, http.StatusOK, "ready\n")
 }
 
-// statusJSON encodes into memory first, so that a slow client holds none of the
+// answerJSON encodes into memory first, so that a slow client holds none of the
 // caller's data.
-func statusJSON(w http.ResponseWriter, status func() any) {
-	body, err := json.MarshalIndent(status(), "", "  ")
+func answerJSON(w http.ResponseWriter, answer any) {
+	body, err := json.MarshalIndent(answer, "", "  ")
 	if err != nil {
-		text(w, http.StatusInternalServerError, "encode the status: "+printable.Text(err.Error(), maxReason)+"\n")
+		text(w, http.StatusInternalServerError, "encode the answer: "+printable.Text(err.Error(), maxReason)+"\n")
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -36,6 +36,13 @@ const (
 // the reason. It must be safe for concurrent use and must not block.
 type Check func() error
 
+// Answers are what the handlers ask, at any time and concurrently.
+type Answers struct {
+	Ready  Check         // nil: always ready
+	Status func() any    // what /status returns as JSON
+	Recent func() Recent // what /recent does; nil: there is no /recent, nor the page
+}
+
 // Server is the admin HTTP. Make one with [New]; call Run once.
 type Server struct {
 	http     *http.Server
@@ -56,14 +63,13 @@ const takenPoll = time.Second
 // and [Server.Run] retries.
 //
 // Connections wait until Run. A Server that never runs must be closed with
-// [Server.Close]. A nil ready means always ready. /status returns the result of
-// status as JSON.
-func New(cfg Config, reg *prometheus.Registry, ready Check, status func() any, log *slog.Logger) (*Server, error) {
+// [Server.Close].
+func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*Server, error) {
 	s := &Server{log: log, most: cmp.Or(cfg.Connections, mostConnections)}
 	s.http = &http.Server{
 		// net/http logs a line for each rejected semicolon. Allow semicolons,
 		// so that no client can write to our log.
-		Handler:           http.AllowQuerySemicolons(newMux(reg, ready, status, log)),
+		Handler:           http.AllowQuerySemicolons(newMux(reg, of, log)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

@@ -112,7 +112,7 @@ func TestAClientThatNeverReadsHoldsNothing(t *testing.T) {
 func TestABlockedHandlerDoesNotBlockTheEnd(t *testing.T) {
 	t.Parallel()
 	release, asked := make(chan struct{}), make(chan struct{})
-	s, err := New(Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), func() error { close(asked); <-release; return nil }, nil, slog.New(slog.DiscardHandler))
+	s, err := New(Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), Answers{Ready: func() error { close(asked); <-release; return nil }}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestABlockedHandlerDoesNotBlockTheEnd(t *testing.T) {
 
 func TestRunEndsWhenTheListenerFails(t *testing.T) {
 	t.Parallel()
-	s, err := New(Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), nil, nil, slog.New(slog.DiscardHandler))
+	s, err := New(Config{Listen: "127.0.0.1:0"}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,7 @@ type Status struct {
 	Started       time.Time `json:"started,omitzero"`
 	UptimeSeconds float64   `json:"uptimeSeconds"`
 
-	Source      string `json:"source"`
-	Destination string `json:"destination"`
+	Where
 
 	// Ready and Reason are the answer of /readyz. Reason is empty when ready.
 	Ready  bool   `json:"ready"`
@@ -52,6 +51,15 @@ type Status struct {
 	Levels *Levels `json:"levels,omitempty"`
 }
 
+// Where is what the sidecar works for, and where.
+type Where struct {
+	// Pod is the name of the pod, or of the machine outside of Kubernetes. Empty: a
+	// sidecar of an earlier version does not have it.
+	Pod         string `json:"pod,omitempty"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+}
+
 // Space is the memory that the source and the queue use, and may use.
 type Space struct {
 	BacklogBytes       int64 `json:"backlogBytes"`
@@ -60,6 +68,20 @@ type Space struct {
 	BudgetBytes        int64 `json:"budgetBytes"`
 	QueueUsedBytes     int64 `json:"queueUsedBytes"`
 	QueueCapacityBytes int64 `json:"queueCapacityBytes"`
+
+	// Rings are the rings of events in the source. Their memory is the JVMs'.
+	Rings []Ring `json:"rings,omitempty"`
+}
+
+// Ring is the ring that a JVM writes its events into.
+type Ring struct {
+	Name          string `json:"name"`
+	PID           int64  `json:"pid"` // the process ID that the JVM sees
+	CapacityBytes int64  `json:"capacityBytes"`
+	UsedBytes     int64  `json:"usedBytes"`           // by events that are not taken out yet
+	Abandoned     bool   `json:"abandoned,omitempty"` // the JVM goes on in another one
+	Ended         bool   `json:"ended,omitempty"`     // the JVM is gone
+	Problem       string `json:"problem,omitempty"`   // why events are not taken out now
 }
 
 // Lines counts lines by what happened to them.
@@ -77,6 +99,11 @@ type Lines struct {
 	// and level. Levels without lines are left out.
 	ByLevel   map[string]int64            `json:"byLevel,omitempty"`
 	DroppedBy map[string]map[string]int64 `json:"droppedBy,omitempty"`
+
+	// Events are the events that were taken out of rings, which are lines, too. EventsDropped
+	// are those that a ring had no room for, as far as markers report them.
+	Events        int64 `json:"events,omitempty"`
+	EventsDropped int64 `json:"eventsDropped,omitempty"`
 
 	// JVMLost counts lines that JVMs lost themselves, as far as their logs show
 	// it.

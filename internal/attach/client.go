@@ -62,7 +62,7 @@ func New(cfg Config, source string) *Client {
 // Refused.
 // Every error is an [*Error]. After the caller's context has ended, the error
 // wraps the context's error. If the JVM does not listen yet and its process is
-// visible, Run makes it listen.
+// visible, Run makes it listen, unless the Client is passive.
 func (c *Client) Run(ctx context.Context, j JVM, cmd Command) (string, error) {
 	if cmd == (Command{}) {
 		return "", &Error{Kind: OtherError, JVM: j.String(), Text: "no command to run"}
@@ -107,7 +107,7 @@ func (c *Client) ask(ctx context.Context, j JVM, request []byte) ([]byte, error)
 			c.noteFailure(j)
 		}
 	}
-	if j.host != 0 && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)) {
+	if j.host != 0 && !c.cfg.Passive && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)) {
 		conn, err = c.summon(ctx, j, stale)
 	}
 	if err != nil {
@@ -191,6 +191,35 @@ func (c *Client) Alive(j JVM) bool {
 	var st unix.Statx_t
 	err := statx(unix.AT_FDCWD, filepath.Join(c.cfg.Tmp, socketName(j.PID)), unix.AT_SYMLINK_NOFOLLOW, &st)
 	return err == nil && inodeOf(&st) == j.socket
+}
+
+// The ways in which a JVM ended, as far as its socket shows.
+const (
+	Exited = "exited" // it removed its socket, as a JVM does that ends by itself or by SIGTERM
+	Killed = "killed" // it left its socket behind
+)
+
+// Gone reports whether a run of a JVM that has listened has ended, and how: [Exited],
+// [Killed], or "" if that cannot be seen. It connects to a JVM whose process is not
+// visible, does not wait, and sends nothing.
+func (c *Client) Gone(j JVM) (how string, gone bool) {
+	if j.host != 0 {
+		return "", !c.Alive(j)
+	}
+	s, err := j.openSocket(c.cfg.Tmp)
+	if err != nil {
+		return Exited, errors.Is(err, unix.ENOENT)
+	}
+	defer s.close()
+	if s.id != j.socket {
+		return "", true // another JVM has its number by now
+	}
+	conn, err := s.connect()
+	if err == nil {
+		conn.Close()
+		return "", false
+	}
+	return Killed, err == unix.ECONNREFUSED
 }
 
 // Ended reports whether the run with this ID has certainly ended. For a JVM

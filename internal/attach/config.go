@@ -38,6 +38,11 @@ type Config struct {
 	// PID, if not zero, is the only process to consider: its number in our
 	// namespace, or the number in the name of its socket. Not a flag.
 	PID int
+
+	// Passive leaves a JVM alone that does not listen yet, rather than make it listen
+	// by a signal. Not a flag.
+	Passive bool
+
 	// Timeout bounds one command, from looking up the socket to the last byte
 	// of the reply. Not a flag.
 	Timeout time.Duration

@@ -15,10 +15,14 @@ type Description struct {
 	Version   string // "17.0.15+6-Debian-1deb12u1"
 	Collector string // "G1"; empty also for a collector that this package does not know
 	Uptime    time.Duration
+	Flags     string // the options -Xm*, -Xs* and -XX:*, apart from those that run a command
 }
 
-// maxDescribed bounds each text of a Description in bytes.
-const maxDescribed = 128
+// maxDescribed bounds each text of a Description in bytes, and maxFlags its Flags.
+const (
+	maxDescribed = 128
+	maxFlags     = 256
+)
 
 // Describe asks a JVM to name itself. [ParseDescription] reads the reply. The
 // arguments of the JVM, which may contain anything, come last.
@@ -54,14 +58,31 @@ func ParseDescription(text string) Description {
 			d.Collector = collector(line)
 		}
 	}
-	const command = "\njava_command: "
+	const command, options = "\njava_command: ", "\njvm_args: "
 	args = "\n" + args
+	if _, rest, ok := strings.Cut(args, options); ok {
+		line, _, _ := strings.Cut(rest, "\n")
+		d.Flags = printable.Escaped(tuning(line), maxFlags)
+	}
 	if i := strings.LastIndex(args, command); i >= 0 {
 		line, _, _ := strings.Cut(args[i+len(command):], "\n")
 		main, _, _ := strings.Cut(line, " ")
 		d.Main = printable.Escaped(main, maxDescribed)
 	}
 	return d
+}
+
+// tuning returns those of a JVM's arguments that set its memory and its behavior. Others,
+// such as -Dpassword=, may hold secrets of the application.
+func tuning(args string) string {
+	var flags []string
+	for arg := range strings.FieldsSeq(args) {
+		runs := strings.HasPrefix(arg, "-XX:OnError") || strings.HasPrefix(arg, "-XX:OnOutOfMemoryError")
+		if !runs && (strings.HasPrefix(arg, "-Xm") || strings.HasPrefix(arg, "-Xs") || strings.HasPrefix(arg, "-XX:")) {
+			flags = append(flags, arg)
+		}
+	}
+	return strings.Join(flags, " ")
 }
 
 // uptime reads the seconds of VM.uptime.

@@ -24,11 +24,13 @@ func TestParseDescription(t *testing.T) {
 		reply string
 		want  Description
 	}{
-		"JDK 17":                 {described17, Description{"com.example.Main", "17.0.15+6-Debian-1deb12u1", "Serial", 6076 * time.Millisecond}},
-		"JDK 25, a jar":          {described25, Description{"/opt/app/shop.jar", "25.0.3+9-LTS", "ZGC", 192242 * time.Millisecond}},
-		"nothing":                {"", Description{}},
-		"an unknown command":     {"6.1 s\njava.lang.IllegalArgumentException: Unknown diagnostic command\n", Description{Uptime: 6100 * time.Millisecond}},
-		"another collector":      {"-XX:+UseBestGC \n", Description{}},
+		"JDK 17":             {described17, Description{"com.example.Main", "17.0.15+6-Debian-1deb12u1", "Serial", 6076 * time.Millisecond, "-Xmx32m"}},
+		"JDK 25, a jar":      {described25, Description{"/opt/app/shop.jar", "25.0.3+9-LTS", "ZGC", 192242 * time.Millisecond, ""}},
+		"nothing":            {"", Description{}},
+		"an unknown command": {"6.1 s\njava.lang.IllegalArgumentException: Unknown diagnostic command\n", Description{Uptime: 6100 * time.Millisecond}},
+		"another collector":  {"-XX:+UseBestGC \n", Description{}},
+		"options": {"VM Arguments:\njvm_args: -Xms1g -Xmx2g -Xlog:gc:file=/x -Xrunjdwp:x -Dx=-Xmx1g -XX:OnError=curl secret -XX:+UseG1GC -agentlib:x \njava_command: -Xmx3g\n",
+			Description{Main: "-Xmx3g", Flags: "-Xms1g -Xmx2g -XX:+UseG1GC"}},
 		"an option of that name": {"VM Arguments:\njvm_args: -Dx=\n-XX:+UseZGC\n1 s\nX version 7\n", Description{}},
 		"no such time":           {"-1 s\n9e99 s\n", Description{}},
 	} {
@@ -40,15 +42,15 @@ func TestParseDescription(t *testing.T) {
 
 // The arguments of an application are its secrets, and its names are not obeyed.
 func TestADescriptionIsBoundedAndPrintable(t *testing.T) {
-	hostile := "X version \x1b[31m" + strings.Repeat("\u202e", 1000) + "\n-XX:+UseG1GC\nVM Arguments:\njvm_args: x\njava_command: " +
+	hostile := "X version \x1b[31m" + strings.Repeat("\u202e", 1000) + "\n-XX:+UseG1GC\nVM Arguments:\njvm_args: " + strings.Repeat("-XX:\x1b ", 1000) + "\njava_command: " +
 		strings.Repeat("\xff\u0000A", 10000) + " secret\n"
 	d := ParseDescription(hostile)
-	for _, text := range []string{d.Main, d.Version} {
-		if text == "" || len(text) > maxDescribed || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\x00\u202e") || strings.Contains(text, "secret") {
+	for _, text := range []string{d.Main, d.Version, d.Flags} {
+		if text == "" || len(text) > maxFlags || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\x00\u202e") || strings.Contains(text, "secret") {
 			t.Errorf("%q", text)
 		}
 	}
-	if text := ParseDescription(described17); strings.Contains(text.Main+text.Version+text.Collector, "secret") {
+	if text := ParseDescription(described17); strings.Contains(text.Main+text.Version+text.Collector+text.Flags, "secret") {
 		t.Errorf("%+v", text)
 	}
 }

@@ -130,6 +130,41 @@ func TestSocketThatIsReplacedIsAnotherRun(t *testing.T) {
 	}
 }
 
+func TestHowAJVMEndedIsSeenByItsSocket(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(t *testing.T, tmp string, l *net.UnixListener)
+		how  string
+		gone bool
+	}{
+		"it runs": {func(*testing.T, string, *net.UnixListener) {}, "", false},
+		"it exits": {func(t *testing.T, tmp string, _ *net.UnixListener) {
+			must(t, os.Remove(filepath.Join(tmp, socketName(1))))
+		}, Exited, true},
+		"a kill": {func(t *testing.T, _ string, l *net.UnixListener) { must(t, l.Close()) }, Killed, true},
+		"a new one": {func(t *testing.T, tmp string, _ *net.UnixListener) {
+			must(t, os.Remove(filepath.Join(tmp, socketName(1))))
+			listen(t, tmp, 1)
+		}, "", true},
+		"no accept": {func(t *testing.T, tmp string, l *net.UnixListener) { fill(t, l, filepath.Join(tmp, socketName(1))) }, "", false},
+		"no directory": {func(t *testing.T, tmp string, _ *net.UnixListener) {
+			must(t, os.Rename(tmp, tmp+"2"))
+			must(t, os.WriteFile(tmp, nil, 0o600))
+		}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmp := filepath.Join(t.TempDir(), "tmp")
+			must(t, os.Mkdir(tmp, 0o700))
+			l := listen(t, tmp, 1)
+			client := New(testConfig(tmp), tmp)
+			j := one(t, client)
+			c.end(t, tmp, l)
+			if how, gone := client.Gone(j); gone != c.gone || gone && how != c.how {
+				t.Errorf("%q, %v; want %q, %v", how, gone, c.how, c.gone)
+			}
+		})
+	}
+}
+
 func TestMissingDirectory(t *testing.T) {
 	cfg := testConfig(filepath.Join(t.TempDir(), "missing"))
 	if _, problems := New(cfg, "").Find(t.Context()); len(problems) != 1 || KindOf(problems[0]) != OtherError {

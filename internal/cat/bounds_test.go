@@ -133,6 +133,28 @@ func TestLinesWithoutTimeHaveThatOfReading(t *testing.T) {
 	})
 }
 
+// An object has the time by which the sidecar had read the line, as far as the seek file
+// shows it.
+func TestObjectsSayWhenTheirLineWasRead(t *testing.T) {
+	s := newTimedStream(t, segment.Zstd)
+	for minute := range 3 {
+		s.commit(time.Duration(minute)*time.Minute, fmt.Sprintf("text %d\n", minute))
+	}
+	var want strings.Builder
+	for minute := range 3 {
+		read := s.begun.Add(time.Duration(minute)*time.Minute + time.Millisecond) // entries are rounded up
+		fmt.Fprintf(&want, `{"time":"%s","read":"%[1]s","stream":"gc.log","text":"text %[2]d"}`+"\n", read.Format(jsonTime), minute)
+	}
+	if got, _ := s.print(Config{JSON: true}); got != want.String() {
+		t.Errorf("printed\n%s\nwant\n%s", got, want.String())
+	}
+	s.withoutFile(func() {
+		if got, _ := s.print(Config{JSON: true}); strings.Contains(got, `"read"`) {
+			t.Errorf("without the seek file: %s", got)
+		}
+	})
+}
+
 // A window of lines with uptimes alone, in the second of three JVMs.
 func TestSeekWithUptimesAlone(t *testing.T) {
 	s := newTimedStream(t, segment.Zstd)

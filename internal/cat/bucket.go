@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/sink/s3"
 )
 
@@ -57,7 +58,7 @@ func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
 			p.complain("%v", err)
 			break
 		}
-		if !p.cfg.matches(o.Stream) {
+		if !p.cfg.wants(o.Stream) {
 			continue
 		}
 		if b.before != nil && !b.over(o) {
@@ -104,6 +105,7 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 			return err
 		}
 		b.series, b.of = newSeries(b.p, o.Namespace+"/"+o.Pod+"/"+o.Stream, ""), o
+		b.series.pick.marks = o.Stream == mark.Stream
 	}
 	b.progress(o)
 	body, err := b.reader.Open(ctx, o)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -18,7 +19,8 @@ type Config struct {
 	Level  ul.Level  // Unknown: all levels
 	Stream string    // a glob; empty: all streams
 	Gaps   bool      // list the gaps, and print no lines
-	JSON   bool      // print each line, or each gap, as an object
+	Marks  bool      // list the marks and the gaps, and print no lines
+	JSON   bool      // print each line, mark or gap as an object
 	Color  bool      // color lines by level, if they are printed on a terminal
 }
 
@@ -28,8 +30,8 @@ func (c Config) Validate() []error {
 	if _, err := path.Match(c.Stream, ""); err != nil {
 		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
 	}
-	if c.Gaps && c.Level != ul.Unknown {
-		bad = append(bad, errors.New("--gaps and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
+	if c.listing() && c.Level != ul.Unknown {
+		bad = append(bad, errors.New("--gaps, --marks and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
 	}
 	if c.Follow && !c.Until.IsZero() {
 		bad = append(bad, errors.New("--follow and an end in time (--until, --around) do not go together: following ends when it is interrupted"))
@@ -46,9 +48,29 @@ func (c Config) matches(stream string) bool {
 	return c.Stream == "" || ok
 }
 
+// wants reports whether a stream of a destination is wanted. That of marks is none of a
+// JVM's, so it has to be asked for.
+func (c Config) wants(stream string) bool {
+	if stream == mark.Stream {
+		return c.Marks || c.Stream != "" && c.matches(stream)
+	}
+	return c.matches(stream)
+}
+
+// listing reports whether a table is printed, and no lines.
+func (c Config) listing() bool { return c.Gaps || c.Marks }
+
+// listed is what the table has rows of.
+func (c Config) listed() string {
+	if c.Marks {
+		return "marks or gaps"
+	}
+	return "gaps"
+}
+
 // selects reports whether some lines are not wanted.
 func (c Config) selects() bool {
-	return c.Gaps || c.Level != ul.Unknown || !c.Since.IsZero() || !c.Until.IsZero()
+	return c.listing() || c.Level != ul.Unknown || !c.Since.IsZero() || !c.Until.IsZero()
 }
 
 // timed reports whether the times of lines are needed, also of a single stream.

@@ -59,8 +59,8 @@ func (s *series) emit() error {
 	if s.muted = s.muted && !s.cur.first; s.muted {
 		return nil
 	}
-	if p.cfg.Gaps {
-		p.listHole(s.name, *s.pick.line.hole)
+	if p.cfg.listing() {
+		p.list(s)
 		return nil
 	}
 	if p.cfg.JSON {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -100,7 +101,7 @@ func (p *Printer) addDir(path string) (others []string, err error) {
 	empty := true
 	for _, name := range names {
 		segs, err := segment.List(filepath.Join(path, name))
-		empty = empty && err == nil && len(segs) == 0
+		empty = empty && (err == nil && len(segs) == 0 || name == mark.Stream && !p.cfg.wants(name))
 		if len(segs) > 0 && !p.cfg.matches(name) {
 			others = append(others, name)
 		}
@@ -159,7 +160,7 @@ func (p *Printer) refresh(it *item) {
 	it.series = slices.DeleteFunc(it.series, func(s *series) bool { return s.gone })
 	for _, name := range names {
 		at, known := slices.BinarySearchFunc(it.series, name, func(s *series, name string) int { return strings.Compare(s.name, name) })
-		if !known && p.cfg.matches(name) {
+		if !known && p.cfg.wants(name) {
 			it.series = slices.Insert(it.series, at, newSeries(p, name, filepath.Join(it.dest, name)))
 		}
 	}

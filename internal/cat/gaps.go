@@ -65,6 +65,12 @@ func (p *Printer) listHole(stream string, h hole) {
 	}
 }
 
+// printRows prints the rows that were added.
+func (p *Printer) printRows() {
+	p.printGaps()
+	p.marks.print(p)
+}
+
 // row is the row for a hole in a stream. A - stands for what is not known.
 func (h hole) row(stream string) gapRow {
 	const none = "-"

@@ -66,6 +66,11 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 		out = line.time.UTC().AppendFormat(out, jsonTime)
 		out = append(out, `",`...)
 	}
+	if read := s.pick.clock.to; !read.IsZero() {
+		out = append(out, `"read":"`...)
+		out = read.UTC().AppendFormat(out, jsonTime)
+		out = append(out, `",`...)
+	}
 	out = append(out, `"stream":"`...)
 	out = appendText(out, []byte(s.name))
 	out = append(out, '"')

@@ -34,6 +34,7 @@ type Printer struct {
 	stderr  io.Writer
 	items   []item
 	gaps    gapTable
+	marks   markTable
 	live    bool    // everything that was there at the start is printed
 	colored bool    // lines are colored by level
 	named   bool    // there are or were several series: lines have the name of theirs
@@ -73,7 +74,7 @@ func New(cfg Config, stdout, stderr io.Writer) *Printer {
 		p.screen.Via(p.out)
 		p.text = p.screen
 	}
-	p.colored = p.screen != nil && cfg.Color && !cfg.JSON && !cfg.Gaps
+	p.colored = p.screen != nil && cfg.Color && !cfg.JSON && !cfg.listing()
 	return p
 }
 
@@ -91,8 +92,12 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 		if endErr := p.end(); err == nil || errors.Is(err, context.Canceled) && endErr != nil {
 			err = endErr
 		}
-		if p.cfg.Gaps && (err == nil || p.cfg.Follow && errors.Is(err, context.Canceled)) {
-			p.note("%s", p.gaps.summary(p.failed))
+		if p.cfg.listing() && (err == nil || p.cfg.Follow && errors.Is(err, context.Canceled)) {
+			text := p.gaps.summary(p.failed)
+			if p.cfg.Marks {
+				text = p.marks.summary(text)
+			}
+			p.note("%s", text)
 		}
 	}()
 	if err := p.seekTail(ctx); err != nil {
@@ -102,8 +107,8 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.live = true
-	if p.cfg.Gaps && p.gaps.n+p.gaps.jvm == 0 {
-		p.note("no gaps yet; waiting for one")
+	if p.cfg.listing() && p.gaps.n+p.gaps.jvm+p.marks.n == 0 {
+		p.note("no %s yet; waiting for one", p.cfg.listed())
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -148,7 +153,7 @@ func (p *Printer) pass(ctx context.Context) error {
 			return err
 		}
 	}
-	p.printGaps()
+	p.printRows()
 	return nil
 }
 
@@ -188,7 +193,7 @@ func (p *Printer) end() error {
 		s.finish()
 		errs = append(errs, s.drain())
 	}
-	p.printGaps()
+	p.printRows()
 	if p.screen != nil {
 		errs = append(errs, p.screen.Flush())
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -21,6 +22,7 @@ const (
 type selector struct {
 	cfg   Config
 	timed bool // the times of lines are needed, though cfg does not say so
+	marks bool // the stream is that of marks
 
 	class  format.Classifier
 	cuts   ul.Cuts
@@ -40,9 +42,10 @@ type selector struct {
 type line struct {
 	kind  ul.Kind
 	level ul.Level
-	time  time.Time // zero: unknown
-	run   int       // of the JVM, from 1 up; 0: unknown
-	hole  *hole     // lines are missing here: a gap, or, if Config.Gaps, any hole
+	time  time.Time  // zero: unknown
+	run   int        // of the JVM, from 1 up; 0: unknown
+	hole  *hole      // lines are missing here: a gap, or, in a list, any hole
+	mark  *mark.Mark // the line is one; only in a list
 }
 
 // take reports whether a piece passes. Pieces come in their order. Rest is what is known to
@@ -59,7 +62,7 @@ func (s *selector) over() bool { return s.past >= pastLines }
 
 // decide reports whether the line with this beginning passes.
 func (s *selector) decide(head, rest []byte) bool {
-	timed := s.timed || s.cfg.timed() || s.cfg.Gaps
+	timed := s.timed || s.cfg.timed() || s.cfg.listing()
 	if !s.cfg.selects() && !timed {
 		return true
 	}
@@ -75,7 +78,10 @@ func (s *selector) decide(head, rest []byte) bool {
 	if s.orphan = s.orphan && class.Kind != ul.Header && class.Kind != ul.Drop; s.orphan {
 		return false
 	}
-	if s.cfg.Gaps {
+	switch {
+	case s.cfg.Marks && s.marks:
+		return s.findMark(head)
+	case s.cfg.listing():
 		return s.findHole(head, class)
 	}
 	if class.Kind == ul.Continuation && s.began {
@@ -136,6 +142,16 @@ func (s *selector) late(when time.Time) {
 func (s *selector) decideGap(g ul.Gap) bool {
 	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, run: s.clock.run, hole: &hole{kind: dropped, at: g.First, lines: g.Total(), gap: g}}
 	return ul.Warning >= s.cfg.Level && s.cfg.within(g.First)
+}
+
+// findMark reports whether a line is a mark in the window.
+func (s *selector) findMark(head []byte) bool {
+	m, ok := mark.Parse(head)
+	if !ok || !s.inside() || !s.cfg.matches(mark.Stream) && !m.Concerns(s.cfg.matches) {
+		return false
+	}
+	s.line.mark = &m
+	return true
 }
 
 // findHole reports whether the JVM itself lost lines at a line in the window.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -42,7 +43,7 @@ type series struct {
 }
 
 func newSeries(p *Printer, name, dir string) *series {
-	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg}}
+	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, marks: name == mark.Stream}}
 }
 
 // addFile adds a file that the user named.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -42,7 +43,8 @@ func (c Config) matches(stream string) bool {
 }
 
 // Names returns the streams to check in dir, sorted: those of a destination that match
-// and have segments, or the one whose directory dir is. It fails if dir is neither, or
+// and have segments, or the one whose directory dir is. The stream of marks is none of a
+// JVM's, and is among them only if Stream matches it. It fails if dir is neither, or
 // if nothing matches.
 func (c Config) Names(dir string) ([]string, error) {
 	segs, err := segment.List(dir)
@@ -58,7 +60,7 @@ func (c Config) Names(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, name := range all {
-		if c.matches(name) && mayHoldSegments(filepath.Join(dir, name)) {
+		if c.matches(name) && (name != mark.Stream || c.Stream != "") && mayHoldSegments(filepath.Join(dir, name)) {
 			names = append(names, name)
 		}
 	}
@@ -84,13 +86,20 @@ func mayHoldSegments(dir string) bool {
 // of the receiver: what is wrong with a stream is in its result.
 func Streams(ctx context.Context, dir string, names []string, cfg Config, to Receiver) (Total, error) {
 	total := Total{Complete: true}
+	marks, err := readMarks(ctx, dir, cfg)
+	if err != nil {
+		return total, err
+	}
+	total.Marks, total.Warnings, total.MarksDamaged = marks.all, marks.warnings, marks.damaged
 	sum := &summing{Receiver: to, total: &total}
 	for _, name := range names {
 		at := filepath.Join(dir, name)
 		if abs, err := filepath.Abs(at); err == nil && name == "." {
 			name = filepath.Base(abs)
 		}
-		if err := newStream(name, at, cfg, sum).check(ctx); err != nil {
+		s := newStream(name, at, cfg, sum)
+		s.out.MissedArchives, s.out.Truncations = marks.missed[name], marks.cut[name]
+		if err := s.check(ctx); err != nil {
 			return total, err
 		}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"time"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -69,7 +70,13 @@ type Stream struct {
 	Unreadable   uint64 `json:"unreadable,omitempty"`   // segments that cannot be opened or read
 	Missing      uint64 `json:"missing,omitempty"`      // segments between those that there are, at most
 	OpenBytes    int64  `json:"openBytes,omitempty"`    // at the end, of a frame whose rest is not there
-	Error        string `json:"error,omitempty"`        // the last one of reading
+
+	// MissedArchives are those that the JVM overwrote before they were read, and
+	// Truncations how often a file was truncated, as marks say.
+	MissedArchives uint64 `json:"missedArchives,omitempty"`
+	Truncations    uint64 `json:"truncations,omitempty"`
+
+	Error string `json:"error,omitempty"` // the last one of reading
 }
 
 // Total is the result for all streams.
@@ -84,6 +91,12 @@ type Total struct {
 	// false, it never has, and Reaches is when the oldest segment was begun.
 	Reaches time.Time `json:"reaches,omitzero"`
 	Cut     bool      `json:"cut,omitempty"`
+
+	// Marks are the marks of the destination, by kind. Warnings are those of them that
+	// mean lost lines or a crash. MarksDamaged says that not all could be read.
+	Marks        map[mark.Kind]uint64 `json:"marks,omitempty"`
+	Warnings     map[mark.Kind]uint64 `json:"markWarnings,omitempty"`
+	MarksDamaged bool                 `json:"marksDamaged,omitempty"`
 }
 
 // Receiver receives results. An error of it ends the check.

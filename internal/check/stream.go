@@ -231,7 +231,7 @@ func (s *stream) untimed() {
 func (s *stream) end() error {
 	s.endRun()
 	o := &s.out
-	o.Complete = o.Gaps == 0 && o.JVMDropped == 0 && o.JVMCuts == 0 && o.DamagedBytes == 0 && o.Unreadable == 0 && o.Missing == 0 && !o.Short
+	o.Complete = o.Gaps == 0 && o.JVMDropped == 0 && o.JVMCuts == 0 && o.DamagedBytes == 0 && o.Unreadable == 0 && o.Missing == 0 && o.MissedArchives == 0 && o.Truncations == 0 && !o.Short
 	if s.fail != nil {
 		return s.fail
 	}

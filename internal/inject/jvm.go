@@ -52,9 +52,9 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 	if at := m.pod.sealedAbove(j.Container, logDir); at != "" {
 		return nil, &problem{podmeta.MountTaken, fmt.Sprintf("container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", j.Name, at, logDir)}
 	}
-	if limit, ok := m.pod.memoryLimit(j.Container); ok && int64(m.wishes.buffer) > limit/4 {
-		m.warn("%s%s is %s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer",
-			podmeta.Prefix, bufferName, m.wishes.buffer, j.Name, limit>>20)
+	if limit, ok := m.pod.memoryLimit(j.Container); ok && int64(m.wishes.tmpfs()) > limit/4 {
+		m.warn("%s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer",
+			m.wishes.memory(), j.Name, limit>>20)
 	}
 	if says(j.Container, "-Xlog:disable", m.wishes.earlier()...) {
 		m.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)
@@ -64,6 +64,9 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 	}
 	m.planUser(j)
 	m.planAttach(j)
+	for _, problem := range m.wishes.eventProblems(j) {
+		m.warn("%s", problem)
+	}
 	return j, nil
 }
 

@@ -205,4 +205,7 @@ func (m *mutation) changeJVM(j *jvm) {
 		m.patch.push(tree, at, "volumeMounts", *j.tmp)
 	}
 	m.addOptions(j, tree, at)
+	for _, v := range m.wishes.eventsEnv(j.Container) {
+		m.patch.push(tree, at, "env", v)
+	}
 }

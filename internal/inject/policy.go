@@ -89,11 +89,11 @@ func exceeds(name, value, most string) bool {
 	return err == nil && errMost == nil && (a > b || a == 0 && slices.Contains(endless, name))
 }
 
-// quantity reads a value as that of a flag, or of buffer, which must be a size or
-// a duration.
+// quantity reads a value as that of a flag, or of buffer or events, which must be a size
+// or a duration.
 func quantity(name, text string) (int64, error) {
 	var kind any = new(settings.Size)
-	if name != bufferName {
+	if name != bufferName && name != eventsName {
 		cfg := sidecar.DefaultConfig()
 		fs := flag.NewFlagSet("run", flag.ContinueOnError)
 		cfg.Flags(fs)

@@ -24,7 +24,7 @@ const nobody = 65532
 func (m *mutation) volumes() []corev1.Volume {
 	var volumes []corev1.Volume
 	for _, j := range m.jvms {
-		size := resource.MustParse(m.wishes.buffer.String())
+		size := resource.MustParse(m.wishes.tmpfs().String())
 		memory := &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}
 		volumes = append(volumes, corev1.Volume{Name: j.logVolume(), VolumeSource: corev1.VolumeSource{EmptyDir: memory}})
 		if j.ownTmp && j.tmp != nil {
@@ -120,6 +120,9 @@ func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 	if j.tmp != nil {
 		more["jvm-tmp"] = tmpDir
 	}
+	if m.wishes.events > 0 && m.wishes.sidecar.Ship.Budget == 0 {
+		more["budget"] = m.wishes.buffer.String() // the rest of the tmpfs is the ring's
+	}
 	if j.port != 0 && j.listen() != admin.DefaultConfig().Listen {
 		host := j.host
 		if j.public() {
@@ -179,9 +182,9 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 // asGoodAsNone is a bound that nothing reaches, and that is far from an overflow.
 const asGoodAsNone settings.Size = 1 << 50
 
-// mostSpooled returns how much of the tmpfs the spool may take. The kernel
-// charges memory of a tmpfs to the container that writes it first: a log counts
-// for the JVM's container, and the spool for the sidecar's.
+// mostSpooled returns how much of the tmpfs the spool, and the lines made of events, may
+// take. The kernel charges memory of a tmpfs to the container that writes it first: a log counts
+// for the JVM's container, these two for the sidecar's.
 func (w *wishes) mostSpooled() settings.Size {
 	return min(cmp.Or(w.sidecar.Ship.Budget, w.buffer), asGoodAsNone)
 }

@@ -43,6 +43,7 @@ type wishes struct {
 	variableAsked bool
 
 	buffer  settings.Size
+	events  settings.Size // of the ring of each JVM; 0: there is none
 	dest    destination
 	attach  attach.Mode // never Auto
 	listen  string      // empty: not said
@@ -67,6 +68,7 @@ const (
 	containerName = "container"
 	xlogName      = "xlog"
 	bufferName    = "buffer"
+	eventsName    = "events"
 	destName      = "dest"
 	attachName    = "attach"
 	listenName    = "listen"
@@ -191,6 +193,9 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	if budget := w.sidecar.Ship.Budget; err == nil && budget > w.buffer {
 		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", podmeta.Prefix, bufferName, w.buffer))
 	}
+
+	w.events, err = parseEvents(value(eventsName))
+	check(eventsName, err)
 
 	w.dest, err = parseDestination(cmp.Or(value(destName), "emptyDir"))
 	check(destName, err)

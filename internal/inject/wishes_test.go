@@ -74,6 +74,8 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"log-level", "loud", "debug, info, warn, error"},
 	{"match", "app-*", "leaves out the JVM's files"},
 	{"match", "[", "write it like *.log*"},
+	{"events", "1Ki", "it is not a size from 256Ki to 1Gi"},
+	{"events", "on", "write it like 2Mi, or off"},
 	{"perfdata", "memory", "use leave or off"},
 	{"queue", "2Gi", "256Ki to 1Gi"},
 	{"reclaim", "maybe", "use auto, punch, unlink or none"},

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/mark"
 )
 
 // Change is one change of one output of a JVM.
@@ -18,6 +20,8 @@ type Change struct {
 	Until    time.Time // the end of the raise; zero for a restore
 
 	reason   string // of a raise; the value of a metric's label
+	raise    string // the selection on top of the output's own, or that was
+	by       string // who asked for the change; empty: unknown
 	restored bool
 
 	// first: of the changes of one JVM in one update, this one is counted. Raises
@@ -39,7 +43,7 @@ func (f *fleet) changes(before *state) []Change {
 		r := f.state.Raises[is.Cause]
 		for i, o := range is.Outputs {
 			changes = append(changes, Change{PID: is.PID, Output: o.Name, From: onTop(o, from), To: onTop(o, is.Applied),
-				Why: r.Why, Until: r.Until, reason: r.Reason, first: i == 0})
+				Why: r.Why, Until: r.Until, reason: r.Reason, raise: is.Applied, by: r.By, first: i == 0})
 		}
 	}
 	for id, was := range before.JVMs {
@@ -48,7 +52,7 @@ func (f *fleet) changes(before *state) []Change {
 		}
 		for i, o := range was.Outputs {
 			changes = append(changes, Change{PID: was.PID, Output: o.Name, From: onTop(o, was.Applied), To: o.Selection,
-				Why: f.whyEnded(was.Cause), restored: true, first: i == 0})
+				Why: f.whyEnded(was.Cause), raise: was.Applied, by: f.state.Raises[was.Cause].EndedBy, restored: true, first: i == 0})
 		}
 	}
 	clear(f.ended)
@@ -63,6 +67,22 @@ func (f *fleet) changes(before *state) []Change {
 	})
 	return changes
 }
+
+// mark returns the mark of a change.
+func (c Change) mark() mark.Mark {
+	kind, until := mark.LevelRaised, ""
+	if c.restored {
+		kind = mark.LevelRestored
+	} else {
+		until = shownEnd(c.Until)
+	}
+	stream := streamsOf(attach.JVM{PID: c.PID}, attach.Output{Name: c.Output})[1]
+	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise, "why", c.Why, "by", c.by, "until", until)
+}
+
+// shownEnd returns the end of a raise as people see it. It is rounded up: the raise does
+// not end earlier.
+func shownEnd(t time.Time) string { return t.Add(time.Second - 1).UTC().Format(time.RFC3339) }
 
 // onTop returns the selection of a raised output: its own selection with the
 // raise on top.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
@@ -29,6 +30,10 @@ type Config struct {
 	// Known are the names, without [Prefix], of valid annotations that other
 	// programs read. They are not flags.
 	Known []string
+
+	// OnMark is given the raises and restores, and the starts and ends of JVMs. It must
+	// not block. Nil: nobody wants to know. Not a flag.
+	OnMark func(mark.Mark)
 }
 
 // DefaultConfig returns the documented defaults.

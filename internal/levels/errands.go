@@ -129,7 +129,7 @@ func (l *Loop) look(ctx context.Context, r request) reply {
 // size returns how many bytes of text a list contains.
 func size(listed []Listed) (n int) {
 	for _, l := range listed {
-		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector)
+		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector) + len(l.JVM.Flags)
 		for _, o := range l.Outputs {
 			n += len(o.Name) + len(o.Selection) + len(o.Decorators) + len(o.Options) + len(o.Raised) + len(o.Problem)
 		}
@@ -161,7 +161,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 		}
 		change = func(now time.Time) { l.raise(e, sel, now) }
 	default:
-		change = func(time.Time) { l.fleet.state.endAll("ullage log reset") }
+		change = func(time.Time) { l.fleet.state.endAll("ullage log reset", e.by) }
 	}
 	l.pursue(ctx, e, change)
 }
@@ -184,7 +184,7 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 // raise begins the raise of an errand.
 func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
 	r, s := newRaise(sel, e.For, string(FromCommand), "ullage log set", now), l.fleet.state
-	r.Stream = e.Stream
+	r.Stream, r.By = e.Stream, e.by
 	e.was, e.had = s.Raises[FromCommand]
 	s.Raises[FromCommand], e.until = r, r.Until
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 )
@@ -27,6 +28,7 @@ const (
 type journal struct {
 	log     *slog.Logger
 	metrics metrics
+	mark    func(mark.Mark) // nil: changes are not marked
 
 	holding    map[string]bool   // logged errors that still hold
 	noted      []podmeta.Problem // logged bad annotations
@@ -35,8 +37,11 @@ type journal struct {
 	reconciled time.Time         // when all JVMs last had the wanted selection
 }
 
-// change logs a change of an output, and counts the first one of each JVM.
+// change logs and marks a change of an output, and counts the first one of each JVM.
 func (j *journal) change(c Change) {
+	if j.mark != nil {
+		j.mark(c.mark())
+	}
 	if c.restored {
 		if c.first {
 			j.metrics.restores.Inc()
@@ -48,7 +53,7 @@ func (j *journal) change(c Change) {
 		j.metrics.raises.WithLabelValues(c.reason).Inc()
 	}
 	j.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
-		"until", c.Until.Add(time.Second-1).UTC().Format(time.RFC3339)) // rounded up: the raise does not end earlier
+		"until", shownEnd(c.Until))
 }
 
 // annotations logs the problems of the annotations when they change.

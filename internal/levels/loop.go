@@ -65,7 +65,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	st, m := &store{source: cfg.Source}, newMetrics(reg)
 	l := &Loop{
 		cfg: cfg, log: log, store: st, watch: newWatch(m.missed), notes: newAnnotations(cfg.Annotations, cfg.Known),
-		journal: journal{log: log, metrics: m, holding: map[string]bool{}},
+		journal: journal{log: log, metrics: m, mark: cfg.OnMark, holding: map[string]bool{}},
 		fleet: &fleet{
 			talk: newDialogue(cfg), log: log, metrics: m, store: st, state: newState(),
 			attempts: map[string]attempt{}, seen: map[string]time.Time{}, ended: map[string]bool{},
@@ -319,8 +319,8 @@ func (l *Loop) drain(ctx context.Context) error {
 	f.draining = true
 	l.arm(time.Now())
 	err := l.update(ctx, func(time.Time) {
-		f.state.end(FromCommand, whyDrained)
-		f.state.end(FromTrigger, whyDrained)
+		f.state.end(FromCommand, whyDrained, "")
+		f.state.end(FromTrigger, whyDrained, "")
 	})
 	f.crew.Wait()
 	if left := f.ours(); left > 0 {

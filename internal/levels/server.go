@@ -11,6 +11,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -82,6 +84,7 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 	req, err := readRequest(c)
 	var r reply
 	if err == nil {
+		req.by = peer(c)
 		err = req.check()
 	}
 	if err != nil {
@@ -102,6 +105,29 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 	if c.SetWriteDeadline(time.Now().Add(requestTimeout)) == nil {
 		_, _ = c.Write(text) // the client has gone, or does not read
 	}
+}
+
+// peer names the process at the other end of a connection: its user and, if it is visible
+// here, its number.
+func peer(c net.Conn) string {
+	conn, ok := c.(*net.UnixConn)
+	if !ok {
+		return ""
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	switch {
+	case err != nil || failed != nil:
+		return ""
+	case cred.Pid <= 0:
+		return fmt.Sprintf("uid %d", cred.Uid)
+	}
+	return fmt.Sprintf("uid %d, pid %d", cred.Uid, cred.Pid)
 }
 
 // readRequest reads one line of at most maxRequest bytes.

@@ -40,6 +40,11 @@ type raise struct {
 	Why       string        `json:"why"`    // a text for people
 	Ended     string        `json:"ended"`  // why it ended early; empty if it did not
 
+	// By and EndedBy are the processes that asked for it and for its end; empty if no
+	// process did, or if it is unknown.
+	By      string `json:"by,omitempty"`
+	EndedBy string `json:"endedBy,omitempty"`
+
 	// ID is the annotation log-id: it distinguishes a new raise from an earlier
 	// one of the same selection.
 	ID string `json:"id,omitempty"`
@@ -125,6 +130,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 			continue
 		}
 		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, podmeta.MaxID)
+		r.By, r.EndedBy = printable.Escaped(r.By, maxWhy), printable.Escaped(r.EndedBy, maxWhy)
 		r.Until = earlier(r.Until, now.Add(r.For))
 		s.Raises[cause] = r
 	}
@@ -140,18 +146,18 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	return s, bad
 }
 
-// end ends a raise early.
-func (s *state) end(cause Cause, why string) {
+// end ends a raise early. By is the process that asked for that, if one did.
+func (s *state) end(cause Cause, why, by string) {
 	if r, ok := s.Raises[cause]; ok && r.Ended == "" {
-		r.Ended = why
+		r.Ended, r.EndedBy = why, by
 		s.Raises[cause] = r
 	}
 }
 
 // endAll ends every raise early.
-func (s *state) endAll(why string) {
+func (s *state) endAll(why, by string) {
 	for cause := range s.Raises {
-		s.end(cause, why)
+		s.end(cause, why, by)
 	}
 }
 

@@ -138,7 +138,7 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.only("gc*=trace", gcOutput)
-	p.fleet.state.end(FromCommand, "test") // the annotation's raise still lasts
+	p.fleet.state.end(FromCommand, "test", "") // the annotation's raise still lasts
 	p.step()
 	j.only("safepoint*=debug", gcOutput, appOutput)
 	r.annotate()

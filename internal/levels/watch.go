@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -58,13 +57,14 @@ func newWatch(missed *prometheus.CounterVec) *Watch {
 	return &Watch{fired: make(chan alarm, 1), missed: missed}
 }
 
-// Line checks the next line, without its newline. Each line is passed once.
-func (w *Watch) Line(line []byte, c ul.Class) {
+// Line checks the next line, without its newline. Each line is passed once. The event is
+// that of the line, as [pause.Parse] returns it, or nil where nobody has parsed the line.
+func (w *Watch) Line(line []byte, c ul.Class, e *pause.Event) {
 	s := w.sought.Load()
 	if s == nil || c.Kind == ul.Continuation {
 		return
 	}
-	a, ok := w.match(&s.Trigger, line, c)
+	a, ok := w.match(&s.Trigger, line, c, e)
 	if !ok {
 		return
 	}
@@ -84,6 +84,15 @@ func (w *Watch) CaughtUp() {
 	if w.waiting.Load() {
 		w.waiting.Store(false)
 	}
+}
+
+// PauseThreshold returns the length of a pause that fires, or 0 where no pause does. It is
+// safe for concurrent use.
+func (w *Watch) PauseThreshold() time.Duration {
+	if s := w.sought.Load(); s != nil {
+		return s.Pause
+	}
+	return 0
 }
 
 // arm has the lines checked for the conditions of t, and arms the trigger or
@@ -133,8 +142,10 @@ func (w *Watch) never(t podmeta.Trigger) string {
 }
 
 // noteTimes notes whether the JVM logs the CPU times of its pauses.
-func (w *Watch) noteTimes(e pause.Event) {
+func (w *Watch) noteTimes(e *pause.Event) {
 	switch {
+	case e.Kind == pause.Init && (string(e.Value) == "The Z Garbage Collector" || string(e.Value) == "Shenandoah"):
+		w.untimed.Store(maxUntimed) // these never do
 	case e.Kind == pause.CPU && !w.timed.Load():
 		w.timed.Store(true)
 	case e.Kind == pause.Pause && w.untimed.Load() < maxUntimed:
@@ -143,7 +154,7 @@ func (w *Watch) noteTimes(e pause.Event) {
 }
 
 // match checks a line for the conditions of t.
-func (w *Watch) match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool) {
+func (w *Watch) match(t *podmeta.Trigger, line []byte, c ul.Class, e *pause.Event) (alarm, bool) {
 	if t.Dropped && c.Kind == ul.Drop {
 		return alarm{podmeta.DroppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
 	}
@@ -156,20 +167,22 @@ func (w *Watch) match(t *podmeta.Trigger, line []byte, c ul.Class) (alarm, bool)
 	if t.Pause == 0 && !t.IOStall {
 		return alarm{}, false
 	}
-	if t.IOStall && (bytes.HasSuffix(line, []byte("Using The Z Garbage Collector")) || bytes.HasSuffix(line, []byte("Using Shenandoah"))) {
-		w.untimed.Store(maxUntimed)
+	if e == nil {
+		parsed, _ := pause.Parse(line)
+		e = &parsed
 	}
-	e, ok := pause.Parse(line)
-	if !ok {
-		return alarm{}, false
-	}
+	return w.matchEvent(t, e)
+}
+
+// matchEvent checks the event of a line for the conditions of t.
+func (w *Watch) matchEvent(t *podmeta.Trigger, e *pause.Event) (alarm, bool) {
 	if t.IOStall {
 		w.noteTimes(e)
 	}
 	if t.IOStall && e.Stalled() {
 		return alarm{podmeta.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
-	if t.Pause > 0 && e.Kind != pause.CPU && e.Duration > t.Pause {
+	if t.Pause > 0 && (e.Kind == pause.Pause || e.Kind == pause.Safepoint) && e.Duration > t.Pause {
 		what := strings.TrimSpace(e.Kind.String() + " " + excerpt(e.Name)) // JDK 9 to 12 do not name a safepoint
 		return alarm{podmeta.PauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
 	}

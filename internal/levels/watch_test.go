@@ -28,7 +28,7 @@ const (
 func fire(p *process, lines ...string) {
 	var c ul.Classifier
 	for _, line := range lines {
-		p.Watch().Line([]byte(line), c.Classify([]byte(line)))
+		p.Watch().Line([]byte(line), c.Classify([]byte(line)), nil)
 	}
 }
 
@@ -350,6 +350,6 @@ func BenchmarkALineOfARaise(b *testing.B) {
 	class := c.Classify(line)
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		w.Line(line, class)
+		w.Line(line, class, nil)
 	}
 }

@@ -43,6 +43,8 @@ type request struct {
 	Stream    string        `json:"stream,omitempty"` // for set: the pattern of the only streams to raise
 	For       time.Duration `json:"for,omitempty"`
 	PID       int           `json:"pid,omitempty"` // the only JVM to act on; 0: all
+
+	by string // the process that sent it, as the kernel says; empty: unknown
 }
 
 // check returns an error if the request is invalid.

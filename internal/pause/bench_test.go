@@ -39,3 +39,20 @@ func BenchmarkEvent(b *testing.B) {
 		}
 	}
 }
+
+// The same log, joined.
+func BenchmarkJoin(b *testing.B) {
+	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log"} {
+		b.Run(name, func(b *testing.B) {
+			lines := sample(b, name)
+			j := NewJoiner(Handlers{Pause: func(*GCPause) {}, Stop: func(*Stop) {}, Collection: func(*Collection) {}})
+			b.ReportAllocs()
+			for i := 0; b.Loop(); {
+				j.Line(lines[i])
+				if i++; i == len(lines) {
+					i = 0
+				}
+			}
+		})
+	}
+}

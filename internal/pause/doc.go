@@ -2,13 +2,15 @@
 // -Xlog): how long the collector or a safepoint stopped the application, and
 // whether a pause seems to have waited for something other than a CPU.
 //
-// [Parse] reads one line and remembers nothing. Most lines are ruled out by their
-// last bytes, so that it can be called for every line of a busy log.
+// [Parse] reads one line and remembers nothing. Most lines are ruled out by the first
+// bytes of their message, so that it can be called for every line of a busy log. A
+// [Joiner] joins the events of one stream to stops of the application, collections and
+// runs of JVMs.
 //
 // # What is read
 //
-// Four forms of message, all of them logged at level info. NAME and OP become
-// [Event.Name]:
+// Four forms of message that measure pauses, all of them logged at level info. NAME and
+// OP become [Event.Name]:
 //
 //	GC(n) Pause NAME 24M->5M(64M) 2.345ms         [Pause]
 //	GC(n) Pause NAME 2.345ms                      [Pause]
@@ -30,6 +32,25 @@
 //	Shenandoah   gc         none    Init Mark (unload classes), Final Mark (Young),
 //	                                Init Update Refs, Degenerated GC (Mark), Full, ...
 //	Epsilon      none       none
+//
+// Further forms describe the collection around them. N is a number, SIZES is
+// 24M->5M(64M), 24M(38%)->5M(8%), or the same in K:
+//
+//	GC(n) Concurrent NAME 12.345ms                [Concurrent]; of Shenandoah's cleanup with SIZES
+//	GC(n) Concurrent Mark Cycle                   [Begin]; also Undo Cycle, and Cycle until JDK 14
+//	GC(n) Major Collection (CAUSE)                [Begin]; also Minor and Garbage Collection
+//	GC(n) Major Collection (CAUSE) SIZES 0.030s   [Cycle]; without the seconds where ZGC has no generations
+//	GC(n) Y: Young Generation SIZES 0.011s        [Cycle]; also O: Old Generation
+//	GC(n) Old regions: N->N                       [Space]; also Eden, Survivor, Archive and Humongous
+//	GC(n) DefNew: SIZES ...                       [Space]; also Tenured, PSYoungGen, ParOldGen, PSOldGen, ParNew, CMS
+//	GC(n)   Live:  -  3M (5%) 3M (5%) ...         [Space]; also Capacity, Allocated and Promoted (ZGC)
+//	GC(n) Metaspace: SIZES ...                    [Metaspace]
+//	GC(n) Using N workers of N for ...            [Workers]
+//	GC(n) To-space exhausted                      [Failure]; also Promotion failed
+//	Allocation Stall (THREAD) 5.811ms             [Stall]; also Relocation Stall
+//	Entering safepoint region: OP                 [Enter] of JDK 9 to 12
+//	NAME: VALUE                                   [Init], where the tags are gc,init
+//	Using G1                                      [Init]; VALUE is one of HotSpot's collectors
 //
 // CMS (until JDK 13) prints as Parallel does, and its pauses are called Initial
 // Mark and Remark; but CPU comes behind its concurrent phases too.
@@ -58,10 +79,10 @@
 // CPU times right behind it (of CMS, some are of a concurrent phase, which no line
 // alone tells), and the Safepoint around it, which is a little longer
 // and which also covers operations other than a collection. One safepoint may
-// hold two collections, Young and then Full.
+// hold two collections, Young and then Full. A [Joiner] makes one [Stop] of them.
 //
 // A thread that ZGC makes wait for memory ("Allocation Stall (main) 5.811ms") stops
-// alone. That is no pause of the application, and no event.
+// alone. That is no pause of the application.
 //
 // # Ambiguities
 //

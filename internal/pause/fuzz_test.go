@@ -2,6 +2,7 @@ package pause
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -12,12 +13,13 @@ import (
 func FuzzParse(f *testing.F) {
 	for _, s := range samples {
 		for _, line := range sample(f, s.name) {
-			if ends(line) {
+			if _, ok := Parse(line); ok {
 				f.Add(line)
 			}
 		}
 	}
 	f.Add([]byte("[0.4s][info][safepoint] Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 seconds\r"))
+	f.Add([]byte("Allocation Stall () 5.811ms"))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		before := bytes.Clone(line)
 		e, ok := Parse(line)
@@ -33,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		checkEvent(t, e, line)
 		if line[0] != '[' {
 			tag := "[0.397s][info][gc,x] "
-			if e.Kind == Safepoint {
+			if e.Kind == Safepoint || e.Kind == Enter {
 				tag = "[safepoint] "
 			}
 			if decorated, _ := Parse(append([]byte(tag), line...)); !cmp.Equal(decorated, e) {
@@ -51,24 +53,74 @@ func checkEvent(t *testing.T, e Event, line []byte) {
 			t.Fatalf("%q: %+v", line, e)
 		}
 	}
-	safepoint := Event{Kind: Safepoint, GC: -1, Name: e.Name, Duration: e.Duration, Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving}
-	switch {
-	case e.Kind == Pause && e.GC >= 0 && cmp.Equal(e, Event{Kind: Pause, GC: e.GC, Name: e.Name, Duration: e.Duration}):
-	case e.Kind == CPU && e.GC >= 0 && cmp.Equal(e, Event{Kind: CPU, GC: e.GC, Duration: e.Real, User: e.User, Sys: e.Sys, Real: e.Real}):
-		return
-	case cmp.Equal(e, safepoint) && e.Name == nil && e.Reaching+e.At == e.Duration: // of JDK 9 to 12
-		return
-	case cmp.Equal(e, safepoint):
-	default:
-		t.Fatalf("%q: %+v", line, e)
-	}
-	at := int(uintptr(unsafe.Pointer(unsafe.SliceData(e.Name))) - uintptr(unsafe.Pointer(unsafe.SliceData(line))))
-	if len(e.Name) == 0 || len(e.Name) > maxName || at < 0 || at+len(e.Name) > len(line) {
-		t.Fatalf("%q: %d bytes of name at %d", line, len(e.Name), at)
-	}
-	for _, c := range e.Name {
-		if c < ' ' || c > '~' {
-			t.Fatalf("%q: name %q", line, e.Name)
+	for _, size := range []int64{e.Heap.Before, e.Heap.After, e.Heap.Capacity} {
+		if size < 0 || size > maxBytes || size > 0 && !e.Heap.Known {
+			t.Fatalf("%q: %+v", line, e)
 		}
 	}
+	if (e.GC >= 0) != (e.Kind != Safepoint && e.Kind != Enter && e.Kind != Stall && e.Kind != Init) {
+		t.Fatalf("%q: %+v", line, e)
+	}
+	if !slices.Contains(Actions(), e.Action()) || !slices.Contains(Causes(), e.Cause()) || !slices.Contains(Operations(), e.Operation()) {
+		t.Fatalf("%q: %q, %q, %q", line, e.Action(), e.Cause(), e.Operation())
+	}
+	if e.Kind == CPU || e.Kind == Metaspace || e.Kind == Workers || e.Kind == Safepoint && e.Reaching+e.At == e.Duration && e.Name == nil {
+		if e.Name != nil {
+			t.Fatalf("%q: %+v", line, e)
+		}
+		return
+	}
+	checkPart(t, e.Kind, e.Name, line, maxName)
+	if e.Kind == Init {
+		checkPart(t, e.Kind, e.Value, line, maxValue)
+	}
+}
+
+func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
+	t.Helper()
+	at := int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(line))))
+	if len(part) == 0 && kind != Stall || len(part) > most || at < 0 || at+len(part) > len(line) {
+		t.Fatalf("%q: %d bytes at %d", line, len(part), at)
+	}
+	for _, c := range part {
+		if (c < ' ' || c > '~') && kind != Stall {
+			t.Fatalf("%q: name %q", line, part)
+		}
+	}
+}
+
+// Whatever the lines are, each pause is in one stop, a collection has no pause of another
+// one, and nothing grows without bound.
+func FuzzJoiner(f *testing.F) {
+	for _, s := range samples {
+		f.Add(bytes.Join(sample(f, s.name), []byte("\n")))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		pauses, stopped, collected := 0, 0, 0
+		j := NewJoiner(Handlers{
+			Pause: func(*GCPause) { pauses++ },
+			Stop:  func(s *Stop) { stopped += len(s.Pauses) },
+			Collection: func(c *Collection) {
+				collected += c.Count
+				for i := range c.Pauses {
+					if c.Pauses[i].GC != c.GC {
+						t.Fatalf("%+v", c)
+					}
+				}
+				if c.Allocated < -1 || c.Promoted < -1 || c.Paused < 0 || c.Lines[0] > c.Lines[1] {
+					t.Fatalf("%+v", c)
+				}
+			},
+		})
+		for line := range bytes.Lines(text) {
+			j.Line(bytes.TrimSuffix(line, []byte("\n")))
+			if len(j.open) > maxOpen || len(j.free) > maxOpen || len(j.waiting) > maxWaiting || len(j.names) > maxInterned || len(j.run.Settings) > maxSettings {
+				t.Fatalf("%d open, %d free, %d waiting, %d names", len(j.open), len(j.free), len(j.waiting), len(j.names))
+			}
+		}
+		j.Flush()
+		if stopped != pauses || collected != pauses {
+			t.Fatalf("%d pauses, %d in stops, %d in collections", pauses, stopped, collected)
+		}
+	})
 }

@@ -8,103 +8,179 @@ import (
 )
 
 const (
-	minLine   = len("GC(0) Pause X 0.0ms") // no event is shorter
-	maxPrefix = 1024                       // bytes of decorations that ul takes
-	maxName   = 128                        // bytes; no JDK has a longer name
+	maxPrefix = 1024 // bytes of decorations that ul takes
+	maxName   = 128  // bytes; no JDK has a longer name
+	maxValue  = 256  // bytes of the value of an Init
 )
 
 // Parse parses one line, without its newline, with or without a carriage return
 // at its end. It returns false if the line is not an event. It looks at that
 // line alone, and allocates nothing.
 func Parse(line []byte) (e Event, ok bool) {
-	if n := len(line); n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
-	if !ends(line) {
-		return e, false
-	}
-	if ok = e.read(line); !ok {
-		e = Event{} // parsed before the failure
-	}
+	var r ul.Record
+	ok = e.parse(line, &r)
 	return e, ok
 }
 
-// ends reports whether the last bytes can be those of an event: "1ms", "1s" and
-// " ns", or " total" and " seconds" of a safepoint. That rules out most lines
-// before any search.
-func ends(line []byte) bool {
-	n := len(line)
-	if n < minLine {
+// parse is Parse into a zero e, which is zero again if it returns false. If it returns
+// true, r is the parsed line.
+func (e *Event) parse(line []byte, r *ul.Record) bool {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	message, ok := messageOf(line)
+	if !ok {
 		return false
 	}
-	switch before := line[n-2]; line[n-1] {
-	case 's':
-		return before == 'm' || before == 'n' || before == 'd' || isDigit(before)
-	case 'l':
-		return before == 'a'
+	tag, ok := e.read(line, message)
+	if ok && decorated(r, line, message, tag) {
+		return true
+	}
+	if tag != "" {
+		*e = Event{} // parsed before the failure
 	}
 	return false
 }
 
-// read is Parse for a line with such an end; if it returns false, e is
-// unusable. A short cut finds the message, and also accepts some lines that are
-// not decorated like UL. The decorations are checked only if the message is an
-// event.
-func (e *Event) read(line []byte) bool {
-	message := line
-	if line[0] == '[' {
-		// The prefix, if it is one, ends at the first "] ".
-		i := bytes.Index(line[:min(len(line), maxPrefix+1)], []byte("] "))
-		if i < 0 {
-			return false
+// messageOf finds the message by a short cut, which also accepts some lines that are not
+// decorated like UL. The decorations are checked only if the message is an event.
+func messageOf(line []byte) ([]byte, bool) {
+	if len(line) == 0 || line[0] != '[' {
+		return line, len(line) > 0
+	}
+	// The prefix, if it is one, ends at the first "] ".
+	i := prefixEnd(line[:min(len(line), maxPrefix+1)])
+	if i < 0 {
+		return nil, false
+	}
+	return line[i+len("] "):], i+len("] ") < len(line)
+}
+
+// prefixEnd returns the index of the first "] ". It looks at every second byte, which is
+// cheaper than bytes.Index: that stops at each bracket and at each space.
+func prefixEnd(text []byte) int {
+	for i := 1; i < len(text); i += 2 {
+		switch text[i] {
+		case ' ':
+			if text[i-1] == ']' {
+				return i - 1
+			}
+		case ']':
+			if i+1 < len(text) && text[i+1] == ' ' {
+				return i
+			}
 		}
-		message = line[i+len("] "):]
 	}
-	if rest, ok := cutPrefix(message, "GC("); ok {
-		return e.readGC(rest) && decorated(line, message, "gc")
+	return -1
+}
+
+// The tags that messages have.
+const (
+	gcTag        = "gc"
+	safepointTag = "safepoint"
+	initTag      = "gc,init"
+)
+
+// read reads a message, and returns the tag that its record must have; if it returns
+// false, e is unusable. Most lines of a busy log end here, or in readGC.
+func (e *Event) read(line, message []byte) (tag string, ok bool) {
+	switch message[0] {
+	case 'G':
+		if rest, ok := cutPrefix(message, "GC("); ok {
+			return gcTag, e.readGC(rest)
+		}
+	case 'S':
+		if rest, ok := cutPrefix(message, `Safepoint "`); ok {
+			return safepointTag, e.readSafepoint(rest)
+		}
+	case 'T':
+		if rest, ok := cutPrefix(message, "Total time for which application threads were stopped: "); ok {
+			return safepointTag, e.readStopped(rest)
+		}
+	case 'E':
+		if rest, ok := cutPrefix(message, "Entering safepoint region: "); ok {
+			e.Kind, e.GC, e.Name = Enter, -1, rest
+			return safepointTag, isOperation(rest)
+		}
+	case 'A', 'R':
+		rest, ok := cutPrefix(message, "Allocation Stall (")
+		if !ok {
+			rest, ok = cutPrefix(message, "Relocation Stall (")
+		}
+		if ok {
+			return gcTag, e.readStall(rest)
+		}
+	case 'U':
+		if rest, ok := cutPrefix(message, "Using "); ok && len(rest) <= maxName && using[string(rest)] != "" {
+			e.Kind, e.GC, e.Name, e.Value = Init, -1, message[:len("Using")], rest
+			return gcTag, true
+		}
 	}
-	if rest, ok := cutPrefix(message, `Safepoint "`); ok {
-		return e.readSafepoint(rest) && decorated(line, message, "safepoint")
+	if isInit(line[:len(line)-len(message)]) {
+		return initTag, e.readInit(message)
 	}
-	if rest, ok := cutPrefix(message, "Total time for which application threads were stopped: "); ok {
-		return e.readStopped(rest) && decorated(line, message, "safepoint")
-	}
-	return false
+	return "", false
 }
 
 // decorated reports whether the line is the first of a record with this message,
 // and its tags, as far as the line shows them, begin with the given one. A lone
 // word may be the hostname as well, and speaks against nothing.
-func decorated(line, message []byte, tag string) bool {
-	var r ul.Record
+func decorated(r *ul.Record, line, message []byte, tag string) bool {
 	r.Parse(line)
 	if len(r.Message) != len(message) || r.Kind == ul.Continuation {
 		return false
 	}
 	if r.Present&ul.Tags == 0 || r.Ambiguous&ul.Tags != 0 {
-		return true
+		return tag != initTag
 	}
 	rest, ok := cutPrefix(r.Tags, tag)
 	return ok && (len(rest) == 0 || rest[0] == ',')
 }
 
 // readGC reads what follows "GC(": the number of the collection, the letter of
-// the generation where ZGC has them, and a Pause or CPU event.
+// the generation where ZGC has them, and what happened.
 func (e *Event) readGC(text []byte) bool {
 	id, n := digits(text)
 	text, ok := cutPrefix(text[n:], ") ")
-	if n == 0 || !ok {
+	if n == 0 || !ok || len(text) < 4 {
 		return false
 	}
 	e.GC = id
-	if len(text) > 3 && (text[0] == 'y' || text[0] == 'Y' || text[0] == 'O') && text[1] == ':' && text[2] == ' ' {
+	if c := text[0]; (c|0x20 == 'y' || c == 'O') && text[1] == ':' && text[2] == ' ' {
+		e.Old, e.Young = c == 'O', c != 'O'
 		text = text[3:]
 	}
-	if rest, ok := cutPrefix(text, "Pause "); ok {
-		return e.readPause(rest)
-	}
-	if rest, ok := cutPrefix(text, "User="); ok {
-		return e.readCPU(rest)
+	switch text[0] {
+	case ' ': // phases, and tables
+		return e.readRow(text)
+	case 'P':
+		if rest, ok := cutPrefix(text, "Pause "); ok {
+			return e.readPause(rest)
+		}
+		return e.readSpace(text) || e.readFailure(text)
+	case 'U':
+		if rest, ok := cutPrefix(text, "User="); ok {
+			return e.readCPU(rest)
+		}
+		return e.readWorkers(text)
+	case 'C':
+		if rest, ok := cutPrefix(text, "Concurrent "); ok {
+			return e.readConcurrent(rest)
+		}
+		return e.readSpace(text)
+	case 'M':
+		if rest, ok := cutPrefix(text, "Metaspace: "); ok {
+			return e.readMetaspace(rest)
+		}
+		return e.readCycle(text)
+	case 'G', 'Y':
+		return e.readCycle(text)
+	case 'O':
+		return e.readSpace(text) || e.readCycle(text)
+	case 'T':
+		return e.readSpace(text) || e.readFailure(text)
+	case 'E', 'S', 'A', 'H', 'D':
+		return e.readSpace(text)
 	}
 	return false
 }
@@ -113,6 +189,13 @@ func (e *Event) readGC(text []byte) bool {
 // nothing, and the duration. Without a duration it is the line that announces
 // the pause.
 func (e *Event) readPause(text []byte) bool {
+	e.Kind = Pause
+	return e.readTimed(text)
+}
+
+// readTimed reads a name, the sizes of the heap or nothing, and a duration in
+// milliseconds.
+func (e *Event) readTimed(text []byte) bool {
 	i := bytes.LastIndexByte(text, ' ')
 	if i < 0 {
 		return false
@@ -121,16 +204,26 @@ func (e *Event) readPause(text []byte) bool {
 	if !ok {
 		return false
 	}
-	duration, ok := decimal(number, time.Millisecond)
+	e.Duration, ok = decimal(number, time.Millisecond)
 	name := text[:i]
-	if j := bytes.LastIndexByte(name, ' '); j >= 0 && isHeap(name[j+1:]) {
+	if j := bytes.LastIndexByte(name, ' '); j >= 0 && e.Heap.read(name[j+1:], 'M') {
 		name = name[:j]
 	}
-	if !ok || !isPauseName(name) {
-		return false
+	e.Name = name
+	return ok && isPauseName(name)
+}
+
+// readConcurrent reads a concurrent phase or cycle that has ended, and the begin of a
+// cycle of G1, which shows no duration. A part of a phase that one worker did is no
+// event: its name has a character that isPauseName does not know.
+func (e *Event) readConcurrent(rest []byte) bool {
+	switch string(rest) {
+	case "Mark Cycle", "Undo Cycle", "Cycle":
+		e.Kind, e.Name = Begin, rest
+		return true
 	}
-	e.Kind, e.Name, e.Duration = Pause, name, duration
-	return true
+	e.Kind = Concurrent
+	return e.readTimed(rest) && bytes.IndexByte(e.Name, ':') < 0
 }
 
 // readCPU reads "0.01s Sys=0.00s Real=0.02s".
@@ -191,4 +284,16 @@ func (e *Event) readStopped(text []byte) bool {
 	e.Reaching, ok[1] = decimal(reaching, time.Second)
 	e.At = e.Duration - e.Reaching
 	return unit && ok == [2]bool{true, true} && e.At >= 0
+}
+
+// readStall reads "main) 5.811ms". The name of a thread may have any bytes.
+func (e *Event) readStall(text []byte) bool {
+	i := bytes.LastIndex(text, []byte(") "))
+	if i < 0 || i > maxName || bytes.Contains(text[:i], []byte("] ")) || bytes.Contains(text[:i], []byte("GC(")) || bytes.Contains(text[:i], []byte(" Stall (")) {
+		return false
+	}
+	number, unit := bytes.CutSuffix(text[i+2:], []byte("ms"))
+	duration, ok := decimal(number, time.Millisecond)
+	e.Kind, e.GC, e.Name, e.Duration = Stall, -1, text[:i], duration
+	return unit && ok
 }

@@ -3,6 +3,7 @@ package pause
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,23 +17,27 @@ func ms(whole, micros int) time.Duration {
 	return time.Duration(whole)*time.Millisecond + time.Duration(micros)*time.Microsecond
 }
 
+func mib(before, after, capacity int64) Heap {
+	return Heap{Before: before << 20, After: after << 20, Capacity: capacity << 20, Known: true}
+}
+
 func TestParse(t *testing.T) {
 	for _, test := range []struct {
 		line string
 		want Event
 	}{
-		{"[1.2s][info][gc] " + full, Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89)}},
-		{"[gc] GC(0) Pause Full 52M->8M(64M) 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1)}},
+		{"[1.2s][info][gc] " + full, Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89), Heap: mib(9, 8, 34)}},
+		{"[gc] GC(0) Pause Full 52M->8M(64M) 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1), Heap: mib(52, 8, 64)}},
 		{"[web] GC(0) Pause Full 0.001ms", Event{Kind: Pause, Name: []byte("Full"), Duration: ms(0, 1)}}, // a hostname, or not
-		{"[0.1s][gc,phases] GC(12) Y: Pause Mark Start (Major) 0.025ms", Event{Kind: Pause, GC: 12, Name: []byte("Mark Start (Major)"), Duration: ms(0, 25)}},
+		{"[0.1s][gc,phases] GC(12) Y: Pause Mark Start (Major) 0.025ms", Event{Kind: Pause, GC: 12, Young: true, Name: []byte("Mark Start (Major)"), Duration: ms(0, 25)}},
 		{"[0.1s][gc,phases] GC(12) Pause Mark End 1234567.890ms", Event{Kind: Pause, GC: 12, Name: []byte("Mark End"), Duration: ms(1234567, 890)}},
-		{"[0,1s][gc] GC(1) Pause Remark 5M->5M(8M) 1,5ms", Event{Kind: Pause, GC: 1, Name: []byte("Remark"), Duration: ms(1, 500)}},
+		{"[0,1s][gc] GC(1) Pause Remark 5M->5M(8M) 1,5ms", Event{Kind: Pause, GC: 1, Name: []byte("Remark"), Duration: ms(1, 500), Heap: mib(5, 5, 8)}},
 		{"GC(4294967295) Pause Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned) 1M->1M(2M) 0.123456ms",
-			Event{Kind: Pause, GC: 4294967295, Name: []byte("Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned)"), Duration: 123456}},
+			Event{Kind: Pause, GC: 4294967295, Name: []byte("Young (Concurrent Start) (G1 Evacuation Pause) (Evacuation Failure: Allocation/Pinned)"), Duration: 123456, Heap: mib(1, 1, 2)}},
 		{"GC(0) User=0.07s Sys=1.50s Real=12.34s", Event{Kind: CPU, Duration: ms(12340, 0), User: ms(70, 0), Sys: ms(1500, 0), Real: ms(12340, 0)}},
 		{`[info][safepoint] Safepoint "no vm operation", Time since last: 900000000000000000 ns, Reaching safepoint: 1 ns, Cleanup: 2 ns, At safepoint: 3 ns, Leaving safepoint: 4 ns, Total: 10 ns`, // JDK 21
 			Event{Kind: Safepoint, GC: -1, Name: []byte("no vm operation"), Reaching: 1, Cleanup: 2, At: 3, Leaving: 4, Duration: 10}},
-		{"[1.2s][info][gc] " + full + "\r", Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89)}},
+		{"[1.2s][info][gc] " + full + "\r", Event{Kind: Pause, GC: 7, Name: []byte("Full (System.gc())"), Duration: ms(19, 89), Heap: mib(9, 8, 34)}},
 		{"[2018-11-20T16:45:11.123+0100][1.234s][info][safepoint    ] Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 seconds", // JDK 11
 			Event{Kind: Safepoint, GC: -1, Duration: 12345600, Reaching: 45600, At: 12300000}},
 		{"Total time for which application threads were stopped: 61,5000000 seconds, Stopping threads took: 0,0000000 seconds\r",
@@ -53,11 +58,9 @@ func TestNoEvent(t *testing.T) {
 		"s",
 		"[",
 		"[0.397s][info][gc,start] GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
-		"[0.397s][info][gc] GC(0) Concurrent Mark Cycle 12.345ms",
 		"[0.397s][info][gc,phases] GC(0)   Evacuate Collection Set: 1.2ms",
 		"[0.397s][info][gc,phases] GC(0) Phase 1: Mark live objects 1.234ms",
 		"[0.397s][info][gc,stats] Pause Init Mark (N)                  93 us",
-		"[0.397s][info][gc] Allocation Stall (main) 5.811ms",
 		"[0.397s][info][gc] Pause Full 1M->1M(2M) 1.234ms", // every pause has a number
 		"[0.397s][info][gc] GC() Pause Full 1M->1M(2M) 1.234ms",
 		"[0.397s][info][gc] GC(-1) Pause Full 1M->1M(2M) 1.234ms",
@@ -85,6 +88,7 @@ func TestNoEvent(t *testing.T) {
 		"[0.1s][info][gc,start] GC(1) Pause Rem[0.2s][info][gc] Allocation Stall (main) 5.811ms",
 		"[0.1s][info][gc] GC(1) Pause Remark 5M->5M[0.2s][info][gc] Allocation Stall (main) 5.811ms",
 		"GC(1) Pause Remark 5M->Allocation Stall (main) 5.811ms",
+		"Allocation Stall (ma[0.2s][info][gc] Allocation Stall (main) 5.811ms",
 		// Continuation lines.
 		"[                    ] " + full,
 		"[ ] " + full,
@@ -209,7 +213,7 @@ func TestStalled(t *testing.T) {
 }
 
 func TestKindNames(t *testing.T) {
-	if got := fmt.Sprint(Kind(0), Pause, Safepoint, CPU, Kind(9)); got != "none pause safepoint cpu none" {
+	if got := fmt.Sprint(Kind(0), Pause, Safepoint, CPU, Init, Kind(99)); got != "none pause safepoint cpu init none" {
 		t.Error(got)
 	}
 }
@@ -223,6 +227,77 @@ func TestNoAllocation(t *testing.T) {
 			}
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", s.name, n)
+		}
+	}
+}
+
+func TestNamesForPeopleAndMetrics(t *testing.T) {
+	for _, test := range []struct{ message, action, cause string }{
+		{"GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms", "young", "G1 Evacuation Pause"},
+		{"GC(0) Pause Young (Concurrent Start) (G1 Humongous Allocation) 24M->5M(64M) 2.345ms", "concurrent start", "G1 Humongous Allocation"},
+		{"GC(0) Pause Young (Mixed) (G1 Evacuation Pause) (Evacuation Failure: Allocation) 24M->5M(64M) 2.345ms", "mixed", "G1 Evacuation Pause"},
+		{"GC(0) Pause Initial Mark (G1 Evacuation Pause) 24M->5M(64M) 2.345ms", "concurrent start", "G1 Evacuation Pause"}, // JDK 9 and 10
+		{"GC(0) Pause Mixed (G1 Evacuation Pause) 24M->5M(64M) 2.345ms", "mixed", "G1 Evacuation Pause"},
+		{"GC(0) Pause Initial Mark 24M->5M(64M) 2.345ms", "initial mark", None}, // CMS
+		{"GC(0) Pause Young (Allocation Failure) 24M->5M(64M) 2.345ms", "young", "Allocation Failure"},
+		{"GC(0) Pause Full (System.gc()) 24M->5M(64M) 2.345ms", "full", "System.gc()"},
+		{"GC(0) Pause Full 24M->5M(64M) 2.345ms", "full", None},
+		{"GC(0) Pause Degenerated GC (Young) (Outside of Cycle) 24M->5M(64M) 2.345ms", "degenerated gc", None},
+		{"GC(0) Pause Init Mark (unload classes) 2.345ms", "init mark", None},
+		{"GC(0) O: Pause Mark End 2.345ms", "mark end", None},
+		{"GC(0) Pause Of Some Kind (Of Some Cause) 2.345ms", Other, Other},
+		{"GC(0) Concurrent Mark Cycle 2.345ms", "mark cycle", None},
+		{"GC(0) Concurrent cleanup (Young) 23M->17M(64M) 0.111ms", "cleanup", None},
+		{"GC(0) Major Collection (Warmup) 8M(13%)->24M(38%) 0.030s", "major collection", "Warmup"},
+		{"GC(0) Garbage Collection (Allocation Stall)", "garbage collection", "Allocation Stall"},
+		{"GC(0) User=0.00s Sys=0.00s Real=0.00s", None, None},
+	} {
+		e, ok := Parse([]byte(test.message))
+		if !ok || e.Action() != test.action || e.Cause() != test.cause || e.Operation() != None {
+			t.Errorf("%s: %v, %q, %q, %q", test.message, ok, e.Action(), e.Cause(), e.Operation())
+		}
+	}
+}
+
+func TestFurtherEvents(t *testing.T) {
+	for _, test := range []struct {
+		line string
+		want Event
+	}{
+		{"[gc] GC(0) Concurrent Mark Cycle", Event{Kind: Begin, Name: []byte("Mark Cycle")}},
+		{"[gc] GC(0) Concurrent cleanup 23M->17M(64M) 0.111ms", Event{Kind: Concurrent, Name: []byte("cleanup"), Duration: ms(0, 111), Heap: mib(23, 17, 64)}},
+		{"[gc,phases] GC(0) Y: Young Generation 8M(12%)->12M(19%) 0.011s", Event{Kind: Cycle, Young: true, Name: []byte("Young Generation"), Duration: ms(11, 0), Heap: mib(8, 12, 0)}},
+		{"[gc] GC(7) Garbage Collection (Warmup) 8M(12%)->12M(19%)", Event{Kind: Cycle, GC: 7, Name: []byte("Garbage Collection (Warmup)"), Heap: mib(8, 12, 0)}},
+		{"[gc,heap] GC(7) Old regions: 11->12", Event{Kind: Space, GC: 7, Name: []byte("Old regions"), Regions: true, Heap: Heap{Before: 11, After: 12, Known: true}}},
+		{"[gc,heap] GC(7) Eden regions: 37->0(38)", Event{Kind: Space, GC: 7, Name: []byte("Eden regions"), Regions: true, Heap: Heap{Before: 37, After: 0, Capacity: 38, Known: true}}},
+		{"[gc,heap] GC(7) DefNew: 17472K(19648K)->2176K(19648K) Eden: 17472K(17472K)->0K(17472K) From: 0K(2176K)->2176K(2176K)",
+			Event{Kind: Space, GC: 7, Name: []byte("DefNew"), Heap: Heap{Before: 17472 << 10, After: 2176 << 10, Capacity: 19648 << 10, Known: true}}},
+		{"[gc,heap] GC(7) ParOldGen: 3K->4K(43520K)", Event{Kind: Space, GC: 7, Name: []byte("ParOldGen"), Heap: Heap{Before: 3 << 10, After: 4 << 10, Capacity: 43520 << 10, Known: true}}}, // until JDK 13
+		{"[gc,heap] GC(7) Y:  Promoted:         -                 0M (0%)            1M (2%)            3M (5%)             -                  -          ",
+			Event{Kind: Space, GC: 7, Young: true, Name: []byte("Promoted"), Heap: Heap{After: 3 << 20, Known: true}}},
+		{"[gc,heap] GC(7)  Capacity:       64M (100%)         64M (100%)         64M (100%)         63M (98%)          64M (100%)         64M (100%)   ",
+			Event{Kind: Space, GC: 7, Name: []byte("Capacity"), Heap: Heap{After: 63 << 20, Known: true}}},
+		{"[gc,metaspace] GC(7) Metaspace: 5000K->4000K(1056768K)", Event{Kind: Metaspace, GC: 7, Heap: Heap{Before: 5000 << 10, After: 4000 << 10, Capacity: 1056768 << 10, Known: true}}},
+		{"[gc,task] GC(7) Using 2 workers of 4 for evacuation", Event{Kind: Workers, GC: 7, Count: 2}},
+		{"[gc,task] GC(7) Using 1 of 2 workers for concurrent reset", Event{Kind: Workers, GC: 7, Count: 1}},
+		{"[gc,task] GC(7) Using 1 Workers for Young Generation", Event{Kind: Workers, GC: 7, Count: 1}},
+		{"[gc] GC(7) To-space exhausted", Event{Kind: Failure, GC: 7, Name: []byte("To-space exhausted")}},
+		{"[gc] Allocation Stall (a (b) ms) 5.811ms", Event{Kind: Stall, GC: -1, Name: []byte("a (b) ms"), Duration: ms(5, 811)}},
+		{"[safepoint] Entering safepoint region: RevokeBias", Event{Kind: Enter, GC: -1, Name: []byte("RevokeBias")}},
+		{"[gc] Using The Z Garbage Collector", Event{Kind: Init, GC: -1, Name: []byte("Using"), Value: []byte("The Z Garbage Collector")}},
+		{"[0.1s][info][gc,init] Memory: 7957M", Event{Kind: Init, GC: -1, Name: []byte("Memory"), Value: []byte("7957M")}},
+	} {
+		e, ok := Parse([]byte(test.line))
+		if diff := cmp.Diff(test.want, e); !ok || diff != "" {
+			t.Errorf("%s: %v\n%s", test.line, ok, diff)
+		}
+	}
+}
+
+func TestThePrefixEndsAtTheFirstBracketWithASpace(t *testing.T) {
+	for _, text := range []string{"", "]", "] ", " ]", "[] ", "[a]", "[a] ", "[ab] x] ", "[a ][b ] ] ", "[a]] ", "]]] ", "a] b] ", "    ]"} {
+		if got, want := prefixEnd([]byte(text)), strings.Index(text, "] "); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
 }

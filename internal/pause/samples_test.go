@@ -55,16 +55,28 @@ var samples = []struct {
 const prefixForm = `^(?:(?:\[[^\]]*\])+ )?`
 
 var (
-	pauseForm     = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:[yYO]: )?Pause (.+?)(?: \d+M->\d+M\(\d+M\))? (\d+\.\d{3}ms)$`)
+	pauseForm     = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:([yYO]): )?Pause (.+?)(?: (\d+)M->(\d+)M\((\d+)M\))? (\d+\.\d{3}ms)$`)
 	cpuForm       = regexp.MustCompile(prefixForm + `GC\((\d+)\) User=(\S+) Sys=(\S+) Real=(\S+)$`)
 	safepointForm = regexp.MustCompile(prefixForm + `Safepoint "(\w+)", Time since last: \d+ ns, Reaching safepoint: (\d+ ns), ` +
 		`(?:Cleanup: (\d+ ns), )?At safepoint: (\d+ ns), (?:Leaving safepoint: (\d+ ns), )?Total: (\d+ ns)(?:, Threads: \d+ runnable, \d+ total)?$`)
+	furtherForm = regexp.MustCompile(prefixForm + `(?:GC\(\d+\) (?:[yYO]: )?(?:` +
+		`Concurrent [A-Za-z -]+(?: \([A-Za-z ]+\))?(?: \d+M->\d+M\(\d+M\))? \d+\.\d{3}ms` +
+		`|(?:Garbage|Major|Minor) Collection \([^()]+\)(?: \d+M\(\d+%\)->\d+M\(\d+%\)(?: \d+\.\d{3}s)?)?` +
+		`|(?:Young|Old) Generation \d+M\(\d+%\)->\d+M\(\d+%\) \d+\.\d{3}s` +
+		`|(?:Eden|Survivor|Old|Archive|Humongous) regions: \d+->\d+(?:\(\d+\))?` +
+		`|Metaspace: \d+K\(\d+K\)->\d+K\(\d+K\) .*` +
+		`|Using \d+ workers of \d+ for .*` +
+		`)|Allocation Stall \(.*\) \d+\.\d{3}ms)$|\[gc,init *\] [^:]+: .+$`)
 	startForm = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:[yYO]: )?Pause .*$`) // or ended, with a duration
 )
 
 func reread(line []byte) (e Event, ok bool) {
 	if m := pauseForm.FindSubmatch(line); m != nil {
-		return Event{Kind: Pause, GC: number(m[1]), Name: m[2], Duration: duration(m[3])}, true
+		e = Event{Kind: Pause, GC: number(m[1]), Young: len(m[2]) > 0 && m[2][0] != 'O', Old: string(m[2]) == "O", Name: m[3], Duration: duration(m[7])}
+		if m[4] != nil {
+			e.Heap = mib(number(m[4]), number(m[5]), number(m[6]))
+		}
+		return e, true
 	}
 	if m := cpuForm.FindSubmatch(line); m != nil {
 		e = Event{Kind: CPU, GC: number(m[1]), User: duration(m[2]), Sys: duration(m[3]), Real: duration(m[4])}
@@ -100,9 +112,15 @@ func duration(text []byte) time.Duration {
 
 func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 	for _, s := range samples {
-		var kinds [CPU + 1]int
+		var kinds [Init + 1]int
 		for _, line := range sample(t, s.name) {
 			e, ok := Parse(line)
+			if furtherForm.Match(line) != (e.Kind > CPU) {
+				t.Errorf("%s: %s: %v %+v", s.name, line, ok, e)
+			}
+			if e.Kind > CPU {
+				continue
+			}
 			want, wanted := reread(line)
 			if diff := cmp.Diff(want, e); ok != wanted || diff != "" {
 				t.Errorf("%s: %s: %v\n%s", s.name, line, ok, diff)

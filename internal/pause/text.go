@@ -60,20 +60,6 @@ func nanos(text []byte) (time.Duration, bool) {
 	return time.Duration(value), n > 0 && string(text[n:]) == " ns"
 }
 
-// isHeap reports whether all of text is the use of the heap before and after a
-// pause, and its size: "24M->5M(64M)".
-func isHeap(text []byte) bool {
-	for _, after := range [...]string{"M->", "M(", "M)"} {
-		_, n := digits(text)
-		rest, ok := cutPrefix(text[n:], after)
-		if n == 0 || !ok {
-			return false
-		}
-		text = rest
-	}
-	return len(text) == 0
-}
-
 // isPauseName reports whether all of text is words and then, each behind one
 // space, groups in brackets: "Young (Normal) (System.gc())". It is this strict
 // because a full disk glues the rest of a record to a cut one: what is glued

@@ -1,12 +1,15 @@
 package ship
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
 
+	"github.com/ullage/ullage/internal/queue"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // appendBatch takes about a frame of bytes from the queue and appends them,
@@ -88,9 +91,22 @@ func (w *writer) appendParts(st *writerStream) error {
 			st.lines[level] += uint64(n)
 		}
 		st.sum.count(&c)
+		w.cfg.Followers.gaps(st.name, &c)
 	}
 	st.parts = st.parts[:0]
 	return nil
+}
+
+// gaps hands over the gaps whose markers are in a chunk that was appended.
+func (f *Followers) gaps(stream string, c *queue.Chunk[tail.Chunk]) {
+	if f.OnGap == nil || c.Meta.Made == 0 || c.Meta.Frame > 0 {
+		return
+	}
+	for line := range bytes.Lines(c.Data) {
+		if gap, ok := ul.ParseMarker(line); ok {
+			f.OnGap(stream, gap)
+		}
+	}
 }
 
 // appendFrames appends the stream's parts of the batch: lines as one frame, and

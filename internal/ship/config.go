@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -35,6 +36,11 @@ type Config struct {
 	// be in the source. It must not block, and may be nil. Not a flag.
 	OnCaughtUp func()
 
+	// OnSource is called when the source was opened, or another directory that has its name
+	// since, before anything in it is read. It must not keep the two directories, the
+	// source and the sidecar's own in it, and may be nil. Not a flag.
+	OnSource func(source, state *os.File)
+
 	Followers Followers // not a flag
 }
 
@@ -51,6 +57,11 @@ type Followers struct {
 	// OnSeal is called when a segment is sealed, before OnCommit, with what it holds, if
 	// this process has appended all of it as lines. Nil: nobody wants to know.
 	OnSeal func(stream, name string, sum summary.Segment)
+
+	// OnGap is called with each gap whose marker is appended to a stream. It may be
+	// called again for the same gap, after a failure of the destination. Nil: nobody
+	// wants to know.
+	OnGap func(stream string, gap ul.Gap)
 
 	Needed  func(segment.Info) bool // see [segment.Store.KeepFor]
 	Deleted func(segment.Info)

@@ -121,7 +121,7 @@ type rewind struct {
 }
 
 func newLink(cfg Config) *link {
-	const chunks = 2048 // descriptions; more small chunks than this wait on the source
+	const chunks = 1024 // descriptions; more small chunks than this wait on the source
 	l := &link{
 		// The spool may have a record of an earlier process, with a larger queue.
 		queue:     queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.wakeBytes()),

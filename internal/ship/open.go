@@ -87,5 +87,8 @@ func (r *reader) opened() {
 		r.log.Info("source directory opened", "source", r.cfg.Tail.Source)
 	}
 	r.link.setDir(r.src.State())
+	if r.cfg.OnSource != nil {
+		r.cfg.OnSource(r.src.Dir(), r.src.State())
+	}
 	r.budget.adapt(r.budget.of(r.src.Relief.Usage()))
 }

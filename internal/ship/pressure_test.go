@@ -87,6 +87,8 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	b.small()
 	b.write(b.log("noise.log"), debugLines(0, 40000))
 	b.write(b.log("gc.log"), debugLines(0, 2000))
+	handed := map[string]int{}
+	b.cfg.Followers.OnGap = func(stream string, gap ul.Gap) { handed[stream] += int(gap.Total()) }
 	s, from := b.begun(true)
 	s.begins(t, from)
 	s.reader.press.marks.dropping = true
@@ -108,6 +110,9 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	spared, kept := sumOf(b.persisted("gc.log"))
 	if marked == 0 || spared > 0 || kept != 2000 {
 		t.Errorf("%d lines of the noise were dropped; %d of the other stream were dropped, and %d persisted", marked, spared, kept)
+	}
+	if handed["noise.log"] != marked || len(handed) != 1 {
+		t.Errorf("the gaps that were handed over have %v lines, want %d of the noise", handed, marked)
 	}
 }
 

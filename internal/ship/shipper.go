@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/checkpoint"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -258,14 +259,29 @@ func (s *Shipper) unpersisted() error {
 	return nil
 }
 
-// undrained says what is left of the source.
+// undrained says what is left of the source, or returns nil if JVMs wrote none of it: what
+// the sidecar itself has noted in the stream of marks is no reason to fail.
 func (s *Shipper) undrained(why string) error {
 	st := s.Stats()
+	left := st.Usage.Backlog - backlogOfMarks(st)
+	if left == 0 && st.Usage.Backlog > 0 {
+		s.log.Warn("marks stay on the source", "bytes", st.Usage.Backlog, "reason", why)
+		return nil
+	}
 	if st.Failure != "" {
 		why += "; " + st.Failure
 	}
 	return fmt.Errorf("not drained within %s: %d bytes of %q are not durable; they stay there for the next start: %s",
-		s.cfg.DrainTimeout, st.Usage.Backlog, s.cfg.Tail.Source, why)
+		s.cfg.DrainTimeout, left, s.cfg.Tail.Source, why)
+}
+
+func backlogOfMarks(st Stats) int64 {
+	for _, stream := range st.Streams {
+		if stream.Name == mark.Stream {
+			return stream.Backlog
+		}
+	}
+	return 0
 }
 
 // stallLag is for how long, beyond what the settings ask for, lines may wait

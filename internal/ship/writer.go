@@ -121,10 +121,14 @@ func (c Config) mostUncommitted() int64 {
 	return 2*(int64(c.SyncBytes)+int64(c.frameBytes())) + 1<<20
 }
 
+// filesInCommit is of how many files a commit has chunks, and one more batch. The last
+// chunk of each is kept until then: it bounds the memory where there are thousands of files.
+const filesInCommit = 512
+
 // full reports whether another frame would be more than may be pending, or may
-// need more segments open than there can be.
+// need more segments open than there can be, or whether it has many files.
 func (t *taken) full(frame int, b bounds) bool {
-	return t.bytes > 0 && int64(t.bytes+frame) > b.bytes() || t.streams >= b.streams
+	return t.bytes > 0 && int64(t.bytes+frame) > b.bytes() || t.streams >= b.streams || len(t.last) >= filesInCommit
 }
 
 // worth reports whether so much is pending that it is committed although there

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/insight"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
@@ -17,16 +19,20 @@ import (
 
 // Config has all settings of `ullage run`.
 type Config struct {
-	Ship   ship.Config
-	Levels levels.Config
-	Admin  admin.Config
-	Sinks  sink.Config
+	Ship    ship.Config
+	Levels  levels.Config
+	Insight insight.Config
+	Admin   admin.Config
+	Sinks   sink.Config
 
 	// SinkKinds are the sinks that there are, by the scheme of their URLs. Not a flag.
 	SinkKinds map[string]sink.Kind
 
 	LogFormat string // of the sidecar's own log: "text" or "json"
 	LogLevel  string // from which on it logs
+
+	// Marks says that what happens around the logs is marked, see [mark.Journal].
+	Marks bool
 
 	// YieldAfter is how long the sidecar waits for the first log of a JVM before
 	// it ends, once in the life of the pod. If zero, it waits for ever.
@@ -35,17 +41,19 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
+	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info", Marks: true}
 }
 
 // Flags declares every setting on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Ship.Flags(fs)
 	c.Levels.Flags(fs)
+	c.Insight.Flags(fs)
 	c.Admin.Flags(fs)
 	c.Sinks.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
+	fs.BoolVar(&c.Marks, "marks", c.Marks, "mark starts and ends of JVMs, changes of log levels, and what was missed, in the stream "+mark.Stream)
 	fs.DurationVar(&c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
 }
 

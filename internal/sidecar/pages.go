@@ -16,10 +16,13 @@ import (
 // settleAfter is how long the start takes: settings, open files, the first reads.
 const settleAfter = time.Second
 
-// settle gives memory back once the start is over: garbage, and the pages of the program
-// that only the start needed. They are more than half of an idle sidecar's resident
-// memory. A page that is needed again comes from the page cache.
+// settle gives memory back: garbage, and the pages of the program that only the start
+// needed. They are more than half of an idle sidecar's resident memory. A page that is
+// needed again comes from the page cache. settle does so at once, since the initialization
+// of the packages touches most of the program, and a source with thousands of files takes
+// most of the heap in its first second; and again once the start is over.
 func settle(ctx context.Context, log *slog.Logger) {
+	release(log)
 	over := time.NewTimer(settleAfter)
 	defer over.Stop()
 	select {
@@ -27,6 +30,11 @@ func settle(ctx context.Context, log *slog.Logger) {
 		return
 	case <-over.C:
 	}
+	release(log)
+}
+
+// release gives back what [settle] says.
+func release(log *slog.Logger) {
 	debug.FreeOSMemory()
 	if err := releaseProgram(); err != nil {
 		log.Warn("giving back the start's memory failed", "error", err, "hint", "the sidecar keeps some MiB more; all else works")

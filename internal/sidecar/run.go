@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -25,16 +25,31 @@ import (
 func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
+	marking := cfg.marking(log)
 	loop := cfg.levelsLoop(reg, log)
-	elsewhere := levels.NewElsewhere(cfg.Levels, reg, log)
+	jvms := cfg.observe(loop, reg, log)
+	roster := levels.NewRoster(cfg.Levels, reg, log)
+	marking.ofSource(&cfg, of, roster)
 	sinks, err := cfg.sinks(reg, log)
 	if err != nil {
 		return err
 	}
+	rings := ring.New(reg, log)
+	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing = rings.Open, rings.Wake
+	events := &recent{}
+	cfg.Ship.Followers.OnGap = events.gap
 	shipper := ship.New(cfg.Ship, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) }, func() any { return statusOf(cfg, of, shipper, sinks, loop, elsewhere.Files(), reg, started) }, log)
+	server, err := admin.New(cfg.Admin, reg, admin.Answers{
+		Ready: func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) },
+		Status: func() any {
+			st := statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started)
+			st.Rings = ringsOf(rings.Status())
+			return st
+		},
+		Recent: func() admin.Recent { return events.answer(jvms) },
+	}, log)
 	if err != nil {
 		return err
 	}
@@ -57,8 +72,17 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return loop.Run(ctx)
 	})
-	if cfg.Levels.Attach.Mode == attach.SharedTmp { // else the directory may be that of strangers' JVMs
-		work.Go(func() error { elsewhere.Run(ctx); return nil })
+	looked, endLooking := context.WithCancel(context.Background())
+	work.Go(func() error { // events belong to the owner as well
+		defer endLooking()
+		if shipper.AwaitTurn(ctx) {
+			rings.Run(ctx, endLooking)
+		}
+		return nil
+	})
+	work.Go(func() error { marking.watch(ctx, shipper, roster); return nil })
+	if jvms != nil {
+		work.Go(func() error { jvms.Run(ctx); return nil })
 	}
 	work.Go(func() error { cfg.yield(ctx, cancel, log); return nil })
 	work.Go(func() error { settle(ctx, log); return nil })
@@ -69,7 +93,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 		}
 		return cfg.feed(ctx, sinks, shipped)
 	})
-	err = shipper.Run(ctx)
+	shipping, stop := marking.before(ctx, looked.Done())
+	err = shipper.Run(shipping)
+	stop()
 	done()
 	cancel()
 	err = errors.Join(err, work.Wait())
@@ -77,14 +103,9 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	return errors.Join(err, serve.Wait())
 }
 
-// levelsLoop returns what keeps the log levels, and shows the lines to it if
-// they can matter to it.
+// levelsLoop returns what keeps the log levels.
 func (c *Config) levelsLoop(reg prometheus.Registerer, log *slog.Logger) *levels.Loop {
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
-	l := levels.New(c.Levels, reg, log)
-	if c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off {
-		c.Ship.Tail.OnLine, c.Ship.OnCaughtUp = l.Watch().Line, l.Watch().CaughtUp
-	}
-	return l
+	return levels.New(c.Levels, reg, log)
 }

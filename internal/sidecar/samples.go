@@ -1,6 +1,10 @@
 package sidecar
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // samples are the values of counters and gauges, by metric name.
 type samples map[string][]sample
@@ -45,6 +49,15 @@ func (s samples) by(metric, label string) map[string]int64 {
 		}
 	}
 	return sums
+}
+
+// without returns the samples that do not have a value of a label.
+func (s samples) without(label, value string) samples {
+	left := samples{}
+	for metric, all := range s {
+		left[metric] = slices.DeleteFunc(slices.Clone(all), func(one sample) bool { return one.labels[label] == value })
+	}
+	return left
 }
 
 // with returns the samples of a metric that have a value of a label, as samples of

@@ -21,6 +21,9 @@ func TestStatusCountsByStreamLevelAndReason(t *testing.T) {
 	dropped.WithLabelValues("gc.log", "debug", "discard").Add(0)
 	dropped.WithLabelValues("gc.log", "error", "drop").Add(1)
 	s := gather(reg)
+	if got := s.without("stream", "app.log").sum("ullage_dropped_lines_total"); got != 4 {
+		t.Errorf("%d lines are dropped without those of a stream", got)
+	}
 	if got := s.sum("ullage_dropped_lines_total"); got != 8 {
 		t.Errorf("%d lines are dropped", got)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/tail"
@@ -18,20 +20,22 @@ import (
 // statusOf is a Shipper's state as /status shows it. What is counted comes from
 // the metrics, so that the two cannot disagree.
 func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *levels.Loop, elsewhere []string, reg prometheus.Gatherer, started time.Time) admin.Status {
-	st, counts := s.Stats(), gather(reg)
+	// Marks are no lines of a JVM: a sidecar that has read nothing else has read nothing.
+	st, counts := s.Stats(), gather(reg).without("stream", mark.Stream)
 	out := admin.Status{
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
-		Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest, Compress: cfg.Ship.Segment.Compress.String(),
+		Where: admin.Where{Pod: cfg.Sinks.Pod.Name, Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest}, Compress: cfg.Ship.Segment.Compress.String(),
 		Ready: true, Reclaim: admin.Reclaim{Mode: st.Reclaim},
 		Space: admin.Space{BacklogBytes: st.Usage.Backlog, SpooledBytes: st.Usage.Spooled,
 			HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget,
 			QueueUsedBytes: int64(st.QueueUsed), QueueCapacityBytes: int64(st.QueueCapacity)},
 		LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
 		Lines: admin.Lines{
-			Read:       admin.Volume{Lines: counts.sum("ullage_read_lines_total"), Bytes: counts.sum("ullage_read_bytes_total")},
-			Persisted:  admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
-			Dropped:    admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
-			Dropping:   st.Dropping,
+			Read:      admin.Volume{Lines: counts.sum("ullage_read_lines_total"), Bytes: counts.sum("ullage_read_bytes_total")},
+			Persisted: admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
+			Dropped:   admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
+			Dropping:  st.Dropping,
+			Events:    counts.sum("ullage_events_total"), EventsDropped: counts.sum("ullage_events_dropped_total"),
 			ByLevel:    counts.by("ullage_persisted_lines_total", "level"),
 			DroppedBy:  droppedBy(counts),
 			JVMLost:    admin.JVMLost{Async: counts.sum("ullage_jvm_dropped_lines_total"), Cut: counts.sum("ullage_jvm_cut_lines_total")},
@@ -54,6 +58,9 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	read, bytes := counts.by("ullage_read_bytes_total", "stream"), counts.by("ullage_persisted_bytes_total", "stream")
 	lines, dropped := counts.by("ullage_persisted_lines_total", "stream"), counts.by("ullage_dropped_lines_total", "stream")
 	for _, stream := range st.Streams {
+		if stream.Name == mark.Stream && stream.Refused == "" {
+			continue
+		}
 		out.AddStream(admin.Stream{
 			Name: stream.Name, Kind: string(tail.KindOf(stream.Name)), Format: stream.Format, Files: stream.Files, BacklogBytes: stream.Backlog,
 			ReadBytes:      read[stream.Name],
@@ -72,6 +79,16 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	if levels := m.Status(); cfg.Levels.Attach.Mode != attach.Off || levels.Trigger != "" {
 		out.Levels = levelsOf(levels, counts)
 		out.Levels.OtherLogs = elsewhere
+	}
+	return out
+}
+
+// ringsOf are the rings of events as /status shows them.
+func ringsOf(all []ring.Status) []admin.Ring {
+	var out []admin.Ring
+	for _, one := range all {
+		out = append(out, admin.Ring{Name: one.Name, PID: one.PID, CapacityBytes: one.Capacity, UsedBytes: one.Used,
+			Abandoned: one.Abandoned, Ended: one.Gone, Problem: one.Problem})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
@@ -60,7 +61,7 @@ func (c Config) idle() bool {
 		return os.IsNotExist(err)
 	}
 	for _, e := range entries {
-		if e.Name() != statedir.Name {
+		if e.Name() != statedir.Name && e.Name() != mark.Stream {
 			return false
 		}
 	}

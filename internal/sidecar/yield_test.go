@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ullage/ullage/internal/mark"
 )
 
 // yielded runs yield for a minute of a clock that waits for nobody, and says
@@ -50,6 +52,11 @@ func TestASidecarThatIsNeededDoesNotYield(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+	marked := t.TempDir()
+	write(marked, mark.Stream)()
+	if ended, _ := yielded(t, marked, 10*time.Second, 0, nil); !ended {
+		t.Error("a mark of the sidecar's own passes for a log")
 	}
 	used := t.TempDir()
 	write(used, "gc-1.log")()

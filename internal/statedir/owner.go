@@ -22,6 +22,21 @@ const ownerPatience = 10 * time.Second
 // are dying owners at once.
 const lockBytes int64 = 32
 
+// Former is how the last owner of a source ended.
+type Former string
+
+// The ends of owners. A process that was stopped by a signal and gave up may be one that
+// has stopped.
+const (
+	NoFormer      Former = "first-start" // there was none since the tmpfs was made
+	FormerStopped Former = "clean-stop"
+	FormerKilled  Former = "kill"
+)
+
+// stopped is the time of the file that an owner sets at its end: it needs no memory of
+// the tmpfs.
+var stopped = time.Unix(0, 0)
+
 // ErrOwned reports that another sidecar owns the source. A later attempt
 // succeeds when that sidecar has ended, was killed, or gives no sign of life.
 var ErrOwned = errors.New("another sidecar owns the source")
@@ -44,7 +59,7 @@ type Claimant struct {
 // its holder lives: not if the holder is dying, and not if it has given no sign of
 // life for ownerPatience and is not stopped. Claim then locks another byte.
 func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
-	f, err := openOwned(dir)
+	f, fresh, err := openOwned(dir)
 	if Transient(err) {
 		return nil, fmt.Errorf("claim the source: %w", err)
 	}
@@ -68,10 +83,22 @@ func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
 	*c = Claimant{}
 	o := &Owner{Ousted: ousted, Unlocked: err}
 	if err == nil {
-		o.dir, o.file = dir, f
+		o.dir, o.file, o.Former = dir, f, formerOf(f, fresh)
 		o.Beat()
 	}
 	return o, nil
+}
+
+// formerOf returns how the last owner ended, before the next one gives a sign of life.
+func formerOf(f *os.File, fresh bool) Former {
+	info, err := f.Stat()
+	switch {
+	case fresh:
+		return NoFormer
+	case err == nil && info.ModTime().Equal(stopped):
+		return FormerStopped
+	}
+	return FormerKilled
 }
 
 // listen notes for how long no owner has given a sign of life.
@@ -153,18 +180,22 @@ func lock(f *os.File) error {
 type Owner struct {
 	Ousted   string // whose lock did not count, and why; empty: nobody's
 	Unlocked error  // why nothing keeps a second sidecar out; nil: the lock does
+	Former   Former // empty: Unlocked
 
 	dir  *os.File
 	file *os.File // nil: Unlocked
 }
 
 // Beat gives a sign of life. It needs no memory of the tmpfs.
-func (o *Owner) Beat() {
+func (o *Owner) Beat() { o.date(time.Now()) }
+
+// date sets the time of the file.
+func (o *Owner) date(t time.Time) {
 	if o.file == nil {
 		return
 	}
-	now := unix.NsecToTimeval(time.Now().UnixNano())
-	_ = unix.Futimes(int(o.file.Fd()), []unix.Timeval{now, now}) // fails only without /proc
+	at := unix.NsecToTimeval(t.UnixNano())
+	_ = unix.Futimes(int(o.file.Fd()), []unix.Timeval{at, at}) // fails only without /proc
 }
 
 // Named reports whether the locked file still has its name: under it, others
@@ -179,23 +210,29 @@ func (o *Owner) Named() bool {
 		ours.Dev == named.Dev && ours.Ino == named.Ino
 }
 
-// Close releases the lock. The file stays: without a lock it means nothing.
+// Close releases the lock. The file stays: without a lock, its time says only that its
+// owner has stopped.
 func (o *Owner) Close() {
 	if o.file != nil {
+		o.date(stopped)
 		o.file.Close()
 		o.file = nil
 	}
 }
 
-// openOwned opens the file that owners lock. Whatever else has its name goes.
+// openOwned opens the file that owners lock. Whatever else has its name goes. Fresh says
+// that there was no such file.
 //
 // A process loses its POSIX locks on a file when it closes any descriptor of
 // it, so an owner must not open the file a second time.
-func openOwned(dir *os.File) (*os.File, error) {
-	f, err := OpenFile(dir, ownerName, unix.O_RDWR|unix.O_CREAT)
-	if err != nil && !Transient(err) {
+func openOwned(dir *os.File) (f *os.File, fresh bool, err error) {
+	f, err = OpenFile(dir, ownerName, unix.O_RDWR)
+	if err == nil || Transient(err) {
+		return f, false, err
+	}
+	if f, err = OpenFile(dir, ownerName, unix.O_RDWR|unix.O_CREAT); err != nil && !Transient(err) {
 		Displace(dir, ownerName)
 		f, err = OpenFile(dir, ownerName, unix.O_RDWR|unix.O_CREAT)
 	}
-	return f, err
+	return f, true, err
 }

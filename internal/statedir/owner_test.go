@@ -189,6 +189,26 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	third.owns(t)
 }
 
+func TestTheNextOwnerKnowsHowTheFormerOneEnded(t *testing.T) {
+	source := t.TempDir()
+	dir := stateDir(t, source)
+	for _, want := range []Former{NoFormer, FormerStopped, FormerStopped} {
+		o := becomesOwner(t, new(Claimant), dir)
+		if o.Former != want {
+			t.Errorf("%q, want %q", o.Former, want)
+		}
+		o.Close()
+	}
+	killed := startOther(t, source)
+	killed.owns(t)
+	killed.signal(t, syscall.SIGKILL)
+	o := becomesOwner(t, new(Claimant), dir)
+	defer o.Close()
+	if o.Former != FormerKilled {
+		t.Errorf("after a kill: %q", o.Former)
+	}
+}
+
 func TestAStoppedOwnerIsNotOusted(t *testing.T) {
 	source := t.TempDir()
 	first := startOther(t, source)

@@ -198,7 +198,7 @@ func (m *mover) classify(f *File, b *spool.Block, data []byte, open bool, level,
 			if offset >= f.counted.to {
 				read.dropped += c.Dropped
 				if m.cfg.OnLine != nil {
-					m.cfg.OnLine(text, c)
+					m.cfg.OnLine(f.stream.label, text, c)
 				}
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -47,10 +49,23 @@ type Config struct {
 	// [Chunk.Frame]. Not a flag.
 	Frames bool
 
-	// OnLine is shown each new line, without its newline, as it is read; of
-	// one that is handed on in pieces, the first. It must not keep the line,
-	// and it must not block. Nil: nobody looks. Not a flag.
-	OnLine func(line []byte, class ul.Class)
+	// OnLine is shown each new line, without its newline, as it is read, with the
+	// label of its stream; of one that is handed on in pieces, the first. It must not
+	// keep the line, and it must not block. Nil: nobody looks. Not a flag.
+	OnLine func(stream string, line []byte, class ul.Class)
+
+	// OnMark is given what happened to the source: archives that were missed, files
+	// that were truncated, reports of crashes. It must not block. Nil: nobody wants to
+	// know. Not a flag.
+	OnMark func(mark.Mark)
+
+	// OnOpen is called when the source is open for the first time, with how its former
+	// owner ended. It must not block. Nil: nobody wants to know. Not a flag.
+	OnOpen func(statedir.Former)
+
+	// OnRing is called whenever the source is listed and has rings of events in it. It
+	// must not block. Nil: nobody reads them. Not a flag.
+	OnRing func()
 }
 
 // DefaultConfig returns the documented defaults.
@@ -61,7 +76,7 @@ func DefaultConfig() Config {
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
-	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well")
+	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well, and what ullage itself writes (ullage.log, and events of rings)")
 	fs.Var(&c.Reclaim, "reclaim", "`MODE` of giving memory of the tmpfs back: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
 }
 

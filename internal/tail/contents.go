@@ -2,9 +2,11 @@ package tail
 
 import (
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/position"
 )
 
@@ -133,12 +135,20 @@ func (c *contents) grow(f *File, size int64) {
 // truncated begins with what is in a file now that was truncated in place.
 func (c *contents) truncated(f *File) {
 	c.metrics.truncations.Inc()
+	c.markTruncated(f)
 	if c.log.notTooOften(&c.log.truncated, c.now()) {
 		c.log.Warn("source file was truncated in place",
 			"file", f.name, "stream", f.stream.name, "position", f.read.Offset,
 			"hint", "lines that were neither read nor moved are lost; let the JVM rotate with filecount=1 or more; further truncations of this minute are only counted")
 	}
 	c.renew(f)
+}
+
+// markTruncated reports that a file was truncated, and up to where it had been read or
+// moved before. Nobody knows how much was behind that.
+func (c *contents) markTruncated(f *File) {
+	front, _, _ := f.front()
+	c.mark(mark.Truncated, "stream", f.stream.name, "read-to", strconv.FormatInt(front, 10))
 }
 
 // renew takes what is in a file now for another content, to be read from its
@@ -161,6 +171,7 @@ func (c *contents) renew(f *File) *File {
 func (c *contents) rewind(f *File) {
 	if err := f.rewind(); err != nil {
 		c.metrics.truncations.Inc()
+		c.markTruncated(f)
 		c.log.Warn("source file changed before its position", "error", err, "hint", "it is read from its beginning")
 		f.read.Position, f.queued = f.committed, f.committed // nothing was handed on
 		c.renew(f)
@@ -200,6 +211,7 @@ func (c *contents) begun(f *File) {
 		return
 	}
 	c.metrics.crashes.Inc()
+	c.mark(mark.CrashReport, "stream", f.stream.name)
 	if c.log.notTooOften(&c.log.crashed, c.now()) {
 		c.log.Warn("a JVM has crashed", "stream", f.stream.name,
 			"hint", "ullage cat --stream prints its report; further crashes of this minute are only counted")

@@ -3,9 +3,10 @@ package tail
 import "golang.org/x/sys/unix"
 
 const (
-	spareDescriptors = 32   // for all but source files, segments and connections: directories, sockets, a file in passing
+	spareDescriptors = 32   // for all but source files, segments, connections and rings: directories, sockets, a file in passing
 	mostSegments     = 1024 // open at once
 	mostConnections  = 32
+	mostForRings     = 64 // see package ring
 )
 
 // Descriptors divides what the process may open (RLIMIT_NOFILE, which Go has
@@ -28,9 +29,12 @@ func descriptorLimit() uint64 {
 
 func connections(limit uint64) int { return int(max(2, min(limit/16, mostConnections))) }
 
+// forRings is how many descriptors are left to the rings of events.
+func forRings(limit uint64) int { return int(min(limit/16, mostForRings)) }
+
 func divide(limit uint64) (files, segments int) {
 	// Bounded first, since there may be no limit, which is the largest number.
-	rest := int(min(limit, maxFiles+4*mostSegments)) - spareDescriptors - connections(limit)
+	rest := int(min(limit, maxFiles+4*mostSegments)) - spareDescriptors - connections(limit) - forRings(limit)
 	segments = max(1, min(rest/4, mostSegments))
 	return max(1, min(rest-segments, maxFiles)), segments
 }

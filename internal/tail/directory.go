@@ -23,6 +23,8 @@ type directory struct {
 
 	claimant statedir.Claimant
 	owner    *statedir.Owner // nil while dir is
+	former   statedir.Former // how the owner before the first one of this process ended
+	reported bool            // to Config.OnOpen
 
 	countsUp bool // inode numbers give the order of files
 }
@@ -54,7 +56,18 @@ func (d *directory) open() error {
 		return err
 	}
 	d.dir, d.state, d.owner = dir, state, owner
+	if d.former == "" {
+		d.former = owner.Former
+	}
 	return nil
+}
+
+// report calls onOpen, the first time.
+func (d *directory) report(onOpen func(statedir.Former)) {
+	if onOpen != nil && !d.reported {
+		onOpen(d.former)
+	}
+	d.reported = true
 }
 
 // watch asks for events of the source directory.

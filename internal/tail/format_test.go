@@ -19,7 +19,7 @@ func TestLinesOfAnApplicationHaveLevels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var levels [ul.NumLevels]int
 			r := newRig(t, func(c *Config) {
-				c.OnLine = func(_ []byte, class ul.Class) { levels[class.Level]++ }
+				c.OnLine = func(_ string, _ []byte, class ul.Class) { levels[class.Level]++ }
 			})
 			r.put("app.log", text)
 			r.read()

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -153,7 +154,7 @@ func TestDirectoryThatIsReplacedIsNoticed(t *testing.T) {
 
 func TestMoreFilesThanMayBeHeldTakeTurns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("opens 4,096 files")
+		t.Skip("opens 2,048 files")
 	}
 	r := newRig(t)
 	for i := range maxFiles + 10 {
@@ -197,6 +198,8 @@ func TestFileThatGetsASecondNameIsStillOneFile(t *testing.T) {
 }
 
 func TestScansOfManyFilesLeaveTimeForOtherThings(t *testing.T) {
+	runtime.LockOSThread() // the CPU time of a scan is that of its thread
+	defer runtime.UnlockOSThread()
 	r := newRig(t)
 	step := time.Duration(0)
 	r.src.env.now = func() time.Time { r.now = r.now.Add(step); return r.now }

@@ -2,7 +2,9 @@ package tail
 
 import (
 	"path"
+	"strings"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
@@ -40,13 +42,40 @@ func KindOf(name string) Kind {
 	return KindLog
 }
 
-// follows reports whether a name is one of the files that are followed.
+// follows reports whether a name is one of the files that are followed. That of marks
+// is, and where unlinking had to make it an archive, see [unlinker.putBack]. A ring is none,
+// whatever matches: its events are followed in the file that package ring makes of them.
 func (c Config) follows(name string) bool {
-	if name == statedir.Name {
+	if name == statedir.Name || isRing(name) {
 		return false
 	}
+	if _, ok := eventsStream(name); ok {
+		return true
+	}
 	ok, _ := path.Match(c.Match, name)
-	return ok || KindOf(name) != KindLog
+	return ok || KindOf(name) != KindLog || StreamName(name) == mark.Stream
+}
+
+// isRing reports whether a name is that of a ring of events or of a flight recorder, complete or
+// not.
+func isRing(name string) bool {
+	if base, ok := strings.CutSuffix(name, ".ring.new"); ok {
+		name = strings.TrimPrefix(base, ".") + ".ring"
+	}
+	return strings.HasSuffix(name, ".ring") && (strings.HasPrefix(name, "events-") || strings.HasPrefix(name, "recorder-"))
+}
+
+// reclaims reports whether memory of the file is given back at all. The mode is about files of the
+// JVMs: a file of the sidecar's own has nobody else who could.
+func (c Config) reclaims(name string) bool {
+	_, own := eventsStream(name)
+	return own || c.Reclaim != ReclaimNone
+}
+
+// punches reports whether holes may be punched into the file.
+func (c Config) punches(name string) bool {
+	_, own := eventsStream(name)
+	return own || c.Reclaim == ReclaimAuto || c.Reclaim == ReclaimPunch
 }
 
 // maxWhole is the size up to which a file that is not a log stays whole. A report has

@@ -193,7 +193,7 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 			class := f.stream.class.Classify(line, rest)
 			level, dropped = class.Level, dropped+class.Dropped
 			if show != nil {
-				show(line, class)
+				show(f.stream.label, line, class)
 			}
 		}
 		if end < 0 {

@@ -22,8 +22,12 @@ func ValidName(name string) bool {
 // that HotSpot appends to an archive, a dot and one to three digits (its
 // filecount is at most 1,000). An output that itself is named so cannot be
 // distinguished from an archive. Files that are not logs have no archives: each of
-// them is a stream.
+// them is a stream. The events of all JVMs that have the same process number, one
+// after the other, are one stream.
 func StreamName(name string) string {
+	if stream, ok := eventsStream(name); ok {
+		return stream
+	}
 	if _, ok := archiveNumber(name); ok {
 		return name[:strings.LastIndexByte(name, '.')]
 	}
@@ -39,4 +43,22 @@ func archiveNumber(name string) (number int, ok bool) {
 	}
 	number, err := strconv.Atoi(digits)
 	return number, err == nil
+}
+
+// eventsStream returns the stream of a file that the sidecar itself writes events into:
+// events-PID.log of events-PID-MS.log, where MS are milliseconds since the epoch, with or without
+// another number behind them. See package ring.
+func eventsStream(name string) (stream string, ok bool) {
+	base, isLog := strings.CutSuffix(name, ".log")
+	rest, isEvents := strings.CutPrefix(base, "events-")
+	parts := strings.Split(rest, "-")
+	if !isLog || !isEvents || len(parts) < 2 || len(parts) > 3 || len(parts[1]) < 12 {
+		return "", false
+	}
+	for _, digits := range parts {
+		if digits == "" || strings.Trim(digits, "0123456789") != "" {
+			return "", false
+		}
+	}
+	return "events-" + parts[0] + ".log", true
 }

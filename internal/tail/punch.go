@@ -22,7 +22,7 @@ func (p puncher) open(f *File) (int, error) {
 // allowed finds out whether holes may be punched into f, and logs once when
 // they may not although they were asked for.
 func (p puncher) allowed(f *File, st *unix.Statx_t) bool {
-	if p.cfg.Reclaim == ReclaimUnlink || p.cfg.Reclaim == ReclaimNone {
+	if !p.cfg.punches(f.name) {
 		return false
 	}
 	fd, err := p.open(f)

@@ -17,7 +17,7 @@ type reclaimer struct {
 // reclaim looks at each file that is held.
 func (r *reclaimer) reclaim() {
 	for _, f := range r.contents.held {
-		if r.cfg.Reclaim != ReclaimNone {
+		if r.cfg.reclaims(f.name) {
 			r.punch.committed(f)
 		}
 		// Who is most likely written to is asked about once in a tick only, if
@@ -76,7 +76,7 @@ func (r *reclaimer) finish(f *File) {
 	switch {
 	case f.name == "" || !r.dir.opened():
 		// It may have another name, which the scan will find.
-	case r.cfg.Reclaim != ReclaimNone && !f.keepName:
+	case r.cfg.reclaims(f.name) && !f.keepName:
 		r.unlink.unlink(f)
 	case r.listing.crowded():
 		r.setAside(f)

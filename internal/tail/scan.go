@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/statedir"
 )
@@ -94,6 +96,7 @@ func (s *scanner) countMissed(st *Stream) {
 		}
 		if missed := st.archives.take(number); missed > 0 {
 			s.metrics.missedFiles.Add(float64(missed))
+			s.mark(mark.ArchivesMissed, "stream", st.name, "count", strconv.Itoa(missed))
 			s.log.once("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
 				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
 		}
@@ -106,6 +109,7 @@ func (s *scanner) list() error {
 	s.listing.begin()
 	was := s.contents.names.begin()
 	clear(s.contents.absent.sighted)
+	rings := false
 	if _, err := s.dir.dir.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("rewind source directory: %w", err)
 	}
@@ -114,6 +118,7 @@ func (s *scanner) list() error {
 		for _, name := range names {
 			if !s.cfg.follows(name) {
 				s.sight(name)
+				rings = rings || isRing(name)
 				continue
 			}
 			if reason := s.see(name); reason != "" {
@@ -129,6 +134,9 @@ func (s *scanner) list() error {
 	}
 	s.nameless(was)
 	clear(was)
+	if rings && s.cfg.OnRing != nil {
+		s.cfg.OnRing()
+	}
 	return nil
 }
 

@@ -9,13 +9,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
 const (
 	blockBytes = 256 << 10 // bytes of one read, and of one punch
-	maxFiles   = 4096      // held open at once, if as many may be; more wait on the tmpfs until others are finished
+	maxFiles   = 2048      // held open at once, if as many may be; more wait on the tmpfs until others are finished
 	scanRest   = 4         // times the duration of a scan is the least between two
 	maxLabels  = 256       // distinct stream labels in metrics; further streams share OtherLabel
 )
@@ -49,6 +50,13 @@ type env struct {
 	log     notes
 	metrics metrics
 	now     func() time.Time
+}
+
+// mark reports something that happened.
+func (e *env) mark(kind mark.Kind, details ...string) {
+	if e.cfg.OnMark != nil {
+		e.cfg.OnMark(mark.New(kind, details...))
+	}
 }
 
 // New returns a Source for a valid cfg that has opened nothing yet.
@@ -108,6 +116,7 @@ func (s *Source) Open() error {
 		log.Error("opening the spool failed", "error", err,
 			"hint", "no memory can be given back while the destination stalls; look at .ullage in the source")
 	}
+	s.dir.report(s.env.cfg.OnOpen)
 	if err := s.dir.watch(); err != nil {
 		log.once("watch", "watching the source failed", "source", s.env.cfg.Source, "error", err,
 			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
@@ -127,6 +136,10 @@ func (s *Source) Opened() bool { return s.dir.opened() }
 // State returns the directory, open, in which the sidecar keeps its
 // checkpoint. It is nil while the source is missing and remains the Source's.
 func (s *Source) State() *os.File { return s.dir.state }
+
+// Dir returns the source directory, open. It is nil while the source is missing and remains the
+// Source's.
+func (s *Source) Dir() *os.File { return s.dir.dir }
 
 // CloseGone closes the directory that is open if it, or the state directory in it,
 // is no longer the one that the path names, and reports that. The caller then

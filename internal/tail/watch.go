@@ -21,9 +21,13 @@ func (w *watch) handle(ev fsnotify.Event) {
 	if ev.Op&^fsnotify.Chmod == 0 {
 		return
 	}
-	if f, known := w.contents.names.now[filepath.Base(ev.Name)]; known && ev.Op == fsnotify.Write {
+	name := filepath.Base(ev.Name)
+	if f, known := w.contents.names.now[name]; known && ev.Op == fsnotify.Write {
 		w.contents.touch(f)
 		return
+	}
+	if ev.Op == fsnotify.Write && isRing(name) {
+		return // this process gives memory of it back, some hundred times a second
 	}
 	w.listing.expire()
 }

@@ -48,6 +48,11 @@ func (b *bench) catchUp() error {
 			}
 			keep(compress, cpu, wall, rss)
 		}
+		cpu, wall, rss, err := b.ship(data, "zstd", "--jvm-metrics=false")
+		if err != nil {
+			return err
+		}
+		keep("bare", cpu, wall, rss)
 		encoder, err := b.encodeFromMemory(data)
 		if err != nil {
 			return err
@@ -60,6 +65,7 @@ func (b *bench) catchUp() error {
 	b.ratio("catch-up, none: CPU", m("none0"), m("limit0"), 2.0, "cat")
 	b.ratio("catch-up, none: wall", m("none1"), m("limit1"), 1.5, "dd")
 	b.ratio("catch-up, zstd: CPU", m("zstd0"), m("encoder0"), 1.25, "the encoder fed from memory")
+	b.ratio("catch-up, zstd: CPU with the metrics of the JVM", m("zstd0"), m("bare0"), 1.25, "without them")
 	rss := max(m("none2"), m("zstd2"))
 	b.add("catch-up: peak resident MiB", fmt.Sprintf("%.1f", rss), "24", rss <= 24)
 	return nil
@@ -80,7 +86,7 @@ func (b *bench) copyBytes(format, data string) (cpu, wall float64, err error) {
 }
 
 // ship lets the sidecar catch up with data, and drain.
-func (b *bench) ship(data, compress string) (cpuSeconds, wall, rss float64, err error) {
+func (b *bench) ship(data, compress string, flags ...string) (cpuSeconds, wall, rss float64, err error) {
 	source, dest := b.path("source"), filepath.Join(b.dest, "durable")
 	if err := empty(source); err != nil {
 		return 0, 0, 0, err
@@ -92,7 +98,7 @@ func (b *bench) ship(data, compress string) (cpuSeconds, wall, rss float64, err 
 		return 0, 0, 0, err
 	}
 	defer os.RemoveAll(dest)
-	s, err := b.start(source, dest, "--compress", compress)
+	s, err := b.start(source, dest, append(flags, "--compress", compress)...)
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -27,7 +27,7 @@ func (b *bench) writeProfile(path string) error {
 		return err
 	}
 	defer out.Close()
-	debug.SetGCPercent(50) // as `ullage run` does
+	debug.SetGCPercent(25) // as `ullage run` does
 	if err := pprof.StartCPUProfile(out); err != nil {
 		return fmt.Errorf("start the profile: %w", err)
 	}

@@ -52,6 +52,7 @@ var kinds = map[string]any{
 	"cert-manager.io/v1 Certificate":                                   certificate{},
 	"monitoring.coreos.com/v1 PodMonitor":                              monitor{},
 	"monitoring.coreos.com/v1 ServiceMonitor":                          monitor{},
+	"monitoring.coreos.com/v1 PrometheusRule":                          prometheusRule{},
 }
 
 // As much of cert-manager's types (pkg/apis/certmanager/v1 of cert-manager) as

@@ -70,6 +70,10 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"DNS policy without a configuration", "dnsPolicy: None", "dnsPolicy"},
 		{"directory to prune above the claim", "prune: [{namespace: a, claim: b, runAsUser: 1, runAsGroup: 1, dir: ../c}]", "dir"},
 		{"argument that is no flag", "extraArgs: [serve]", "extraArgs"},
+		{"alert that there is not", "rules: {enabled: true, without: [UllageNothing]}", "there is no alert UllageNothing; there are"},
+		{"share of more than all", "rules: {headroom: {share: 2}}", "share"},
+		{"time without a unit", "rules: {lag: {for: '5'}}", "for"},
+		{"runbook with an anchor", "rules: {runbook: 'https://wiki.example/ullage#top'}", "runbook"},
 		{"section taken away", "certificates: null", "certificates"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -147,7 +151,7 @@ var freeForm = []string{
 	"commonLabels", "deploymentAnnotations", "service.annotations", "topologySpreadConstraints[]", "podSecurityContext", "securityContext",
 	"extraVolumes[]", "extraVolumeMounts[]", "sidecar.namespaces",
 	"affinity", "extraEnv[]", "policy.max", "podAnnotations", "podLabels", "serviceAccount.annotations", "webhook.annotations",
-	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels",
+	"global", "sidecar.defaults", "nodeSelector", "podMonitor.labels", "serviceMonitor.labels", "dashboard.labels", "dashboard.annotations", "rules.labels", "rules.alertLabels",
 	"resources.requests", "resources.limits",
 	"networkPolicy.metricsFrom[].podSelector", "networkPolicy.metricsFrom[].namespaceSelector", "networkPolicy.metricsFrom[].ipBlock",
 }

@@ -81,7 +81,11 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 // config returns what the injector makes of its configuration file.
 func config(t *testing.T, objects []object) inject.Config {
 	t.Helper()
-	cfg, err := inject.LoadConfig(strings.NewReader(sole[corev1.ConfigMap](t, objects).Data["config.yaml"]))
+	configs := slices.DeleteFunc(all[corev1.ConfigMap](objects), func(c *corev1.ConfigMap) bool { return c.Data["config.yaml"] == "" })
+	if len(configs) != 1 {
+		t.Fatalf("%d ConfigMaps have a configuration, want one", len(configs))
+	}
+	cfg, err := inject.LoadConfig(strings.NewReader(configs[0].Data["config.yaml"]))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -88,6 +89,9 @@ func (d *demo) received(e *engine) (copied, error) {
 	}
 	seen := map[place]bool{}
 	for _, r := range records {
+		if strings.Contains(r.UID, "/"+mark.Stream+"/") {
+			continue // the sidecar's marks are no lines of the JVM
+		}
 		at, ok := placeOf(r.UID)
 		line, known := persisted[at]
 		switch {

@@ -114,7 +114,7 @@ func TestEachSidecarOfAPodTellsItsStatus(t *testing.T) {
 	s.ready("two")
 	s.eventually(time.Minute, "lines of the first JVM", func() bool {
 		read, err := s.metric("two", "ullage_read_lines_total")
-		return err == nil && read > 0
+		return err == nil && read > 5 // some are marks
 	})
 	for sidecar, reads := range map[string]bool{"ullage": true, "ullage-2": false} {
 		text := s.exec("two", sidecar, "ullage", "status", "--json")

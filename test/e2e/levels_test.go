@@ -283,7 +283,8 @@ func (f *followed) last(is func(line string) bool) int {
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	ullage := s.plugin()
+	path := pluginPath(s)
+	ullage := s.plugin(path)
 	for _, pod := range []string{"app", "quiet"} {
 		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
 	}
@@ -301,6 +302,9 @@ func TestPlugin(t *testing.T) {
 	s.matches("status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
 	s.matches("top", ullage("top"), `^POD +HEADROOM +FREE +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\S+ +\d+% +\S+ +\S+ +-$`, `(?m)^quiet +\S+ +\d+% `)
 	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
+	page, recent := livePage(s, path, "app")
+	s.matches("open", page, `^<!doctype html>`, `<script>`)
+	s.matches("open, recent", recent, `"name": "\w+ young`)
 
 	s.matches("levels POD --reset", ullage("levels", "app", "--reset"), `(?m)^pid \d+: its own level again, without gc\*=debug$`)
 	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +the JVM's own$`)
@@ -320,14 +324,18 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// plugin builds kubectl-ullage and returns what runs `kubectl ullage` in the
-// namespace: kubectl finds its plugins on the PATH.
-func (s *space) plugin() func(args ...string) string {
+// pluginPath builds kubectl-ullage and returns a setting of PATH with it: kubectl finds its
+// plugins there.
+func pluginPath(s *space) string {
 	s.Helper()
 	dir := s.TempDir()
 	_, _, err := command("", "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "kubectl-ullage"), "../../cmd/kubectl-ullage")
 	s.must("", err)
-	path := "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
+	return "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
+}
+
+// plugin returns what runs `kubectl ullage` in the namespace.
+func (s *space) plugin(path string) func(args ...string) string {
 	return func(args ...string) string {
 		s.Helper()
 		out, _, err := command("", "env", append([]string{path, "kubectl", "ullage", "-n", s.name}, args...)...)

@@ -29,11 +29,12 @@ type tenant struct {
 	acts    int
 	endless *os.File // a line without an end
 	old     []byte   // a checkpoint of the sidecar's own
+	held    *os.File // a ring that it has open
 }
 
 // run acts every millisecond until it is killed.
 func (n *tenant) run() {
-	acts := []func(){n.link, n.rename, n.rename, n.truncate, n.hole, n.endlessLine, n.endlessLine, n.special, n.forge, n.garbage, n.replace}
+	acts := []func(){n.link, n.rename, n.rename, n.truncate, n.hole, n.endlessLine, n.endlessLine, n.special, n.forge, n.garbage, n.replace, n.ring, n.ring}
 	for {
 		acts[n.acts%len(acts)]()
 		n.acts++

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -40,7 +41,9 @@ func TestHostileTenant(t *testing.T) {
 		}
 	}
 	start := func() *lab.Sidecar {
-		return runAs(t, tenantID, append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)...)
+		side := runAs(t, tenantID, append([]string{"run", "--source", r.source, "--dest", r.dest, "--listen", "127.0.0.1:0"}, r.flags...)...)
+		memory.except(side.PID())
+		return side
 	}
 	r.side = start()
 	// The JVM has the same user, so that its file can be punched.
@@ -65,8 +68,13 @@ func TestHostileTenant(t *testing.T) {
 	peak = max(peak, r.endures(half))
 	stopTenant()
 	outside.check(t)
-	t.Logf("at most %.1f MiB of memory; ignored: %s", float64(peak)/(1<<20), ignored(r))
-	if peak > mostMemory {
+	t.Logf("at most %.1f MiB of memory; ignored: %s", float64(peak)/(1<<20), counted(r, "ullage_source_ignored_files"))
+	events, errors := counted(r, "ullage_events_total"), counted(r, "ullage_event_ring_errors_total")
+	t.Logf("events: %s; errors of rings: %s", events, errors)
+	if events == "" || errors == "" {
+		t.Error("the tenant's rings were not looked at")
+	}
+	if peak > mostMemoryOfMany {
 		t.Errorf("the sidecar took %d bytes of memory", peak)
 	}
 	r.balances()
@@ -126,16 +134,16 @@ func startTenant(t *testing.T, r *rig, c *canary) (stop func()) {
 	return stop
 }
 
-// ignored returns what the sidecar leaves alone, and counts.
-func ignored(r *rig) string {
+// counted returns the values of a metric that are not 0, with their labels.
+func counted(r *rig, metric string) string {
 	_, text, err := r.side.Get("/metrics")
 	if err != nil {
 		r.Fatal(err)
 	}
 	var found []string
 	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, "ullage_source_ignored_files"); ok {
-			found = append(found, strings.TrimSpace(rest))
+		if rest, ok := strings.CutPrefix(line, metric+"{"); ok && !strings.HasSuffix(rest, " 0\n") {
+			found = append(found, "{"+strings.TrimSpace(rest))
 		}
 	}
 	return strings.Join(found, " ")
@@ -151,7 +159,7 @@ func strangers(t *testing.T, dest string) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		known := name == ".ullage" || name == stream || name == "endless.log" || strings.HasPrefix(name, "evil-") && strings.HasSuffix(name, ".log")
+		known := name == ".ullage" || name == stream || name == mark.Stream || name == "endless.log" || (strings.HasPrefix(name, "evil-") || strings.HasPrefix(name, "events-")) && strings.HasSuffix(name, ".log")
 		if !known || !e.IsDir() {
 			t.Errorf("%s is in the destination: %s", name, e.Type())
 		}

@@ -24,8 +24,8 @@ var answers = []struct {
 }{
 	{"1. What happened at", []string{`(?m)^\[\d+\.\d{3}s\]\[info *\]\[gc`}, 0},
 	{"2. Which pauses", []string{`Pause Full .* \d{3,}\.\d{3}ms`}, 0},
-	{"3. Did the JVM restart", []string{`(?m)^gc\.log +1 `, `(?m)^gc\.log +2 `, `(?m)^gc\.log +3 `}, 1},
-	{"4. Is the log complete", []string{`(?m)^ +gc\.log: gaps: \d+, of \d+ lines`, `(?m)^NOT COMPLETE`}, 1},
+	{"3. Did the JVM restart", []string{`(?m) sidecar-started +\S+ after=kill$`, `(?m) gc\.log +jvm-(started|seen) +pid=\d+ uptime=\S+ version=\S+ collector=Serial main=Incident flags=".*-Xmx400m.*"$`}, 0},
+	{"4. Is the log complete", []string{`(?m)^gc\.log +1 `, `(?m)^gc\.log +2 `, `(?m)^gc\.log +3 `, `(?m)^ +gc\.log: gaps: \d+, of \d+ lines`, `(?m)^NOT COMPLETE`}, 1},
 	{"5. What is missing", []string{`(?m)^\S+ +gc\.log .*trace=\d+`}, 0},
 	{"6. What is the JVM doing now", []string{`gc\*=debug`}, 0},
 }
@@ -55,7 +55,7 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 	thaw()
 	last := i.java("gc*", "Incident", "60000")
 	defer last.Kill()
-	third := regexp.MustCompile(answers[2].want[2])
+	third, marked := regexp.MustCompile(answers[3].want[2]), regexp.MustCompile(answers[2].want[1])
 	var out string
 	defer func() {
 		if t.Failed() {
@@ -65,6 +65,10 @@ func TestQuestionsOfAnIncident(t *testing.T) {
 	lab.Eventually(t, patience, "the third JVM's lines are persisted", func() bool {
 		out, _ = i.ask("ullage check")
 		return third.MatchString(out)
+	})
+	lab.Eventually(t, patience, "a JVM is marked", func() bool {
+		marks, _ := i.ask("ullage cat --marks")
+		return marked.MatchString(marks)
 	})
 
 	questions := incidentPage(t)
@@ -131,7 +135,7 @@ func (i *incident) runs() {
 func (i *incident) java(selection string, args ...string) *jvm.Process {
 	i.Helper()
 	log := "-Xlog:" + selection + ":file=" + filepath.Join(i.source, stream) + "::filecount=1,filesize=0"
-	p, err := jvm.Start(i.jdk, append([]string{log, "-XX:+UseSerialGC", "-Xmx400m", "-cp", i.classes}, args...)...)
+	p, err := jvm.Start(i.jdk, append([]string{log, "-XX:+UseSerialGC", "-Xmx400m", "-XX:+StartAttachListener", "-cp", i.classes}, args...)...)
 	if err != nil {
 		i.Fatal(err)
 	}

@@ -18,10 +18,12 @@ import (
 	"time"
 )
 
-// Build builds ullage into dir and returns the path of the program.
+// Build builds ullage into dir, as users get it, and returns the path of the program.
 func Build(dir string) (string, error) {
 	bin := filepath.Join(dir, "ullage")
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "github.com/ullage/ullage/cmd/ullage").CombinedOutput()
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin, "github.com/ullage/ullage/cmd/ullage")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` does: a C library takes memory
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build ullage: %w\n%s", err, out)
 	}

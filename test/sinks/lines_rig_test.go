@@ -43,9 +43,9 @@ type lineRig struct {
 
 const lineFlags = "--sync-interval 100ms --segment-bytes 1Mi --retain-age 0 --pod-namespace shop --pod-name web-0 --container-name app --drain-timeout 90s --sink"
 
-func newLineRig(t *testing.T, e engine, sinkURL string, rate int) *lineRig {
+func newLineRig(t *testing.T, e engine, sinkURL string, rate int, flags ...string) *lineRig {
 	t.Helper()
-	r := &lineRig{T: t, engine: e, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), flags: append(strings.Fields(lineFlags), sinkURL)}
+	r := &lineRig{T: t, engine: e, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), flags: append(append(flags, strings.Fields(lineFlags)...), sinkURL)}
 	r.start()
 	r.writer, r.stop = lab.Write(t, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: rate})
 	return r
@@ -128,7 +128,7 @@ func (r *lineRig) compare() (o outcome) {
 	r.Helper()
 	expected, order := r.expected()
 	seen := map[string]int{}
-	last := -1
+	last := map[string]int{} // the place of the last document, by stream
 	wrong := func(count *int, d document) {
 		if *count++; o.first == "" {
 			o.first = fmt.Sprintf("(first: %s %.200q, want %.200q)", d.uid, d.body, expected[d.uid])
@@ -147,10 +147,11 @@ func (r *lineRig) compare() (o outcome) {
 			o.repeated++
 			continue
 		}
-		if order[d.uid] < last {
+		stream, _, _ := strings.Cut(strings.TrimPrefix(d.uid, "shop/web-0/app/"), "/")
+		if order[d.uid] < last[stream] {
 			wrong(&o.disordered, d)
 		}
-		last = order[d.uid]
+		last[stream] = order[d.uid]
 	}
 	o.lines, o.missing = len(expected), len(expected)-len(seen)
 	return o

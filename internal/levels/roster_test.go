@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func newElsewhere(r *rig) (*Elsewhere, *bytes.Buffer) {
+func newRoster(r *rig) (*Roster, *bytes.Buffer) {
 	var log bytes.Buffer
-	return NewElsewhere(r.cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
+	return NewRoster(r.cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
 // A second log on a disk undoes what the tmpfs is for, and nobody sees it.
@@ -24,7 +24,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 	own, data := filepath.Join(r.cfg.Source, "gc.log"), "/data/gc.log"
 	ours := startJVM(t, r.cfg.Attach.Tmp, 7, own, filepath.Join(r.cfg.Source, "hs.txt"), data, "relative.log", "/dev/stdout", "/proc/1/fd/2")
 	startJVM(t, r.cfg.Attach.Tmp, 8, "/other/gc.log") // ships nothing: somebody else's
-	e, log := newElsewhere(r)
+	e, log := newRoster(r)
 	e.look(t.Context())
 	want := []string{"pid 7: /data/gc.log", "pid 7: relative.log"}
 	if diff := cmp.Diff(want, e.Files()); diff != "" {
@@ -58,7 +58,7 @@ func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
 	r := newRig(t)
 	j := r.jvm(7)
 	j.when(func(string) reaction { return mute })
-	e, _ := newElsewhere(r)
+	e, _ := newRoster(r)
 	for range maxAsked + 3 {
 		e.look(t.Context())
 	}

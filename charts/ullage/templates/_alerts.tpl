@@ -1,0 +1,172 @@
+{{/*
+The alerts, by the group of rules that they are in. The template prometheusrule.yaml
+adds what all of them have: the labels of the values and the link to the runbook.
+What Prometheus expands itself is in variables here, since helm would expand it first.
+*/}}
+{{- define "ullage.alerts" -}}
+{{- $rules := .Values.rules -}}
+{{- $by := "by (namespace, pod, container)" -}}
+{{- $pod := "{{ $labels.namespace }}/{{ $labels.pod }} (container {{ $labels.container }})" -}}
+{{- $count := "{{ printf \"%.0f\" $value }}" -}}
+{{- $duration := "{{ humanizeDuration $value }}" -}}
+{{- $share := "{{ humanizePercentage $value }}" -}}
+ullage-lines:
+  # A series that is younger than the window counts from zero: with the first
+  # sample behind the first drop, increase() would see nothing.
+  - alert: UllageLinesDropped
+    expr: |-
+      sum {{ $by }} (
+        (ullage_dropped_lines_total unless ullage_dropped_lines_total offset {{ $rules.window }})
+        or increase(ullage_dropped_lines_total[{{ $rules.window }}])
+      ) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: ullage dropped lines of {{ $pod }}.
+      description: About {{ $count }} lines within {{ $rules.window }} were dropped to keep memory free for the JVM. A marker line stands in their place.
+  - alert: UllageJVMLostLines
+    expr: |-
+      sum {{ $by }} (increase(ullage_jvm_dropped_lines_total[{{ $rules.window }}])) > 0
+      or sum {{ $by }} (increase(ullage_jvm_cut_lines_total[{{ $rules.window }}])) > 0
+      or sum {{ $by }} (increase(ullage_source_missed_files_total[{{ $rules.window }}])) > 0
+      or sum {{ $by }} (increase(ullage_source_truncations_total[{{ $rules.window }}])) > 0
+      or sum {{ $by }} (increase(ullage_events_dropped_total[{{ $rules.window }}])) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: The JVM of {{ $pod }} lost lines before ullage could read them.
+      description: The JVM dropped lines itself (-Xlog:async), found its tmpfs or its ring of events full, or deleted or truncated a log that was not read to its end.
+  - alert: UllageHeadroomLow
+    expr: |-
+      min {{ $by }} (ullage_headroom_bytes / (ullage_budget_bytes > 0)) < {{ $rules.headroom.share }}
+    for: {{ $rules.headroom.for }}
+    labels: {severity: warning}
+    annotations:
+      summary: The log memory of {{ $pod }} fills up.
+      description: Of the memory for the backlog, {{ $share }} is free. ullage drops lines once little more of it is used.
+  - alert: UllageLagHigh
+    expr: |-
+      max {{ $by }} (ullage_lag_seconds) > {{ $rules.lag.seconds }}
+    for: {{ $rules.lag.for }}
+    labels: {severity: warning}
+    annotations:
+      summary: Lines of {{ $pod }} become durable too late.
+      description: The oldest line that is not durable is {{ $duration }} old. A crash of the node would lose what is younger.
+ullage-destination:
+  - alert: UllageNotCommitting
+    expr: |-
+      min {{ $by }} (ullage_ready) == 0
+    for: {{ $rules.notCommitting.for }}
+    labels: {severity: critical}
+    annotations:
+      summary: No line of {{ $pod }} becomes durable.
+      description: The sidecar is not ready. /readyz and ullage status have the reason; the backlog stays in memory as long as there is room.
+  - alert: UllageDestinationFailing
+    expr: |-
+      sum by (namespace, pod, container, kind) (increase(ullage_destination_errors_total[5m])) > 0
+    for: {{ $rules.destination.for }}
+    labels: {severity: warning}
+    annotations:
+      summary: The destination of {{ $pod }} fails ({{ "{{ $labels.kind }}" }}).
+      description: The sidecar retries. ullage status has the last error.
+  - alert: UllageSinkBehind
+    expr: |-
+      max by (namespace, pod, container, sink) (ullage_sink_lag_seconds) > {{ $rules.sink.seconds }}
+    for: {{ $rules.sink.for }}
+    labels: {severity: warning}
+    annotations:
+      summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} is behind.
+      description: The oldest line that the sink has not acknowledged is {{ $duration }} old. Retention deletes segments that the sink has not had.
+  - alert: UllageSinkIncomplete
+    expr: |-
+      sum by (namespace, pod, container, sink) (increase(ullage_sink_skipped_segments_total[{{ $rules.window }}])) > 0
+      or sum by (namespace, pod, container, sink) (increase(ullage_sink_rejected_bytes_total[{{ $rules.window }}])) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} has not all lines.
+      description: The sink refused lines or segments for what they are, or retention deleted segments before the sink had them.
+ullage-jvm:
+  - alert: UllagePauseOverObjective
+    expr: |-
+      histogram_quantile({{ $rules.pause.quantile }}, sum by (namespace, pod, container, le) (
+        rate(ullage_jvm_gc_pause_seconds_bucket[{{ $rules.window }}])
+      )) > {{ $rules.pause.seconds }}
+    for: {{ $rules.pause.for }}
+    labels: {severity: warning}
+    annotations:
+      summary: Collections of {{ $pod }} pause the JVM for longer than the objective.
+      description: The quantile {{ $rules.pause.quantile }} of the pauses within {{ $rules.window }} is about {{ $duration }}; the objective is {{ $rules.pause.seconds }}s.
+  # A counter of every verdict exists from the start.
+  - alert: UllageStallSuspected
+    expr: |-
+      sum by (namespace, pod, container, verdict) (increase(ullage_jvm_stalls_suspected_total[{{ $rules.window }}])) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: The JVM of {{ $pod }} seems to have waited ({{ "{{ $labels.verdict }}" }}).
+      description: About {{ $count }} stops within {{ $rules.window }} took far longer than the work in them. The verdict names what the kernel's counters showed meanwhile.
+  - alert: UllageJVMCrashed
+    expr: |-
+      sum {{ $by }} (increase(ullage_jvm_crashes_total[{{ $rules.window }}])) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: The JVM of {{ $pod }} crashed.
+      description: The JVM's report (hs_err) is a stream of the durable copy.
+  - alert: UllageLevelRaised
+    expr: |-
+      max {{ $by }} (ullage_level_raised) > 0
+    for: {{ $rules.levelRaised.for }}
+    labels: {severity: warning}
+    annotations:
+      summary: The log level of {{ $pod }} has been raised for {{ $rules.levelRaised.for }}.
+      description: Somebody may have forgotten an annotation. More detail costs memory, storage and time of the JVM.
+ullage-injector:
+  - alert: UllageInjectorDown
+    expr: |-
+      absent(ullage_injector_build_info)
+    for: {{ $rules.injectorDown.for }}
+    labels: {severity: critical}
+    annotations:
+      summary: Prometheus sees no injector.
+      description: While no injector runs, pods start without a sidecar, or not at all (webhook.failurePolicy).
+  - alert: UllageInjectorFailing
+    expr: |-
+      sum by (namespace) (increase(ullage_injector_reviews_total{result="error"}[{{ $rules.window }}])) > 0
+      or sum by (namespace) (increase(ullage_injector_panics_total[{{ $rules.window }}])) > 0
+      or sum by (namespace) (increase(ullage_injector_api_errors_total[{{ $rules.window }}])) > 0
+    for: 5m
+    labels: {severity: warning}
+    annotations:
+      summary: The injector in {{ "{{ $labels.namespace }}" }} fails.
+      description: The injector could not answer reviews, or could not keep its certificate in the Kubernetes API.
+  - alert: UllageInjectorCertificate
+    expr: |-
+      min by (namespace, pod) (ullage_injector_certificate_expiry_timestamp_seconds) - time() < {{ include "ullage.certificateSeconds" . }}
+    for: 15m
+    labels: {severity: critical}
+    annotations:
+      summary: The certificate of the injector {{ "{{ $labels.namespace }}/{{ $labels.pod }}" }} is not renewed.
+      description: API servers refuse an expired certificate, and pods then start without a sidecar, or not at all (webhook.failurePolicy).
+  # What an API server let through unseen is a metric of the API server's own.
+  - alert: UllagePodsWithoutSidecar
+    expr: |-
+      sum by (namespace, reason) (increase(ullage_injector_refusals_total[{{ $rules.window }}])) > 0
+      or sum by (name) (increase(apiserver_admission_webhook_fail_open_count{name=~".+[.]injector[.]ullage[.]dev"}[{{ $rules.window }}])) > 0
+    labels: {severity: warning}
+    annotations:
+      summary: Pods that should have a sidecar have none.
+      description: >-
+        {{ "{{ if $labels.reason }}" }}The injector refused about {{ $count }} pods within {{ $rules.window }}, for the reason {{ "{{ $labels.reason }}" }}.
+        {{- "{{ else }}" }}The API server got no answer from the injector for about {{ $count }} pods within {{ $rules.window }}.{{ "{{ end }}" }}
+{{- end }}
+
+{{/*
+How long before its end a certificate should have been replaced, in seconds: the
+value, and at most a sixth of the lifetime. A renewal is due at a third of it.
+*/}}
+{{- define "ullage.certificateSeconds" -}}
+{{- $hours := int64 .Values.rules.certificate.hours -}}
+{{- $lifetime := int64 (regexFind "^[0-9]+" (regexFind "[0-9]+h" .Values.certificates.lifetime) | default "0") -}}
+{{- if .Values.certificates.secretName -}}
+{{ mul $hours 3600 }}
+{{- else -}}
+{{ min (mul $hours 3600) (mul $lifetime 600) }}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
+)
+
+const openAbout = `kubectl ullage open shows the live page of a pod's sidecar in the browser: headroom,
+backlog, rates, pauses, levels, gaps and errors, refreshed every two seconds.
+
+Usage:
+  kubectl ullage open POD [--port N] [-c NAME]
+
+It forwards a port of this machine to the sidecar's admin HTTP, prints the URL, opens
+it in the browser, and forwards until Ctrl-C. Only this machine can use the
+port. Without a browser, open the URL yourself; BROWSER names another browser.
+
+A pod with several JVM containers has a sidecar for each: -c names one. It needs the
+right to forward ports (create pods/portforward).
+
+Examples:
+  kubectl ullage open web-0
+  kubectl ullage open web-0 -n prod --port 8000
+`
+
+// openConfig has the settings of `kubectl ullage open`.
+type openConfig struct {
+	single
+	port uint // of this machine; 0: any free one
+}
+
+func (c *openConfig) flags(fs *flag.FlagSet) {
+	c.single.flags(fs)
+	fs.UintVar(&c.port, "port", 0, "`NUMBER` of the port on this machine (0: any free one)")
+}
+
+func (c *openConfig) validate(args []string) []error {
+	bad := c.single.validate(args)
+	if c.port > 65535 {
+		bad = append(bad, fmt.Errorf("invalid value %d for --port: not a port number", c.port))
+	}
+	return bad
+}
+
+func openCmd(ctx context.Context, args []string, e env, c cluster) int {
+	cfg := openConfig{single: single{cluster: c}}
+	fs := flag.NewFlagSet("open", flag.ContinueOnError)
+	cfg.flags(fs)
+	if code, ok := e.parse(fs, openAbout, args, cfg.validate); !ok {
+		return code
+	}
+	s, err := cfg.find(ctx, e, "open")
+	if err != nil {
+		return e.fail("open", err)
+	}
+	remote, err := s.adminPort()
+	if err != nil {
+		return e.fail("open", fmt.Errorf("pod %s: %w", s, err))
+	}
+	if err := cfg.forward(ctx, e, s, remote); err != nil && ctx.Err() == nil {
+		return e.fail("open", err)
+	}
+	return cli.OK // Ctrl-C is how it ends
+}
+
+// adminPort returns the port of the sidecar's admin HTTP.
+func (s sidecar) adminPort() (uint16, error) {
+	listen := s.setting("listen")
+	if listen == "" {
+		listen = admin.DefaultConfig().Listen
+	}
+	if listen == admin.Off {
+		return 0, errors.New("its admin HTTP is off (--listen off): 'kubectl ullage status' needs it as well")
+	}
+	host, text, err := net.SplitHostPort(listen)
+	if err != nil {
+		return 0, fmt.Errorf("read its --listen %q: %w", listen, err)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || port == 0 {
+		return 0, fmt.Errorf("its --listen %q names no port", listen)
+	}
+	// kubectl forwards to the loopback address of the pod.
+	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsUnspecified() && !ip.IsLoopback() {
+		return 0, fmt.Errorf("its admin HTTP listens on %s alone, and ports are forwarded to 127.0.0.1: open http://%s/ from where that is reachable", ip, listen)
+	}
+	return uint16(port), nil
+}
+
+// forwardAgain is the rest before a port is forwarded again.
+const forwardAgain = time.Second
+
+// forward forwards the port until ctx ends, and opens the page once kubectl listens. A
+// kubectl also ends when the node resets a single connection, as it does when the sidecar
+// restarts: then another one forwards the same port. One that ends before it listens
+// has the reason for the end of all.
+func (c *openConfig) forward(ctx context.Context, e env, s sidecar, remote uint16) error {
+	for opened := false; ; opened = true {
+		listened, err := c.forwardOnce(ctx, s, remote, func(url string) error {
+			if opened {
+				return nil
+			}
+			return e.openPage(url)
+		})
+		if !listened || err != nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(forwardAgain):
+		}
+	}
+}
+
+// forwardOnce runs a kubectl that forwards the port, and hands over the URL once it
+// listens. From then on the port of this machine is fixed. A kubectl that has listened
+// ends without an error.
+func (c *openConfig) forwardOnce(ctx context.Context, s sidecar, remote uint16, use func(url string) error) (listened bool, err error) {
+	ports := ":" + strconv.Itoa(int(remote))
+	if c.port != 0 {
+		ports = strconv.Itoa(int(c.port)) + ports
+	}
+	cmd := s.cluster.command(ctx, "port-forward", "--address=127.0.0.1", "pod/"+s.pod, ports)
+	complaint := &head{limit: maxComplaint, over: func() {}}
+	cmd.Stderr = complaint
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return false, fmt.Errorf("make a pipe for kubectl: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return false, c.cluster.notRun(err)
+	}
+	if c.port, listened = forwarding(out); listened {
+		if err = use(fmt.Sprintf("http://127.0.0.1:%d/", c.port)); err != nil {
+			_ = end(cmd.Process) // fails only if it has ended
+		}
+	}
+	_, _ = io.Copy(io.Discard, out) // a line for each connection, until kubectl ends
+	ended := cmd.Wait()
+	if listened || ctx.Err() != nil {
+		return listened, err
+	}
+	if ended == nil {
+		ended = errors.New("kubectl ended")
+	}
+	return false, fmt.Errorf("forward the port: %w", c.cluster.explain(ended, string(complaint.kept)))
+}
+
+// listening is the line with which kubectl reports that it listens.
+var listening = regexp.MustCompile(`^Forwarding from 127\.0\.0\.1:([0-9]{1,5}) -> `)
+
+// forwarding waits until a kubectl listens, and returns the port of this machine. It
+// returns false if the kubectl ends before that.
+func forwarding(out io.Reader) (port uint, listens bool) {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			n, err := strconv.ParseUint(m[1], 10, 16)
+			return uint(n), err == nil && n > 0
+		}
+	}
+	return 0, false
+}
+
+// openPage prints the URL, and opens it.
+func (e env) openPage(url string) error {
+	if _, err := fmt.Fprintln(e.stdout, url); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if err := e.browse(url); err != nil {
+		fmt.Fprintf(e.stderr, "kubectl ullage open: open the URL in a browser: %s\n", printable.Line(err.Error()))
+	}
+	fmt.Fprintln(e.stderr, "kubectl ullage open: forwarding until Ctrl-C")
+	return nil
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/printable"
+)
+
+// maxReport bounds a report, in bytes. That of a day's log is under 2 MB.
+const maxReport = 64 << 20
+
+const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted, and opens it
+in the browser: pauses, heap, rates, stalls, gaps, on one page that needs no network.
+
+Usage:
+  kubectl ullage report POD [--since T] [--until T] [--output FILE] [-c NAME]
+
+It runs 'ullage report' in the sidecar, and writes the page into FILE: POD-report.html
+in the current directory, or with a number where there is such a file. T is a duration
+before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45).
+It prints the name of the file. Without a browser, open the file yourself; BROWSER
+names another browser.
+
+A pod with several JVM containers has a sidecar for each: -c names one.
+
+Examples:
+  kubectl ullage report web-0
+  kubectl ullage report web-0 --since 2026-11-20T16:00 --until 2026-11-20T17:00 --output incident.html
+`
+
+// reportConfig has the settings of `kubectl ullage report`.
+type reportConfig struct {
+	single
+	since, until string // as 'ullage report' takes them
+	output       string // empty: a name that no file has
+}
+
+// flags declares the settings on fs. A time without a zone is in now's.
+func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
+	c.single.flags(fs)
+	fs.Func("since", "only lines from `T` on: a duration before now, or a time", func(text string) error {
+		c.since = zoned(text, now)
+		return nil
+	})
+	fs.Func("until", "only lines up to `T`, as for --since", func(text string) error {
+		c.until = zoned(text, now)
+		return nil
+	})
+	fs.StringVar(&c.output, "output", "", "`FILE` to write the page into; one that exists is replaced")
+}
+
+func reportCmd(ctx context.Context, args []string, e env, c cluster) int {
+	cfg := reportConfig{single: single{cluster: c}}
+	fs := flag.NewFlagSet("report", flag.ContinueOnError)
+	cfg.flags(fs, time.Now())
+	if code, ok := e.parse(fs, reportAbout, args, cfg.single.validate); !ok {
+		return code
+	}
+	s, err := cfg.find(ctx, e, "report")
+	if err != nil {
+		return e.fail("report", err)
+	}
+	dest, err := destination(ctx, s)
+	if err != nil {
+		return e.fail("report", err)
+	}
+	page, err := s.report(ctx, cfg.reportArgs(dest))
+	if err != nil {
+		return e.fail("report", err)
+	}
+	file, err := cfg.save(page)
+	if err != nil {
+		return e.fail("report", err)
+	}
+	if err := e.browse(fileURL(file)); err != nil {
+		fmt.Fprintf(e.stderr, "kubectl ullage report: open the file in a browser: %s\n", printable.Line(err.Error()))
+	}
+	return e.print("report", file+"\n")
+}
+
+// reportArgs are the arguments of the sidecar's program.
+func (c *reportConfig) reportArgs(dest string) []string {
+	args := []string{"report", "--output", "-"}
+	if c.since != "" {
+		args = append(args, "--since="+c.since)
+	}
+	if c.until != "" {
+		args = append(args, "--until="+c.until)
+	}
+	return append(args, dest)
+}
+
+// report runs the sidecar's program, and returns the page. It takes as long as reading
+// what was persisted does: only Ctrl-C ends it.
+func (s sidecar) report(ctx context.Context, args []string) ([]byte, error) {
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := s.cluster.command(call, s.execWithStdin(args...)...)
+	page, complaint := &head{limit: maxReport, over: cancel}, &head{limit: maxComplaint, over: func() {}}
+	cmd.Stdout, cmd.Stderr = page, complaint
+	stdin, err := cmd.StdinPipe() // see logsCmd
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe for kubectl: %w", err)
+	}
+	defer stdin.Close()
+	err = cmd.Run()
+	switch {
+	case page.more:
+		return nil, fmt.Errorf("the report is longer than %s: choose a shorter time with --since and --until", printable.Bytes(maxReport))
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("make the report in the sidecar: %w", s.cluster.explain(err, string(complaint.kept)))
+	case !bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(page.kept)), []byte("<!doctype html")):
+		return nil, errors.New("make the report in the sidecar: the answer is not a page")
+	}
+	return page.kept, nil
+}
+
+// save writes the page, whole or not at all, and returns the name of its file. It has
+// lines of logs, so that only its owner may read it.
+func (c *reportConfig) save(page []byte) (name string, err error) {
+	dir := filepath.Dir(c.output)
+	if c.output == "" {
+		dir = "."
+	}
+	f, err := os.CreateTemp(dir, ".ullage-report-*")
+	if err != nil {
+		return "", fmt.Errorf("write the report: %w", err)
+	}
+	defer os.Remove(f.Name()) // without effect once it has its name
+	_, err = f.Write(page)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("write the report: %w", err)
+	}
+	if c.output != "" {
+		if err := os.Rename(f.Name(), c.output); err != nil {
+			return "", fmt.Errorf("write the report: %w", err)
+		}
+		return c.output, nil
+	}
+	return unused(f.Name(), c.pod+"-report")
+}
+
+// mostReports bounds the numbers of reports in one directory.
+const mostReports = 1000
+
+// unused gives a file a name that no other file has.
+func unused(file, name string) (string, error) {
+	for n := 1; n < mostReports; n++ {
+		to := name + ".html"
+		if n > 1 {
+			to = fmt.Sprintf("%s-%d.html", name, n)
+		}
+		if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := os.Rename(file, to); err != nil {
+			return "", fmt.Errorf("write the report: %w", err)
+		}
+		return to, nil
+	}
+	return "", fmt.Errorf("there are %d reports already: name a file with --output", mostReports-1)
+}
+
+// fileURL returns the URL of a file.
+func fileURL(name string) string {
+	if full, err := filepath.Abs(name); err == nil {
+		name = full
+	}
+	name = filepath.ToSlash(name)
+	if !strings.HasPrefix(name, "/") { // C:/...
+		name = "/" + name
+	}
+	return (&url.URL{Scheme: "file", Path: name}).String()
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"time"
+
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/report"
+)
+
+const pausesAbout = `ullage pauses prints how long a JVM's application was stopped, by cause, and the ten
+longest stops with their lines.
+
+Usage:
+  ullage pauses [--since T] [--until T] [DIR|FILE...]
+
+DIR and FILE are as for 'ullage report', which shows more.
+
+Examples:
+  ullage pauses /var/lib/ullage
+  ullage pauses --since 10m /var/lib/ullage/gc.log
+  kubectl exec POD -c ullage -- ullage pauses --since 1h
+
+Exit status: 0 it was printed, 1 it was not, 2 usage error.
+`
+
+func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
+	var cfg report.Config
+	fs := flag.NewFlagSet("pauses", flag.ContinueOnError)
+	windowFlags(fs, &cfg, time.Now())
+	validate := func() []error {
+		bad := cfg.Validate()
+		if len(catWhat(fs, e)) == 0 {
+			bad = append(bad, errNothingToReport)
+		}
+		return bad
+	}
+	if code, ok := e.Parse(fs, pausesAbout, args, validate); !ok {
+		return code
+	}
+	r, err := readReport(ctx, catWhat(fs, e), cfg, e)
+	if err == nil {
+		err = r.Pauses(e.Stdout, reportStyle(e))
+	}
+	if err != nil {
+		return e.Fail("pauses", err)
+	}
+	return cli.OK
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/report"
+)
+
+const reportAbout = `ullage report shows where a JVM's time went: stops, their causes, the heap, and what
+is missing from the log.
+
+Usage:
+  ullage report [--since T] [--until T] [--format F] [--output FILE] [DIR|FILE...]
+  ullage report --compare [flags] DIR|FILE DIR|FILE
+
+DIR is a destination (the --dest of 'ullage run'), the directory of one stream in it,
+or a directory of log files; without any it is the destination in ULLAGE_DEST. FILE is
+a segment, or any other log of Unified Logging (-Xlog), read by its suffix: .zst, .gz,
+or as it is. Files of one rotated set (gc.log, gc.log.0, gc.log.1.gz) are read as one
+stream, in the order of their dates.
+
+--format is html (a page that needs no network), text or json. The page is written to
+ullage-report.html, and text and JSON to stdout; --output FILE changes that, and
+--output - is stdout. Text has colors on a terminal, unless NO_COLOR is set.
+--compare puts the reports of two inputs side by side.
+
+Lines that have no date are left out by --since and --until, and the report says so.
+What cannot be read is part of the report, with how much it is.
+
+Examples:
+  ullage report /var/lib/ullage
+  ullage report --format text --since 1h /var/lib/ullage
+  ullage report --compare before/gc.log after/gc.log
+  ullage report --format json gc.log | jq .totals
+  kubectl exec POD -c ullage -- ullage report --format json > pod.json
+
+Exit status: 0 the report was written, 1 it was not, 2 usage error.
+`
+
+// defaultPage is where the page goes if no flag says so.
+const defaultPage = "ullage-report.html"
+
+// reportConfig has the settings of `ullage report`.
+type reportConfig struct {
+	report.Config
+	format  string
+	output  string
+	compare bool
+}
+
+func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
+	windowFlags(fs, &c.Config, now)
+	fs.StringVar(&c.format, "format", "html", "how to write the report: html, text or json")
+	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for html, else stdout)")
+	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side")
+}
+
+// windowFlags declares the flags that bound a report in time.
+func windowFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
+	for name, flag := range map[string]struct {
+		at    *time.Time
+		usage string
+	}{
+		"since": {&c.Since, "only lines from `T` on: a duration before now, or a time"},
+		"until": {&c.Until, "only lines up to `T`, as for --since"},
+	} {
+		fs.Func(name, flag.usage, func(text string) (err error) {
+			*flag.at, err = cli.Time(text, now)
+			return err
+		})
+	}
+}
+
+func (c *reportConfig) validate(args []string) []error {
+	bad := c.Validate()
+	switch c.format {
+	case "html", "text", "json":
+	default:
+		bad = append(bad, fmt.Errorf("invalid value %q for --format: it is html, text or json", c.format))
+	}
+	switch {
+	case c.compare && len(args) != 2:
+		bad = append(bad, fmt.Errorf("--compare needs two directories or files, and there are %d", len(args)))
+	case len(args) == 0:
+		bad = append(bad, errNothingToReport)
+	}
+	return bad
+}
+
+var errNothingToReport = errors.New("nothing to report on: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), a stream's directory in it, or files")
+
+func reportCmd(ctx context.Context, args []string, e cli.Env) int {
+	var cfg reportConfig
+	fs := flag.NewFlagSet("report", flag.ContinueOnError)
+	cfg.flags(fs, time.Now())
+	if code, ok := e.Parse(fs, reportAbout, args, func() []error { return cfg.validate(catWhat(fs, e)) }); !ok {
+		return code
+	}
+	inputs := [][]string{catWhat(fs, e)}
+	if cfg.compare {
+		inputs = [][]string{fs.Args()[:1], fs.Args()[1:]}
+	}
+	var all []*report.Report
+	for _, input := range inputs {
+		r, err := readReport(ctx, input, cfg.Config, e)
+		if err != nil {
+			return e.Fail("report", err)
+		}
+		all = append(all, r)
+	}
+	if err := cfg.write(all, e); err != nil {
+		return e.Fail("report", err)
+	}
+	return cli.OK
+}
+
+// readReport reads one input, with its progress on stderr if that is a terminal.
+func readReport(ctx context.Context, input []string, cfg report.Config, e cli.Env) (*report.Report, error) {
+	clear := func() {}
+	if cli.NewScreen(e.Stderr) != nil {
+		shown := time.Time{}
+		cfg.Progress = func(done, total int64) {
+			if now := time.Now(); now.Sub(shown) > 200*time.Millisecond {
+				shown = now
+				fmt.Fprintf(e.Stderr, "\rreading: %s of %s\x1b[K", printable.Bytes(done), printable.Bytes(total))
+			}
+		}
+		clear = func() { fmt.Fprint(e.Stderr, "\r\x1b[K") }
+	}
+	defer clear()
+	return report.Read(ctx, input, cfg)
+}
+
+// write writes the reports to where the flags say.
+func (c *reportConfig) write(all []*report.Report, e cli.Env) error {
+	to := c.output
+	if to == "" && c.format == "html" {
+		to = defaultPage
+	}
+	if to == "" || to == "-" {
+		return c.print(e.Stdout, all, reportStyle(e))
+	}
+	var text bytes.Buffer
+	if err := c.print(&text, all, report.Style{}); err != nil {
+		return err
+	}
+	if err := writeWhole(to, text.Bytes()); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Stderr, "wrote %s, %s\n", printable.Line(to), printable.Bytes(int64(text.Len())))
+	return nil
+}
+
+func (c *reportConfig) print(w io.Writer, all []*report.Report, style report.Style) error {
+	switch c.format {
+	case "json":
+		return report.JSON(w, all...)
+	case "text":
+		return report.Text(w, style, all...)
+	}
+	return report.HTML(w, all...)
+}
+
+// reportStyle returns how to write to stdout: with colors on a terminal.
+func reportStyle(e cli.Env) report.Style {
+	noColor, _ := e.LookupEnv("NO_COLOR")
+	return report.Style{Color: noColor == "" && cli.NewScreen(e.Stdout) != nil}
+}
+
+// writeWhole replaces a file, so that nobody sees half of a report.
+func writeWhole(path string, text []byte) error {
+	if stat, err := os.Stat(path); err == nil && !stat.Mode().IsRegular() {
+		return os.WriteFile(path, text, 0o644) // a device or a pipe cannot be replaced
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ullage-report-*")
+	if err != nil {
+		return fmt.Errorf("create the report: %w", err)
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+// What the page shows of pauses, levels, losses, errors, sinks and streams.
+
+const ROWS = 10;     // of the tables of pauses and gaps
+const STREAMS = 20;
+
+function pauses(recent, now) {
+  const all = recent.pauses || [];
+  bars('pause-chart', 'Pauses', all.map((p) => ({ t: Date.parse(p.at), v: p.seconds, bad: Boolean(p.verdict),
+    title: clock(p.at) + ' ' + p.name + ' ' + duration(p.seconds) })), now, duration);
+  table('pauses', ['Time', 'Pause', '#Duration', '#To safepoint', 'Suspected'], all.slice(-ROWS).reverse().map((p) =>
+    [clock(p.at), p.name, duration(p.seconds), p.reachSeconds > 0 ? duration(p.reachSeconds) : '–', p.verdict || '–']));
+  show('no-pauses', all.length ? '' : 'No pause was read since the sidecar started. The JVM logs pauses with gc=info or safepoint=info, and --jvm-metrics has the sidecar read them.');
+}
+
+function levels(l, now) {
+  if (!l) { show('level', 'not managed'); list('levels', []); return; }
+  const left = l.raise ? (Date.parse(l.raise.until) - now) / 1000 : 0;
+  show('level', l.off ? 'off' : l.raise ? 'raised' : 'the JVM’s own');
+  const rows = [];
+  if (l.raise) {
+    rows.push(['selection', l.raise.selection], ['streams', l.raise.stream], ['why', l.raise.cause + ': ' + l.raise.why],
+      ['ends', clock(l.raise.until) + (left > 0 ? ', in ' + duration(left) : '')]);
+  }
+  for (const j of l.jvms || []) {
+    rows.push(['JVM ' + j.pid, j.error || (j.applied ? j.applied + ' on ' + (j.outputs || []).join(', ') : 'its own level'), Boolean(j.error)]);
+  }
+  if (l.trigger) {
+    rows.push(['trigger', l.trigger.conditions + (l.trigger.armed ? ', armed' : ', not armed' + (l.trigger.disarmed ? ': ' + l.trigger.disarmed : ''))],
+      ['never met', l.trigger.never], ['missed', l.trigger.missed > 0 ? lines(l.trigger.missed) + ' while it was not armed' : '']);
+  }
+  list('levels', rows);
+}
+
+function losses(s, recent) {
+  const lost = s.jvmLost || {};
+  const none = s.dropped.lines === 0 && !lost.async && !lost.cut;
+  show('loss', s.dropping ? 'dropping lines now' : none ? 'none since the start' : lines(s.dropped.lines) + ' dropped');
+  byId('loss').className = s.dropping ? 'bad-text' : '';
+  const by = Object.entries(s.droppedBy || {}).map(([reason, levels]) => [reason, LEVELS.filter((level) => levels[level] > 0)
+    .map((level) => count(levels[level]) + ' ' + level).join(', ')]);
+  list('losses', [['dropped', s.dropped.lines > 0 ? bytes(s.dropped.bytes) : ''], ...by,
+    ['by the JVM', lost.async > 0 ? lines(lost.async) + ' by -Xlog:async' : ''],
+    ['cut', lost.cut > 0 ? lines(lost.cut) + ' by a full tmpfs' : ''],
+    ['crashes', s.jvmCrashes > 0 ? count(s.jvmCrashes) + ' reports of crashes' : '']]);
+  table('gaps', ['From', '#Duration', 'Stream', '#Dropped', 'Levels'], (recent.gaps || []).slice(-ROWS).reverse().map((g) =>
+    [clock(g.first), duration((Date.parse(g.last) - Date.parse(g.first)) / 1000), g.stream, lines(g.lines),
+      LEVELS.filter((level) => (g.byLevel || {})[level] > 0).map((level) => count(g.byLevel[level]) + ' ' + level).join(', ')]));
+}
+
+function errors(s) {
+  const all = [];
+  const last = s.destinationErrors || {};
+  if (last.count > 0) {
+    all.push('destination: ' + (last.last ? clock(last.lastAt) + ' ' + last.last : 'none lately') + ' (' + count(last.count) + ' since the start)');
+  }
+  for (const one of (s.levels && s.levels.errors) || []) all.push('levels: ' + one);
+  for (const a of (s.levels && s.levels.annotations) || []) all.push('annotation ' + a.key + '=' + a.value + ': ' + a.problem);
+  for (const one of (s.levels && s.levels.otherLogs) || []) all.push('log outside of the source: ' + one + '; the JVM waits for that disk');
+  for (const one of s.sinks || []) if (one.failure) all.push('sink ' + one.name + ': ' + one.failure);
+  for (const one of s.streams) if (one.refused && all.length < 50) all.push('stream ' + one.name + ': ' + one.refused);
+  for (const [reason, n] of Object.entries(s.ignored || {})) all.push(count(n) + ' entries of the source are ignored: ' + reason);
+  byId('errors').replaceChildren(...(all.length ? all : ['none']).map((text) => make('li', {}, text)));
+}
+
+function sinks(all) {
+  byId('sinks-box').hidden = all.length === 0;
+  table('sinks', ['Sink', 'URL', '#Lag', '#Left', '#Acknowledged', '#Rejected', 'State'], all.map((one) => [one.name, one.url, duration(one.lagSeconds), bytes(one.backlogBytes),
+    one.segments > 0 ? count(one.segments) + ' segments' : lines(one.lines), lines(one.rejectedLines || 0), one.failure ? 'fails' : 'ok']));
+}
+
+function streams(s) {
+  const all = s.streams.slice().sort((a, b) => b.backlogBytes - a.backlogBytes || b.persistedBytes - a.persistedBytes);
+  table('streams', ['Stream', '#Files', '#Backlog', '#Persisted', '#Bytes', '#Dropped'], all.slice(0, STREAMS).map((one) => [one.name + (one.kind ? ' (' + one.kind + ')' : ''),
+    count(one.files), bytes(one.backlogBytes), lines(one.persistedLines), bytes(one.persistedBytes), lines(one.droppedLines || 0)]));
+  const more = Math.max(0, all.length - STREAMS) + (s.streamsOmitted || 0);
+  show('no-streams', all.length === 0 ? 'No files are in the source now.' : more ? 'and ' + count(more) + ' more streams' : '');
+}
+
+byId('stop').addEventListener('click', () => {
+  stopped = !stopped;
+  byId('stop').setAttribute('aria-pressed', String(stopped));
+  refresh();
+});
+document.addEventListener('visibilitychange', refresh);
+refresh();

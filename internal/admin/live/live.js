@@ -1,0 +1,109 @@
+// Asks the sidecar every two seconds while the page is visible, and shows the answers. Every text that
+// comes from there is set as text.
+
+const EVERY = 2000;   // milliseconds between two questions
+const PATIENCE = 5000;
+const KEPT = 300;     // samples of the charts: ten minutes
+const LEVELS = ['error', 'warning', 'info', 'debug', 'trace', 'unknown'];
+
+let samples = [];     // {t, up, backlog, lines, bytes, by}, the oldest first
+let rates = [];       // {t, v}: lines per second
+let stopped = false, asking = false, timer = 0;
+
+async function ask(path) {
+  const answer = await fetch(path, { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) });
+  if (!answer.ok) throw new Error('HTTP ' + answer.status);
+  return answer.json();
+}
+
+async function refresh() {
+  clearTimeout(timer);
+  if (asking || stopped || document.hidden) return;
+  asking = true;
+  try {
+    const status = await ask('status'); // one after the other: a page needs one connection
+    render(status, await ask('recent'));
+    show('asked', 'as of ' + clock(Date.now()));
+  } catch (problem) {
+    state('no answer from the sidecar; the figures are old', 'bad');
+  }
+  asking = false;
+  if (!stopped && !document.hidden) timer = setTimeout(refresh, EVERY);
+}
+
+function state(text, kind) {
+  show('state', text);
+  byId('state').className = 'state ' + kind;
+}
+
+function render(status, recent) {
+  sample(status);
+  const now = Date.parse(status.started) + status.uptimeSeconds * 1000; // the sidecar's clock
+  show('pod', status.pod || '');
+  document.title = (status.ready ? '' : '! ') + (status.pod ? status.pod + ' · ' : '') + 'ullage';
+  state(status.ready ? 'ready' : 'not ready: ' + status.reason, status.ready ? 'good' : 'bad');
+  space(status);
+  backlog(status, now);
+  volume(status);
+  pauses(recent, now);
+  levels(status.levels, now);
+  losses(status, recent);
+  errors(status);
+  sinks(status.sinks || []);
+  streams(status);
+  show('build', 'version ' + status.version + ', up ' + duration(status.uptimeSeconds) + ', reads ' + status.source + ', persists in ' + status.destination);
+}
+
+// sample keeps what rates and charts are made of. A sidecar that started again counts from zero.
+function sample(s) {
+  const last = samples[samples.length - 1];
+  if (last && s.uptimeSeconds <= last.up) { samples = []; rates = []; }
+  samples.push({ t: Date.now(), up: s.uptimeSeconds, backlog: s.backlogBytes, lines: s.persisted.lines, bytes: s.persisted.bytes, by: s.byLevel || {} });
+  samples = samples.slice(-KEPT);
+  if (samples.length > 1) rates = rates.concat({ t: Date.now(), v: rate((one) => one.lines, 1) }).slice(-KEPT);
+}
+
+// rate is what a count grew by each second, over so many samples back.
+function rate(of, back) {
+  const to = samples[samples.length - 1], from = samples[Math.max(0, samples.length - 1 - back)];
+  return to.up > from.up ? Math.max(0, (of(to) - of(from)) / (to.up - from.up)) : 0;
+}
+
+const perSecond = (v) => (v > 0 && v < 10 ? v.toFixed(1) : count(v)) + ' lines/s';
+
+function space(s) {
+  const share = s.budgetBytes > 0 ? Math.min(1, Math.max(0, s.headroomBytes / s.budgetBytes)) : 0;
+  show('headroom', bytes(s.headroomBytes));
+  show('headroom-share', 'free, ' + Math.round(100 * share) + ' % of the budget');
+  const meter = byId('headroom-meter');
+  meter.className = 'meter' + (share < 0.15 ? ' bad' : share < 0.4 ? ' warn' : '');
+  meter.setAttribute('aria-valuenow', Math.round(100 * share));
+  meter.setAttribute('aria-valuetext', bytes(s.headroomBytes) + ' free, ' + Math.round(100 * share) + ' % of the budget');
+  meter.firstElementChild.style.width = 100 * share + '%';
+  list('space', [['budget', bytes(s.budgetBytes)], ['queue', bytes(s.queueUsedBytes) + ' of ' + bytes(s.queueCapacityBytes)],
+    ['reclaim', s.reclaim.mode + (s.reclaim.why ? ' (' + s.reclaim.why + ')' : '')]]);
+}
+
+function backlog(s, now) {
+  show('backlog', bytes(s.backlogBytes));
+  show('lag', 'not yet durable, the oldest line for ' + duration(s.lagSeconds));
+  curve('backlog-chart', 'Backlog', samples.map((one) => ({ t: one.t, v: one.backlog })), bytes);
+  list('durable', [
+    ['spool', s.spooledBytes > 0 ? bytes(s.spooledBytes) + ' of it, before compression' : ''],
+    ['last commit', s.lastCommit ? duration(Math.max(0, (now - Date.parse(s.lastCommit)) / 1000)) + ' ago' : 'none yet'],
+    ['copy', count(s.segments) + ' segments' + (s.reaches ? ', back to ' + clock(s.reaches) : '')],
+    ['destination', bytes(s.destinationFreeBytes) + ' free'],
+    ['retention', s.deletedSegments > 0 ? count(s.deletedSegments) + ' segments deleted since the start' : ''],
+    ['recovery', s.cutBytes > 0 ? bytes(s.cutBytes) + ' of damaged ends cut' : '']]);
+}
+
+function volume(s) {
+  const known = samples.length > 1;
+  show('rate', known ? perSecond(rate((one) => one.lines, 5)) : '–');
+  show('byte-rate', 'persisted' + (known ? ', ' + bytes(rate((one) => one.bytes, 5)) + '/s' : ''));
+  list('persisted', [['since the start', lines(s.persisted.lines) + ', ' + bytes(s.persisted.bytes)]]);
+  curve('rate-chart', 'Persisted lines', rates, perSecond);
+  const by = s.byLevel || {};
+  table('by-level', ['Level', '#Now', '#Since the start'], LEVELS.filter((level) => by[level] > 0)
+    .map((level) => [level, known ? perSecond(rate((one) => one.by[level] || 0, 5)) : '–', lines(by[level])]));
+}

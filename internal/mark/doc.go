@@ -1,0 +1,12 @@
+// Package mark records what happened around a log: JVMs that started and ended, log
+// levels that were raised and restored, what is missing, and the sidecar's own start
+// and end.
+//
+// A [Mark] is a line in UL's form. A [Journal] appends marks to a file of the source,
+// SOURCE/ullage.log, as a JVM appends its lines. The sidecar follows that file like any
+// other, so marks are a stream of their own: they are persisted exactly once, survive a
+// kill of the sidecar, and reach the sinks. The streams of JVMs have no byte of them.
+//
+// The application can write to that file too. A mark proves nothing about its author, and
+// whatever is not exactly a mark is ignored.
+package mark

@@ -1,0 +1,183 @@
+package mark
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// journal returns a Journal of a directory whose clock the test sets, and its log.
+func journal(t *testing.T, source string) (j *Journal, clock *time.Time, log *bytes.Buffer) {
+	t.Helper()
+	log, clock = &bytes.Buffer{}, new(noon)
+	j = NewJournal(source, slog.New(slog.NewTextHandler(log, nil)))
+	j.now = func() time.Time { return *clock }
+	return j, clock, log
+}
+
+// lines returns the lines of the file.
+func lines(t *testing.T, source string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(source, Stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+func TestMarksAreAppended(t *testing.T) {
+	dir := t.TempDir()
+	j, _, log := journal(t, dir)
+	first := "[0.1s][info][gc] of somebody else"
+	if err := os.WriteFile(filepath.Join(dir, Stream), []byte(first+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		j.Add(New(JVMStarted, "pid", fmt.Sprint(i)))
+	}
+	j.Close()
+	got := lines(t, dir)
+	if len(got) != 4 || got[0] != first || !strings.HasSuffix(got[3], "12:00:00.005+0000][info][ullage] mark: jvm-started pid=2") {
+		t.Errorf("%q", got)
+	}
+	if log.Len() > 0 {
+		t.Error(log)
+	}
+	(*Journal)(nil).Add(New(JVMStarted))
+	(*Journal)(nil).Close()
+}
+
+func TestTooManyMarksAreCounted(t *testing.T) {
+	dir := t.TempDir()
+	j, clock, _ := journal(t, dir)
+	for range maxMarks + 7 {
+		j.Add(New(Truncated))
+	}
+	if n := len(lines(t, dir)); n != maxMarks {
+		t.Fatalf("%d marks", n)
+	}
+	*clock = clock.Add(period)
+	j.Add(New(SidecarStopped))
+	got := lines(t, dir)[maxMarks:]
+	if len(got) != 2 || !strings.HasSuffix(got[0], "marks-suppressed count=7") || !strings.HasSuffix(got[1], "sidecar-stopped") {
+		t.Errorf("%q", got)
+	}
+	for range maxMarks {
+		j.Add(New(Truncated))
+	}
+	*clock = clock.Add(-time.Hour) // a clock that is set back begins another minute
+	j.Add(New(Truncated))
+	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") {
+		t.Errorf("%q", got[len(got)-2:])
+	}
+	for range maxMarks {
+		j.Add(New(Truncated))
+	}
+	j.Close(New(SidecarStopped))
+	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") || !strings.HasSuffix(got[len(got)-1], "mark: sidecar-stopped") {
+		t.Errorf("%q", got[len(got)-2:])
+	}
+}
+
+// The application can put anything in the place of the file. Nothing waits for it, and
+// nothing outside of the source is written to.
+func TestWhatHasTheNameOfTheFile(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, put := range map[string]func(path string) error{
+		"a link":                func(path string) error { return os.Symlink(outside, path) },
+		"a link to nowhere":     func(path string) error { return os.Symlink(outside+"2", path) },
+		"a FIFO":                func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"a directory":           func(path string) error { return os.Mkdir(path, 0o700) },
+		"a file with two names": func(path string) error { return os.Link(outside, path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, Stream)
+			if err := put(path); err != nil {
+				t.Fatal(err)
+			}
+			j, _, log := journal(t, dir)
+			j.Add(New(JVMStarted))
+			j.Add(New(JVMStarted))
+			if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
+				t.Errorf("%d times in the log: %s", n, log)
+			}
+			if info, err := os.Stat(outside); err != nil || info.Size() > 0 {
+				t.Errorf("%v, %v", info, err)
+			}
+			if _, err := os.Lstat(outside + "2"); err == nil {
+				t.Error("a file was made outside")
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			j.Add(New(JVMStarted))
+			if got := lines(t, dir); len(got) != 1 {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestASourceThatIsMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "source")
+	j, _, log := journal(t, dir)
+	for range 3 {
+		j.Add(New(JVMStarted))
+	}
+	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
+		t.Errorf("%d times in the log: %s", n, log)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("it was made")
+	}
+}
+
+// A full tmpfs takes whole marks or none.
+func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to mount a tmpfs")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("cannot mount a tmpfs: ", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	j, clock, log := journal(t, dir)
+	var text string
+	for n := 0; n < 1000; n++ {
+		*clock = clock.Add(time.Second)
+		j.Add(New(JVMStarted, "flags", strings.Repeat("x", 200)))
+		if n == 10 { // it can end in the middle of a line from now on
+			_ = os.WriteFile(filepath.Join(dir, "gc.log"), make([]byte, 1<<20), 0o600)
+		}
+	}
+	text = strings.Join(lines(t, dir), "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		if _, ok := Parse([]byte(line)); !ok {
+			t.Fatalf("%q", line)
+		}
+	}
+	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
+		t.Errorf("%d times in the log", n)
+	}
+	if err := os.Remove(filepath.Join(dir, "gc.log")); err != nil {
+		t.Fatal(err)
+	}
+	before := len(lines(t, dir))
+	*clock = clock.Add(time.Second)
+	j.Add(New(JVMStarted))
+	if after := len(lines(t, dir)); after != before+1 {
+		t.Errorf("%d marks, were %d", after, before)
+	}
+}

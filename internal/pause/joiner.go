@@ -1,0 +1,206 @@
+package pause
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// Handlers are called by a [Joiner], each with a record that is valid, also in its
+// slices, only until the function returns. A nil function is not called.
+type Handlers struct {
+	Run        func(*Run)        // before the first record of a run, with the properties seen until then; again if it turns out to be Mixed
+	Pause      func(*GCPause)    // at the line of the pause: its Times follow
+	Timed      func(*GCPause)    // the Times of the pause before are known
+	Wait       func(*Wait)       // a thread waited for memory
+	Stop       func(*Stop)       // the application was stopped
+	Collection func(*Collection) // a collection has ended
+}
+
+// Bounds of a Joiner.
+const (
+	maxOpen     = 16  // collections
+	maxPauses   = 16  // of one collection
+	maxWaiting  = 8   // pauses whose safepoint is not known yet
+	maxInterned = 512 // names
+	maxSettings = 48
+)
+
+// Joiner joins the events of one stream, by the number of the collection and the order
+// of the lines. It must receive the lines in order. Its memory is bounded: about 100 KiB
+// at most. It is not safe for concurrent use. The zero value joins nothing: see [NewJoiner].
+type Joiner struct {
+	handlers Handlers
+	names    map[string]string
+	lines    uint64
+	record   ul.Record
+	event    Event
+
+	run       Run
+	announced bool
+	runs      runs
+	newest    int64 // highest number of a collection in this run
+	clock     Clock // of the present event
+
+	open    []*collecting
+	free    []*collecting
+	waiting []GCPause // that are in no Stop yet, oldest first
+	pause   GCPause   // that is handed on
+	stop    Stop      // ... and the present one of these
+	stopped []GCPause // ... with its pauses
+	entered string    // operation of JDK 9 to 12
+
+	timed    bool  // this run logs CPU times
+	unpaired int   // pauses since the last safepoint line, up to maxWaiting
+	after    int64 // bytes of the heap in use after the last collection; -1: not known
+}
+
+// NewJoiner returns a Joiner that is ready for a stream's first line, or for a line in
+// its middle.
+func NewJoiner(h Handlers) *Joiner {
+	return &Joiner{handlers: h, names: map[string]string{}, run: Run{Number: 1}, newest: -1, after: -1}
+}
+
+// Line receives the next line, without its newline, and returns its event as [Parse]
+// does, valid until the next call. It calls the handlers of what this line shows to be
+// complete.
+func (j *Joiner) Line(line []byte) (e *Event, ok bool) {
+	j.lines++
+	e = &j.event
+	if e.Kind != 0 {
+		*e = Event{}
+	}
+	if !e.parse(line, &j.record) {
+		return e, false
+	}
+	j.clock = clockOf(&j.record)
+	j.begin(e)
+	j.take(e)
+	return e, true
+}
+
+// Flush reports everything that is not complete. It is for the end of a stream.
+func (j *Joiner) Flush() {
+	j.Settle()
+	for len(j.open) > 0 {
+		c := j.open[0]
+		if !c.ended {
+			c.Marks |= Cut
+		}
+		j.emit(c)
+	}
+}
+
+// Settle reports the stops and the collections that wait for further lines only because
+// such lines may follow. It is for a stream that had no line for a while.
+func (j *Joiner) Settle() {
+	for len(j.waiting) > 0 {
+		j.emitPause()
+	}
+	for i := 0; i < len(j.open); {
+		if c := j.open[i]; c.ended {
+			j.emit(c)
+			continue
+		}
+		i++
+	}
+}
+
+// Run returns the present run. It is valid until the next call.
+func (j *Joiner) Run() *Run { return &j.run }
+
+// take handles one event.
+func (j *Joiner) take(e *Event) {
+	if e.Kind == Init {
+		j.takeInit(e)
+		return
+	}
+	if !j.announced {
+		j.announced = true
+		if j.run.First = j.clock; j.handlers.Run != nil {
+			j.handlers.Run(&j.run)
+		}
+	}
+	switch e.Kind {
+	case Safepoint:
+		j.emitEnded(-1)
+		j.takeSafepoint(e)
+	case Enter:
+		j.entered = j.intern(e.Name)
+	case Stall:
+		if j.handlers.Wait != nil {
+			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.intern(e.Name), End: j.clock, Duration: e.Duration, Line: j.lines})
+		}
+	default:
+		j.emitEnded(e.GC)
+		j.takeGC(e)
+	}
+}
+
+// takeSafepoint makes a Stop of a safepoint and the pauses in it: those before it that
+// fit in, the newest ones.
+func (j *Joiner) takeSafepoint(e *Event) {
+	s := &j.stop
+	*s = Stop{Run: j.run.Number, Operation: e.Operation(), Name: j.intern(e.Name), End: j.clock, Duration: e.Duration, Safepoint: true,
+		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
+	if s.Operation == None && j.entered != "" {
+		s.Name = j.entered
+		s.Operation = (&Event{Kind: Enter, Name: []byte(j.entered)}).Operation()
+	}
+	j.entered = ""
+	fit := len(j.waiting)
+	if s.Operation == None || s.Operation == Other || isCollection(s.Operation) {
+		left := e.At + e.Cleanup + time.Microsecond
+		for fit > 0 && j.waiting[fit-1].Duration <= left {
+			fit--
+			left -= j.waiting[fit].Duration
+		}
+	}
+	if fit > 0 {
+		whole := *s
+		for range fit {
+			j.emitPause()
+		}
+		*s = whole
+	}
+	j.unpaired = 0
+	if s.Pauses = j.waiting; len(s.Pauses) > 0 {
+		s.Lines[0] = s.Pauses[0].Line
+	}
+	if j.handlers.Stop != nil {
+		j.handlers.Stop(s)
+	}
+	j.waiting = j.waiting[:0]
+}
+
+// emitPause reports the oldest pause that waits as a Stop of its own.
+func (j *Joiner) emitPause() {
+	j.stopped = append(j.stopped[:0], j.waiting[0])
+	j.waiting = append(j.waiting[:0], j.waiting[1:]...)
+	p := &j.stopped[0]
+	if j.handlers.Stop != nil {
+		j.stop = Stop{Run: j.run.Number, Operation: None, End: p.End, Duration: p.Duration, Pauses: j.stopped, Lines: [2]uint64{p.Line, p.Line}}
+		j.handlers.Stop(&j.stop)
+	}
+}
+
+// intern returns the name as a string that is made once.
+func (j *Joiner) intern(name []byte) string {
+	if s, ok := j.names[string(name)]; ok || len(name) == 0 {
+		return s
+	}
+	if len(j.names) >= maxInterned {
+		return Other
+	}
+	s := strings.ToValidUTF8(string(name), "\uFFFD")
+	j.names[s] = s
+	return s
+}
+
+// clockOf returns when a record was written.
+func clockOf(r *ul.Record) (c Clock) {
+	c.Wall, _ = r.When()
+	c.Uptime, c.HasUptime = r.Since()
+	return c
+}

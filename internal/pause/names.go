@@ -1,0 +1,230 @@
+package pause
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Other stands for each name that is not on a list of this package, and None for a name
+// that is missing.
+const (
+	Other = "other"
+	None  = "none"
+)
+
+// Collector is one of HotSpot's collectors, by its name in this package, or "" where the
+// log has not shown it yet. The names are fit for metric labels.
+type Collector string
+
+// The collectors.
+const (
+	Serial        Collector = "Serial"
+	Parallel      Collector = "Parallel"
+	G1            Collector = "G1"
+	CMS           Collector = "CMS"
+	Shenandoah    Collector = "Shenandoah"
+	Z             Collector = "ZGC"              // without generations
+	GenerationalZ Collector = "ZGC generational" // since JDK 21, and alone since JDK 24
+	Epsilon       Collector = "Epsilon"
+)
+
+// using is what a JVM logs behind "Using " at its start.
+var using = map[string]Collector{
+	"Serial": Serial, "Parallel": Parallel, "G1": G1, "Concurrent Mark Sweep": CMS, "Shenandoah": Shenandoah,
+	"The Z Garbage Collector": Z, "Epsilon": Epsilon,
+}
+
+// actions are what a collector may do, by the lower-case name of a pause or of a
+// concurrent phase, up to its first bracket. A group in brackets that is among them
+// says more precisely what a young pause did.
+var actions = index("young", "full", "remark", "cleanup", "initial mark", "mixed",
+	"concurrent start", "prepare mixed",
+	"mark start", "mark end", "relocate start",
+	"init mark", "final mark", "init update refs", "final update refs", "final roots", "final evac", "init evac",
+	"verify init mark", "degenerated gc",
+	// Concurrent phases.
+	"mark cycle", "undo cycle", "cycle", "clear claimed marks", "scan root regions", "mark", "mark from roots",
+	"preclean", "abortable preclean", "rebuild remembered sets", "rebuild remembered sets and scrub regions",
+	"cleanup for next mark", "sweep", "reset", "create live data", "complete cleanup", "string deduplication",
+	"mark free", "mark continue", "mark roots", "mark follow", "process non-strong references", "process non-strong", "reset relocation set",
+	"select relocation set", "relocate", "remap roots", "prepare relocation set", "relocate remset", "relocate remset fp", "remap roots colored", "remap roots uncolored",
+	"references processing", "weak roots", "weak references", "class unloading", "strong roots", "marking", "marking roots",
+	"remembered set scanning", "evacuation", "update references", "update refs", "update thread roots", "reset after collect",
+	"reset old", "coalescing and filling", "thread roots", "precleaning", "stack processing", "destroy unused monitors", "roots", "uncommit",
+	// Cycles.
+	"garbage collection", "major collection", "minor collection", "young generation", "old generation", "global gc", "concurrent cycle")
+
+// causes are HotSpot's GC causes, from gcCause.cpp of JDK 9 to 25, as they are logged.
+var causes = index("System.gc()", "FullGCAlot", "ScavengeAlot", "Allocation Profiler", "JvmtiEnv ForceGarbageCollection",
+	"GCLocker Initiated GC", "Heap Inspection Initiated GC", "Heap Dump Initiated GC", "WhiteBox Initiated Young GC",
+	"WhiteBox Initiated Concurrent Mark", "WhiteBox Initiated Run to Breakpoint", "WhiteBox Initiated Full GC",
+	"Update Allocation Context Stats", "No GC", "Allocation Failure", "Tenured Generation Full", "Codecache GC Threshold",
+	"CodeCache GC Threshold", "CodeCache GC Aggressive", "Metadata GC Threshold", "Metadata GC Clear Soft References",
+	"CMS Generation Full", "CMS Initial Mark", "CMS Final Remark", "CMS Concurrent Mark",
+	"Old Generation Expanded On Last Scavenge", "Old Generation Too Full To Scavenge", "Ergonomics",
+	"G1 Evacuation Pause", "G1 Humongous Allocation", "G1 Periodic Collection", "G1 Preventive Collection", "G1 Compaction Pause",
+	"Last ditch collection", "Diagnostic Command", "Timer", "Allocation Rate", "Allocation Stall", "Warmup", "Proactive", "Preventive", "High Usage",
+	"Allocation Failure Evac", "Allocation Failure Stop-The-World", "Stopping VM", "Concurrent GC", "Upgrade To Full GC")
+
+// operations are VM operations that a JVM runs at safepoints in production, from
+// vmOperation.hpp of JDK 9 to 25.
+var operations = index("Cleanup", "no vm operation", "None", "Halt", "Exit", "ThreadDump", "PrintThreads", "FindDeadlocks", "ThreadStop", "ForceSafepoint",
+	"ForceAsyncSafepoint", "ICBufferFull", "Deoptimize", "DeoptimizeFrame", "DeoptimizeAll", "DeoptimizeTheWorld", "EnableBiasedLocking", "BulkRevokeBias", "RevokeBias",
+	"HandshakeAllThreads", "HandshakeOneThread", "Handshake", "HandshakeFallback", "CollectForMetadataAllocation", "CollectForCodeCacheAllocation",
+	"HeapDumper", "GC_HeapInspection", "GenCollectFull", "GenCollectFullConcurrent", "GenCollectForAllocation", "SerialCollectForAllocation", "SerialGCCollect",
+	"ParallelGCFailedAllocation", "ParallelGCSystemGC", "ParallelCollectForAllocation", "ParallelGCCollect",
+	"CMS_Initial_Mark", "CMS_Final_Remark", "CGC_Operation",
+	"G1CollectForAllocation", "G1CollectFull", "G1Concurrent", "G1TryInitiateConcMark", "G1PauseRemark", "G1PauseCleanup", "G1RendezvousGCThreads",
+	"ZOperation", "ZMarkStart", "ZMarkEnd", "ZRelocateStart", "ZVerify", "ZMarkStartYoung", "ZMarkStartYoungAndOld", "ZMarkEndYoung", "ZMarkEndOld",
+	"ZRelocateStartYoung", "ZRelocateStartOld", "ZRendezvousGCThreads",
+	"XMarkStart", "XMarkEnd", "XRelocateStart", "XVerify",
+	"ShenandoahFullGC", "ShenandoahInitMark", "ShenandoahFinalMarkStartEvac", "ShenandoahInitUpdateRefs", "ShenandoahFinalUpdateRefs",
+	"ShenandoahFinalRoots", "ShenandoahFinalVerify", "ShenandoahDegeneratedGC", "ShenandoahOperation", "ShenandoahReferenceOperation",
+	"RedefineClasses", "UpdateForPopTopFrame", "SetFramePop", "GetObjectMonitorUsage", "GetAllStackTraces", "GetThreadListStackTraces", "GetStackTrace",
+	"HeapIterateOperation", "HeapWalkOperation", "ReportJavaOutOfMemory", "JFRCheckpoint", "JFROldObject", "JFRSafepointClear", "JFRSafepointWrite", "JFRInitializeCPUTimeSampler", "JFRTerminateCPUTimeSampler",
+	"ClassLoaderStatsOperation", "ClassLoaderHierarchyOperation", "DumpHashtable", "DumpTouchedMethods", "PrintCompileQueue", "PrintClassHierarchy", "PrintMetadata",
+	"PrintCodeList", "PrintCodeCache", "PrintClasses", "CleanClassLoaderDataMetaspaces", "RendezvousGCThreads", "JvmtiPostObjectFree", "ChangeBreakpoints",
+	"ChangeSingleStep", "EnterInterpOnlyMode", "LinuxDllLoad", "RotateGCLog", "ReinitializeMDO", "PopulateDumpSharedSpace", "PopulateDynamicDumpSharedSpace", "WhiteBoxOperation",
+	"UnlinkSymbols", "ICacheFlush", "GTestExecuteAtSafepoint", "TestingAsyncDeoptimize", "CollectForAllocation", "Verify")
+
+func index(names ...string) map[string]string {
+	m := make(map[string]string, len(names))
+	for _, name := range names {
+		m[name] = name
+	}
+	return m
+}
+
+// Actions returns every value of [Event.Action], sorted.
+func Actions() []string { return listed(actions) }
+
+// Causes returns every value of [Event.Cause], sorted.
+func Causes() []string { return listed(causes) }
+
+// Operations returns every value of [Event.Operation], sorted.
+func Operations() []string { return listed(operations) }
+
+func listed(m map[string]string) []string {
+	names := []string{Other, None}
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Action returns what the collector did, of a Pause, Concurrent, Begin or Cycle: a name
+// from a fixed list, in lower case and without the cause, or [Other]. The name of a young
+// pause of G1 is that of its kind, "concurrent start", "prepare mixed" or "mixed", unless
+// it is a normal one. It is [None] for other kinds. It allocates nothing.
+func (e *Event) Action() string {
+	switch e.Kind {
+	case Pause, Concurrent, Begin, Cycle:
+	default:
+		return None
+	}
+	head, groups := nameParts(e.Name)
+	action := lookup(actions, head)
+	if action == "initial mark" && bytes.HasPrefix(groups, []byte("(G1 ")) {
+		return "concurrent start" // as JDK 9 and 10 call it
+	}
+	if action != "young" {
+		return action
+	}
+	if group, _ := nextGroup(groups); len(group) > 0 {
+		if a := lookup(actions, group); a == "mixed" || a == "concurrent start" || a == "prepare mixed" {
+			return a
+		}
+	}
+	return action
+}
+
+// Cause returns why the JVM collected, of a Pause, Concurrent, Begin or Cycle: one of
+// HotSpot's causes, [None] if the line has no cause, or [Other]. It allocates nothing.
+func (e *Event) Cause() string {
+	switch e.Kind {
+	case Pause, Concurrent, Begin, Cycle:
+	default:
+		return None
+	}
+	cause := None
+	_, groups := nameParts(e.Name)
+	for len(groups) > 0 {
+		var group []byte
+		group, groups = nextGroup(groups)
+		if name, ok := causes[string(group)]; ok {
+			return name
+		}
+		if !isDetail(group) {
+			cause = Other
+		}
+	}
+	return cause
+}
+
+// Operation returns the operation of a Safepoint or Enter: one of HotSpot's, [None] if
+// the line has none, or [Other]. It allocates nothing.
+func (e *Event) Operation() string {
+	switch {
+	case e.Kind != Safepoint && e.Kind != Enter, len(e.Name) == 0:
+		return None
+	}
+	if name, ok := operations[string(e.Name)]; ok {
+		return name
+	}
+	return Other
+}
+
+// details are groups in brackets that are no cause.
+var details = index("Normal", "Concurrent Start", "Prepare Mixed", "Mixed", "Major", "Minor", "Young", "Old", "Global", "unload classes", "Major Young", "Promote All",
+	"Major Collection", "Young Generation", "Old Generation",
+	// Where a collection of Shenandoah degenerated.
+	"Outside of Cycle", "Roots", "Mark", "Evacuation", "Update Refs", "Update References")
+
+func isDetail(group []byte) bool {
+	_, ok := details[string(group)]
+	return ok || bytes.HasPrefix(group, []byte("Evacuation Failure")) || bytes.HasPrefix(group, []byte("process "))
+}
+
+// lookup finds the name in m by its lower-case form.
+func lookup(m map[string]string, name []byte) string {
+	var buffer [48]byte
+	if len(name) == 0 || len(name) > len(buffer) {
+		return Other
+	}
+	for i, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		buffer[i] = c
+	}
+	if found, ok := m[string(buffer[:len(name)])]; ok {
+		return found
+	}
+	return Other
+}
+
+// nameParts splits a name into its words and its groups in brackets.
+func nameParts(name []byte) (head, groups []byte) {
+	if i := bytes.Index(name, []byte(" (")); i >= 0 {
+		return name[:i], name[i+1:]
+	}
+	return name, nil
+}
+
+// nextGroup returns the text between the outer brackets that groups begins with, and
+// what follows it. A group may itself have brackets: "(System.gc())".
+func nextGroup(groups []byte) (group, rest []byte) {
+	depth := 0
+	for i, c := range groups {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth <= 0 {
+				return groups[min(1, i):i], bytes.TrimPrefix(groups[i+1:], []byte(" "))
+			}
+		}
+	}
+	return nil, nil
+}

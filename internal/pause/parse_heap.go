@@ -1,0 +1,272 @@
+package pause
+
+import (
+	"bytes"
+	"time"
+)
+
+// read reads all of text, as "24M->5M(64M)", or "24M(38%)->5M(8%)" as ZGC writes it, in
+// the unit given, or "24M->5M".
+func (h *Heap) read(text []byte, unit byte) bool {
+	rest, ok := h.readFirst(text, unit)
+	if !ok || len(rest) > 0 {
+		*h = Heap{}
+		return false
+	}
+	return true
+}
+
+// readFirst reads the sizes that text begins with, and returns what follows them. The
+// JDK 14 and newer show the capacity on both sides: "24M(64M)->5M(64M)".
+func (h *Heap) readFirst(text []byte, unit byte) (rest []byte, ok bool) {
+	var share bool
+	h.Before, text, ok = size(text, unit)
+	if !ok {
+		return nil, false
+	}
+	if len(text) > 0 && text[0] == '(' {
+		if _, share, text, ok = bracket(text, unit); !ok {
+			return nil, false
+		}
+	}
+	if text, ok = cutPrefix(text, "->"); !ok {
+		return nil, false
+	}
+	if h.After, text, ok = size(text, unit); !ok {
+		return nil, false
+	}
+	if len(text) > 0 && text[0] == '(' {
+		capacity, percent, rest, ok := bracket(text, unit)
+		if !ok {
+			return nil, false
+		}
+		if share = share || percent; !share {
+			h.Capacity = capacity
+		}
+		text = rest
+	}
+	h.Known = true
+	return text, true
+}
+
+// bracket reads "(64M)", or a share "(38%)".
+func bracket(text []byte, unit byte) (value int64, share bool, rest []byte, ok bool) {
+	text = text[1:]
+	if n, length := digits(text); length > 0 {
+		if after, ok := cutPrefix(text[length:], "%)"); ok {
+			return n, true, after, true
+		}
+	}
+	value, rest, ok = size(text, unit)
+	if !ok {
+		return 0, false, nil, false
+	}
+	rest, ok = cutPrefix(rest, ")")
+	return value, false, rest, ok
+}
+
+// size reads "24M" with the unit given, or "24" with unit 0, and returns bytes.
+func size(text []byte, unit byte) (value int64, rest []byte, ok bool) {
+	value, n := digits(text)
+	shift := 0
+	switch unit {
+	case 'M':
+		shift = 20
+	case 'K':
+		shift = 10
+	}
+	if n == 0 || value > maxBytes>>shift {
+		return 0, nil, false
+	}
+	rest = text[n:]
+	if unit != 0 {
+		if len(rest) == 0 || rest[0] != unit {
+			return 0, nil, false
+		}
+		rest = rest[1:]
+	}
+	return value << shift, rest, true
+}
+
+// maxBytes is more than any heap has, and so little that sums are no overflow.
+const maxBytes = 1 << 56
+
+// spaces are the parts of a heap, as lines with a Space name them, and the unit.
+var spaces = map[string]byte{
+	"Eden regions": 0, "Survivor regions": 0, "Old regions": 0, "Archive regions": 0, "Humongous regions": 0,
+	"DefNew": 'K', "Tenured": 'K', "PSYoungGen": 'K', "ParOldGen": 'K', "PSOldGen": 'K', "ParNew": 'K', "CMS": 'K',
+}
+
+// readSpace reads "Old regions: 11->12" and "DefNew: 17472K(19648K)->2176K(19648K) Eden: ...".
+func (e *Event) readSpace(text []byte) bool {
+	i := bytes.IndexByte(text[:min(len(text), 20)], ':')
+	if i < 0 || i+2 > len(text) || text[i+1] != ' ' {
+		return false
+	}
+	unit, ok := spaces[string(text[:i])]
+	if !ok {
+		return false
+	}
+	rest, ok := e.Heap.readFirst(text[i+2:], unit)
+	e.Kind, e.Name, e.Regions = Space, text[:i], unit == 0
+	return ok && (len(rest) == 0 || unit == 'K' && rest[0] == ' ')
+}
+
+// readMetaspace reads "151K(384K)->151K(384K) NonClass: ...", or "151K->151K(1056768K)".
+func (e *Event) readMetaspace(text []byte) bool {
+	rest, ok := e.Heap.readFirst(text, 'K')
+	e.Kind = Metaspace
+	return ok && (len(rest) == 0 || rest[0] == ' ')
+}
+
+// cycles are the collections of ZGC, and its generations' parts of them.
+var cycles = [...]string{"Garbage Collection (", "Major Collection (", "Minor Collection (", "Young Generation ", "Old Generation "}
+
+// readCycle reads "Major Collection (Proactive)", which begins a cycle, and what ends
+// it: the same with the sizes of the heap, and in JDK 21 and newer with a duration,
+// "Young Generation 8M(12%)->12M(19%) 0.011s".
+func (e *Event) readCycle(text []byte) bool {
+	found := false
+	for _, name := range cycles {
+		_, ok := cutPrefix(text, name)
+		found = found || ok
+	}
+	if !found {
+		return false
+	}
+	name := text
+	if i := bytes.Index(text, []byte("->")); i >= 0 {
+		i = bytes.LastIndexByte(text[:i], ' ')
+		if i < 0 {
+			return false
+		}
+		var sizes []byte
+		if name, sizes = text[:i], text[i+1:]; !e.readEnd(sizes) {
+			return false
+		}
+		e.Kind, e.Name = Cycle, name
+	} else {
+		e.Kind, e.Name = Begin, name
+	}
+	return isPauseName(name)
+}
+
+// readEnd reads "8M(12%)->12M(19%) 0.011s", or without the seconds.
+func (e *Event) readEnd(text []byte) bool {
+	rest, ok := e.Heap.readFirst(text, 'M')
+	if !ok || len(rest) == 0 {
+		return ok
+	}
+	number, unit := bytes.CutSuffix(rest[1:], []byte("s"))
+	e.Duration, ok = decimal(number, time.Second)
+	return unit && ok && rest[0] == ' '
+}
+
+// readRow reads a row of the tables of ZGC that has sizes, one for each point in the
+// cycle: "     Live:         -                 3M (5%)            3M (5%) ...". Of
+// Capacity, the fourth is that of the end; of the others, the last.
+func (e *Event) readRow(text []byte) bool {
+	text = bytes.TrimLeft(text, " ")
+	name := ""
+	if len(text) > 20 {
+		switch text[0] {
+		case 'C':
+			name = "Capacity"
+		case 'L':
+			name = "Live"
+		case 'A':
+			name = "Allocated"
+		case 'P':
+			name = "Promoted"
+		}
+	}
+	rest, ok := cutPrefix(text, name)
+	if name == "" || !ok || rest[0] != ':' {
+		return false
+	}
+	value, columns, ok := column(rest[1:])
+	e.Kind, e.Name = Space, text[:len(name)]
+	e.Heap = Heap{After: value, Known: true}
+	return ok && columns > 1
+}
+
+// maxColumn is the column of the end of the cycle; two more have its extremes.
+const maxColumn = 4
+
+// column returns the last size of a row, up to maxColumn, and how many columns the row
+// has. A dash stands for a size that is not known at that point.
+func column(text []byte) (value int64, columns int, ok bool) {
+	for {
+		text = bytes.TrimLeft(text, " ")
+		if len(text) == 0 {
+			return value, columns, ok
+		}
+		if columns++; text[0] == '-' {
+			text = text[1:]
+			continue
+		}
+		v, rest, sized := size(text, 'M')
+		if !sized {
+			return 0, 0, false
+		}
+		if rest, sized = cutPrefix(rest, " ("); !sized {
+			return 0, 0, false
+		}
+		_, n := digits(rest)
+		if text, sized = cutPrefix(rest[n:], "%)"); !sized || n == 0 {
+			return 0, 0, false
+		}
+		if columns <= maxColumn {
+			value, ok = v, true
+		}
+	}
+}
+
+// readWorkers reads "Using 2 workers of 2 for evacuation", of Shenandoah "Using 1 of 1
+// workers for concurrent reset", of ZGC "Using 1 Workers for Young Generation".
+func (e *Event) readWorkers(text []byte) bool {
+	rest, ok := cutPrefix(text, "Using ")
+	count, n := digits(rest)
+	if !ok || n == 0 || count > 1<<16 {
+		return false
+	}
+	e.Kind, e.Count = Workers, int(count)
+	rest = rest[n:]
+	for _, form := range [...]string{" workers of ", " of ", " Workers for ", " Workers"} {
+		if after, ok := cutPrefix(rest, form); ok {
+			return !bytes.ContainsAny(after, "[(")
+		}
+	}
+	return false
+}
+
+// readFailure reads that there was no room to move objects to.
+func (e *Event) readFailure(text []byte) bool {
+	switch string(text) {
+	case "To-space exhausted", "Promotion failed":
+		e.Kind, e.Name = Failure, text
+		return true
+	}
+	return false
+}
+
+// isInit reports whether the tags at the end of a prefix are gc,init.
+func isInit(prefix []byte) bool {
+	text := bytes.TrimRight(bytes.TrimSuffix(prefix, []byte("] ")), " ")
+	return bytes.HasSuffix(text, []byte("["+initTag))
+}
+
+// readInit reads "Heap Region Size: 1M".
+func (e *Event) readInit(text []byte) bool {
+	i := bytes.Index(text, []byte(": "))
+	if i <= 0 || i > maxName || i+2 == len(text) || len(text)-i-2 > maxValue {
+		return false
+	}
+	for _, c := range text {
+		if c < ' ' || c > '~' || c == '[' {
+			return false
+		}
+	}
+	e.Kind, e.GC, e.Name, e.Value = Init, -1, text[:i], text[i+2:]
+	return true
+}

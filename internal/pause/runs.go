@@ -1,0 +1,128 @@
+package pause
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// runs tells the runs of JVMs in a stream apart.
+type runs struct {
+	ul.Runs
+	highest time.Duration // uptime of this run
+	before  time.Duration // ... and of the one before
+	number  int64         // the highest number of a collection in the one before; -1: there is none
+}
+
+// begin notices that the JVM of a stream is another one: its uptime falls back, its
+// numbers of collections begin again, or it logs its start. If then the JVM before goes
+// on, two of them write to one file.
+func (j *Joiner) begin(e *Event) {
+	restarted := false
+	switch up := j.clock.Uptime; {
+	case j.run.Mixed:
+	case !j.clock.HasUptime:
+		restarted = e.GC == 0 && j.newest > maxOpen || e.GC >= 0 && e.GC+1000 < j.newest
+	case j.resumes(e):
+		if j.run.Mixed = true; j.handlers.Run != nil {
+			j.handlers.Run(&j.run)
+		}
+	default:
+		known := j.runs.Number() > 0
+		restarted = j.runs.Next(up) && known
+	}
+	if isStart := e.Kind == Init && string(e.Name) == "Using"; restarted || isStart && j.announced && !j.run.Mixed {
+		j.Flush()
+		j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
+		j.run = Run{Number: j.run.Number + 1}
+		j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, ""
+	}
+	j.newest = max(j.newest, e.GC)
+	j.runs.highest = max(j.runs.highest, j.clock.Uptime)
+}
+
+// resumes reports whether an event goes on with the run before this one, and not with
+// this one.
+func (j *Joiner) resumes(e *Event) bool {
+	return e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.clock.Uptime >= j.runs.before && j.run.Number > 1
+}
+
+// takeInit notes a property of the JVM.
+func (j *Joiner) takeInit(e *Event) {
+	value := string(e.Value)
+	switch string(e.Name) {
+	case "Using":
+		j.run.Started = true
+		j.setCollector(using[value])
+		return
+	case "Version":
+		j.run.Version = value
+	case "Heap Region Size":
+		j.run.RegionSize = parseSize(value)
+	case "Parallel Workers", "GC Workers", "GC Workers Max":
+		number, _, _ := strings.Cut(value, " ")
+		j.run.Workers, _ = strconv.Atoi(number)
+	}
+	if len(j.run.Settings) < maxSettings {
+		j.run.Settings = append(j.run.Settings, Setting{Name: string(e.Name), Value: value})
+	}
+}
+
+// setCollector notes the collector, which a line shows. ZGC is the one with generations
+// as soon as a line has one.
+func (j *Joiner) setCollector(c Collector) {
+	if j.run.Collector == "" || j.run.Collector == Z && c == GenerationalZ {
+		j.run.Collector = c
+	}
+}
+
+// parseSize reads "1M", as HotSpot writes sizes, or returns 0.
+func parseSize(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	value, rest, ok := size([]byte(text), text[len(text)-1])
+	if !ok || len(rest) > 0 {
+		return 0
+	}
+	return value
+}
+
+// guess notes the collector by a line that only this collector writes, where the start
+// of the JVM was not seen.
+func (j *Joiner) guess(e *Event) {
+	if e.Old || e.Young {
+		j.setCollector(GenerationalZ)
+	}
+	if j.run.Collector != "" {
+		return
+	}
+	begins := func(prefix string) bool { return bytes.HasPrefix(e.Name, []byte(prefix)) }
+	switch {
+	case e.Kind == Space && e.Regions, e.Kind == Begin && bytes.HasSuffix(e.Name, []byte("Cycle")), bytes.Contains(e.Name, []byte("(G1 ")):
+		j.setCollector(G1)
+	case e.Kind == Space && (begins("DefNew") || begins("Tenured")):
+		j.setCollector(Serial)
+	case e.Kind == Space && (begins("PS") || begins("ParOldGen")):
+		j.setCollector(Parallel)
+	case e.Kind == Space && (begins("ParNew") || begins("CMS")):
+		j.setCollector(CMS)
+	case e.Kind == Begin, e.Kind == Cycle:
+		j.setCollector(Z)
+	case e.Kind == Pause && (begins("Init ") || begins("Final ") || begins("Degenerated")):
+		j.setCollector(Shenandoah)
+	}
+}
+
+// isCollection reports whether a VM operation is one of a collector.
+func isCollection(operation string) bool {
+	for _, prefix := range [...]string{"G1", "Z", "X", "Shenandoah", "Parallel", "Serial", "Gen", "Collect", "CMS", "CGC"} {
+		if strings.HasPrefix(operation, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package pause
+
+import "time"
+
+// Suspicion is why a [Stop] may have been longer than its work. The zero value is that
+// there is none.
+type Suspicion uint8
+
+// The suspicions. Each needs at least [StallReal] of what it is about.
+const (
+	NoSuspicion Suspicion = iota
+	Idle                  // a pause took at least twice its CPU time, so that for half of it no thread ran
+	Uneven                // a pause took four times what its CPU time is for each of its workers; work that is done by one thread alone looks the same
+	Operation             // a safepoint without a collection was long; its work may have been
+	Reaching              // the threads were long in coming to a stop
+)
+
+var suspicionNames = [...]string{"none", "idle", "uneven", "operation", "reaching"}
+
+// String returns the suspicion in lower case.
+func (s Suspicion) String() string {
+	if int(s) < len(suspicionNames) {
+		return suspicionNames[s]
+	}
+	return suspicionNames[0]
+}
+
+// Suspect returns the strongest suspicion about a pause by its times.
+func (p *GCPause) Suspect() Suspicion {
+	t := &p.Times
+	cpu := t.User + t.Sys
+	switch {
+	case !t.Known || t.Real < StallReal:
+		return NoSuspicion
+	case t.Real >= 2*cpu:
+		return Idle
+	case p.Workers > 1 && t.Real >= 4*cpu/time.Duration(p.Workers):
+		return Uneven
+	}
+	return NoSuspicion
+}
+
+// Suspect returns the strongest suspicion about the stop.
+func (s *Stop) Suspect() Suspicion {
+	worst := NoSuspicion
+	for i := range s.Pauses {
+		if p := s.Pauses[i].Suspect(); p == Idle {
+			return Idle
+		} else if p > worst {
+			worst = p
+		}
+	}
+	switch {
+	case s.Reaching >= StallReal:
+		return Reaching
+	case worst != NoSuspicion:
+		return worst
+	case s.Safepoint && len(s.Pauses) == 0 && s.At >= StallReal && !isCollection(s.Operation):
+		return Operation
+	}
+	return NoSuspicion
+}

@@ -1,0 +1,67 @@
+package report
+
+import "fmt"
+
+// Limits of advice: below them, the numbers do not carry it.
+const (
+	adviceStops    = 100  // stops without which shares mean little
+	adviceOverhead = 0.05 // share of the time in stops
+	adviceReaching = 0.1  // seconds to a safepoint
+)
+
+// advise adds what the numbers support.
+func (r *Report) advise() {
+	t := &r.Totals
+	add := func(text, evidence string, values ...any) {
+		r.Advice = append(r.Advice, Advice{Text: text, Evidence: fmt.Sprintf(evidence, values...)})
+	}
+	if t.Suspected > 0 {
+		add("Look at what the machine did during these pauses: a disk, swapping, or a CPU quota. Keep the log off the disk.",
+			"In %s, no thread used a CPU for at least half of a pause of 100 ms or longer.", plural(t.Suspected, "stop"))
+	}
+	if t.Exhausted > 0 {
+		add("Give the heap more room, or let concurrent marking begin earlier: objects found no room to move to.",
+			"%d of %d collections had an evacuation failure.", t.Exhausted, t.Collections)
+	}
+	if t.Degenerated > 0 {
+		add("Let Shenandoah begin earlier, or lower the allocation rate: it had to finish with the application stopped.",
+			"%d of %d collections degenerated.", t.Degenerated, t.Collections)
+	}
+	if t.Waits > 0 {
+		add("Give ZGC a larger heap or more threads: threads had to wait for memory.",
+			"%s, %s in all.", plural(t.Waits, "allocation stall"), Duration(t.WaitSum))
+	}
+	for _, c := range r.Causes {
+		if c.Kind == "full" && c.Name == "full · System.gc()" && c.Sum >= 0.2*t.Paused {
+			add("Find who calls System.gc(), or set -XX:+ExplicitGCInvokesConcurrent or -XX:+DisableExplicitGC.",
+				"%s stopped the application for %s, %.0f %% of all stops.", plural(c.Count, "call"), Duration(c.Sum), 100*c.Sum/t.Paused)
+		}
+		if c.Kind == "full" && c.Name != "full · System.gc()" && c.Name != "full · Diagnostic Command" {
+			add("Give the heap more room, or find what fills it: a full collection is a collector's last resort.",
+				"%s of %s, up to %s.", plural(c.Count, "stop"), c.Name, Duration(c.Max))
+		}
+	}
+	if t.Throughput != nil && 1-*t.Throughput >= adviceOverhead && t.Stops >= adviceStops {
+		add("The application is stopped often: a larger heap, or a concurrent collector, takes less of its time.",
+			"%d stops took %.1f %% of %s.", t.Stops, 100*(1-*t.Throughput), Duration(t.Span))
+	}
+	for _, s := range r.Spreads {
+		if s.Name == "time to safepoint" && s.Max >= adviceReaching {
+			add("Find the thread that comes late to safepoints, with -Xlog:safepoint*=debug or -XX:+SafepointTimeout: a long counted loop, a page fault, or a starved CPU.",
+				"The threads took up to %s to stop.", Duration(s.Max))
+		}
+	}
+	for _, run := range r.Runs {
+		if run.Trend != nil && run.HeapAfter != nil && *run.Trend*(run.End-run.Begin)/3600 > 0.2**run.HeapAfter {
+			add("Look for a leak: the heap in use after collections grows.",
+				"%s, run %d: %s more each hour, %s at the end.", run.Stream, run.Number, Size(*run.Trend), Size(*run.HeapAfter))
+		}
+	}
+}
+
+func plural(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

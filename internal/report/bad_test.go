@@ -1,0 +1,183 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	when, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return when
+}
+
+// TestBadInputIsAProblemOfTheReport is about logs of which a report cannot use
+// everything: it says so, and what it says of the rest is right.
+func TestBadInputIsAProblemOfTheReport(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		kind       string // of the problem
+		complete   bool
+		stops      uint64
+	}{
+		{"cut at both ends", "Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n" + young(1, 2, 1) + young(2, 3, 1)[:60], "foreign", true, 1},
+		{"a form of another release", young(1, 2, 1) + decorated(3, "gc", "GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345 ms"), "unread", false, 1},
+		{"log4j text", "10:00:00 INFO hello\n" + young(1, 2, 1) + "10:00:00 INFO <b>world</b>\n", "foreign", true, 1},
+		{"no newline for long", young(1, 2, 1) + strings.Repeat("x", 1<<20) + "\n" + young(2, 3, 1), "long", true, 2},
+		{"holes", strings.Repeat("\x00", 1<<20) + young(1, 2, 1), "hole", false, 1},
+		{"clock set back", young(1, 20, 1) + strings.Replace(young(2, 21, 1), "T10:00:21", "T09:00:00", 1), "clock", true, 2},
+		{"dropped by the JVM", young(1, 2, 1) + "[2.5s][warning][]    293 messages dropped due to async logging\n", "jvm-async", false, 1},
+		{"dropped by the sidecar", young(1, 2, 1) + "[2026-11-20T10:00:02.500+0000][warning][ullage] gap: 12 lines, 999 bytes dropped in 1.000s: discard info=12\n" + young(2, 5, 1), "dropped", false, 2},
+		{"no times", "[info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n", "undated", true, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := read(t, Config{}, write(t, "gc.log", c.text))
+			if !has(r, c.kind) || r.Complete != c.complete || r.Totals.Stops != c.stops {
+				t.Errorf("complete %v, %d stops, problems %+v", r.Complete, r.Totals.Stops, r.Problems)
+			}
+			for _, write := range []func(*bytes.Buffer) error{
+				func(b *bytes.Buffer) error { return HTML(b, r) },
+				func(b *bytes.Buffer) error { return JSON(b, r) },
+				func(b *bytes.Buffer) error { return Text(b, Style{}, r) },
+			} {
+				if err := write(new(bytes.Buffer)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
+	var log strings.Builder
+	for i := range 20 {
+		log.WriteString(young(100+i, float64(300+i), 2))
+		if i > 10 {
+			log.WriteString(strings.Replace(young(i-11, float64(i), 2), "T10:00", "T10:05", 1))
+		}
+	}
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
+		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
+	}
+	if last := r.Runs[len(r.Runs)-1]; last.Throughput != nil || last.Allocated != nil {
+		t.Errorf("a figure of two JVMs: %+v", last)
+	}
+}
+
+func TestNothingToReportOnIsAnError(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "another program's": "hello\nworld\n", "binary": "\x7fELF\x00\x01"} {
+		_, err := Read(t.Context(), []string{write(t, "gc.log", text)}, Config{})
+		if !errors.Is(err, ErrNoLog) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Read(t.Context(), []string{filepath.Join(t.TempDir(), "none")}, Config{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := Read(t.Context(), []string{os.DevNull}, Config{}); err == nil {
+		t.Error("a device was read")
+	}
+	if _, err := Read(t.Context(), []string{t.TempDir()}, Config{}); err == nil {
+		t.Error("an empty directory has a report")
+	}
+}
+
+func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.log": young(1, 2, 1), "b.log.gz": "not gzip", "c.log.zst": "not zstd"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := read(t, Config{}, dir)
+	unreadable := 0
+	for _, p := range r.Problems {
+		if p.Kind == "unreadable" && p.Loses {
+			unreadable++
+		}
+	}
+	if unreadable != 2 || r.Complete || r.Totals.Stops != 1 {
+		t.Errorf("%+v, %+v", r.Problems, r.Totals)
+	}
+}
+
+func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	secret := write(t, "secret.log", young(1, 2, 1))
+	link := filepath.Join(dir, "gc.log")
+	if err := os.Symlink(secret, link); err != nil {
+		t.Fatal(err)
+	}
+	if r := read(t, Config{}, link); r.Inputs[0].Name != "gc.log" || r.Totals.Stops != 1 {
+		t.Errorf("%+v", r.Inputs)
+	}
+	if _, err := Read(t.Context(), []string{dir}, Config{}); err == nil {
+		t.Error("a link in a directory was followed")
+	}
+	if _, err := openFile(link); err == nil {
+		t.Error("a link that took a file's place was followed")
+	}
+}
+
+// hostile has log text that tries to be a page.
+const hostile = `</script><script>document.title="owned"</script><img src=x onerror=alert(1)>"'` + "`{{.}}"
+
+func TestTextOfTheLogStaysText(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), `<b>&"'.log`)
+	log := "[2026-11-20T10:00:00.000+0000][0.1s][info][gc,init] Version: " + hostile + "\n" +
+		decorated(1, "gc", "Using G1") +
+		decorated(2, "safepoint", `Safepoint "`+hostile[:40]+`", Time since last: 5 ns, Reaching safepoint: 6 ns, At safepoint: 7 ns, Total: 13 ns`) +
+		decorated(3, "gc", "GC(1) Pause Young (<script>) 24M->5M(64M) 2.0ms") + "[x<script>][info][<i>] a\n"
+	if err := os.WriteFile(dir, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, Config{}, dir)
+	r.Advice = []Advice{{hostile, hostile}}
+	r.Longest = append(r.Longest, Stop{Cause: hostile, Lines: []string{hostile}})
+	r.Causes = append(r.Causes, Spread{Name: hostile})
+	r.Runs[0].Settings = []Setting{{hostile, hostile}}
+	r.Runs[0].Version = hostile
+	r.Bands = []Band{{Kind: "dropped", Text: hostile}}
+	r.Problems = []Problem{{Kind: hostile, Text: hostile}}
+	r.Volume.Tags = append(r.Volume.Tags, Share{Name: hostile})
+	var page bytes.Buffer
+	if err := HTML(&page, r, r); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	if n := strings.Count(text, "<script"); n != 3 {
+		t.Errorf("%d scripts, want two with data and one of ours", n)
+	}
+	for _, bad := range []string{"<img", "<b>&\"", "<script>document", "<i>"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+}
+
+func TestThePolicyPermitsWhatThePageHas(t *testing.T) {
+	r := read(t, Config{}, samples+"g1-jdk17.log")
+	var page bytes.Buffer
+	if err := HTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"<style>" + pageStyle + "</style>", "<script>" + pageScript + "</script>"} {
+		if !strings.Contains(page.String(), part) {
+			t.Errorf("the template has changed %.40q, so that its hash is another", part)
+		}
+	}
+	for _, bad := range []string{" style=", " onclick", "http://", "https://", "url("} {
+		if text := strings.ReplaceAll(page.String(), "http://www.w3.org/2000/svg", ""); strings.Contains(text, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+}

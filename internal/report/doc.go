@@ -1,0 +1,29 @@
+// Package report reads the log of JVMs and reports where their time went: as a page for a
+// browser, as text for a terminal, or as JSON.
+//
+//	Read → Report → HTML, Text, Pauses or JSON
+//
+// [Read] finds the streams that its arguments name. A stream is the segments of one
+// directory, or a set of rotated files. Each stream is cut into lines. A line is counted
+// by its level and tags, and goes to a [pause.Joiner], whose stops, collections and waits
+// are summed up.
+//
+// # Memory
+//
+// Nothing is kept of a line but of those with the longest stops. Percentiles come from
+// histograms whose buckets are at most 0.8 % wide. The timeline keeps of each span of time
+// the longest stop of a kind, and doubles the span when there are more than 1200. Runs,
+// causes, tags and bands are bounded; what is beyond is counted together. So memory does
+// not grow with the log.
+//
+// # What a report does not say
+//
+// A figure that the log does not carry is missing, and never guessed: a percentile that
+// needs more stops than there are, a throughput where two JVMs share a file, a trend that
+// explains less than half of the variance. What could not be read is among the problems,
+// with how much it is.
+//
+// The log is untrusted. The page shows its text as text, and its policy
+// (Content-Security-Policy) permits only the script and the style that this package has
+// put into it.
+package report

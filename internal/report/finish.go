@@ -1,0 +1,200 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// problem notes something that is missing or that could not be read.
+func (s *sum) problem(kind string, n uint64, loses bool, text string) {
+	const most = 100
+	if n > 0 && len(s.out.Problems) < most {
+		s.out.Problems = append(s.out.Problems, Problem{Kind: kind, Count: n, Loses: loses, Text: text})
+	}
+}
+
+// finish adds what one stream was.
+func (s *sum) finish(st *stream) {
+	s.out.Inputs = append(s.out.Inputs, st.out)
+	name, odd := st.in.name, &st.odd
+	s.lost.events += uint64(st.events)
+	if odd.headers == 0 && odd.untimed == 0 && st.events == 0 && st.out.Lines > 0 {
+		s.problem("foreign", st.out.Lines, true, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, plural(st.out.Lines, "line")))
+	} else {
+		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, plural(odd.bare, "line"), st.out.Lines))
+	}
+	s.problem("unread", odd.unread, true, fmt.Sprintf("%s: %s in no figure that may be a pause, but cut or in an unknown form", name, plural(odd.unread, "line")))
+	s.problem("hole", st.lines.hole, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.lines.hole))
+	s.problem("long", odd.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, plural(odd.long, "line")))
+	s.problem("undated", odd.untimed, true, fmt.Sprintf("%s: --since and --until left out %s without a date", name, plural(odd.untimed, "line")))
+}
+
+// report makes the report of everything that was read.
+func (s *sum) report() (*Report, error) {
+	headers := uint64(0)
+	for i := range s.tagSets {
+		headers += s.tagSets[i].Lines
+	}
+	if headers == 0 && s.lost.events == 0 {
+		return nil, s.nothing()
+	}
+	r := &s.out
+	s.losses()
+	r.Timed, r.Dated = s.placed, s.dated
+	r.Begin, r.End = axis(s.begin), axis(s.end)
+	r.Complete = !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Loses })
+	t := &r.Totals
+	if s.span > 0 {
+		t.Span = seconds(s.span)
+		share := 1 - seconds(s.spanStopped)/t.Span
+		t.Throughput = &share
+	}
+	s.spreads()
+	for _, kind := range kinds {
+		if points := pointsOf(s.marks[kind]); len(points) > 0 {
+			r.Series = append(r.Series, Series{Kind: kind, Points: points})
+		}
+	}
+	r.Heap = Heap{After: pointsOf(s.after), Capacity: pointsOf(s.size)}
+	for _, l := range s.levels {
+		if l.Lines > 0 {
+			r.Volume.Levels = append(r.Volume.Levels, l)
+		}
+	}
+	slices.Reverse(r.Volume.Levels)
+	r.Volume.Tags = topTags(s.tagSets)
+	r.advise()
+	r.fill()
+	return r, nil
+}
+
+// nothing is the error for input that has no line of Unified Logging.
+func (s *sum) nothing() error {
+	text := "the input is empty"
+	if s.windowed() {
+		text = "no line is in the window"
+	}
+	for _, p := range s.out.Problems {
+		text = p.Text
+	}
+	return fmt.Errorf("%w: %s", ErrNoLog, text)
+}
+
+// losses adds the problems that were counted.
+func (s *sum) losses() {
+	l := &s.lost
+	s.problem("dropped", l.gaps, true, fmt.Sprintf("the sidecar dropped %s at %s", plural(l.dropped, "line"), plural(l.gaps, "place")))
+	s.problem("jvm-async", l.async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", plural(l.async, "line")))
+	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", plural(l.cuts, "place")))
+	s.problem("missed", l.missed, true, fmt.Sprintf("JVMs overwrote %s before the sidecar read it", plural(l.missed, "archive")))
+	s.problem("truncated", l.truncations, true, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", plural(l.truncations, "time")))
+	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput and rates of these are left out", plural(s.lost.mixed, "run")))
+	if s.lost.mixed > 0 {
+		s.lost.clockSteps = 0 // two JVMs look like it
+	}
+	s.problem("clock", s.lost.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", plural(s.lost.clockSteps, "time")))
+	s.problem("runs", s.lost.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", plural(s.lost.moreRuns, "further run")))
+	if !s.placed {
+		s.problem("undated", 1, false, "the lines have no times: there is no axis of time, no throughput and no rate")
+	}
+	if s.dated && s.undated {
+		s.problem("undated", 1, false, "some lines have no date: what they show is in the tables and not on the axis of time")
+	}
+}
+
+// spreads makes the distributions and the table of causes.
+func (s *sum) spreads() {
+	r := &s.out
+	for _, name := range []string{"stops", "pauses of the collector", "other safepoints", "time to safepoint", "allocation stalls of single threads"} {
+		if h := s.parts[name]; h != nil {
+			r.Spreads = append(r.Spreads, spreadOf(name, "", h))
+		}
+	}
+	if h := s.parts["stops"]; h != nil {
+		r.Bars = h.bars()
+		r.Totals.Paused = seconds(h.sum)
+	}
+	for key, t := range s.tally {
+		_, name, _ := strings.Cut(key, "\x00")
+		r.Causes = append(r.Causes, spreadOf(name, t.kind, &t.histogram))
+	}
+	slices.SortFunc(r.Causes, func(a, b Spread) int {
+		return cmp.Or(cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
+func spreadOf(name, kind string, h *histogram) Spread {
+	s := Spread{Name: name, Kind: kind, Count: h.n, Sum: seconds(h.sum), Max: seconds(h.max)}
+	p := &s.Percentiles
+	for _, q := range []struct {
+		share float64
+		to    **float64
+	}{{0.5, &p.P50}, {0.9, &p.P90}, {0.99, &p.P99}, {0.999, &p.P999}, {0.9999, &p.P9999}, {0.99999, &p.P99999}} {
+		if d, ok := h.quantile(q.share); ok {
+			*q.to = pointer(d)
+		}
+	}
+	return s
+}
+
+func pointsOf(t *thin) []Point {
+	var all []Point
+	for _, c := range t.points() {
+		all = append(all, Point{At: axis(c.at), Value: c.value, N: c.n})
+	}
+	return all
+}
+
+// topTags returns the sets of tags with the most bytes, and the rest as one.
+func topTags(sets map[string]*Share) (top []Share) {
+	const most = 15
+	var rest Share
+	all := slices.SortedFunc(maps.Values(sets), func(a, b *Share) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	for i, share := range all {
+		if i < most {
+			top = append(top, *share)
+			continue
+		}
+		rest.Lines, rest.Bytes = rest.Lines+share.Lines, rest.Bytes+share.Bytes
+	}
+	if rest.Lines > 0 {
+		rest.Name = fmt.Sprintf("%d others", len(all)-most)
+		top = append(top, rest)
+	}
+	return top
+}
+
+// fill makes lists empty instead of null in JSON.
+func (r *Report) fill() {
+	fill(&r.Problems)
+	fill(&r.Inputs)
+	fill(&r.Runs)
+	fill(&r.Spreads)
+	fill(&r.Causes)
+	fill(&r.Longest)
+	fill(&r.Bars)
+	fill(&r.Advice)
+	fill(&r.Bands)
+	fill(&r.Series)
+	fill(&r.Heap.After)
+	fill(&r.Heap.Capacity)
+	fill(&r.Volume.Levels)
+	fill(&r.Volume.Tags)
+	for i := range r.Runs {
+		fill(&r.Runs[i].Settings)
+	}
+	for i := range r.Longest {
+		fill(&r.Longest[i].Lines)
+	}
+}
+
+func fill[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestQuantilesAreWithinAPercentOfTheTruth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var h histogram
+	var all []time.Duration
+	for range 200_000 {
+		d := time.Duration(math.Exp(rng.Float64() * 30))
+		h.add(d)
+		all = append(all, d)
+	}
+	slices.Sort(all)
+	for _, q := range []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999} {
+		got, ok := h.quantile(q)
+		want := all[int(math.Ceil(q*float64(len(all))))-1]
+		if !ok || got < want || float64(got) > 1.008*float64(want)+1 {
+			t.Errorf("%v: %v, %v; want %v", q, got, ok, want)
+		}
+	}
+}
+
+func TestAQuantileNeedsEnoughDurations(t *testing.T) {
+	var h histogram
+	if _, ok := h.quantile(0.5); ok {
+		t.Error("a median of nothing")
+	}
+	for range 99 {
+		h.add(time.Millisecond)
+	}
+	if _, ok := h.quantile(0.99); ok {
+		t.Error("p99 of 99 durations")
+	}
+	h.add(time.Second)
+	if got, ok := h.quantile(0.99); !ok || got > time.Millisecond*101/100 {
+		t.Errorf("p99 of 100 durations: %v, %v", got, ok)
+	}
+}
+
+func TestBucketsHoldTheirValues(t *testing.T) {
+	for shift := range 63 {
+		for _, v := range []uint64{1 << shift, 1<<shift + 1, 1<<(shift+1) - 1} {
+			i := bucketOf(v)
+			if up := uint64(upper(i)); v > up || i > 0 && uint64(upper(i-1)) >= v {
+				t.Errorf("%d is in bucket %d, up to %d", v, i, up)
+			}
+		}
+	}
+}
+
+func TestBarsCountEveryDurationOnce(t *testing.T) {
+	var h histogram
+	for _, d := range []time.Duration{0, 1, 9e3, 15e3, 3e6, 3e6, 7e9, math.MaxInt64} {
+		h.add(d)
+	}
+	bars := h.bars()
+	n := uint64(0)
+	for i, b := range bars {
+		n += b.Count
+		if b.To <= b.From || i > 0 && b.From != bars[i-1].To {
+			t.Errorf("bar %d: %+v", i, b)
+		}
+	}
+	if n != h.n {
+		t.Errorf("%d of %d durations are in bars: %+v", n, h.n, bars)
+	}
+}
+
+func TestThinKeepsTheLargestOfEverySpan(t *testing.T) {
+	thin := newThin()
+	n := 0
+	for i := range int64(100_000) {
+		at := (i*7919%100_000 - 50_000) * 1e7 // in no order, and before zero
+		value := 1.0
+		if at == 333*1e9 {
+			value = 5
+		}
+		thin.add(at, value)
+		n++
+	}
+	points := thin.points()
+	sum, high := 0, cell{}
+	for i, p := range points {
+		sum += p.n
+		if p.value > high.value {
+			high = p
+		}
+		if i > 0 && p.at <= points[i-1].at {
+			t.Fatalf("point %d is not later than the one before", i)
+		}
+	}
+	if len(points) > maxCells || sum != n || high.at != 333*1e9 {
+		t.Errorf("%d points for %d of %d, the largest at %d", len(points), sum, n, high.at)
+	}
+}

@@ -1,0 +1,88 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// persist writes lines as segments of a stream.
+func persist(t *testing.T, dest, stream, text string) {
+	t.Helper()
+	store, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	st := store.Stream(stream)
+	if _, _, err := st.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Append([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Sync(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	after := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	var log, noted strings.Builder
+	for i := range 60 {
+		log.WriteString("[" + after(i).Format("2006-01-02T15:04:05.000-0700") + "][info][gc] GC(" + string(rune('0'+i%10)) + ") Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
+	}
+	note := func(s int, m mark.Mark) {
+		m.Time = after(s)
+		noted.Write(m.Append(nil))
+	}
+	note(-3600, mark.New(mark.SidecarStarted, "version", "v1", "after", "first-start"))
+	note(10, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=debug", "why", "annotation ullage.dev/log"))
+	note(15, mark.New(mark.SidecarStarted, "version", "v1", "after", "kill"))
+	note(20, mark.New(mark.LevelRestored, "stream", "gc.log", "pid", "1", "selection", "gc*=debug"))
+	note(30, mark.New(mark.ArchivesMissed, "stream", "gc.log", "count", "3"))
+	note(40, mark.New(mark.Truncated, "stream", "gc.log"))
+	note(50, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=trace", "why", "ullage log set"))
+	note(55, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "1", "how", mark.Crashed))
+	note(3600, mark.New(mark.Truncated, "stream", "other.log"))
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", log.String())
+	persist(t, dest, mark.Stream, noted.String())
+
+	r := read(t, Config{}, dest)
+	bands := map[string][2]float64{}
+	for _, b := range r.Bands {
+		k := b.Kind
+		if strings.Contains(b.Text, "trace") {
+			k += " to the end"
+		}
+		bands[k] = [2]float64{b.Begin - axis(begin.UnixNano()), b.End - axis(begin.UnixNano())}
+	}
+	want := map[string][2]float64{"raised": {10, 20}, "sidecar": {15, 15}, "missed": {30, 30}, "truncated": {40, 40}, "raised to the end": {50, 59}, "crash": {55, 55}}
+	for kind, span := range want {
+		if bands[kind] != span {
+			t.Errorf("band %q is %v, want %v", kind, bands[kind], span)
+		}
+	}
+	if len(bands) != len(want) {
+		t.Errorf("bands %v, want %v", bands, want)
+	}
+	if r.Complete || r.Begin != axis(begin.UnixNano()) || len(r.Runs) != 1 {
+		t.Errorf("complete: %t, begins at %v, %d runs: the marks are no log, and archives are missing", r.Complete, r.Begin, len(r.Runs))
+	}
+	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 9 {
+		t.Errorf("inputs %+v", r.Inputs)
+	}
+}
+
+// A log of the user's may have the name of the stream of marks.
+func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
+	path := write(t, mark.Stream, "[0.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
+	if r := read(t, Config{}, path); r.Totals.Stops != 1 {
+		t.Errorf("%d stops, want one", r.Totals.Stops)
+	}
+}

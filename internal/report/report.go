@@ -1,0 +1,185 @@
+package report
+
+import "time"
+
+// Report is what a report says, in seconds and bytes. Its JSON form is documented in
+// docs/report.md.
+type Report struct {
+	Name     string    `json:"name"`     // what it is about, as the command line names it
+	Complete bool      `json:"complete"` // nothing is missing, as far as the log shows
+	Timed    bool      `json:"timed"`    // the lines have times
+	Dated    bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
+	Begin    float64   `json:"begin"`    // time of the first line
+	End      float64   `json:"end"`      // time of the last line
+	Problems []Problem `json:"problems"`
+	Inputs   []Input   `json:"inputs"`
+	Runs     []Run     `json:"runs"`
+	Totals   Totals    `json:"totals"`
+	Spreads  []Spread  `json:"distributions"`
+	Causes   []Spread  `json:"causes"`
+	Longest  []Stop    `json:"longest"`
+	Bars     []Bar     `json:"histogram"`
+	Volume   Volume    `json:"volume"`
+	Advice   []Advice  `json:"advice"`
+	Bands    []Band    `json:"bands"`
+	Series   []Series  `json:"timeline"`
+	Heap     Heap      `json:"heap"`
+}
+
+// Problem is something that is missing or that could not be read.
+type Problem struct {
+	Kind  string `json:"kind"` // dropped, jvm-async, jvm-full, missed, truncated, unreadable, foreign, unread, long, clock, mixed, undated, or order
+	Text  string `json:"text"`
+	Count uint64 `json:"count"`
+	Loses bool   `json:"incomplete"` // the report lacks something because of it
+}
+
+// Input is one stream that was read.
+type Input struct {
+	Name  string `json:"name"`
+	Files int    `json:"files"`
+	Bytes uint64 `json:"bytes"` // not compressed
+	Lines uint64 `json:"lines"`
+}
+
+// Run is one run of a JVM.
+type Run struct {
+	Stream     string    `json:"stream"`
+	Number     int       `json:"run"`
+	Collector  string    `json:"collector"`
+	Version    string    `json:"version"`
+	Settings   []Setting `json:"settings"`
+	Begin      float64   `json:"begin"`
+	End        float64   `json:"end"`
+	Span       float64   `json:"seconds"` // 0: unknown
+	Stops      uint64    `json:"stops"`
+	Paused     float64   `json:"paused_seconds"`
+	Throughput *float64  `json:"throughput"` // share of the time that the application could run
+	Worst      *Minute   `json:"worst_minute"`
+	Allocated  *float64  `json:"allocated_bytes_per_second"`
+	Promoted   *float64  `json:"promoted_bytes_per_second"`
+	HeapAfter  *float64  `json:"heap_after_gc_bytes"`
+	Trend      *float64  `json:"heap_after_gc_trend_bytes_per_hour"`
+	Started    bool      `json:"start_seen"`
+}
+
+// Setting is a property that a JVM has logged at its start.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Minute is the minute in which the application was stopped for longest.
+type Minute struct {
+	Begin  float64 `json:"begin"`
+	Paused float64 `json:"paused_seconds"`
+}
+
+// Totals counts over all runs.
+type Totals struct {
+	Stops       uint64   `json:"stops"`
+	Paused      float64  `json:"paused_seconds"`
+	Span        float64  `json:"seconds"`
+	Throughput  *float64 `json:"throughput"`
+	Collections uint64   `json:"collections"`
+	Full        uint64   `json:"full_collections"`
+	Degenerated uint64   `json:"degenerated_collections"`
+	Exhausted   uint64   `json:"evacuation_failures"`
+	Humongous   uint64   `json:"humongous_collections"`
+	Waits       uint64   `json:"allocation_stalls"`
+	WaitSum     float64  `json:"allocation_stall_seconds"`
+	Suspected   uint64   `json:"suspected_stalls"`
+	Concurrent  float64  `json:"concurrent_seconds"`
+}
+
+// Spread is a distribution of durations. A percentile that needs more durations than
+// there are is null.
+type Spread struct {
+	Name        string      `json:"name"`
+	Kind        string      `json:"kind"`
+	Count       uint64      `json:"count"`
+	Sum         float64     `json:"sum_seconds"`
+	Max         float64     `json:"max_seconds"`
+	Percentiles Percentiles `json:"percentiles"`
+}
+
+// Percentiles are in seconds.
+type Percentiles struct {
+	P50    *float64 `json:"p50"`
+	P90    *float64 `json:"p90"`
+	P99    *float64 `json:"p99"`
+	P999   *float64 `json:"p99.9"`
+	P9999  *float64 `json:"p99.99"`
+	P99999 *float64 `json:"p99.999"`
+}
+
+// Bar is one bar of the histogram of all stops.
+type Bar struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Count uint64  `json:"count"`
+}
+
+// Stop is one of the longest stops.
+type Stop struct {
+	Stream    string   `json:"stream"`
+	Run       int      `json:"run"`
+	At        *float64 `json:"at"` // its beginning; null: the log does not show it
+	Kind      string   `json:"kind"`
+	Cause     string   `json:"cause"`
+	Duration  float64  `json:"seconds"`
+	Reaching  *float64 `json:"reaching_safepoint_seconds"`
+	User      *float64 `json:"user_seconds"`
+	Sys       *float64 `json:"sys_seconds"`
+	Real      *float64 `json:"real_seconds"`
+	Suspicion string   `json:"suspicion"`
+	Lines     []string `json:"lines"`
+
+	length time.Duration
+}
+
+// Volume is the log by level and by tags, sorted by bytes.
+type Volume struct {
+	Levels []Share `json:"levels"`
+	Tags   []Share `json:"tags"`
+}
+
+// Share is a part of the log.
+type Share struct {
+	Name  string `json:"name"`
+	Lines uint64 `json:"lines"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// Advice is a proposal that the numbers support.
+type Advice struct {
+	Text     string `json:"text"`
+	Evidence string `json:"evidence"`
+}
+
+// Band is a span of time, or an instant, at which something was missing or changed.
+type Band struct {
+	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, restart; by marks: raised, missed, truncated, crash, sidecar
+	Begin float64 `json:"begin"`
+	End   float64 `json:"end"`
+	Text  string  `json:"text"`
+}
+
+// Series is the stops of one kind: of each short span of time the longest.
+type Series struct {
+	Kind   string  `json:"kind"`
+	Points []Point `json:"points"`
+}
+
+// Heap is the heap in use after collections, in bytes, and the size of the heap.
+type Heap struct {
+	After    []Point `json:"after"`
+	Capacity []Point `json:"capacity"`
+}
+
+// Point is a time and a value; N is how many values it stands for.
+type Point struct {
+	At    float64 `json:"t"`
+	Value float64 `json:"v"`
+	N     int     `json:"n"`
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"time"
+
+	"github.com/ullage/ullage/internal/pause"
+)
+
+// stop counts one stop of the application.
+func (st *stream) stop(p *pause.Stop) {
+	s, r := st.sum, st.run
+	kind, cause := classify(p)
+	r.Stops++
+	if r.stopped += p.Duration; r.stopped < 0 {
+		r.stopped = 1<<63 - 1
+	}
+	start := p.Start()
+	r.see(p.End, s)
+	if start.Known() {
+		r.worst.add(r.place(start), p.Duration)
+	}
+	s.out.Totals.Stops++
+	s.cause(kind, cause, p.Duration)
+	s.part("stops", p.Duration)
+	s.mark(kind, start, r, p.Duration)
+	for i := range p.Pauses {
+		s.part("pauses of the collector", p.Pauses[i].Duration)
+	}
+	if p.Safepoint {
+		s.part("time to safepoint", p.Reaching)
+		if len(p.Pauses) == 0 {
+			s.part("other safepoints", p.Duration)
+		}
+	}
+	suspicion := p.Suspect()
+	if suspicion == pause.Idle {
+		s.out.Totals.Suspected++
+	}
+	if to := s.longest(p.Duration); to != nil {
+		st.tell(to, p, kind, cause, start, suspicion)
+	}
+}
+
+// tell describes one of the longest stops.
+func (st *stream) tell(to *Stop, p *pause.Stop, kind, cause string, start pause.Clock, suspicion pause.Suspicion) {
+	to.Stream, to.Run, to.Kind, to.Cause, to.Suspicion = st.in.name, st.run.Number, kind, cause, suspicion.String()
+	to.Lines = st.linesOf(p)
+	if start.Known() {
+		at := axis(st.run.place(start))
+		to.At = &at
+	}
+	if p.Safepoint {
+		to.Reaching = pointer(p.Reaching)
+	}
+	if t := p.Times(); t.Known {
+		to.User, to.Sys, to.Real = pointer(t.User), pointer(t.Sys), pointer(t.Real)
+	}
+}
+
+func pointer(d time.Duration) *float64 {
+	v := seconds(d)
+	return &v
+}
+
+// classify returns the kind of a stop, and its cause: of its longest pause, or the
+// operation of the safepoint.
+func classify(p *pause.Stop) (kind, cause string) {
+	if len(p.Pauses) == 0 {
+		if p.Name != "" && p.Operation == pause.Other {
+			return "safepoint", p.Name
+		}
+		return "safepoint", p.Operation
+	}
+	longest := &p.Pauses[0]
+	for i := range p.Pauses {
+		if p.Pauses[i].Duration > longest.Duration {
+			longest = &p.Pauses[i]
+		}
+	}
+	cause = longest.Action
+	if cause == pause.Other {
+		cause = longest.Name
+	}
+	if longest.Cause != pause.None && longest.Cause != pause.Other {
+		cause += " · " + longest.Cause
+	}
+	switch longest.Action {
+	case "young", "mixed", "prepare mixed", "concurrent start":
+		return "young", cause
+	case "full":
+		return "full", cause
+	case "degenerated gc":
+		return "degenerated", cause
+	}
+	return "concurrent", cause
+}
+
+// wait counts a thread that waited for memory.
+func (st *stream) wait(w *pause.Wait) {
+	s := st.sum
+	s.out.Totals.Waits++
+	s.out.Totals.WaitSum += seconds(w.Duration)
+	s.part("allocation stalls of single threads", w.Duration)
+	s.mark("stall", w.End.Minus(w.Duration), st.run, w.Duration)
+}
+
+// collection counts one collection.
+func (st *stream) collection(c *pause.Collection) {
+	t, r := &st.sum.out.Totals, st.run
+	if c.Collector != "" {
+		r.Collector = string(c.Collector)
+	}
+	t.Collections++
+	t.Concurrent += seconds(c.Concurrent)
+	for _, m := range []struct {
+		mark  pause.Marks
+		count *uint64
+	}{{pause.Full, &t.Full}, {pause.Degenerated, &t.Degenerated}, {pause.EvacuationFailure, &t.Exhausted}, {pause.Humongous, &t.Humongous}} {
+		if c.Marks&m.mark != 0 {
+			*m.count++
+		}
+	}
+	if !c.End.Known() {
+		return
+	}
+	r.allocation.add(c.End, c.Allocated)
+	r.promotion.add(c.End, c.Promoted)
+	if !c.Heap.Known {
+		return
+	}
+	at := r.place(c.End)
+	r.after = c.Heap.After
+	r.trend.add(at, c.Heap.After)
+	if st.sum.dated == !c.End.Wall.IsZero() {
+		st.sum.after.add(at, float64(c.Heap.After))
+		if c.Heap.Capacity > 0 {
+			st.sum.size.add(at, float64(c.Heap.Capacity))
+		}
+	}
+}

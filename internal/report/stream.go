@@ -1,0 +1,274 @@
+package report
+
+import (
+	"bytes"
+
+	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+const (
+	everyLines = 16  // every so many lines, the time of one is read
+	keptEvents = 64  // lines with events that are kept for the longest stops
+	keptBytes  = 400 // of each of them
+	maxTags    = 512 // different tag sets that are counted apart
+)
+
+// stream reads one stream.
+type stream struct {
+	in      *input
+	sum     *sum
+	out     Input
+	lines   lines
+	class   ul.Classifier
+	cuts    ul.Cuts
+	joiner  *pause.Joiner
+	record  ul.Record
+	tags    map[string]*Share
+	kept    [keptEvents]keptLine
+	events  int
+	present []byte // the line that the joiner has received, which is not kept yet
+	tail    []byte // the last header, cut
+	run     *run
+	past    bool // the record that the present line belongs to is out of the window
+	last    pause.Clock
+	odd     oddities
+}
+
+// keptLine is a line with an event.
+type keptLine struct {
+	number uint64
+	text   []byte
+}
+
+// oddities counts what a report cannot use.
+type oddities struct {
+	bare, headers, unread, long, untimed uint64
+}
+
+func newStream(in *input, s *sum) *stream {
+	st := &stream{in: in, sum: s, out: Input{Name: in.name, Files: max(len(in.segs), len(in.files))}, tags: map[string]*Share{}}
+	st.lines.take = st.line
+	st.joiner = pause.NewJoiner(pause.Handlers{Run: st.begin, Stop: st.stop, Wait: st.wait, Collection: st.collection})
+	return st
+}
+
+// line counts the next line.
+func (st *stream) line(line []byte, whole bool) {
+	n := len(line)
+	if n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	class := st.class.Classify(line)
+	if class.Level == ul.Warning {
+		if gap, ok := ul.ParseMarker(line); ok {
+			st.gap(&gap)
+			return
+		}
+	}
+	if st.sum.windowed() && st.outside(line, class.Kind) {
+		return
+	}
+	st.out.Lines++
+	if !whole {
+		st.odd.long++
+	}
+	level := &st.sum.levels[class.Level]
+	level.Lines++
+	level.Bytes += uint64(n) + 1
+	message := st.decorations(line, class.Kind, n)
+	if lost, cut := st.cuts.Find(line); cut {
+		st.cut(line, lost)
+	}
+	if class.Kind == ul.Drop {
+		st.dropped(line, class.Dropped)
+	}
+	if st.out.Lines%everyLines == 1 {
+		st.look(line)
+	}
+	st.present = line
+	if _, ok := st.joiner.Line(line); ok {
+		st.keep(line)
+		if st.run != nil && st.joiner.Run().Number != st.run.Number && !st.last.Known() {
+			st.look(line) // of a run that is not announced yet
+		}
+	} else if looksLikePause(message) {
+		st.odd.unread++
+	}
+}
+
+// decorations counts the line by its tags, and returns its message.
+func (st *stream) decorations(line []byte, kind ul.Kind, n int) (message []byte) {
+	if kind != ul.Header {
+		if kind != ul.Drop && (len(line) == 0 || line[0] != '[') {
+			st.odd.bare++
+		}
+		return nil
+	}
+	st.odd.headers++
+	st.tail = append(st.tail[:0], line[:min(len(line), keptBytes)]...)
+	end := bytes.Index(line[:min(len(line), 1024)], []byte("] "))
+	if end < 0 {
+		return nil
+	}
+	name := line[bytes.LastIndexByte(line[:end], '[')+1 : end]
+	share, ok := st.tags[string(name)]
+	if !ok {
+		share = st.newTags(line, name)
+	}
+	share.Lines++
+	share.Bytes += uint64(n) + 1
+	return line[end+2:]
+}
+
+// newTags returns the share of the line's tags, and remembers it under the text of the
+// last field, which is mostly that of the tags.
+func (st *stream) newTags(line, field []byte) *Share {
+	st.record.Parse(line)
+	name := ""
+	if st.record.Present&ul.Tags != 0 {
+		name = string(bytes.TrimRight(st.record.Tags, " "))
+	}
+	share := st.sum.tags(name)
+	if len(st.tags) < maxTags {
+		st.tags[string(field)] = share
+	}
+	return share
+}
+
+// looksLikePause reports whether a message that is not an event seems to be about one:
+// of a release that writes it differently, or cut, or with a decimal comma.
+func looksLikePause(message []byte) bool {
+	if len(message) == 0 {
+		return false
+	}
+	switch message[0] {
+	case 'G':
+		last := message[len(message)-1]
+		if last != 's' || !bytes.HasPrefix(message, []byte("GC(")) {
+			return false
+		}
+		_, rest, ok := bytes.Cut(message, []byte(") "))
+		return ok && (bytes.HasPrefix(rest, []byte("Pause ")) && bytes.HasSuffix(rest, []byte("ms")) || bytes.HasPrefix(rest, []byte("User=")))
+	case 'S':
+		return bytes.HasPrefix(message, []byte(`Safepoint "`))
+	case 'T':
+		return bytes.HasPrefix(message, []byte("Total time for which application threads were stopped"))
+	}
+	return false
+}
+
+// outside reports whether the line is not in the window. A line without a time belongs to
+// the record before it.
+func (st *stream) outside(line []byte, kind ul.Kind) bool {
+	if kind != ul.Header && kind != ul.Drop {
+		return st.past
+	}
+	st.record.Parse(line)
+	when, ok := st.record.When()
+	if !ok {
+		st.odd.untimed++
+	}
+	st.past = !ok || !st.sum.within(when)
+	return st.past
+}
+
+// look reads the time of a line.
+func (st *stream) look(line []byte) {
+	if len(line) == 0 || line[0] != '[' {
+		return
+	}
+	st.record.Parse(line)
+	if st.record.Kind != ul.Header {
+		return
+	}
+	if c := clockOf(&st.record); c.Known() {
+		st.at(c)
+	}
+}
+
+// clockOf returns when a record was written.
+func clockOf(r *ul.Record) (c pause.Clock) {
+	c.Wall, _ = r.When()
+	c.Uptime, c.HasUptime = r.Since()
+	return c
+}
+
+// at notes a time that the log shows. A restart is noticed at an event alone, so that a
+// time at which the uptime has fallen back waits for it.
+func (st *stream) at(c pause.Clock) {
+	if st.run == nil {
+		st.run = st.sum.newRun(st, st.joiner.Run())
+	}
+	if st.joiner.Run().Number != st.run.Number || c.HasUptime && st.run.last.HasUptime && ul.Restarted(st.run.last.Uptime, c.Uptime) {
+		if st.last.HasUptime && ul.Restarted(st.last.Uptime, c.Uptime) || !st.last.Known() {
+			st.last = c
+		}
+		return
+	}
+	st.run.see(c, st.sum)
+}
+
+// begin is called at the first event of a run.
+func (st *stream) begin(r *pause.Run) {
+	if st.run == nil {
+		st.run = st.sum.newRun(st, r)
+	} else if st.run.Number == r.Number {
+		st.run.describe(r)
+	} else {
+		st.run.close(st.sum)
+		before := st.run
+		st.run = st.sum.newRun(st, r)
+		st.run.base = before.place(before.last)
+		if st.last.Known() {
+			st.run.see(st.last, st.sum)
+		}
+		st.last = pause.Clock{}
+		st.sum.restart(st.run, r.First)
+	}
+	st.run.see(r.First, st.sum)
+}
+
+// keep keeps a line with an event.
+func (st *stream) keep(line []byte) {
+	k := &st.kept[st.events%keptEvents]
+	st.events++
+	k.number = st.out.Lines
+	k.text = append(k.text[:0], line[:min(len(line), keptBytes)]...)
+}
+
+// linesOf returns the kept lines of a stop.
+func (st *stream) linesOf(s *pause.Stop) (texts []string) {
+	from, to := s.Lines[0], s.Lines[1]
+	for i := range keptEvents {
+		k := &st.kept[(st.events+i)%keptEvents]
+		if k.number < from || k.number == 0 {
+			continue
+		}
+		e, _ := pause.Parse(k.text)
+		switch {
+		case k.number > to && (s.Safepoint || e.Kind != pause.CPU || len(s.Pauses) == 0 || e.GC != s.Pauses[0].GC):
+		case e.Kind == pause.Pause, e.Kind == pause.CPU, e.Kind == pause.Safepoint:
+			texts = append(texts, string(k.text))
+		}
+	}
+	if newest := &st.kept[(st.events+keptEvents-1)%keptEvents]; to == st.out.Lines && newest.number != to {
+		texts = append(texts, string(st.present[:min(len(st.present), keptBytes)]))
+	}
+	return texts[max(0, len(texts)-8):]
+}
+
+// end ends the stream.
+func (st *stream) end() {
+	st.lines.end()
+	st.look(st.tail)
+	st.joiner.Flush()
+	if st.run == nil && st.out.Lines > 0 {
+		st.run = st.sum.newRun(st, st.joiner.Run())
+	}
+	if st.run != nil {
+		st.run.describe(st.joiner.Run())
+		st.run.close(st.sum)
+	}
+	st.sum.finish(st)
+}

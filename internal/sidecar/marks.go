@@ -1,0 +1,79 @@
+package sidecar
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/statedir"
+)
+
+// marking ties what reports events to the journal of marks.
+type marking struct {
+	journal *mark.Journal // nil: marks are off
+	started time.Time
+	opened  atomic.Bool   // the source is ours, and its journal
+	settled chan struct{} // closed when the JVMs that have ended are marked
+}
+
+// lastLook bounds the wait for these marks at the end.
+const lastLook = 100 * time.Millisecond
+
+// marking returns the marking of the source, and lets the levels report to it.
+func (c *Config) marking(log *slog.Logger) *marking {
+	m := &marking{started: time.Now(), settled: make(chan struct{})}
+	if c.Marks {
+		m.journal = mark.NewJournal(c.Ship.Tail.Source, log)
+		c.Levels.OnMark = m.journal.Add
+	}
+	return m
+}
+
+// ofSource lets the shipper report.
+func (m *marking) ofSource(c *Config, of build.Info, roster *levels.Roster) {
+	if m.journal == nil {
+		return
+	}
+	c.Ship.Tail.OnMark = func(a mark.Mark) {
+		if a.Kind == mark.CrashReport {
+			roster.Crashed(a.Get("stream"))
+		}
+		m.journal.Add(a)
+	}
+	c.Ship.Tail.OnOpen = func(former statedir.Former) {
+		m.opened.Store(true)
+		m.journal.Add(mark.New(mark.SidecarStarted, "version", of.Version, "after", string(former)))
+	}
+}
+
+// watch runs the roster while the source is ours.
+func (m *marking) watch(ctx context.Context, shipper *ship.Shipper, roster *levels.Roster) {
+	defer close(m.settled)
+	if shipper.AwaitTurn(ctx) {
+		roster.Run(ctx)
+	}
+}
+
+// before returns a context that ends when ctx does, once the last ends of JVMs and that of
+// the sidecar are marked, and looked is closed: the drain that follows then ships these
+// marks as well, and what rings have had. The caller calls stop when it needs the context no more.
+func (m *marking) before(ctx context.Context, looked <-chan struct{}) (until context.Context, stop func()) {
+	until, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	unregister := context.AfterFunc(ctx, func() {
+		if m.opened.Load() {
+			select {
+			case <-m.settled:
+			case <-time.After(lastLook):
+			}
+			m.journal.Close(mark.New(mark.SidecarStopped, "uptime", time.Since(m.started).Round(time.Millisecond).String()))
+		}
+		<-looked
+		cancel()
+	})
+	return until, func() { unregister(); cancel() }
+}

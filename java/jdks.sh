@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Prints the homes of the installed JDKs from 17 on, each once, whatever links lead to it.
+set -euo pipefail
+
+default=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+for jdk in "$default" /usr/lib/jvm/*; do
+    version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$jdk/release" 2>/dev/null || true)
+    if [ -x "$jdk/bin/java" ] && [ "${version:-0}" -ge 17 ]; then
+        readlink -f "$jdk"
+    fi
+done | sort -u

@@ -1,0 +1,493 @@
+package dev.ullage.log;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Writes events into a ring in shared memory, from where the ullage sidecar takes them to
+ * durable storage. What was logged survives {@code kill -9} of this JVM.
+ *
+ * <pre>{@code
+ * static final EventLog LOG = EventLog.get();
+ * static final int REQUEST = LOG.template("request {} took {} us");
+ *
+ * LOG.event(17, "after connect");
+ * LOG.info(REQUEST, id, micros);
+ * LOG.log(EventLog.WARNING, "com.example.Db", "pool exhausted");
+ * }</pre>
+ *
+ * <p><b>Contract of every method that logs.</b> It never blocks, throws, takes a lock, makes a
+ * system call or, unless its description says so, allocates. It returns whether the event was
+ * kept. A false means that the level is not enabled, that there is no ring, that the thread has no
+ * stack left, or that the ring was too full for the level; in that case the event is counted by
+ * level, and the sidecar writes the count into the log. In a ring that is fuller than 60 % only events of the level {@code keep} (by
+ * default {@link #WARNING}) and above are kept. A level outside of {@link #TRACE} to
+ * {@link #ERROR} is taken for the nearest of them.
+ *
+ * <p><b>Cost.</b> An event costs the price of {@link System#nanoTime()}, of one compare-and-set and of
+ * stores into memory that mostly is in the processor's cache. Without a ring it costs the load of
+ * a field.
+ *
+ * <p><b>Threads.</b> All methods may be called by all threads at any time. Events of one thread
+ * stay in order. There are no thread locals, so virtual threads cost no memory; a virtual
+ * thread is never unmounted or pinned by a call.
+ *
+ * <p><b>Setting.</b> The system property {@code ullage.events}, else the environment variable
+ * {@code ULLAGE_EVENTS}, is {@code DIR[,size=2Mi][,keep=warning][,level=info][,recorder]}: the
+ * directory of the ring, its size, the level from which events are kept in a ring that fills up, the
+ * lowest level that is enabled, and whether the ring is a flight recorder, which overwrites its
+ * oldest events and has no reader.
+ */
+public final class EventLog {
+    /** The level of the finest detail. */
+    public static final int TRACE = 1;
+    /** The level of details for developers. */
+    public static final int DEBUG = 2;
+    /** The level of what happens in normal operation. */
+    public static final int INFO = 3;
+    /** The level of what may become an error. */
+    public static final int WARNING = 4;
+    /** The level of what failed. */
+    public static final int ERROR = 5;
+
+    /** Texts with more characters take the way over a buffer, which knows how to cut them. */
+    private static final int DIRECT = Layout.MAX_PAYLOAD / 4;
+
+    private static final long RETRY_NANOS = 10_000_000_000L;
+
+    private static final class Holder {
+        static final EventLog LOG = fromEnvironment();
+    }
+
+    private final Settings settings; // null without a ring
+    private final LinePool lines = new LinePool(this);
+    private final List<String> templates = new ArrayList<>();
+    private final AtomicBoolean replacing = new AtomicBoolean();
+    private final long[] droppedBefore = new long[Layout.LEVELS]; // in rings that were replaced
+    private volatile Ring ring;
+    private volatile String problem;
+    private volatile long replaceAfter;
+
+    private EventLog(Settings settings, Ring ring, String problem) {
+        this.settings = settings;
+        this.ring = ring;
+        this.problem = problem;
+        replaceAfter = System.nanoTime();
+    }
+
+    /**
+     * Returns the log of this JVM. The first call creates the ring, which takes about a
+     * millisecond; where that fails, it prints one line to {@link System#err}.
+     *
+     * @return the same object at each call; never null
+     */
+    public static EventLog get() {
+        return Holder.LOG;
+    }
+
+    private static EventLog fromEnvironment() {
+        String setting = null;
+        try {
+            setting = System.getProperty("ullage.events", System.getenv("ULLAGE_EVENTS"));
+        } catch (SecurityException e) {
+            // As if it were not set.
+        }
+        EventLog log = open(setting);
+        if (setting != null && !log.isActive()) {
+            System.err.println("ullage: events are discarded: " + log.problem());
+        }
+        return log;
+    }
+
+    /** A log with a ring of its own, or without one if the setting is null or cannot be met. */
+    static EventLog open(String setting) {
+        if (setting == null || setting.isBlank()) {
+            return new EventLog(null, null, "ULLAGE_EVENTS is not set");
+        }
+        try {
+            Settings settings = Settings.parse(setting);
+            return of(settings, RingFile.create(settings, Origin.now()));
+        } catch (Exception | LinkageError | OutOfMemoryError e) {
+            return new EventLog(null, null, e.toString());
+        }
+    }
+
+    static EventLog of(Settings settings, Ring ring) {
+        return new EventLog(settings, ring, null);
+    }
+
+    /**
+     * Returns whether there is a ring. Front ends may skip their work where there is none.
+     *
+     * @return false if all events are discarded
+     */
+    public boolean isActive() {
+        return ring != null;
+    }
+
+    /**
+     * Returns why there is no ring.
+     *
+     * @return a text for people, or null if there is a ring
+     */
+    public String problem() {
+        return problem;
+    }
+
+    /**
+     * Returns whether events of a level are logged: those from the set level on, and those that the
+     * sidecar raised at run time. It costs a comparison, or a load from the ring for a level
+     * below the set one.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}
+     * @return false if a call with this level would log nothing
+     */
+    public boolean isEnabled(int level) {
+        Ring r = ring;
+        try {
+            return r != null && r.isEnabled(bounded(level));
+        } catch (InternalError e) {
+            fail(r, e);
+            return false;
+        }
+    }
+
+    /**
+     * Returns whether the sidecar raised a level at run time. Front ends, whose libraries have
+     * levels of their own, log an event if either asks for it. It costs a load from the ring.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}
+     * @return true while the sidecar asks for events of this level
+     */
+    public boolean isRaised(int level) {
+        Ring r = ring;
+        try {
+            return r != null && r.isRaised(bounded(level));
+        } catch (InternalError e) {
+            fail(r, e);
+            return false;
+        }
+    }
+
+    /**
+     * Declares a message with {@code {}} in the places of its arguments, once, in a static
+     * field. It takes a lock and allocates.
+     *
+     * @param text at most 1024 bytes in UTF-8; all templates together have room for 28 KiB
+     * @return the number to log it with, or 0 if there is no room: the sidecar then writes the
+     *     arguments alone
+     */
+    public int template(String text) {
+        synchronized (templates) {
+            Ring r = ring;
+            try {
+                if (text == null || r == null || !r.template(text)) {
+                    return 0;
+                }
+            } catch (InternalError e) {
+                fail(r, e);
+                return 0;
+            }
+            templates.add(text);
+            return templates.size();
+        }
+    }
+
+    /**
+     * Logs an event without text, at level info.
+     *
+     * @param n any number; the line begins with it
+     * @return whether it was kept
+     */
+    public boolean event(int n) {
+        return ring != null && timed(INFO, n, null, System.nanoTime());
+    }
+
+    /**
+     * Logs a number and a text, at level info. A text of more than 8192 characters is copied
+     * once more, and cut at 32 KiB.
+     *
+     * @param n any number; the line begins with it
+     * @param text may be null: no text
+     * @return whether it was kept
+     */
+    public boolean event(int n, String text) {
+        return ring != null && timed(INFO, n, text, System.nanoTime());
+    }
+
+    /**
+     * Logs a number and a text with the time that the caller has from elsewhere, such as from
+     * the start of a request: the clock is most of the price of an event.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}
+     * @param n any number; the line begins with it
+     * @param text may be null: no text
+     * @param nanos a value of {@link System#nanoTime()}
+     * @return whether it was kept
+     */
+    public boolean timed(int level, int n, String text, long nanos) {
+        Ring r = ring;
+        if (r == null) {
+            return false;
+        }
+        try {
+            int bounded = bounded(level);
+            if (!r.isEnabled(bounded)) {
+                return false;
+            }
+            if (text != null && text.length() > DIRECT) {
+                return lines.take().append(text).sendAs(Layout.TEXT, bounded, n, nanos);
+            }
+            return r.event(bounded, n, text, nanos) || refused(r);
+        } catch (StackOverflowError | OutOfMemoryError e) {
+            return false;
+        } catch (RuntimeException | InternalError e) {
+            return fail(r, e);
+        }
+    }
+
+    /**
+     * Logs an argument for a template, at level info. Nothing is formatted in this JVM.
+     *
+     * @param template from {@link #template(String)}
+     * @param a the argument
+     * @return whether it was kept
+     */
+    public boolean info(int template, long a) {
+        return ring != null && longs(INFO, template, 1, a, 0, 0);
+    }
+
+    /**
+     * Logs two arguments for a template, at level info. Nothing is formatted in this JVM.
+     *
+     * @param template from {@link #template(String)}
+     * @param a the first argument
+     * @param b the second argument
+     * @return whether it was kept
+     */
+    public boolean info(int template, long a, long b) {
+        return ring != null && longs(INFO, template, 2, a, b, 0);
+    }
+
+    /**
+     * Logs three arguments for a template, at level info. Nothing is formatted in this JVM.
+     *
+     * @param template from {@link #template(String)}
+     * @param a the first argument
+     * @param b the second argument
+     * @param c the third argument
+     * @return whether it was kept
+     */
+    public boolean info(int template, long a, long b, long c) {
+        return ring != null && longs(INFO, template, 3, a, b, c);
+    }
+
+    /**
+     * Logs two arguments for a template. Nothing is formatted in this JVM.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}
+     * @param template from {@link #template(String)}
+     * @param a the first argument
+     * @param b the second argument
+     * @return whether it was kept
+     */
+    public boolean log(int level, int template, long a, long b) {
+        return ring != null && longs(level, template, 2, a, b, 0);
+    }
+
+    private boolean longs(int level, int template, int count, long a, long b, long c) {
+        Ring r = ring;
+        if (r == null) {
+            return false;
+        }
+        try {
+            int bounded = bounded(level);
+            if (!r.isEnabled(bounded)) {
+                return false;
+            }
+            return r.longs(bounded, template, count, a, b, c, System.nanoTime()) || refused(r);
+        } catch (StackOverflowError | OutOfMemoryError e) {
+            return false;
+        } catch (RuntimeException | InternalError e) {
+            return fail(r, e);
+        }
+    }
+
+    /**
+     * Logs {@code [thread] logger text}. More than 8192 characters are copied once more, and cut
+     * at 32 KiB.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}
+     * @param logger who logs it, mostly the name of a class; may be null: nobody
+     * @param text may be null, and is then written as such
+     * @return whether it was kept
+     */
+    public boolean log(int level, String logger, String text) {
+        Ring r = ring;
+        if (r == null) {
+            return false;
+        }
+        try {
+            int bounded = bounded(level);
+            if (!r.isEnabled(bounded)) {
+                return false;
+            }
+            String thread = Thread.currentThread().getName();
+            String who = logger == null ? "-" : logger;
+            String what = text == null ? "null" : text;
+            if (thread.length() + who.length() + what.length() > DIRECT) {
+                return lines.take().begin(thread, who).message(what).send(bounded);
+            }
+            return r.line(bounded, thread, who, what, System.nanoTime()) || refused(r);
+        } catch (StackOverflowError | OutOfMemoryError e) {
+            return false;
+        } catch (RuntimeException | InternalError e) {
+            return fail(r, e);
+        }
+    }
+
+    /**
+     * Logs {@code [thread] logger text} and the stack trace of a throwable as further lines of the
+     * same record. It allocates, for the stack trace.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}
+     * @param logger who logs it, mostly the name of a class; may be null: nobody
+     * @param text may be null, and is then written as such
+     * @param thrown may be null: no further lines
+     * @return whether it was kept
+     */
+    public boolean log(int level, String logger, String text, Throwable thrown) {
+        if (thrown == null || !isEnabled(level)) {
+            return log(level, logger, text);
+        }
+        return line(Thread.currentThread().getName(), logger).message(text).thrown(thrown).send(level);
+    }
+
+    /**
+     * Begins a record as front ends of logging libraries write it, with {@code [thread] logger}.
+     * The caller appends to it and sends it; a line that is not sent is merely garbage. A line
+     * is sent whatever its level, since the library has decided already.
+     *
+     * <p>It allocates nothing while at most four threads for each processor have a line that they have not
+     * sent yet.
+     *
+     * @param thread the name of the thread; may be null
+     * @param logger the name of the logger; may be null
+     * @return a line of the caller's own until it is sent; never null
+     */
+    public Line line(String thread, String logger) {
+        return lines.take().begin(thread, logger == null ? "-" : logger);
+    }
+
+    /** Writes the bytes of a line, which is at its end. */
+    boolean write(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
+        Ring r = ring;
+        if (r == null) {
+            return false;
+        }
+        try {
+            return r.bytes(bounded(level), kind, id, flags, payload, length, nanos) || refused(r);
+        } catch (StackOverflowError | OutOfMemoryError e) {
+            return false;
+        } catch (RuntimeException | InternalError e) {
+            return fail(r, e);
+        }
+    }
+
+    /**
+     * Returns how many bytes of the ring hold events that the sidecar has not taken yet.
+     *
+     * @return 0 without a ring; all bytes ever written, if the ring is a flight recorder
+     */
+    public long backlog() {
+        Ring r = ring;
+        try {
+            return r == null ? 0 : r.backlog();
+        } catch (InternalError e) {
+            fail(r, e);
+            return 0;
+        }
+    }
+
+    /**
+     * Returns how many events were dropped since the ring was too full for them.
+     *
+     * @return the sum over all levels; 0 without a ring
+     */
+    public long dropped() {
+        long n = 0;
+        for (int level = TRACE; level <= ERROR; level++) {
+            n += dropped(level);
+        }
+        return n;
+    }
+
+    /**
+     * Returns how many events of a level were dropped since the ring was too full for them. Those of
+     * the moment in which the sidecar made this JVM change to another ring may be missing here; the sidecar
+     * counts them.
+     *
+     * @param level from {@link #TRACE} to {@link #ERROR}
+     * @return 0 without a ring
+     */
+    public long dropped(int level) {
+        Ring r = ring;
+        int bounded = bounded(level);
+        try {
+            return r == null ? 0 : droppedBefore[bounded] + r.dropped(bounded);
+        } catch (InternalError e) {
+            fail(r, e);
+            return 0;
+        }
+    }
+
+    private static int bounded(int level) {
+        return level < TRACE ? TRACE : level > ERROR ? ERROR : level;
+    }
+
+    /** Has a new ring made where the sidecar gave this one up. It is false, for callers' returns. */
+    private boolean refused(Ring r) {
+        if (r.isAbandoned() && System.nanoTime() - replaceAfter >= 0 && replacing.compareAndSet(false, true)) {
+            try {
+                Thread thread = new Thread(null, () -> replace(r), "ullage-ring", 0, false);
+                thread.setDaemon(true);
+                thread.start();
+            } catch (OutOfMemoryError e) { // as many threads as the system allows
+                replaceAfter = System.nanoTime() + RETRY_NANOS;
+                replacing.set(false);
+            }
+        }
+        return false;
+    }
+
+    /** Puts a new ring into the place of one that the sidecar gave up, in a thread of its own. */
+    private void replace(Ring abandoned) {
+        try {
+            if (ring != abandoned) {
+                return;
+            }
+            Ring fresh = RingFile.create(settings, Origin.now());
+            synchronized (templates) {
+                templates.forEach(fresh::template);
+                for (int level = TRACE; level <= ERROR; level++) {
+                    droppedBefore[level] += abandoned.dropped(level);
+                }
+                ring = fresh;
+            }
+        } catch (Exception | InternalError e) {
+            replaceAfter = System.nanoTime() + RETRY_NANOS;
+        } finally {
+            replacing.set(false);
+        }
+    }
+
+    /** Goes on without a ring whose file was truncated or overwritten. */
+    private boolean fail(Ring broken, Throwable cause) {
+        if (ring == broken) {
+            problem = "the ring file was damaged: " + cause;
+            ring = null;
+        }
+        return false;
+    }
+}

@@ -1,0 +1,306 @@
+package dev.ullage.log;
+
+import static dev.ullage.log.Layout.*;
+
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The writer's side of one mapped ring file. Any number of threads writes at the same time.
+ *
+ * <p>A thread claims a record by moving the tail with compare-and-set. It never moves the tail
+ * farther than the capacity beyond the head, so no thread writes where the sidecar has not yet
+ * read. The sidecar zeroes what it read before it moves the head: each claim begins as zeros.
+ *
+ * <p>A method throws an InternalError or a RuntimeException only if somebody truncated or
+ * overwrote the file; the ring is of no use then.
+ */
+final class Ring {
+    /** Events below the keep level are refused when more per cent of the ring are in use. */
+    private static final int LOW_PERCENT = 60;
+
+    private final MappedByteBuffer buffer;
+    private final int capacity;
+    private final int keepLevel;
+    private final int baseLevel;
+    private final long lowLimit;
+    private final long highLimit;
+
+    // The last head that was read whole. An older one is smaller, and so merely refuses earlier.
+    private volatile long lastHead;
+    private int templatesEnd = TEMPLATES_AT;
+
+    // A claim that its thread had no stack to complete. Two of them before the next event would be one
+    // too many, and the sidecar would give the ring up.
+    private final Object lock = new Object();
+    private volatile boolean hasOpen;
+    private long openPosition;
+    private int openSize;
+    private int openLevel; // 0 if the event is counted already
+
+    Ring(MappedByteBuffer buffer, Settings settings) {
+        this.buffer = buffer;
+        buffer.order(ByteOrder.LITTLE_ENDIAN);
+        capacity = settings.capacity();
+        keepLevel = settings.keepLevel();
+        baseLevel = settings.baseLevel();
+        lowLimit = settings.recorder() ? Long.MAX_VALUE : (long) capacity * LOW_PERCENT / 100;
+        highLimit = settings.recorder() ? Long.MAX_VALUE : capacity;
+    }
+
+    boolean isEnabled(int level) {
+        return level >= baseLevel || isRaised(level);
+    }
+
+    /** Whether the sidecar asks for events of the level. It writes 0 to ask for none. */
+    boolean isRaised(int level) {
+        int raised = (int) INT.getOpaque(buffer, RAISED_AT);
+        return raised > 0 && level >= raised;
+    }
+
+    boolean isAbandoned() {
+        return (int) INT.getOpaque(buffer, ABANDONED_AT) != 0;
+    }
+
+    /** An event with a text that may be null and has at most a third of MAX_PAYLOAD characters. */
+    boolean event(int level, int id, String text, long nanos) {
+        int length = text == null ? 0 : Utf8.size(text);
+        int need = size(length);
+        long position = claim(need, level);
+        if (position < 0) {
+            return false;
+        }
+        try {
+            int at = begin(position, length, nanos, id);
+            int flags = 0;
+            if (length > 0) {
+                Utf8.put(text, length, buffer, at + PAYLOAD_AT);
+                flags = length == text.length() ? 0 : UTF8;
+            }
+            LONG.setRelease(buffer, at, word(length, level, TEXT, flags, position));
+            return true;
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
+        }
+    }
+
+    /** An event with the first count of three arguments for a template. */
+    boolean longs(int level, int template, int count, long a, long b, long c, long nanos) {
+        int length = count * Long.BYTES;
+        int need = size(length);
+        long position = claim(need, level);
+        if (position < 0) {
+            return false;
+        }
+        try {
+            int at = begin(position, length, nanos, template);
+            buffer.putLong(at + PAYLOAD_AT, a);
+            if (count > 1) {
+                buffer.putLong(at + PAYLOAD_AT + 8, b);
+            }
+            if (count > 2) {
+                buffer.putLong(at + PAYLOAD_AT + 16, c);
+            }
+            LONG.setRelease(buffer, at, word(length, level, LONGS, 0, position));
+            return true;
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
+        }
+    }
+
+    /** "[thread] logger text". The three have at most a third of MAX_PAYLOAD characters together. */
+    boolean line(int level, String thread, String logger, String text, long nanos) {
+        int threadSize = Utf8.size(thread);
+        int loggerSize = Utf8.size(logger);
+        int textSize = Utf8.size(text);
+        int length = threadSize + loggerSize + textSize + 4;
+        int need = size(length);
+        long position = claim(need, level);
+        if (position < 0) {
+            return false;
+        }
+        try {
+            int at = begin(position, length, nanos, length);
+            int to = at + PAYLOAD_AT;
+            buffer.put(to++, (byte) '[');
+            to = Utf8.put(thread, threadSize, buffer, to);
+            buffer.put(to++, (byte) ']');
+            buffer.put(to++, (byte) ' ');
+            to = Utf8.put(logger, loggerSize, buffer, to);
+            buffer.put(to++, (byte) ' ');
+            Utf8.put(text, textSize, buffer, to);
+            int flags = length == thread.length() + logger.length() + text.length() + 4 ? 0 : UTF8;
+            LONG.setRelease(buffer, at, word(length, level, LINE, flags, position));
+            return true;
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
+        }
+    }
+
+    /** A payload that is complete. */
+    boolean bytes(int level, int kind, int id, int flags, byte[] payload, int length, long nanos) {
+        int need = size(length);
+        long position = claim(need, level);
+        if (position < 0) {
+            return false;
+        }
+        try {
+            int at = begin(position, length, nanos, id);
+            buffer.put(at + PAYLOAD_AT, payload, 0, length);
+            LONG.setRelease(buffer, at, word(length, level, kind, flags, position));
+            return true;
+        } catch (StackOverflowError e) { // there is no stack for a call
+            openPosition = position;
+            openSize = need;
+            openLevel = level;
+            hasOpen = true;
+            return false;
+        }
+    }
+
+    /**
+     * Claims so many bytes in one piece.
+     *
+     * @return the position, or -1 if the ring is too full, and the event is counted as dropped
+     */
+    private long claim(int need, int level) {
+        if (hasOpen) {
+            completeOpen();
+        }
+        long limit = level < keepLevel ? lowLimit : highLimit;
+        for (;;) {
+            long tail = (long) LONG.getOpaque(buffer, TAIL_AT);
+            int rest = capacity - (int) (tail & capacity - 1);
+            int pad = need <= rest ? 0 : rest;
+            long next = tail + pad + need;
+            if (next - head() > limit) {
+                count(level, level < keepLevel ? BELOW_KEEP : FULL, need);
+                return -1;
+            }
+            if (LONG.weakCompareAndSetPlain(buffer, TAIL_AT, tail, next)) {
+                if (pad > 0) {
+                    try {
+                        pad(tail, pad);
+                    } catch (StackOverflowError e) {
+                        openPosition = tail;
+                        openSize = pad + need;
+                        openLevel = level;
+                        hasOpen = true;
+                        throw e;
+                    }
+                }
+                return tail + pad;
+            }
+        }
+    }
+
+    /**
+     * The position up to which the sidecar gave the ring back. A head that does not match its
+     * complement is being written at this moment, and the one before it is used.
+     */
+    private long head() {
+        long head = (long) LONG.getAcquire(buffer, HEAD_AT);
+        long last = lastHead;
+        if (head == last || (long) LONG.getOpaque(buffer, HEAD_COMPLEMENT_AT) != ~head) {
+            return last;
+        }
+        lastHead = head;
+        return head;
+    }
+
+    /** Makes the claim visible, with its length, before anything else of the record is. */
+    private int begin(long position, int length, long nanos, int id) {
+        int at = index(position);
+        LONG.setOpaque(buffer, at, claimed(length));
+        VarHandle.storeStoreFence();
+        buffer.putLong(at + TIME_AT, nanos);
+        buffer.putLong(at + ID_AT, id & 0xFFFFFFFFL | Thread.currentThread().getId() << 32);
+        return at;
+    }
+
+    private int index(long position) {
+        return DATA_AT + (int) (position & capacity - 1);
+    }
+
+    /** Completes a claim as one that holds nothing. A pad may be as small as its word. */
+    private void pad(long position, int bytes) {
+        LONG.setRelease(buffer, index(position), word(bytes, 0, PAD, 0, position));
+    }
+
+    /**
+     * Completes, as a pad, the claim of a thread that ran out of stack. The sidecar would wait for it, and
+     * that thread may never log again. If this thread has no stack either, the claim stays open.
+     */
+    private void completeOpen() {
+        synchronized (lock) {
+            if (!hasOpen) {
+                return;
+            }
+            long position = openPosition;
+            int size = openSize;
+            int level = openLevel;
+            hasOpen = false;
+            try {
+                if (level > 0) {
+                    count(level, FULL, size);
+                    level = 0;
+                }
+                int rest = capacity - (int) (position & capacity - 1);
+                if (rest < size) { // first what the reader cannot reach yet
+                    pad(position + rest, size - rest);
+                }
+                pad(position, Math.min(rest, size));
+            } catch (StackOverflowError e) {
+                openLevel = level;
+                hasOpen = true;
+                throw e;
+            }
+        }
+    }
+
+    private void count(int level, int reason, int size) {
+        LONG.getAndAdd(buffer, DROPS_AT + (reason * LEVELS + level) * Long.BYTES, 1L);
+        LONG.getAndAdd(buffer, DROPPED_BYTES_AT, (long) size);
+    }
+
+    long dropped(int level) {
+        long n = 0;
+        for (int reason = BELOW_KEEP; reason <= FULL; reason++) {
+            n += (long) LONG.getOpaque(buffer, DROPS_AT + (reason * LEVELS + level) * Long.BYTES);
+        }
+        return n;
+    }
+
+    /** Bytes that the sidecar has not given back yet. */
+    long backlog() {
+        long head = head();
+        return Math.max(0, (long) LONG.getAcquire(buffer, TAIL_AT) - head);
+    }
+
+    /** Appends a template. The caller holds the lock of all templates. */
+    boolean template(String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        if (bytes.length == 0 || bytes.length > MAX_TEMPLATE || templatesEnd + 2 + bytes.length > DATA_AT) {
+            return false;
+        }
+        buffer.put(templatesEnd + 2, bytes);
+        VarHandle.releaseFence();
+        buffer.putShort(templatesEnd, (short) bytes.length); // read as complete when it is not 0
+        templatesEnd += 2 + bytes.length;
+        return true;
+    }
+}

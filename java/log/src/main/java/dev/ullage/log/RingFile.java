@@ -1,0 +1,129 @@
+package dev.ullage.log;
+
+import static dev.ullage.log.Layout.*;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** Creates ring files. Nobody opens an existing one for writing: a JVM always begins a new ring. */
+final class RingFile {
+    private RingFile() {}
+
+    /** Rings of JVMs that are gone stay where no sidecar drains and removes them. */
+    static final int MAX_RINGS = 8;
+    static final int MAX_RECORDERS = 4;
+
+    /**
+     * Creates the ring of a process.
+     *
+     * @throws IOException also if the file system is full: each page is written before it is
+     *     mapped, so that a store into the ring cannot lack one later
+     */
+    static Ring create(Settings settings, Origin origin) throws IOException {
+        String kind = settings.recorder() ? "recorder" : "events";
+        bound(settings, kind);
+        String base = kind + "-" + origin.pid() + "-" + origin.wallMillis();
+        for (int n = 1; ; n++) {
+            String name = base + (n == 1 ? "" : "-" + n) + ".ring";
+            Path file = settings.directory().resolve(name);
+            Path unfinished = settings.directory().resolve("." + name + ".new");
+            try {
+                return create(settings, origin, unfinished, file);
+            } catch (FileAlreadyExistsException e) {
+                if (n == MAX_RINGS) { // processes of other containers have the same number and start
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /**
+     * Creates a ring under a name that marks it as unfinished, and then renames it. Who has the
+     * first name may take the second, so that of two JVMs neither replaces the other's file.
+     */
+    static Ring create(Settings settings, Origin origin, Path unfinished, Path file) throws IOException {
+        FileChannel channel = FileChannel.open(unfinished,
+                StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        try (channel) {
+            if (Files.exists(file)) {
+                throw new FileAlreadyExistsException(file.toString());
+            }
+            int size = DATA_AT + settings.capacity();
+            fill(channel, size);
+            MappedByteBuffer buffer = channel.map(FileChannel.MapMode.READ_WRITE, 0, size);
+            buffer.load(); // the page faults happen now, and not while logging
+            header(buffer.order(ByteOrder.LITTLE_ENDIAN), settings, origin);
+            Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+            return new Ring(buffer, settings);
+        } catch (IOException | RuntimeException | Error e) {
+            Files.deleteIfExists(unfinished);
+            throw e;
+        }
+    }
+
+    private static void fill(FileChannel channel, int size) throws IOException {
+        ByteBuffer zeros = ByteBuffer.allocateDirect(64 << 10);
+        for (int at = 0; at < size; ) {
+            zeros.clear().limit(Math.min(zeros.capacity(), size - at));
+            at += channel.write(zeros, at);
+        }
+    }
+
+    private static void header(ByteBuffer buffer, Settings settings, Origin origin) {
+        buffer.putInt(VERSION_AT, VERSION);
+        buffer.putInt(DATA_OFFSET_AT, DATA_AT);
+        buffer.putLong(CAPACITY_AT, settings.capacity());
+        buffer.putInt(STRIPES_AT, 1);
+        buffer.putInt(MAX_PAYLOAD_AT, MAX_PAYLOAD);
+        buffer.putLong(PID_AT, origin.pid());
+        buffer.putLong(NANO_TIME_AT, origin.nanoTime());
+        buffer.putLong(WALL_AT, origin.wallNanos());
+        buffer.putLong(FLAGS_AT, settings.recorder() ? FLAG_RECORDER : 0);
+        buffer.putInt(BASE_LEVEL_AT, settings.baseLevel());
+        buffer.putInt(KEEP_LEVEL_AT, settings.keepLevel());
+        buffer.putLong(HEAD_COMPLEMENT_AT, ~0L);
+        LONG.setRelease(buffer, 0, MAGIC);
+    }
+
+    /** Refuses a ring too many; of flight recorders, removes the oldest instead. */
+    private static void bound(Settings settings, String kind) throws IOException {
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(settings.directory(), kind + "-*.ring")) {
+            for (Path file : found) {
+                files.add(file);
+            }
+        }
+        if (!settings.recorder()) {
+            if (files.size() >= MAX_RINGS) {
+                throw new IOException(settings.directory() + " has " + files.size() + " rings already: no sidecar removes them");
+            }
+            return;
+        }
+        files.sort(Comparator.comparing(RingFile::started));
+        for (int i = 0; i <= files.size() - MAX_RECORDERS; i++) {
+            Files.deleteIfExists(files.get(i));
+        }
+    }
+
+    /** The start in the name of a ring, and 0 in a name that is not one. */
+    private static long started(Path file) {
+        String[] parts = file.getFileName().toString().split("[-.]");
+        try {
+            return parts.length < 4 ? 0 : Long.parseLong(parts[2]);
+        } catch (NumberFormatException e) {
+            return 0;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package dev.ullage.log;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+
+/**
+ * What {@code ULLAGE_EVENTS} says: {@code DIR[,size=2Mi][,keep=warning][,level=info][,recorder]}.
+ *
+ * @param directory where ring files are
+ * @param capacity bytes of a ring: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
+ * @param keepLevel events below it are dropped from 60 % on, the others only when the ring is full
+ * @param baseLevel the lowest level that is enabled while the sidecar raises none
+ * @param recorder whether the ring overwrites its oldest events, and no sidecar reads it
+ */
+record Settings(Path directory, int capacity, int keepLevel, int baseLevel, boolean recorder) {
+    /** In the smallest ring, a record of the largest size and a pad as large fit below 60 %. */
+    static final int MIN_CAPACITY = 256 << 10;
+    static final int MAX_CAPACITY = 1 << 30;
+    static final int DEFAULT_CAPACITY = 2 << 20;
+
+    /**
+     * Parses a setting.
+     *
+     * @throws IllegalArgumentException if it is not one, with a message for people
+     */
+    static Settings parse(String setting) {
+        String[] parts = setting.split(",");
+        if (parts.length == 0 || parts[0].isBlank()) {
+            throw new IllegalArgumentException("no directory in \"" + setting + "\"");
+        }
+        int capacity = DEFAULT_CAPACITY;
+        int keep = EventLog.WARNING;
+        int base = EventLog.INFO;
+        boolean recorder = false;
+        for (int i = 1; i < parts.length; i++) {
+            String part = parts[i].strip();
+            int equals = part.indexOf('=');
+            String value = part.substring(equals + 1);
+            switch (equals < 0 ? part : part.substring(0, equals + 1)) {
+                case "size=" -> capacity = capacity(value);
+                case "keep=" -> keep = level(value);
+                case "level=" -> base = level(value);
+                case "recorder" -> recorder = true;
+                default -> throw new IllegalArgumentException("unknown option \"" + part + "\"");
+            }
+        }
+        return new Settings(directory(parts[0].strip()), capacity, keep, base, recorder);
+    }
+
+    private static Path directory(String name) {
+        try {
+            return Path.of(name);
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException("not a directory: \"" + name + "\"", e);
+        }
+    }
+
+    private static int capacity(String text) {
+        int shift = text.endsWith("Ki") ? 10 : text.endsWith("Mi") ? 20 : text.endsWith("Gi") ? 30 : 0;
+        String digits = shift == 0 ? text : text.substring(0, text.length() - 2);
+        if (digits.isEmpty() || digits.length() > 10 || !digits.chars().allMatch(c -> c >= '0' && c <= '9')) {
+            throw new IllegalArgumentException("not a size: \"" + text + "\"");
+        }
+        long bytes = Long.parseLong(digits);
+        if (bytes > (long) MAX_CAPACITY >> shift || bytes << shift < MIN_CAPACITY) {
+            throw new IllegalArgumentException("the size \"" + text + "\" is not within 256Ki and 1Gi");
+        }
+        return (int) Long.highestOneBit(bytes << shift);
+    }
+
+    private static int level(String name) {
+        return switch (name) {
+            case "trace" -> EventLog.TRACE;
+            case "debug" -> EventLog.DEBUG;
+            case "info" -> EventLog.INFO;
+            case "warning" -> EventLog.WARNING;
+            case "error" -> EventLog.ERROR;
+            default -> throw new IllegalArgumentException("not a level: \"" + name + "\"");
+        };
+    }
+}

@@ -1,0 +1,25 @@
+package dev.ullage.log.logback;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.turbo.TurboFilter;
+import ch.qos.logback.core.spi.FilterReply;
+import dev.ullage.log.EventLog;
+import org.slf4j.Marker;
+
+/**
+ * Accepts what the sidecar raised, whatever the level of the logger. Nothing has to be restored
+ * afterwards, since no logger is changed.
+ */
+final class RaisedLevels extends TurboFilter {
+    private final EventLog log;
+
+    RaisedLevels(EventLog log) {
+        this.log = log;
+    }
+
+    @Override
+    public FilterReply decide(Marker marker, Logger logger, Level level, String format, Object[] params, Throwable thrown) {
+        return log.isRaised(UllageAppender.level(level)) ? FilterReply.ACCEPT : FilterReply.NEUTRAL;
+    }
+}

@@ -1,0 +1,172 @@
+package dev.ullage.log;
+
+import static org.junit.jupiter.api.Assertions.*;
+
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.joran.JoranConfigurator;
+import dev.ullage.log.RingReader.Event;
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.logging.LogManager;
+import org.apache.logging.log4j.MarkerManager;
+import org.apache.logging.log4j.ThreadContext;
+import org.apache.logging.log4j.core.config.ConfigurationSource;
+import org.apache.logging.log4j.core.config.Configurator;
+import org.apache.logging.log4j.core.config.xml.XmlConfiguration;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.MDC;
+import org.slf4j.MarkerFactory;
+
+/** The front ends with the real libraries, into the ring of this JVM, which -Dullage.events sets. */
+class FrontEndsTest {
+    private static RingReader reader;
+    private static final String THREAD = "[" + Thread.currentThread().getName() + "] ";
+
+    @BeforeAll
+    static void open() throws Exception {
+        assertTrue(EventLog.get().isActive(), EventLog.get().problem());
+        reader = RingReader.in(Path.of(System.getProperty("ullage.events").split(",")[0]));
+    }
+
+    @BeforeEach
+    void drain() throws Exception {
+        reader.raise(0);
+        reader.drain();
+    }
+
+    private static Event only() throws Exception {
+        List<Event> events = reader.drain();
+        assertEquals(1, events.size(), () -> events.stream().map(Event::text).toList().toString());
+        return events.get(0);
+    }
+
+    private static ByteArrayInputStream stream(String text) {
+        return new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static LoggerContext configured() throws Exception {
+        LoggerContext context = new LoggerContext();
+        context.setMDCAdapter(MDC.getMDCAdapter());
+        JoranConfigurator configurator = new JoranConfigurator();
+        configurator.setContext(context);
+        configurator.doConfigure(stream("""
+                <configuration>
+                  <appender name="ULLAGE" class="dev.ullage.log.logback.UllageAppender"/>
+                  <root level="INFO"><appender-ref ref="ULLAGE"/></root>
+                </configuration>"""));
+        return context;
+    }
+
+    @Test
+    void logback() throws Exception {
+        LoggerContext context = configured();
+        var logger = context.getLogger("com.example.Db");
+        logger.warn("pool of {} exhausted", 8);
+        Event e = only();
+        assertEquals(EventLog.WARNING, e.level());
+        assertEquals(THREAD + "com.example.Db pool of 8 exhausted", e.firstLine());
+        assertEquals("", e.further());
+
+        MDC.put("trace", "12ab");
+        logger.error(MarkerFactory.getMarker("AUDIT"), "failed", new Exception("outer", new IllegalStateException("inner")));
+        MDC.clear();
+        e = only();
+        assertEquals(EventLog.ERROR, e.level());
+        assertEquals(THREAD + "com.example.Db {trace=12ab} <AUDIT> failed", e.firstLine());
+        assertTrue(e.further().startsWith("java.lang.Exception: outer\n\tat "), e.further());
+        assertTrue(e.further().contains("\nCaused by: java.lang.IllegalStateException: inner"), e.further());
+
+        logger.debug("not enabled");
+        reader.raise(EventLog.DEBUG);
+        assertTrue(logger.isDebugEnabled());
+        logger.debug("raised");
+        logger.trace("not raised");
+        reader.raise(0);
+        logger.debug("restored");
+        assertEquals(THREAD + "com.example.Db raised", only().text());
+
+        context.reset();
+        assertTrue(context.getTurboFilterList().isEmpty());
+        context.stop();
+    }
+
+    @Test
+    void log4j2() throws Exception {
+        var configuration = new XmlConfiguration(null, new ConfigurationSource(stream("""
+                <Configuration>
+                  <Appenders><Ullage name="U"/></Appenders>
+                  <Loggers><Root level="info"><AppenderRef ref="U"/></Root></Loggers>
+                </Configuration>""")));
+        try (var context = Configurator.initialize(configuration)) {
+            var logger = context.getLogger("com.example.Db");
+            logger.warn("pool of {} exhausted", 8);
+            Event e = only();
+            assertEquals(EventLog.WARNING, e.level());
+            assertEquals(THREAD + "com.example.Db pool of 8 exhausted", e.firstLine());
+
+            ThreadContext.put("trace", "12ab");
+            ThreadContext.put("user", "anna");
+            logger.fatal(MarkerManager.getMarker("AUDIT"), "failed", new Exception("outer"));
+            ThreadContext.clearAll();
+            e = only();
+            assertEquals(EventLog.ERROR, e.level());
+            assertEquals(THREAD + "com.example.Db {trace=12ab,user=anna} <AUDIT> failed", e.firstLine());
+            assertTrue(e.further().startsWith("java.lang.Exception: outer\n\tat "), e.further());
+
+            logger.debug("not enabled");
+            reader.raise(EventLog.DEBUG);
+            assertTrue(logger.isDebugEnabled());
+            logger.debug("raised {}", 1);
+            logger.debug("raised {} {} {}", 1, 2, 3);
+            logger.trace("not raised");
+            reader.raise(0);
+            logger.debug("restored");
+            assertEquals(List.of(THREAD + "com.example.Db raised 1", THREAD + "com.example.Db raised 1 2 3"),
+                    reader.drain().stream().map(Event::text).toList());
+        }
+    }
+
+    @Test
+    void javaUtilLogging() throws Exception {
+        LogManager.getLogManager().readConfiguration(stream("""
+                handlers = dev.ullage.log.jul.UllageHandler
+                .level = FINE
+                dev.ullage.log.jul.UllageHandler.level = CONFIG
+                """));
+        var logger = java.util.logging.Logger.getLogger("com.example.Db");
+        logger.log(java.util.logging.Level.WARNING, "pool of {0} exhausted", 8);
+        Event e = only();
+        assertEquals(EventLog.WARNING, e.level());
+        assertEquals(THREAD + "com.example.Db pool of 8 exhausted", e.firstLine());
+        logger.log(java.util.logging.Level.SEVERE, "failed", new Exception("outer"));
+        e = only();
+        assertEquals(EventLog.ERROR, e.level());
+        assertTrue(e.further().startsWith("java.lang.Exception: outer\n\tat "), e.further());
+        logger.fine("below the level of the handler");
+        logger.config("not below");
+        assertEquals(EventLog.INFO, only().level());
+        LogManager.getLogManager().reset();
+    }
+
+    @Test
+    void systemLogger() throws Exception {
+        System.Logger logger = System.getLogger("com.example.Db");
+        logger.log(System.Logger.Level.WARNING, "pool of {0} exhausted", 8);
+        Event e = only();
+        assertEquals(EventLog.WARNING, e.level());
+        assertEquals(THREAD + "com.example.Db pool of 8 exhausted", e.firstLine());
+        logger.log(System.Logger.Level.ERROR, "failed", new Exception("outer"));
+        assertTrue(only().further().startsWith("java.lang.Exception: outer\n\tat "));
+        logger.log(System.Logger.Level.INFO, "{0", 1);
+        assertTrue(only().text().endsWith(" {0"));
+        logger.log(System.Logger.Level.DEBUG, "not enabled");
+        reader.raise(EventLog.DEBUG);
+        assertTrue(logger.isLoggable(System.Logger.Level.DEBUG));
+        logger.log(System.Logger.Level.DEBUG, () -> "raised");
+        assertEquals(THREAD + "com.example.Db raised", only().text());
+    }
+}

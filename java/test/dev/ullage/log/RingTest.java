@@ -1,0 +1,214 @@
+package dev.ullage.log;
+
+import static org.junit.jupiter.api.Assertions.*;
+
+import dev.ullage.log.RingReader.Event;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The ring's writer alone, with a reader that does what the sidecar does. */
+class RingTest {
+    static final int SMALL = 64 << 10;
+
+    @TempDir
+    Path directory;
+
+    private EventLog log;
+    private RingReader reader;
+
+    static Settings settings(Path directory) {
+        return new Settings(directory, SMALL, EventLog.WARNING, EventLog.INFO, false);
+    }
+
+    @BeforeEach
+    void open() throws Exception {
+        Settings settings = settings(directory);
+        log = EventLog.of(settings, RingFile.create(settings, Origin.now()));
+        reader = RingReader.in(directory);
+    }
+
+    /** For each number of bytes left before the end of the ring, and records of several sizes. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 7, 8, 9, 40, 1000, 8000})
+    void wrapsAroundAtEveryAlignment(int length) throws Exception {
+        String text = "x".repeat(length);
+        int size = Layout.size(length);
+        long end = SMALL;
+        for (int rest = 8; rest <= size + 8; rest += 8) {
+            // As if everything up to here had been read.
+            reader.put(Layout.TAIL_AT, end - rest);
+            reader.head(end - rest);
+            assertTrue(log.event(rest, text));
+            assertTrue(log.event(-rest, text));
+            List<Event> events = reader.drain();
+            assertEquals(2, events.size());
+            assertEquals(rest < size ? end : end - rest, events.get(0).position());
+            assertEquals(rest, events.get(0).id());
+            assertEquals(-rest, events.get(1).id());
+            assertEquals(text, events.get(1).text());
+            end += 2 * SMALL;
+        }
+        assertEquals(0, log.dropped());
+    }
+
+    @Test
+    void manyRoundsKeepEveryEventInOrder() throws Exception {
+        int next = 0;
+        int read = 0;
+        for (int round = 0; round < 300; round++) {
+            for (int i = 0; i < 100; i++) {
+                assertTrue(log.event(next, "y".repeat(next * 7 % 301)));
+                next++;
+            }
+            for (Event e : reader.drain()) {
+                assertEquals(read, e.id());
+                assertEquals(read * 7 % 301, e.payload().length);
+                read++;
+            }
+        }
+        assertEquals(next, read);
+        assertEquals(0, log.backlog());
+    }
+
+    @Test
+    void refusesByLevelAndCountsEachRefusal() throws Exception {
+        int kept = 0;
+        while (log.event(1)) {
+            kept++;
+        }
+        assertEquals(SMALL * 60 / 100 / 24, kept);
+        for (int i = 0; i < 9; i++) {
+            assertFalse(log.log(EventLog.INFO, "a", "b"));
+        }
+        assertTrue(log.log(EventLog.WARNING, "a", "pool exhausted"));
+        while (log.log(EventLog.ERROR, 1, 2, 3)) {
+            kept++;
+        }
+        assertEquals(10, reader.dropped(Layout.BELOW_KEEP, EventLog.INFO));
+        assertEquals(1, reader.dropped(Layout.FULL, EventLog.ERROR));
+        assertEquals(11, log.dropped());
+        assertEquals(10, log.dropped(EventLog.INFO));
+        assertEquals(kept + 1, reader.drain().size());
+        assertTrue(log.event(2), "there is room again");
+    }
+
+    @Test
+    void staysBehindAHeadThatIsHalfWritten() throws Exception {
+        while (log.event(1)) {}
+        reader.put(Layout.HEAD_AT, SMALL / 2); // without its complement
+        assertFalse(log.event(2));
+        reader.put(Layout.HEAD_COMPLEMENT_AT, ~(SMALL / 2L));
+        assertTrue(log.event(3));
+    }
+
+    @Test
+    void goesOnBehindAClaimThatIsNeverCompleted() throws Exception {
+        log.event(1);
+        long tail = reader.at(Layout.TAIL_AT);
+        reader.put(Layout.TAIL_AT, tail + Layout.size(100)); // a thread that claimed, and stands still
+        reader.put(Layout.DATA_AT + (int) tail, Layout.claimed(100));
+        assertTrue(log.event(2));
+        assertEquals(1, reader.drain().size());
+        assertEquals(0, reader.drain().size(), "the reader waits at the claim");
+        reader.head(tail + Layout.size(100)); // what it does when the JVM is gone
+        assertEquals(2, reader.drain().get(0).id());
+    }
+
+    /** The sidecar gives a ring up in which a claim is never completed. */
+    @Test
+    void opensAnotherRingForOneThatIsAbandoned() throws Exception {
+        int template = log.template("request {} took {} us");
+        while (log.event(1)) {}
+        reader.abandon();
+        long dropped = reader.dropped();
+        long deadline = System.nanoTime() + 10_000_000_000L;
+        while (!log.info(template, 4711, 42)) {
+            dropped++;
+            assertTrue(System.nanoTime() < deadline, "no other ring");
+            Thread.onSpinWait();
+        }
+        List<Path> files = RingReader.files(directory);
+        assertEquals(2, files.size());
+        Path other = files.stream().filter(f -> !isAbandoned(f)).findFirst().orElseThrow();
+        try (RingReader second = new RingReader(other)) {
+            assertEquals(dropped, reader.dropped() + second.dropped());
+            assertEquals("request {} took {} us", template(second, 1));
+            Event e = second.drain().get(0);
+            assertEquals(template, e.id());
+            assertEquals(4711, e.argument(0));
+        }
+    }
+
+    private static boolean isAbandoned(Path file) {
+        try (RingReader r = new RingReader(file)) {
+            return r.read(Layout.ABANDONED_AT, 4).getInt(0) != 0;
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Somebody else writes into the file. */
+    @Test
+    void givesUpARingWithAWildTail() throws Exception {
+        reader.put(Layout.TAIL_AT, 12345); // no record begins there
+        assertFalse(log.event(1));
+        assertFalse(log.isActive());
+        assertTrue(log.problem().contains("damaged"));
+        assertFalse(log.log(EventLog.ERROR, "a", "b"));
+        assertEquals(0, log.dropped());
+    }
+
+    @Test
+    void templatesAreWrittenOnceAndBounded() throws Exception {
+        assertEquals(1, log.template("first {}"));
+        assertEquals(2, log.template("zweite für {}"));
+        assertEquals("first {}", template(reader, 1));
+        assertEquals("zweite für {}", template(reader, 2));
+        assertEquals(0, log.template("x".repeat(Layout.MAX_TEMPLATE + 1)));
+        assertEquals(0, log.template(""));
+        assertEquals(0, log.template(null));
+        int last = 2;
+        for (int n; (n = log.template("z".repeat(1000))) > 0; last = n) {
+            assertEquals(last + 1, n);
+        }
+        assertEquals(2 + (Layout.DATA_AT - Layout.TEMPLATES_AT) / 1002, last);
+        assertTrue(log.info(0, 1, 2), "the arguments alone");
+    }
+
+    static String template(RingReader reader, int ordinal) throws Exception {
+        int at = Layout.TEMPLATES_AT;
+        for (int i = 1; ; i++) {
+            int n = reader.read(at, 2).getShort(0);
+            if (i == ordinal) {
+                byte[] text = new byte[n];
+                reader.read(at + 2, n).get(text);
+                return new String(text, "UTF-8");
+            }
+            at += 2 + n;
+        }
+    }
+
+    @Test
+    void aRecorderOverwritesItsOldestEvents() throws Exception {
+        Path place = Files.createDirectory(directory.resolve("recorder"));
+        Settings settings = new Settings(place, SMALL, EventLog.WARNING, EventLog.INFO, true);
+        EventLog recorder = EventLog.of(settings, RingFile.create(settings, Origin.now()));
+        for (int i = 0; i < 10_000; i++) {
+            assertTrue(recorder.event(i, "eighteen chars msg"));
+        }
+        try (RingReader r = RingReader.in(place)) {
+            r.oldest();
+            List<Event> events = r.peek();
+            assertEquals(9999, events.get(events.size() - 1).id());
+            int first = events.get(0).id();
+            assertEquals(10_000 - first, events.size());
+            assertTrue(events.size() > SMALL / Layout.size(18) - 3);
+        }
+    }
+}

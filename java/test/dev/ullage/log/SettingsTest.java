@@ -1,0 +1,121 @@
+package dev.ullage.log;
+
+import static org.junit.jupiter.api.Assertions.*;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The setting, the names and the number of rings, and what works without one. */
+class SettingsTest {
+    @TempDir
+    Path directory;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "/a | 2097152 | 4 | 3 | false",
+        "/a,size=3Mi | 2097152 | 4 | 3 | false",
+        "/a,size=262144 | 262144 | 4 | 3 | false",
+        "/a,size=1Gi,keep=error,level=trace | 1073741824 | 5 | 1 | false",
+        "/a , recorder , size=512Ki | 524288 | 4 | 3 | true",
+    })
+    void isParsed(String setting, int capacity, int keep, int base, boolean recorder) {
+        assertEquals(new Settings(Path.of("/a"), capacity, keep, base, recorder), Settings.parse(setting));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {",", ",size=2Mi", "/a,size=", "/a,size=-1", "/a,size=2Gi", "/a,size=128Ki", "/a,size=9999999999Gi",
+        "/a,size=2mi", "/a,keep=warn", "/a,level=", "/a,color", "/a,recorder=no", "/a,size", "/\0"})
+    void whatIsNoSettingIsNoRing(String setting) {
+        assertThrows(IllegalArgumentException.class, () -> Settings.parse(setting));
+        EventLog log = EventLog.open(setting);
+        assertFalse(log.isActive());
+        assertNotNull(log.problem());
+    }
+
+    @Test
+    void withoutARingEverythingIsANoOp() {
+        for (EventLog log : List.of(EventLog.open(null), EventLog.open(" "), EventLog.open("/nowhere/at/all"))) {
+            assertFalse(log.isActive());
+            assertNotNull(log.problem());
+            assertFalse(log.event(1));
+            assertFalse(log.event(1, "a"));
+            assertFalse(log.info(log.template("t {}"), 1));
+            assertFalse(log.log(EventLog.ERROR, "a", "b"));
+            assertFalse(log.log(EventLog.ERROR, "a", "b", new Exception()));
+            assertFalse(log.line("t", "l").send(EventLog.ERROR));
+            assertFalse(log.isEnabled(EventLog.ERROR));
+            assertFalse(log.isRaised(EventLog.ERROR));
+            assertEquals(0, log.dropped());
+            assertEquals(0, log.backlog());
+        }
+    }
+
+    @Test
+    void levelsAreRaisedAndRestored() throws Exception {
+        EventLog log = EventLog.open(directory + ",size=256Ki");
+        try (RingReader reader = RingReader.in(directory)) {
+            assertTrue(log.isEnabled(EventLog.INFO));
+            assertFalse(log.isEnabled(EventLog.DEBUG));
+            assertFalse(log.log(EventLog.DEBUG, "a", "b"));
+            assertFalse(log.timed(EventLog.DEBUG, 1, "b", 1));
+            assertFalse(log.log(EventLog.DEBUG, 1, 2, 3));
+            assertEquals(0, log.dropped(), "what is not enabled is not dropped");
+            reader.raise(EventLog.DEBUG);
+            assertTrue(log.isEnabled(EventLog.DEBUG));
+            assertTrue(log.isRaised(EventLog.DEBUG));
+            assertFalse(log.isEnabled(EventLog.TRACE));
+            assertTrue(log.log(EventLog.DEBUG, "a", "b"));
+            reader.raise(EventLog.ERROR);
+            assertTrue(log.isEnabled(EventLog.INFO), "levels are never lowered");
+            for (int wild : new int[] {0, -1, 6, Integer.MAX_VALUE, Integer.MIN_VALUE}) {
+                reader.raise(wild);
+                assertFalse(log.isRaised(EventLog.ERROR));
+                assertFalse(log.isEnabled(EventLog.DEBUG));
+            }
+            assertEquals(1, reader.drain().size());
+        }
+    }
+
+    @Test
+    void aLevelOutOfRangeIsTheNearest() throws Exception {
+        EventLog log = EventLog.open(directory + ",level=trace");
+        try (RingReader reader = RingReader.in(directory)) {
+            assertTrue(log.log(Integer.MIN_VALUE, "a", "b"));
+            assertTrue(log.timed(Integer.MAX_VALUE, 1, null, 5));
+            var events = reader.drain();
+            assertEquals(EventLog.TRACE, events.get(0).level());
+            assertEquals(EventLog.ERROR, events.get(1).level());
+            assertEquals(5, events.get(1).nanos());
+        }
+    }
+
+    @Test
+    void ringsAreBoundedAndHaveNamesOfTheirOwn() throws Exception {
+        for (int i = 0; i < RingFile.MAX_RINGS; i++) {
+            Settings settings = RingTest.settings(directory);
+            RingFile.create(settings, new Origin(1, 2, 3_000_000)); // containers, each with its own process 1
+        }
+        assertTrue(Files.exists(directory.resolve("events-1-3.ring")));
+        assertTrue(Files.exists(directory.resolve("events-1-3-8.ring")));
+        assertFalse(EventLog.open(directory.toString()).isActive());
+        try (var all = Files.list(directory)) {
+            assertEquals(RingFile.MAX_RINGS, all.count(), "nothing unfinished is left");
+        }
+    }
+
+    @Test
+    void theNewestRecordersAreKept() throws Exception {
+        Settings settings = new Settings(directory, RingTest.SMALL, EventLog.WARNING, EventLog.INFO, true);
+        for (int i = 1; i <= 6; i++) {
+            RingFile.create(settings, new Origin(9, 0, i * 1_000_000L));
+        }
+        assertEquals(List.of("recorder-9-3.ring", "recorder-9-4.ring", "recorder-9-5.ring", "recorder-9-6.ring"),
+                RingReader.files(directory).stream().map(p -> p.getFileName().toString()).toList());
+    }
+}

@@ -1,0 +1,259 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// emptyPanels are the queries without an answer while all is well: no series of their
+// metrics exists before the first failure.
+var emptyPanels = map[string]string{
+	"Lost before ullage read/E": "no application has a ring",
+}
+
+// TestEveryQueryHasAnAnswer has a real Prometheus scrape a real sidecar of a real JVM, and
+// an injector, and asks it what the dashboard asks. The chart's rules run there, too: no
+// alert fires while all is well.
+func TestEveryQueryHasAnAnswer(t *testing.T) {
+	p := scrape(t, startShipping(t), startInjector(t))
+	queries := readDashboard(t).queries()
+	for key, query := range readDashboard(t).labelQueries(t) {
+		queries[key] = query
+	}
+	deadline := time.Now().Add(40 * time.Second)
+	for _, key := range slices.Sorted(maps.Keys(queries)) {
+		answered := p.answers(t, queries[key])
+		for emptyPanels[key] == "" && !answered && time.Now().Before(deadline) {
+			time.Sleep(100 * time.Millisecond)
+			answered = p.answers(t, queries[key])
+		}
+		if answered == (emptyPanels[key] != "") {
+			t.Errorf("%s has an answer: %t; listed as empty: %q; the query: %s", key, answered, emptyPanels[key], queries[key])
+		}
+	}
+	p.noAlarm(t)
+}
+
+// labelQueries returns a query for each variable, which counts the values that it offers.
+func (d dashboard) labelQueries(t *testing.T) map[string]string {
+	t.Helper()
+	offer := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
+	all := map[string]string{}
+	for _, v := range d.Templating.List {
+		q, ok := v.Query.(map[string]any)
+		if !ok {
+			continue
+		}
+		m := offer.FindStringSubmatch(fmt.Sprint(q["query"]))
+		if m == nil {
+			t.Fatalf("the variable %s has the query %v", v.Name, q)
+		}
+		all["$"+v.Name] = fmt.Sprintf(`count by (%s) (%s) and count by (%[1]s) ({%[1]s!=""})`, m[2], m[1])
+	}
+	return all
+}
+
+// startShipping starts a JVM that collects garbage, and a sidecar with a sink that raises
+// the JVM's level. It returns the sidecar's address.
+func startShipping(t *testing.T) (addr string) {
+	t.Helper()
+	dir := t.TempDir()
+	program, err := lab.Build(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jdks, err := lab.JDKs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jdk := jdks[len(jdks)-1]
+	classes, err := jvm.Compile(jdk, filepath.Join(dir, "java"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, annotations := filepath.Join(dir, "log"), filepath.Join(dir, "annotations")
+	if err := os.Mkdir(source, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(annotations, []byte("ullage.dev/log=\"gc*=trace\"\nullage.dev/log-for=\"10m\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	java := exec.Command(jdk.Java(), "-Xmx64m", "-XX:+UseG1GC", "-XX:InitiatingHeapOccupancyPercent=5", "-XX:G1HeapWastePercent=0", "-XX:+StartAttachListener",
+		"-Xlog:gc*=debug,safepoint*=debug:file="+filepath.Join(source, "gc.log")+":time,uptime,level,tags:filecount=1,filesize=0",
+		"-cp", classes, "Churn", "600000", "40")
+	if err := java.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = java.Process.Kill() // fails only if the JVM has ended
+		_ = java.Wait()
+	})
+	addr = started(t, exec.Command(program, "run", "--source", source, "--dest", filepath.Join(dir, "dest"), "--budget", "64Mi",
+		"--annotations", annotations, "--sink", "stdout:", "--listen", "127.0.0.1:0", "--segment-age", "2s"))
+	if _, err := lab.Command(time.Minute, filepath.Join(filepath.Dir(jdk.Java()), "jcmd"), strconv.Itoa(java.Process.Pid), "GC.run"); err != nil {
+		t.Fatal(err) // a full collection: it shows how much data is live
+	}
+	return addr
+}
+
+// startInjector starts an injector with a certificate in files, and returns its address.
+func startInjector(t *testing.T) (addr string) {
+	t.Helper()
+	dir := t.TempDir()
+	program, config := filepath.Join(dir, "ullage-injector"), filepath.Join(dir, "config.yaml")
+	if _, err := lab.Command(5*time.Minute, "go", "build", "-o", program, "github.com/ullage/ullage/cmd/ullage-injector"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, []byte(`{"image": "registry.example/ullage:v1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cert, key := lab.Certificate(t, "injector.example.svc")
+	return started(t, exec.Command(program, "serve", "--config", config, "--tls-cert", cert, "--tls-key", key,
+		"--webhook-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"))
+}
+
+// started starts one of our programs, until the test ends, and returns the address that it
+// says.
+func started(t *testing.T, cmd *exec.Cmd) (addr string) {
+	t.Helper()
+	s, err := lab.StartCommand(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	if addr, err = s.Addr(30 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	return addr
+}
+
+// A scraper is a Prometheus.
+type scraper struct{ url string }
+
+// scrape starts a Prometheus, which sees the sidecar as the PodMonitor would show it, and
+// waits until it is ready. It has the chart's rules.
+func scrape(t *testing.T, sidecar, injector string) scraper {
+	t.Helper()
+	programs, err := prometheusPrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := lab.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	writeRules(t, filepath.Join(dir, "rules.yaml"), ruleObject(t, "rules: {enabled: true}").Spec)
+	config := fmt.Sprintf(`
+global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: ullage
+    static_configs:
+      - {targets: [%q], labels: {namespace: shop, pod: web, container: ullage}}
+      - {targets: [%q], labels: {namespace: ullage-system, pod: injector, container: injector}}
+`, sidecar, injector)
+	file := filepath.Join(dir, "prometheus.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said lab.Journal
+	cmd := exec.Command(filepath.Join(programs, "prometheus"), "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address=127.0.0.1:"+strconv.Itoa(port))
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // fails only if it has ended
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	p := scraper{fmt.Sprintf("http://127.0.0.1:%d", port)}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		resp, err := http.Get(p.url + "/-/ready")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return p
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("Prometheus is not ready: %v", err)
+		}
+	}
+}
+
+// get decodes the data of an answer of Prometheus's.
+func (p scraper) get(t *testing.T, path string, into any) {
+	t.Helper()
+	resp, err := http.Get(p.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s %v", path, resp.Status, body, err)
+	}
+	if err := json.Unmarshal(body, &struct{ Data any }{into}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answers reports whether a query, which must be valid, has an answer that is a number.
+func (p scraper) answers(t *testing.T, query string) bool {
+	t.Helper()
+	var data struct {
+		Result []struct{ Value [2]any }
+	}
+	p.get(t, "/api/v1/query?query="+url.QueryEscape(grafana.Replace(query)), &data)
+	for _, r := range data.Result {
+		text, _ := r.Value[1].(string)
+		if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// noAlarm checks that every rule was evaluated without an error, and that none fires.
+func (p scraper) noAlarm(t *testing.T) {
+	t.Helper()
+	var data struct {
+		Groups []struct {
+			Rules []struct{ Name, Health, State, LastError string }
+		}
+	}
+	p.get(t, "/api/v1/rules", &data)
+	n := 0
+	for _, g := range data.Groups {
+		for _, r := range g.Rules {
+			n++
+			if r.Health != "ok" || r.State == "firing" {
+				t.Errorf("%s: %s, %s %s", r.Name, r.State, r.Health, r.LastError)
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("Prometheus has %d rules", n)
+	}
+}

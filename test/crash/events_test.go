@@ -1,0 +1,236 @@
+package crash
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
+)
+
+const stormThreads = 8
+
+// A storm is a JVM whose threads log numbered events into a ring.
+type storm struct {
+	*jvm.Process
+	counts string // file
+}
+
+// stormClasses compiles the program with the sources of the library, and returns the class path.
+func stormClasses(t *testing.T, jdk lab.JDK) string {
+	t.Helper()
+	sources, err := filepath.Glob("../../java/log/src/main/java/dev/ullage/log/*.java")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no sources of the library: %v", err)
+	}
+	classes := t.TempDir()
+	if err := jdk.Compile(classes, append(sources, "testdata/Storm.java")...); err != nil {
+		t.Fatal(err)
+	}
+	return classes
+}
+
+// startStorm starts a storm whose events go as the setting says.
+func startStorm(t *testing.T, jdk lab.JDK, classes, setting string, rate, seconds int) *storm {
+	t.Helper()
+	s := &storm{counts: filepath.Join(t.TempDir(), "counts")}
+	if err := os.WriteFile(s.counts, make([]byte, 64*stormThreads), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	s.Process, err = jvm.Start(jdk, "-Xmx64m", "-XX:+UseSerialGC", "-Dullage.events="+setting, "-cp", classes,
+		"Storm", s.counts, strconv.Itoa(stormThreads), strconv.Itoa(rate), strconv.Itoa(seconds))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// counter returns the counters of a thread: calls that were begun, those that kept the event, and those that
+// refused it.
+func (s *storm) counter(t *testing.T, id int) func(at int) uint64 {
+	t.Helper()
+	counts, err := os.ReadFile(s.counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(at int) uint64 { return binary.LittleEndian.Uint64(counts[64*id+8*at:]) }
+}
+
+// settle compares what was persisted of a storm with what its calls have returned. A call that a kill has
+// interrupted may have had its effect.
+func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := lab.ReadStream(&text, dest, fmt.Sprintf("events-%d.log", s.PID())); err != nil {
+		t.Fatal(err)
+	}
+	var lines, last [stormThreads]uint64
+	var marked, begun, kept uint64
+	for line := range strings.Lines(text.String()) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			marked += g.Total()
+			continue
+		}
+		var id int
+		var n uint64
+		_, message, ok := strings.Cut(line, "][event] ")
+		if _, err := fmt.Sscanf(message, "%d %d ", &id, &n); !ok || err != nil || id < 0 || id >= stormThreads {
+			t.Fatalf("the line %q: %v", line, err)
+		}
+		if n <= last[id] {
+			t.Fatalf("thread %d: event %d comes behind %d", id, n, last[id])
+		}
+		last[id] = n
+		lines[id]++
+	}
+	inFlight := uint64(0)
+	for id := range stormThreads {
+		of := s.counter(t, id)
+		open := of(0) - of(1) - of(2)
+		if lines[id] < of(1) || lines[id] > of(1)+open || open > 1 || last[id] > of(0) {
+			t.Errorf("thread %d: %d lines up to number %d, of %d events kept, and %d refused, of %d", id, lines[id], last[id], of(1), of(2), of(0))
+		}
+		inFlight += open
+		begun, kept, refused = begun+of(0), kept+of(1), refused+of(2)
+		events += lines[id]
+	}
+	if marked < refused || marked > refused+inFlight || events+marked > begun {
+		t.Errorf("markers have %d events, %d were refused, %d in flight; %d lines of %d", marked, refused, inFlight, events, begun)
+	}
+	return events, refused
+}
+
+// ended waits until nothing of the rings is left in the source.
+func ended(t *testing.T, source string) {
+	t.Helper()
+	lab.Eventually(t, 30*time.Second, "all events are durable", func() bool {
+		left, err := filepath.Glob(filepath.Join(source, "events-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(left) == 0
+	})
+}
+
+// TestEventsOfKilledJVMsAndSidecars kills the JVM, the sidecar again and again, or both. Every event whose call
+// has returned is a line once, in the order of its thread, or in a marker.
+func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
+	jdks, err := lab.JDKs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := stormClasses(t, jdks[0])
+	for i, c := range []struct {
+		name     string
+		ring     string
+		rate     int // events a second; 0: as many as the threads can
+		killJVM  bool
+		killSide bool
+	}{
+		{"JVM", "2Mi", 300_000, true, false},
+		{"sidecar", "4Mi", 300_000, false, true},
+		{"both", "4Mi", 300_000, true, true},
+		{"both in a flood", "256Ki", 0, true, true},
+		{"both again", "4Mi", 300_000, true, true},
+		{"both in another flood", "256Ki", 0, true, true},
+	} {
+		jdk := jdks[(i+i/4)%len(jdks)] // each of the last four is on another one
+		t.Run(c.name+" on "+jdk.String(), func(t *testing.T) {
+			random := *seed
+			if random == 0 {
+				random = rand.Uint64()
+			}
+			t.Logf("seed %d", random)
+			rng := rand.New(rand.NewPCG(random, 0))
+			source, dest := lab.Tmpfs(t, "64m"), t.TempDir()
+			side := lab.Run(t, source, dest, busy...)
+			s := startStorm(t, jdk, classes, source+",size="+c.ring, c.rate, 3)
+			for end := time.Now().Add(2 * time.Second); c.killSide && time.Now().Before(end); {
+				time.Sleep(anyMoment(rng, 0))
+				side.Kill()
+				side = lab.Run(t, source, dest, busy...)
+			}
+			switch {
+			case !c.killJVM:
+				if err := s.Wait(30 * time.Second); err != nil {
+					t.Fatal(err)
+				}
+			case c.killSide:
+				s.Kill()
+			default:
+				time.Sleep(time.Second + time.Duration(rng.IntN(1000))*time.Millisecond)
+				s.Kill()
+			}
+			ended(t, source)
+			drain(t, side)
+			events, refused := s.settle(t, dest)
+			t.Logf("%d events, %d refused", events, refused)
+			if events == 0 {
+				t.Error("there are none")
+			}
+		})
+	}
+}
+
+// TestAFlightRecorderOfAKilledJVM prints what a JVM has logged last, up to its kill. A thread that was stopped in the
+// middle of an event for as long as the others need to go around writes into one of theirs: a few may be odd.
+func TestAFlightRecorderOfAKilledJVM(t *testing.T) {
+	jdks, err := lab.JDKs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := lab.Tmpfs(t, "64m")
+	s := startStorm(t, jdks[0], stormClasses(t, jdks[0]), source+",size=256Ki,recorder", 300_000, 60)
+	of := s.counter(t, 0)
+	lab.Eventually(t, 30*time.Second, "the recorder has gone around", func() bool { of = s.counter(t, 0); return of(1) > 10_000 })
+	s.Kill()
+	recorders, err := filepath.Glob(filepath.Join(source, "recorder-*.ring"))
+	if err != nil || len(recorders) != 1 {
+		t.Fatalf("recorders %q: %v", recorders, err)
+	}
+	out, err := exec.Command(lab.Binary(), "ring", recorders[0]).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last [stormThreads]uint64
+	events, odd, current := 0, 0, 0
+	for line := range strings.Lines(string(out)) {
+		var id int
+		var n uint64
+		_, message, ok := strings.Cut(line, "): ")
+		if _, err := fmt.Sscanf(message, "%d %d ", &id, &n); !ok || err != nil || id < 0 || id >= stormThreads {
+			odd++
+			continue
+		}
+		if last[id] > 0 && n != last[id]+1 {
+			odd++
+		}
+		last[id] = n
+		events++
+	}
+	for id := range stormThreads {
+		of := s.counter(t, id)
+		if last[id] > 0 && (last[id]+uint64(odd) < of(1) || last[id] > of(0)) {
+			t.Errorf("thread %d: the last event is %d, of %d that were kept, and %d begun", id, last[id], of(1), of(0))
+		}
+		if last[id] > 0 {
+			current++
+		}
+	}
+	if events < 1000 || current != stormThreads || odd > stormThreads {
+		t.Errorf("of %d threads, and %d odd ones", current, odd)
+	}
+	t.Logf("%d events of %d threads, %d odd", events, current, odd)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// measure runs a program to its end, and returns its wall time, CPU time and peak memory.
+func measure(ctx context.Context, name string, args ...string) (figures, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	started := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done, peak := make(chan struct{}), make(chan float64)
+	go func() { peak <- peakMemory(cmd.Process.Pid, done) }()
+	err := cmd.Wait()
+	wall := time.Since(started).Seconds()
+	close(done)
+	mib := <-peak
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w\n%s", name, err, &out)
+	}
+	return figures{"wall": wall, "cpu": cpu(cmd.ProcessState), "peak": mib}, nil
+}
+
+// cpu returns the user and system seconds of a process that has ended.
+func cpu(p *os.ProcessState) float64 { return (p.UserTime() + p.SystemTime()).Seconds() }
+
+var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peakMemory returns the largest VmHWM in MiB that /proc showed until done. The
+// kernel's ru_maxrss does not serve: a child inherits its parent's at the start.
+func peakMemory(pid int, done <-chan struct{}) (peak float64) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
+			if m := highWater.FindSubmatch(text); m != nil {
+				kib, _ := strconv.Atoi(string(m[1])) // digits, by the expression
+				peak = max(peak, float64(kib)/1024)
+			}
+		}
+		select {
+		case <-done:
+			return peak
+		case <-tick.C:
+		}
+	}
+}
+
+// shipper is a sidecar that runs.
+type shipper struct {
+	*lab.Sidecar
+	cmd *exec.Cmd
+}
+
+// ship starts a sidecar, and waits until it is up.
+func (e *evidence) ship(source, dest string, flags ...string) (*shipper, error) {
+	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, flags...)
+	s := &shipper{cmd: exec.CommandContext(e.ctx, e.ullage, args...)}
+	var err error
+	if s.Sidecar, err = lab.StartCommand(s.cmd); err != nil {
+		return nil, err
+	}
+	if _, err := s.Addr(10 * time.Second); err != nil {
+		s.Kill()
+		return nil, err
+	}
+	return s, nil
+}
+
+// fresh makes an empty directory on tmpfs or on the disk.
+func fresh(parts ...string) (string, error) {
+	dir := filepath.Join(parts...)
+	return dir, errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
+}
+
+// lines counts the lines that are written to it, and the messages that
+// HotSpot reports as dropped.
+type lines struct{ count, dropped float64 }
+
+var dropped = regexp.MustCompile(`(\d+) messages dropped due to async logging`)
+
+func (l *lines) read(r *bufio.Reader) error {
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 0 {
+			l.count++
+		}
+		if m := dropped.FindSubmatch(line); m != nil {
+			n, _ := strconv.ParseFloat(string(m[1]), 64) // digits, by the expression
+			l.dropped += n
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}

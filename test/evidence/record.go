@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// record is one run of the evidence. The page and the plots are made from it alone.
+type record struct {
+	Date        string // RFC 3339, UTC
+	Command     string
+	Machine     machine
+	Noise       string // what else the machine did meanwhile
+	Rounds      int
+	Experiments []*experiment
+}
+
+// experiment is one question, and what each contestant measured for it.
+type experiment struct {
+	Name     string
+	Title    string
+	Question string
+	Method   string
+	Threat   string
+	Columns  []column
+	Plot     string // the key of the column that is drawn; empty: none
+	Rows     []*row
+}
+
+// column is one figure of a run.
+type column struct {
+	Key   string
+	Title string // with its unit
+}
+
+// row has the runs of one contestant, one a round.
+type row struct {
+	Contestant string
+	Runs       []figures
+}
+
+// figures are the values of one run, by the key of their column.
+type figures map[string]float64
+
+// add appends a run of a contestant, whose row is made at its first run.
+func (e *experiment) add(contestant string, f figures) {
+	for _, r := range e.Rows {
+		if r.Contestant == contestant {
+			r.Runs = append(r.Runs, f)
+			return
+		}
+	}
+	e.Rows = append(e.Rows, &row{contestant, []figures{f}})
+}
+
+// of returns the median, the least and the largest value of a column. It is
+// not ok when no run has the column.
+func (r *row) of(key string) (median, least, largest float64, ok bool) {
+	var values []float64
+	for _, f := range r.Runs {
+		if v, has := f[key]; has {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0, 0, 0, false
+	}
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2, values[0], values[n-1], true
+}
+
+func (r *record) save(path string) error {
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return fmt.Errorf("encode the record: %w", err)
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+func load(path string) (*record, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", path, err)
+	}
+	return &r, nil
+}
