@@ -43,7 +43,7 @@ type series struct {
 }
 
 func newSeries(p *Printer, name, dir string) *series {
-	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, marks: name == mark.Stream}}
+	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, class: p.cfg.Formats.Classifier(name), marks: name == mark.Stream}}
 }
 
 // addFile adds a file that the user named.

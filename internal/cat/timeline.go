@@ -161,9 +161,8 @@ func edgeUptime(lines iter.Seq[[]byte]) (up time.Duration, ok bool) {
 	return 0, false
 }
 
-// hasRecord reports whether a record of any format begins in the first lines of raw.
-func hasRecord(raw []byte) bool {
-	var class format.Classifier
+// hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
+func hasRecord(raw []byte, class format.Classifier) bool {
 	n := 0
 	for line := range bytes.Lines(raw) {
 		if class.Classify(bytes.TrimSuffix(line, []byte{'\n'}), nil).Kind == ul.Header {

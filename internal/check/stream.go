@@ -44,7 +44,7 @@ type stream struct {
 }
 
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
-	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true}
+	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true, class: cfg.Formats.Classifier(name)}
 	s.run = Run{Stream: name, Run: 1}
 	s.lines.take = s.line
 	return s

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/ullage/ullage/internal/ul"
@@ -17,6 +18,7 @@ type Classifier struct {
 	ul   ul.Classifier
 	only Format // Auto: all
 	last Format // of the last header; Auto: there was none
+	half bool   // the last line was the first of JUL's two, and did not show its level
 }
 
 // New returns a Classifier that accepts only the headers of one format, and the sidecar's
@@ -24,28 +26,58 @@ type Classifier struct {
 func New(only Format) Classifier { return Classifier{only: only} }
 
 // Classify returns the class of the next line, given without its newline. Rest is what is
-// known to follow that newline, possibly nothing: only the first line of JUL's two needs it,
-// and has level Unknown where rest does not show the second.
+// known to follow that newline, possibly nothing: only the first line of JUL's two needs it.
+// Where rest does not show the second, the first has level Unknown, and the second is a
+// header itself. [Classifier.Whole] says how not to separate the two.
 func (c *Classifier) Classify(line, rest []byte) ul.Class {
+	bracket := len(line) > 0 && line[0] == '['
+	if bracket && c.last == UL {
+		if level := c.ul.Repeats(line); level != ul.Unknown {
+			return ul.Class{Kind: ul.Header, Level: level}
+		}
+	}
 	if c.only != Auto && c.only != UL {
 		return c.classifyOnly(line, rest)
 	}
-	bracket := len(line) > 0 && line[0] == '['
 	if bracket || c.only == UL {
-		class := c.ul.Classify(line)
-		if c.only == UL || class.Level != ul.Unknown && class.Kind == ul.Header {
-			c.last = UL
-			return class
-		}
+		return c.classifyUL(line, rest)
+	}
+	if mayBegin(line) || c.half {
 		if h, ok := c.headerOf(line, rest); ok {
 			return c.begin(h)
 		}
-		return class
-	}
-	if h, ok := c.headerOf(line, rest); ok {
-		return c.begin(h)
 	}
 	return c.ul.Classify(line)
+}
+
+// classifyUL classifies a line that is probably UL.
+func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
+	class := c.ul.Classify(line)
+	if c.only == UL || class.Level != ul.Unknown && class.Kind == ul.Header {
+		c.last = UL
+		return class
+	}
+	if mayBegin(line) {
+		if h, ok := c.headerOf(line, rest); ok {
+			return c.begin(h)
+		}
+	}
+	return class
+}
+
+// Whole returns how much of data, which are lines, to classify before more is known to
+// follow: less than all of it if the last line is the first of JUL's two, and others are
+// before it. It looks at the last line only in a stream where JUL's were seen.
+func (c *Classifier) Whole(data []byte) int {
+	if c.last != JUL || len(data) == 0 {
+		return len(data)
+	}
+	begin := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
+	var at stamp
+	if _, first := parseJUL(data[begin:], nil, &at); first && begin > 0 {
+		return begin
+	}
+	return len(data)
 }
 
 // Level returns the level that a continuation inherits now.
@@ -53,7 +85,10 @@ func (c *Classifier) Level() ul.Level { return c.ul.Level() }
 
 // Resume prepares c for a place in a stream where a continuation inherits level, which is
 // Unknown if it is not known.
-func (c *Classifier) Resume(level ul.Level) { c.ul.Resume(level) }
+func (c *Classifier) Resume(level ul.Level) {
+	c.half = false
+	c.ul.Resume(level)
+}
 
 // Format returns the format of the last header, or Auto if there was none.
 func (c *Classifier) Format() Format { return c.last }
@@ -78,7 +113,7 @@ func (c *Classifier) classifyOnly(line, rest []byte) ul.Class {
 
 // begin begins a record.
 func (c *Classifier) begin(h header) ul.Class {
-	c.last = h.format
+	c.last, c.half = h.format, h.format == JUL && h.level == ul.Unknown
 	c.ul.Resume(h.level)
 	return ul.Class{Kind: ul.Header, Level: h.level}
 }
@@ -86,7 +121,19 @@ func (c *Classifier) begin(h header) ul.Class {
 // headerOf returns the header of a line that is not UL. An object without a level is a
 // header only behind another object: elsewhere it may be a part of a message.
 func (c *Classifier) headerOf(line, rest []byte) (h header, ok bool) {
-	h, ok = parse(line, rest)
+	if c.half {
+		c.half = false
+		if level := julLevel(line); level != ul.Unknown {
+			return header{JUL, level}, true
+		}
+	}
+	if len(line) > 0 && line[0] == '{' {
+		if level := flatLevel(line[:min(len(line), maxHead)]); level != ul.Unknown {
+			return header{JSON, level}, true
+		}
+	}
+	var at stamp
+	h, ok = parse(line, rest, &at)
 	return h, ok && (h.format != JSON || h.level != ul.Unknown || c.last == JSON || c.only == JSON)
 }
 
@@ -94,32 +141,65 @@ func (c *Classifier) headerOf(line, rest []byte) (h header, ok bool) {
 type header struct {
 	format Format
 	level  ul.Level
-	at     stamp
 }
 
-// parse returns the header that a line is, if it is one.
-func parse(line, rest []byte) (h header, ok bool) {
-	if len(line) < 8 {
+// begins has the bytes that headers begin with.
+var begins = func() (is [256]bool) {
+	for _, c := range "[{0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ\x1b" {
+		is[c] = true
+	}
+	return is
+}()
+
+// mayBegin reports whether it takes more than a look to see that a line is not a header.
+func mayBegin(line []byte) bool {
+	if len(line) < shortest || !begins[line[0]] {
+		return false
+	}
+	switch c := line[0]; {
+	case c == '[':
+		return line[3] == ':' || line[5] == '-' || line[5] == '/' // [07:36:35, [2026-11-23
+	case c-'A' < 26:
+		return line[3] == ' '
+	}
+	return true
+}
+
+// shortest is the length of the shortest header: a time.
+const shortest = len("07:36:35")
+
+// parse returns the header that a line is, if it is one, and reads its time into at.
+func parse(line, rest []byte, at *stamp) (h header, ok bool) {
+	if len(line) < shortest {
 		return h, false
 	}
 	line = line[:min(len(line), maxHead)]
 	switch c := line[0]; {
 	case c == '{':
-		return parseJSON(line)
+		return parseJSON(line, at)
 	case isDigit(c), c == '[', c == escape:
-		return parsePattern(line)
+		return parsePattern(line, at)
 	case c-'A' < 26:
-		return parseJUL(line, rest)
+		return parseJUL(line, rest, at)
 	}
 	return h, false
+}
+
+// Begins reports whether a line that is not UL may be taken for the first of a record.
+// Whoever writes further lines of a record must not write such a line.
+func Begins(line []byte) bool {
+	var at stamp
+	_, ok := parse(line, nil, &at)
+	return ok
 }
 
 // When returns the time of a line that is not UL and is a header with a level and a date.
 // A time without a zone is taken as UTC.
 func When(line []byte) (time.Time, bool) {
-	h, ok := parse(line, nil)
+	var at stamp
+	h, ok := parse(line, nil, &at)
 	if !ok || h.level == ul.Unknown && h.format != JUL {
 		return time.Time{}, false
 	}
-	return h.at.time()
+	return at.time()
 }

@@ -43,7 +43,9 @@ Caused by: java.io.IOException: none → continuation error
 2026-11-23 07:36:35,123 +0100 INFO: x → header info
 [2026-11-23T07:36:35.123+0100] WARN x → header warning
 2026-11-23 07:36:35|ERROR|x → continuation warning
-2026-11-23 07:36:35 |ERROR|x → header error`},
+2026-11-23 07:36:35 |ERROR|x → header error
+[2026-11-23T07:36:35,123][WARN ][o.e.n.Node] [node] x → header warning
+[2026-11-23T07:36:35,123][o.e.n.Node] ERROR x → continuation warning`},
 	{"not a header of any pattern", Auto, `
 2026-11-23 07:36:35 one two three ERROR → text unknown
 2026-11-23 ERROR x → text unknown
@@ -63,6 +65,7 @@ Nov 3, 2026 12:36:35` + "\u202f" + `PM com.example.Main main → header error
 SEVERE: bad → continuation error
 Nov 3, 2026 12:36:35 PM com.example.Main main → header unknown
 is not a level: x → continuation unknown
+SEVERE: not behind the first line → continuation unknown
 Nov 3, 2026 13:36:35 PM com.example.Main main → continuation unknown
 Nov 3, 2026 12:36 PM com.example.Main main → continuation unknown
 anF 3, 2026 12:36:35 PM com.example.Main main → continuation unknown`},
@@ -110,6 +113,34 @@ func TestClassify(t *testing.T) {
 		}
 		if k.Format() != c.last {
 			t.Errorf("%s: format %s, want %s", c.name, k.Format(), c.last)
+		}
+	}
+}
+
+// Where the second of JUL's two lines is not known yet, it gives the level itself.
+func TestJULAcrossTheEndOfWhatIsKnown(t *testing.T) {
+	const first = "Nov 23, 2026 7:36:35 AM com.example.Main main"
+	for _, only := range []Format{Auto, JUL} {
+		c := New(only)
+		var got []string
+		for _, line := range []string{first, "SEVERE: bad", "more", "WARNING: more", first, "more", "WARNING: more"} {
+			class := c.Classify([]byte(line), nil)
+			got = append(got, class.Kind.String()+"/"+class.Level.String())
+		}
+		want := "header/unknown header/error continuation/error continuation/error header/unknown continuation/unknown continuation/unknown"
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %s, want %s", only, text, want)
+		}
+		for data, want := range map[string]int{
+			"":                              0,
+			first + "\n":                    len(first) + 1,
+			"x\n" + first + "\n":            2,
+			"x\n" + first + "\nINFO: y\n":   len(first) + 11,
+			"x\n" + first + "\nINFO: y\n\n": len(first) + 12,
+		} {
+			if got := c.Whole([]byte(data)); got != want {
+				t.Errorf("%d of %q are whole, want %d", got, data, want)
+			}
 		}
 	}
 }
@@ -179,7 +210,7 @@ func TestWhen(t *testing.T) {
 		`{"@timestamp":"2026-11-23T07:36:35.123Z","level":"INFO"}`:                             moment,
 		`{"level":"INFO","timestamp":1795419395.123}`:                                          moment,
 		`{"level":"INFO","timestamp":1795419395123}`:                                           moment,
-		`{"instant":{"epochSecond":1795419395,"nanoOfSecond":123000000},"level":"INFO"}`:       second,
+		`{"instant":{"epochSecond":1795419395,"nanoOfSecond":123000000},"level":"INFO"}`:       moment,
 		"07:36:35.123 [main] INFO x":                                                           {},
 		"2026-13-23 07:36:35 INFO x":                                                           {},
 		"2026-11-23 07:36:35 x":                                                                {},

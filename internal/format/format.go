@@ -18,6 +18,9 @@ const (
 
 var names = [...]string{"auto", "ul", "pattern", "jul", "json", "plain"}
 
+// Names are the names of all formats, for help texts.
+const Names = "auto, ul, pattern, jul, json or plain"
+
 // String returns the format's name in lower case.
 func (f Format) String() string {
 	if int(f) < len(names) {
@@ -33,5 +36,5 @@ func Parse(name string) (Format, error) {
 			return Format(f), nil
 		}
 	}
-	return Auto, fmt.Errorf("%q is not a format (use auto, ul, pattern for Logback, Log4j and Spring Boot, jul, json or plain)", name)
+	return Auto, fmt.Errorf("%q is not a format (use %s)", name, Names)
 }

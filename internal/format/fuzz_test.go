@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -76,7 +77,7 @@ func FuzzWhen(f *testing.F) {
 		if ok && (at.Year() < 0 || at.Year() > 10000) || !ok && !at.IsZero() {
 			t.Fatalf("%q: %s, %v", line, at, ok)
 		}
-		if _, header := parse(line, nil); ok && !header {
+		if header := Begins(line); ok && !header {
 			t.Fatalf("%q has a time but is no header", line)
 		}
 	})
@@ -101,4 +102,21 @@ func TestHostileLines(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
+}
+
+// FuzzJSON holds the look at a flat object to what reading all of an object finds.
+func FuzzJSON(f *testing.F) {
+	add(f, func(line []byte) { f.Add(line) })
+	f.Add([]byte(`{"message":"x \"level\":\"ERROR\" \\","level":"info"}`))
+	f.Add([]byte(`{"a":[["level"]],"level":3}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		flat := flatLevel(line)
+		if flat == ul.Unknown || !json.Valid(line) || line[0] != '{' || bytes.Contains(line, []byte(`"severity"`)) {
+			return
+		}
+		var at stamp
+		if h, ok := parseJSON(line, &at); !ok || h.level != flat {
+			t.Fatalf("%q is %s at a look, and %s", line, flat, h.level)
+		}
+	})
 }

@@ -11,17 +11,39 @@ import (
 type object struct {
 	text  []byte
 	level ul.Level
-	at    stamp
+	at    *stamp
 	dated bool
 }
 
 // parseJSON returns the header of a line that begins with an object. An object whose end is
 // not in the line is a header only if it shows its level before.
-func parseJSON(line []byte) (h header, ok bool) {
-	o := object{text: line}
+func parseJSON(line []byte, at *stamp) (h header, ok bool) {
+	o := object{text: line, at: at}
 	end, whole := o.members(1, "")
 	whole = whole && skipBlank(line, end) == len(line)
-	return header{format: JSON, level: o.level, at: o.at}, whole && o.dated || o.level != ul.Unknown
+	return header{format: JSON, level: o.level}, whole && o.dated || o.level != ul.Unknown
+}
+
+// flatLevel returns the level that an object shows in a member of its own, or Unknown if
+// that takes more than a look: most lines show it. Inside of a string, a quotation mark has
+// a backslash before it, so what is found is the name of a member, and that of the object
+// itself as no other object begins before.
+func flatLevel(line []byte) ul.Level {
+	i := bytes.Index(line, []byte(`level":`))
+	if i < 2 || bytes.IndexByte(line[1:i], '{') >= 0 {
+		return ul.Unknown
+	}
+	if name := line[:i]; name[i-1] != '"' && !bytes.HasSuffix(name, []byte(`"log.`)) {
+		return ul.Unknown
+	}
+	i = skipBlank(line, i+len(`level":`))
+	if value, end := str(line, i); end > 0 {
+		return levelOfAnyCase(value)
+	}
+	if i+1 < len(line) && !isDigit(line[i+1]) && line[i+1] != '.' {
+		return levelOfNumber(line[i : i+1])
+	}
+	return ul.Unknown
 }
 
 // members reads the members of the object whose brace is before text[i], and returns the
@@ -43,7 +65,7 @@ func (o *object) members(i int, within string) (end int, whole bool) {
 			return i, false
 		}
 		i = skipBlank(o.text, i+1)
-		if i = o.value(name, within, i); i == 0 || o.level != ul.Unknown && o.dated {
+		if i = o.value(name, within, i); i == 0 || within == "" && o.level != ul.Unknown && o.dated {
 			return i, false
 		}
 		i = skipBlank(o.text, i)
@@ -109,6 +131,10 @@ func (o *object) member(name []byte, within string, value []byte, quoted bool) {
 		if within == "instant" && !o.dated {
 			o.dated = o.date(value, false)
 		}
+	case "nanoOfSecond":
+		if n := number(value, 0, len(value)); within == "instant" && !o.at.unix.IsZero() && len(value) <= 9 && n > 0 {
+			o.at.nanos = n
+		}
 	}
 }
 
@@ -123,7 +149,7 @@ func (o *object) date(value []byte, quoted bool) bool {
 		if n := s.readStamp(value); n == 0 || s.year == 0 {
 			return false
 		}
-		o.at = s
+		*o.at = s
 		return true
 	}
 	seconds, i := 0, 0

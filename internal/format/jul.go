@@ -20,7 +20,7 @@ const (
 //
 // The format is that of SimpleFormatter's property
 // java.util.logging.SimpleFormatter.format, where it is not set.
-func parseJUL(line, rest []byte) (h header, ok bool) {
+func parseJUL(line, rest []byte, at *stamp) (h header, ok bool) {
 	if len(line) < len("Nov 3, 2026 7:36:35 AM") || line[3] != ' ' {
 		return h, false
 	}
@@ -28,29 +28,29 @@ func parseJUL(line, rest []byte) (h header, ok bool) {
 	if month < 0 || month%3 != 0 {
 		return h, false
 	}
-	h.at.month = time.Month(month/3 + 1)
+	at.month = time.Month(month/3 + 1)
 	i := 4
-	if h.at.day, i = shortNumber(line, i); !is(line, i, ", ") {
+	if at.day, i = shortNumber(line, i); !is(line, i, ", ") {
 		return h, false
 	}
-	if h.at.year = number(line, i+2, 4); h.at.year <= 0 || !is(line, i+6, " ") {
+	if at.year = number(line, i+2, 4); at.year <= 0 || !is(line, i+6, " ") {
 		return h, false
 	}
-	if h.at.hour, i = shortNumber(line, i+7); !is(line, i, ":") || !is(line, i+3, ":") {
+	if at.hour, i = shortNumber(line, i+7); !is(line, i, ":") || !is(line, i+3, ":") {
 		return h, false
 	}
-	h.at.minute, h.at.second = number(line, i+1, 2), number(line, i+4, 2)
+	at.minute, at.second = number(line, i+1, 2), number(line, i+4, 2)
 	if i += 6; is(line, i, narrow) {
 		i += len(narrow)
 	} else if is(line, i, " ") {
 		i++
 	}
 	afternoon := is(line, i, "PM")
-	if h.at.day <= 0 || h.at.minute < 0 || h.at.second < 0 || h.at.hour < 1 || h.at.hour > 12 || !afternoon && !is(line, i, "AM") {
+	if at.day <= 0 || at.minute < 0 || at.second < 0 || at.hour < 1 || at.hour > 12 || !afternoon && !is(line, i, "AM") {
 		return h, false
 	}
-	if h.at.hour %= 12; afternoon {
-		h.at.hour += 12
+	if at.hour %= 12; afternoon {
+		at.hour += 12
 	}
 	h.format, h.level = JUL, julLevel(rest)
 	return h, true

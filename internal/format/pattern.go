@@ -1,6 +1,10 @@
 package format
 
-import "github.com/ullage/ullage/internal/ul"
+import (
+	"bytes"
+
+	"github.com/ullage/ullage/internal/ul"
+)
 
 const (
 	escape = 0x1b
@@ -17,13 +21,14 @@ const (
 //	07:36:35.123 [main] INFO  com.example.Main -- text
 //	2026-11-23T07:36:35.123Z  WARN 4711 --- [demo] [main] com.example.Main : text
 //	[2026-11-23 07:36:35,123] ERROR text
-func parsePattern(line []byte) (h header, ok bool) {
+//	[2026-11-23T07:36:35,123][WARN ][o.e.n.Node] text
+func parsePattern(line []byte, at *stamp) (h header, ok bool) {
 	i := skipEscapes(line, 0)
 	open := i < len(line) && line[i] == '['
 	if open {
 		i++
 	}
-	n := h.at.readStamp(line[i:])
+	n := at.readStamp(line[i:])
 	if n == 0 {
 		return h, false
 	}
@@ -33,10 +38,17 @@ func parsePattern(line []byte) (h header, ok bool) {
 		}
 		i++
 	}
-	if i >= len(line) || line[i] != ' ' && line[i] != escape {
+	switch {
+	case i >= len(line):
 		return h, false
+	case open && line[i] == '[':
+		// Further brackets may be decorations of UL, and the words behind them a message.
+		word, _ := group(line, i)
+		h.level = levelOf(word)
+	case line[i] == ' ', line[i] == escape:
+		h.level = findLevel(line, i)
 	}
-	h.format, h.level = Pattern, findLevel(line, i)
+	h.format = Pattern
 	return h, h.level != ul.Unknown
 }
 
@@ -76,6 +88,12 @@ func findLevel(line []byte, i int) ul.Level {
 // around it, and the offset behind it: 0 if it does not end. Brackets may be nested, as a
 // thread's name may have some.
 func group(line []byte, i int) (content []byte, end int) {
+	if end = bytes.IndexByte(line[i:min(len(line), i+maxGroup)], ']') + i; end < i {
+		return nil, 0
+	}
+	if bytes.LastIndexByte(line[i:end], '[') == 0 {
+		return trim(line[:end], i+1), end + 1
+	}
 	depth := 0
 	for end = i; end < min(len(line), i+maxGroup); end++ {
 		switch line[end] {

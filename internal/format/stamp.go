@@ -9,13 +9,13 @@ type stamp struct {
 	day, hour, minute, second int
 	nanos                     int
 	zone                      time.Duration // east of UTC
-	unix                      time.Time     // instead of all others, if it is not zero
+	unix                      time.Time     // instead of all others but nanos, if it is not zero
 }
 
 // time returns the moment, and false if there is no date or one that does not exist.
 func (s *stamp) time() (time.Time, bool) {
 	if !s.unix.IsZero() {
-		return s.unix, true
+		return s.unix.Add(time.Duration(s.nanos)), true
 	}
 	if s.year == 0 {
 		return time.Time{}, false

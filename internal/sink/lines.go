@@ -55,14 +55,14 @@ type lineMemory struct {
 // frameEnd is the end of a frame in a segment.
 type frameEnd struct{ disk, raw int64 }
 
-// newLineFeed begins at c. Committed is as in [segment.FollowOptions].
-// The feed uses m until it is closed.
-func newLineFeed(dir, stream string, c cursor, m *lineMemory, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
+// newLineFeed begins at c, with a new Classifier. Committed is as in
+// [segment.FollowOptions]. The feed uses m until it is closed.
+func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineMemory, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
 	follower, err := segment.OpenFollower(dir, segment.FollowOptions{From: c.place(), Memory: &m.follower, Committed: committed})
 	if err != nil {
 		return nil, fmt.Errorf("follow stream %s: %w", stream, err)
 	}
-	f := &lineFeed{follower: follower, trouble: trouble, done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
+	f := &lineFeed{follower: follower, trouble: trouble, class: class, done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
 		memory: m, buf: m.buf[:0], ends: m.ends[:0]}
 	f.class.Resume(c.Level)
 	f.dates = c.Dates

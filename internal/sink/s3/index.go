@@ -89,14 +89,14 @@ func (i *Index) put(e Entry) {
 	i.Segments = slices.Insert(i.Segments, at, e)
 }
 
-// describe reads a segment.
-func describe(key string, b *sink.Batch) (Entry, error) {
+// describe reads a segment, with a new Classifier of its stream.
+func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error) {
 	r, err := segment.OpenReader(b.Segment.Path)
 	if err != nil {
 		return Entry{}, err
 	}
 	defer r.Close()
-	var c counter
+	c := counter{class: class}
 	damaged := false
 	for {
 		raw, err := r.Next()
