@@ -116,3 +116,32 @@ func TestLevelsAreTheSameAfterARewind(t *testing.T) {
 	}
 	r.want("app.log", text+text)
 }
+
+// Under pressure, the lines of an application below --keep-level are dropped, counted as
+// such, and errors are kept with their stack traces.
+func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
+	infos := strings.Repeat("2026-11-23T07:36:35.123Z  INFO 1 --- [demo] [main] c.e.Main : a\n", 1000)
+	const failed = "2026-11-23T07:36:35.123Z ERROR 1 --- [demo] [main] c.e.Main : b\njava.io.IOException: c\n\tat c.e.Main.main\nCaused by: d\n"
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.write(f, infos+failed+infos+failed+infos)
+	r.discard()
+	r.read()
+	var kept strings.Builder
+	var lost uint64
+	for line := range strings.Lines(r.got["gc.log"].String()) {
+		if gap, ok := ul.ParseMarker([]byte(strings.TrimSuffix(line, "\n"))); ok {
+			lost += gap.Lines[ul.Discard][ul.Info]
+			if gap.Total() != gap.Lines[ul.Discard][ul.Info] {
+				t.Errorf("a marker counts other lines than info: %s", line)
+			}
+		} else if !strings.Contains(line, "INFO") {
+			kept.WriteString(line)
+		} else {
+			lost++
+		}
+	}
+	if kept.String() != failed+failed || lost != 3000 || r.droppedMetric() < 2000 {
+		t.Errorf("%d of 3000 lines at info are there or counted, %.0f dropped; kept:\n%s", lost, r.droppedMetric(), kept.String())
+	}
+}
