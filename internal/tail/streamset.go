@@ -1,6 +1,10 @@
 package tail
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ullage/ullage/internal/mark"
+)
 
 // streamSet is the streams that have files, and which of them are refused.
 type streamSet struct {
@@ -34,7 +38,7 @@ func (t *streamSet) get(name string) (st *Stream, fresh bool) {
 		return st, false
 	}
 	_, refused := t.refused[name]
-	st = &Stream{name: name, label: t.label(name), refused: refused}
+	st = &Stream{name: name, label: t.label(name), refused: refused, whole: name == mark.Stream || KindOf(name) != KindLog}
 	t.byName[name] = st
 	return st, true
 }
