@@ -57,6 +57,11 @@ func (s *Shipper) attach() {
 	n := s.link.takeNews()
 	if n.dirNews {
 		s.check.Attach(n.dir)
+		if held := s.link.held; held != nil {
+			if err := held.Attach(n.dir); err != nil {
+				s.log.Error("opening the hindsight failed", "error", err, "hint", hintUnheld)
+			}
+		}
 	}
 	if n.dir != nil {
 		n.dir.Close()
