@@ -54,8 +54,24 @@ func (l *Loop) saveNow(r request) reply {
 	return out
 }
 
-// causeCommand is the cause of a saving that a command asks for.
-const causeCommand = "command"
+// The causes of a saving that somebody asks for.
+const (
+	causeCommand    = "command"
+	causeAnnotation = "annotation"
+)
+
+// saveAnnotated saves withheld lines if the annotation for that has a new value. The value
+// that this process finds first may be older than the process, and saves nothing.
+func (l *Loop) saveAnnotated() {
+	was, is := l.notes.saved, l.notes.request.Save
+	l.notes.saved = &is
+	if was == nil || is == "" || is == *was || l.cfg.OnSave == nil {
+		return
+	}
+	if _, err := l.cfg.OnSave(causeAnnotation, "annotation "+podmeta.Prefix+"save="+is); err != nil {
+		l.log.Warn("saving withheld lines failed", "error", err)
+	}
+}
 
 // Save asks the 'ullage run' of the source to save the withheld lines that it holds. It
 // waits a moment for one that is being started again.
