@@ -79,6 +79,14 @@ func (l *Log) Attach(dir *os.File) error {
 	return nil
 }
 
+// Remove removes the file from the state directory dir, if there is one: nothing is held
+// any more. Nil means that there is no directory.
+func Remove(dir *os.File) {
+	if dir != nil {
+		_ = unix.Unlinkat(int(dir.Fd()), fileName, 0) // most often there is none
+	}
+}
+
 // Resume continues with what a checkpoint says that the file holds, and cuts off the
 // rest. A state that does not fit the file is that of an empty log.
 func (l *Log) Resume(s State) error {

@@ -79,6 +79,7 @@ func (d *detail) attach(dir *os.File) {
 // resume continues with what the checkpoint says that is held.
 func (d *detail) resume() {
 	if d.held == nil {
+		d.check.Withheld.Held = hindsight.State{} // attach has removed what an earlier process held
 		return
 	}
 	if err := d.held.Resume(d.check.Withheld.Held); err != nil {

@@ -9,7 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // After an error of the destination, all that was not committed is read again: it is
@@ -89,11 +91,14 @@ func TestPressureGivesUpWhatIsHeld(t *testing.T) {
 	if s.Stats().Held.Bytes == 0 {
 		t.Fatal("a restart holds nothing")
 	}
-	s.reader.press.yield(usage{used: 0.5})
+	press := s.reader.press
+	press.marks.take(0.5)
+	press.yield(usage{used: 0.5})
 	if s.Stats().Held.Bytes == 0 {
 		t.Error("they are given up too early")
 	}
-	s.reader.press.yield(usage{used: 0.6})
+	press.marks.take(0.61)
+	press.yield(usage{used: 0.61})
 	if n := s.Stats().Held.Bytes; n != 0 {
 		t.Errorf("%d bytes are still held", n)
 	}
@@ -126,4 +131,38 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	b.start()
 	b.drain()
 	holdsTo(b, mixed(0, 1000), "")
+}
+
+// A sidecar that withholds nothing any more leaves nothing of what was held on the tmpfs.
+func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
+	b := withholding(t)
+	b.appendTo("gc.log", mixed(0, 500))
+	b.start()
+	b.drain()
+	path := b.path(statedir.Name + "/hindsight")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	b.cfg.PersistLevel = ul.Trace
+	b.appendTo("gc.log", mixed(500, 600))
+	b.start()
+	b.drain()
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	if got := b.persisted("gc.log"); !strings.HasSuffix(got, mixed(500, 600)) {
+		t.Error("not all later lines are persisted")
+	}
+	b.cfg.PersistLevel = ul.Info
+	b.appendTo("gc.log", mixed(600, 700))
+	b.start()
+	if _, err := b.ship.Save(); err != nil {
+		t.Fatal(err)
+	}
+	b.drain()
+	_, before := apart(mixed(0, 500))
+	_, later := apart(mixed(600, 700))
+	if got := counted(b)[ul.Debug]; b.persisted(detailStream) != later || got != uint64(strings.Count(before+later, "\n")) {
+		t.Errorf("%d lines are withheld; saved: %q", got, b.persisted(detailStream))
+	}
 }

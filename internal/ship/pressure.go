@@ -107,7 +107,6 @@ func (p *pressure) relieve(full bool) {
 	started := time.Now()
 	m := p.budget.measure()
 	p.budget.adapt(m.budget)
-	p.yield(m)
 	behind := p.behind(m) && full
 	p.refused = !behind
 	if behind || p.src.Refusing() && p.rate.writing {
@@ -131,7 +130,7 @@ func (p *pressure) relieve(full bool) {
 // would be dropped.
 func (p *pressure) yield(m usage) {
 	held := p.link.held
-	if held == nil || m.used < p.marks.discardAt-slack || held.Stats().Bytes == 0 {
+	if held == nil || !p.marks.discarding && !p.marks.dropping || held.Stats().Bytes == 0 {
 		return
 	}
 	bytes := held.Yield()
@@ -151,6 +150,7 @@ func (p *pressure) relieveUntil(m usage) {
 		if !p.marks.on() {
 			return
 		}
+		p.yield(m)
 		freed := p.relieveOnce(m)
 		if freed == 0 {
 			return
