@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz chart browser java-test jvm crash fault-quick demo demo-sinks package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz chart browser java-test jvm applog crash fault-quick demo demo-sinks package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -108,6 +108,11 @@ java-test: java ## the jars on each installed JDK from 17 on, with real logging 
 jvm: ## against real JVMs
 	$(call stage,jvm)
 	go test -count=1 ./test/jvm/...
+
+.PHONY: applog
+applog: ## logs of applications, by real logging libraries (network, once)
+	$(call stage,logs of applications)
+	go test -count=1 ./test/applog
 
 .PHONY: crash
 crash: ## kill -9 at any moment: nothing lost, nothing twice

@@ -89,6 +89,7 @@ func headRows(st admin.Status) [][2]string {
 		{"by level", statusLevels(st.ByLevel)},
 		{"errors", destErrors(st)},
 	}
+	rows = append(rows, formatRows(st)...)
 	rows = append(rows, copyRows(st)...)
 	rows = append(rows, withheldRows(st, time.Now())...)
 	rows = append(rows, lossRows(st)...)
@@ -128,6 +129,24 @@ func withheldRows(st admin.Status, now time.Time) (rows [][2]string) {
 		rows = append(rows, [2]string{"hindsight", text})
 	}
 	return rows
+}
+
+// formatRows returns how many of the streams are in which format, if some are not UL.
+func formatRows(st admin.Status) [][2]string {
+	streams := map[string]int{}
+	for _, s := range st.Streams {
+		if s.Format != "" {
+			streams[s.Format]++
+		}
+	}
+	if _, jvm := streams["ul"]; len(streams) == 0 || len(streams) == 1 && jvm {
+		return nil
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(streams)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", name, streams[name]))
+	}
+	return [][2]string{{"formats", strings.Join(parts, ",") + " streams"}}
 }
 
 // ringRows returns the lines about events, if there are any.

@@ -241,7 +241,8 @@ type Errors struct {
 // terminal.
 type Stream struct {
 	Name           string `json:"name"`
-	Kind           string `json:"kind,omitempty"` // empty: a log; "crash", "replay" or "vm-output": what a crash left
+	Kind           string `json:"kind,omitempty"`   // empty: a log; "crash", "replay" or "vm-output": what a crash left
+	Format         string `json:"format,omitempty"` // of the last record that was read: "ul", "pattern", "jul" or "json"; empty: none was recognized
 	Files          int    `json:"files"`
 	ReadBytes      int64  `json:"readBytes"`
 	PersistedLines int64  `json:"persistedLines"`

@@ -67,7 +67,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			continue
 		}
 		out.AddStream(admin.Stream{
-			Name: stream.Name, Kind: string(tail.KindOf(stream.Name)), Files: stream.Files, BacklogBytes: stream.Backlog,
+			Name: stream.Name, Kind: string(tail.KindOf(stream.Name)), Format: stream.Format, Files: stream.Files, BacklogBytes: stream.Backlog,
 			ReadBytes:      read[stream.Name],
 			PersistedLines: lines[stream.Name],
 			PersistedBytes: bytes[stream.Name],

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -34,6 +35,7 @@ func (l *lineReader) next(f *File, area []byte) (int, Chunk, error) {
 	}
 	recounted := f.read.Offset < f.counted.to
 	keep := bytes.LastIndexByte(area[:n], '\n') + 1
+	keep = f.stream.class.Whole(area[:keep])
 	switch {
 	case keep > 0:
 		return l.take(f, area[:keep])
@@ -192,13 +194,13 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 	open := f.read.Open
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n')
-		line := data
+		line, rest := data, data[len(data):]
 		if end >= 0 {
-			line = data[:end]
+			line, rest = data[:end], data[end+1:]
 		}
 		level := f.read.openLevel
 		if !open {
-			class := f.stream.class.Classify(line)
+			class := f.stream.class.Classify(line, rest)
 			level, dropped = class.Level, dropped+class.Dropped
 			if show != nil {
 				show(f.stream.label, line, class)
@@ -212,7 +214,19 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 		l.sifter.take(f.stream, end+1, level)
 		lines[level]++
 		open = false
-		data = data[end+1:]
+		data = rest
 	}
+	l.noteFormat(f.stream)
 	return lines, dropped
+}
+
+// noteFormat logs in which format a stream is, once a header shows it and if it is not UL.
+// Anybody can make streams, so it logs one of them a minute: the others follow.
+func (l *lineReader) noteFormat(st *Stream) {
+	found := st.class.Format()
+	if st.format != format.Auto || found == format.Auto || found == format.UL || !l.log.notTooOften(&l.log.format, l.now()) {
+		return
+	}
+	st.format = found
+	l.log.Info("recognized the format of a stream", "stream", st.label, "format", found.String())
 }

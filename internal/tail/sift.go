@@ -79,7 +79,7 @@ func (s *sifter) siftLines(st *Stream, data []byte, before ul.Level, continues b
 			if _, marker := ul.ParseMarker(line); marker {
 				level = ul.Error
 			} else {
-				level = class.Classify(bytes.TrimSuffix(line, newline)).Level
+				level = class.Classify(bytes.TrimSuffix(line, newline), rest[end:]).Level
 			}
 		}
 		s.take(st, end, level)

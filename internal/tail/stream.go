@@ -3,7 +3,7 @@ package tail
 import (
 	"slices"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/format"
 )
 
 // Stream is the sequence of source files of one output.
@@ -13,7 +13,7 @@ type Stream struct {
 	whole  bool    // no line of it is withheld
 	files  []*File // from the oldest to the newest
 	found  []*File // have no place among them yet, and are not read before
-	class  ul.Classifier
+	class  format.Classifier
 	active bool  // in streamSet.active
 	credit int   // bytes that are left of its turn; negative: it took more
 	memory int64 // of its files and of its records, as Weigh found it and relief changed it
@@ -21,6 +21,8 @@ type Stream struct {
 	refused  bool   // in streamSet.refused
 	durable  uint64 // number of the last chunk that is
 	archives archives
+
+	format format.Format // as it was logged last
 }
 
 // Name returns the name of the output: "gc.log".
