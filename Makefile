@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz browser java-test jvm crash fault-quick demo demo-sinks chart package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz chart browser java-test jvm applog crash fault-quick demo demo-sinks package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -109,6 +109,11 @@ jvm: ## against real JVMs
 	$(call stage,jvm)
 	go test -count=1 ./test/jvm/...
 
+.PHONY: applog
+applog: ## logs of applications, by real logging libraries (network, once)
+	$(call stage,logs of applications)
+	go test -count=1 ./test/applog
+
 .PHONY: crash
 crash: ## kill -9 at any moment: nothing lost, nothing twice
 	$(call stage,crash)
@@ -160,12 +165,13 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 	@go run ./test/bench
 
 .PHONY: evidence
-evidence: build ## contestants side by side, into docs/benchmarks.md and its plots
+evidence: build java ## contestants side by side, into docs/benchmarks.md and its plots (half an hour; as root, with a disk that freezes)
 	@go run ./test/evidence -command 'make evidence' -record docs/benchmarks.json -page docs/benchmarks.md
 
 .PHONY: bench-quick
-bench-quick: build ## the same, smaller and shorter, into bin/benchmarks.md
-	@go run ./test/evidence -command 'make bench-quick' -rounds 2 -size 128
+bench-quick: build java ## the same, smaller and shorter, into bin/benchmarks.md (five minutes)
+	@go run ./test/evidence -command 'make bench-quick' -rounds 1 -size 128 -window 4s \
+	  -only catchup,steady,idle,storm,kills,frozen,hello,events,lines,injector
 
 .PHONY: profile
 profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)

@@ -22,7 +22,7 @@ const catAbout = `ullage cat prints what was persisted, in order, whatever its c
 
 Usage:
   ullage cat [-f] [-n N] [--since T] [--until T] [--around T [--within D]] [--level L]
-             [--stream S] [--json] [--until-eof] [DIR|FILE|URL...]
+             [--stream S] [--format GLOB=NAME] [--json] [--until-eof] [DIR|FILE|URL...]
   ullage cat --gaps|--marks [-f] [-n N] [--since T] [--until T] [--around T [--within D]]
              [--stream S] [--json] [DIR|FILE|URL...]
 
@@ -52,9 +52,11 @@ JVM and their uptime as their time. The start follows from when 'ullage run' rea
 lines, and is right within the time that it needed for that. Lines without either have
 the time of the line before or, if no line has a time, that of reading.
 
---level takes trace, debug, info, warning or error. Lines without a level, as
-other programs write them, count as info; the further lines of a message have
-the level and the time of its first line.
+--level takes trace, debug, info, warning or error. It works for the logs of
+applications as well: of Logback, Log4j, Spring Boot, java.util.logging, and JSON. Lines
+without a level, as other programs write them, count as info; the further lines of a
+message have the level and the time of its first line. --format is that of 'ullage run',
+where a stream is in a format that is not the one which it is taken for.
 
 Where 'ullage run' dropped lines on purpose, one line at that place says so, at
 level warning with the tag ullage. --gaps lists the places alone at which lines are
@@ -139,6 +141,7 @@ func (c *catConfig) flags(fs *flag.FlagSet, now time.Time) {
 	}
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.Level.Set)
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
+	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 	fs.BoolVar(&c.Gaps, "gaps", false, "list where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.Marks, "marks", false, "list what 'ullage run' has marked, and where lines are missing, instead of printing lines")
 	fs.BoolVar(&c.JSON, "json", false, "print each line, or with --gaps or --marks each place, as a JSON object")

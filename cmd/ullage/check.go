@@ -16,7 +16,7 @@ import (
 const checkAbout = `ullage check reads a durable copy and reports whether it is complete.
 
 Usage:
-  ullage check [--since T] [--until T] [--stream S] [--json] [DIR]
+  ullage check [--since T] [--until T] [--stream S] [--format GLOB=NAME] [--json] [DIR]
 
 DIR is a destination (the --dest of 'ullage run') or the directory of one stream
 in it; without it, the destination in ULLAGE_DEST. --since and --until take what
@@ -72,6 +72,7 @@ func (c *checkConfig) flags(fs *flag.FlagSet, now time.Time) {
 		return err
 	})
 	fs.StringVar(&c.Stream, "stream", "", "only streams whose name matches `GLOB`")
+	fs.Var(&c.Formats, "format", "formats of streams, as for 'ullage run': `GLOB=NAME`")
 	fs.BoolVar(&c.json, "json", false, "print JSON, one object a line")
 }
 

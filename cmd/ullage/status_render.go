@@ -89,7 +89,9 @@ func headRows(st admin.Status) [][2]string {
 		{"by level", statusLevels(st.ByLevel)},
 		{"errors", destErrors(st)},
 	}
+	rows = append(rows, formatRows(st)...)
 	rows = append(rows, copyRows(st)...)
+	rows = append(rows, withheldRows(st, time.Now())...)
 	rows = append(rows, lossRows(st)...)
 	rows = append(rows, ringRows(st)...)
 	for _, s := range st.Sinks {
@@ -109,6 +111,42 @@ func headRows(st admin.Status) [][2]string {
 		rows = append(rows, [2]string{"ignored", strings.Join(parts, ", ")})
 	}
 	return rows
+}
+
+// withheldRows returns the lines about withheld lines, if there are any.
+func withheldRows(st admin.Status, now time.Time) (rows [][2]string) {
+	if st.Withheld.Lines > 0 {
+		rows = append(rows, [2]string{"withheld", volume(st.Withheld) + ", " + printable.Count(st.Saved) + " lines of them saved"})
+	}
+	if h := st.Hindsight; h != nil {
+		text := printable.Bytes(h.Bytes)
+		if h.Since.Unix() > 0 {
+			text += " of the last " + printable.Seconds(now.Sub(h.Since).Seconds())
+		}
+		if h.Until.After(now) {
+			text += ", saving for " + printable.Seconds(h.Until.Sub(now).Seconds())
+		}
+		rows = append(rows, [2]string{"hindsight", text})
+	}
+	return rows
+}
+
+// formatRows returns how many of the streams are in which format, if some are not UL.
+func formatRows(st admin.Status) [][2]string {
+	streams := map[string]int{}
+	for _, s := range st.Streams {
+		if s.Format != "" {
+			streams[s.Format]++
+		}
+	}
+	if _, jvm := streams["ul"]; len(streams) == 0 || len(streams) == 1 && jvm {
+		return nil
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(streams)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", name, streams[name]))
+	}
+	return [][2]string{{"formats", strings.Join(parts, ",") + " streams"}}
 }
 
 // ringRows returns the lines about events, if there are any.

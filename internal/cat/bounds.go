@@ -108,7 +108,7 @@ func (s *series) clock(raw []byte) {
 	}
 	clock := &s.pick.clock
 	if jumped {
-		_, s.pick.orphan = firstRecord(raw)
+		s.pick.orphan = hasRecord(raw, s.pick.class)
 	}
 	switch {
 	case s.p.live:

@@ -6,22 +6,24 @@ import (
 	"path"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 // Config holds what to print. The zero value prints everything that is there.
 type Config struct {
-	Follow bool      // print what is appended, until interrupted
-	Since  time.Time // zero: from the beginning
-	Until  time.Time // the last time that is printed; zero: to the end
-	Tail   int       // only so many lines, the last ones of all; 0: all
-	Level  ul.Level  // Unknown: all levels
-	Stream string    // a glob; empty: all streams
-	Gaps   bool      // list the gaps, and print no lines
-	Marks  bool      // list the marks and the gaps, and print no lines
-	JSON   bool      // print each line, mark or gap as an object
-	Color  bool      // color lines by level, if they are printed on a terminal
+	Follow  bool      // print what is appended, until interrupted
+	Since   time.Time // zero: from the beginning
+	Until   time.Time // the last time that is printed; zero: to the end
+	Tail    int       // only so many lines, the last ones of all; 0: all
+	Level   ul.Level  // Unknown: all levels
+	Stream  string    // a glob; empty: all streams
+	Formats format.Rules
+	Gaps    bool // list the gaps, and print no lines
+	Marks   bool // list the marks and the gaps, and print no lines
+	JSON    bool // print each line, mark or gap as an object
+	Color   bool // color lines by level, if they are printed on a terminal
 }
 
 // Validate returns one error for each setting that cannot work.

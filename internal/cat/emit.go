@@ -38,7 +38,7 @@ func (s *series) drain() error {
 		if !ok {
 			return nil
 		}
-		if !s.pick.take(p) {
+		if !s.pick.take(p, s.lines.rest) {
 			continue
 		}
 		s.cur = p

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -23,7 +24,7 @@ type selector struct {
 	timed bool // the times of lines are needed, though cfg does not say so
 	marks bool // the stream is that of marks
 
-	class  ul.Classifier
+	class  format.Classifier
 	cuts   ul.Cuts
 	parsed ul.Record
 	clock  timeline
@@ -47,10 +48,11 @@ type line struct {
 	mark  *mark.Mark // the line is one; only in a list
 }
 
-// take reports whether a piece passes. Pieces come in their order.
-func (s *selector) take(p piece) bool {
+// take reports whether a piece passes. Pieces come in their order. Rest is what is known to
+// follow.
+func (s *selector) take(p piece, rest []byte) bool {
 	if p.first {
-		s.passes = s.decide(bytes.TrimSuffix(p.text, []byte{'\n'}))
+		s.passes = s.decide(bytes.TrimSuffix(p.text, []byte{'\n'}), rest)
 	}
 	return s.passes
 }
@@ -59,7 +61,7 @@ func (s *selector) take(p piece) bool {
 func (s *selector) over() bool { return s.past >= pastLines }
 
 // decide reports whether the line with this beginning passes.
-func (s *selector) decide(head []byte) bool {
+func (s *selector) decide(head, rest []byte) bool {
 	timed := s.timed || s.cfg.timed() || s.cfg.listing()
 	if !s.cfg.selects() && !timed {
 		return true
@@ -67,7 +69,7 @@ func (s *selector) decide(head []byte) bool {
 	if g, ok := ul.ParseMarker(head); ok {
 		return s.decideGap(g)
 	}
-	class := s.class.Classify(head)
+	class := s.class.Classify(head, rest)
 	s.line = line{kind: class.Kind, level: class.Level}
 	if timed {
 		s.date(head)
@@ -111,6 +113,9 @@ func (s *selector) inside() bool {
 func (s *selector) date(head []byte) {
 	if s.line.kind == ul.Header || s.line.kind == ul.Drop {
 		s.parsed.Parse(head)
+		if _, dated := s.parsed.When(); !dated {
+			s.clock.dated(format.When(head))
+		}
 		if when, ok := s.clock.date(&s.parsed); ok {
 			s.when = when
 			s.late(when)

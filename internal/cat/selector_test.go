@@ -39,7 +39,7 @@ func through(raw []byte, size int, pick *selector) (passes []byte, held int, mar
 	var l lines
 	drain := func() {
 		for p, ok := l.next(); ok; p, ok = l.next() {
-			if !pick.take(p) {
+			if !pick.take(p, nil) {
 				continue
 			}
 			passes = append(passes, p.text...)
@@ -115,7 +115,7 @@ func TestSelectionEndsBehindUntil(t *testing.T) {
 	pick := &selector{cfg: Config{Until: until}}
 	take := func(after time.Duration) bool {
 		text := until.Add(after).Format("[2006-01-02T15:04:05.000-0700][info][gc] line\n")
-		return pick.take(piece{[]byte(text), true, true})
+		return pick.take(piece{[]byte(text), true, true}, nil)
 	}
 	if !take(-time.Minute) || !take(0) || take(time.Millisecond) || take(24*365*time.Hour) {
 		t.Error("the lines up to Until do not pass alone")

@@ -43,7 +43,7 @@ type series struct {
 }
 
 func newSeries(p *Printer, name, dir string) *series {
-	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, marks: name == mark.Stream}}
+	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, class: p.cfg.Formats.Classifier(name), marks: name == mark.Stream}}
 }
 
 // addFile adds a file that the user named.
@@ -61,7 +61,7 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	defer func() { s.idle = !more }()
 	for {
 		if p, ok := s.lines.next(); ok {
-			if s.pick.take(p) {
+			if s.pick.take(p, s.lines.rest) {
 				s.cur = p
 				s.setKey()
 				return true, nil

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -62,6 +63,13 @@ func (t *timeline) date(r *ul.Record) (time.Time, bool) {
 		t.last = t.start.Add(up)
 	}
 	return t.last, !t.last.IsZero()
+}
+
+// dated says that a record, which is not of a JVM's own log, has a time, if ok.
+func (t *timeline) dated(when time.Time, ok bool) {
+	if ok {
+		t.last = when
+	}
 }
 
 // begin begins the next run.
@@ -151,6 +159,20 @@ func edgeUptime(lines iter.Seq[[]byte]) (up time.Duration, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
+func hasRecord(raw []byte, class format.Classifier) bool {
+	n := 0
+	for line := range bytes.Lines(raw) {
+		if class.Classify(bytes.TrimSuffix(line, []byte{'\n'}), nil).Kind == ul.Header {
+			return true
+		}
+		if n++; n == lookLines {
+			break
+		}
+	}
+	return false
 }
 
 // backwards yields the lines of raw, the last one first.

@@ -9,15 +9,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
 )
 
 // Config holds what to check.
 type Config struct {
-	Since  time.Time // zero: from the beginning
-	Until  time.Time // zero: to the end
-	Stream string    // a glob; empty: all streams
+	Since   time.Time // zero: from the beginning
+	Until   time.Time // zero: to the end
+	Stream  string    // a glob; empty: all streams
+	Formats format.Rules
 }
 
 // Validate returns one error for each setting that cannot work.

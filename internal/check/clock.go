@@ -46,6 +46,13 @@ func (c *clock) take(r *ul.Record) (begins bool) {
 	return begins
 }
 
+// dated says that a record, which is not of a JVM's own log, has a time, if ok.
+func (c *clock) dated(when time.Time, ok bool) {
+	if ok {
+		c.last, c.rough = when, false
+	}
+}
+
 // point takes the first uptime in a segment as a bound of the run's start.
 func (c *clock) point(up time.Duration) {
 	if c.created.IsZero() {

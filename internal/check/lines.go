@@ -7,9 +7,9 @@ import "bytes"
 const headBytes = 64 << 10
 
 // lines cuts a stream into lines, whatever pieces it comes in, and hands on the
-// beginning of each line, without its newline.
+// beginning of each line, without its newline, and what is known to follow.
 type lines struct {
-	take func(head []byte)
+	take func(head, rest []byte)
 	held []byte // the beginning of a line whose end has not come yet
 	rest bool   // the present line was handed on, and has not ended
 }
@@ -27,9 +27,9 @@ func (l *lines) write(raw []byte) {
 			l.rest = false
 		case len(l.held) > 0:
 			l.hold(raw[:end])
-			l.end()
+			l.finish(raw[end+1:])
 		default:
-			l.take(raw[:min(end, headBytes)])
+			l.take(raw[:min(end, headBytes)], raw[end+1:])
 		}
 		raw = raw[end+1:]
 	}
@@ -48,9 +48,12 @@ func (l *lines) hold(part []byte) {
 }
 
 // end ends the present line: it ends here, or bytes are missing here.
-func (l *lines) end() {
+func (l *lines) end() { l.finish(nil) }
+
+// finish is end, where rest is what is known to follow.
+func (l *lines) finish(rest []byte) {
 	if len(l.held) > 0 {
-		l.take(l.held)
+		l.take(l.held, rest)
 		l.held = l.held[:0]
 	}
 	l.rest = false

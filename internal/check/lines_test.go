@@ -9,7 +9,7 @@ import (
 
 // cut returns the beginnings of the lines in raw, which comes in pieces of a size.
 func cut(raw []byte, size int) (heads []string) {
-	l := lines{take: func(head []byte) { heads = append(heads, string(head)) }}
+	l := lines{take: func(head, _ []byte) { heads = append(heads, string(head)) }}
 	for piece := range slices.Chunk(raw, max(size, 1)) {
 		l.write(piece)
 	}
@@ -30,7 +30,7 @@ func TestLinesAreTheSameInAnyPieces(t *testing.T) {
 
 func TestNoLineGoesOnAcrossDamage(t *testing.T) {
 	var heads []string
-	l := lines{take: func(head []byte) { heads = append(heads, string(head)) }}
+	l := lines{take: func(head, _ []byte) { heads = append(heads, string(head)) }}
 	l.write([]byte("one\ntw"))
 	l.end()
 	l.write([]byte("hree\n"))

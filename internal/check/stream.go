@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -29,7 +30,7 @@ type stream struct {
 	fail error // of the receiver
 
 	lines  lines
-	class  ul.Classifier
+	class  format.Classifier
 	cuts   ul.Cuts
 	record ul.Record
 	clock  clock
@@ -43,7 +44,7 @@ type stream struct {
 }
 
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
-	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true}
+	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true, class: cfg.Formats.Classifier(name)}
 	s.run = Run{Stream: name, Run: 1}
 	s.lines.take = s.line
 	return s
@@ -155,8 +156,8 @@ func (s *stream) unreadable(err error) {
 	s.out.Error = err.Error()
 }
 
-// line counts the line with this beginning.
-func (s *stream) line(head []byte) {
+// line counts the line with this beginning. Rest is what is known to follow.
+func (s *stream) line(head, rest []byte) {
 	if g, ok := ul.ParseMarker(head); ok {
 		if s.cfg.overlaps(g.First, g.Last) {
 			s.run.gap(g)
@@ -166,7 +167,7 @@ func (s *stream) line(head []byte) {
 		}
 		return
 	}
-	class := s.class.Classify(head)
+	class := s.class.Classify(head, rest)
 	if class.Kind == ul.Header || class.Kind == ul.Drop {
 		s.date(head)
 	}
@@ -187,6 +188,9 @@ func (s *stream) line(head []byte) {
 // date finds the time of a record, and ends the run before it if it begins another.
 func (s *stream) date(head []byte) {
 	s.record.Parse(head)
+	if _, dated := s.record.When(); !dated {
+		s.clock.dated(format.When(head))
+	}
 	if s.clock.take(&s.record) && s.clock.runs.Number() > 1 {
 		s.endRun()
 	}

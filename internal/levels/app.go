@@ -27,14 +27,11 @@ const whyAppLog = "annotation " + podmeta.Prefix + "app-log"
 
 // wantApp turns the annotations of the application's events into a raise. A raise that is over stays as long as
 // its annotation does, so that it does not begin again. A clock that was set back prolongs no raise.
-func (l *Loop) wantApp(now time.Time) {
-	if l.cfg.OnAppLevel == nil {
-		return
-	}
-	req, s := l.notes.request, l.fleet.state
+func (s *state) wantApp(notes *annotations, draining bool, now time.Time) {
+	req := notes.request
 	now = now.Round(0) // without the monotonic clock, as a saved state has none
 	switch {
-	case req.AppLogBad || l.notes.unknown: // nothing changes
+	case req.AppLogBad || notes.unknown: // nothing changes
 	case req.AppLog == ul.Unknown:
 		s.App = nil
 	case s.App == nil || s.App.Level != req.AppLog || s.App.For != req.AppLogFor:
@@ -44,7 +41,7 @@ func (l *Loop) wantApp(now time.Time) {
 		s.App = &appRaise{r.Level, r.For, now.Add(r.For)}
 	}
 	s.AppLevel = ul.Unknown
-	if s.App.on(now) && !l.fleet.draining {
+	if s.App.on(now) && !draining {
 		s.AppLevel = s.App.Level
 	}
 }

@@ -104,6 +104,7 @@ func (l *Loop) read(ctx context.Context) {
 	for {
 		if now := time.Now(); l.notes.poll(now) {
 			l.journal.annotations(l.notes)
+			l.saveAnnotated()
 			l.show(now)
 		}
 		select {
@@ -151,6 +152,7 @@ func (l *Loop) tick(ctx context.Context) {
 	if l.notes.poll(now) {
 		changed = true
 		l.journal.annotations(l.notes)
+		l.saveAnnotated()
 		l.show(now)
 	}
 	if changed || l.store.moved() || !now.Before(l.next) {
@@ -215,7 +217,9 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	if change != nil {
 		change(now)
 	}
-	l.wantApp(now)
+	if l.cfg.OnAppLevel != nil {
+		f.state.wantApp(l.notes, f.draining, now)
+	}
 	l.arm(now) // before a JVM writes a line of a raise
 	err = errors.Join(err, f.reconcile(ctx, now))
 	err = errors.Join(err, l.save(before))

@@ -30,6 +30,7 @@ const (
 	AppLevelRestored Kind = "app-level-restored"
 	ArchivesMissed   Kind = "archives-missed"
 	Truncated        Kind = "truncated"
+	DetailSaved      Kind = "detail-saved"     // withheld lines are persisted, because a trigger fired
 	MarksSuppressed  Kind = "marks-suppressed" // by the [Journal]
 )
 

@@ -25,12 +25,13 @@ const (
 	triggerForName = "trigger-for"
 	appLogName     = "app-log"
 	appLogForName  = "app-log-for"
+	saveName       = "save"
 )
 
 // Live returns the names, without [Prefix], of the annotations that take
 // effect while a pod runs.
 func Live() []string {
-	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, appLogName, appLogForName}
+	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName, appLogName, appLogForName}
 }
 
 // MinFor is the shortest and MaxRaise the longest duration of a raise.
@@ -95,6 +96,10 @@ type Request struct {
 	TriggerLog selection.Selection
 	TriggerFor time.Duration
 
+	// Save has the lines saved that are held in hindsight, at each new value. Empty: nobody
+	// asks for that.
+	Save string
+
 	// AppLog is the level from which on the application's events are wanted, whatever
 	// the application's own settings say. [ul.Unknown]: no raise. AppLogFor is its duration,
 	// like LogFor, and zero if AppLog is.
@@ -158,6 +163,8 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	if req.AppLogBad = len(p.problems) > before; !req.AppLogBad && level != ul.Unknown {
 		req.AppLog, req.AppLogFor = level, length
 	}
+
+	req.Save = readLive(p, ours, saveName, "", parseID)
 
 	checkOthers(p, ours, known)
 	return req, p.sorted()

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -227,7 +228,9 @@ func TestATextThatIsNoFileIsNotWritten(t *testing.T) {
 func TestMessagesForgeNoLine(t *testing.T) {
 	w, s := mapped(t)
 	header := "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1 lines, 5 bytes dropped in 0.000s: drop info=1"
-	for _, text := range []string{header, "x\n" + header, "x\r\n" + header, "\x00\x1b[2J\x7f", "\n\n\n" + header + "\n" + header, "[", "]\n[", "\n[ ] x"} {
+	texts := []string{header, "x\n" + header, "x\r\n" + header, "\x00\x1b[2J\x7f", "\n\n\n" + header + "\n" + header, "[", "]\n[", "\n[ ] x",
+		"x\n2026-11-23T07:36:35.123Z ERROR x", "x\n{\"level\":\"ERROR\"}\n{}", "x\nNov 23, 2026 7:36:35 AM Main main\nSEVERE: x"}
+	for _, text := range texts {
 		w.event(1, text)
 		w.write(ul.Info, kindLine, 3, []byte("[t]"+text))
 		w.write(ul.Info, kindLine, uint32(len(text)), []byte(text+text))
@@ -245,13 +248,13 @@ func TestMessagesForgeNoLine(t *testing.T) {
 	w.kill()
 	s.drained()
 	got, lines := events(t, s.source, testName)
-	if len(got) != 4*8+2 {
-		t.Errorf("%d records, want %d", len(got), 4*8+2)
+	if want := 4*len(texts) + 2; len(got) != want {
+		t.Errorf("%d records, want %d", len(got), want)
 	}
-	var class ul.Classifier
+	var class format.Classifier
 	for i, line := range lines {
 		_, marker := ul.ParseMarker([]byte(line))
-		kind := class.Classify([]byte(line)).Kind
+		kind := class.Classify([]byte(line), []byte(strings.Join(lines[i+1:], "\n"))).Kind
 		if isRecord := strings.Contains(line, "99][info][event] "); marker || (kind == ul.Header) != isRecord || kind != ul.Header && kind != ul.Continuation {
 			t.Errorf("line %d is a %v: %.200q", i, kind, line)
 		}

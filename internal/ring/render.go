@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -75,7 +76,7 @@ var levelTag = func() (tags [ul.NumLevels]string) {
 }()
 
 // appendFurther appends the further lines of a record. None of them may look like the first
-// line of another record: these begin with a bracket.
+// line of another record, of events or in a format of applications.
 func appendFurther(out, text []byte) []byte {
 	for {
 		end := bytes.IndexByte(text, '\n')
@@ -83,7 +84,7 @@ func appendFurther(out, text []byte) []byte {
 		if end >= 0 {
 			line = text[:end]
 		}
-		if len(line) > 0 && line[0] == '[' {
+		if len(line) > 0 && line[0] == '[' || format.Begins(line) {
 			out = append(out, '\t')
 		}
 		out = appendEscaped(out, line)

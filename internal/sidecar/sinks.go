@@ -16,6 +16,7 @@ func (c *Config) sinks(reg prometheus.Registerer, log *slog.Logger) (*sink.Set, 
 	if c.Sinks.Pod.Name == "" {
 		c.Sinks.Pod.Name, _ = os.Hostname() // that of the pod, in one
 	}
+	c.Sinks.Formats = c.Ship.Tail.Formats
 	set, err := sink.New(c.Sinks, c.SinkKinds, c.Ship.Dest, reg, log)
 	if err != nil || len(c.Sinks.URLs) == 0 {
 		return set, err

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ullage/ullage/internal/format"
 )
 
 // maxSinks bounds how many sinks a sidecar feeds: each has a goroutine, a buffer and
@@ -23,6 +25,10 @@ type Config struct {
 	// takes whole segments: a quiet JVM's log arrives that soon. Zero: no earlier than
 	// the segment's own age says.
 	UploadAge time.Duration
+
+	// Formats are those of the source, so that a line has one level everywhere. Not a
+	// flag.
+	Formats format.Rules
 
 	// Pod is whose log it is. All of it may be empty.
 	Pod Pod
@@ -79,7 +85,7 @@ func (c Config) Validate(kinds map[string]Kind) []error {
 	}
 	names := map[string]bool{}
 	for _, u := range c.URLs {
-		t, err := parseTarget(u, c.Pod, kinds)
+		t, err := c.target(u, kinds)
 		if err == nil && names[t.Name] {
 			err = fmt.Errorf("another sink has the name %q too: give each a name=... of its own", t.Name)
 		}
@@ -153,6 +159,7 @@ type Target struct {
 	URL     *url.URL // without its query
 	Options Options
 	Pod     Pod
+	Formats format.Rules
 }
 
 // validName returns whether name=... may be that: it becomes a file's name and a metric's
@@ -168,7 +175,8 @@ func validName(name string) bool {
 
 func alphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-func parseTarget(text string, pod Pod, kinds map[string]Kind) (Target, error) {
+// target parses a --sink.
+func (c Config) target(text string, kinds map[string]Kind) (Target, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return Target{}, errors.New("not a URL") // the error of url.Parse quotes what may be secret
@@ -183,7 +191,7 @@ func parseTarget(text string, pod Pod, kinds map[string]Kind) (Target, error) {
 	if err != nil {
 		return Target{}, errors.New("the part behind the question mark is not a list of options")
 	}
-	t := Target{Name: u.Scheme, Pod: pod, Options: NewOptions(query)}
+	t := Target{Name: u.Scheme, Pod: c.Pod, Formats: c.Formats, Options: NewOptions(query)}
 	u.RawQuery, u.Fragment = "", ""
 	t.URL = u
 	if name := t.Options.Text("name", ""); name != "" {

@@ -3,6 +3,7 @@ package sink
 import (
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -40,6 +41,9 @@ func (d *dating) date(seg *segment.Info, first bool, kind ul.Kind, line []byte) 
 		var r ul.Record
 		r.Parse(line)
 		at, dated := r.When()
+		if !dated {
+			at, dated = format.When(line)
+		}
 		dated = dated && at.Equal(bounded(at))
 		if dated && string(r.Tags) == "ullage" {
 			return at // a marker's time is when lines were dropped: the lines around it may be older

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -57,6 +58,14 @@ func TestTimesOfLines(t *testing.T) {
 			10:05:00  [2026-11-21T10:05:00.000+0000][warning][ullage] gap: 1 lines, 9 bytes dropped in 0.000s: drop info=1
 			10:00:00  of one
 			10:00:01  [2.000s][info][gc] two`,
+		"an application and its JVM": `segment 10:00:00
+			10:00:01  2026-11-21T10:00:01.000Z  INFO 1 --- [demo] [main] c.e.Main : a
+			10:00:01  at c.e.Main.main
+			10:00:02  [2026-11-21T10:00:02.000+0000][info][gc] one
+			10:00:03  {"@timestamp":"2026-11-21T11:00:03.000+01:00","level":"INFO"}
+			10:00:03  10:00:09.123 [main] INFO c.e.Main -- a time without a date
+			10:00:04  Nov 21, 2026 10:00:04 AM c.e.Main main
+			10:00:04  SEVERE: bad`,
 		"no time at all": `segment 10:00:00
 			10:00:07  hello
 			10:00:07  [info][gc] hello`,
@@ -68,7 +77,7 @@ func TestTimesOfLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d dating
-			var class ul.Classifier
+			var class format.Classifier
 			var seg segment.Info
 			first := false
 			for line := range strings.Lines(stream) {
@@ -78,7 +87,7 @@ func TestTimesOfLines(t *testing.T) {
 					seg, first = segment.Info{Start: clock(t, text), ModTime: clock(t, text).Add(7 * time.Second)}, true
 					continue
 				}
-				kind := class.Classify([]byte(text)).Kind
+				kind := class.Classify([]byte(text), nil).Kind
 				if got := d.date(&seg, first, kind, []byte(text)); !got.Equal(clock(t, at)) {
 					t.Errorf("%s: %s", line, got)
 				}
@@ -128,11 +137,11 @@ func FuzzDating(f *testing.F) {
 	f.Add("[1ms][info][gc] a", int64(math.MaxInt64), int64(math.MinInt64))
 	f.Fuzz(func(t *testing.T, text string, created, changed int64) {
 		var d dating
-		var class ul.Classifier
+		var class format.Classifier
 		seg := segment.Info{Start: time.Unix(created, 0), ModTime: time.Unix(changed, 0)}
 		first := true
 		for line := range strings.Lines(text) {
-			kind := class.Classify([]byte(line)).Kind
+			kind := class.Classify([]byte(line), nil).Kind
 			if at := d.date(&seg, first, kind, []byte(line)); at.Year() < 1970 || at.Year() > 2200 || !d.check() {
 				t.Fatalf("%q: %s, %+v", line, at, d)
 			}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
@@ -29,7 +29,7 @@ type lineFeed struct {
 	follower *segment.Follower
 	memory   *lineMemory
 	trouble  func(error) // takes what the Follower could not return
-	class    ul.Classifier
+	class    format.Classifier
 	dates    dating
 
 	done  cursor // acknowledged
@@ -55,14 +55,14 @@ type lineMemory struct {
 // frameEnd is the end of a frame in a segment.
 type frameEnd struct{ disk, raw int64 }
 
-// newLineFeed begins at c. Committed is as in [segment.FollowOptions].
-// The feed uses m until it is closed.
-func newLineFeed(dir, stream string, c cursor, m *lineMemory, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
+// newLineFeed begins at c, with a new Classifier. Committed is as in
+// [segment.FollowOptions]. The feed uses m until it is closed.
+func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineMemory, committed func() (segment.Mark, bool), trouble func(error)) (*lineFeed, error) {
 	follower, err := segment.OpenFollower(dir, segment.FollowOptions{From: c.place(), Memory: &m.follower, Committed: committed})
 	if err != nil {
 		return nil, fmt.Errorf("follow stream %s: %w", stream, err)
 	}
-	f := &lineFeed{follower: follower, trouble: trouble, done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
+	f := &lineFeed{follower: follower, trouble: trouble, class: class, done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
 		memory: m, buf: m.buf[:0], ends: m.ends[:0]}
 	f.class.Resume(c.Level)
 	f.dates = c.Dates
@@ -177,15 +177,15 @@ func (f *lineFeed) lines() {
 			f.batch.Bytes = int64(f.cut)
 			return
 		}
-		f.line(begin+int64(f.cut), text)
+		f.line(begin+int64(f.cut), text, rest[n:])
 		f.cut += n
 	}
 	f.batch.Bytes = int64(f.cut)
 }
 
-// line adds a line to the batch.
-func (f *lineFeed) line(offset int64, text []byte) {
-	class := f.class.Classify(text)
+// line adds a line to the batch. Rest is what is known to follow.
+func (f *lineFeed) line(offset int64, text, rest []byte) {
+	class := f.class.Classify(text, rest)
 	at := f.dates.date(&f.batch.Segment, offset == 0, class.Kind, text)
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
 }

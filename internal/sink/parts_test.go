@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/format"
 )
 
 func TestPartsOfLines(t *testing.T) {
-	var class ul.Classifier
+	var class format.Classifier
 	for _, c := range []struct{ line, want string }{
 		{"[1.5s][123][456][info][gc,heap ] GC(7) Pause", "GC(7) Pause|gc,heap|123|456|1.5s|7|false|0"},
 		{"[            ] more", "more||||-1ns|-1|false|0"},
@@ -18,8 +18,12 @@ func TestPartsOfLines(t *testing.T) {
 		{"[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 34 lines, 9 bytes dropped in 0.000s: drop info=34",
 			"gap: 34 lines, 9 bytes dropped in 0.000s: drop info=34|ullage|||-1ns|-1|true|0"},
 		{"[3.0s][warning][] " + fmt.Sprintf("%6d", 12) + " messages dropped due to async logging", "    12 messages dropped due to async logging||||3s|-1|false|12"},
+		{"2026-11-23T07:36:35.123Z ERROR 1 --- [demo] [main] c.e.Main : GC(1)", "2026-11-23T07:36:35.123Z ERROR 1 --- [demo] [main] c.e.Main : GC(1)||||-1ns|-1|false|0"},
+		{"[2026-11-23 07:36:35,123] INFO [broker 1] x", "[2026-11-23 07:36:35,123] INFO [broker 1] x||||-1ns|-1|false|0"},
+		{"[2026-11-23T07:36:35,123][WARN ][o.e.n.Node] [node] x", "[2026-11-23T07:36:35,123][WARN ][o.e.n.Node] [node] x||||-1ns|-1|false|0"},
+		{`{"level":"ERROR","message":"x"}`, `{"level":"ERROR","message":"x"}||||-1ns|-1|false|0`},
 	} {
-		l := Line{Text: []byte(c.line), Class: class.Classify([]byte(c.line))}
+		l := Line{Text: []byte(c.line), Class: class.Classify([]byte(c.line), nil)}
 		p := l.Parts()
 		if got := fmt.Sprintf("%s|%s|%s|%s|%s|%d|%t|%d", p.Message, p.Tags, p.PID, p.TID, p.Uptime, p.GC, p.IsGap, p.Missed); got != c.want {
 			t.Errorf("%q: %s, want %s", c.line, got, c.want)

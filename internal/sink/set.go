@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -25,6 +26,7 @@ const stateDir = ".ullage/sinks"
 type Set struct {
 	dest    string
 	require bool
+	formats format.Rules
 	log     *slog.Logger
 	workers []*worker
 	sums    sums
@@ -36,13 +38,13 @@ type Set struct {
 
 // New makes the sinks of a valid cfg, for the segments in dest.
 func New(cfg Config, kinds map[string]Kind, dest string, reg prometheus.Registerer, log *slog.Logger) (*Set, error) {
-	s := &Set{dest: dest, require: cfg.Require, log: log, marks: map[string]segment.Mark{}}
+	s := &Set{dest: dest, require: cfg.Require, formats: cfg.Formats, log: log, marks: map[string]segment.Mark{}}
 	if len(cfg.URLs) == 0 {
 		return s, nil
 	}
 	m := newMetrics(reg)
 	for _, u := range cfg.URLs {
-		t, err := parseTarget(u, cfg.Pod, kinds)
+		t, err := cfg.target(u, kinds)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("--sink %s: %w", redact(u), err), s.close())
 		}

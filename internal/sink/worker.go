@@ -239,7 +239,7 @@ func (w *worker) feedOf(stream string) (feed, error) {
 	if w.segments {
 		return newSegmentFeed(dir, stream, at, committed)
 	}
-	return newLineFeed(dir, stream, at, &w.memory, committed, func(err error) {
+	return newLineFeed(dir, stream, w.set.formats.Classifier(stream), at, &w.memory, committed, func(err error) {
 		w.log.Warn("durable copy has a gap for a sink", "stream", stream, "error", err)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -61,8 +62,12 @@ const longestHeader = 4 << 10
 // date takes the time of a line, and reports whether it has one.
 func (s *Sum) date(line []byte) bool {
 	var r ul.Record
-	r.Parse(bytes.TrimSuffix(line[:min(len(line), longestHeader)], []byte{'\n'}))
+	head := bytes.TrimSuffix(line[:min(len(line), longestHeader)], []byte{'\n'})
+	r.Parse(head)
 	at, ok := r.When()
+	if !ok {
+		at, ok = format.When(head)
+	}
 	if !ok {
 		return false
 	}

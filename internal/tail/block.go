@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/spool"
 	"github.com/ullage/ullage/internal/ul"
@@ -164,10 +165,10 @@ func (m *mover) holeBehind(f *File, begin, most int64) (int64, error) {
 // lastMessage returns where the last message in data begins. It may have further
 // lines, which a JVM writes with a second write, and which have to go where
 // their message goes.
-func lastMessage(data []byte, class ul.Classifier) int {
+func lastMessage(data []byte, class format.Classifier) int {
 	for end := bytes.LastIndexByte(data, '\n') + 1; end > 0; {
 		begin := bytes.LastIndexByte(data[:end-1], '\n') + 1
-		if c := class; c.Classify(data[begin:end-1]).Kind != ul.Continuation {
+		if c := class; c.Classify(data[begin:end-1], data[end:]).Kind != ul.Continuation {
 			return begin
 		}
 		end = begin
@@ -192,7 +193,7 @@ func (m *mover) classify(f *File, b *spool.Block, data []byte, open bool, level,
 		}
 		if !open {
 			text := bytes.TrimSuffix(line, newline)
-			c := class.Classify(text)
+			c := class.Classify(text, data[len(line):])
 			level = c.Level
 			if offset >= f.counted.to {
 				read.dropped += c.Dropped

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/ul"
@@ -39,11 +40,17 @@ func (m *Mode) String() string { return string(*m) }
 type Config struct {
 	Source  string // directory that JVMs write into
 	Match   string // glob of the files in it that are followed
+	Formats format.Rules
 	Reclaim Mode
 
 	// LineLimit is the length in bytes from which a line is handed on in pieces.
 	// [Source.Area] says how much memory Next needs. Not a flag.
 	LineLimit int
+
+	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the
+	// zero value and [ul.Trace] withhold none. A line that is handed on in pieces, and the
+	// further lines of a record, go where the first of them went. Not a flag.
+	PersistLevel ul.Level
 
 	// Frames says that whoever takes chunks can take zstd frames, see
 	// [Chunk.Frame]. Not a flag.
@@ -77,6 +84,7 @@ func DefaultConfig() Config {
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
 	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well, and what ullage itself writes (ullage.log, and events of rings)")
+	fs.Var(&c.Formats, "format", "the format of streams whose name matches a glob, as `GLOB=NAME`: "+format.Names+"\n(pattern is that of Logback, Log4j and Spring Boot); repeat it, or separate several by spaces; the first that matches counts; without one, auto: any but plain;\nsee docs/application.md")
 	fs.Var(&c.Reclaim, "reclaim", "`MODE` of giving memory of the tmpfs back: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
 }
 

@@ -46,7 +46,7 @@ func (n *names) begin() (was map[string]*File) {
 func newContents(e *env, open *openLines) *contents {
 	return &contents{
 		env:     e,
-		streams: newStreamSet(),
+		streams: newStreamSet(e.cfg.Formats),
 		files:   map[position.Content]*File{},
 		held:    map[position.Identity]*File{},
 		absent:  newAbsent(),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -11,6 +12,7 @@ import (
 type lineReader struct {
 	*env
 	contents *contents
+	sifter   *sifter
 }
 
 // errStepped says that the read position was moved over a hole, to where
@@ -33,6 +35,7 @@ func (l *lineReader) next(f *File, area []byte) (int, Chunk, error) {
 	}
 	recounted := f.read.Offset < f.counted.to
 	keep := bytes.LastIndexByte(area[:n], '\n') + 1
+	keep = f.stream.class.Whole(area[:keep])
 	switch {
 	case keep > 0:
 		return l.take(f, area[:keep])
@@ -107,7 +110,11 @@ func (l *lineReader) stepOver(f *File, area []byte, data int64) (int, Chunk, err
 	var lines [ul.NumLevels]uint32
 	lines[f.read.openLevel]++
 	area[0] = '\n'
-	return 1, l.chunk(f, lines, 0, 0, first), nil
+	c := l.chunk(f, lines, 0, 0, first)
+	if l.sifter.holds(f.stream, f.read.openLevel) {
+		c.Withheld = 1
+	}
+	return 1, c, nil
 }
 
 // mayEnd reports whether what stands behind the last line end of f is all
@@ -127,7 +134,9 @@ func (l *lineReader) take(f *File, data []byte) (int, Chunk, error) {
 	if first {
 		f.counted.rest = false
 	}
-	return len(data), l.chunk(f, lines, dropped, len(data), first), nil
+	c := l.chunk(f, lines, dropped, len(data), first)
+	c.Withheld = l.sifter.sift(data)
+	return len(data), c, nil
 }
 
 // takeRest hands on the n bytes behind the last line end of a file that
@@ -148,7 +157,9 @@ func (l *lineReader) takeRest(f *File, area []byte, n int) (int, Chunk, error) {
 	f.read.Open = false
 	f.read.ended = true
 	f.counted.rest = true
-	return n + 1, l.chunk(f, lines, dropped, n, first), nil
+	c := l.chunk(f, lines, dropped, n, first)
+	c.Withheld = l.sifter.sift(area[:n+1])
+	return n + 1, c, nil
 }
 
 // chunk describes what was just handed on, and counts it if it is new.
@@ -183,25 +194,39 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 	open := f.read.Open
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n')
-		line := data
+		line, rest := data, data[len(data):]
 		if end >= 0 {
-			line = data[:end]
+			line, rest = data[:end], data[end+1:]
 		}
 		level := f.read.openLevel
 		if !open {
-			class := f.stream.class.Classify(line)
+			class := f.stream.class.Classify(line, rest)
 			level, dropped = class.Level, dropped+class.Dropped
 			if show != nil {
 				show(f.stream.label, line, class)
 			}
 		}
 		if end < 0 {
+			l.sifter.take(f.stream, len(line), level)
 			f.read.openLevel = level
 			break
 		}
+		l.sifter.take(f.stream, end+1, level)
 		lines[level]++
 		open = false
-		data = data[end+1:]
+		data = rest
 	}
+	l.noteFormat(f.stream)
 	return lines, dropped
+}
+
+// noteFormat logs in which format a stream is, once a header shows it and if it is not UL.
+// Anybody can make streams, so it logs one of them a minute: the others follow.
+func (l *lineReader) noteFormat(st *Stream) {
+	found := st.class.Format()
+	if st.format != format.Auto || found == format.Auto || found == format.UL || !l.log.notTooOften(&l.log.format, l.now()) {
+		return
+	}
+	st.format = found
+	l.log.Info("recognized the format of a stream", "stream", st.label, "format", found.String())
 }

@@ -12,6 +12,7 @@ type notes struct {
 	truncated time.Time // when a truncation was last logged
 	crashed   time.Time // ... and a crash
 	cut       time.Time // ... and lines that a JVM had lost
+	format    time.Time // ... and the format of a stream
 }
 
 // once logs a warning the first time that its key is seen. The keys are

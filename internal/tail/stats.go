@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ullage/ullage/internal/format"
 )
 
 // Stats is how a source stands.
@@ -25,8 +27,9 @@ type Stats struct {
 // StreamStats is one stream as it stands.
 type StreamStats struct {
 	Name    string
-	Files   int   // held open
-	Backlog int64 // bytes
+	Files   int    // held open
+	Backlog int64  // bytes
+	Format  string // of the last header; empty: none was read
 }
 
 // maxStats bounds how many streams Stats lists.
@@ -36,6 +39,9 @@ func statsOf(c *contents, l *listing) Stats {
 	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored)}
 	for name, st := range c.streams.byName {
 		stat := StreamStats{Name: st.name}
+		if f := st.class.Format(); f != format.Auto {
+			stat.Format = f.String()
+		}
 		for _, f := range st.files {
 			if f.held() {
 				stat.Files++

@@ -3,16 +3,17 @@ package tail
 import (
 	"slices"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/format"
 )
 
 // Stream is the sequence of source files of one output.
 type Stream struct {
 	name   string
 	label  string
+	whole  bool    // no line of it is withheld
 	files  []*File // from the oldest to the newest
 	found  []*File // have no place among them yet, and are not read before
-	class  ul.Classifier
+	class  format.Classifier
 	active bool  // in streamSet.active
 	credit int   // bytes that are left of its turn; negative: it took more
 	memory int64 // of its files and of its records, as Weigh found it and relief changed it
@@ -20,6 +21,8 @@ type Stream struct {
 	refused  bool   // in streamSet.refused
 	durable  uint64 // number of the last chunk that is
 	archives archives
+
+	format format.Format // as it was logged last
 }
 
 // Name returns the name of the output: "gc.log".
@@ -28,6 +31,10 @@ func (st *Stream) Name() string { return st.name }
 // Label returns the stream's value of the metrics label: its name, or
 // [OtherLabel] beyond the bound.
 func (st *Stream) Label() string { return st.label }
+
+// Whole reports whether no line of the stream is withheld, whatever its level: it holds
+// marks, or what a JVM writes beside its logs.
+func (st *Stream) Whole() bool { return st.whole }
 
 func (st *Stream) leave(f *File) {
 	is := func(g *File) bool { return g == f }

@@ -1,6 +1,11 @@
 package tail
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/mark"
+)
 
 // streamSet is the streams that have files, and which of them are refused.
 type streamSet struct {
@@ -8,12 +13,14 @@ type streamSet struct {
 	labels map[string]bool // that metrics have
 	active []*Stream       // have a dirty file, in the order of their turns
 
+	formats format.Rules
+
 	refused      map[string]struct{} // streams that the destination refuses
 	refusedFiles int                 // held, of these
 }
 
-func newStreamSet() streamSet {
-	return streamSet{byName: map[string]*Stream{}, labels: map[string]bool{}}
+func newStreamSet(formats format.Rules) streamSet {
+	return streamSet{byName: map[string]*Stream{}, labels: map[string]bool{}, formats: formats}
 }
 
 // label returns the value of the metrics label for a stream: its name, or
@@ -34,7 +41,7 @@ func (t *streamSet) get(name string) (st *Stream, fresh bool) {
 		return st, false
 	}
 	_, refused := t.refused[name]
-	st = &Stream{name: name, label: t.label(name), refused: refused}
+	st = &Stream{name: name, label: t.label(name), refused: refused, whole: name == mark.Stream || KindOf(name) != KindLog, class: t.formats.Classifier(name)}
 	t.byName[name] = st
 	return st, true
 }

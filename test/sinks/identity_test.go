@@ -12,7 +12,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -82,46 +81,18 @@ func built(t testing.TB, dir, module, program string) string {
 	return path
 }
 
-// fetched fetches the jars of a Java server, as test/servers/NAME says, into the cache,
-// unless they are there, and compiles what is in that directory. It returns the directory
-// with the classes.
+// fetched is [lab.Jars] of test/servers/NAME.
 func fetched(t testing.TB, name string) string {
 	t.Helper()
 	from, err := filepath.Abs(filepath.Join("../servers", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := os.ReadFile(filepath.Join(from, "pom.xml"))
+	jars, err := lab.Jars(from, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, version, _ := strings.Cut(string(said), "<server.version>")
-	version, _, _ = strings.Cut(version, "<")
-	classes := filepath.Join(cacheDir(t), "servers", name+"-"+version)
-	if _, err := os.Stat(classes); err == nil {
-		return classes
-	}
-	t.Logf("fetching %s %s, once", name, version)
-	next := classes + ".new"
-	if err := os.RemoveAll(next); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lab.Command(10*time.Minute, "mvn", "-q", "-B", "-f", filepath.Join(from, "pom.xml"), "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+next); err != nil {
-		t.Fatal(err)
-	}
-	sources, err := filepath.Glob(filepath.Join(from, "*.java"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(sources) > 0 {
-		if _, err := lab.Command(time.Minute, "javac", append([]string{"-d", next, "-cp", next + "/*"}, sources...)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Rename(next, classes); err != nil {
-		t.Fatal(err)
-	}
-	return classes
+	return jars
 }
 
 // cacheDir is [lab.CacheDir], for a test.

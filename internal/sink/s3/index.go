@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/summary"
@@ -88,14 +89,14 @@ func (i *Index) put(e Entry) {
 	i.Segments = slices.Insert(i.Segments, at, e)
 }
 
-// describe reads a segment.
-func describe(key string, b *sink.Batch) (Entry, error) {
+// describe reads a segment, with a new Classifier of its stream.
+func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error) {
 	r, err := segment.OpenReader(b.Segment.Path)
 	if err != nil {
 		return Entry{}, err
 	}
 	defer r.Close()
-	var c counter
+	c := counter{class: class}
 	damaged := false
 	for {
 		raw, err := r.Next()
@@ -149,12 +150,12 @@ func byLevel(lines [ul.NumLevels]uint64) map[string]uint64 {
 // counter counts the lines of a segment.
 type counter struct {
 	sum   summary.Sum
-	class ul.Classifier
+	class format.Classifier
 	head  []byte // of a line that goes on in the next frame
 }
 
 // headBytes is as much of a line as it takes to know its level.
-const headBytes = 4 << 10
+const headBytes = 16 << 10
 
 // take counts the lines of a frame.
 func (c *counter) take(raw []byte) {
@@ -172,13 +173,14 @@ func (c *counter) take(raw []byte) {
 		if n < 0 {
 			return
 		}
-		c.line(text)
+		c.line(text, raw[n+1:])
 		c.head, raw = c.head[:0], raw[n+1:]
 	}
 }
 
-func (c *counter) line(text []byte) {
-	class := c.class.Classify(text)
+// line counts a line. Rest is what is known to follow.
+func (c *counter) line(text, rest []byte) {
+	class := c.class.Classify(text, rest)
 	c.sum.Lines[class.Level]++
 	if class.Kind == ul.Header && class.Level == ul.Warning {
 		c.sum.Marker(text)
@@ -188,6 +190,6 @@ func (c *counter) line(text []byte) {
 // end counts a last line without an end.
 func (c *counter) end() {
 	if len(c.head) > 0 {
-		c.line(c.head)
+		c.line(c.head, nil)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/summary"
@@ -74,7 +75,7 @@ func TestTheIndexCountsWhatASegmentHolds(t *testing.T) {
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := describe("key", &sink.Batch{Stream: "gc.log", Segment: segment.Info{Path: path, Size: int64(len(lines))}})
+	got, err := describe("key", &sink.Batch{Stream: "gc.log", Segment: segment.Info{Path: path, Size: int64(len(lines))}}, format.Classifier{})
 	want := Entry{Key: "key", Stream: "gc.log", Size: int64(len(lines)), Raw: int64(len(lines)),
 		Lines: map[string]uint64{"info": 2, "debug": 1, "warning": 3},
 		First: time.Date(2026, 11, 22, 10, 0, 1, 0, time.UTC), Last: time.Date(2026, 11, 22, 10, 0, 5, 0, time.UTC),

@@ -17,6 +17,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/sink"
 )
@@ -28,15 +29,16 @@ func Kind() sink.Kind {
 		if err != nil {
 			return nil, err
 		}
-		return &uploader{bucket: bucket, pod: t.Pod, days: days{bucket: bucket, pod: t.Pod}}, nil
+		return &uploader{bucket: bucket, pod: t.Pod, formats: t.Formats, days: days{bucket: bucket, pod: t.Pod}}, nil
 	}}
 }
 
 // uploader is the sink.
 type uploader struct {
-	bucket *Bucket
-	pod    sink.Pod
-	days   days
+	bucket  *Bucket
+	pod     sink.Pod
+	formats format.Rules
+	days    days
 }
 
 // Deliver implements [sink.Sink]: the segment first, and then the index that names it.
@@ -67,7 +69,7 @@ func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry E
 	}
 	both, joint := errgroup.WithContext(ctx)
 	both.Go(func() error { return u.bucket.uploadFile(joint, key, f, size, crc.Sum32()) })
-	both.Go(func() (err error) { entry, err = describe(key, b); return err })
+	both.Go(func() (err error) { entry, err = describe(key, b, u.formats.Classifier(b.Stream)); return err })
 	return entry, both.Wait()
 }
 

@@ -1,0 +1,39 @@
+// Package format finds the level and the time of a line, whichever program wrote it: the
+// JVM's Unified Logging, or an application by Logback, Log4j 2, Spring Boot, JUL or as JSON.
+//
+// The package never changes, copies or allocates anything for a line, and no input makes it
+// fail. It looks at the first 16 KiB of a line.
+//
+// # What is a header
+//
+// Each line is judged by itself: it is a header if it has the form of one in a format that
+// the [Classifier] accepts. Any other line continues the record before it, as a stack trace
+// and the further lines of an SQL statement do. So one stream may mix formats, and a
+// Classifier that begins in the middle of a stream differs from one that has read all of it
+// only until the first header: it may not know what the lines before that continue.
+//
+// The level of a line decides what happens to the line, and never whether it is counted:
+// each line has one level at the time when it is read, and that level is what is kept of
+// it. A line that is judged wrongly is persisted, or dropped and counted, as exactly as
+// any other.
+//
+//   - [UL]: see package ul.
+//   - [Pattern]: a date and a time, or a time, in brackets or not; then a level in
+//     upper-case letters, in brackets or not, behind at most two words and three bracketed
+//     fields. These are the default patterns of Logback, Log4j 2 and Spring Boot, and
+//     most others. A pattern that begins with another field is not recognized.
+//   - [JUL]: the two lines of java.util.logging.SimpleFormatter in English: "Nov 23, 2026
+//     7:36:35 AM com.example.Main main", and "WARNING: text" behind it. The first line is
+//     the header, with the level that the second one shows.
+//   - [JSON]: one object in a line, with a level in it: the member level, log.level or
+//     severity of the object, or level of its member log. These are the logs of
+//     logstash-logback-encoder, the Elastic Common Schema (ECS), the Graylog Extended Log
+//     Format (GELF, with syslog's numbers) and the templates of Log4j's JsonTemplateLayout.
+//
+// Escapes that color a line on a terminal are passed over in patterns.
+//
+// # Times
+//
+// A time without a zone is taken as UTC, which is the zone of most containers. A line with
+// a time but without a date has no time that this package could return.
+package format

@@ -1,0 +1,40 @@
+package format
+
+import "fmt"
+
+// Format is how a program writes its log. The zero value is Auto.
+type Format uint8
+
+// The formats. Auto accepts a header of any other format but Plain, where no line has a
+// level.
+const (
+	Auto Format = iota
+	UL
+	Pattern
+	JUL
+	JSON
+	Plain
+)
+
+var names = [...]string{"auto", "ul", "pattern", "jul", "json", "plain"}
+
+// Names are the names of all formats, for help texts.
+const Names = "auto, ul, pattern, jul, json or plain"
+
+// String returns the format's name in lower case.
+func (f Format) String() string {
+	if int(f) < len(names) {
+		return names[f]
+	}
+	return "unknown"
+}
+
+// Parse returns the format of a name.
+func Parse(name string) (Format, error) {
+	for f, n := range names {
+		if n == name {
+			return Format(f), nil
+		}
+	}
+	return Auto, fmt.Errorf("%q is not a format (use %s)", name, Names)
+}
