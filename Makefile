@@ -104,6 +104,16 @@ java-test: java ## the jars on each installed JDK from 17 on, with real logging 
 	$(call stage,java tests)
 	@java/test.sh
 
+.PHONY: java-stress
+java-stress: java ## the claim of a record in the ring under jcstress (network, once; minutes)
+	$(call stage,java stress)
+	@java/stress.sh
+
+.PHONY: java-bench
+java-bench: java ## what an event costs its thread, against the limits (network, once; minutes)
+	$(call stage,java bench)
+	@java/bench.sh
+
 .PHONY: jvm
 jvm: ## against real JVMs
 	$(call stage,jvm)

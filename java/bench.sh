@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# bench.sh prints what an event costs its thread, on each installed JDK from 17 on. FORKS=3 takes two minutes a JDK.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+libraries=$(java/libraries.sh)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+classpath=bin/java/ullage-log.jar:$(echo "$libraries"/{jmh,jopt-simple,commons-math3}-*.jar | tr ' ' :)
+
+mkdir "$work/classes"
+javac --release 17 -encoding UTF-8 -cp "$classpath" -d "$work/classes" \
+    -processor org.openjdk.jmh.generators.BenchmarkProcessor java/bench/dev/ullage/log/*.java
+java/jdks.sh | while read -r jdk; do
+    "$jdk/bin/java" -Dforks="${FORKS:-3}" -cp "$work/classes:$classpath" dev.ullage.log.Bench </dev/null
+done
