@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,6 +44,7 @@ func (j JVM) String() string {
 type Client struct {
 	cfg    Config
 	source string
+	seed   maphash.Seed // of Surroundings
 
 	mu     sync.Mutex
 	failed map[string]time.Time // when attaching to a JVM last failed, by ID
@@ -54,7 +56,7 @@ type Client struct {
 // New returns a Client for a valid cfg. Only JVMs whose log files are in the
 // directory source matter. The directory need not exist yet.
 func New(cfg Config, source string) *Client {
-	return &Client{cfg: cfg, source: source, failed: map[string]time.Time{}, verdicts: map[int]verdict{}}
+	return &Client{cfg: cfg, source: source, seed: maphash.MakeSeed(), failed: map[string]time.Time{}, verdicts: map[int]verdict{}}
 }
 
 // Run runs one command in a JVM and returns the answer to [List] or [Describe].

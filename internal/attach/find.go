@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
@@ -152,6 +153,26 @@ func (c *Client) findSockets(f *finding) {
 	}
 	slices.SortFunc(found, func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) })
 	f.jvms = append(f.jvms, found...)
+}
+
+// Surroundings returns a number that changes when a JVM may have come or gone: with the
+// processes, and with the names in the shared directory and in the source. It costs far
+// less than [Client.Find]. A process that becomes a JVM does not change it by that alone.
+func (c *Client) Surroundings() uint64 {
+	var sum uint64
+	for _, dir := range []string{c.cfg.Tmp, c.source} {
+		if info, err := os.Stat(dir); err == nil {
+			sum = sum*31 + uint64(info.ModTime().UnixNano())
+		}
+	}
+	if c.cfg.Mode != Auto && c.cfg.Mode != ProcessNamespace {
+		return sum
+	}
+	pids, _ := visible()
+	for _, pid := range pids {
+		sum += maphash.Comparable(c.seed, pid) // in whatever order /proc lists them
+	}
+	return sum
 }
 
 // socketPIDs returns the process numbers in the names of possible sockets.

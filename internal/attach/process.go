@@ -30,18 +30,12 @@ type scan struct {
 func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string]bool) {
 	c.scan.Lock()
 	defer c.scan.Unlock()
-	pids := []int{c.cfg.PID}
-	if c.cfg.PID == 0 {
-		entries, err := list("/proc")
-		if err != nil {
-			f.problem(&Error{Kind: OtherError, JVM: "/proc", Text: "look for processes", Err: err})
-		}
-		pids = pids[:0]
-		for _, name := range entries {
-			if pid, err := parsePID(name); err == nil {
-				pids = append(pids, pid)
-			}
-		}
+	pids, err := visible()
+	if c.cfg.PID != 0 {
+		pids, err = []int{c.cfg.PID}, nil
+	}
+	if err != nil {
+		f.problem(&Error{Kind: OtherError, JVM: "/proc", Text: "look for processes", Err: err})
 	}
 	boot, _ := bootID() // an unreadable source is reported at each look
 	s := scan{client: c, boot: boot, names: map[string]bool{}, known: known, found: f}
@@ -59,6 +53,17 @@ func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string
 			s.explain(pid, err)
 		}
 	}
+}
+
+// visible returns the numbers of the processes that this one may see.
+func visible() (pids []int, err error) {
+	entries, err := list("/proc")
+	for _, name := range entries {
+		if pid, err := parsePID(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
 }
 
 // look examines one process.

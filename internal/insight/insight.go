@@ -2,6 +2,7 @@ package insight
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +13,7 @@ import (
 
 const (
 	maxStreams = 32              // followed at a time
+	calmTime   = time.Minute     // without a line
 	settleTime = time.Second     // after so long without a line, no further line belongs to the last one
 	ratioTime  = time.Second     // between two updates of the overhead
 	maxBehind  = 2 * time.Minute // how old a stop may be to be judged by samples
@@ -29,6 +31,7 @@ type Insight struct {
 	last    *stream // of the line before: most often the next one is of the same
 	nothing pause.Event
 	checked time.Time
+	quiet   atomic.Bool // no line was read for a while
 }
 
 // New returns an Insight whose metrics are registered on reg.
@@ -64,9 +67,12 @@ func (in *Insight) CaughtUp() {
 		return
 	}
 	in.checked = now
+	quiet := true
 	for _, s := range in.streams {
 		s.tick(now)
+		quiet = quiet && now.Sub(s.heard) >= calmTime
 	}
+	in.quiet.Store(quiet)
 }
 
 // Recent returns the latest stops of the application, the newest first. It is safe for

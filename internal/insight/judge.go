@@ -29,6 +29,7 @@ var verdicts = []Verdict{Throttled, Memory, Disk, CPU, Reaching, Operation, Unkn
 
 const (
 	sampleTime = time.Second
+	quietTime  = 5 * time.Second  // between two samples while no line is written
 	maxPending = 64               // suspected stops that wait for a sample
 	maxRecent  = 50               // stops that are kept for who asks
 	logEvery   = 10 * time.Second // at most one message about stalls in this time
@@ -135,15 +136,22 @@ func (j *judge) recently() []Stop {
 }
 
 // Run samples the kernel's counters and decides about suspected stalls until ctx ends.
+// While no stream has lines it samples less often: a stop that ends the silence is judged
+// by a longer time then, less what the counters grew before.
 func (in *Insight) Run(ctx context.Context) {
-	ticker := time.NewTicker(sampleTime)
-	defer ticker.Stop()
+	next := time.NewTimer(0)
+	defer next.Stop()
 	for {
-		in.judge.step(in.now())
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-next.C:
+		}
+		in.judge.step(in.now())
+		if in.quiet.Load() {
+			next.Reset(quietTime)
+		} else {
+			next.Reset(sampleTime)
 		}
 	}
 }

@@ -2,14 +2,14 @@ package insight
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -23,21 +23,29 @@ const (
 type kernel struct{ root string }
 
 // read returns the beginning of a regular file, or nil. The container of a JVM may have
-// put anything in its place, so that opening must not wait.
+// put anything in its place, so that opening must not wait. os.File would cost twice as
+// many system calls, several times a second.
 func (k kernel) read(name string) []byte {
-	f, err := os.OpenFile(filepath.Join(k.root, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	fd, err := unix.Open(filepath.Join(k.root, name), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil
+	text := make([]byte, maxFile)
+	for n := 0; ; {
+		more, err := unix.Read(fd, text[n:])
+		switch n += max(0, more); {
+		case err == unix.EINTR:
+		case err != nil:
+			return nil
+		case more == 0 || n == len(text):
+			return text[:n]
+		}
 	}
-	return text
 }
 
 // pressure reads for how long tasks waited, of the directory of the node or of a cgroup.

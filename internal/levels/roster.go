@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// lookInterval is how often a [Roster] looks for JVMs that are new or gone.
+	// lookInterval is how often a [Roster] looks which JVMs have ended, and whether there
+	// may be new ones.
 	lookInterval = 5 * time.Second
 
 	// maxAsked is how often a Roster asks a JVM that does not answer.
@@ -43,6 +44,7 @@ type Roster struct {
 	began   time.Time
 	lists   bool               // log files elsewhere are looked for
 	members map[string]*member // by JVM ID
+	search  search
 
 	mu      sync.Mutex
 	files   []string
@@ -92,12 +94,12 @@ func (r *Roster) Run(ctx context.Context) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
-		r.look(ctx)
+		if ended := r.watchAll(); r.search.due(r.talk.client.Surroundings(), ended, time.Now()) {
+			r.look(ctx)
+		}
 		select {
 		case <-ctx.Done():
-			for _, m := range r.members {
-				r.watch(m)
-			}
+			r.watchAll()
 			return
 		case <-tick.C:
 		}
@@ -131,9 +133,9 @@ const crashPrefix = "hs_err_pid"
 // look looks which JVMs have ended, asks those that have not answered yet, and forgets
 // the ones that are gone.
 func (r *Roster) look(ctx context.Context) {
+	r.watchAll()
 	var known []string
 	for id, m := range r.members {
-		r.watch(m)
 		if m.ours && !m.ended {
 			known = append(known, id)
 		}
@@ -222,11 +224,19 @@ func (r *Roster) markStart(ctx context.Context, m *member) {
 		"version", d.Version, "collector", d.Collector, "main", d.Main, "flags", d.Flags))
 }
 
-// watch marks the end of a JVM.
-func (r *Roster) watch(m *member) {
-	if !m.ours || m.ended {
-		return
+// watchAll looks which of the known JVMs have ended, and reports whether any has.
+func (r *Roster) watchAll() (ended bool) {
+	for _, m := range r.members {
+		if m.ours && !m.ended {
+			r.watch(m)
+			ended = ended || m.ended
+		}
 	}
+	return ended
+}
+
+// watch marks the end of a JVM that is known to run.
+func (r *Roster) watch(m *member) {
 	how, gone := r.talk.client.Gone(m.jvm)
 	if m.ended = gone; !gone || r.mark == nil {
 		return

@@ -20,7 +20,7 @@ func (j *Joiner) takeGC(e *Event) {
 	j.guess(e)
 	c := j.find(e)
 	c.Lines[1] = j.lines
-	c.End = j.clock
+	c.End = j.clock.Clock
 	switch e.Kind {
 	case Pause:
 		j.takePause(c, e)
@@ -29,7 +29,7 @@ func (j *Joiner) takeGC(e *Event) {
 	case Concurrent:
 		j.takeConcurrent(c, e)
 	case Begin:
-		c.Start, c.cycle = j.clock, true
+		c.Start, c.cycle = j.clock.Clock, true
 		c.name(j, e)
 		c.Marks &^= Cut
 	case Cycle:
@@ -69,7 +69,7 @@ func (j *Joiner) find(e *Event) *collecting {
 	} else {
 		c = new(collecting)
 	}
-	*c = collecting{Collection: Collection{Run: j.run.Number, GC: e.GC, Action: None, Cause: None, Start: j.clock, Live: -1, Promoted: -1, Allocated: -1,
+	*c = collecting{Collection: Collection{Run: j.run.Number, GC: e.GC, Action: None, Cause: None, Start: j.clock.Clock, Live: -1, Promoted: -1, Allocated: -1,
 		Lines: [2]uint64{j.lines, j.lines}}}
 	j.open = append(j.open, c)
 	return c
@@ -85,7 +85,7 @@ func (c *collecting) name(j *Joiner, e *Event) {
 
 func (j *Joiner) takePause(c *collecting, e *Event) {
 	p := &j.pause
-	*p = GCPause{GC: e.GC, Collector: j.run.Collector, Name: j.intern(e.Name), Action: e.Action(), Cause: e.Cause(), End: j.clock,
+	*p = GCPause{GC: e.GC, Collector: j.run.Collector, Name: j.intern(e.Name), Action: e.Action(), Cause: e.Cause(), End: j.clock.Clock,
 		Duration: e.Duration, Heap: e.Heap, Workers: c.workers, Line: j.lines}
 	if p.Cause == None {
 		p.Cause = c.Cause
@@ -107,6 +107,9 @@ func (j *Joiner) takePause(c *collecting, e *Event) {
 	c.mark(p.Name, p.Action)
 	if c.heap(e.Heap); e.Heap.Known {
 		j.allocated(c, e.Heap)
+	}
+	if endsWith(p.Action) && j.run.Collector != Shenandoah {
+		j.finish(e.GC)
 	}
 	if c.ended = c.ended || endsWith(p.Action) || isLast(p.Action); c.ended {
 		c.promote(&j.run)

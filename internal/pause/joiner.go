@@ -1,6 +1,7 @@
 package pause
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
@@ -40,8 +41,8 @@ type Joiner struct {
 	run       Run
 	announced bool
 	runs      runs
-	newest    int64 // highest number of a collection in this run
-	clock     Clock // of the present event
+	newest    int64  // highest number of a collection in this run
+	clock     moment // of the present event
 
 	open    []*collecting
 	free    []*collecting
@@ -74,7 +75,7 @@ func (j *Joiner) Line(line []byte) (e *Event, ok bool) {
 	if !e.parse(line, &j.record) {
 		return e, false
 	}
-	j.clock = clockOf(&j.record)
+	j.clock.read(&j.record)
 	j.begin(e)
 	j.take(e)
 	return e, true
@@ -118,7 +119,7 @@ func (j *Joiner) take(e *Event) {
 	}
 	if !j.announced {
 		j.announced = true
-		if j.run.First = j.clock; j.handlers.Run != nil {
+		if j.run.First = j.clock.Clock; j.handlers.Run != nil {
 			j.handlers.Run(&j.run)
 		}
 	}
@@ -130,7 +131,7 @@ func (j *Joiner) take(e *Event) {
 		j.entered = j.intern(e.Name)
 	case Stall:
 		if j.handlers.Wait != nil {
-			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.intern(e.Name), End: j.clock, Duration: e.Duration, Line: j.lines})
+			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.intern(e.Name), End: j.clock.Clock, Duration: e.Duration, Line: j.lines})
 		}
 	default:
 		j.emitEnded(e.GC)
@@ -142,7 +143,7 @@ func (j *Joiner) take(e *Event) {
 // fit in, the newest ones.
 func (j *Joiner) takeSafepoint(e *Event) {
 	s := &j.stop
-	*s = Stop{Run: j.run.Number, Operation: e.Operation(), Name: j.intern(e.Name), End: j.clock, Duration: e.Duration, Safepoint: true,
+	*s = Stop{Run: j.run.Number, Operation: e.Operation(), Name: j.intern(e.Name), End: j.clock.Clock, Duration: e.Duration, Safepoint: true,
 		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
 	if s.Operation == None && j.entered != "" {
 		s.Name = j.entered
@@ -198,9 +199,17 @@ func (j *Joiner) intern(name []byte) string {
 	return s
 }
 
-// clockOf returns when a record was written.
-func clockOf(r *ul.Record) (c Clock) {
-	c.Wall, _ = r.When()
-	c.Uptime, c.HasUptime = r.Since()
-	return c
+// moment is when a record was written, and the text of its date.
+type moment struct {
+	Clock
+	date []byte
+}
+
+// read reads when a record was written. Many have the date of the one before.
+func (m *moment) read(r *ul.Record) {
+	if r.Present&ul.Time == 0 || !bytes.Equal(r.Time, m.date) {
+		m.Wall, _ = r.When()
+		m.date = append(m.date[:0], r.Time...)
+	}
+	m.Uptime, m.HasUptime = r.Since()
 }

@@ -2,6 +2,7 @@ package pause
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -283,6 +284,29 @@ func TestTwoJVMsInOneFileAreSeen(t *testing.T) {
 	for _, c := range all.collections {
 		if c.Allocated > 0 {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Two JVMs that started together have the same uptimes: their numbers show that they are two.
+func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
+	for name, numbers := range map[string][]int{"in step": {0, 0, 1, 1}, "one is faster": {4, 1, 5, 2}} {
+		var log []string
+		for i, n := range numbers {
+			log = append(log, fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", i+1, n))
+		}
+		all := join(lines(log...))
+		if last := all.runs[len(all.runs)-1]; !last.Mixed || last.Number != 1 || len(all.stops) != 4 {
+			t.Errorf("%s: %+v, %d stops", name, all.runs, len(all.stops))
+		}
+	}
+	for name, numbers := range map[string][]int{"one inside of the other": {1, 0, 2, 3}, "some are missing": {3, 9, 12, 50}} {
+		var log []string
+		for i, n := range numbers {
+			log = append(log, fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", i+1, n))
+		}
+		if all := join(lines(log...)); len(all.runs) != 1 || all.runs[0].Mixed {
+			t.Errorf("%s: %+v", name, all.runs)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type runs struct {
 	highest time.Duration // uptime of this run
 	before  time.Duration // ... and of the one before
 	number  int64         // the highest number of a collection in the one before; -1: there is none
+	done    int64         // the number behind the highest one of a collection that has ended with its pause; 0: none has
 }
 
 // begin notices that the JVM of a stream is another one: its uptime falls back, its
@@ -27,9 +28,7 @@ func (j *Joiner) begin(e *Event) {
 	case !j.clock.HasUptime:
 		restarted = e.GC == 0 && j.newest > maxOpen || e.GC >= 0 && e.GC+1000 < j.newest
 	case j.resumes(e):
-		if j.run.Mixed = true; j.handlers.Run != nil {
-			j.handlers.Run(&j.run)
-		}
+		j.mix()
 	default:
 		known := j.runs.Number() > 0
 		restarted = j.runs.Next(up) && known
@@ -37,6 +36,7 @@ func (j *Joiner) begin(e *Event) {
 	if isStart := e.Kind == Init && string(e.Name) == "Using"; restarted || isStart && j.announced && !j.run.Mixed {
 		j.Flush()
 		j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
+		j.runs.done = 0
 		j.run = Run{Number: j.run.Number + 1}
 		j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, ""
 	}
@@ -48,6 +48,24 @@ func (j *Joiner) begin(e *Event) {
 // this one.
 func (j *Joiner) resumes(e *Event) bool {
 	return e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.clock.Uptime >= j.runs.before && j.run.Number > 1
+}
+
+// mix notes that the lines of two JVMs interleave.
+func (j *Joiner) mix() {
+	if j.run.Mixed = true; j.handlers.Run != nil {
+		j.handlers.Run(&j.run)
+	}
+}
+
+// finish receives the number of a collection that a pause has ended. JVMs that write into one
+// file and started at once are told apart by these alone: one has no number twice, and no lower
+// one later, except for a collection inside of another one. An uptime that falls back may be that
+// of a JVM that was restarted early.
+func (j *Joiner) finish(number int64) {
+	if again := number+1 == j.runs.done || number+3 <= j.runs.done; again && !j.run.Mixed && j.clock.HasUptime && j.clock.Uptime >= j.runs.highest {
+		j.mix()
+	}
+	j.runs.done = max(j.runs.done, number+1)
 }
 
 // takeInit notes a property of the JVM.

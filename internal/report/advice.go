@@ -38,7 +38,7 @@ func (r *Report) advise() {
 		}
 		if c.Kind == "full" && c.Name != "full · System.gc()" && c.Name != "full · Diagnostic Command" {
 			add("Give the heap more room, or find what fills it: a full collection is a collector's last resort.",
-				"%s of %s, up to %s.", plural(c.Count, "stop"), c.Name, Duration(c.Max))
+				"%s, up to %s: %s.", plural(c.Count, "stop"), Duration(c.Max), c.Name)
 		}
 	}
 	if t.Throughput != nil && 1-*t.Throughput >= adviceOverhead && t.Stops >= adviceStops {
@@ -63,5 +63,5 @@ func plural(n uint64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s %ss", grouped(n), what)
 }

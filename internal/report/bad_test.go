@@ -36,11 +36,12 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 		{"clock set back", young(1, 20, 1) + strings.Replace(young(2, 21, 1), "T10:00:21", "T09:00:00", 1), "clock", true, 2},
 		{"dropped by the JVM", young(1, 2, 1) + "[2.5s][warning][]    293 messages dropped due to async logging\n", "jvm-async", false, 1},
 		{"dropped by the sidecar", young(1, 2, 1) + "[2026-11-20T10:00:02.500+0000][warning][ullage] gap: 12 lines, 999 bytes dropped in 1.000s: discard info=12\n" + young(2, 5, 1), "dropped", false, 2},
+		{"no stops", decorated(1, "gc", "Using G1") + decorated(9, "gc,init", "Version: 25.0.3+9"), "", true, 0},
 		{"no times", "[info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n", "undated", true, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := read(t, Config{}, write(t, "gc.log", c.text))
-			if !has(r, c.kind) || r.Complete != c.complete || r.Totals.Stops != c.stops {
+			if has(r, c.kind) != (c.kind != "") || r.Totals.Throughput != nil && c.stops == 0 || r.Complete != c.complete || r.Totals.Stops != c.stops {
 				t.Errorf("complete %v, %d stops, problems %+v", r.Complete, r.Totals.Stops, r.Problems)
 			}
 			for _, write := range []func(*bytes.Buffer) error{
@@ -70,6 +71,18 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 	}
 	if last := r.Runs[len(r.Runs)-1]; last.Throughput != nil || last.Allocated != nil {
 		t.Errorf("a figure of two JVMs: %+v", last)
+	}
+}
+
+// TestTwoJVMsThatStartedTogetherHaveNoThroughput is about lines that alternate at equal uptimes.
+func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
+	var log strings.Builder
+	for i := range 20 {
+		log.WriteString(young(i, float64(i+1), 2) + young(i, float64(i+1), 3))
+	}
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	if !has(r, "mixed") || r.Complete || r.Totals.Throughput != nil || r.Runs[0].Allocated != nil || r.Totals.Stops != 40 {
+		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
 	}
 }
 

@@ -7,6 +7,9 @@ import "fmt"
 func Compare(a, b *Report) [][]string {
 	rows := [][]string{{"FIGURE", "A", "B", "CHANGE"}}
 	add := func(name string, x, y *float64, format func(float64) string) {
+		if x == nil && y == nil {
+			return
+		}
 		rows = append(rows, []string{name, optional(x, format), optional(y, format), change(x, y)})
 	}
 	count := func(name string, x, y uint64) {

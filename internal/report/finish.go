@@ -47,10 +47,14 @@ func (s *sum) report() (*Report, error) {
 	r.Begin, r.End = axis(s.begin), axis(s.end)
 	r.Complete = !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Loses })
 	t := &r.Totals
-	if s.span > 0 {
-		t.Span = seconds(s.span)
+	if t.Span = seconds(s.span); s.span > 0 && t.Stops > 0 {
 		share := 1 - seconds(s.spanStopped)/t.Span
 		t.Throughput = &share
+	}
+	for i := range r.Runs {
+		if t.Stops == 0 {
+			r.Runs[i].Throughput = nil // the log may have no line about stops
+		}
 	}
 	s.spreads()
 	for _, kind := range kinds {
@@ -58,7 +62,7 @@ func (s *sum) report() (*Report, error) {
 			r.Series = append(r.Series, Series{Kind: kind, Points: points})
 		}
 	}
-	r.Heap = Heap{After: pointsOf(s.after), Capacity: pointsOf(s.size)}
+	r.Heap = Heap{Before: pointsOf(s.before), After: pointsOf(s.after), Capacity: pointsOf(s.size)}
 	for _, l := range s.levels {
 		if l.Lines > 0 {
 			r.Volume.Levels = append(r.Volume.Levels, l)
@@ -181,6 +185,7 @@ func (r *Report) fill() {
 	fill(&r.Advice)
 	fill(&r.Bands)
 	fill(&r.Series)
+	fill(&r.Heap.Before)
 	fill(&r.Heap.After)
 	fill(&r.Heap.Capacity)
 	fill(&r.Volume.Levels)

@@ -51,6 +51,15 @@ func Size(bytes float64) string {
 	return printable.Bytes(int64(bytes))
 }
 
+// grouped formats a number with a comma before each three digits: "20,000".
+func grouped(n uint64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 // none stands for a figure that is not known.
 const none = "–"
 
@@ -93,6 +102,14 @@ func (r *Report) Window() string {
 
 // At formats the beginning of a stop.
 func (r *Report) At(s Stop) string { return r.When(*s.At) }
+
+// lasting formats the time of a band.
+func (r *Report) lasting(b Band) string {
+	if b.End-b.Begin < 0.001 {
+		return r.When(b.Begin)
+	}
+	return r.When(b.Begin) + " to " + r.When(b.End)
+}
 
 // Clock formats a time of the report's axis to the second.
 func (r *Report) Clock(at float64) string {

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg";
-  const LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 38;
+  const LEFT = 62, RIGHT = 14, TOP = 24, BOTTOM = 38;
   const NAMES = {young: "young collection", full: "full collection", degenerated: "degenerated", concurrent: "pause of a concurrent cycle",
     safepoint: "other safepoint", stall: "allocation stall (one thread)", dropped: "sidecar dropped lines", "jvm-async": "JVM dropped lines",
     "jvm-full": "JVM’s disk was full", restart: "another JVM",
@@ -22,26 +22,32 @@
   const plain = s => s >= 1 ? +s.toPrecision(3) + " s" : s >= 1e-3 ? +(s * 1e3).toPrecision(3) + " ms" : +(s * 1e6).toPrecision(3) + " µs";
 
   // A step of the axis of time that leaves room for its labels.
-  const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+  const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 28800, 43200,
     86400, 172800, 604800, 2592000, 31536000];
   const step = (span, room) => STEPS.find(s => span / s <= room) || Math.pow(10, Math.ceil(Math.log10(span / room)));
-  const timeText = (t, by, dated) => {
+  const iso = t => new Date(Math.round(t * 1000)).toISOString();
+  const timeText = (t, dated) => dated ? iso(t).replace("T", " ") : +t.toFixed(3) + " s";
+  // A label shows the date only if the axis has several of them.
+  const tickText = (t, by, dated, day) => {
     if (!dated) return +t.toFixed(3) + " s";
-    const iso = new Date(Math.round(t * 1000)).toISOString();
-    if (by >= 86400) return iso.slice(0, 10);
-    if (by >= 60) return iso.slice(5, 16).replace("T", " ");
-    return by >= 1 ? iso.slice(11, 19) : iso.slice(11, 23);
+    if (by >= 86400) return iso(t).slice(0, 10);
+    if (by >= 60) return day ? iso(t).slice(11, 16) : iso(t).slice(5, 16).replace("T", " ");
+    return by >= 1 ? iso(t).slice(11, 19) : iso(t).slice(11, 23);
   };
-  const timeAxis = (g, view, w, h, dated) => {
-    const span = view.to - view.from, by = step(span, Math.max(2.5, (w - LEFT - RIGHT) / 95));
+  const timeAxis = (g, view, w, h, data) => {
+    const from = iso(Math.max(view.from, data.begin)).slice(0, 10), to = iso(Math.min(view.to, data.end)).slice(0, 10), day = data.dated && from === to;
+    const span = view.to - view.from, wide = data.dated && !(day && span > 600), by = step(span, Math.max(2.5, (w - LEFT - RIGHT) / (wide ? 95 : 60)));
+    const half = wide ? 30 : 18;
     for (let t = Math.ceil(view.from / by) * by; t <= view.to; t += by) {
       const x = LEFT + (t - view.from) / span * (w - LEFT - RIGHT);
       make("line", {x1: x, x2: x, y1: TOP, y2: h - BOTTOM, class: "grid"}, g);
-      if (x - LEFT < 30 || w - RIGHT - x < 30) continue; // its label would leave the chart
-      make("text", {x, y: h - BOTTOM + 15, "text-anchor": "middle", class: "tick"}, g, timeText(t, by, dated));
+      if (x - LEFT < half || w - RIGHT - x < half) continue; // its label would leave the chart
+      make("text", {x, y: h - BOTTOM + 15, "text-anchor": "middle", class: "tick"}, g, tickText(t, by, data.dated, day));
     }
-    make("text", {x: (LEFT + w - RIGHT) / 2, y: h - 5, "text-anchor": "middle", class: "unit"}, g, dated ? "time (UTC)" : "uptime of the JVM (s)");
+    const title = !data.dated ? "uptime of the JVM (s)" : day ? `time on ${from} (UTC)` : "time (UTC)";
+    make("text", {x: (LEFT + w - RIGHT) / 2, y: h - 5, "text-anchor": "middle", class: "unit"}, g, title);
   };
+  const valueAxis = (g, title) => make("text", {x: LEFT, y: TOP - 9, class: "unit"}, g, title);
   const begin = box => {
     box.textContent = "";
     const w = Math.max(260, box.clientWidth), h = box.clientHeight;
@@ -56,7 +62,8 @@
     if (!high) { low = 1e-3; high = 1; }
     const lo = Math.floor(Math.log10(Math.max(low, 1e-6))), hi = Math.max(lo + 1, Math.ceil(Math.log10(high * 1.02)));
     const Y = v => h - BOTTOM - (Math.log10(Math.max(v, Math.pow(10, lo))) - lo) / (hi - lo) * (h - BOTTOM - TOP);
-    timeAxis(grid, view, w, h, data.dated);
+    timeAxis(grid, view, w, h, data);
+    valueAxis(grid, "length of the stop (logarithmic)");
     for (let e = lo; e <= hi; e++) {
       const y = Y(Math.pow(10, e));
       make("line", {x1: LEFT, x2: w - RIGHT, y1: y, y2: y, class: "grid"}, grid);
@@ -78,7 +85,7 @@
       }
       for (const p of best.values()) {
         const m = make("path", {d: FORMS[s.kind], transform: `translate(${X(p.t).toFixed(1)} ${Y(p.v).toFixed(1)})`, class: "mark k-" + s.kind}, marks);
-        make("title", {}, m, `${NAMES[s.kind]}: ${duration(p.v)}\n${timeText(p.t, 0, data.dated)}${p.n > 1 ? `\nthe longest of ${p.n} here` : ""}`);
+        make("title", {}, m, `${NAMES[s.kind]}: ${duration(p.v)}\n${timeText(p.t, data.dated)}${p.n > 1 ? `\nthe longest of ${p.n} here` : ""}`);
       }
     }
   };
@@ -87,13 +94,13 @@
     const {w, h, svg} = begin(box), grid = make("g", {}, svg);
     const inside = w - LEFT - RIGHT, X = t => LEFT + (t - view.from) / (view.to - view.from) * inside;
     let high = 1;
-    for (const p of data.heap.after) high = Math.max(high, p.v);
-    for (const p of data.heap.capacity) high = Math.max(high, p.v);
+    for (const p of [...data.heap.before, ...data.heap.after, ...data.heap.capacity]) high = Math.max(high, p.v);
     const exp = Math.min(4, Math.floor(Math.log2(high) / 10)), unit = ["B", "KiB", "MiB", "GiB", "TiB"][exp], one = Math.pow(1024, exp);
     let by = Math.pow(10, Math.floor(Math.log10(high / one / 4)));
     by *= [1, 2, 5, 10].find(m => high / one / (by * m) <= 6);
     const top = Math.ceil(high / one / by * 1.001) * by, Y = v => h - BOTTOM - v / one / top * (h - BOTTOM - TOP);
-    timeAxis(grid, view, w, h, data.dated);
+    timeAxis(grid, view, w, h, data);
+    valueAxis(grid, "heap");
     for (let v = 0; v <= top * 1.0001; v += by) {
       make("line", {x1: LEFT, x2: w - RIGHT, y1: Y(v * one), y2: Y(v * one), class: "grid"}, grid);
       make("text", {x: LEFT - 6, y: Y(v * one) + 4, "text-anchor": "end", class: "tick"}, grid, +v.toPrecision(3) + " " + unit);
@@ -103,11 +110,15 @@
     let d = "";
     for (const p of data.heap.capacity.filter(inView)) d += d ? `H${X(p.t).toFixed(1)}V${Y(p.v).toFixed(1)}` : `M${X(p.t).toFixed(1)} ${Y(p.v).toFixed(1)}`;
     if (d) make("path", {d: d + `H${w - RIGHT}`, class: "capacity"}, svg);
-    const best = new Map();
-    for (const p of data.heap.after.filter(inView)) best.set(Math.floor(X(p.t) / 2), p);
-    for (const p of best.values()) {
-      const c = make("circle", {cx: X(p.t).toFixed(1), cy: Y(p.v).toFixed(1), r: 2, class: "after"}, svg);
-      make("title", {}, c, digits(p.v / one) + " " + unit + " in use\n" + timeText(p.t, 0, data.dated));
+    for (const [name, points] of [["before", data.heap.before], ["after", data.heap.after]]) {
+      const best = new Map();
+      for (const p of points.filter(inView)) best.set(Math.floor(X(p.t) / 2), p);
+      for (const p of best.values()) {
+        const x = X(p.t), y = Y(p.v);
+        const c = name === "after" ? make("circle", {cx: x.toFixed(1), cy: y.toFixed(1), r: 2, class: name}, svg)
+          : make("rect", {x: (x - 2.5).toFixed(1), y: (y - 0.75).toFixed(1), width: 5, height: 1.5, class: name}, svg);
+        make("title", {}, c, `${digits(p.v / one)} ${unit} in use ${name} a collection\n${timeText(p.t, data.dated)}`);
+      }
     }
   };
 
@@ -134,7 +145,8 @@
       if (last || (n - 1 - i) % every === 0) make("text", {x: x + each, y: h - BOTTOM + 15, "text-anchor": last ? "end" : "middle", class: "tick"}, grid, plain(b.to));
     });
     if (((n - 1) % every + 1) * each > 80) make("text", {x: LEFT, y: h - BOTTOM + 15, "text-anchor": "start", class: "tick"}, grid, plain(data.bars[0].from));
-    make("text", {x: (LEFT + w - RIGHT) / 2, y: h - 5, "text-anchor": "middle", class: "unit"}, grid, "length of the stop (s); height: number of stops");
+    make("text", {x: (LEFT + w - RIGHT) / 2, y: h - 5, "text-anchor": "middle", class: "unit"}, grid, "length of the stop (logarithmic)");
+    valueAxis(grid, "number of stops (logarithmic)");
   };
 
   const legend = (box, data) => {
@@ -152,6 +164,19 @@
     }
   };
 
+  const sizes = (box, heap) => {
+    const add = (name, shape, attributes, text) => {
+      if (!heap[name].length) return;
+      const item = document.createElement("span"), svg = make("svg", {viewBox: "-6 -6 12 12", "aria-hidden": "true"}, item);
+      make(shape, {...attributes, class: name}, svg);
+      item.append(text);
+      box.append(item);
+    };
+    add("capacity", "path", {d: "M-6 0h12v.1"}, "size of the heap");
+    add("before", "rect", {x: -4, y: -1, width: 8, height: 2}, "in use before a collection");
+    add("after", "circle", {r: 3}, "in use after it");
+  };
+
   const show = report => {
     const data = JSON.parse(report.querySelector(".data").textContent);
     const line = report.querySelector(".timeline"), heap = report.querySelector(".heap"), bars = report.querySelector(".bars");
@@ -162,6 +187,7 @@
       if (heap) drawHeap(heap, data, view);
       if (bars) drawBars(bars, data);
     };
+    if (heap) sizes(report.querySelector(".sizes"), data.heap);
     if (!line) return draw();
     const go = (from, to) => {
       const least = 0.002, span = Math.min(Math.max(to - from, least), all.to - all.from), middle = (from + to) / 2;
@@ -203,7 +229,7 @@
     line.addEventListener("pointerup", stop);
     line.addEventListener("pointercancel", stop);
     line.addEventListener("dblclick", acts.all);
-    legend(report.querySelector(".legend"), data);
+    legend(report.querySelector(".kinds"), data);
     draw();
     let width = line.clientWidth;
     new ResizeObserver(() => {

@@ -171,8 +171,9 @@ type Series struct {
 	Points []Point `json:"points"`
 }
 
-// Heap is the heap in use after collections, in bytes, and the size of the heap.
+// Heap is the heap in use before and after collections, in bytes, and its size after them.
 type Heap struct {
+	Before   []Point `json:"before"`
 	After    []Point `json:"after"`
 	Capacity []Point `json:"capacity"`
 }

@@ -132,6 +132,9 @@ func (st *stream) collection(c *pause.Collection) {
 	r.after = c.Heap.After
 	r.trend.add(at, c.Heap.After)
 	if st.sum.dated == !c.End.Wall.IsZero() {
+		if c.Start.Known() {
+			st.sum.before.add(r.place(c.Start), float64(c.Heap.Before))
+		}
 		st.sum.after.add(at, float64(c.Heap.After))
 		if c.Heap.Capacity > 0 {
 			st.sum.size.add(at, float64(c.Heap.Capacity))

@@ -107,18 +107,16 @@ func (st *stream) decorations(line []byte, kind ul.Kind, n int) (message []byte)
 	}
 	st.odd.headers++
 	st.tail = append(st.tail[:0], line[:min(len(line), keptBytes)]...)
-	end := bytes.Index(line[:min(len(line), 1024)], []byte("] "))
-	if end < 0 {
-		return nil
-	}
-	name := line[bytes.LastIndexByte(line[:end], '[')+1 : end]
+	message = st.class.Message(line)
+	fields := line[:len(line)-len(message)-len("] ")]
+	name := fields[bytes.LastIndexByte(fields, '[')+1:]
 	share, ok := st.tags[string(name)]
 	if !ok {
 		share = st.newTags(line, name)
 	}
 	share.Lines++
 	share.Bytes += uint64(n) + 1
-	return line[end+2:]
+	return message
 }
 
 // newTags returns the share of the line's tags, and remembers it under the text of the

@@ -21,13 +21,14 @@ var kinds = [...]string{"young", "full", "degenerated", "concurrent", "safepoint
 
 // sum gathers what all streams show.
 type sum struct {
-	cfg   Config
-	out   Report
-	tally map[string]*tally // by cause
-	parts map[string]*histogram
-	marks map[string]*thin // stops by kind
-	after *thin
-	size  *thin
+	cfg    Config
+	out    Report
+	tally  map[string]*tally // by cause
+	parts  map[string]*histogram
+	marks  map[string]*thin // stops by kind
+	before *thin            // the heap before collections
+	after  *thin
+	size   *thin
 
 	levels  [ul.NumLevels]Share
 	tagSets map[string]*Share
@@ -57,7 +58,7 @@ func newSum(cfg Config) *sum {
 
 // clear removes everything from the axis of time.
 func (s *sum) clear() {
-	s.marks, s.after, s.size, s.out.Bands = map[string]*thin{}, newThin(), newThin(), nil
+	s.marks, s.before, s.after, s.size, s.out.Bands = map[string]*thin{}, newThin(), newThin(), newThin(), nil
 	for _, kind := range kinds {
 		s.marks[kind] = newThin()
 	}

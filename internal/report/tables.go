@@ -28,7 +28,7 @@ func row(name string, cells ...g.Node) g.Node {
 
 func td(text string) g.Node { return h.Td(g.Text(text)) }
 
-func count[T int | uint64](n T) g.Node { return td(fmt.Sprint(n)) }
+func count[T int | uint64](n T) g.Node { return td(grouped(uint64(n))) }
 
 func comparison(figures [][]string) g.Node {
 	var rows g.Group
@@ -56,7 +56,10 @@ func (r *Report) completeness() g.Node {
 
 // tiles are the figures that matter most. A count of something bad is marked.
 func (r *Report) tiles() g.Node {
-	t, longest, worst := &r.Totals, "none", none
+	t, longest, worst, stopped := &r.Totals, "none", none, "stopped"
+	if t.Span > 0 {
+		stopped += ", of " + Duration(t.Span)
+	}
 	if len(r.Longest) > 0 {
 		longest = Duration(r.Longest[0].Duration)
 	}
@@ -65,12 +68,12 @@ func (r *Report) tiles() g.Node {
 	}
 	tile := func(name, value string) g.Node { return h.Div(h.Dt(g.Text(name)), h.Dd(g.Text(value))) }
 	bad := func(name string, n uint64) g.Node {
-		return h.Div(h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(strconv.FormatUint(n, 10))))
+		return h.Div(h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(grouped(n))))
 	}
 	return h.Dl(h.Class("tiles"),
 		tile("throughput", optional(t.Throughput, percent)),
-		tile("stopped, of "+Duration(t.Span), Duration(t.Paused)),
-		tile("stops", strconv.FormatUint(t.Stops, 10)),
+		tile(stopped, Duration(t.Paused)),
+		tile("stops", grouped(t.Stops)),
 		tile("longest stop", longest),
 		tile("worst minute", worst),
 		tile("allocation", r.Rate("allocated")),
@@ -86,11 +89,14 @@ func (r *Report) tiles() g.Node {
 func (r *Report) timeline() g.Node {
 	button := func(do, text string) g.Node { return h.Button(h.Type("button"), h.Data("do", do), g.Text(text)) }
 	return block("Stops over time",
-		h.Div(h.Class("tools"), h.Span(h.Class("legend")), h.Span(h.Class("buttons"),
+		h.Div(h.Class("tools"), h.Span(h.Class("legend kinds")), h.Span(h.Class("buttons"),
 			button("in", "zoom in"), g.Text(" "), button("out", "zoom out"), g.Text(" "), button("all", "show all"))),
 		h.Div(h.Class("chart timeline"), h.TabIndex("0"), h.Role("img"), h.Aria("label", fmt.Sprintf(
 			"Stops over time by kind: %d stops. The tables below have the same figures. Keys: plus and minus zoom, arrows move, 0 shows all.", r.Totals.Stops))),
-		h.P(h.Class("hint"), g.Text("Drag to zoom, or use + and −, ← and →, and 0 for all. Each mark is the longest stop of its kind within two pixels.")))
+		h.P(h.Class("hint"), g.Text("Drag to zoom, or use + and −, ← and →, and 0 for all. Each mark is the longest stop of its kind within two pixels.")),
+		g.If(len(r.Bands) > 0, h.Details(h.Summary(g.Text(plural(uint64(len(r.Bands)), "band")+" on the axis of time")), h.Ul(g.Map(r.Bands, func(b Band) g.Node {
+			return h.Li(g.Text(r.lasting(b) + ": " + b.Text))
+		})))))
 }
 
 func (r *Report) causes() g.Node {

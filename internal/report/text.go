@@ -49,10 +49,12 @@ func Text(w io.Writer, style Style, all ...*Report) error {
 func (r *Report) text(w io.Writer, style Style) error {
 	p := &printer{r: r, style: style}
 	p.summary()
-	p.causes()
-	p.percentiles()
-	p.histogram()
-	p.longest()
+	if len(r.Causes) > 0 {
+		p.causes()
+		p.percentiles()
+		p.histogram()
+		p.longest()
+	}
 	p.runs()
 	p.volume()
 	p.advice()
@@ -64,8 +66,10 @@ func (r *Report) text(w io.Writer, style Style) error {
 func (r *Report) Pauses(w io.Writer, style Style) error {
 	p := &printer{r: r, style: style}
 	p.summary()
-	p.causes()
-	p.longest()
+	if len(r.Causes) > 0 {
+		p.causes()
+		p.longest()
+	}
 	_, err := p.WriteTo(w)
 	return err
 }
@@ -98,9 +102,13 @@ func (p *printer) summary() {
 	for _, problem := range r.Problems {
 		fmt.Fprintf(p, "  %s: %s\n", problem.Kind, printable.Text(problem.Text, 400))
 	}
-	fmt.Fprintf(p, "%s, %s in all; throughput %s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent))
-	fmt.Fprintf(p, "%d collections: %d full, %d degenerated, %d evacuation failures; %d allocation stalls; %d suspected stalls\n",
-		t.Collections, t.Full, t.Degenerated, t.Exhausted, t.Waits, t.Suspected)
+	if t.Stops == 0 {
+		fmt.Fprintln(p, "the log shows no stop of the application")
+	} else {
+		fmt.Fprintf(p, "%s, %s in all; throughput %s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent))
+	}
+	fmt.Fprintf(p, "%s: %d full, %d degenerated, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated,
+		plural(t.Exhausted, "evacuation failure"), plural(t.Waits, "allocation stall"), plural(t.Suspected, "suspected stall"))
 }
 
 func (p *printer) causes() {

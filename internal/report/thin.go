@@ -45,7 +45,7 @@ func (t *thin) put(c cell) {
 	old, ok := t.cells[key]
 	if ok {
 		n := old.n + c.n
-		if old.value >= c.value {
+		if old.value > c.value || old.value == c.value && old.at <= c.at { // whatever the order
 			c = old
 		}
 		c.n = n

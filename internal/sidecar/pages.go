@@ -13,32 +13,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settleAfter is how long the start takes: settings, open files, the first reads.
-const settleAfter = time.Second
+const (
+	settleAfter = time.Second // how long the start takes: settings, open files, the first reads
+	settleEvery = time.Minute // so often memory is given back later
+)
 
-// settle gives memory back: garbage, and the pages of the program that only the start
-// needed. They are more than half of an idle sidecar's resident memory. A page that is
-// needed again comes from the page cache. settle does so at once, since the initialization
-// of the packages touches most of the program, and a source with thousands of files takes
-// most of the heap in its first second; and again once the start is over.
+// settle gives memory back until ctx ends: garbage, and the pages of the program that are
+// needed rarely. They are more than half of an idle sidecar's resident memory. A page that
+// is needed again comes from the page cache. settle does so at once, since the
+// initialization of the packages touches most of the program, and a source with thousands
+// of files takes most of the heap in its first second; when the start is over; and every
+// minute, after what came up meanwhile.
 func settle(ctx context.Context, log *slog.Logger) {
-	release(log)
-	over := time.NewTimer(settleAfter)
-	defer over.Stop()
-	select {
-	case <-ctx.Done():
-		return
-	case <-over.C:
+	next := time.NewTimer(settleAfter)
+	defer next.Stop()
+	for release(log) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+			next.Reset(settleEvery)
+		}
 	}
-	release(log)
 }
 
-// release gives back what [settle] says.
-func release(log *slog.Logger) {
+// release gives back what [settle] says, and reports whether that can be done here.
+func release(log *slog.Logger) bool {
 	debug.FreeOSMemory()
-	if err := releaseProgram(); err != nil {
-		log.Warn("giving back the start's memory failed", "error", err, "hint", "the sidecar keeps some MiB more; all else works")
+	err := releaseProgram()
+	if err != nil {
+		log.Warn("giving back memory failed", "error", err, "hint", "the sidecar keeps some MiB more; all else works")
 	}
+	return err == nil
 }
 
 // releaseProgram unmaps the pages of the executable, where no page of a mapping has other

@@ -33,8 +33,9 @@ func (c *Classifier) Classify(line []byte) Class {
 	return c.parse(line)
 }
 
-// Repeats returns the level of the next line if it is a header that is decorated as the
-// last one was. Otherwise it returns Unknown, and the line has to be classified.
+// Repeats returns the level of the next line, which begins with a bracket, if it is a header
+// that is decorated as the last one was. Otherwise it returns Unknown, and the line has to
+// be classified.
 func (c *Classifier) Repeats(line []byte) Level {
 	level := c.layout.read(line)
 	if level != Unknown {
@@ -42,6 +43,10 @@ func (c *Classifier) Repeats(line []byte) Level {
 	}
 	return level
 }
+
+// Message returns what follows the decorations of the line that was classified last, which
+// was a Header.
+func (c *Classifier) Message(line []byte) []byte { return line[c.layout.end+2:] }
 
 // Level returns the level that a continuation inherits now.
 func (c *Classifier) Level() Level { return c.level }

@@ -41,20 +41,19 @@ func (r *Record) Since() (time.Duration, bool) {
 
 // parseTime reads a text in the shape of a time.
 func parseTime(text []byte) (time.Time, bool) {
-	n := func(from, to int) int {
-		v, _ := parseUint(text[from:to])
-		return int(v)
-	}
-	year, month, day := n(0, 4), time.Month(n(5, 7)), n(8, 10)
-	hour, minute, second, ms := n(11, 13), n(14, 16), n(17, 19), n(20, 23)
-	zone := time.Duration(n(24, 26))*time.Hour + time.Duration(n(26, 28))*time.Minute
+	n := func(at int) int { return 10*int(text[at]-'0') + int(text[at+1]-'0') }
+	year, month, day := 100*n(0)+n(2), time.Month(n(5)), n(8)
+	hour, minute, second, ms := n(11), n(14), n(17), 10*n(20)+int(text[22]-'0')
+	zone := time.Duration(n(24))*time.Hour + time.Duration(n(26))*time.Minute
 	if text[23] == '-' {
 		zone = -zone
 	}
+	if hour > 23 || minute > 59 || second > 59 {
+		return time.Time{}, false
+	}
 	t := time.Date(year, month, day, hour, minute, second, ms*int(time.Millisecond), time.UTC)
-	// Date carries a value that is out of range into the next unit, so that
-	// unit differs.
-	if t.Month() != month || t.Day() != day || t.Hour() != hour || t.Minute() != minute {
+	// Date carries a day that the month does not have into the next month.
+	if _, m, d := t.Date(); m != month || d != day {
 		return time.Time{}, false
 	}
 	return t.Add(-zone), true

@@ -14,6 +14,7 @@ import (
 type Cuts struct {
 	clock shape  // of the first decorator of the lines so far; zero: it is not a clock
 	prev  []byte // the decorations of the last line that begins with a clock
+	width int    // of that clock, brackets included
 
 	own, next Record
 }
@@ -22,9 +23,12 @@ type Cuts struct {
 // and how much later than the line itself: the last one, if there are several. The time is never
 // negative, and 0 if it is unknown.
 func (c *Cuts) Find(line []byte) (lost time.Duration, found bool) {
-	clock := clockAt(line)
-	if clock != strangeShape {
-		c.clock = clock
+	clock := c.clock
+	// Many lines have the clock of the line before them.
+	if c.width == 0 || !bytes.HasPrefix(line, c.prev[:c.width]) {
+		if clock = clockAt(line); clock != strangeShape {
+			c.clock, c.width = clock, bytes.IndexByte(line, ']')+1
+		}
 	}
 	lost, found = c.find(line)
 	if clock != strangeShape {
@@ -40,7 +44,11 @@ func (c *Cuts) find(line []byte) (lost time.Duration, found bool) {
 		if i < 0 {
 			break
 		}
-		if at += i; clockAt(line[at:]) == c.clock && c.begins(line, at) {
+		at += i
+		if c.clock == timeShape && (at+len(timeForm) >= len(line) || line[at+len("[2026")] != '-') {
+			continue // the cheap part of clockAt
+		}
+		if clockAt(line[at:]) == c.clock && c.begins(line, at) {
 			lost, found = max(lost, elapsed(&c.own, &c.next)), true
 		}
 	}

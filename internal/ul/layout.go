@@ -36,7 +36,7 @@ const (
 // learn adopts the layout of a header if the level is its last field, or the
 // one before the tags.
 func (l *layout) learn(p *prefix) {
-	l.n, l.need = 0, 0
+	l.n, l.need, l.end = 0, 0, p.end-2
 	if p.level < 0 || p.level < p.n-2 {
 		return
 	}
@@ -44,7 +44,7 @@ func (l *layout) learn(p *prefix) {
 		l.joints[l.n] = f.start - 2
 		l.n++
 	}
-	l.end, l.level, l.tags = p.end-2, int(p.fields[p.level].start), p.end
+	l.level, l.tags = int(p.fields[p.level].start), p.end
 	if p.level == p.n-2 {
 		l.tags = int(p.fields[p.n-1].start)
 	}

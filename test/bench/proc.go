@@ -28,8 +28,28 @@ type sidecar struct {
 
 // start runs the sidecar and waits until it says that it ships.
 func (b *bench) start(source, dest string, flags ...string) (*sidecar, error) {
-	args := append([]string{"run", "--source", source, "--dest", dest, "--listen", "off", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, flags...)
-	s := &sidecar{cmd: exec.CommandContext(b.ctx, b.ullage, args...), started: time.Now()}
+	return launch(exec.CommandContext(b.ctx, b.ullage, arguments(source, dest, flags)...))
+}
+
+// startAlone is start with a process namespace of its own, as in a pod: the processes of
+// the machine come and go all the time, and the sidecar would look at each. Only root may
+// have one.
+func startAlone(b *bench, source, dest string, flags ...string) (*sidecar, error) {
+	if os.Geteuid() != 0 {
+		return b.start(source, dest, flags...)
+	}
+	const alone = `mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`
+	cmd := exec.CommandContext(b.ctx, "sh", append([]string{"-c", alone, b.ullage}, arguments(source, dest, flags)...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	return launch(cmd)
+}
+
+func arguments(source, dest string, flags []string) []string {
+	return append([]string{"run", "--source", source, "--dest", dest, "--listen", "off", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, flags...)
+}
+
+func launch(cmd *exec.Cmd) (*sidecar, error) {
+	s := &sidecar{cmd: cmd, started: time.Now()}
 	var err error
 	if s.Sidecar, err = lab.StartCommand(s.cmd); err != nil {
 		return nil, err

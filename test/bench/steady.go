@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	idleAfter   = 65 * time.Second
 	idleFor     = 30 * time.Second
 	steadyFor   = 20 * time.Second
 	linesASec   = 20_000
@@ -57,11 +58,15 @@ func (b *bench) idle() error {
 	if err := os.WriteFile(notes, []byte("ullage.dev/trigger=\"pause>10s\"\n"), 0o644); err != nil {
 		return err
 	}
-	s, err := b.start(source, filepath.Join(b.dest, "durable"), "--annotations", notes)
+	s, err := startAlone(b, source, filepath.Join(b.dest, "durable"), "--annotations", notes)
 	if err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second) // until what there was is committed
+	select { // until what there was is committed, and the start's memory is given back
+	case <-b.ctx.Done():
+		return b.ctx.Err()
+	case <-time.After(idleAfter):
+	}
 	before, err := switches(s.PID())
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	shot "github.com/chromedp/cdproto/page" // the tests have a function named page
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
@@ -78,12 +79,18 @@ type Page struct {
 }
 
 // Open opens a page in a tab of its own, which is closed when the test ends. The test
-// fails at its end if the page did anything wrong.
+// fails at its end if the page did anything wrong. Pages share nothing, like those of
+// several people: each has its own connections.
 func (b *Browser) Open(tb testing.TB, url string, v View) *Page {
 	tb.Helper()
 	// A tab behind another one is hidden: each has a window of its own.
 	at := chromedp.FromContext(b.ctx).Browser
-	id, err := target.CreateTarget("about:blank").WithNewWindow(true).Do(cdp.WithExecutor(b.ctx, at))
+	do := cdp.WithExecutor(b.ctx, at)
+	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(do)
+	if err != nil {
+		tb.Fatalf("make a profile: %v", err)
+	}
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(do)
 	if err != nil {
 		tb.Fatalf("open a window: %v", err)
 	}
@@ -151,11 +158,18 @@ func (p *Page) Press(keys string) {
 	p.run("press keys", chromedp.KeyEvent(keys))
 }
 
-// Picture writes a picture of the whole page, NAME.png, into [Pictures].
+// Picture writes a picture of the whole page, NAME.png, into [Pictures]. The browser
+// lays the page out without scroll bars for it, so the picture has the window's width.
 func (p *Page) Picture(name string) {
 	p.tb.Helper()
 	var png []byte
-	p.run("take a picture", chromedp.FullScreenshot(&png, 100)) // 100 is PNG
+	var size struct{ Width, Height float64 }
+	p.Eval(`({Width: innerWidth, Height: document.documentElement.scrollHeight})`, &size)
+	p.run("take a picture", chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		png, err = shot.CaptureScreenshot().WithCaptureBeyondViewport(true).
+			WithClip(&shot.Viewport{Width: size.Width, Height: size.Height, Scale: 1}).Do(ctx)
+		return err
+	}))
 	if err := os.MkdirAll(Pictures, 0o755); err != nil {
 		p.tb.Fatal(err)
 	}

@@ -116,10 +116,23 @@ func TestLivePageBesideAJVM(t *testing.T) {
 			p.Await("two levels are counted", `document.querySelectorAll('#by-level tbody tr').length >= 2`)
 			p.Await("both streams are there", `document.querySelector('#streams').textContent.includes('<img src=x onerror=alert(1)>.log') && document.querySelector('#streams').textContent.includes('gc.log')`)
 			p.Await("the bad annotation is shown", `document.querySelector('#errors').textContent.includes('<b>x</b>')`)
+			atAGlance(p)
 			p.Inspect()
 			p.Picture("live-" + v.String())
 		})
 	}
+}
+
+// atAGlance fails if a table must be scrolled sideways, or if the time of a pause or of
+// a gap does not stand on one line.
+func atAGlance(p *Page) {
+	p.tb.Helper()
+	p.Await("no table is wider than its card", `[...document.querySelectorAll('.scroll')].every((el) => el.scrollWidth <= el.clientWidth + 1)`)
+	p.Await("times are not broken", `[...document.querySelectorAll('#pauses td:first-child, #gaps td:first-child')].every((el) => {
+		const text = document.createRange();
+		text.selectNodeContents(el);
+		return text.getClientRects().length === 1;
+	})`)
 }
 
 // Everything that the page can show, in texts that try to be HTML and are long.
@@ -133,7 +146,7 @@ func TestLivePageOfASidecarInTrouble(t *testing.T) {
 			p.Await("the state is shown", `document.querySelector('#state').textContent.startsWith('not ready: ')`)
 			for selector, want := range map[string]int{
 				"#pauses tbody tr": 10, "#pause-chart line": admin.MaxPauses, "#pause-chart line.bad": 5, "#gaps tbody tr": 10, "#by-level tbody tr": 6,
-				"#streams tbody tr": 20, "#sinks tbody tr": 2, "img, b b, main script": 0,
+				"#streams tbody tr": 20, "#sinks tbody tr": 2, "#loss.bad-text, #sinks .bad-text": 2, "img, b b, main script": 0,
 			} {
 				var got int
 				if p.Eval(fmt.Sprintf("document.querySelectorAll(%q).length", selector), &got); got != want {
@@ -143,13 +156,15 @@ func TestLivePageOfASidecarInTrouble(t *testing.T) {
 			var text string
 			p.Eval("document.body.innerText", &text)
 			for _, want := range []string{
-				"dropping lines now", "1,234,567 lines", "12.3 ms", "7.00 MiB free", "11 % of the budget", "raised", "no space left on device",
+				"dropping lines now", "98,765 lines, 12.0 MiB", "42 events that a full ring refused", "ring app.ring: " + hostile, "100 µs", "1,234,567 lines", "12.3 ms", "7.00 MiB free", "11 % of the budget", "raised", "no space left on device",
 				"io-stall", "sink archive: ", "and 190 more streams", hostile, "pause>500ms, not armed: " + hostile, "JVM 7", "back to 20",
 			} {
 				if !strings.Contains(strings.ReplaceAll(text, "\u00a0", " "), want) {
 					t.Errorf("the page lacks %q", want)
 				}
 			}
+			p.Await("what happens now stands out", `getComputedStyle(document.querySelector('#loss')).color === getComputedStyle(document.querySelector('#sinks .bad-text')).color`)
+			atAGlance(p)
 			p.Inspect()
 			p.Picture("live-trouble-" + v.String())
 			if t.Failed() {
@@ -185,7 +200,26 @@ func TestLivePageStopsAndRecovers(t *testing.T) {
 	p.Forgive() // requests to a server that is gone fail
 }
 
-// Ten open pages leave the probes and the scrapers their place.
+// sockets counts the sockets of a sidecar: its listener, the connections of its
+// clients, and now and then one to a JVM.
+func sockets(t *testing.T, side *lab.Sidecar) (n int) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", side.PID())
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		// A descriptor that was closed since the directory was read is not counted.
+		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
+// Ten open pages, each with connections of its own, leave the probes and the scrapers
+// their place.
 func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 	side, url := sidecar(t)
 	b := Start(t)
@@ -197,7 +231,9 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 		p := b.Open(t, url, View{Width: 400, Height: 400})
 		p.Await("it is ready", `document.querySelector('#state').textContent === 'ready'`)
 	}
+	most := 0
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		most = max(most, sockets(t, side))
 		for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 			if code, _, err := side.Get(path); err != nil || code != http.StatusOK {
 				t.Fatalf("%s: %d, %v", path, code, err)
@@ -208,7 +244,11 @@ func TestTenOpenPagesLockNobodyOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("at most %.1f MiB resident before, %.1f MiB with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20))
+	t.Logf("at most %.1f MiB resident before, %.1f MiB and %d sockets with ten pages", float64(idle)/(1<<20), float64(peak)/(1<<20), most)
+	// The sidecar accepts 32 connections, and has its listener and a socket to a JVM besides.
+	if most < 10 || most > 32+2 {
+		t.Errorf("%d sockets with ten pages, want 10 to 34", most)
+	}
 	if peak > idle+8<<20 {
 		t.Errorf("ten pages take %d bytes of memory", peak-idle)
 	}
@@ -244,13 +284,15 @@ func troubled(began time.Time) admin.Status {
 	st := admin.Status{
 		Version: "v0.1.0-rc.1", Started: began, UptimeSeconds: time.Since(began).Seconds(), Where: admin.Where{Pod: "web-7c9f6d5b8-x2x4l", Source: "/var/log/jvm", Destination: "/var/lib/ullage/prod/web"},
 		Reason: "the destination stalls: a line has waited for 1m3s " + hostile, Reclaim: admin.Reclaim{Mode: "unlink", Why: "punching holes is not permitted"}, Compress: "zstd",
-		Space:      admin.Space{BacklogBytes: 912 << 20, SpooledBytes: 900 << 20, HeadroomBytes: 7 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4 << 20, QueueCapacityBytes: 4 << 20},
+		Space: admin.Space{BacklogBytes: 912 << 20, SpooledBytes: 900 << 20, HeadroomBytes: 7 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4 << 20, QueueCapacityBytes: 4 << 20,
+			Rings: []admin.Ring{{Name: "app.ring", Problem: hostile}}},
 		LagSeconds: 63.2, LastCommit: time.Now().Add(-63 * time.Second),
 		Lines: admin.Lines{
 			Persisted: admin.Volume{Lines: 1234567, Bytes: 150 << 20}, Dropped: admin.Volume{Lines: 98765, Bytes: 12 << 20}, Dropping: "discard",
 			ByLevel:   map[string]int64{"error": 1, "warning": 23, "info": 456789, "debug": 700000, "trace": 70000, "unknown": 7754},
 			DroppedBy: map[string]map[string]int64{"discard": {"info": 765, "debug": 90000}, "drop": {"warning": 8000}},
-			JVMLost:   admin.JVMLost{Async: 12, Cut: 3}, JVMCrashes: 1,
+			Events:    1000, EventsDropped: 42,
+			JVMLost: admin.JVMLost{Async: 12, Cut: 3}, JVMCrashes: 1,
 		},
 		Held:              admin.Held{Reaches: began.Add(-48 * time.Hour), Segments: 321, DeletedSegments: 12, CutBytes: 4096, FreeBytes: 0},
 		DestinationErrors: admin.Errors{Count: 77, Last: "append: write /var/lib/ullage/gc.log/20261123T060000.000Z-000001.log.zst: no space left on device", LastAt: time.Now()},

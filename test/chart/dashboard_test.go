@@ -45,8 +45,9 @@ type panel struct {
 		UID string `json:"uid"`
 	} `json:"datasource"`
 	Targets []struct {
-		RefID string `json:"refId"`
-		Expr  string `json:"expr"`
+		RefID  string `json:"refId"`
+		Expr   string `json:"expr"`
+		Legend string `json:"legendFormat"`
 	} `json:"targets"`
 	FieldConfig struct {
 		Defaults struct {

@@ -29,7 +29,8 @@ var emptyPanels = map[string]string{
 
 // TestEveryQueryHasAnAnswer has a real Prometheus scrape a real sidecar of a real JVM, and
 // an injector, and asks it what the dashboard asks. The chart's rules run there, too: no
-// alert fires while all is well.
+// alert fires while all is well. What the panels show then becomes a page, which the tests in
+// a browser look at.
 func TestEveryQueryHasAnAnswer(t *testing.T) {
 	p := scrape(t, startShipping(t), startInjector(t))
 	queries := readDashboard(t).queries()
@@ -48,6 +49,7 @@ func TestEveryQueryHasAnAnswer(t *testing.T) {
 		}
 	}
 	p.noAlarm(t)
+	drawDashboard(t, p)
 }
 
 // labelQueries returns a query for each variable, which counts the values that it offers.

@@ -7,8 +7,8 @@ function pauses(recent, now) {
   const all = recent.pauses || [];
   bars('pause-chart', 'Pauses', all.map((p) => ({ t: Date.parse(p.at), v: p.seconds, bad: Boolean(p.verdict),
     title: clock(p.at) + ' ' + p.name + ' ' + duration(p.seconds) })), now, duration);
-  table('pauses', ['Time', 'Pause', '#Duration', '#To safepoint', 'Suspected'], all.slice(-ROWS).reverse().map((p) =>
-    [clock(p.at), p.name, duration(p.seconds), p.reachSeconds > 0 ? duration(p.reachSeconds) : '–', p.verdict || '–']));
+  table('pauses', ['Time', '~Pause', '#Duration', '#To safepoint', 'Suspected'], all.slice(-ROWS).reverse().map((p) =>
+    [clock(p.at), p.name, duration(p.seconds), p.reachSeconds > 0 ? duration(p.reachSeconds) : '–', p.verdict ? alarm(p.verdict) : '–']));
   show('no-pauses', all.length ? '' : 'No pause was read since the sidecar started. The JVM logs pauses with gc=info or safepoint=info, and --jvm-metrics has the sidecar read them.');
 }
 
@@ -33,16 +33,18 @@ function levels(l, now) {
 
 function losses(s, recent) {
   const lost = s.jvmLost || {};
-  const none = s.dropped.lines === 0 && !lost.async && !lost.cut;
-  show('loss', s.dropping ? 'dropping lines now' : none ? 'none since the start' : lines(s.dropped.lines) + ' dropped');
+  const events = s.eventsDropped || 0;
+  const all = s.dropped.lines + events + (lost.async || 0) + (lost.cut || 0);
+  show('loss', s.dropping ? 'dropping lines now' : all === 0 ? 'none since the start' : lines(all) + ' lost since the start');
   byId('loss').className = s.dropping ? 'bad-text' : '';
   const by = Object.entries(s.droppedBy || {}).map(([reason, levels]) => [reason, LEVELS.filter((level) => levels[level] > 0)
     .map((level) => count(levels[level]) + ' ' + level).join(', ')]);
-  list('losses', [['dropped', s.dropped.lines > 0 ? bytes(s.dropped.bytes) : ''], ...by,
+  list('losses', [['dropped', s.dropped.lines > 0 ? lines(s.dropped.lines) + ', ' + bytes(s.dropped.bytes) : ''], ...by,
+    ['by rings', events > 0 ? some(events, 'event') + ' that a full ring refused' : ''],
     ['by the JVM', lost.async > 0 ? lines(lost.async) + ' by -Xlog:async' : ''],
-    ['cut', lost.cut > 0 ? lines(lost.cut) + ' by a full tmpfs' : ''],
-    ['crashes', s.jvmCrashes > 0 ? count(s.jvmCrashes) + ' reports of crashes' : '']]);
-  table('gaps', ['From', '#Duration', 'Stream', '#Dropped', 'Levels'], (recent.gaps || []).slice(-ROWS).reverse().map((g) =>
+    ['cut', lost.cut > 0 ? lines(lost.cut) + ' by a full tmpfs; more may be lost whole' : ''],
+    ['crashes', s.jvmCrashes > 0 ? some(s.jvmCrashes, 'report') : '']]);
+  table('gaps', ['From', '#Duration', '~Stream', '#Dropped', '~Levels'], (recent.gaps || []).slice(-ROWS).reverse().map((g) =>
     [clock(g.first), duration((Date.parse(g.last) - Date.parse(g.first)) / 1000), g.stream, lines(g.lines),
       LEVELS.filter((level) => (g.byLevel || {})[level] > 0).map((level) => count(g.byLevel[level]) + ' ' + level).join(', ')]));
 }
@@ -58,22 +60,23 @@ function errors(s) {
   for (const one of (s.levels && s.levels.otherLogs) || []) all.push('log outside of the source: ' + one + '; the JVM waits for that disk');
   for (const one of s.sinks || []) if (one.failure) all.push('sink ' + one.name + ': ' + one.failure);
   for (const one of s.streams) if (one.refused && all.length < 50) all.push('stream ' + one.name + ': ' + one.refused);
-  for (const [reason, n] of Object.entries(s.ignored || {})) all.push(count(n) + ' entries of the source are ignored: ' + reason);
+  for (const one of s.rings || []) if (one.problem && all.length < 50) all.push('ring ' + one.name + ': ' + one.problem);
+  for (const [reason, n] of Object.entries(s.ignored || {})) all.push(some(n, 'entry', 'entries') + ' of the source ignored: ' + reason);
   byId('errors').replaceChildren(...(all.length ? all : ['none']).map((text) => make('li', {}, text)));
 }
 
 function sinks(all) {
   byId('sinks-box').hidden = all.length === 0;
-  table('sinks', ['Sink', 'URL', '#Lag', '#Left', '#Acknowledged', '#Rejected', 'State'], all.map((one) => [one.name, one.url, duration(one.lagSeconds), bytes(one.backlogBytes),
-    one.segments > 0 ? count(one.segments) + ' segments' : lines(one.lines), lines(one.rejectedLines || 0), one.failure ? 'fails' : 'ok']));
+  table('sinks', ['Sink', '~URL', '#Lag', '#Left', '#Acknowledged', '#Rejected', 'State'], all.map((one) => [one.name, one.url, duration(one.lagSeconds), bytes(one.backlogBytes),
+    one.segments > 0 ? some(one.segments, 'segment') : lines(one.lines), lines(one.rejectedLines || 0), one.failure ? alarm('fails') : 'ok']));
 }
 
 function streams(s) {
   const all = s.streams.slice().sort((a, b) => b.backlogBytes - a.backlogBytes || b.persistedBytes - a.persistedBytes);
-  table('streams', ['Stream', '#Files', '#Backlog', '#Persisted', '#Bytes', '#Dropped'], all.slice(0, STREAMS).map((one) => [one.name + (one.kind ? ' (' + one.kind + ')' : ''),
+  table('streams', ['~Stream', '#Files', '#Backlog', '#Persisted', '#Bytes', '#Dropped'], all.slice(0, STREAMS).map((one) => [one.name + (one.kind ? ' (' + one.kind + ')' : ''),
     count(one.files), bytes(one.backlogBytes), lines(one.persistedLines), bytes(one.persistedBytes), lines(one.droppedLines || 0)]));
   const more = Math.max(0, all.length - STREAMS) + (s.streamsOmitted || 0);
-  show('no-streams', all.length === 0 ? 'No files are in the source now.' : more ? 'and ' + count(more) + ' more streams' : '');
+  show('no-streams', all.length === 0 ? 'No files are in the source now.' : more ? 'and ' + some(more, 'more stream') : '');
 }
 
 byId('stop').addEventListener('click', () => {

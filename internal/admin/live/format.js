@@ -3,8 +3,13 @@
 // count writes a whole number: 12,345.
 function count(n) { return Math.round(n || 0).toLocaleString('en'); }
 
-// lines writes a number with its noun.
-function lines(n) { return count(n) + (n === 1 ? ' line' : ' lines'); }
+// A figure and its unit stay on one line.
+const NBSP = '\u00a0';
+
+// some writes a number with its noun.
+function some(n, one, more) { return count(n) + NBSP + (n === 1 ? one : more || one + 's'); }
+
+function lines(n) { return some(n, 'line'); }
 
 // three writes a number with three digits.
 function three(v) { return v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2); }
@@ -14,16 +19,17 @@ function bytes(n) {
   let value = n || 0, unit = 0;
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   while (value >= 1023.5 && unit < units.length - 1) { value /= 1024; unit++; }
-  return (unit === 0 ? count(value) : three(value)) + ' ' + units[unit];
+  return (unit === 0 ? count(value) : three(value)) + NBSP + units[unit];
 }
 
-// duration writes seconds: 12.3 ms, 4.20 s, 3 min 5 s, 2 h 10 min, 3 d 4 h.
+// duration writes seconds: 3.10 µs, 12.3 ms, 4.20 s, 3 min 5 s, 2 h 10 min, 3 d 4 h.
 function duration(s) {
-  if (!(s > 0)) return '0 s';
-  if (s < 0.9995) return three(s * 1000) + ' ms';
-  if (s < 60) return three(s) + ' s';
+  if (!(s > 0)) return '0' + NBSP + 's';
+  if (s < 0.0009995) return three(s * 1e6) + NBSP + 'µs';
+  if (s < 0.9995) return three(s * 1000) + NBSP + 'ms';
+  if (s < 60) return three(s) + NBSP + 's';
   const parts = s < 3600 ? [s / 60, 'min', s % 60, 's'] : s < 86400 ? [s / 3600, 'h', s % 3600 / 60, 'min'] : [s / 86400, 'd', s % 86400 / 3600, 'h'];
-  return Math.floor(parts[0]) + ' ' + parts[1] + ' ' + Math.floor(parts[2]) + ' ' + parts[3];
+  return Math.floor(parts[0]) + NBSP + parts[1] + ' ' + Math.floor(parts[2]) + NBSP + parts[3];
 }
 
 // clock writes the time of day, with the date if that is not today's.
@@ -42,6 +48,9 @@ function make(tag, attributes, ...children) {
   return el;
 }
 
+// alarm is a text that stands out.
+function alarm(text) { return make('strong', { class: 'bad-text' }, text); }
+
 const byId = (id) => document.getElementById(id);
 
 // show sets the text of an element, if it is another one: a screen reader repeats what is written.
@@ -53,14 +62,18 @@ function list(id, pairs) {
     [make('dt', {}, name), make('dd', bad ? { class: 'bad-text' } : {}, text)]));
 }
 
-// table fills a table with a head and rows; a column whose name begins with # has figures. Without
-// rows it is hidden, with what is around it.
+// table fills a table with a head and rows. A column whose name begins with # has figures, one with ~ has
+// texts that may be long. Without rows the table is hidden, with what is around it. Where the table is
+// too narrow for columns, the style puts each cell behind the name of its column; the roles keep it a
+// table for screen readers.
 function table(id, head, rows) {
   const el = byId(id);
   el.parentElement.hidden = rows.length === 0;
-  const figures = head.map((name) => name.startsWith('#'));
-  const cell = (tag, i, text) => make(tag, { ...(figures[i] && { class: 'n' }), ...(tag === 'th' && { scope: 'col' }) }, text);
+  const names = head.map((name) => name.replace(/^[#~]/, ''));
+  const kinds = head.map((name) => (name.startsWith('#') ? { class: 'n' } : name.startsWith('~') ? { class: 't' } : {}));
+  const line = (cells) => make('tr', { role: 'row' }, ...cells);
+  el.setAttribute('role', 'table');
   el.replaceChildren(el.caption,
-    make('thead', {}, make('tr', {}, ...head.map((name, i) => cell('th', i, name.replace('#', ''))))),
-    make('tbody', {}, ...rows.map((row) => make('tr', {}, ...row.map((text, i) => cell('td', i, text))))));
+    make('thead', { role: 'rowgroup' }, line(names.map((name, i) => make('th', { ...kinds[i], role: 'columnheader', scope: 'col' }, name)))),
+    make('tbody', { role: 'rowgroup' }, ...rows.map((row) => line(row.map((text, i) => make('td', { ...kinds[i], role: 'cell', 'data-name': names[i] }, text))))));
 }

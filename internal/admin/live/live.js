@@ -41,7 +41,8 @@ function render(status, recent) {
   const now = Date.parse(status.started) + status.uptimeSeconds * 1000; // the sidecar's clock
   show('pod', status.pod || '');
   document.title = (status.ready ? '' : '! ') + (status.pod ? status.pod + ' · ' : '') + 'ullage';
-  state(status.ready ? 'ready' : 'not ready: ' + status.reason, status.ready ? 'good' : 'bad');
+  state((status.ready ? 'ready' : 'not ready: ' + status.reason) + (status.dropping ? '; dropping lines now' : ''),
+    status.ready && !status.dropping ? 'good' : 'bad');
   space(status);
   backlog(status, now);
   volume(status);
@@ -91,9 +92,9 @@ function backlog(s, now) {
   list('durable', [
     ['spool', s.spooledBytes > 0 ? bytes(s.spooledBytes) + ' of it, before compression' : ''],
     ['last commit', s.lastCommit ? duration(Math.max(0, (now - Date.parse(s.lastCommit)) / 1000)) + ' ago' : 'none yet'],
-    ['copy', count(s.segments) + ' segments' + (s.reaches ? ', back to ' + clock(s.reaches) : '')],
+    ['copy', some(s.segments, 'segment') + (s.reaches ? ', back to ' + clock(s.reaches) : '')],
     ['destination', bytes(s.destinationFreeBytes) + ' free'],
-    ['retention', s.deletedSegments > 0 ? count(s.deletedSegments) + ' segments deleted since the start' : ''],
+    ['retention', s.deletedSegments > 0 ? some(s.deletedSegments, 'segment') + ' deleted since the start' : ''],
     ['recovery', s.cutBytes > 0 ? bytes(s.cutBytes) + ' of damaged ends cut' : '']]);
 }
 

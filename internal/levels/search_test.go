@@ -1,0 +1,40 @@
+package levels
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Each step is a tick: "." changes nothing, "+" changes what is around, "x" is a JVM that
+// has ended.
+func TestARosterLooksWhereAJVMMayBeNew(t *testing.T) {
+	calm := strings.Repeat(".", int(calmInterval/lookInterval)-1)
+	for name, steps := range map[string][2]string{
+		"after the start":        {"+........", "LLLLL...."},
+		"a process is new":       {"+.......+......", "LLLLL...LLLLL.."},
+		"while it becomes a JVM": {"+..+......", "LLLLLLLL.."},
+		"a JVM has ended":        {"+......x......", "LLLLL..LLLLL.."},
+		"nothing is new":         {"+....." + calm + calm, "LLLLL" + calm + "L" + calm},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s search
+			now, around, looks := time.Now(), uint64(7), ""
+			for _, step := range steps[0] {
+				if step == '+' {
+					around++
+				}
+				if s.due(around, step == 'x', now) {
+					looks += "L"
+				} else {
+					looks += "."
+				}
+				now = now.Add(lookInterval)
+			}
+			if fmt.Sprint(looks) != steps[1] {
+				t.Errorf("steps %s\nlooks %s\nnot   %s", steps[0], looks, steps[1])
+			}
+		})
+	}
+}
