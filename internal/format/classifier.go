@@ -50,8 +50,10 @@ func (c *Classifier) Classify(line, rest []byte) ul.Class {
 	return c.ul.Classify(line)
 }
 
-// classifyUL classifies a line that is probably UL.
+// classifyUL classifies a line that is probably UL. Brackets without a level are decorations
+// of UL, but not in the record of an application.
 func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
+	inherited := c.ul.Level()
 	class := c.ul.Classify(line)
 	if c.only == UL || class.Level != ul.Unknown && class.Kind == ul.Header {
 		c.last = UL
@@ -61,6 +63,10 @@ func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 		if h, ok := c.headerOf(line, rest); ok {
 			return c.begin(h)
 		}
+	}
+	if class.Kind == ul.Header && c.last != Auto && c.last != UL {
+		c.ul.Resume(inherited)
+		return ul.Class{Kind: ul.Continuation, Level: inherited}
 	}
 	return class
 }
