@@ -33,6 +33,10 @@ func (c *Classifier) Classify(line []byte) Class {
 	return c.parse(line)
 }
 
+// Message returns what follows the decorations of the line that was classified last, which
+// was a Header.
+func (c *Classifier) Message(line []byte) []byte { return line[c.layout.end+2:] }
+
 // Repeats returns the level of the next line, which begins with a bracket, if it is a header
 // that is decorated as the last one was. Otherwise it returns Unknown, and the line has to
 // be classified.
@@ -43,10 +47,6 @@ func (c *Classifier) Repeats(line []byte) Level {
 	}
 	return level
 }
-
-// Message returns what follows the decorations of the line that was classified last, which
-// was a Header.
-func (c *Classifier) Message(line []byte) []byte { return line[c.layout.end+2:] }
 
 // Level returns the level that a continuation inherits now.
 func (c *Classifier) Level() Level { return c.level }
