@@ -133,10 +133,8 @@ func (c *Classifier) headerOf(line, rest []byte) (h header, ok bool) {
 			return header{JUL, level}, true
 		}
 	}
-	if len(line) > 0 && line[0] == '{' {
-		if level := flatLevel(line[:min(len(line), maxHead)]); level != ul.Unknown {
-			return header{JSON, level}, true
-		}
+	if level := flatLevel(line[:min(len(line), maxHead)]); level != ul.Unknown {
+		return header{JSON, level}, true
 	}
 	var at stamp
 	h, ok = parse(line, rest, &at)
@@ -196,7 +194,7 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 func Begins(line []byte) bool {
 	var at stamp
 	_, ok := parse(line, nil, &at)
-	return ok
+	return ok || flatLevel(line[:min(len(line), maxHead)]) != ul.Unknown
 }
 
 // When returns the time of a line that is not UL and is a header with a level and a date.
