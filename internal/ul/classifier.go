@@ -37,8 +37,9 @@ func (c *Classifier) Classify(line []byte) Class {
 // was a Header.
 func (c *Classifier) Message(line []byte) []byte { return line[c.layout.end+2:] }
 
-// Repeats returns the level of the next line if it is a header that is decorated as the
-// last one was. Otherwise it returns Unknown, and the line has to be classified.
+// Repeats returns the level of the next line, which begins with a bracket, if it is a header
+// that is decorated as the last one was. Otherwise it returns Unknown, and the line has to
+// be classified.
 func (c *Classifier) Repeats(line []byte) Level {
 	level := c.layout.read(line)
 	if level != Unknown {
