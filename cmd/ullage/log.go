@@ -16,6 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -27,6 +28,7 @@ Usage:
                                            raise shipped outputs for a time
   ullage log reset                         end every raise now
   ullage log rotate                        have the JVM rotate its files
+  ullage log save                          persist the lines that --hindsight holds
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
 output's own. Only outputs that write into --source are raised: of these, the ones
@@ -110,7 +112,7 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 		c.verb, args = args[0], args[1:]
 	}
 	switch c.verb {
-	case "list", "set", "reset", "rotate":
+	case "list", "set", "reset", "rotate", "save":
 	case "", "help", "-h", "-help", "--help":
 		fs := flag.NewFlagSet("log", flag.ContinueOnError)
 		c.flags(fs)
@@ -118,10 +120,10 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 			e.Help(fs, logAbout)
 			return cli.OK
 		}
-		fmt.Fprintln(e.Stderr, "ullage log: no verb given: use list, set, reset or rotate\nrun 'ullage log --help' for usage")
+		fmt.Fprintln(e.Stderr, "ullage log: no verb given: use list, set, reset, rotate or save\nrun 'ullage log --help' for usage")
 		return cli.Usage
 	default:
-		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: use list, set, reset or rotate\nrun 'ullage log --help' for usage\n", c.verb)
+		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: use list, set, reset, rotate or save\nrun 'ullage log --help' for usage\n", c.verb)
 		return cli.Usage
 	}
 	// Accept the selection before the flags as well: that is how people write
@@ -154,6 +156,8 @@ func (c *logConfig) run(ctx context.Context, m *levels.Command, e cli.Env) error
 		return reset(ctx, m, e)
 	case "rotate":
 		return rotate(ctx, m, e)
+	case "save":
+		return c.save(ctx, m, e)
 	}
 	return c.list(ctx, m, e)
 }
@@ -206,6 +210,21 @@ func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error
 		fmt.Fprintln(e.Stdout, "restored")
 	}
 	return err
+}
+
+// save has the lines saved that the sidecar holds in hindsight.
+func (c *logConfig) save(ctx context.Context, m *levels.Command, e cli.Env) error {
+	saving, err := m.Save(ctx)
+	if err != nil {
+		return fmt.Errorf("save held lines of %s: %w", c.tail.Source, err)
+	}
+	since := ""
+	if saving.From.Unix() > 0 {
+		since = ", of the last " + printable.Seconds(time.Since(saving.From).Seconds())
+	}
+	fmt.Fprintf(e.Stdout, "saving %s%s, and what is written until %s, in the streams NAME%s\n",
+		printable.Bytes(saving.Bytes), since, printable.Until(saving.Until), ship.DetailSuffix)
+	return nil
 }
 
 func reset(ctx context.Context, m *levels.Command, e cli.Env) error {

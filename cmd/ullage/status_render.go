@@ -91,6 +91,7 @@ func headRows(st admin.Status) [][2]string {
 	}
 	rows = append(rows, formatRows(st)...)
 	rows = append(rows, copyRows(st)...)
+	rows = append(rows, withheldRows(st, time.Now())...)
 	rows = append(rows, lossRows(st)...)
 	rows = append(rows, ringRows(st)...)
 	for _, s := range st.Sinks {
@@ -108,6 +109,24 @@ func headRows(st admin.Status) [][2]string {
 			parts = append(parts, fmt.Sprintf("%d %s", st.Ignored[reason], reason))
 		}
 		rows = append(rows, [2]string{"ignored", strings.Join(parts, ", ")})
+	}
+	return rows
+}
+
+// withheldRows returns the lines about withheld lines, if there are any.
+func withheldRows(st admin.Status, now time.Time) (rows [][2]string) {
+	if st.Withheld.Lines > 0 {
+		rows = append(rows, [2]string{"withheld", volume(st.Withheld) + ", " + printable.Count(st.Saved) + " lines of them saved"})
+	}
+	if h := st.Hindsight; h != nil {
+		text := printable.Bytes(h.Bytes)
+		if h.Since.Unix() > 0 {
+			text += " of the last " + printable.Seconds(now.Sub(h.Since).Seconds())
+		}
+		if h.Until.After(now) {
+			text += ", saving for " + printable.Seconds(h.Until.Sub(now).Seconds())
+		}
+		rows = append(rows, [2]string{"hindsight", text})
 	}
 	return rows
 }

@@ -32,6 +32,9 @@ type Status struct {
 	Lines
 	Held
 
+	// Hindsight is what is held of the withheld lines. Nil: none are held.
+	Hindsight *Hindsight `json:"hindsight,omitempty"`
+
 	DestinationErrors Errors `json:"destinationErrors"`
 
 	// Streams lists at most MaxStreams streams; StreamsOmitted counts the
@@ -95,6 +98,11 @@ type Lines struct {
 	Dropped  Volume `json:"dropped"`
 	Dropping string `json:"dropping,omitempty"`
 
+	// Withheld counts the lines below the persist level, which are not persisted in their
+	// stream; Saved those of them that are persisted after all, in another one.
+	Withheld Volume `json:"withheld,omitzero"`
+	Saved    int64  `json:"saved,omitempty"`
+
 	// ByLevel are the persisted lines by level, DroppedBy the dropped ones by reason
 	// and level. Levels without lines are left out.
 	ByLevel   map[string]int64            `json:"byLevel,omitempty"`
@@ -112,6 +120,13 @@ type Lines struct {
 	// JVMCrashes counts the reports of crashes (hs_err files) since the process
 	// started.
 	JVMCrashes int64 `json:"jvmCrashes,omitempty"`
+}
+
+// Hindsight is what the tmpfs holds of lines below the persist level.
+type Hindsight struct {
+	Bytes int64     `json:"bytes"`          // compressed
+	Since time.Time `json:"since,omitzero"` // when the oldest of them were written
+	Until time.Time `json:"until,omitzero"` // lines written before are persisted after all
 }
 
 // Held is what the destination holds.

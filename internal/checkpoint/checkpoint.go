@@ -21,6 +21,10 @@ type Checkpoint struct {
 	marks       map[string]segment.Mark
 	fresh       map[string]segment.Mark // set since the last TakeMarks
 	files       map[position.Content]position.Saved
+
+	// Withheld is what was read and is not to be persisted. It is saved with the
+	// positions, so a line is counted once whenever the process is killed.
+	Withheld Withheld
 }
 
 // New returns an empty checkpoint without slots.
@@ -119,6 +123,7 @@ func (c *Checkpoint) ForgetIdle(most int, keep func(stream string) bool) (idle [
 	}
 	for _, name := range idle {
 		delete(c.marks, name)
+		c.Withheld.forget(name)
 	}
 	return idle
 }
@@ -145,7 +150,7 @@ func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
 func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(state{Seq: seq, Lost: c.lost, Uncommitted: c.uncommitted}); err != nil {
+	if err := enc.Encode(state{Seq: seq, Lost: c.lost, Uncommitted: c.uncommitted, Withheld: c.Withheld}); err != nil {
 		return err
 	}
 	to.Truncate(to.Len() - len("}\n"))
@@ -208,7 +213,7 @@ func (c *Checkpoint) Unseal(key []byte) (invalid []error) {
 }
 
 func (c *Checkpoint) takeMarks(st state) {
-	c.uncommitted = st.Uncommitted
+	c.uncommitted, c.Withheld = st.Uncommitted, st.Withheld
 	for _, s := range st.Streams {
 		c.marks[s.Name] = s.Mark
 	}

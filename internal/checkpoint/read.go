@@ -132,6 +132,10 @@ func (s *slot) decode(data []byte) error {
 			err = dec.Decode(&s.Lost)
 		case "uncommitted":
 			err = dec.Decode(&s.Uncommitted)
+		case "withheld":
+			if err = dec.Decode(&s.Withheld); err == nil {
+				err = s.Withheld.check()
+			}
 		case "streams":
 			s.Streams, err = decodeList[streamState](dec)
 		case "files":

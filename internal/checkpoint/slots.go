@@ -34,6 +34,7 @@ type state struct {
 	Lost bool   `json:"lost,omitempty"`
 	// Uncommitted is the most that can be on disk after a mark.
 	Uncommitted int64         `json:"uncommitted,omitempty"`
+	Withheld    Withheld      `json:"withheld,omitzero"`
 	Streams     []streamState `json:"streams,omitempty"`
 	Files       []fileState   `json:"files,omitempty"`
 }

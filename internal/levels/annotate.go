@@ -22,6 +22,8 @@ type annotations struct {
 	seen    stamp
 	missing int // consecutive polls that found no file
 
+	saved *string // the annotation save, as it was last seen; nil: it was not
+
 	// unknown: the file has not been read yet, or cannot be read. The last
 	// request that was read stays in effect.
 	unknown  bool

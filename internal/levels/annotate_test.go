@@ -3,6 +3,7 @@ package levels
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,5 +182,27 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	}
 	if n.poll(time.Now()); n.err != nil || n.request.Log.String() != "gc*=debug" {
 		t.Errorf("once it can be read: %v, %+v", n.err, n.request)
+	}
+}
+
+func TestEachNewValueOfTheAnnotationSavesOnce(t *testing.T) {
+	r := newRig(t)
+	r.annotate("save", "old")
+	p := r.process()
+	var saved []string
+	p.cfg.OnSave = func(cause, why string) (Saving, error) {
+		saved = append(saved, cause+": "+why)
+		return Saving{}, nil
+	}
+	p.step() // what it finds may be older than the process
+	for _, value := range []string{"one", "one", "two words", "two", "", "two"} {
+		if r.annotate("save", value); value == "" {
+			r.annotate()
+		}
+		p.step()
+	}
+	want := []string{"annotation: annotation ullage.dev/save=one", "annotation: annotation ullage.dev/save=two", "annotation: annotation ullage.dev/save=two"}
+	if !slices.Equal(saved, want) {
+		t.Errorf("%q, want %q", saved, want)
 	}
 }

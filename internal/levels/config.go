@@ -27,6 +27,10 @@ type Config struct {
 	// trigger is armed then.
 	TriggerCooldown time.Duration
 
+	// HindsightOn are the conditions on which withheld lines are saved, as
+	// [podmeta.ParseTrigger] reads them. Empty: only on request.
+	HindsightOn string
+
 	// Known are the names, without [Prefix], of valid annotations that other
 	// programs read. They are not flags.
 	Known []string
@@ -34,11 +38,16 @@ type Config struct {
 	// OnMark is given the raises and restores, and the starts and ends of JVMs. It must
 	// not block. Nil: nobody wants to know. Not a flag.
 	OnMark func(mark.Mark)
+
+	// OnSave is called, by several goroutines, when somebody asks to save withheld lines,
+	// with the kind of the cause and the reason for people. It must not block. Nil: none
+	// are held. Not a flag.
+	OnSave func(cause, why string) (Saving, error)
 }
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Attach: attach.DefaultConfig(), TriggerCooldown: time.Minute}
+	return Config{Attach: attach.DefaultConfig(), TriggerCooldown: time.Minute, HindsightOn: "pause>500ms,io-stall,warning"}
 }
 
 // Flags declares the settings on fs, with the values of c as defaults.
@@ -48,6 +57,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 		"`FILE` with the pod's annotations, as the downward API writes it; "+podmeta.Prefix+"log and the other live annotations take effect when the file changes")
 	fs.DurationVar(&c.TriggerCooldown, "trigger-cooldown", c.TriggerCooldown,
 		"`DURATION` for which a trigger stays disarmed after everything written during its raise has been read")
+	fs.StringVar(&c.HindsightOn, "hindsight-on", c.HindsightOn, "`CONDITIONS` of a trigger on which the lines are persisted that --hindsight holds; empty: only on 'ullage log save'")
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -55,6 +65,11 @@ func (c Config) Validate() []error {
 	bad := c.Attach.Validate()
 	if c.TriggerCooldown < 0 || c.TriggerCooldown > podmeta.MaxRaise {
 		bad = append(bad, fmt.Errorf("--trigger-cooldown %s is out of range: 0s to %.0fh", c.TriggerCooldown, podmeta.MaxRaise.Hours()))
+	}
+	if c.HindsightOn != "" {
+		if _, err := podmeta.ParseTrigger(c.HindsightOn); err != nil {
+			bad = append(bad, fmt.Errorf("--hindsight-on: %w", err))
+		}
 	}
 	return bad
 }

@@ -72,6 +72,9 @@ func (l *Loop) answer(ctx context.Context, r request) reply {
 	if r.Verb == verbList || r.Verb == verbRotate {
 		return l.look(ctx, r)
 	}
+	if r.Verb == verbSave {
+		return l.saveNow(r)
+	}
 	if r.PID != l.cfg.Attach.PID {
 		return failed(errors.New("another process keeps the levels of all JVMs of the source: leave out --pid"))
 	}

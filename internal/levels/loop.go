@@ -104,6 +104,7 @@ func (l *Loop) read(ctx context.Context) {
 	for {
 		if now := time.Now(); l.notes.poll(now) {
 			l.journal.annotations(l.notes)
+			l.saveAnnotated()
 			l.show(now)
 		}
 		select {
@@ -151,6 +152,7 @@ func (l *Loop) tick(ctx context.Context) {
 	if l.notes.poll(now) {
 		changed = true
 		l.journal.annotations(l.notes)
+		l.saveAnnotated()
 		l.show(now)
 	}
 	if changed || l.store.moved() || !now.Before(l.next) {

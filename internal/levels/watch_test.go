@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
@@ -351,5 +352,28 @@ func BenchmarkALineOfARaise(b *testing.B) {
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
 		w.Line(line, class, nil)
+	}
+}
+
+func TestALookoutFiresForEachLineThatMeetsACondition(t *testing.T) {
+	trigger, err := podmeta.ParseTrigger("pause>500ms,warning")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fired []string
+	l := NewLookout(trigger, func(cause, why string) { fired = append(fired, cause+": "+why) })
+	var class ul.Classifier
+	for _, line := range []string{
+		"[1.0s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 12.345ms",
+		"[2.0s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 612.345ms",
+		"[2.1s][warning][gc] something is wrong",
+		"\tand its [error] further line",
+		"[3.0s][info][gc] GC(3) Pause Full (System.gc()) 24M->4M(256M) 1612.345ms",
+	} {
+		l.Line([]byte(line), class.Classify([]byte(line)), nil)
+	}
+	want := []string{"pause: pause Young (Normal) (G1 Evacuation Pause) took 612.3ms", "warning: a line at level warning: something is wrong", "pause: pause Full (System.gc()) took 1.6123s"}
+	if d := cmp.Diff(want, fired); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 }

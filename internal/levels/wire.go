@@ -19,6 +19,7 @@ const (
 	verbSet    = "set"
 	verbReset  = "reset"
 	verbRotate = "rotate"
+	verbSave   = "save"
 	verbYield  = "yield" // sent by a sidecar that starts to a command that holds a raise
 )
 
@@ -50,7 +51,7 @@ type request struct {
 // check returns an error if the request is invalid.
 func (r request) check() error {
 	switch r.Verb {
-	case verbList, verbRotate, verbReset, verbYield:
+	case verbList, verbRotate, verbReset, verbSave, verbYield:
 	case verbSet:
 		if _, err := selection.Parse(r.Selection); err != nil {
 			return err
@@ -63,7 +64,7 @@ func (r request) check() error {
 			return err
 		}
 	default:
-		return fmt.Errorf("%q is not a request: ask for list, set, reset or rotate", printable.Escaped(r.Verb, maxShown))
+		return fmt.Errorf("%q is not a request: ask for list, set, reset, rotate or save", printable.Escaped(r.Verb, maxShown))
 	}
 	return nil
 }
@@ -76,6 +77,7 @@ type reply struct {
 	Changes []Change  `json:"changes,omitempty"` // for set and reset
 	Until   time.Time `json:"until,omitzero"`    // for set: the end of the raise
 	Listed  []Listed  `json:"listed,omitempty"`  // for list and rotate
+	Saving  *Saving   `json:"saving,omitempty"`  // for save
 
 	// Yielded reports that the process has stopped keeping the levels: it has
 	// saved its state and released the lock.

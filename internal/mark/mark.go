@@ -28,6 +28,7 @@ const (
 	LevelRestored   Kind = "level-restored"
 	ArchivesMissed  Kind = "archives-missed"
 	Truncated       Kind = "truncated"
+	DetailSaved     Kind = "detail-saved"     // withheld lines are persisted, because a trigger fired
 	MarksSuppressed Kind = "marks-suppressed" // by the [Journal]
 )
 

@@ -22,12 +22,13 @@ const (
 	triggerName    = "trigger"
 	triggerLogName = "trigger-log"
 	triggerForName = "trigger-for"
+	saveName       = "save"
 )
 
 // Live returns the names, without [Prefix], of the annotations that take
 // effect while a pod runs.
 func Live() []string {
-	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName}
+	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName}
 }
 
 // MinFor is the shortest and MaxRaise the longest duration of a raise.
@@ -92,6 +93,10 @@ type Request struct {
 	TriggerLog selection.Selection
 	TriggerFor time.Duration
 
+	// Save has the lines saved that are held in hindsight, at each new value. Empty: nobody
+	// asks for that.
+	Save string
+
 	// LogBad and TriggerBad report a problem with an annotation of the group:
 	// log, log-for, log-id and log-stream, or trigger, trigger-log and trigger-for. The
 	// fields of that group are then zero, and the raise in effect stays.
@@ -142,6 +147,8 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	if req.TriggerBad = len(p.problems) > before; !req.TriggerBad && !trigger.IsZero() {
 		req.Trigger, req.TriggerLog, req.TriggerFor = trigger, sel, length
 	}
+
+	req.Save = readLive(p, ours, saveName, "", parseID)
 
 	checkOthers(p, ours, known)
 	return req, p.sorted()

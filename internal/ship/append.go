@@ -42,7 +42,7 @@ func (w *writer) takeBatch() error {
 	w.batch = w.link.queue.Peek(w.batch[:0], w.link.frame())
 	w.order = w.order[:0]
 	for i, c := range w.batch {
-		st, err := w.stream(c.Meta.File.Stream())
+		st, err := w.stream(c.Meta.File.Stream().Name(), c.Meta.File.Stream().Label())
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (w *writer) takeBatch() error {
 			continue
 		}
 		w.unsaved = w.check.Meet(c.Meta.File.Content(), c.Meta.File.Stream().Name()) || w.unsaved
-		if len(st.parts) == 0 && st.bytes == 0 {
+		if len(st.parts) == 0 && st.taken == 0 {
 			if w.taken.streams >= w.bounds.streams {
 				clear(w.batch[i:])
 				w.batch = w.batch[:i]
@@ -68,19 +68,22 @@ func (w *writer) takeBatch() error {
 
 // appendParts appends the stream's parts of the batch.
 func (w *writer) appendParts(st *writerStream) error {
+	size := st.size(w.batch)
+	w.taken.bytes, st.taken = w.taken.bytes+size, st.taken+size
+	w.detail.hold(st)
 	if err := w.appendFrames(st); err != nil {
 		return err
 	}
-	if w.taken.oldest.IsZero() {
-		w.taken.oldest = w.batch[st.parts[0]].Meta.Read
-		w.link.oldest.Store(w.taken.oldest.UnixNano())
+	if first := w.batch[st.parts[0]].Meta.Read; w.link.oldest.Load() == 0 {
+		w.link.oldest.Store(first.UnixNano())
+		if w.taken.oldest.IsZero() {
+			w.taken.oldest = first
+		}
 	}
 	for _, i := range st.parts {
 		c := w.batch[i]
 		w.taken.last[c.Meta.File] = c.Meta
 		st.read = c.Meta.Read
-		w.taken.bytes += len(c.Data)
-		st.taken += len(c.Data)
 		lines := len(c.Data)
 		if c.Meta.Frame > 0 {
 			lines = c.Meta.Frame
@@ -107,6 +110,14 @@ func (f *Followers) gaps(stream string, c *queue.Chunk[tail.Chunk]) {
 			f.OnGap(stream, gap)
 		}
 	}
+}
+
+// size returns how many bytes of the batch the stream's parts are.
+func (st *writerStream) size(batch []queue.Chunk[tail.Chunk]) (n int) {
+	for _, i := range st.parts {
+		n += len(batch[i].Data)
+	}
+	return n
 }
 
 // appendFrames appends the stream's parts of the batch: lines as one frame, and
@@ -144,21 +155,26 @@ func (w *writer) appendLines(st *writerStream, parts []int) error {
 	return st.appendFrame(w.staging)
 }
 
+// appendFrame appends lines as one frame. There may be none: all of a batch may be withheld.
 func (st *writerStream) appendFrame(raw []byte) error {
+	if len(raw) == 0 {
+		return nil
+	}
 	err := st.segments.Append(raw)
 	st.sum.frame(st.segments, raw)
 	return err
 }
 
-// stream returns the writer's side of a stream, or nil if that is refused.
-func (w *writer) stream(src *tail.Stream) (*writerStream, error) {
-	if _, refused := w.refused.streams[src.Name()]; refused {
+// stream returns the writer's side of the stream with that name, and that label in
+// metrics, or nil if it is refused.
+func (w *writer) stream(name, label string) (*writerStream, error) {
+	if _, refused := w.refused.streams[name]; refused {
 		return nil, nil
 	}
-	if st := w.streams[src.Name()]; st != nil {
+	if st := w.streams[name]; st != nil {
 		return st, nil
 	}
-	st := &writerStream{name: src.Name(), label: src.Label(), segments: w.store.Stream(src.Name())}
+	st := &writerStream{name: name, label: label, segments: w.store.Stream(name)}
 	if err := w.placeNew(st.name); errors.Is(err, segment.ErrRefused) {
 		w.refuse(st.name, err, func() error { return w.placeNew(st.name) })
 		return nil, nil

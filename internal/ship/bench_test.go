@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -58,9 +61,9 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// BenchmarkCatchUp ships 64 MiB of a log at debug when the destination is back:
-// from the source file, and from the spool, whose frames are passed through.
-func BenchmarkCatchUp(b *testing.B) {
+// debugLog returns 64 MiB of a log at debug.
+func debugLog(b *testing.B) string {
+	b.Helper()
 	sample, err := os.ReadFile(filepath.Join("..", "pause", "testdata", "debug-g1-jdk25.log"))
 	if err != nil {
 		b.Fatal(err)
@@ -72,6 +75,13 @@ func BenchmarkCatchUp(b *testing.B) {
 			text = fmt.Appendf(text, "[%d.%03ds]%s", n, len(text)%1000, rest)
 		}
 	}
+	return string(text)
+}
+
+// BenchmarkCatchUp ships 64 MiB of a log at debug when the destination is back:
+// from the source file, and from the spool, whose frames are passed through.
+func BenchmarkCatchUp(b *testing.B) {
+	text := debugLog(b)
 	for _, c := range []struct {
 		name  string
 		moved bool
@@ -82,7 +92,7 @@ func BenchmarkCatchUp(b *testing.B) {
 				b.StopTimer()
 				rig := newBench(b)
 				rig.cfg.Budget = 0
-				rig.write(rig.log("gc.log"), string(text))
+				rig.write(rig.log("gc.log"), text)
 				s, from := rig.begun(true)
 				s.begins(b, from)
 				s.src.Tick()
@@ -104,4 +114,65 @@ func BenchmarkCatchUp(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkHindsight ships 64 MiB of a log at debug: all of it persisted, the lines below
+// info held in hindsight, and held and saved. It prints what the destination stores.
+func BenchmarkHindsight(b *testing.B) {
+	text := debugLog(b)
+	for _, c := range []struct {
+		name  string
+		level ul.Level
+		save  bool
+	}{{"persisted", ul.Trace, false}, {"held", ul.Info, false}, {"saved", ul.Info, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			stored, used := int64(0), time.Duration(0)
+			for b.Loop() {
+				b.StopTimer()
+				rig := newBench(b)
+				rig.cfg.Budget, rig.cfg.PersistLevel = 0, c.level
+				rig.write(rig.log("gc.log"), text)
+				s, from := rig.begun(true)
+				s.begins(b, from)
+				s.src.Tick()
+				if c.save {
+					_, _ = s.Save()
+				}
+				began := cpuTime(b)
+				b.StartTimer()
+				for s.reader.round(); s.link.queue.Bytes() > 0; s.reader.round() {
+					s.appends(b)
+					s.commits(b)
+					if _, err := s.writer.detail.save(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.StopTimer()
+				s.commits(b)
+				used += cpuTime(b) - began
+				stored = 0
+				for _, stream := range []string{"gc.log", detailStream} {
+					infos, _ := segment.List(filepath.Join(rig.cfg.Dest, stream)) // there may be none
+					for _, info := range infos {
+						stored += info.Size
+					}
+				}
+				s.killed()
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(stored)/(1<<20), "MiB-stored")
+			b.ReportMetric(used.Seconds()*1000/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// cpuTime returns the CPU time of this process.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var r unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

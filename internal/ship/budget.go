@@ -101,4 +101,7 @@ func (b *budget) adapt(bytes int64) {
 	b.link.syncBytes.Store(sync)
 	b.link.frameBytes.Store(int64(frame))
 	b.link.queue.SetWake(frame)
+	if b.link.held != nil {
+		b.link.held.SetLimit(min(int64(b.cfg.HindsightBytes), max(64<<10, bytes/8)))
+	}
 }

@@ -43,12 +43,14 @@ func (w *writer) commit(ctx context.Context) error {
 	for name, mark := range w.marks {
 		w.check.SetMark(name, mark)
 	}
+	w.detail.commits()
 	for f, c := range w.taken.last {
 		w.check.SetFile(f.Content(), position.Saved{Stream: f.Stream().Name(), Position: c.End})
 	}
 	if err := w.saveCheckpoint(ctx); err != nil {
 		return err
 	}
+	w.detail.committed()
 	w.unsaved = false
 	w.link.setMarks(w.marks)
 	w.taken.last = w.link.publish(w.taken.last)
@@ -66,7 +68,7 @@ func (w *writer) commit(ctx context.Context) error {
 // committed counts what a commit has persisted, and forgets it.
 func (w *writer) committed() {
 	for _, st := range w.streams {
-		if st.bytes == 0 {
+		if st.taken == 0 {
 			continue
 		}
 		w.m.persisted(st)

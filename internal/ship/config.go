@@ -21,13 +21,20 @@ type Config struct {
 	Tail    tail.Config
 	Segment segment.Config
 
-	Dest         string        // durable directory
-	Queue        settings.Size // memory between reader and writer
-	Budget       settings.Size // what the backlog may take of the tmpfs; 0 means its size
-	SpoolAt      int           // per cent of the budget from which on lines are moved into the spool
-	DiscardAt    int           // ... from which on lines below KeepLevel are dropped
-	DropAt       int           // ... and from which on all lines are
-	KeepLevel    KeepLevel
+	Dest      string        // durable directory
+	Queue     settings.Size // memory between reader and writer
+	Budget    settings.Size // what the backlog may take of the tmpfs; 0 means its size
+	SpoolAt   int           // per cent of the budget from which on lines are moved into the spool
+	DiscardAt int           // ... from which on lines below KeepLevel are dropped
+	DropAt    int           // ... and from which on all lines are
+	KeepLevel KeepLevel
+
+	// PersistLevel is the level below which lines are withheld: counted, and not
+	// persisted. [ul.Trace] withholds none.
+	PersistLevel   ul.Level
+	Hindsight      time.Duration // for which withheld lines are held; 0: they are not
+	HindsightBytes settings.Size // most bytes of the tmpfs for that; at most an eighth of the budget
+
 	SyncInterval time.Duration // longest time from reading a line to its commit
 	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
 	DrainTimeout time.Duration // from the end of Run's context to its return
@@ -72,17 +79,20 @@ type Followers struct {
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
-		Tail:         tail.DefaultConfig(),
-		Segment:      segment.DefaultConfig(),
-		Dest:         "/var/lib/ullage",
-		Queue:        4 * settings.Mi,
-		SpoolAt:      25,
-		DiscardAt:    60,
-		DropAt:       85,
-		KeepLevel:    KeepLevel(ul.Warning),
-		SyncInterval: time.Second,
-		SyncBytes:    8 * settings.Mi,
-		DrainTimeout: 20 * time.Second,
+		Tail:           tail.DefaultConfig(),
+		Segment:        segment.DefaultConfig(),
+		Dest:           "/var/lib/ullage",
+		Queue:          4 * settings.Mi,
+		SpoolAt:        25,
+		DiscardAt:      60,
+		DropAt:         85,
+		KeepLevel:      KeepLevel(ul.Warning),
+		PersistLevel:   ul.Trace,
+		Hindsight:      time.Minute,
+		HindsightBytes: 8 * settings.Mi,
+		SyncInterval:   time.Second,
+		SyncBytes:      8 * settings.Mi,
+		DrainTimeout:   20 * time.Second,
 	}
 }
 
@@ -97,6 +107,9 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "`PERCENT` of the budget at which lines below --keep-level are dropped while the destination stalls")
 	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "`PERCENT` of the budget at which all lines are dropped, the oldest first, while the destination stalls")
 	fs.Var(&c.KeepLevel, "keep-level", "lowest `LEVEL` that is kept past --discard-at: trace, debug, info, warning, error, or off (none)")
+	fs.Var(&c.PersistLevel, "persist-level", "lowest `LEVEL` that is persisted: trace (all), debug, info, warning or error; lines below it are counted, and held for --hindsight")
+	fs.DurationVar(&c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` on the tmpfs; when --hindsight-on fires, they and those of the next as\nlong time are persisted in the stream NAME"+DetailSuffix+"; 0: hold none")
+	fs.Var(&c.HindsightBytes, "hindsight-bytes", "`SIZE` of the tmpfs that held lines may use, compressed, and at most an eighth of the budget; the oldest go first")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
 	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`, and at least every eighth of the budget")
 	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "at most this `DURATION` from SIGTERM to exit, to commit everything that was written")
@@ -126,11 +139,24 @@ func (c Config) Validate() []error {
 	if c.SpoolAt < 5 || c.DropAt > 95 || c.SpoolAt >= c.DiscardAt || c.DiscardAt >= c.DropAt {
 		bad = append(bad, fmt.Errorf("--spool-at %d, --discard-at %d and --drop-at %d do not go together: use 5 to 95 per cent, each below the next", c.SpoolAt, c.DiscardAt, c.DropAt))
 	}
+	if c.Hindsight < 0 || c.Hindsight > time.Hour {
+		bad = append(bad, fmt.Errorf("--hindsight %s is out of range: 0s to 1h", c.Hindsight))
+	}
+	if c.HindsightBytes < 64*settings.Ki || c.HindsightBytes > settings.Gi {
+		bad = append(bad, fmt.Errorf("--hindsight-bytes %s is out of range: 64Ki to 1Gi", c.HindsightBytes))
+	}
 	if c.DrainTimeout <= 0 {
 		bad = append(bad, fmt.Errorf("--drain-timeout %s is not positive", c.DrainTimeout))
 	}
 	return bad
 }
+
+// DetailSuffix is what the name of a stream with saved lines has behind the name of the
+// stream that they were withheld from.
+const DetailSuffix = "+detail"
+
+// withholds reports whether any line can be withheld.
+func (c Config) withholds() bool { return c.PersistLevel > ul.Trace }
 
 // KeepLevel is the level from which on lines are kept under pressure, or
 // "off": none are.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/queue"
 	"github.com/ullage/ullage/internal/segment"
@@ -23,10 +24,12 @@ type link struct {
 	health
 	queue *queue.Queue[tail.Chunk]
 
-	flush   chan struct{} // reader to writer: commit everything that is queued
-	flushed chan struct{} // the answer
-	rewind  chan rewind   // writer to reader: read again from the last commit
-	wake    chan struct{} // writer to reader: something was published, or a stream is refused
+	held    *hindsight.Log // nil: withheld lines are not held
+	save    chan struct{}  // anybody to writer: save what is held
+	flush   chan struct{}  // reader to writer: commit everything that is queued
+	flushed chan struct{}  // the answer
+	rewind  chan rewind    // writer to reader: read again from the last commit
+	wake    chan struct{}  // writer to reader: something was published, or a stream is refused
 
 	syncBytes  atomic.Int64 // set by the reader once it knows the budget
 	frameBytes atomic.Int64 // ... and so is this: most bytes of one frame
@@ -125,6 +128,7 @@ func newLink(cfg Config) *link {
 	l := &link{
 		// The spool may have a record of an earlier process, with a larger queue.
 		queue:     queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.wakeBytes()),
+		save:      make(chan struct{}, 1),
 		flush:     make(chan struct{}, 1),
 		flushed:   make(chan struct{}, 1),
 		rewind:    make(chan rewind),

@@ -65,6 +65,10 @@ func (w *writer) ship(ctx context.Context) error {
 			if _, err := w.readmit(ctx); err != nil {
 				return err
 			}
+		case <-w.link.save:
+			if err := w.detail.begin(ctx); err != nil {
+				return err
+			}
 		case <-w.link.flush:
 			if !last {
 				last = true
@@ -86,6 +90,10 @@ func (w *writer) ship(ctx context.Context) error {
 // it can be until something is due.
 func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	for {
+		saved, err := w.detail.save(ctx)
+		if err != nil {
+			return 0, err
+		}
 		now := time.Now()
 		queued := w.link.queue.Bytes()
 		due := w.deadline()
@@ -94,7 +102,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
-		} else if w.taken.bytes == 0 || !late && !w.taken.worth(w.bounds.bytes()) {
+		} else if !saved && (w.taken.bytes == 0 || !late && !w.taken.worth(w.bounds.bytes())) {
 			if due.IsZero() {
 				return time.Hour, nil
 			}
@@ -134,8 +142,17 @@ func (w *writer) drain(ctx context.Context) error {
 			}
 		}
 	}
-	if err := w.commit(ctx); err != nil || !w.cfg.Followers.SealAtEnd {
-		return err
+	for more := true; more; {
+		if err := w.commit(ctx); err != nil {
+			return err
+		}
+		var err error
+		if more, err = w.detail.save(ctx); err != nil {
+			return err
+		}
+	}
+	if !w.cfg.Followers.SealAtEnd {
+		return nil
 	}
 	w.store.SealAll()
 	return w.commitSeals(ctx)

@@ -11,6 +11,10 @@ import (
 type metrics struct {
 	persistedLines    *prometheus.CounterVec
 	persistedBytes    *prometheus.CounterVec
+	withheldLines     *prometheus.CounterVec
+	withheldBytes     *prometheus.CounterVec
+	savedLines        *prometheus.CounterVec
+	unheld            prometheus.Counter
 	commits           prometheus.Histogram
 	destinationErrors *prometheus.CounterVec
 	checkpointErrors  prometheus.Counter
@@ -26,6 +30,14 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 			Name: "ullage_persisted_lines_total", Help: "Lines that became durable, by level."}, []string{"stream", "level"}),
 		persistedBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ullage_persisted_bytes_total", Help: "Bytes of lines that became durable, before compression."}, []string{"stream"}),
+		withheldLines: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_withheld_lines_total", Help: "Lines below --persist-level, which are not persisted in their stream, by level."}, []string{"stream", "level"}),
+		withheldBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_withheld_bytes_total", Help: "Bytes of lines below --persist-level, before compression."}, []string{"stream"}),
+		savedLines: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_saved_lines_total", Help: "Withheld lines that became durable after all, in a stream of saved lines, by level."}, []string{"level"}),
+		unheld: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ullage_unheld_bytes_total", Help: "Bytes of withheld lines that could not be held in hindsight, before compression."}),
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "ullage_commit_duration_seconds", Help: "Duration of a commit: sync, checkpoint.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),
@@ -38,6 +50,7 @@ func newMetrics(reg prometheus.Registerer, l *link, v *view, ready func() error)
 		refused: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "ullage_refused_streams", Help: "Streams that the destination refuses while it takes others, by reason: occupied, permission, name. Their lines stay on the source."}, []string{"reason"}),
 	}
+	reg.MustRegister(m.withheldLines, m.withheldBytes, m.savedLines, m.unheld)
 	reg.MustRegister(m.persistedLines, m.persistedBytes, m.commits, m.destinationErrors, m.checkpointErrors, m.checkpointInvalid, m.refused)
 	m.refusedStreams(nil)
 	// A counter that is there from the beginning shows its first step.
@@ -83,12 +96,22 @@ func (m *metrics) refusedStreams(refused map[string]error) {
 	}
 }
 
-// persisted counts what a commit made durable of a stream.
+// persisted counts what a commit made durable of a stream, and what it withheld.
 func (m *metrics) persisted(st *writerStream) {
-	for level, n := range st.lines {
+	count(m.withheldLines.MustCurryWith(prometheus.Labels{"stream": st.label}), st.withheld)
+	count(m.savedLines, st.saved)
+	if st.withheldBytes > 0 {
+		m.withheldBytes.WithLabelValues(st.label).Add(float64(st.withheldBytes))
+	}
+	count(m.persistedLines.MustCurryWith(prometheus.Labels{"stream": st.label}), st.lines)
+	m.persistedBytes.WithLabelValues(st.label).Add(float64(st.bytes - st.made - st.savedBytes))
+}
+
+// count adds lines to a metric whose last label is the level.
+func count(to *prometheus.CounterVec, lines [ul.NumLevels]uint64) {
+	for level, n := range lines {
 		if n > 0 {
-			m.persistedLines.WithLabelValues(st.label, ul.Level(level).String()).Add(float64(n))
+			to.WithLabelValues(ul.Level(level).String()).Add(float64(n))
 		}
 	}
-	m.persistedBytes.WithLabelValues(st.label).Add(float64(st.bytes - st.made))
 }

@@ -23,6 +23,7 @@ func (p *placing) begin(ctx context.Context) error {
 	if err := p.store.Acquire(ctx); err != nil {
 		return err
 	}
+	p.detail.resume()
 	own := p.cfg.mostUncommitted()
 	if own > p.check.Uncommitted() {
 		p.check.SetUncommitted(own)
@@ -122,7 +123,7 @@ func (p *placing) tryPlace(name string) error {
 	seg := p.store.Stream(name)
 	mark, marked := p.check.Mark(name)
 	if _, unheld := p.from.source.Unheld[name]; marked && !unheld {
-		if _, unread := p.from.source.Unread[name]; !unread {
+		if _, unread := p.from.source.Unread[name]; !unread && !p.detail.supplies(name) {
 			return p.resumeDry(name, seg, mark)
 		}
 		err := seg.Resume(mark, p.check.Uncommitted())

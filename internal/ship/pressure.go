@@ -50,10 +50,11 @@ type pressure struct {
 	marks   marks
 	refused bool // only lines of streams go that the destination refuses
 
-	at     time.Time // not before is it looked at again
-	rate   rate
-	freed  int64                    // bytes that the last look gave back
-	logged [ul.NumReasons]time.Time // when it was last logged that lines are dropped
+	at      time.Time // not before is it looked at again
+	rate    rate
+	freed   int64                    // bytes that the last look gave back
+	yielded time.Time                // when it was last logged that held lines were given up
+	logged  [ul.NumReasons]time.Time // when it was last logged that lines are dropped
 }
 
 func newPressure(cfg Config, log *slog.Logger, l *link, src *tail.Reliever, b *budget) *pressure {
@@ -125,6 +126,21 @@ func (p *pressure) relieve(full bool) {
 	p.at = time.Now().Add(rest)
 }
 
+// yield gives up the lines that are held in hindsight before lines that are not withheld
+// would be dropped.
+func (p *pressure) yield(m usage) {
+	held := p.link.held
+	if held == nil || !p.marks.discarding && !p.marks.dropping || held.Stats().Bytes == 0 {
+		return
+	}
+	bytes := held.Yield()
+	if now := time.Now(); now.Sub(p.yielded) > time.Minute {
+		p.yielded = now
+		p.log.Warn("held lines given up", "memory_bytes", bytes, "used_percent", int(m.used*100),
+			"hint", "the tmpfs is full; what happened until now cannot be saved in hindsight")
+	}
+}
+
 // relieveUntil gives memory back while the marks say so, for a while: moving lines
 // that do not compress gives back nothing, however many they are.
 func (p *pressure) relieveUntil(m usage) {
@@ -134,6 +150,7 @@ func (p *pressure) relieveUntil(m usage) {
 		if !p.marks.on() {
 			return
 		}
+		p.yield(m)
 		freed := p.relieveOnce(m)
 		if freed == 0 {
 			return

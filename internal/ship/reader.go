@@ -46,6 +46,8 @@ type reader struct {
 
 	eventful bool // what reading does not show was written: to refused streams
 
+	caughtUp time.Time // when all that was written had been read; at first, long ago
+
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
@@ -112,13 +114,16 @@ func (r *reader) round() {
 			r.full = true
 			return
 		}
+		now := time.Now()
 		n, c, ok := r.src.Next(area)
 		if !ok {
+			r.caughtUp = now
 			if r.cfg.OnCaughtUp != nil {
 				r.cfg.OnCaughtUp()
 			}
 			return
 		}
+		c.Since = r.caughtUp
 		r.link.queue.Push(n, c)
 		r.read += n
 	}

@@ -47,6 +47,7 @@ func (w *writer) refuseOpen(st *writerStream, err error) {
 		w.link.oldest.Store(0)
 	}
 	st.forget()
+	w.detail.forget(st.name)
 	delete(w.streams, st.name)
 	w.refuse(st.name, err, func() error { return w.resume(st) })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ullage/ullage/internal/checkpoint"
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -57,6 +58,11 @@ func (s *Shipper) attach() {
 	n := s.link.takeNews()
 	if n.dirNews {
 		s.check.Attach(n.dir)
+		if held := s.link.held; held == nil {
+			hindsight.Remove(n.dir)
+		} else if err := held.Attach(n.dir); err != nil {
+			s.log.Error("opening the hindsight failed", "error", err, "hint", hintUnheld)
+		}
 	}
 	if n.dir != nil {
 		n.dir.Close()

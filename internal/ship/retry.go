@@ -34,6 +34,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		st.forget()
 	}
 	w.taken.forget()
+	w.detail.rewind()
 	w.link.oldest.Store(0)
 	if err := w.rewind(ctx, rewind{ends: w.ends, news: true}); err != nil {
 		return err

@@ -15,6 +15,7 @@ func (w *writer) takeNews() {
 	w.check.Add(n.back)
 	if n.dirNews {
 		w.check.Attach(n.dir)
+		w.detail.attach(n.dir)
 	}
 	if n.dir != nil {
 		n.dir.Close()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/checkpoint"
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/tail"
@@ -41,14 +42,18 @@ type Shipper struct {
 // destination: [Shipper.Run] does.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
-	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd
+	cfg.Tail.PersistLevel = cfg.PersistLevel
+	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd && !cfg.withholds() // the lines of a frame cannot be told apart
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}}
 	s.link = newLink(cfg)
+	if cfg.withholds() && cfg.Hindsight > 0 {
+		s.link.held = hindsight.New(cfg.Hindsight, int64(cfg.HindsightBytes))
+	}
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.check = checkpoint.New()
 	b := &budget{cfg: cfg, log: log, link: s.link, view: s.view, src: s.src.Relief}
-	s.reader = &reader{cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
+	s.reader = &reader{caughtUp: time.Unix(0, 0), cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
 		budget: b, press: newPressure(cfg, log, s.link, s.src.Relief, b)}
 	return s
 }
@@ -242,6 +247,7 @@ func (s *Shipper) end(err error) error {
 	s.src.Close()
 	s.check.Attach(nil)
 	s.link.setDir(nil)
+	s.link.closeHeld()
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}

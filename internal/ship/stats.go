@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
@@ -114,8 +115,9 @@ type Stats struct {
 	Failures       int64  // of the destination
 	LastFailure    string // the last one. Empty: it has been over for an hour, or there was none
 	LastFailed     time.Time
-	Failure        string // what keeps lines from becoming durable now
-	Dropping       string // the reason for which lines are dropped now. Empty: none are
+	Failure        string          // what keeps lines from becoming durable now
+	Dropping       string          // the reason for which lines are dropped now. Empty: none are
+	Held           hindsight.Stats // what is held in hindsight; the zero value if nothing is
 	Ignored        map[string]int
 	Streams        []Stream
 	StreamsOmitted int // beyond the bound on Streams
@@ -134,6 +136,9 @@ func (s *Shipper) Stats() Stats {
 	st := Stats{QueueUsed: s.link.queue.Bytes(), QueueCapacity: s.link.queue.Capacity(), Lag: s.link.lag(time.Now())}
 	st.LastFailure, st.LastFailed = s.link.lastError(time.Now())
 	st.Failures = s.link.errors()
+	if s.link.held != nil {
+		st.Held = s.link.held.Stats()
+	}
 	if failure := s.link.current(); failure != nil {
 		st.Failure = failure.Error()
 	}

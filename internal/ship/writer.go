@@ -39,6 +39,7 @@ type writer struct {
 	recovered map[string]segment.Mark // and the marks that they have then
 	refused   refusals
 	follow    announcer
+	detail    *detail
 	unsaved   bool // marks, or the key, that a checkpoint has to have before the next append
 
 	taken taken
@@ -73,17 +74,24 @@ type writerStream struct {
 	made        uint64    // those of bytes that are markers of gaps, and not the JVM's
 	read        time.Time // when the last of the lines was read
 
+	withheld      [ul.NumLevels]uint64 // lines that are not persisted
+	withheldBytes uint64
+	saved         [ul.NumLevels]uint64 // lines that were withheld, and are persisted here
+	savedBytes    uint64               // those of bytes that are such lines
+
 	sum running // of the newest segment
 }
 
 // forget forgets what of the stream is taken and not committed.
 func (st *writerStream) forget() {
-	st.taken, st.bytes, st.made, st.lines, st.parts = 0, 0, 0, [ul.NumLevels]uint64{}, st.parts[:0]
+	none := [ul.NumLevels]uint64{}
+	st.taken, st.bytes, st.made, st.withheldBytes, st.savedBytes, st.parts = 0, 0, 0, 0, 0, st.parts[:0]
+	st.lines, st.withheld, st.saved = none, none, none
 }
 
 func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	_, maxOpen := tail.Descriptors()
-	return &writer{
+	w := &writer{
 		cfg: cfg, log: log, link: l, store: store, check: check, view: v, m: m,
 		bounds:    bounds{streams: maxOpen, room: math.MaxInt64, sync: &l.syncBytes},
 		streams:   map[string]*writerStream{},
@@ -94,6 +102,8 @@ func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Chec
 		marks:     map[string]segment.Mark{},
 		follow:    announcer{to: cfg.Followers.OnCommit, check: check},
 	}
+	w.detail = &detail{writer: w, held: l.held}
+	return w
 }
 
 // frameBytes is how much the writer puts into one compressed frame. More does

@@ -8,30 +8,44 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/insight"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 // observe shows each line that is read to those whom it can matter to: to the returned
-// Insight, which is nil if the lines are not read for metrics, and to the triggers. Each
-// line is parsed once.
-func (c *Config) observe(l *levels.Loop, reg prometheus.Registerer, log *slog.Logger) *insight.Insight {
+// Insight, which is nil if the lines are not read for metrics, to the triggers, and to the
+// lookout if that is not nil. Each line is parsed once, or, without an Insight, by each of
+// those that need its event.
+func (c *Config) observe(l *levels.Loop, lookout *levels.Lookout, reg prometheus.Registerer, log *slog.Logger) *insight.Insight {
 	watch := l.Watch()
-	triggers := c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off
+	var see func(line []byte, class ul.Class, e *pause.Event)
+	if c.Levels.Annotations != "" && c.Levels.Attach.Mode != attach.Off {
+		see, c.Ship.OnCaughtUp = watch.Line, watch.CaughtUp
+	}
+	if triggers := see; lookout != nil {
+		see = lookout.Line
+		if triggers != nil {
+			see = func(line []byte, class ul.Class, e *pause.Event) {
+				triggers(line, class, e)
+				lookout.Line(line, class, e)
+			}
+		}
+	}
 	if !c.Insight.On {
-		if triggers {
-			c.Ship.Tail.OnLine = func(_ string, line []byte, class ul.Class) { watch.Line(line, class, nil) }
-			c.Ship.OnCaughtUp = watch.CaughtUp
+		if see != nil {
+			c.Ship.Tail.OnLine = func(_ string, line []byte, class ul.Class) { see(line, class, nil) }
 		}
 		return nil
 	}
 	c.Insight.Threshold = watch.PauseThreshold
 	in := insight.New(c.Insight, reg, log)
-	c.Ship.Tail.OnLine = func(stream string, line []byte, class ul.Class) {
-		watch.Line(line, class, in.Line(stream, line, class))
-	}
-	c.Ship.OnCaughtUp = func() { in.CaughtUp(); watch.CaughtUp() }
-	if !triggers {
+	caughtUp := c.Ship.OnCaughtUp
+	c.Ship.Tail.OnLine = func(stream string, line []byte, class ul.Class) { see(line, class, in.Line(stream, line, class)) }
+	c.Ship.OnCaughtUp = func() { in.CaughtUp(); caughtUp() }
+	if see == nil {
 		c.Ship.Tail.OnLine = func(stream string, line []byte, class ul.Class) { in.Line(stream, line, class) }
+	}
+	if caughtUp == nil {
 		c.Ship.OnCaughtUp = in.CaughtUp
 	}
 	return in

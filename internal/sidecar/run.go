@@ -14,9 +14,10 @@ import (
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ring"
-	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Run ships until ctx ends and then drains, and meanwhile keeps the
@@ -26,8 +27,8 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_build_info"))
 	marking := cfg.marking(log)
-	loop := cfg.levelsLoop(reg, log)
-	jvms := cfg.observe(loop, reg, log)
+	loop, saving := cfg.levelsLoop(marking.journal, reg, log)
+	jvms := cfg.observe(loop, saving.lookout(&cfg), reg, log)
 	roster := levels.NewRoster(cfg.Levels, reg, log)
 	marking.ofSource(&cfg, of, roster)
 	sinks, err := cfg.sinks(reg, log)
@@ -38,7 +39,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	cfg.Ship.OnSource, cfg.Ship.Tail.OnRing = rings.Open, rings.Wake
 	events := &recent{}
 	cfg.Ship.Followers.OnGap = events.gap
-	shipper := ship.New(cfg.Ship, reg, log)
+	shipper := saving.ship(&cfg, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
 	server, err := admin.New(cfg.Admin, reg, admin.Answers{
@@ -103,9 +104,13 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	return errors.Join(err, serve.Wait())
 }
 
-// levelsLoop returns what keeps the log levels.
-func (c *Config) levelsLoop(reg prometheus.Registerer, log *slog.Logger) *levels.Loop {
+// levelsLoop returns what keeps the log levels, and what it asks to save lines.
+func (c *Config) levelsLoop(journal *mark.Journal, reg prometheus.Registerer, log *slog.Logger) (*levels.Loop, *saving) {
+	s := &saving{journal: journal, log: log}
+	if c.Ship.PersistLevel > ul.Trace && c.Ship.Hindsight > 0 {
+		c.Levels.OnSave = s.save
+	}
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
-	return levels.New(c.Levels, reg, log)
+	return levels.New(c.Levels, reg, log), s
 }

@@ -35,6 +35,8 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			Persisted: admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
 			Dropped:   admin.Volume{Lines: counts.sum("ullage_dropped_lines_total"), Bytes: counts.sum("ullage_dropped_bytes_total")},
 			Dropping:  st.Dropping,
+			Withheld:  admin.Volume{Lines: counts.sum("ullage_withheld_lines_total"), Bytes: counts.sum("ullage_withheld_bytes_total")},
+			Saved:     counts.sum("ullage_saved_lines_total"),
 			Events:    counts.sum("ullage_events_total"), EventsDropped: counts.sum("ullage_events_dropped_total"),
 			ByLevel:    counts.by("ullage_persisted_lines_total", "level"),
 			DroppedBy:  droppedBy(counts),
@@ -45,6 +47,9 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			CutBytes: counts.sum("ullage_recovered_cut_bytes_total"), DeletedSegments: counts.sum("ullage_segments_deleted_total")},
 		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure, LastAt: st.LastFailed},
 		Ignored:           map[string]int64{},
+	}
+	if held := st.Held; held.Bytes > 0 || !held.Until.IsZero() {
+		out.Hindsight = &admin.Hindsight{Bytes: held.Bytes, Since: held.Oldest, Until: held.Until}
 	}
 	if err := cmp.Or(s.Ready(), sinks.Ready()); err != nil {
 		out.Ready, out.Reason = false, err.Error()

@@ -17,6 +17,7 @@ type aligner struct {
 	contents *contents
 	open     *openLines
 	spool    *spooler
+	sifted   bool // not all lines before the end are persisted
 }
 
 // align is [Start.Align]. It takes the files before the place for persisted, because files are read in
@@ -27,6 +28,9 @@ func (a *aligner) align(stream string, end []byte) (bool, error) {
 	a.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
 	if end = behindMarkers(end); st == nil || len(end) == 0 {
 		return false, nil
+	}
+	if a.sifted {
+		end = lastLine(end)
 	}
 	for i, f := range st.files {
 		offset, found, err := a.findEnd(f, end)

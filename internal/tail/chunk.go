@@ -16,8 +16,13 @@ type Chunk struct {
 	End   position.Position    // behind the chunk in the source file
 	Lines [ul.NumLevels]uint32 // lines that end in the chunk, by level
 	Read  time.Time            // when
+	Since time.Time            // when everything written before had been read; the caller of Next sets it
 
 	Made int // bytes of it that are markers of gaps, and not the JVM's
+
+	// Withheld is how many bytes at the end of the chunk are lines below
+	// [Config.PersistLevel], in their order; the others stand before them, in theirs.
+	Withheld int
 
 	// Frame is the length of the lines if the chunk is not the lines themselves,
 	// but one zstd frame of them.

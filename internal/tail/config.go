@@ -47,6 +47,11 @@ type Config struct {
 	// [Source.Area] says how much memory Next needs. Not a flag.
 	LineLimit int
 
+	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the
+	// zero value and [ul.Trace] withhold none. A line that is handed on in pieces, and the
+	// further lines of a record, go where the first of them went. Not a flag.
+	PersistLevel ul.Level
+
 	// Frames says that whoever takes chunks can take zstd frames, see
 	// [Chunk.Frame]. Not a flag.
 	Frames bool

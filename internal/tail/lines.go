@@ -12,6 +12,7 @@ import (
 type lineReader struct {
 	*env
 	contents *contents
+	sifter   *sifter
 }
 
 // errStepped says that the read position was moved over a hole, to where
@@ -109,7 +110,11 @@ func (l *lineReader) stepOver(f *File, area []byte, data int64) (int, Chunk, err
 	var lines [ul.NumLevels]uint32
 	lines[f.read.openLevel]++
 	area[0] = '\n'
-	return 1, l.chunk(f, lines, 0, 0, first), nil
+	c := l.chunk(f, lines, 0, 0, first)
+	if l.sifter.holds(f.stream, f.read.openLevel) {
+		c.Withheld = 1
+	}
+	return 1, c, nil
 }
 
 // mayEnd reports whether what stands behind the last line end of f is all
@@ -129,7 +134,9 @@ func (l *lineReader) take(f *File, data []byte) (int, Chunk, error) {
 	if first {
 		f.counted.rest = false
 	}
-	return len(data), l.chunk(f, lines, dropped, len(data), first), nil
+	c := l.chunk(f, lines, dropped, len(data), first)
+	c.Withheld = l.sifter.sift(data)
+	return len(data), c, nil
 }
 
 // takeRest hands on the n bytes behind the last line end of a file that
@@ -150,7 +157,9 @@ func (l *lineReader) takeRest(f *File, area []byte, n int) (int, Chunk, error) {
 	f.read.Open = false
 	f.read.ended = true
 	f.counted.rest = true
-	return n + 1, l.chunk(f, lines, dropped, n, first), nil
+	c := l.chunk(f, lines, dropped, n, first)
+	c.Withheld = l.sifter.sift(area[:n+1])
+	return n + 1, c, nil
 }
 
 // chunk describes what was just handed on, and counts it if it is new.
@@ -198,9 +207,11 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 			}
 		}
 		if end < 0 {
+			l.sifter.take(f.stream, len(line), level)
 			f.read.openLevel = level
 			break
 		}
+		l.sifter.take(f.stream, end+1, level)
 		lines[level]++
 		open = false
 		data = rest

@@ -24,12 +24,14 @@ func (p *recordReader) next(f *File, area []byte) (int, Chunk, error) {
 	if n, c, err := p.frame(f, area); n > 0 || err != nil {
 		return n, c, err
 	}
+	wasOpen, openLevel, before := f.read.Open, f.read.openLevel, f.read.Level
 	o := spool.Reading{Data: area[:0], Open: f.read.Open, Level: f.read.openLevel}
 	end := f.read.Position
 	for r := f.records.next(end.Offset); r != nil && r.From == end.Offset; r = f.records.next(end.Offset) {
 		if !r.Empty() && len(o.Data) > 0 {
 			break
 		}
+		before = end.Level
 		if err := r.log.Read(&o, r.Record); err != nil {
 			if err := p.lose(f, r, err); err != nil {
 				return 0, Chunk{}, err
@@ -58,6 +60,7 @@ func (p *recordReader) next(f *File, area []byte) (int, Chunk, error) {
 	}
 	c := p.lines.chunk(f, o.Lines, 0, 0, false)
 	c.Made = o.Made
+	c.Withheld = p.lines.sifter.siftLines(f.stream, o.Data, before, wasOpen, openLevel)
 	return p.addLines(f, area, len(o.Data), c)
 }
 
@@ -96,7 +99,7 @@ func (p *recordReader) frame(f *File, area []byte) (int, Chunk, error) {
 // cannot be a part of a chunk.
 func (p *recordReader) addLines(f *File, area []byte, n int, c Chunk) (int, Chunk, error) {
 	rest := area[n:]
-	if n > c.Made || !f.held() || len(rest) < p.cfg.LineLimit+ul.MaxMarkerBytes+2 {
+	if n > c.Made || c.Withheld > 0 || !f.held() || len(rest) < p.cfg.LineLimit+ul.MaxMarkerBytes+2 {
 		return n, c, nil
 	}
 	more, behind, err := 0, Chunk{}, errStepped

@@ -116,9 +116,15 @@ func (r *reader) handOn(area []byte, n int, c Chunk, continues, counted bool) (i
 	if !abandoned {
 		return n, c
 	}
-	copy(area[1:n+1], area[:n])
-	area[0] = '\n'
-	c.Made++
+	at := 0
+	if r.lines.sifter.holds(c.File.stream, was.level) {
+		at = n - c.Withheld
+		c.Withheld++
+	} else {
+		c.Made++
+	}
+	copy(area[at+1:n+1], area[at:n])
+	area[at] = '\n'
 	c.Lines[was.level]++
 	if !counted {
 		var v volume

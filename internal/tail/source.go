@@ -79,10 +79,11 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	s.watch = &watch{e, s.dir, s.contents, s.listing}
 	s.scanner = &scanner{env: e, dir: s.dir, contents: s.contents, listing: s.listing, capacity: s.capacity,
 		left: s.left, punch: punch, reclaim: s.reclaim}
-	lines := &lineReader{e, s.contents}
+	sift := &sifter{below: cfg.PersistLevel}
+	lines := &lineReader{e, s.contents, sift}
 	s.reader = &reader{e, s.contents, open, lines, &recordReader{e, open, lines}}
 	s.Relief = &Reliever{e, s.dir, s.contents, s.spool, &mover{e, s.contents, s.spool, punch}, policy{&s.contents.streams}}
-	s.Start = &Start{s.contents, open, s.left, &aligner{s.contents, open, s.spool}}
+	s.Start = &Start{s.contents, open, s.left, &aligner{s.contents, open, s.spool, sift.on()}}
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 type Stream struct {
 	name   string
 	label  string
+	whole  bool    // no line of it is withheld
 	files  []*File // from the oldest to the newest
 	found  []*File // have no place among them yet, and are not read before
 	class  format.Classifier
@@ -30,6 +31,10 @@ func (st *Stream) Name() string { return st.name }
 // Label returns the stream's value of the metrics label: its name, or
 // [OtherLabel] beyond the bound.
 func (st *Stream) Label() string { return st.label }
+
+// Whole reports whether no line of the stream is withheld, whatever its level: it holds
+// marks, or what a JVM writes beside its logs.
+func (st *Stream) Whole() bool { return st.whole }
 
 func (st *Stream) leave(f *File) {
 	is := func(g *File) bool { return g == f }

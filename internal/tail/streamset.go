@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/mark"
 )
 
 // streamSet is the streams that have files, and which of them are refused.
@@ -40,7 +41,7 @@ func (t *streamSet) get(name string) (st *Stream, fresh bool) {
 		return st, false
 	}
 	_, refused := t.refused[name]
-	st = &Stream{name: name, label: t.label(name), refused: refused, class: t.formats.Classifier(name)}
+	st = &Stream{name: name, label: t.label(name), refused: refused, whole: name == mark.Stream || KindOf(name) != KindLog, class: t.formats.Classifier(name)}
 	t.byName[name] = st
 	return st, true
 }

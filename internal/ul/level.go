@@ -30,6 +30,15 @@ func (l Level) String() string {
 	return levelNames[Unknown]
 }
 
+// Below reports whether a line of level l is less severe than least. A line that
+// nobody gave a level counts as information.
+func (l Level) Below(least Level) bool {
+	if l == Unknown {
+		l = Info
+	}
+	return l < least
+}
+
 // ParseLevel parses a level as UL spells it: trace, debug, info, warning or
 // error. Nobody can ask for Unknown, so "unknown" is an error.
 func ParseLevel(s string) (Level, error) {

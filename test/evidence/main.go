@@ -3,17 +3,24 @@
 //
 // In each round every contestant runs once, so that a machine that slows down
 // slows all of them. It needs a JDK (17 or newer), and on a tmpfs at /dev/shm
-// and in the directory of --dest room for three times --size.
+// and in the directory of --dest room for three times --size. As root, it also
+// freezes a disk. Other shippers take part if they are on the PATH; rsyslog and
+// syslog-ng are fetched from Debian, and an OpenTelemetry Collector is built
+// from Go modules, both once and into the user's cache.
+//
+//	evidence loop FROM TO   is a contestant: it copies a file, compressed
 package main
 
 import (
 	"context"
 	"embed"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,14 +39,50 @@ type evidence struct {
 	classes   string
 	jdks      []lab.JDK
 	rounds    int
-	size      int // of the log to catch up with, in MiB
+	size      int           // of the log to catch up with, in MiB
+	window    time.Duration // over which a steady state is measured
+	soaked    time.Duration // how long the soak takes
+
+	contestants []*contestant
+}
+
+// experiments are the questions, in the order of the page. A nil experiment is
+// one that this machine cannot do.
+var experiments = []struct {
+	name string
+	run  func(*evidence) (*experiment, error)
+}{
+	{"catchup", (*evidence).catchUp},
+	{"steady", (*evidence).steady},
+	{"idle", (*evidence).idle},
+	{"storm", (*evidence).storm},
+	{"kills", (*evidence).kills},
+	{"frozen", (*evidence).frozen},
+	{"hello", (*evidence).hello},
+	{"speed", ofApplication(application.speed)},
+	{"stalled", ofApplication(application.frozenDisk)},
+	{"killed", ofApplication(application.killed)},
+	{"events", ofApplication(application.events)},
+	{"lines", func(e *evidence) (*experiment, error) { return growth{e}.lines() }},
+	{"files", func(e *evidence) (*experiment, error) { return growth{e}.files() }},
+	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},
+	{"jvms", func(e *evidence) (*experiment, error) { return growth{e}.jvms() }},
+	{"soak", func(e *evidence) (*experiment, error) { return growth{e}.soak() }},
+	{"injector", (*evidence).injector},
 }
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "loop" {
+		exitOn(runLoop(os.Args[2], os.Args[3]))
+		return
+	}
 	ullage := flag.String("ullage", "bin/ullage", "the `PROGRAM` to measure")
 	dest := flag.String("dest", os.TempDir(), "`DIR` on the disk that is measured")
-	rounds := flag.Int("rounds", 5, "`ROUNDS`, of which the median counts")
+	rounds := flag.Int("rounds", 3, "`ROUNDS`, whose median counts")
 	size := flag.Int("size", 1024, "`MiB` of log to catch up with")
+	window := flag.Duration("window", 8*time.Second, "`TIME` over which a steady state is measured")
+	soak := flag.Duration("soak", 150*time.Second, "`TIME` of the soak")
+	only := flag.String("only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())
 	command := flag.String("command", "", "the `COMMAND` that the page names (default: this one)")
 	recorded := flag.String("record", "bin/benchmarks.json", "the `FILE` of the record")
 	page := flag.String("page", "bin/benchmarks.md", "the `FILE` of the page; plots are written beside it")
@@ -47,29 +90,43 @@ func main() {
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	e := &evidence{ctx: ctx, ullage: *ullage, rounds: max(*rounds, 1), size: max(*size, 1)}
+	e := &evidence{ctx: ctx, ullage: *ullage, rounds: max(*rounds, 1), size: max(*size, 1), window: *window, soaked: *soak}
 	if *command == "" {
 		*command = strings.Join(append([]string{"evidence"}, os.Args[1:]...), " ")
 	}
-	if err := e.main(*dest, *command, *recorded, *page, *render); err != nil {
+	exitOn(e.main(*dest, *command, *only, *recorded, *page, *render))
+}
+
+func exitOn(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "evidence:", err)
 		os.Exit(1)
 	}
 }
 
-func (e *evidence) main(dest, command, recorded, page string, render bool) error {
+func names() string {
+	var all []string
+	for _, x := range experiments {
+		all = append(all, x.name)
+	}
+	return strings.Join(all, ",")
+}
+
+func (e *evidence) main(dest, command, only, recorded, page string, render bool) error {
+	var failed error
 	if !render {
-		r, err := e.measure(dest, command)
-		if err != nil {
+		r, err := e.measure(dest, command, only)
+		if r == nil {
 			return err
 		}
+		failed = err
 		if err := r.save(recorded); err != nil {
-			return err
+			return errors.Join(failed, err)
 		}
 	}
 	r, err := load(recorded)
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	var tables strings.Builder
 	for _, x := range r.Experiments {
@@ -77,29 +134,40 @@ func (e *evidence) main(dest, command, recorded, page string, render bool) error
 		x.table(&tables)
 	}
 	fmt.Print(tables.String())
-	return r.write(page)
+	return errors.Join(failed, r.write(page))
 }
 
-// measure runs every experiment.
-func (e *evidence) measure(dest, command string) (*record, error) {
+// measure runs every experiment, or only some of them. One that fails does not
+// cost the others half an hour: the record has those that worked, and the error
+// the rest. There is no record when nothing could begin.
+func (e *evidence) measure(dest, command, only string) (*record, error) {
 	cleanup, err := e.prepare(dest)
 	defer cleanup()
 	if err != nil {
 		return nil, err
 	}
-	r := &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Rounds: e.rounds, Machine: describe(e.ullage, e.disk, e.jdks)}
+	r := &record{Date: time.Now().UTC().Format(time.RFC3339), Command: command, Machine: describe(e.ullage, e.disk, e.jdks)}
+	for _, c := range e.contestants {
+		r.Contestants = append(r.Contestants, configured{c.name, c.version, c.config})
+	}
 	load, before := loadAverage(), now()
-	for _, run := range []func() (*experiment, error){e.catchUp, e.hello} {
-		started := time.Now()
-		x, err := run()
-		if err != nil {
-			return nil, err
+	for _, question := range experiments {
+		if only != "" && !slices.Contains(strings.Split(only, ","), question.name) {
+			continue
 		}
-		fmt.Printf("%s: %s\n", x.Title, time.Since(started).Round(time.Second))
-		r.Experiments = append(r.Experiments, x)
+		fmt.Println(question.name)
+		started := time.Now()
+		x, failed := question.run(e)
+		fmt.Printf("  (%s)\n", time.Since(started).Round(time.Second))
+		if failed != nil {
+			fmt.Printf("  failed: %v\n", failed)
+			err = errors.Join(err, fmt.Errorf("%s: %w", question.name, failed))
+		} else if x != nil {
+			r.Experiments = append(r.Experiments, x)
+		}
 	}
 	r.Noise = noise(load, before)
-	return r, nil
+	return r, err
 }
 
 // prepare makes the scratch directories, which cleanup removes, and compiles
@@ -115,6 +183,9 @@ func (e *evidence) prepare(dest string) (cleanup func(), err error) {
 	if e.jdks, err = lab.JDKs(); err != nil {
 		return cleanup, err
 	}
+	if e.contestants, err = e.shippers(); err != nil {
+		return cleanup, err
+	}
 	if e.shm, err = os.MkdirTemp("/dev/shm", "ullage-evidence-"); err != nil {
 		return cleanup, fmt.Errorf("make a directory on tmpfs: %w", err)
 	}
@@ -125,5 +196,5 @@ func (e *evidence) prepare(dest string) (cleanup func(), err error) {
 	if err = os.CopyFS(e.classes, sources); err != nil {
 		return cleanup, err
 	}
-	return cleanup, e.jdks[0].Compile(e.classes, filepath.Join(e.classes, "Hello.java"), filepath.Join(e.classes, "Garbage.java"))
+	return cleanup, e.jdks[0].Compile(e.classes, filepath.Join(e.classes, "Hello.java"), filepath.Join(e.classes, "Garbage.java"), filepath.Join(e.classes, "Sip.java"))
 }

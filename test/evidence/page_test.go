@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // TestPageFromRecord saves a record, loads it, and finds its medians on the
@@ -18,9 +20,12 @@ func TestPageFromRecord(t *testing.T) {
 		x.add("a & b", figures{"cpu": v})
 	}
 	x.add("c", figures{"side": 1234.4})
+	y := &experiment{Name: "y", Title: "Loss", Plot: "lost", Columns: lossColumns, Result: "Slope."}
+	y.add("careful", losses(lab.Balance{Written: 10, Persisted: 10}))
+	y.add("careless", losses(lab.Balance{Written: 10, Persisted: 11, Lost: 2, Twice: 1})) // 8, one twice, two torn
 	dir := t.TempDir()
 	path := filepath.Join(dir, "benchmarks.json")
-	if err := (&record{Command: "make x", Rounds: 3, Experiments: []*experiment{x}}).save(path); err != nil {
+	if err := (&record{Command: "make x", Experiments: []*experiment{x, y}, Contestants: []configured{{"peer", "1.2", "setting: 1\n"}}}).save(path); err != nil {
 		t.Fatal(err)
 	}
 	r, err := load(path)
@@ -34,7 +39,8 @@ func TestPageFromRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| a & b | 2 (1.25–3) | – |\n", "| c | – | 1234 |\n", "median of 3 rounds", "(benchmarks-x.svg)"} {
+	for _, want := range []string{"| a & b | 2 (1.25–3) | – |\n", "| c | – | 1,234 |\n", "**Method.**  One round.", "Slope. Lost: from 0 (careful) to 2 (careless). These lost and repeated no line in any round: careful. All others did.",
+		"| careless | 10 | 2 | 20 | 1 | 2 |\n", "peer 1.2:\n\n```\nsetting: 1\n```\n", "(benchmarks-x.svg)"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
@@ -50,5 +56,79 @@ func TestPageFromRecord(t *testing.T) {
 		} else if err != nil {
 			t.Fatal("the plot is not well-formed:", err)
 		}
+	}
+}
+
+// TestFleet holds what the formulas come to against sums made by hand.
+func TestFleet(t *testing.T) {
+	r := &record{}
+	for _, x := range []struct {
+		name, contestant string
+		f                figures
+	}{
+		{"idle", "ullage, zstd", figures{"cpu": 0.2, "rss": 16}},
+		{"steady", "ullage, zstd", figures{"cpu": 2.2}}, // 1 µs a line above idle
+		{"catchup", "ullage, zstd", figures{"disk": 102.4}},
+		{"injector", "Review", figures{"ns": 400_000}},
+	} {
+		e := &experiment{Name: x.name}
+		e.add(x.contestant, x.f)
+		r.Experiments = append(r.Experiments, e)
+	}
+	if _, ok := r.fleet(); ok {
+		t.Error("a figure is missing, and the fleet was computed")
+	}
+	r.Experiments[3].add("Mutate", figures{"ns": 600_000})
+	f, ok := r.fleet()
+	if !ok {
+		t.Fatal("no fleet")
+	}
+	var s strings.Builder
+	f.write(&s)
+	for _, want := range []string{
+		// 110 × (0.2 % + 1,000 × 1 µs); 110 × 1,000 × 130 B ÷ 10; × 86,400 s; × 100,000
+		"| `gc*=debug` | 1,000 | 0.33 | 1.43 | 1,123 | 112 |\n",
+		"resident memory is 1.72 GiB of the node, and their requests (32 MiB each) 3.44 GiB; the tmpfs can hold 6.88 GiB more",
+		"| 5s | 22 | 44 | of the last 5 s |\n",
+		"= 27.8      cores of the injector = reviews × CPU of a review = 0.0278\n",
+		"a line of 130 bytes costs 1 µs of CPU time",
+	} {
+		if !strings.Contains(s.String(), want) {
+			t.Errorf("the page has no %q:\n%s", want, &s)
+		}
+	}
+}
+
+// TestGoals: reached, missed, and left out without a figure.
+func TestGoals(t *testing.T) {
+	r := &record{Contestants: []configured{{Name: "ullage, none"}, {Name: "slow"}, {Name: "fast"}}}
+	x := &experiment{Name: "catchup"}
+	x.add("cat", figures{"cpu": 0.5})
+	x.add("ullage, none", figures{"cpu": 1.1})
+	x.add("slow", figures{"cpu": 20})
+	x.add("fast", figures{"cpu": 4})
+	r.Experiments = append(r.Experiments, x)
+	var s strings.Builder
+	r.writeGoals(&s)
+	const want = "| catch-up without compression: CPU, s/GiB | 1.1 | 1.2 | reached |\n" +
+		"| the same, as a multiple of `cat` | 2.2 | 2 | **missed** |\n" +
+		"| the same, as a multiple of the best peer | 0.275 | 0.25 | **missed** |\n"
+	if !strings.HasSuffix(s.String(), "|---|---|---|---|\n"+want) {
+		t.Error(s.String())
+	}
+	s.Reset()
+	if (&record{}).writeGoals(&s); s.Len() > 0 {
+		t.Error("goals without a figure:", s.String())
+	}
+}
+
+// TestBenchmarkLine reads what go test prints.
+func TestBenchmarkLine(t *testing.T) {
+	f, ok := benchmarked("goos: linux\nBenchmarkMutate-2   \t    100\t  123.5 ns/op\t 48 B/op\t  2 allocs/op\nPASS\n")
+	if !ok || f["ns"] != 123.5 || f["bytes"] != 48 || f["allocs"] != 2 {
+		t.Error(f, ok)
+	}
+	if _, ok := benchmarked("PASS\n"); ok {
+		t.Error("figures out of nothing")
 	}
 }

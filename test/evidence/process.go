@@ -12,7 +12,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -41,6 +44,37 @@ func measure(ctx context.Context, name string, args ...string) (figures, error) 
 // cpu returns the user and system seconds of a process that has ended.
 func cpu(p *os.ProcessState) float64 { return (p.UserTime() + p.SystemTime()).Seconds() }
 
+// cpuNow returns the user and system time of a process that runs, from the
+// clock that Linux has for it: clock_getcpuclockid(3).
+func cpuNow(pid int) (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
+		return 0, fmt.Errorf("read the CPU time of a process: %w", err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+var voluntary = regexp.MustCompile(`(?m)^voluntary_ctxt_switches:\s+(\d+)`)
+
+// switches returns how often the threads of a process have gone to sleep.
+func switches(pid int) (total int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid)) // the pattern is well-formed
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // empty for a thread that has ended
+		if m := voluntary.FindSubmatch(text); m != nil {
+			n, _ := strconv.Atoi(string(m[1])) // digits, by the expression
+			total += n
+		}
+	}
+	return total
+}
+
+// resident returns the resident memory of a process in MiB, 0 if it has ended.
+func resident(pid int) float64 {
+	kib, _ := strconv.Atoi(strings.TrimSuffix(field(fmt.Sprintf("/proc/%d/status", pid), "VmRSS"), " kB"))
+	return float64(kib) / 1024
+}
+
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
 // peakMemory returns the largest VmHWM in MiB that /proc showed until done. The
@@ -63,10 +97,11 @@ func peakMemory(pid int, done <-chan struct{}) (peak float64) {
 	}
 }
 
-// shipper is a sidecar that runs.
+// shipper is a contestant that runs.
 type shipper struct {
 	*lab.Sidecar
-	cmd *exec.Cmd
+	cmd     *exec.Cmd
+	crashed bool // it has ended by itself
 }
 
 // ship starts a sidecar, and waits until it is up.

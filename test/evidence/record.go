@@ -13,9 +13,12 @@ type record struct {
 	Command     string
 	Machine     machine
 	Noise       string // what else the machine did meanwhile
-	Rounds      int
+	Contestants []configured
 	Experiments []*experiment
 }
+
+// configured is a contestant as it was run.
+type configured struct{ Name, Version, Config string }
 
 // experiment is one question, and what each contestant measured for it.
 type experiment struct {
@@ -23,6 +26,7 @@ type experiment struct {
 	Title    string
 	Question string
 	Method   string
+	Result   string // what the rows do not say by themselves
 	Threat   string
 	Columns  []column
 	Plot     string // the key of the column that is drawn; empty: none

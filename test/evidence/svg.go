@@ -17,13 +17,15 @@ const style = `text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 // draw writes bars of the medians of the experiment's plotted column, and a
 // line from the least to the largest value of each.
 func (e *experiment) draw(path string) error {
-	const label, width, step, top = 290.0, 420.0, 26.0, 34.0
-	largest, bars := 0.0, 0
+	const step, top, char = 26.0, 34.0, 7.2
+	largest, label, bars := 0.0, 0.0, 0
 	for _, r := range e.Rows {
 		if _, _, high, ok := r.of(e.Plot); ok {
 			largest, bars = max(largest, high), bars+1
+			label = max(label, char*float64(len([]rune(r.Contestant)))+16)
 		}
 	}
+	width := 720 - label // of the longest bar; the rest is for its figure
 	if largest == 0 {
 		largest = 1
 	}

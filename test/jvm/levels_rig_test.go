@@ -98,16 +98,25 @@ func (r *levelRig) want(selection, lasts string) {
 	r.annotate(map[string]string{"log": selection, "log-for": lasts})
 }
 
-// levels returns that part of /status.
-func (r *levelRig) levels() admin.Levels {
+// statusOf returns /status of a sidecar.
+func statusOf(r *levelRig) (st admin.Status) {
 	r.Helper()
 	_, body, err := r.side.Get("/status")
-	var st admin.Status
 	if err == nil {
 		err = json.Unmarshal([]byte(body), &st)
 	}
-	if err != nil || st.Levels == nil {
-		r.Fatalf("no levels in /status: %v\n%s", err, body)
+	if err != nil {
+		r.Fatalf("read /status: %v\n%s", err, body)
+	}
+	return st
+}
+
+// levels returns that part of /status.
+func (r *levelRig) levels() admin.Levels {
+	r.Helper()
+	st := statusOf(r)
+	if st.Levels == nil {
+		r.Fatal("no levels in /status")
 	}
 	return *st.Levels
 }

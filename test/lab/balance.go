@@ -123,11 +123,16 @@ func (b Balance) String() string {
 // Check compares what was persisted of a stream with what w, which must have
 // stopped, has written.
 func Check(dest, stream string, w *Writer) (Balance, error) {
-	c := newComparison(w)
 	r, pipe := io.Pipe()
 	go func() { pipe.CloseWithError(ReadStream(pipe, dest, stream)) }()
 	defer r.Close()
-	in := bufio.NewReaderSize(r, 256<<10)
+	return Compare(r, w)
+}
+
+// Compare is Check for lines that anybody has persisted.
+func Compare(persisted io.Reader, w *Writer) (Balance, error) {
+	c := newComparison(w)
+	in := bufio.NewReaderSize(persisted, 256<<10)
 	for {
 		line, err := in.ReadBytes('\n')
 		if len(line) > 0 {

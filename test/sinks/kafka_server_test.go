@@ -103,7 +103,7 @@ func (b *broker) start() {
 	b.must(b.cmd.Start())
 	client := b.client()
 	defer client.Close()
-	lab.Eventually(b, 2*patience, "the broker answers", func() bool {
+	lab.Eventually(b, 6*patience, "the broker answers", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		return client.Ping(ctx) == nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kversion"
 
@@ -42,7 +43,8 @@ func Kind() sink.Kind { return sink.Kind{Open: open, Linger: linger} }
 // validTopic is what Kafka accepts.
 var validTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
-var codecs = map[string]kgo.CompressionCodec{"zstd": kgo.ZstdCompression(), "lz4": kgo.Lz4Compression(), "none": kgo.NoCompression()}
+// codecs are the compressions of a batch. The fastest level of zstd has the smallest tables.
+var codecs = map[string]kgo.CompressionCodec{"zstd": kgo.ZstdCompression().WithLevel(int(zstd.SpeedFastest)), "lz4": kgo.Lz4Compression(), "none": kgo.NoCompression()}
 
 func open(t sink.Target) (sink.Sink, error) {
 	s := &topic{target: t.Name, name: strings.Trim(t.URL.Path, "/"), limit: mostBytes, most: mostBytes, ceiling: mostRecord}

@@ -1,0 +1,46 @@
+// Package hindsight holds lines that are withheld from the destination, in case they are
+// wanted after all. It is the writer's own log on the tmpfs.
+//
+// A sidecar with a persist level does not persist the lines below it. The writer counts
+// them, and appends them to this log, compressed. The log forgets a record once it is
+// older than the window, or once there is no room for a newer one. When a trigger fires,
+// the writer moves the records into a stream of the destination, and those that come
+// until the window has passed again.
+//
+// # The file
+//
+// The log is one file, SOURCE/.ullage/hindsight, that grows at its end and is punched at
+// its beginning. A record, little endian:
+//
+//	 0  8  "ullhind1"
+//	 8  4  CRC-32C of the head from byte 12 on, name included
+//	12  4  CRC-32C of the frame
+//	16  4  length of the frame
+//	20  4  length of the lines
+//	24  8  since when the lines were written, at the earliest, Unix time in ns
+//	32  8  when the last of them was read
+//	40 24  lines that end in the record, by level (4 each)
+//	64  2  length of the stream's name
+//	66  2  zero
+//	68  .  name of the stream, then one zstd frame with the lines
+//
+// # Crash windows
+//
+// The log has no state of its own: [State] stands in the checkpoint, beside the
+// positions of the source and the marks of the segments. What was appended and not
+// committed is behind State.End, and a restart cuts it off and reads the lines from the
+// source again. A record that was saved is freed once the checkpoint has both the mark
+// behind its lines and a State.Head behind it. So no line is held twice or saved twice,
+// whenever the process is killed.
+//
+// Only committed records are saved: the lines of the others may have to be read again.
+//
+// # Untrusted input
+//
+// The application can write to the file as it can to its logs. Each record is checked
+// before it is used. One that is not sound ends what the log holds: the lines were
+// counted as withheld before, and they stay that.
+//
+// A line that is longer than what is read at once is held in pieces. Where only its
+// end is left in the log, only its end is saved.
+package hindsight

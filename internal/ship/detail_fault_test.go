@@ -1,0 +1,168 @@
+package ship
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/statedir"
+	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// After an error of the destination, all that was not committed is read again: it is
+// withheld once, and saved once.
+func TestFailuresOfTheDestinationRepeatNoWithheldLine(t *testing.T) {
+	b := withholding(t)
+	b.cfg.Segment.Compress = segment.None
+	b.start()
+	if _, err := b.ship.Save(); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for round := range 12 {
+		more := mixed(round*100, round*100+100)
+		text.WriteString(more)
+		b.appendTo("gc.log", more)
+		b.appendTo("broken.log", lines(round*100, round*100+100))
+		_, withheld := apart(text.String())
+		b.eventually("the round's lines are persisted and saved", func() bool {
+			return b.persisted(detailStream) == withheld && strings.Contains(b.persisted("broken.log"), lines(round*100+99, round*100+100))
+		})
+		removeNewest(t, filepath.Join(b.cfg.Dest, "broken.log"))
+	}
+	b.drain()
+	_, withheld := apart(text.String())
+	holdsTo(b, text.String(), withheld)
+}
+
+// The segments have only some of the lines that are in the source: their end is found by
+// its last line.
+func TestALostCheckpointRepeatsNoPersistedLine(t *testing.T) {
+	b := withholding(t)
+	b.cfg.Tail.Reclaim = tail.ReclaimNone
+	b.appendTo("gc.log", mixed(0, 500))
+	b.start()
+	b.drain()
+	b.loseCheckpoint()
+	b.appendTo("gc.log", mixed(500, 700))
+	b.start()
+	b.drain()
+	if persisted, _ := apart(mixed(0, 700)); b.persisted("gc.log") != persisted {
+		t.Errorf("persisted %d bytes, want %d", len(b.persisted("gc.log")), len(persisted))
+	}
+}
+
+// A destination that has no place for saved lines keeps no other line from being
+// persisted.
+func TestSavedLinesThatAreRefused(t *testing.T) {
+	b := withholding(t)
+	text := mixed(0, 500)
+	b.appendTo("gc.log", text)
+	writeFile(t, filepath.Join(b.cfg.Dest, detailStream), nil)
+	b.start()
+	if _, err := b.ship.Save(); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the stream for them is refused", func() bool { return b.ship.Ready() != nil })
+	b.appendTo("gc.log", mixed(500, 600))
+	persisted, _ := apart(text + mixed(500, 600))
+	b.eventually("the others are persisted", func() bool { return b.persisted("gc.log") == persisted })
+	if err := os.Remove(filepath.Join(b.cfg.Dest, detailStream)); err != nil {
+		t.Fatal(err)
+	}
+	b.drain()
+	holdsTo(b, text+mixed(500, 600), b.persisted(detailStream))
+}
+
+// Lines that are not withheld need the tmpfs more than those that are held.
+func TestPressureGivesUpWhatIsHeld(t *testing.T) {
+	b := withholding(t)
+	b.start()
+	b.appendTo("gc.log", mixed(0, 5000))
+	b.eventually("lines are held", func() bool { return b.ship.Stats().Held.Bytes > 0 })
+	b.drain()
+	s, from := b.begun(true)
+	s.begins(t, from)
+	if s.Stats().Held.Bytes == 0 {
+		t.Fatal("a restart holds nothing")
+	}
+	press := s.reader.press
+	press.marks.take(0.5)
+	press.yield(usage{used: 0.5})
+	if s.Stats().Held.Bytes == 0 {
+		t.Error("they are given up too early")
+	}
+	press.marks.take(0.61)
+	press.yield(usage{used: 0.61})
+	if n := s.Stats().Held.Bytes; n != 0 {
+		t.Errorf("%d bytes are still held", n)
+	}
+	s.killed()
+	b.start()
+	if _, err := b.ship.Save(); err != nil {
+		t.Fatal(err)
+	}
+	b.appendTo("gc.log", mixed(5000, 5100))
+	_, later := apart(mixed(5000, 5100))
+	b.eventually("the next lines are saved", func() bool { return strings.HasSuffix(b.persisted(detailStream), later) })
+	b.drain()
+	holdsTo(b, mixed(0, 5100), later)
+}
+
+// A tmpfs without room for held lines withholds them all the same.
+func TestAFullTmpfsHoldsNothing(t *testing.T) {
+	b := withholding(t)
+	s, from := b.begun(true)
+	s.begins(t, from)
+	s.link.held.SetLimit(10)
+	b.appendTo("gc.log", mixed(0, 1000))
+	run{b, s}.reads()
+	s.appends(t)
+	s.commits(t)
+	if testutil.ToFloat64(s.metrics.unheld) == 0 || s.Stats().Held.Bytes > 0 {
+		t.Error("lines are held without room for them")
+	}
+	s.killed()
+	b.start()
+	b.drain()
+	holdsTo(b, mixed(0, 1000), "")
+}
+
+// A sidecar that withholds nothing any more leaves nothing of what was held on the tmpfs.
+func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
+	b := withholding(t)
+	b.appendTo("gc.log", mixed(0, 500))
+	b.start()
+	b.drain()
+	path := b.path(statedir.Name + "/hindsight")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	b.cfg.PersistLevel = ul.Trace
+	b.appendTo("gc.log", mixed(500, 600))
+	b.start()
+	b.drain()
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	if got := b.persisted("gc.log"); !strings.HasSuffix(got, mixed(500, 600)) {
+		t.Error("not all later lines are persisted")
+	}
+	b.cfg.PersistLevel = ul.Info
+	b.appendTo("gc.log", mixed(600, 700))
+	b.start()
+	if _, err := b.ship.Save(); err != nil {
+		t.Fatal(err)
+	}
+	b.drain()
+	_, before := apart(mixed(0, 500))
+	_, later := apart(mixed(600, 700))
+	if got := counted(b)[ul.Debug]; b.persisted(detailStream) != later || got != uint64(strings.Count(before+later, "\n")) {
+		t.Errorf("%d lines are withheld; saved: %q", got, b.persisted(detailStream))
+	}
+}

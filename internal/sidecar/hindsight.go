@@ -1,0 +1,56 @@
+package sidecar
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/ship"
+)
+
+// saving lets triggers, commands and annotations save the lines that are held in hindsight.
+type saving struct {
+	shipper *ship.Shipper // set before anything can ask
+	journal *mark.Journal
+	log     *slog.Logger
+}
+
+// ship returns the shipper of the source, whose lines are saved.
+func (s *saving) ship(c *Config, reg prometheus.Registerer, log *slog.Logger) *ship.Shipper {
+	s.shipper = ship.New(c.Ship, reg, log)
+	return s.shipper
+}
+
+// save saves what is held, and marks that, unless it is being saved already.
+func (s *saving) save(cause, why string) (levels.Saving, error) {
+	saving, err := s.shipper.Save()
+	if err != nil {
+		return levels.Saving{}, err
+	}
+	if saving.Began {
+		s.log.Info("saving withheld lines", "cause", cause, "why", why, "held_bytes", saving.Bytes, "until", saving.Until.UTC().Format(time.RFC3339))
+		s.journal.Add(mark.New(mark.DetailSaved, "cause", cause, "why", why, "from", at(saving.From), "until", at(saving.Until)))
+	}
+	return levels.Saving{From: saving.From, Until: saving.Until, Bytes: saving.Bytes}, nil
+}
+
+// at returns a time as marks have it, or nothing for none.
+func at(t time.Time) string {
+	if t.Unix() <= 0 {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000-0700")
+}
+
+// lookout returns what looks for the conditions on which lines are saved, or nil.
+func (s *saving) lookout(c *Config) *levels.Lookout {
+	t, err := podmeta.ParseTrigger(c.Levels.HindsightOn)
+	if c.Levels.OnSave == nil || err != nil || t.IsZero() {
+		return nil
+	}
+	return levels.NewLookout(t, func(cause, why string) { _, _ = s.save(cause, why) })
+}

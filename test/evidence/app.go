@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed app
+var appSources embed.FS
+
+// application are the experiments with Java's logging libraries and the ring.
+type application struct {
+	*evidence
+	classpath string // with the compiled programs
+}
+
+// application compiles the Java programs against the jars of make java and the
+// libraries that the jars' tests use.
+func (e *evidence) application() (a application, err error) {
+	out, err := exec.CommandContext(e.ctx, "java/libraries.sh").Output()
+	if err != nil {
+		return a, fmt.Errorf("find the logging libraries: %w", err)
+	}
+	dir := filepath.Join(e.shm, "application")
+	if err := os.CopyFS(dir, appSources); err != nil && !errors.Is(err, os.ErrExist) {
+		return a, err
+	}
+	dir = filepath.Join(dir, "app")
+	jars, err := filepath.Abs("bin/java")
+	if err != nil {
+		return a, err
+	}
+	libraries := strings.TrimSpace(string(out))
+	paths := []string{dir, filepath.Join(jars, "ullage-log.jar"), filepath.Join(jars, "ullage-logback.jar")}
+	for _, pattern := range []string{"logback-*.jar", "slf4j-*.jar", "log4j-*.jar"} {
+		found, err := filepath.Glob(filepath.Join(libraries, pattern))
+		if err != nil {
+			return a, err
+		}
+		paths = append(paths, found...)
+	}
+	a = application{e, strings.Join(paths, ":")}
+	return a, run(e.jdks[0].Javac(), "-proc:none", "-cp", a.classpath, "-d", dir, filepath.Join(dir, "Fly.java"), filepath.Join(dir, "Apps.java"))
+}
+
+// ofApplication makes an experiment with applications one of this program.
+func ofApplication(run func(application) (*experiment, error)) func(*evidence) (*experiment, error) {
+	return func(e *evidence) (*experiment, error) {
+		a, err := e.application()
+		if err != nil {
+			return nil, err
+		}
+		return run(a)
+	}
+}
+
+// java runs a program of this package in the newest JDK. Its events go to the
+// source of a place.
+func (a application) java(p place, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(a.ctx, a.jdks[len(a.jdks)-1].Java(), append([]string{"-Xms256m", "-Xmx256m",
+		"-Dlog4j2.configurationFile=" + filepath.Join(a.shm, "application/app/log4j2.xml"), "-Devidence.out=" + filepath.Join(p.dest, "app.log"),
+		"-cp", a.classpath}, args...)...)
+	cmd.Env = append(os.Environ(), "ULLAGE_EVENTS="+p.source)
+	return cmd
+}
+
+// pairs reads the line of key=value pairs that ends an output.
+func pairs(out string) (figures, error) {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	f := figures{}
+	for pair := range strings.FieldsSeq(lines[len(lines)-1]) {
+		key, text, _ := strings.Cut(pair, "=")
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("no figures in:\n%s", out)
+		}
+		f[key] = v
+	}
+	return f, nil
+}
+
+// events measures one call.
+func (a application) events() (*experiment, error) {
+	x := &experiment{
+		Name: "events", Title: "An event, as the thread that logs it sees it", Plot: "mean",
+		Question: "What does a flyweight event cost the application's thread?",
+		Method: "One thread logs bursts of 1,000 events; between two bursts, whoever takes the events catches up. Half of the bursts are timed as a whole (mean), " +
+			"half event by event: these have the price of two calls of `System.nanoTime` on top, which the first row shows. Half of the run is warm-up. The ring is taken by a sidecar.",
+		Threat: "Bursts fit every buffer, so no row shows what happens when one is full. Two cores: the consumer of a queue or a ring takes one of them.",
+		Columns: []column{{"mean", "mean, ns"}, {"p50", "p50, ns"}, {"p99", "p99, ns"}, {"p999", "p99.9, ns"}, {"p9999", "p99.99, ns"},
+			{"bytes", "bytes allocated"}, {"dropped", "dropped"}},
+	}
+	for round := range a.rounds {
+		fmt.Printf("  round %d of %d\n", round+1, a.rounds)
+		for _, kind := range []struct{ name, arg string }{
+			{"System.nanoTime alone", "nanoTime"}, {"ring, a number", "ring"}, {"ring, a number and a string", "ring, text"},
+			{"JFR event, a number", "jfr"}, {"JFR event, a number and a string", "jfr, text"}, {"Log4j 2, Async of 65,536", "log4j2"},
+		} {
+			f, err := a.fly(kind.arg)
+			if err != nil {
+				return nil, fmt.Errorf("log events by %s: %w", kind.name, err)
+			}
+			x.add(kind.name, f)
+		}
+	}
+	return x, nil
+}
+
+func (a application) fly(kind string) (figures, error) {
+	c := a.sidecar("events", "zstd")
+	p, err := a.place(c, "")
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove()
+	s, err := c.start(a.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Kill()
+	out, err := a.java(p, "Fly", kind, filepath.Join(p.state, "events.jfr")).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("run the JVM: %w\n%s", err, out)
+	}
+	return pairs(string(out))
+}
+
+// appender is a way in which an application logs.
+type appender struct {
+	name, spec string
+	shipped    bool // to a tmpfs, with a sidecar; else to the disk
+}
+
+var appenders = []appender{
+	{"file on the disk", "file", false},
+	{"AsyncAppender, queue 256, discarding", "async:256:discard", false},
+	{"AsyncAppender, queue 4,096, discarding", "async:4096:discard", false},
+	{"AsyncAppender, queue 65,536, discarding", "async:65536:discard", false},
+	{"AsyncAppender, queue 256, waiting", "async:256:wait", false},
+	{"file on tmpfs + ullage", "file", true},
+	{"ring + ullage", "ring", true},
+}
+
+// trial is what an appender has to stand.
+type trial struct {
+	threads, rate int // 0: as fast as possible
+	end           string
+	freeze        time.Duration
+}
+
+// try runs every appender once for each number of threads.
+func (a application) try(x *experiment, t trial, threads ...int) (*experiment, error) {
+	x.Columns = []column{{"ops", "events/s"}, {"longest", "longest call, ms"}, {"written", "events"}, {"lost", "lost"}, {"share", "lost, %"}, {"severe", "lost at warning or above"}}
+	for _, t.threads = range threads {
+		for _, by := range appenders {
+			f, err := a.apply(by, t)
+			if err != nil {
+				return nil, fmt.Errorf("log by %s: %w", by.name, err)
+			}
+			name := by.name
+			if len(threads) > 1 {
+				name = fmt.Sprintf("%s; threads: %d", name, t.threads)
+			}
+			x.add(name, f)
+		}
+	}
+	return x, nil
+}
+
+const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments."
+
+// speed, frozenDisk and killed are the trials.
+func (a application) speed() (*experiment, error) {
+	return a.try(&experiment{
+		Name: "speed", Title: "Application logging at full speed", Plot: "ops",
+		Question: "How many events a second does each way to log take, and how many does it lose?",
+		Method:   fmt.Sprintf(appMethod, "every thread as fast as it can, for 3 s"),
+		Threat: "No application logs at full speed. The more events an appender throws away, the more events a second it takes. The ring has its default size, 2 MiB, which is full within 20 ms " +
+			"when nobody reads it; the sidecar's markers count by level what it could not hold. Threads and consumers share the cores, so the longest call has waits for a CPU in it.",
+	}, trial{end: "stop"}, 1, 50)
+}
+
+func (a application) frozenDisk() (*experiment, error) {
+	return a.try(&experiment{
+		Name: "stalled", Title: "Application logging while the disk is frozen", Plot: "longest",
+		Question: "What does a frozen disk do to the application's threads and to its log?",
+		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all") + " The disk is frozen for 5 of 8 s.",
+		Threat:   "A thread that had to wait logs afterwards what was due meanwhile, so its events a second do not show the wait; the longest call does.",
+	}, trial{rate: 20_000, end: "stop", freeze: 5 * time.Second}, 2)
+}
+
+func (a application) killed() (*experiment, error) {
+	return a.try(&experiment{
+		Name: "killed", Title: "Application logging until `kill -9`", Plot: "lost",
+		Question: "Which events are lost with the JVM?",
+		Method:   fmt.Sprintf(appMethod, "two threads, 20,000 events/s in all, for 3 s") + " Then the JVM ends without any shutdown (`Runtime.halt`).",
+		Threat:   "The machine goes on: what the kernel holds for a file is not lost with the process.",
+	}, trial{rate: 20_000, end: "kill"}, 2)
+}
+
+func (a application) apply(by appender, t trial) (f figures, err error) {
+	v := &volume{}
+	if t.freeze > 0 {
+		if v, err = a.newVolume(); err != nil {
+			return nil, err
+		}
+		defer v.remove()
+	}
+	c := a.sidecar("application", "zstd")
+	p, err := a.place(c, v.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove()
+	file := filepath.Join(p.dest, "app.log")
+	var s *shipper
+	if by.shipped {
+		file = filepath.Join(p.source, "app.log")
+		if s, err = c.start(a.ctx, p); err != nil {
+			return nil, err
+		}
+		defer s.Kill()
+	}
+	const seconds = 3.0
+	cmd := a.java(p, "Apps", by.spec, file, strconv.Itoa(t.threads), fmt.Sprint(seconds+t.freeze.Seconds()), strconv.Itoa(t.rate), t.end)
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	out := bufio.NewReader(pipe)
+	if _, err = out.ReadString('\n'); err == nil && t.freeze > 0 {
+		time.Sleep(time.Second)
+		err = v.frozen(func() { time.Sleep(t.freeze) })
+	}
+	text, readErr := io.ReadAll(out)
+	if err := errors.Join(err, readErr, cmd.Wait()); err != nil {
+		return nil, fmt.Errorf("run the JVM: %w", err)
+	}
+	if f, err = pairs(string(text)); err != nil {
+		return nil, err
+	}
+	var found sequences
+	if s == nil {
+		err = found.readFile(file)
+	} else if err = s.Stop(time.Minute); err == nil {
+		err = found.readAll(a.ctx, a.ullage, p.dest)
+	}
+	f["lost"] = f["written"] - found.all
+	f["severe"] -= found.severe
+	f["share"] = 100 * f["lost"] / max(1, f["written"])
+	return f, err
+}

@@ -1,0 +1,108 @@
+import ch.qos.logback.classic.AsyncAppender;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.Appender;
+import ch.qos.logback.core.FileAppender;
+import dev.ullage.log.logback.UllageAppender;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring, or
+ * async:QUEUE:discard or async:QUEUE:wait. A rate of 0 is as fast as possible; an end of kill is that of a kill -9.
+ */
+public class Apps {
+    static final String TEXT = " of a request that took 42 ms, and whose line has the usual length of a line";
+
+    public static void main(String[] args) throws Exception {
+        LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
+        context.reset();
+        Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
+        root.addAppender(appender(context, args[0], args[1]));
+        int threads = Integer.parseInt(args[2]);
+        long nanos = (long) (Double.parseDouble(args[3]) * 1e9), rate = Long.parseLong(args[4]);
+        AtomicLong written = new AtomicLong(), severe = new AtomicLong(), longest = new AtomicLong();
+        CountDownLatch done = new CountDownLatch(threads);
+        System.out.println("go");
+        long begun = System.nanoTime();
+        for (int t = 0; t < threads; t++) {
+            Thread thread = new Thread(() -> {
+                work(root, begun, nanos, rate / threads, written, severe, longest);
+                done.countDown();
+            });
+            thread.setDaemon(true);
+            thread.start();
+        }
+        done.await();
+        double seconds = (System.nanoTime() - begun) / 1e9;
+        System.out.printf("ops=%.0f written=%d severe=%d longest=%.3f%n", written.get() / seconds, written.get(), severe.get(), longest.get() / 1e6);
+        System.out.flush();
+        if (args[5].equals("kill")) {
+            Runtime.getRuntime().halt(0);
+        }
+        context.stop();
+    }
+
+    static void work(Logger log, long begun, long nanos, long rate, AtomicLong written, AtomicLong severe, AtomicLong longest) {
+        long n = 0, bad = 0, slowest = 0;
+        for (long now = System.nanoTime(); now - begun < nanos; now = System.nanoTime()) {
+            if (rate > 0 && n >= (now - begun) * (double) rate / 1e9) {
+                try {
+                    Thread.sleep(1);
+                } catch (InterruptedException e) {
+                    return;
+                }
+                continue;
+            }
+            int kind = (int) (n++ % 100);
+            if (kind == 0) {
+                log.error("SEQ E {}" + TEXT, n);
+            } else if (kind < 5) {
+                log.warn("SEQ W {}" + TEXT, n);
+            } else if (kind < 40) {
+                log.info("SEQ I {}" + TEXT, n);
+            } else {
+                log.debug("SEQ D {}" + TEXT, n);
+            }
+            bad += kind < 5 ? 1 : 0;
+            slowest = Math.max(slowest, System.nanoTime() - now);
+        }
+        written.addAndGet(n);
+        severe.addAndGet(bad);
+        longest.accumulateAndGet(slowest, Math::max);
+    }
+
+    static Appender<ILoggingEvent> appender(LoggerContext context, String spec, String file) {
+        if (spec.equals("ring")) {
+            UllageAppender ring = new UllageAppender();
+            ring.setContext(context);
+            ring.start();
+            return ring;
+        }
+        PatternLayoutEncoder pattern = new PatternLayoutEncoder();
+        pattern.setContext(context);
+        pattern.setPattern("%d [%thread] %-5level %logger - %msg%n");
+        pattern.start();
+        FileAppender<ILoggingEvent> direct = new FileAppender<>();
+        direct.setContext(context);
+        direct.setEncoder(pattern);
+        direct.setFile(file);
+        direct.start();
+        if (spec.equals("file")) {
+            return direct;
+        }
+        String[] parts = spec.split(":");
+        AsyncAppender async = new AsyncAppender();
+        async.setContext(context);
+        async.setQueueSize(Integer.parseInt(parts[1]));
+        if (parts[2].equals("wait")) {
+            async.setDiscardingThreshold(0);
+        }
+        async.addAppender(direct);
+        async.start();
+        return async;
+    }
+}

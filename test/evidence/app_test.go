@@ -1,0 +1,32 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEventsAreCounted finds whole lines of Apps.java in every form that an
+// appender gives them, and what was severe.
+func TestEventsAreCounted(t *testing.T) {
+	var q sequences
+	const text = "2026-11-23 12:00:00,000 [Thread-1] ERROR ROOT - SEQ E 1 of a request\n" +
+		"[2026-11-23T12:00:00.000+0000][1ns][9][warning][event] [Thread-1] ROOT SEQ W 2 of a request\n" +
+		"[2026-11-23T12:00:00.000+0000][1ns][9][info][event] [Thread-1] ROOT SEQ I 3 of a request\n" +
+		"[0.1s][warning][ullage] dropped 12 lines\n" +
+		"a line that was cut SEQ E 4"
+	if err := q.read(strings.NewReader(text)); err != nil || q.all != 3 || q.severe != 2 {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+func TestPairs(t *testing.T) {
+	f, err := pairs("a warning\nmean=48.1 p50=60 dropped=0\n")
+	if err != nil || f["mean"] != 48.1 || f["p50"] != 60 || len(f) != 3 {
+		t.Error(f, err)
+	}
+	for _, out := range []string{"", "Exception in thread main", "mean=x"} {
+		if f, err := pairs(out); err == nil && len(f) > 0 {
+			t.Errorf("%q: %v", out, f)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// contestant is a shipper: it follows the files of a directory, and writes
+// their lines to another one.
+type contestant struct {
+	name    string
+	version string
+	config  string // what the page shows of it
+	command func(ctx context.Context, p place) (*exec.Cmd, error)
+	ullage  bool // the output is segments, and a signal drains; else one file, and a signal ends it
+}
+
+// place is where a contestant works.
+type place struct {
+	source string // on tmpfs
+	dest   string
+	state  string // its own files
+}
+
+// place makes the directories of a contestant, all of them empty. The volume is
+// where its output and its own files are; empty: on the disk.
+func (e *evidence) place(c *contestant, volume string) (p place, err error) {
+	name := strings.ReplaceAll(strings.ReplaceAll(c.name, " ", "-"), ",", "")
+	if volume == "" {
+		volume = filepath.Join(e.disk, name)
+	}
+	if p.source, err = fresh(e.shm, "source-"+name); err != nil {
+		return p, err
+	}
+	if p.dest, err = fresh(volume, "out"); err != nil {
+		return p, err
+	}
+	p.state, err = fresh(volume, "state")
+	return p, err
+}
+
+// remove gives the memory and the space of a place back.
+func (p place) remove() {
+	for _, dir := range []string{p.source, p.dest, p.state} {
+		_ = os.RemoveAll(dir) // scratch: the run's end removes what is left
+	}
+}
+
+func (p place) log() string { return filepath.Join(p.source, "gc.log") }
+
+// start runs the contestant. The sidecar is up when start returns; the others
+// do not say when they are.
+func (c *contestant) start(ctx context.Context, p place) (*shipper, error) {
+	cmd, err := c.command(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("configure %s: %w", c.name, err)
+	}
+	s := &shipper{cmd: cmd}
+	if s.Sidecar, err = lab.StartCommand(cmd); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
+	}
+	if c.ullage {
+		if _, err := s.Addr(10 * time.Second); err != nil {
+			s.Kill()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// end lets the contestant finish, and waits until it has ended. Want is the size of a
+// complete output, 0 if it is not known. The time is that of the last output.
+func (c *contestant) end(s *shipper, p place, want int64) (last time.Time, err error) {
+	if c.ullage {
+		err = s.Stop(10 * time.Minute)
+		return time.Now(), err
+	}
+	last = p.settle(s, want)
+	if s.Exited() {
+		fmt.Printf("  %s has ended by itself; it said:\n%s", c.name, s.Stderr())
+		s.crashed = true
+		return last, nil
+	}
+	if err := s.Signal(syscall.SIGTERM); err != nil {
+		return last, err
+	}
+	if _, err := s.Wait(30 * time.Second); err != nil {
+		s.Kill()
+	}
+	return last, nil
+}
+
+// settle waits until the output has the wanted size, or has not grown for 3 s.
+func (p place) settle(s *shipper, want int64) (last time.Time) {
+	size := p.size()
+	last = time.Now()
+	for time.Since(last) < 3*time.Second && !s.Exited() && (want == 0 || size < want) {
+		time.Sleep(10 * time.Millisecond)
+		if now := p.size(); now != size {
+			size, last = now, time.Now()
+		}
+	}
+	return last
+}
+
+// size is that of all output.
+func (p place) size() (sum int64) {
+	_ = filepath.WalkDir(p.dest, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // not there yet
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// outputs returns the files with the lines, the oldest first.
+func (c *contestant) outputs(p place) ([]string, error) {
+	if c.ullage {
+		return lab.Segments(p.dest, "gc.log")
+	}
+	paths, err := filepath.Glob(filepath.Join(p.dest, "out.log*"))
+	slices.Sort(paths)
+	return paths, err
+}
+
+// read writes the lines that came out.
+func (c *contestant) read(w io.Writer, p place) error {
+	paths, err := c.outputs(p)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := lab.ReadSegment(w, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// balance holds what came out against what was written.
+func (c *contestant) balance(p place, w *lab.Writer) (lab.Balance, error) {
+	r, pipe := io.Pipe()
+	go func() { pipe.CloseWithError(c.read(pipe, p)) }()
+	defer r.Close()
+	return lab.Compare(r, w)
+}

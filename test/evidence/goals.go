@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// goal is a limit that the project has set itself.
+type goal struct {
+	what     string
+	measured float64
+	limit    float64
+}
+
+// goals are those whose figures were measured. A goal that was missed stays.
+func (r *record) goals() (all []goal) {
+	const plain, packed = "ullage, none", "ullage, zstd"
+	add := func(what string, limit float64, experiment, contestant, key string) {
+		if v, ok := r.median(experiment, contestant, key); ok {
+			all = append(all, goal{what, v, limit})
+		}
+	}
+	compare := func(what string, limit float64, experiment, contestant, key string, base float64, ok bool) {
+		if v, found := r.median(experiment, contestant, key); found && ok && base > 0 {
+			all = append(all, goal{what, v / base, limit})
+		}
+	}
+	cat, hasCat := r.median("catchup", "cat", "cpu")
+	loop, hasLoop := r.median("catchup", loopName, "cpu")
+	peer, hasPeer := r.bestPeer("catchup", "cpu")
+	late, hasLate := r.bestPeer("steady", "p99")
+	add("catch-up without compression: CPU, s/GiB", 1.2, "catchup", plain, "cpu")
+	compare("the same, as a multiple of `cat`", 2, "catchup", plain, "cpu", cat, hasCat)
+	compare("the same, as a multiple of the best peer", .25, "catchup", plain, "cpu", peer, hasPeer)
+	compare("catch-up with zstd: CPU, as a multiple of the best peer without compression", .5, "catchup", packed, "cpu", peer, hasPeer)
+	compare("the same, as a multiple of reading, compressing and writing", 1.25, "catchup", packed, "cpu", loop, hasLoop)
+	add("idle: resident, MiB", 10, "idle", packed, "rss")
+	add("idle: CPU, % of a core", .07, "idle", packed, "cpu")
+	add("idle: wake-ups/s", 10, "idle", packed, "wakes")
+	add("20,000 lines/s: CPU, % of a core", 2, "steady", packed, "cpu")
+	compare("20,000 lines/s: p99, as a multiple of the best peer", 1, "steady", packed, "p99", late, hasLate)
+	add("rotation storm: lines lost", 0, "storm", packed, "lost")
+	add("rotation storm: lines twice", 0, "storm", packed, "twice")
+	add("`kill -9`: lines lost", 0, "kills", packed, "lost")
+	add("`kill -9`: lines twice", 0, "kills", packed, "twice")
+	add("frozen disk: lines lost", 0, "frozen", packed, "lost")
+	return all
+}
+
+// bestPeer returns the least median of a column among the shippers of others.
+func (r *record) bestPeer(experiment, key string) (least float64, ok bool) {
+	for _, c := range r.Contestants {
+		if strings.HasPrefix(c.Name, "ullage") {
+			continue
+		}
+		if v, found := r.median(experiment, c.Name, key); found && (!ok || v < least) {
+			least, ok = v, true
+		}
+	}
+	return least, ok
+}
+
+func (r *record) writeGoals(s *strings.Builder) {
+	all := r.goals()
+	if len(all) == 0 {
+		return
+	}
+	s.WriteString("\n## Goals\n\nWhat the project set itself, and what this run shows. A peer is a shipper that others maintain; the best one is that with the least value.\n\n")
+	s.WriteString("| | measured | at most | |\n|---|---|---|---|\n")
+	for _, g := range all {
+		verdict := "reached"
+		if g.measured > g.limit {
+			verdict = "**missed**"
+		}
+		fmt.Fprintf(s, "| %s | %s | %s | %s |\n", g.what, figure(g.measured), figure(g.limit), verdict)
+	}
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// burden is what is written beside a sidecar.
+type burden struct {
+	rate  int // lines a second, into the first file
+	bytes int // a line with its newline; at least lineHead and a stamp
+	files int // open, with a line each; one of them grows
+	jvms  int // real ones, instead of files
+}
+
+// size is a burden by what grows, and its name.
+type size struct {
+	value float64
+	name  string
+	load  burden
+}
+
+const usualLine = 130
+
+// growth are the experiments with a sidecar alone.
+type growth struct{ *evidence }
+
+// of measures the sidecar under loads that differ in one thing, per unit.
+func (e growth) of(x *experiment, unit string, sizes []size) (*experiment, error) {
+	x.Plot = "cpu"
+	x.Columns = []column{{"cpu", "CPU, % of a core"}, {"rss", "resident, MiB"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}}
+	c := e.sidecar("ullage, zstd", "zstd")
+	for _, s := range sizes {
+		p, err := e.place(c, "")
+		if err != nil {
+			return nil, err
+		}
+		f, err := e.under(c, p, s.load)
+		p.remove()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", x.Title, s.name, err)
+		}
+		x.add(s.name, f)
+	}
+	first, last := sizes[0], sizes[len(sizes)-1]
+	x.Result = fmt.Sprintf("From %s to %s, an additional %s costs %s of a core and %s of resident memory.", first.name, last.name, unit,
+		amount(x.slope("cpu", last.value-first.value)/100, "s", 1e3, "ms", "µs", "ns"), amount(x.slope("rss", last.value-first.value), "MiB", 1024, "KiB", "bytes"))
+	return x, nil
+}
+
+// slope returns what a column grows by from the first row to the last, for each
+// unit of what grows between them.
+func (e *experiment) slope(key string, by float64) float64 {
+	before, _, _, _ := e.Rows[0].of(key)
+	after, _, _, _ := e.Rows[len(e.Rows)-1].of(key)
+	return (after - before) / by
+}
+
+// amount renders a value in the largest unit in which it is one or more, or in
+// the smallest. Each unit is a step-th of the one before.
+func amount(v float64, unit string, step float64, smaller ...string) string {
+	for _, next := range smaller {
+		if v >= 1 || v <= -1 {
+			break
+		}
+		v, unit = v*step, next
+	}
+	return figure(v) + " " + unit
+}
+
+// under measures the sidecar under a burden. Its CPU time has what the burden
+// makes it do every second; what it does once is over before.
+func (e growth) under(c *contestant, p place, l burden) (figures, error) {
+	s, err := c.start(e.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Kill()
+	var stop func() error
+	if l.jvms > 0 {
+		stop, err = e.runJVMs(p, l.jvms)
+	} else {
+		stop, err = writeFiles(p, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	done, late := make(chan struct{}), make(chan []float64, 1)
+	go func() { late <- c.follow(p, done) }()
+	p.await(l.files)
+	time.Sleep(2*time.Second + time.Duration(l.files)*10*time.Millisecond) // until the last of them is committed, and the work of their start is done
+	got, err := e.over(s, e.window/2)
+	close(done)
+	ages := <-late
+	if err := errors.Join(err, stop()); err != nil {
+		return nil, err
+	}
+	if len(ages) > 0 {
+		got["p50"], got["p99"] = quantile(ages, .5), quantile(ages, .99)
+	}
+	_, err = c.end(s, p, 0)
+	return got, err
+}
+
+// await waits until so many streams have a directory, at most 2 minutes.
+func (p place) await(streams int) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if all, _ := os.ReadDir(p.dest); len(all) >= streams { // no directory yet: none
+			return
+		}
+	}
+}
+
+// writeFiles opens the files of a burden, and writes into the first one until
+// stop is called.
+func writeFiles(p place, l burden) (stop func() error, err error) {
+	var files []*os.File
+	shut := func() {
+		for _, f := range files {
+			_ = f.Close() // it has no buffer
+		}
+	}
+	for i := range l.files {
+		path := p.log()
+		if i > 0 {
+			path = filepath.Join(p.source, fmt.Sprintf("gc-%d.log", i))
+		}
+		f, err := os.Create(path)
+		if err == nil {
+			files = append(files, f)
+			_, err = f.WriteString("[0.001s][info][gc] Using G1\n")
+		}
+		if err != nil {
+			shut()
+			return nil, err
+		}
+	}
+	done, fed := make(chan struct{}), make(chan error, 1)
+	go func() {
+		// A generator must not take the core that is to be measured: from 50,000
+		// lines/s on, a write has many lines.
+		w := io.Writer(files[0])
+		var buffer *bufio.Writer
+		if l.rate >= 50_000 {
+			buffer = bufio.NewWriterSize(w, 64<<10)
+			w = buffer
+		}
+		err := feed(w, l.rate, l.bytes, done)
+		if buffer != nil {
+			err = errors.Join(err, buffer.Flush())
+		}
+		fed <- err
+	}()
+	return func() error {
+		close(done)
+		defer shut()
+		return <-fed
+	}, nil
+}
+
+// runJVMs starts JVMs that log debug lines of their collections, until stop is called.
+func (e growth) runJVMs(p place, n int) (stop func() error, err error) {
+	var running []*exec.Cmd
+	stop = func() error {
+		for _, cmd := range running {
+			_ = cmd.Process.Kill() // fails only if the JVM has ended, which Wait says
+			_ = cmd.Wait()         // an error, as it was killed
+		}
+		return nil
+	}
+	for i := range n {
+		cmd := exec.CommandContext(e.ctx, e.jdks[0].Java(), "-Xmx16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+			"-Xlog:gc*=debug,safepoint*=debug:file="+filepath.Join(p.source, fmt.Sprintf("gc-%d.log", i))+":time,uptime,level,tags:filecount=0", "-cp", e.classes, "Sip")
+		if err := cmd.Start(); err != nil {
+			return nil, errors.Join(err, stop())
+		}
+		running = append(running, cmd)
+	}
+	return stop, nil
+}
+
+// grouped renders a number with a comma in front of every third digit.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// lines, and those below, ask for one size each.
+func (e growth) lines() (*experiment, error) {
+	var sizes []size
+	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
+		sizes = append(sizes, size{float64(n), grouped(n) + " lines/s", burden{rate: n, bytes: usualLine, files: 1}})
+	}
+	return e.of(&experiment{
+		Name: "lines", Title: "Growth: lines a second",
+		Question: "How do CPU time, memory and delay grow with the lines of a JVM?",
+		Method: fmt.Sprintf("One file gets lines of %d bytes. Below 50,000 lines/s each line is a `write(2)`, above, 64 KiB are. The sidecar compresses. "+
+			"The delay is from the write until a reader of the segment sees the line; `--sync-interval` is a second.", usualLine),
+		Threat: "A JVM that logs 1,000,000 lines/s does nothing else. The lines are alike, which favours compression.",
+	}, "line a second", sizes)
+}
+
+func (e growth) files() (*experiment, error) {
+	var sizes []size
+	for _, n := range []int{1, 10, 100, 1_000, 2_000} {
+		sizes = append(sizes, size{float64(n), "files: " + grouped(n), burden{rate: 10_000, bytes: usualLine, files: n}})
+	}
+	return e.of(&experiment{
+		Name: "files", Title: "Growth: files",
+		Question: "What does an open file cost that does not grow?",
+		Method:   "All files have a line and are open; one gets 10,000 lines/s. The sidecar holds at most 2,048 files that others have open, so the table ends there.",
+		Threat:   "The files were written once. Files that all grow cost an fsync each with every commit.",
+	}, "file", sizes)
+}
+
+func (e growth) length() (*experiment, error) {
+	var sizes []size
+	for _, l := range []struct {
+		bytes int
+		name  string
+	}{{60, "60 bytes"}, {200, "200 bytes"}, {2_000, "2 kB"}, {20_000, "20 kB"}, {200_000, "200 kB"}, {1 << 20, "1 MiB"}} {
+		sizes = append(sizes, size{float64(l.bytes), l.name, burden{rate: 4_000_000 / l.bytes, bytes: l.bytes, files: 1}})
+	}
+	return e.of(&experiment{
+		Name: "length", Title: "Growth: the length of a line",
+		Question: "Does a long line cost more than the same bytes in short ones?",
+		Method:   "One file gets 4 MB/s, in lines of one length. A line of 1 MiB is written three times a second. At 60 bytes, 64 KiB are one `write(2)`, else each line is one.",
+		Threat:   "Long lines are one text repeated, which compresses to little.",
+	}, "byte of a line, at the same bytes a second,", sizes)
+}
+
+func (e growth) jvms() (*experiment, error) {
+	var sizes []size
+	for _, n := range []int{1, 2, 4, 8, 16} {
+		sizes = append(sizes, size{float64(n), "JVMs: " + strconv.Itoa(n), burden{jvms: n}})
+	}
+	return e.of(&experiment{
+		Name: "jvms", Title: "Growth: JVMs in a pod",
+		Question: "What does a further JVM in the pod cost?",
+		Method:   fmt.Sprintf("Real JVMs (%s) of 16 MiB collect about four times a second, and log `gc*=debug,safepoint*=debug` to a file each.", e.jdks[0]),
+		Threat:   "The JVMs share the cores with the sidecar.",
+	}, "JVM", sizes)
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// configs are the peers' configurations: what their documentation recommends
+// for files that rotate and for a restart.
+//
+//go:embed peers/*
+var configs embed.FS
+
+// peer is a shipper that others maintain.
+type peer struct {
+	name    string
+	program string // its name on the PATH
+	config  string // in peers
+	version []string
+	args    func(root, config string, p place) []string
+}
+
+var peers = []peer{
+	{"rsyslog", "rsyslogd", "rsyslog.conf", []string{"-v"}, func(root, config string, p place) []string {
+		args := []string{"-n", "-f", config, "-i", filepath.Join(p.state, "pid")}
+		if root != "" {
+			args = append(args, "-M", filepath.Join(root, "usr/lib/x86_64-linux-gnu/rsyslog"))
+		}
+		return args
+	}},
+	{"syslog-ng", "syslog-ng", "syslog-ng.conf", []string{"-V"}, func(root, config string, p place) []string {
+		args := []string{"-F", "--no-caps", "-f", config, "-R", filepath.Join(p.state, "persist"), "-p", filepath.Join(p.state, "pid"), "-c", filepath.Join(p.state, "control")}
+		if root != "" {
+			args = append(args, "--module-path", filepath.Join(root, "usr/lib/syslog-ng/3.38"))
+		}
+		return args
+	}},
+	{"OpenTelemetry Collector", "", "filelog.yaml", nil, func(_, config string, _ place) []string { return []string{"--config", config} }},
+	{"Fluent Bit", "fluent-bit", "fluent-bit.yaml", []string{"--version"}, func(_, config string, _ place) []string { return []string{"-c", config} }},
+	{"Vector", "vector", "vector.yaml", []string{"--version"}, func(_, config string, _ place) []string { return []string{"--quiet", "--config", config} }},
+	{"Filebeat", "filebeat", "filebeat.yml", []string{"version"}, func(_, config string, _ place) []string { return []string{"-e", "-c", config} }},
+}
+
+// shippers are the contestants of this machine: the sidecar with and without
+// compression, and each peer that it has or that can be brought.
+func (e *evidence) shippers() ([]*contestant, error) {
+	all := []*contestant{e.sidecar("ullage, none", "none"), e.sidecar("ullage, zstd", "zstd")}
+	cache, err := lab.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	root := filepath.Join(cache, "peers")
+	if out, err := exec.CommandContext(e.ctx, "test/evidence/peers.sh", root).CombinedOutput(); err != nil {
+		fmt.Printf("rsyslog and syslog-ng could not be downloaded: %v\n%s", err, out)
+	}
+	for _, p := range peers {
+		c, err := e.contestant(p, root)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// sidecar is a contestant with flags that come last, and so win.
+func (e *evidence) sidecar(name, compress string, last ...string) *contestant {
+	flags := append([]string{"--compress", compress, "--budget", "64Mi", "--listen", "127.0.0.1:0", "--retain-bytes", "100Gi", "--drain-timeout", "10m"}, last...)
+	return &contestant{name: name, ullage: true, config: "ullage run --source DIR --dest DIR " + strings.Join(flags, " "),
+		command: func(ctx context.Context, p place) (*exec.Cmd, error) {
+			return exec.CommandContext(ctx, e.ullage, append([]string{"run", "--source", p.source, "--dest", p.dest}, flags...)...), nil
+		}}
+}
+
+// contestant finds the program of a peer. There is none, and no error, when the
+// machine does not have it.
+func (e *evidence) contestant(p peer, root string) (*contestant, error) {
+	text, err := configs.ReadFile("peers/" + p.config)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.New(p.config).Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("parse the configuration of %s: %w", p.name, err)
+	}
+	program, env := p.find(root)
+	if env == nil {
+		root = "" // it is installed, and finds its modules
+	}
+	if program == "" {
+		return nil, nil
+	}
+	return &contestant{name: p.name, version: p.asked(program, env), config: string(text),
+		command: func(ctx context.Context, at place) (*exec.Cmd, error) {
+			config := filepath.Join(at.state, p.config)
+			f, err := os.Create(config)
+			if err != nil {
+				return nil, err
+			}
+			err = t.Execute(f, map[string]string{"Source": at.source, "Dest": at.dest, "State": at.state})
+			if err := f.Close(); err != nil {
+				return nil, err
+			}
+			cmd := exec.CommandContext(ctx, program, p.args(root, config, at)...)
+			cmd.Env = append(os.Environ(), env...)
+			return cmd, err
+		}}, nil
+}
+
+// find returns the program, empty if there is none, and what it needs in its
+// environment when it is not installed but lies below root.
+func (p peer) find(root string) (program string, env []string) {
+	if p.program == "" {
+		path, err := lab.Server("test/servers/filelog", "go.opentelemetry.io/collector/otelcol", "github.com/ullage/ullage/test/servers/filelog",
+			func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
+		if err != nil {
+			fmt.Printf("the OpenTelemetry Collector could not be built: %v\n", err)
+		}
+		return path, nil
+	}
+	if path, err := exec.LookPath(p.program); err == nil {
+		return path, nil
+	}
+	path := filepath.Join(root, "usr/sbin", p.program)
+	if _, err := os.Stat(path); err != nil {
+		return "", nil
+	}
+	var dirs []string
+	for _, dir := range []string{"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib/syslog-ng"} {
+		dirs = append(dirs, filepath.Join(root, dir))
+	}
+	return path, []string{"LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+}
+
+var numbered = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
+
+// asked returns the version that a program reports.
+func (p peer) asked(program string, env []string) string {
+	if p.version == nil {
+		_, version, _ := strings.Cut(filepath.Base(program), "-v")
+		return version
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, p.version...)
+	cmd.Env = append(os.Environ(), env...)
+	out, _ := cmd.CombinedOutput() // a program that cannot say it has no version
+	return numbered.FindString(string(out))
+}

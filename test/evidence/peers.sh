@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# peers.sh DIR puts Debian's rsyslog and syslog-ng into DIR, without installing them: as packages they exclude each
+# other, and both want to be the machine's own. It fails where there is no apt-get, or no mirror.
+set -euo pipefail
+
+dir=$1
+[ ! -e "$dir/complete" ] || exit 0
+mkdir -p "$dir/packages"
+cd "$dir/packages"
+apt-get -qq update
+apt-get -qq download rsyslog libestr0 libfastjson4 syslog-ng-core libivykis0 libnet1 libpcre3
+for package in *.deb; do
+    dpkg -x "$package" ..
+done
+touch ../complete

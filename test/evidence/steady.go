@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const linesASec = 20_000
+
+// steady measures each contestant beside a writer of 20,000 lines/s.
+func (e *evidence) steady() (*experiment, error) {
+	x := &experiment{
+		Name: "steady", Title: "A steady 20,000 lines/s", Plot: "cpu",
+		Question: "What does a shipper cost while a JVM logs, and how old is a line when a reader of the copy sees it?",
+		Method: fmt.Sprintf("A process writes 20,000 lines of 130 bytes a second to a file on tmpfs, with one `write(2)` a line, as HotSpot does. CPU time and wake-ups "+
+			"(voluntary context switches of all threads) are counted over %s. Each line carries the time of its write; a reader follows the output, "+
+			"decompresses it where needed, and subtracts.", e.window),
+		Threat: "The writer, the reader and the contestant share the cores. `ullage` waits for the disk once a second; the others never do, " +
+			"so what their reader sees may not survive a loss of power.",
+		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", "resident, MiB"}},
+	}
+	return x, e.inTurn(x, func(c *contestant) (figures, error) {
+		p, err := e.place(c, "")
+		if err != nil {
+			return nil, err
+		}
+		defer p.remove()
+		return e.steadyBeside(c, p)
+	})
+}
+
+// inTurn runs every contestant once a round.
+func (e *evidence) inTurn(x *experiment, run func(*contestant) (figures, error)) error {
+	for round := range e.rounds {
+		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
+		for _, c := range e.contestants {
+			f, err := run(c)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", x.Title, c.name, err)
+			}
+			x.add(c.name, f)
+		}
+	}
+	return nil
+}
+
+func (e *evidence) steadyBeside(c *contestant, p place) (figures, error) {
+	f, err := os.Create(p.log())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := c.start(e.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Kill()
+	time.Sleep(time.Second) // the peers do not say when they are up
+	done, fed := make(chan struct{}), make(chan error, 1)
+	late := make(chan []float64, 1)
+	go func() { fed <- feed(f, linesASec, usualLine, done) }()
+	go func() { late <- c.follow(p, done) }()
+	time.Sleep(2 * time.Second)
+	got, err := e.over(s, e.window)
+	close(done)
+	ages := <-late
+	if err := errors.Join(err, <-fed); err != nil {
+		return nil, err
+	}
+	if len(ages) > 0 {
+		got["p50"], got["p99"] = quantile(ages, .5), quantile(ages, .99)
+	}
+	_, err = c.end(s, p, 0)
+	return got, err
+}
+
+// over measures a process for a while.
+func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
+	used, err := cpuNow(s.PID())
+	if err != nil {
+		return nil, err
+	}
+	woken := switches(s.PID())
+	select {
+	case <-e.ctx.Done():
+		return nil, e.ctx.Err()
+	case <-time.After(d):
+	}
+	after, err := cpuNow(s.PID())
+	if err != nil {
+		return nil, err
+	}
+	return figures{"cpu": (after - used).Seconds() / d.Seconds() * 100, "wakes": max(0, float64(switches(s.PID())-woken)/d.Seconds()), "rss": resident(s.PID())}, nil
+}
+
+// lineHead begins every line of a feed, and a stamp ends it.
+const lineHead = "[2026-11-20T16:45:11.123+0100][12.345s][debug][gc,phases] "
+
+const lineText = "GC(123)   Evacuate Collection Set: 1.2ms "
+
+// feed writes lines at a steady rate until done is closed. Each ends in the
+// time of its write, in ns, and has about so many bytes.
+func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
+	const stamp = 19
+	text := strings.Repeat(lineText, bytes/len(lineText)+1)[:max(0, bytes-len(lineHead)-stamp-2)]
+	head := lineHead + text + " "
+	line := []byte(head + strings.Repeat("0", stamp) + "\n")
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	started, n := time.Now(), 0
+	for {
+		select {
+		case <-done:
+			return nil
+		case now := <-tick.C:
+			for ; n < int(now.Sub(started).Seconds()*float64(rate)); n++ {
+				line = strconv.AppendInt(line[:len(head)], time.Now().UnixNano(), 10)
+				line = append(line, '\n')
+				if _, err := f.Write(line); err != nil {
+					return fmt.Errorf("write a line: %w", err)
+				}
+			}
+		}
+	}
+}
+
+// follow reads the first output as it grows, and returns how old its lines
+// were, in ms. It returns nothing if there was no output.
+func (c *contestant) follow(p place, done <-chan struct{}) (ages []float64) {
+	pattern := filepath.Join(p.dest, "out.log*")
+	if c.ullage {
+		pattern = filepath.Join(p.dest, "gc.log", "*.log*")
+	}
+	var path string
+	for {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 { // the pattern is well-formed
+			path = found[0]
+			break
+		}
+		select {
+		case <-done:
+			return nil
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var r io.Reader = &growing{f, done}
+	if filepath.Ext(path) == ".zst" {
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil
+		}
+		defer d.Close()
+		r = d
+	}
+	for in := bufio.NewReaderSize(r, 1<<20); ; {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return ages // done, in the middle of a frame as a rule
+		}
+		if at := bytes.LastIndexByte(line, ' '); at >= 0 {
+			if ns, err := strconv.ParseInt(string(line[at+1:len(line)-1]), 10, 64); err == nil {
+				ages = append(ages, float64(time.Now().UnixNano()-ns)/1e6)
+			}
+		}
+	}
+}
+
+// growing reads a file that grows. It ends when done is closed.
+type growing struct {
+	f    *os.File
+	done <-chan struct{}
+}
+
+func (g *growing) Read(p []byte) (int, error) {
+	for {
+		if n, err := g.f.Read(p); n > 0 || (err != nil && err != io.EOF) {
+			return n, err
+		}
+		select {
+		case <-g.done:
+			return 0, io.EOF
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// quantile returns the value below which the part q of the values is.
+func quantile(values []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+// idle measures all contestants at the same time: nothing happens.
+func (e *evidence) idle() (*experiment, error) {
+	x := &experiment{
+		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
+		Question: "What does a shipper cost while nobody logs?",
+		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, with files of their own, "+
+			"and are measured over %s, 3 s after their start.", 2*e.window),
+		Threat:  "Resident memory counts the pages of the program that were used, which processes of the same program share.",
+		Columns: []column{{"rss", "resident, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
+	}
+	for round := range e.rounds {
+		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
+		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.idleBeside(c) })
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range e.contestants {
+			x.add(c.name, got[i])
+		}
+	}
+	return x, nil
+}
+
+func (e *evidence) idleBeside(c *contestant) (figures, error) {
+	p, err := e.place(c, "")
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove()
+	for i := range 5 {
+		f, err := os.Create(filepath.Join(p.source, fmt.Sprintf("gc-%d.log", i)))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		for n := range 100 {
+			fmt.Fprintf(f, "[%d.000s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(64M) 1.234ms\n", n, n)
+		}
+	}
+	s, err := c.start(e.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Kill()
+	time.Sleep(3 * time.Second)
+	got, err := e.over(s, 2*e.window)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.end(s, p, 0)
+	return got, err
+}
+
+// sideBySide runs all contestants at the same time.
+func (e *evidence) sideBySide(run func(*contestant) (figures, error)) ([]figures, error) {
+	got, errs := make([]figures, len(e.contestants)), make([]error, len(e.contestants))
+	over := make(chan struct{})
+	for i, c := range e.contestants {
+		go func() {
+			defer func() { over <- struct{}{} }()
+			if got[i], errs[i] = run(c); errs[i] != nil {
+				errs[i] = fmt.Errorf("%s: %w", c.name, errs[i])
+			}
+		}()
+	}
+	for range e.contestants {
+		<-over
+	}
+	return got, errors.Join(errs...)
+}

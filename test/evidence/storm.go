@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// lossColumns say what became of the lines.
+var lossColumns = []column{{"written", "lines"}, {"lost", "lost"}, {"share", "lost, %"}, {"twice", "twice"}, {"torn", "torn"}}
+
+// losses are the figures of a balance. A torn line is none that was written.
+func losses(b lab.Balance) figures {
+	f := figures{"written": float64(b.Written), "lost": float64(b.Lost), "twice": float64(b.Twice)}
+	f["torn"] = max(0, float64(b.Persisted-(b.Written-b.Lost)-b.Twice))
+	f["share"] = 100 * f["lost"] / max(1, f["written"])
+	return f
+}
+
+// storm rotates small files fast.
+func (e *evidence) storm() (*experiment, error) {
+	x := &experiment{
+		Name: "storm", Title: "A rotation storm", Plot: "share",
+		Question: "Does a shipper lose lines when the JVM rotates faster than it reads?",
+		Method: fmt.Sprintf("A writer logs 50 MB/s for %s as HotSpot rotates: files of 1 MiB, five archives, the oldest overwritten. An archive lives 0.1 s. "+
+			"The lines are numbered, and the output is held against them once it has not grown for 3 s.", e.window),
+		Threat: "A JVM rarely logs as much. The writer's CPU time is taken from the contestants, as a JVM's is. " +
+			"A contestant that reads slowly misses whole files, so its share of lost lines grows with the rate.",
+		Columns: lossColumns,
+	}
+	return x, e.inTurn(x, func(c *contestant) (figures, error) {
+		p, err := e.place(c, "")
+		if err != nil {
+			return nil, err
+		}
+		defer p.remove()
+		const lineBytes = 170 // of the lab's lines, on average
+		w := lab.NewWriter(lab.Output{Path: p.log(), Seed: 1, Rate: 50_000_000 / lineBytes, Files: 5, FileBytes: 1 << 20})
+		s, err := c.start(e.ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Kill()
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(e.ctx, e.window)
+		defer cancel()
+		if err := w.Run(ctx); err != nil {
+			return nil, err
+		}
+		if _, err := c.end(s, p, 0); err != nil {
+			return nil, err
+		}
+		b, err := c.balance(p, w)
+		return losses(b), err
+	})
+}
+
+// kills ends every contestant five times in a row without a warning.
+func (e *evidence) kills() (*experiment, error) {
+	const every = 2 * time.Second
+	x := &experiment{
+		Name: "kills", Title: "`kill -9`, five times", Plot: "lost",
+		Question: "What does a crash of the shipper lose or repeat?",
+		Method: fmt.Sprintf("A writer logs 10,000 lines/s to one file. The shipper is killed every %s and started again at once. "+
+			"Each keeps its positions on the disk, as its documentation recommends, or on the tmpfs (`ullage`). All contestants run at the same time, with files of their own.", every),
+		Threat:  "The kills come at fixed times, so few of a program's states are hit. `make crash` kills `ullage` at thousands of moments.",
+		Columns: lossColumns,
+	}
+	for round := range e.rounds {
+		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
+		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.killed(c, every) })
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range e.contestants {
+			x.add(c.name, got[i])
+		}
+	}
+	return x, nil
+}
+
+func (e *evidence) killed(c *contestant, every time.Duration) (figures, error) {
+	p, err := e.place(c, "")
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove()
+	w := lab.NewWriter(lab.Output{Path: p.log(), Seed: 2, Rate: 10_000})
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	wrote := make(chan error, 1)
+	go func() { wrote <- w.Run(ctx) }()
+	s, err := c.start(e.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for range 5 {
+		time.Sleep(every)
+		s.Kill()
+		if s, err = c.start(e.ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	defer s.Kill()
+	time.Sleep(every)
+	cancel()
+	if err := <-wrote; err != nil {
+		return nil, err
+	}
+	if _, err := c.end(s, p, 0); err != nil {
+		return nil, err
+	}
+	b, err := c.balance(p, w)
+	return losses(b), err
+}
+
+// frozen stops the destination's disk for half a minute.
+func (e *evidence) frozen() (*experiment, error) {
+	const freeze = 30 * time.Second
+	x := &experiment{
+		Name: "frozen", Title: "A frozen disk", Plot: "share",
+		Question: "What happens to the lines, and to the shipper's memory, while the destination takes nothing for 30 s?",
+		Method: "The destination is an ext4 on a loop device, which `fsfreeze` stops for 30 s. The writer logs 20,000 lines/s (3.4 MB/s) into files of 8 MiB with five archives on a tmpfs: " +
+			"48 MiB, within the 64 MiB that `ullage` may use. All contestants run at the same time, with files and disks of their own.",
+		Threat: "With more or larger archives, every contestant would get through 30 s, and through no freeze that is longer than they last. " +
+			"The writer never fails here, as nothing limits the tmpfs: a peer that holds deleted files open uses more than 48 MiB of it.",
+		Columns: append(append([]column{}, lossColumns...), column{"peak", "peak resident, MiB"}, column{"crashed", "crashed"}),
+	}
+	if os.Geteuid() != 0 {
+		fmt.Println("  left out: only root can mount and freeze a file system")
+		return nil, nil
+	}
+	for round := range min(e.rounds, 2) { // a minute each
+		fmt.Printf("  round %d of %d\n", round+1, min(e.rounds, 2))
+		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.freeze(c, freeze) })
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range e.contestants {
+			x.add(c.name, got[i])
+		}
+	}
+	return x, nil
+}
+
+func (e *evidence) freeze(c *contestant, d time.Duration) (figures, error) {
+	v, err := e.newVolume()
+	if err != nil {
+		return nil, err
+	}
+	defer v.remove()
+	p, err := e.place(c, v.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove()
+	s, err := c.start(e.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	done, peak := make(chan struct{}), make(chan float64, 1)
+	go func() { peak <- peakMemory(s.PID(), done) }()
+	w := lab.NewWriter(lab.Output{Path: p.log(), Seed: 3, Rate: linesASec, Files: 5, FileBytes: 8 << 20})
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	wrote := make(chan error, 1)
+	go func() { wrote <- w.Run(ctx) }()
+	time.Sleep(3 * time.Second)
+	err = v.frozen(func() { time.Sleep(d) })
+	defer s.Kill() // not before the thaw: a process that is held by the disk does not end
+	time.Sleep(3 * time.Second)
+	cancel()
+	if err := <-wrote; err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.end(s, p, 0); err != nil {
+		return nil, err
+	}
+	close(done)
+	b, err := c.balance(p, w)
+	f := losses(b)
+	f["peak"], f["crashed"] = <-peak, 0
+	if s.crashed {
+		f["crashed"] = 1
+	}
+	return f, err
+}
+
+// volume is an ext4 of 2 GiB on a loop device.
+type volume struct{ image, loop, dir string }
+
+func (e *evidence) newVolume() (v *volume, err error) {
+	dir, err := os.MkdirTemp(e.disk, "volume-")
+	if err != nil {
+		return nil, err
+	}
+	v = &volume{image: filepath.Join(dir, "image"), dir: filepath.Join(dir, "mounted")}
+	defer func() {
+		if err != nil {
+			v.remove()
+		}
+	}()
+	if err := os.Mkdir(v.dir, 0o755); err != nil {
+		return v, err
+	}
+	if err := run("truncate", "-s", "2G", v.image); err != nil {
+		return v, err
+	}
+	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", v.image); err != nil {
+		return v, err
+	}
+	out, err := exec.Command("losetup", "-f", "--show", v.image).Output()
+	if err != nil {
+		return v, fmt.Errorf("get a loop device: %w", err)
+	}
+	v.loop = strings.TrimSpace(string(out))
+	return v, run("mount", v.loop, v.dir)
+}
+
+// frozen runs while with a disk that takes nothing.
+func (v *volume) frozen(while func()) error {
+	if err := run("fsfreeze", "-f", v.dir); err != nil {
+		return err
+	}
+	while()
+	return run("fsfreeze", "-u", v.dir)
+}
+
+func (v *volume) remove() {
+	_ = unix.Unmount(v.dir, unix.MNT_DETACH) // also of a volume that is not mounted yet
+	if v.loop != "" {
+		_ = run("losetup", "-d", v.loop)
+	}
+	_ = os.RemoveAll(filepath.Dir(v.image))
+}
+
+func run(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}

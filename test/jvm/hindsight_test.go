@@ -1,0 +1,122 @@
+package jvm
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// detail is the stream of saved lines of gc.log.
+const detail = "gc.log+detail"
+
+// split splits a log at level info, as --persist-level does.
+func split(text []byte) (persisted, withheld []byte) {
+	var class ul.Classifier
+	for line := range bytes.Lines(text) {
+		if class.Classify(bytes.TrimSuffix(line, newline)).Level.Below(ul.Info) {
+			withheld = append(withheld, line...)
+		} else {
+			persisted = append(persisted, line...)
+		}
+	}
+	return persisted, withheld
+}
+
+// debugging returns a JVM that always logs debug lines, to the source and beside it.
+func debugging(r *levelRig, program ...string) *Process {
+	r.Helper()
+	r.Cleanup(func() { r.side.Kill() })
+	return r.start(r.outputs(Output{Selection: "gc*=debug,safepoint=info", File: "gc.log"}), program...)
+}
+
+// persistedExactly requires that what was persisted is what the JVM wrote from info on.
+func persistedExactly(r *levelRig) (withheld []byte) {
+	r.Helper()
+	info, withheld := split(r.written("gc.log"))
+	c := Compare(info, r.persisted("gc.log"))
+	r.Logf("%s; %d lines withheld, %d saved", c, bytes.Count(withheld, newline), bytes.Count(r.persisted(detail), newline))
+	if !c.Same() {
+		r.Error("what was persisted is not what the JVM wrote from info on")
+	}
+	return withheld
+}
+
+// A kill of the sidecar lies between the lines and the command that saves them. The lines
+// of the window before the command and of the one behind it are there, each once, and
+// older ones are not.
+func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
+	const window = 2 * time.Second
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk, "--persist-level", "info", "--hindsight", window.String(), "--hindsight-on", "")
+		jvm := debugging(r, "Churn", "600000", "5")
+		r.shipped("gc.log", "Pause Young")
+		time.Sleep(2 * window) // the JVM writes more than is held
+		r.side.Kill()
+		r.up()
+		asked := time.Now()
+		save := r.begin("save")
+		r.end(save, 0)
+		if got := save.stdout.String(); !strings.HasPrefix(got, "saving ") || !strings.Contains(got, detail[len("gc.log"):]) {
+			t.Errorf("%q", got)
+		}
+		if st := statusOf(r); st.Hindsight == nil || st.Hindsight.Until.Before(asked) {
+			t.Errorf("the status has no hindsight: %+v", st.Hindsight)
+		}
+		r.shipped(detail, "[debug")
+		r.side.Kill()
+		time.Sleep(window / 2)
+		r.up()
+		time.Sleep(2 * window) // and the JVM writes more behind the window
+		jvm.Kill()
+		r.stop()
+		withheld := persistedExactly(r)
+		savedRuns(r, withheld)
+		saved := r.persisted(detail)
+		for line := range bytes.Lines(withheld) {
+			var rec ul.Record
+			rec.Parse(bytes.TrimSuffix(line, newline))
+			when, _ := rec.When()
+			if when.After(asked.Add(-window)) && when.Before(asked.Add(window)) && !bytes.Contains(saved, line) {
+				t.Errorf("asked for at %s, and not saved: %s", asked, line)
+			}
+		}
+		if n, all := bytes.Count(saved, newline), bytes.Count(withheld, newline); n > all*9/10 {
+			t.Errorf("%d of %d withheld lines are saved: that is nearly all", n, all)
+		}
+		if marks := r.soFar("ullage.log"); strings.Count(marks, "mark: detail-saved cause=command") != 1 {
+			t.Errorf("not one mark: %s", marks)
+		}
+	})
+}
+
+// savedRuns requires that what was saved is a run of lines of each thread.
+func savedRuns(r *levelRig, withheld []byte) {
+	r.Helper()
+	all := byThread(withheld)
+	for thread, got := range byThread(r.persisted(detail)) {
+		want := all[thread]
+		at := slices.Index(want, got[0])
+		if at < 0 || at+len(got) > len(want) || !slices.Equal(want[at:at+len(got)], got) {
+			r.Errorf("thread %s: the %d saved lines are no run of the %d that it wrote", thread, len(got), len(want))
+		}
+	}
+}
+
+// Every pause fires: all that the JVM wrote since its start is saved.
+func TestHindsightHasTheDetailAroundAPause(t *testing.T) {
+	alongside(t, func(t *testing.T, jdk lab.JDK) {
+		r := raising(t, jdk, "--persist-level", "info", "--hindsight", "30s", "--hindsight-on", "pause>1ms")
+		jvm := debugging(r, "Collect", "600000")
+		r.shipped(detail, "[debug")
+		jvm.Kill()
+		r.stop()
+		if c := Compare(persistedExactly(r), r.persisted(detail)); !c.Same() {
+			t.Errorf("saved: %s", c)
+		}
+	})
+}
