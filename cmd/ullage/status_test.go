@@ -52,9 +52,9 @@ func full() admin.Status {
 			Trigger:     &admin.Trigger{Conditions: "pause>500ms,io-stall", Disarmed: "a raise is in effect", Never: "io-stall is never met", Missed: 1200},
 		},
 	}
-	st.AddStream(admin.Stream{Name: "gc.log", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
+	st.AddStream(admin.Stream{Name: "gc.log", Format: "ul", Files: 2, PersistedLines: 1234000, PersistedBytes: 5 << 30, BacklogBytes: 1258291,
 		Segment: "20261120T100000.000Z-000001.log.zst", SegmentBytes: 48 << 20})
-	st.AddStream(admin.Stream{Name: "a-very-long-name-of-a-service-\x1b[2J7.log", Files: 99999, PersistedLines: 999999999,
+	st.AddStream(admin.Stream{Name: "a-very-long-name-of-a-service-\x1b[2J7.log", Format: "pattern", Files: 99999, PersistedLines: 999999999,
 		PersistedBytes: 1023 << 20, BacklogBytes: 1023 << 20, Segment: "20261120T100000.000Z-999999.log.zst", SegmentBytes: 1023 << 20})
 	st.AddStream(admin.Stream{Name: "idle"})
 	return st
@@ -75,6 +75,7 @@ read:         1234567 lines, 5.00 GiB
 persisted:    1234000 lines, 5.00 GiB
 by level:     error=10,info=1233990
 errors:       none
+formats:      pattern=1,ul=1 streams
 copy:         back to 2026-11-20T10:00:00Z, 80 segments, 10.0 GiB free
 copy:         retention deleted 12 segments
 copy:         recovery cut a damaged end of 4.00 KiB

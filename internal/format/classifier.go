@@ -50,8 +50,10 @@ func (c *Classifier) Classify(line, rest []byte) ul.Class {
 	return c.ul.Classify(line)
 }
 
-// classifyUL classifies a line that is probably UL.
+// classifyUL classifies a line that is probably UL. Brackets without a level are decorations
+// of UL, but not in the record of an application.
 func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
+	inherited := c.ul.Level()
 	class := c.ul.Classify(line)
 	if c.only == UL || class.Level != ul.Unknown && class.Kind == ul.Header {
 		c.last = UL
@@ -61,6 +63,10 @@ func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
 		if h, ok := c.headerOf(line, rest); ok {
 			return c.begin(h)
 		}
+	}
+	if class.Kind == ul.Header && c.last != Auto && c.last != UL {
+		c.ul.Resume(inherited)
+		return ul.Class{Kind: ul.Continuation, Level: inherited}
 	}
 	return class
 }
@@ -127,10 +133,8 @@ func (c *Classifier) headerOf(line, rest []byte) (h header, ok bool) {
 			return header{JUL, level}, true
 		}
 	}
-	if len(line) > 0 && line[0] == '{' {
-		if level := flatLevel(line[:min(len(line), maxHead)]); level != ul.Unknown {
-			return header{JSON, level}, true
-		}
+	if level := flatLevel(line[:min(len(line), maxHead)]); level != ul.Unknown {
+		return header{JSON, level}, true
 	}
 	var at stamp
 	h, ok = parse(line, rest, &at)
@@ -190,7 +194,7 @@ func parse(line, rest []byte, at *stamp) (h header, ok bool) {
 func Begins(line []byte) bool {
 	var at stamp
 	_, ok := parse(line, nil, &at)
-	return ok
+	return ok || flatLevel(line[:min(len(line), maxHead)]) != ul.Unknown
 }
 
 // When returns the time of a line that is not UL and is a header with a level and a date.

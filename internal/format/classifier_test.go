@@ -46,6 +46,15 @@ Caused by: java.io.IOException: none → continuation error
 2026-11-23 07:36:35 |ERROR|x → header error
 [2026-11-23T07:36:35,123][WARN ][o.e.n.Node] [node] x → header warning
 [2026-11-23T07:36:35,123][o.e.n.Node] ERROR x → continuation warning`},
+	{"brackets in a record of an application", Pattern, `
+07:36:35.123 [main] ERROR x -- failed → header error
+[main] → continuation error
+[1, 2, 3] → continuation error
+[gc,heap] more → continuation error
+[0.397s][gc] more → continuation error
+	at com.example.Main.main(Main.java:7) → continuation error
+[] → continuation error
+07:36:35.123 [main] INFO x → header info`},
 	{"not a header of any pattern", Auto, `
 2026-11-23 07:36:35 one two three ERROR → text unknown
 2026-11-23 ERROR x → text unknown

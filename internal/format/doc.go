@@ -13,9 +13,11 @@
 // only until the first header: it may not know what the lines before that continue.
 //
 // The level of a line decides what happens to the line, and never whether it is counted:
-// each line has one level at the time when it is read, and that level is what is kept of
-// it. A line that is judged wrongly is persisted, or dropped and counted, as exactly as
-// any other.
+// a line that is judged wrongly is persisted, or dropped and counted, as exactly as any
+// other, at the level that it was given. A line that is read again, after an error of the
+// destination, has the same level again, but for lines whose first reading saw less: the
+// first line of JUL's two before the second one was written, and brackets without a level or
+// an object without one before the first header of the stream.
 //
 //   - [UL]: see package ul.
 //   - [Pattern]: a date and a time, or a time, in brackets or not; then a level in

@@ -63,6 +63,11 @@ func FuzzClassify(f *testing.F) {
 		if same := again.Classify(second, nil); same != got || got.Level >= ul.NumLevels || got.Kind > ul.Drop {
 			t.Fatalf("%q is %v, then %v", second, got, same)
 		}
+		c = Classifier{}
+		c.Classify([]byte("[0.397s][info][gc] a"), nil)
+		if kind := c.Classify(second, nil).Kind; kind == ul.Header && second[0] != '[' && !Begins(second) {
+			t.Fatalf("%q is a header, and does not begin as one", second)
+		}
 		if got.Kind == ul.Text && got.Level != ul.Unknown {
 			t.Fatalf("the text %q has level %s", second, got.Level)
 		}

@@ -24,11 +24,14 @@ func parseJSON(line []byte, at *stamp) (h header, ok bool) {
 	return header{format: JSON, level: o.level}, whole && o.dated || o.level != ul.Unknown
 }
 
-// flatLevel returns the level that an object shows in a member of its own, or Unknown if
-// that takes more than a look: most lines show it. Inside of a string, a quotation mark has
-// a backslash before it, so what is found is the name of a member, and that of the object
-// itself as no other object begins before.
+// flatLevel returns the level that a line shows if it begins as an object and shows it in
+// a member of its own. Otherwise, or if that takes more than a look, it returns Unknown.
+// Inside of a string, a quotation mark has a backslash before it, so what is found is the
+// name of a member, and that of the object itself, as no other object begins before.
 func flatLevel(line []byte) ul.Level {
+	if len(line) == 0 || line[0] != '{' || !is(line, skipBlank(line, 1), `"`) {
+		return ul.Unknown
+	}
 	i := bytes.Index(line, []byte(`level":`))
 	if i < 2 || bytes.IndexByte(line[1:i], '{') >= 0 {
 		return ul.Unknown

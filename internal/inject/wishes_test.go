@@ -67,6 +67,8 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"dest", "ephemeral:10Gi:Fast Disk", "write it like pvc:CLAIM"},
 	{"dest", "emptyDir:10Gi", "write it like pvc:CLAIM"},
 	{"drain-timeout", "0s", "not positive"},
+	{"format", "app.log=log4j", "is not a format"},
+	{"format", "pattern", "write it like 'app*.log=pattern'"},
 	{"listen", "9919", "write it like :9919"},
 	{"listen", ":0", "write it like :9919"},
 	{"listen", ":65536", "write it like :9919"},

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -27,9 +28,9 @@ const (
 
 // fire shows lines to a watch as the reader does.
 func fire(p *process, lines ...string) {
-	var c ul.Classifier
+	var c format.Classifier
 	for _, line := range lines {
-		p.Watch().Line([]byte(line), c.Classify([]byte(line)), nil)
+		p.Watch().Line([]byte(line), c.Classify([]byte(line), nil), nil)
 	}
 }
 
@@ -43,6 +44,8 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		{"io-stall", stallLine, podmeta.IOStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
 		{"dropped", dropLine, podmeta.DroppedCondition, "the JVM dropped 3435 lines of its log"},
 		{"warning", warningLine, podmeta.WarningCondition, "a line at level warning: Consider enabling"},
+		{"warning", "07:36:35.123 [main] ERROR c.e.Main -- failed", podmeta.WarningCondition, "a line at level error: 07:36:35.123 [main] ERROR c.e.Main -- failed"},
+		{"warning", `{"level":"WARN"}`, podmeta.WarningCondition, `a line at level warning: {"level":"WARN"}`},
 	} {
 		r := newRig(t)
 		j := r.jvm(1)

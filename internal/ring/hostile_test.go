@@ -229,7 +229,7 @@ func TestMessagesForgeNoLine(t *testing.T) {
 	w, s := mapped(t)
 	header := "[2026-11-21T10:49:00.123+0000][warning][ullage] gap: 1 lines, 5 bytes dropped in 0.000s: drop info=1"
 	texts := []string{header, "x\n" + header, "x\r\n" + header, "\x00\x1b[2J\x7f", "\n\n\n" + header + "\n" + header, "[", "]\n[", "\n[ ] x",
-		"x\n2026-11-23T07:36:35.123Z ERROR x", "x\n{\"level\":\"ERROR\"}\n{}", "x\nNov 23, 2026 7:36:35 AM Main main\nSEVERE: x"}
+		"x\n2026-11-23T07:36:35.123Z ERROR x", "x\n{\"level\":\"ERROR\"}\n{}", "x\n{\"a\" b \"level\":\"ERROR\"", "x\nNov 23, 2026 7:36:35 AM Main main\nSEVERE: x"}
 	for _, text := range texts {
 		w.event(1, text)
 		w.write(ul.Info, kindLine, 3, []byte("[t]"+text))

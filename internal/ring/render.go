@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,10 +85,11 @@ func appendFurther(out, text []byte) []byte {
 		if end >= 0 {
 			line = text[:end]
 		}
-		if len(line) > 0 && line[0] == '[' || format.Begins(line) {
-			out = append(out, '\t')
-		}
+		begin := len(out)
 		out = appendEscaped(out, line)
+		if shown := out[begin:]; len(shown) > 0 && shown[0] == '[' || format.Begins(shown) {
+			out = slices.Insert(out, begin, '\t')
+		}
 		if end < 0 {
 			return out
 		}

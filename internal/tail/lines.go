@@ -34,8 +34,7 @@ func (l *lineReader) next(f *File, area []byte) (int, Chunk, error) {
 		}
 	}
 	recounted := f.read.Offset < f.counted.to
-	keep := bytes.LastIndexByte(area[:n], '\n') + 1
-	keep = f.stream.class.Whole(area[:keep])
+	keep := f.stream.class.Whole(area[:bytes.LastIndexByte(area[:n], '\n')+1])
 	switch {
 	case keep > 0:
 		return l.take(f, area[:keep])

@@ -3,8 +3,7 @@ package ul
 import "testing"
 
 // benchmark runs one over the lines of a real log, in turn.
-func benchmark(b *testing.B, name string, one func(line []byte)) {
-	lines := sample(b, name)
+func benchmark(b *testing.B, lines [][]byte, one func(line []byte)) {
 	size := 0
 	for _, line := range lines {
 		size += len(line)
@@ -23,7 +22,11 @@ func BenchmarkClassify(b *testing.B) {
 	for _, s := range samples {
 		b.Run(s.name, func(b *testing.B) {
 			var c Classifier
-			benchmark(b, s.name, func(line []byte) { c.Classify(line) })
+			benchmark(b, sample(b, s.name), func(line []byte) { c.Classify(line) })
+		})
+		b.Run("unpadded-"+s.name, func(b *testing.B) {
+			var c Classifier
+			benchmark(b, unpadded(sample(b, s.name)), func(line []byte) { c.Classify(line) })
 		})
 	}
 }
@@ -32,7 +35,7 @@ func BenchmarkParse(b *testing.B) {
 	for _, s := range samples {
 		b.Run(s.name, func(b *testing.B) {
 			var r Record
-			benchmark(b, s.name, func(line []byte) { r.Parse(line) })
+			benchmark(b, sample(b, s.name), func(line []byte) { r.Parse(line) })
 		})
 	}
 }

@@ -30,6 +30,9 @@ func (c *Classifier) Classify(line []byte) Class {
 	if c.started && c.strong && (!bracket || isBlank(line)) {
 		return Class{Kind: Continuation, Level: c.level}
 	}
+	if bracket && c.find(line) {
+		return Class{Kind: Header, Level: c.level}
+	}
 	return c.parse(line)
 }
 
@@ -37,8 +40,9 @@ func (c *Classifier) Classify(line []byte) Class {
 // was a Header.
 func (c *Classifier) Message(line []byte) []byte { return line[c.layout.end+2:] }
 
-// Repeats returns the level of the next line if it is a header that is decorated as the
-// last one was. Otherwise it returns Unknown, and the line has to be classified.
+// Repeats returns the level of the next line, which begins with a bracket, if it is a header
+// that is decorated as the last one was. Otherwise it returns Unknown, and the line has to
+// be classified.
 func (c *Classifier) Repeats(line []byte) Level {
 	level := c.layout.read(line)
 	if level != Unknown {
@@ -56,11 +60,26 @@ func (c *Classifier) Resume(level Level) {
 	c.level, c.started = level, c.started || level != Unknown
 }
 
-// parse classifies the line by a full parse, and learns the layout of a header.
+// find reports whether the line is a header, and if so remembers it and its layout. It
+// looks only for what makes a header: a level, a clock, or tags alone. If find returns
+// false, the line may still be a header. The line begins with a bracket.
+func (c *Classifier) find(line []byte) bool {
+	level, found := c.layout.find(line)
+	if !found || (level == Unknown || level == Warning) && endsAsDrop(line) {
+		return false
+	}
+	isStrong := level != Unknown || c.layout.hasClock(line)
+	if !isStrong && (c.strong || !c.layout.isTags(line)) {
+		return false
+	}
+	c.started, c.strong, c.level = true, isStrong, level
+	return true
+}
+
+// parse classifies the line by a full parse. The layout of a header is known by then.
 func (c *Classifier) parse(line []byte) Class {
 	var r Record
-	var p prefix
-	r.parse(line, &p)
+	r.Parse(line)
 	isStrong := r.Present&strong != 0
 	switch {
 	case r.Kind == Continuation:
@@ -69,7 +88,6 @@ func (c *Classifier) parse(line []byte) Class {
 		return Class{Kind: c.inherits(), Level: c.level}
 	case r.Kind == Header:
 		c.started, c.strong, c.level = true, isStrong, r.Level
-		c.layout.learn(&p)
 	case r.Kind == Drop:
 		c.strong = isStrong
 	}

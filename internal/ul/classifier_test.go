@@ -121,12 +121,31 @@ func TestClassifyRemembersNothingButTheRecord(t *testing.T) {
 	var lines [][]byte
 	for _, s := range samples {
 		if s.present&strong != 0 {
-			lines = append(lines, sample(t, s.name)[:12]...)
+			some := sample(t, s.name)[:12]
+			lines = append(append(lines, some...), unpadded(some)...)
 		}
 	}
 	for _, first := range lines {
 		for _, second := range lines {
 			checkClassify(t, first, second)
+		}
+	}
+}
+
+// TestClassifyHasTheLimitsOfParse classifies prefixes of about as many fields and bytes as
+// a prefix may have.
+func TestClassifyHasTheLimitsOfParse(t *testing.T) {
+	first := []byte("[0.397s][info][gc] a")
+	for _, end := range []string{" text", " ", "", "x", "]"} {
+		for fields := range maxFields + 3 {
+			checkClassify(t, first, []byte(strings.Repeat("[1ms]", fields)+"[info]"+end))
+			checkClassify(t, first, []byte("[info]"+strings.Repeat("[1]", fields)+end))
+		}
+		for bytes := maxPrefix - 20; bytes < maxPrefix+4; bytes++ {
+			long := "[" + strings.Repeat("a", bytes) + "]"
+			checkClassify(t, first, []byte(long+end))
+			checkClassify(t, first, []byte(long+"[info ]"+end))
+			checkClassify(t, first, []byte("[info]"+long+end))
 		}
 	}
 }

@@ -33,25 +33,78 @@ const (
 	errorWord   = spaces>>40<<40 | 'r'<<32 | 'o'<<24 | 'r'<<16 | 'r'<<8 | 'e'
 )
 
-// learn adopts the layout of a header if the level is its last field, or the
-// one before the tags.
-func (l *layout) learn(p *prefix) {
-	l.n, l.need, l.end = 0, 0, p.end-2
-	if p.level < 0 || p.level < p.n-2 {
-		return
-	}
-	for _, f := range p.fields[1:p.n] {
-		l.joints[l.n] = f.start - 2
+// find splits a line with another layout, which l becomes. It returns the level of the
+// line, or Unknown if no field spells one. It returns false, and l matches nothing, if
+// the line does not begin with a prefix, as in [prefix.scan]. The line begins with a
+// bracket.
+func (l *layout) find(line []byte) (level Level, found bool) {
+	l.n, l.need = 0, 0
+	head := line[:min(len(line), maxPrefix)]
+	start, at, place := 1, 0, 0 // of the field; of the level, and its index
+	for {
+		end := start + bytes.IndexByte(head[start:], ']')
+		if end < start || end+1 >= len(line) {
+			return Unknown, false
+		}
+		if v := levelIn(line[start:end]); v != Unknown {
+			level, at, place = v, start, l.n
+		}
+		if line[end+1] == ' ' {
+			l.end = end
+			break
+		}
+		if line[end+1] != '[' || end+1 == len(head) || l.n == maxFields-1 {
+			return Unknown, false
+		}
+		l.joints[l.n], start = uint16(end), end+2
 		l.n++
 	}
-	l.level, l.tags = int(p.fields[p.level].start), p.end
-	if p.level == p.n-2 {
-		l.tags = int(p.fields[p.n-1].start)
+	// Only a level in the last field, or in the one before the tags, is read again.
+	if level != Unknown && place >= l.n-1 {
+		l.adopt(at, place)
 	}
-	if width := l.tags - 2 - l.level; width <= len("warning") {
+	return level, true
+}
+
+// adopt makes l match lines with the level at an offset, in the field of an index: the
+// last one, or the one before the tags.
+func (l *layout) adopt(at, place int) {
+	l.level, l.tags = at, l.end+2
+	if place < l.n {
+		l.tags = int(l.joints[place]) + 2
+	}
+	if width := l.tags - 2 - at; width <= len("warning") {
 		l.mask = 1<<(8*width) - 1
-		l.need = max(p.end, l.level+8)
+		l.need = max(l.end+2, at+8)
 	}
+}
+
+// hasClock reports whether a field of the line, which find has split, is a clock.
+func (l *layout) hasClock(line []byte) bool {
+	start := 1
+	for i := range l.n + 1 {
+		end := l.end
+		if i < l.n {
+			end = int(l.joints[i])
+		}
+		if text := trim(line[start:end]); len(text) > 0 && isDigit(text[0]) {
+			switch shapeOfNumber(text) {
+			case timeShape, secondsShape, millisShape, nanosShape:
+				return true
+			}
+		}
+		start = end + 2
+	}
+	return false
+}
+
+// isTags reports whether the line, which find has split, has one field, which has tags.
+func (l *layout) isTags(line []byte) bool {
+	if l.n > 0 {
+		return false
+	}
+	s := shapeOf(trim(line[1:l.end]))
+	return s == wordShape || s == tagsShape
 }
 
 // read returns the level of a header with this layout. It returns Unknown for
@@ -103,6 +156,14 @@ func resemblesLevel(fields []byte, i int) bool {
 		return true
 	}
 	return false
+}
+
+// levelIn returns the level that a field spells, padding included, or Unknown.
+func levelIn(text []byte) Level {
+	if !resemblesLevel(text, 0) {
+		return Unknown
+	}
+	return levelOf(trim(text))
 }
 
 // isBlank reports whether the line begins like a continuation line of JDK 24

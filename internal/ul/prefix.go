@@ -52,10 +52,8 @@ func (p *prefix) add(line []byte, start, end int) {
 	if p.n == 0 {
 		p.width = end - start
 	}
-	for end > start && line[end-1] == ' ' {
-		end--
-	}
-	f := field{start: uint16(start), end: uint16(end), shape: shapeOf(line[start:end])}
+	text := trim(line[start:end])
+	f := field{start: uint16(start), end: uint16(start + len(text)), shape: shapeOf(text)}
 	if f.shape == levelShape {
 		p.level = p.n
 	}
@@ -68,6 +66,15 @@ func (p *prefix) add(line []byte, start, end int) {
 // it, and never without a space.
 func (p *prefix) blank() bool {
 	return p.n == 1 && p.fields[0].shape == emptyShape && p.width > 0
+}
+
+// trim returns the text of a field without its padding.
+func trim(text []byte) []byte {
+	end := len(text)
+	for end > 0 && text[end-1] == ' ' {
+		end--
+	}
+	return text[:end]
 }
 
 func (f field) of(line []byte) []byte { return line[f.start:f.end] }

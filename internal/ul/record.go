@@ -68,18 +68,13 @@ type Record struct {
 // no configuration and looks at no other line, so it cannot recognize a
 // continuation without decorations: that is Text. See [Classifier].
 func (r *Record) Parse(line []byte) {
-	var p prefix
-	r.parse(line, &p)
-}
-
-// parse is Parse, and leaves the fields of a Header in p.
-func (r *Record) parse(line []byte, p *prefix) {
 	*r = Record{Message: line}
+	var p prefix
 	if p.scan(line) {
 		r.Message = line[p.end:]
 		if p.blank() {
 			r.Kind = Continuation
-		} else if r.resolve(line, p); r.Present&strong != 0 || r.Present != 0 && r.UnknownFields == 0 {
+		} else if r.resolve(line, &p); r.Present&strong != 0 || r.Present != 0 && r.UnknownFields == 0 {
 			r.Kind = Header
 		} else {
 			*r = Record{Message: line}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
@@ -15,6 +16,21 @@ func sample(t testing.TB, name string) [][]byte {
 		t.Fatal(err)
 	}
 	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+}
+
+// unpadded returns the lines as a writer without padding would write them: the widths of
+// the level and of the tags change from line to line.
+func unpadded(lines [][]byte) [][]byte {
+	padding := regexp.MustCompile(` +\]`)
+	short := make([][]byte, len(lines))
+	for i, line := range lines {
+		short[i] = line
+		var p prefix
+		if p.scan(line) && !p.blank() {
+			short[i] = append(padding.ReplaceAll(line[:p.end], []byte("]")), line[p.end:]...)
+		}
+	}
+	return short
 }
 
 const all = Decorator(1<<12 - 1)
