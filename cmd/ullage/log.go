@@ -12,11 +12,11 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
-	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/tail"
 )
 
@@ -223,7 +223,7 @@ func (c *logConfig) save(ctx context.Context, m *levels.Command, e cli.Env) erro
 		since = ", of the last " + printable.Seconds(time.Since(saving.From).Seconds())
 	}
 	fmt.Fprintf(e.Stdout, "saving %s%s, and what is written until %s, in the streams NAME%s\n",
-		printable.Bytes(saving.Bytes), since, printable.Until(saving.Until), ship.DetailSuffix)
+		printable.Bytes(saving.Bytes), since, printable.Until(saving.Until), hindsight.Suffix)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -97,7 +98,7 @@ func findDir(path string) ([]*input, error) {
 		}
 	}
 	if len(all) > 0 {
-		return all, nil
+		return withoutDetail(all), nil
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -110,6 +111,19 @@ func findDir(path string) ([]*input, error) {
 		}
 	}
 	return all, nil
+}
+
+// withoutDetail removes the streams of lines that were withheld from another stream and
+// saved: they are of short times only, and would look like a JVM of their own.
+func withoutDetail(all []*input) []*input {
+	names := map[string]bool{}
+	for _, in := range all {
+		names[in.name] = true
+	}
+	return slices.DeleteFunc(all, func(in *input) bool {
+		of, saved := strings.CutSuffix(in.name, hindsight.Suffix)
+		return saved && names[of]
+	})
 }
 
 // addFile adds a file to the stream that its name belongs to.

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -84,5 +86,18 @@ func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
 	path := write(t, mark.Stream, "[0.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
 	if r := read(t, Config{}, path); r.Totals.Stops != 1 {
 		t.Errorf("%d stops, want one", r.Totals.Stops)
+	}
+}
+
+// Lines that hindsight has saved are those of some minutes of a stream that is read as well.
+func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
+	persist(t, dest, "gc.log"+hindsight.Suffix, "[5.0s][debug][gc] detail\n")
+	if r := read(t, Config{}, dest); len(r.Inputs) != 1 || r.Inputs[0].Name != "gc.log" || len(r.Runs) != 1 {
+		t.Errorf("inputs %+v, %d runs", r.Inputs, len(r.Runs))
+	}
+	if r := read(t, Config{}, filepath.Join(dest, "gc.log"+hindsight.Suffix)); r.Inputs[0].Lines != 1 {
+		t.Errorf("by its name: %+v", r.Inputs)
 	}
 }

@@ -26,7 +26,7 @@ type Saving struct {
 var ErrNoHindsight = errors.New("no lines are held in hindsight: set --persist-level above trace, and --hindsight")
 
 // Save has the withheld lines persisted that are held in hindsight, and those that are
-// written in the next as long time, each stream's in a stream with [DetailSuffix]. It
+// written in the next as long time, each stream's in a stream with [hindsight.Suffix]. It
 // does not wait for that, and is safe for concurrent use.
 func (s *Shipper) Save() (Saving, error) {
 	held := s.link.held
@@ -90,7 +90,7 @@ func (d *detail) resume() {
 // supplies reports whether what is behind the mark of a stream comes from the hindsight,
 // which supplies it again.
 func (d *detail) supplies(stream string) bool {
-	return d.held != nil && strings.HasSuffix(stream, DetailSuffix)
+	return d.held != nil && strings.HasSuffix(stream, hindsight.Suffix)
 }
 
 // begin makes the checkpoint say that lines are being saved, so that a restart goes on
@@ -214,7 +214,7 @@ func (d *detail) save(ctx context.Context) (saved bool, err error) {
 // append appends the lines of a record to the stream for them. If the destination refuses
 // that, they stay withheld.
 func (d *detail) append(ctx context.Context, r *hindsight.Record) error {
-	name := r.Stream + DetailSuffix
+	name := r.Stream + hindsight.Suffix
 	if segment.ValidStream(name) != nil {
 		return nil // it is too long
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/checkpoint"
+	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/statedir"
@@ -19,7 +20,7 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-const detailStream = "gc.log" + DetailSuffix
+const detailStream = "gc.log" + hindsight.Suffix
 
 // withholding is a bench that persists lines from info on.
 func withholding(t testing.TB) *bench {
