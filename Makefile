@@ -39,7 +39,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz chart browser java-test jvm applog crash fault-quick demo demo-sinks package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz chart browser java-test jvm applog crash fault-quick demo demo-hindsight demo-sinks package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -164,6 +164,11 @@ sinks: setup ## sinks against real servers that fail in every way (builds the se
 demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is every line there once?
 	$(call stage,demo)
 	@go run ./test/demo -ullage bin/ullage
+
+.PHONY: demo-hindsight
+demo-hindsight: build ## the same log persisted whole, and with --hindsight around an incident: what is stored
+	$(call stage,demo of hindsight)
+	@go run ./test/demo -ullage bin/ullage -hindsight
 
 .PHONY: demo-sinks
 demo-sinks: build ## the demo, with an S3 server and a Collector that get copies and are killed (builds both once, minutes)

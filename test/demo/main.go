@@ -12,6 +12,9 @@
 //
 // With -sinks, the sidecar also copies its segments to an S3 server and its lines to a
 // Collector, which are killed in between. What they have is read back and compared.
+//
+// With -hindsight, the JVM logs the same for two sidecars. One persists all lines, the other
+// withholds those below info and saves the ones around an incident. A table compares.
 package main
 
 import (
@@ -43,13 +46,18 @@ func main() {
 	ullage := fs.String("ullage", "", "`PATH` of the program; without it, it is built")
 	seconds := fs.Int("seconds", 15, "how long the JVM runs, a `NUMBER` from 6 on")
 	sinks := fs.Bool("sinks", false, "also copy to an S3 server and to an OpenTelemetry Collector, and kill each of them once")
+	hindsight := fs.Bool("hindsight", false, "instead, withhold the lines below info, save those around an incident, and compare what is stored")
 	_ = fs.Parse(os.Args[1:]) // it exits
 	if *seconds < 6 || fs.NArg() > 0 {
 		fs.Usage()
 		os.Exit(2)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err := show(ctx, os.Stdout, *ullage, *seconds, *sinks)
+	show := func() error { return show(ctx, os.Stdout, *ullage, *seconds, *sinks) }
+	if *hindsight {
+		show = func() error { return showHindsight(ctx, os.Stdout, *ullage, *seconds) }
+	}
+	err := show()
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)

@@ -48,7 +48,7 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	d.say("The JVM has ended. SIGTERM to the sidecar: it reads the log to its end, commits and exits.")
-	d.dropped += d.droppedNow()
+	d.dropped += counted(d.side, "ullage_dropped_lines_total")
 	defer context.AfterFunc(ctx, d.side.Kill)()
 	err := d.side.Stop(drain)
 	if ctx.Err() != nil {
@@ -129,7 +129,7 @@ func (d *demo) progress(ctx context.Context) error {
 			e.kill()
 			d.say("      The %s is killed with -9, for %s. Neither the JVM nor the commits wait for it.", e.what, outage)
 		case <-kill:
-			d.dropped += d.droppedNow()
+			d.dropped += counted(d.side, "ullage_dropped_lines_total")
 			d.side.Kill()
 			d.side, restart = nil, time.After(outage)
 			d.say("      The sidecar is killed with -9. The JVM does not notice: what it writes stays on the tmpfs.")
@@ -163,14 +163,15 @@ func (d *demo) backlog() string {
 	return size(int64(bytes))
 }
 
-// droppedNow returns how many lines the running sidecar has counted as dropped.
-func (d *demo) droppedNow() (sum int) {
-	_, metrics, err := d.side.Get("/metrics")
+// counted returns the sum of a sidecar's counters of a name. What it cannot read counts as
+// nothing, and shows as lines that are lost.
+func counted(side *lab.Sidecar, name string) (sum int) {
+	_, metrics, err := side.Get("/metrics")
 	if err != nil {
-		return 0 // what it dropped will be found lost
+		return 0
 	}
 	for line := range strings.Lines(metrics) {
-		if strings.HasPrefix(line, "ullage_dropped_lines_total") {
+		if strings.HasPrefix(line, name+"{") {
 			value := strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:])
 			n, _ := strconv.ParseFloat(value, 64)
 			sum += int(n)
