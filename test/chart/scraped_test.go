@@ -71,8 +71,8 @@ func (d dashboard) labelQueries(t *testing.T) map[string]string {
 	return all
 }
 
-// startShipping starts a JVM that collects garbage, and a sidecar with a sink that raises
-// the JVM's level. It returns the sidecar's address.
+// startShipping starts a JVM that collects garbage, and a sidecar with a sink, which raises
+// the JVM's level and withholds what is new by that. It returns the sidecar's address.
 func startShipping(t *testing.T) (addr string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func startShipping(t *testing.T) (addr string) {
 		_ = java.Wait()
 	})
 	addr = started(t, exec.Command(program, "run", "--source", source, "--dest", filepath.Join(dir, "dest"), "--budget", "64Mi",
-		"--annotations", annotations, "--sink", "stdout:", "--listen", "127.0.0.1:0", "--segment-age", "2s"))
+		"--annotations", annotations, "--persist-level", "debug", "--sink", "stdout:", "--listen", "127.0.0.1:0", "--segment-age", "2s"))
 	if _, err := lab.Command(time.Minute, filepath.Join(filepath.Dir(jdk.Java()), "jcmd"), strconv.Itoa(java.Process.Pid), "GC.run"); err != nil {
 		t.Fatal(err) // a full collection: it shows how much data is live
 	}
