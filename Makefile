@@ -10,7 +10,7 @@ SHELL         := bash
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-FUZZTIME ?= 2s
+FUZZTIME ?= 1s
 VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
 
 # A checkout that git refuses to read (none, or another user's, as in many
@@ -55,7 +55,7 @@ unit: ## unit tests, without the race detector
 .PHONY: race
 race: ## unit tests, with the race detector (needs a C compiler)
 	$(call stage,unit tests under the race detector)
-	CGO_ENABLED=1 go test -race $(UNIT)
+	CGO_ENABLED=1 go test -race -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) $(UNIT)
 
 .PHONY: lint
 lint: vet ## all linters
@@ -85,7 +85,7 @@ vuln: ## known vulnerabilities that our code can reach
 	@test/vuln.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (2s)
+fuzz: ## every fuzz target for FUZZTIME (1s)
 	$(call stage,fuzz)
 	@test/fuzz.sh $(FUZZTIME) $(UNIT)
 
@@ -117,7 +117,7 @@ java-bench: java ## what an event costs its thread, against the limits (network,
 .PHONY: jvm
 jvm: ## against real JVMs
 	$(call stage,jvm)
-	go test -count=1 ./test/jvm/...
+	go test -count=1 -parallel $$((2 * $$(getconf _NPROCESSORS_ONLN))) ./test/jvm/...
 
 .PHONY: applog
 applog: ## logs of applications, by real logging libraries (network, once)

@@ -12,5 +12,5 @@ mkdir "$work/classes"
 javac --release 17 -encoding UTF-8 -cp "$classpath" -d "$work/classes" \
     -processor org.openjdk.jmh.generators.BenchmarkProcessor java/bench/dev/ullage/log/*.java
 java/jdks.sh | while read -r jdk; do
-    "$jdk/bin/java" -Dforks="${FORKS:-3}" -cp "$work/classes:$classpath" dev.ullage.log.Bench </dev/null
+    "$jdk/bin/java" -Dforks="${FORKS:-3}" -cp "$work/classes:$classpath" dev.ullage.log.Bench </dev/null 2> >(grep -v "^WARNING:.*Unsafe\|^WARNING:.*jmh" >&2)
 done

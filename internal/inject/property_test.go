@@ -13,7 +13,7 @@ import (
 // checks what must hold for each.
 func TestRandomPods(t *testing.T) {
 	injected := 0
-	const rounds = 1500
+	const rounds = 600
 	for seed := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pod, err := json.Marshal(randomPod(r))

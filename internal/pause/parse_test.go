@@ -159,7 +159,7 @@ func TestGluedLinesInventNothing(t *testing.T) {
 	for _, name := range []string{"all-decorators-jdk17.log", "debug-g1-jdk25.log", "z-jdk25.log", "shenandoah-jdk17.log", "serial-jdk25.log"} {
 		lines := sample(t, name)
 		for i, first := range lines {
-			for j := i % 7; j < len(lines); j += 7 {
+			for j := i % 23; j < len(lines); j += 23 {
 				checkGlued(t, first, lines[j])
 			}
 		}

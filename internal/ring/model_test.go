@@ -208,7 +208,7 @@ func (m *model) settle(t *testing.T, n name) {
 }
 
 func TestEveryInterleavingOfThreadsDrainAndKills(t *testing.T) {
-	seeds := 150
+	seeds := 60
 	if testing.Short() {
 		seeds = 20
 	}

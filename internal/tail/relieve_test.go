@@ -41,7 +41,7 @@ func FuzzDrop(f *testing.F) {
 // TestDropAtRandom is FuzzDrop with long stories.
 func TestDropAtRandom(t *testing.T) {
 	moved := 0
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		m := newDropModel(t, seed)
 		for range 300 {
 			m.step(dropSteps[m.rand.IntN(len(dropSteps))])

@@ -131,7 +131,7 @@ func TestMemoryOfAnIndex(t *testing.T) {
 		}
 	}, "").(*uploader)
 	e := Entry{Stream: "gc.log", Size: 1 << 20, Raw: 9 << 20, Lines: map[string]uint64{"info": 10000, "debug": 1}, First: time.Now().UTC(), Last: time.Now().UTC()}
-	const n = 2000
+	const n = 700
 	for i := range n {
 		e.Key = fmt.Sprintf("prod/log/namespace=shop/pod=web-0123456789-abcde/stream=gc.log/date=2026-11-22/20261122T%06d.000Z-%06d.log.zst", i, i)
 		if err := s.days.add(t.Context(), "2026-11-22", e); err != nil {
