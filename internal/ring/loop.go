@@ -171,7 +171,7 @@ func paceBehind(event time.Duration) time.Duration {
 	case event < 10*time.Second:
 		return 50 * time.Millisecond
 	}
-	return 125 * time.Millisecond
+	return 200 * time.Millisecond
 }
 
 // note keeps the error of a step, and gives a ring up that cannot be read on.
