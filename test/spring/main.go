@@ -1,0 +1,19 @@
+// Command spring prints the directory with a Spring Boot application, Orders, and the libraries that it asks for: Maven
+// fetches these once. The tests here kill the application, and images.sh of test/cluster puts it into the image of a JDK.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+func main() {
+	dir, err := lab.Jars("test/spring", func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }, "--release", "17")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "spring:", err)
+		os.Exit(1)
+	}
+	fmt.Println(dir)
+}

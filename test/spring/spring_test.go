@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+func TestMain(m *testing.M) { lab.Main(m) }
+
+// patience is how long a test waits for what takes a second or three.
+const patience = 60 * time.Second
+
+// way is how an application's lines get onto the tmpfs.
+type way struct {
+	name string
+	jars string // further ones, a pattern
+	file string // of the settings, and the argument that names it
+	flag string
+	text func(t *testing.T, source string) string
+}
+
+// The ways: no dependency and a file on the tmpfs, or one dependency and five lines of XML.
+var ways = []way{
+	{"file", "", "application.properties", "--spring.config.location=file:", func(t *testing.T, source string) string {
+		return strings.ReplaceAll(block(t, "../../docs/application.md", "# application.properties"), "/var/log/jvm", source)
+	}},
+	{"ring", "../../bin/java/ullage-log*.jar", "logback-spring.xml", "--logging.config=", func(t *testing.T, _ string) string {
+		return block(t, "../../java/README.md", "<configuration>")
+	}},
+}
+
+// block returns the block of a page that begins with a line.
+func block(t *testing.T, page, first string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?s)```[a-z]+\n(" + regexp.QuoteMeta(first) + "\n.*?)```").FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("%s has no block that begins with %s", page, first)
+	}
+	return string(m[1])
+}
+
+// TestLinesOfAKilledApplication kills a Spring Boot application while it logs. Each line whose log.info() has returned is
+// persisted, once, in order.
+func TestLinesOfAKilledApplication(t *testing.T) {
+	jars, err := lab.Jars("../spring", t.Logf, "--release", "17")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jdks, err := lab.JDKs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range ways {
+		for _, jdk := range jdks {
+			t.Run(way.name+" on "+jdk.String(), func(t *testing.T) {
+				source, dest := lab.Tmpfs(t, "16m"), t.TempDir()
+				side := lab.Run(t, source, dest, "--sync-interval", "200ms")
+				returned := way.run(t, jdk, jars, source)
+				lab.Eventually(t, patience, "the last line", func() bool {
+					_, last := orders(t, dest)
+					return last >= returned
+				})
+				if err := side.Stop(patience); err != nil {
+					t.Error(err)
+				}
+				found, last := orders(t, dest)
+				t.Logf("log.info() had returned from %d lines, %d are persisted", returned, found)
+				if found != last || last > returned+1 {
+					t.Errorf("%d lines up to number %d, want each up to %d, and perhaps one more", found, last, returned)
+				}
+			})
+		}
+	}
+}
+
+// The pods of test/e2e have the settings that Java's README shows.
+func TestTheImageHasTheSettingsOfTheREADME(t *testing.T) {
+	text, err := os.ReadFile("logback-spring.xml")
+	if want := block(t, "../../java/README.md", "<configuration>"); err != nil || string(text) != want {
+		t.Errorf("%s, %v, want\n%s", text, err, want)
+	}
+}
+
+// run starts the application, kills it with kill -9 after some thousand lines, and returns from how many log.info() had
+// returned.
+func (w way) run(t *testing.T, jdk lab.JDK, jars, source string) (returned int) {
+	t.Helper()
+	dir := t.TempDir()
+	settings, count := filepath.Join(dir, w.file), filepath.Join(dir, "count")
+	if err := os.WriteFile(settings, []byte(w.text(t, source)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := []string{jars, filepath.Join(jars, "*")}
+	if w.jars != "" {
+		ours, err := filepath.Glob(w.jars)
+		if err != nil || len(ours) < 2 {
+			t.Fatalf("%s: %q, %v: run make java first", w.jars, ours, err)
+		}
+		path = append(path, ours...)
+	}
+	var out bytes.Buffer
+	cmd := exec.Command(jdk.Java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp", strings.Join(path, ":"),
+		"Orders", w.flag+settings, "--spring.main.banner-mode=off", "--count="+count, "--rate=5")
+	cmd.Env = append(os.Environ(), "ULLAGE_EVENTS="+source)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	begun := func() int {
+		text, err := os.ReadFile(count)
+		if err != nil || len(text) < 8 {
+			return 0 // not yet
+		}
+		return int(binary.LittleEndian.Uint64(text))
+	}
+	lab.Eventually(t, patience, "3,000 lines", func() bool { return begun() >= 3000 })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // the error is the kill
+	if out.Len() > 0 && w.jars != "" {
+		t.Errorf("the application said:\n%s", out.Bytes())
+	}
+	return begun()
+}
+
+var paid = regexp.MustCompile(`(?m)order (\d+) is paid$`)
+
+// orders returns how many lines were persisted, and the last one's number. They must be in order.
+func orders(t *testing.T, dest string) (found, last int) {
+	t.Helper()
+	text, err := exec.Command(lab.Binary(), "cat", dest).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range paid.FindAllSubmatch(text, -1) {
+		n, err := strconv.Atoi(string(m[1]))
+		if err != nil || n <= last {
+			t.Fatalf("order %s comes behind %d", m[1], last)
+		}
+		found, last = found+1, n
+	}
+	return found, last
+}
