@@ -99,8 +99,7 @@ func (b *budget) adapt(bytes int64) {
 	b.queueBytes = int(min(int64(b.cfg.Queue), max(64<<10, bytes/4)))
 	frame := min(b.cfg.frameBytes(), b.queueBytes/2, int(sync)/2)
 	b.link.syncBytes.Store(sync)
-	b.link.frameBytes.Store(int64(frame))
-	b.link.queue.SetWake(frame)
+	b.link.setFrame(b.cfg, frame)
 	if b.link.held != nil {
 		b.link.held.SetLimit(min(int64(b.cfg.HindsightBytes), max(64<<10, bytes/8)))
 	}

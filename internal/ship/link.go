@@ -127,7 +127,7 @@ func newLink(cfg Config) *link {
 	const chunks = 1024 // descriptions; more small chunks than this wait on the source
 	l := &link{
 		// The spool may have a record of an earlier process, with a larger queue.
-		queue:     queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.wakeBytes()),
+		queue:     queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.batchBytes(cfg.frameBytes())),
 		save:      make(chan struct{}, 1),
 		flush:     make(chan struct{}, 1),
 		flushed:   make(chan struct{}, 1),
@@ -139,6 +139,12 @@ func newLink(cfg Config) *link {
 	l.syncBytes.Store(int64(cfg.SyncBytes))
 	l.frameBytes.Store(int64(cfg.frameBytes()))
 	return l
+}
+
+// setFrame sets how many bytes one frame has at most.
+func (l *link) setFrame(cfg Config, bytes int) {
+	l.frameBytes.Store(int64(bytes))
+	l.queue.SetWake(cfg.batchBytes(bytes))
 }
 
 // publish passes to the reader that everything up to the given chunks is durable.

@@ -98,7 +98,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 		queued := w.link.queue.Bytes()
 		due := w.deadline()
 		late := !due.IsZero() && !due.After(now)
-		if queued >= w.link.frame() || late && queued > 0 {
+		if queued >= w.cfg.batchBytes(w.link.frame()) || late && queued > 0 {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}

@@ -18,8 +18,11 @@ const (
 	// gather in the kernel, where most of them merge, and one wake-up serves
 	// many lines. It is shorter where much is written, and where files come
 	// and go: a JVM that rotates small files overwrites an archive soon, and
-	// what was not seen until then is gone.
+	// what was not seen until then is gone. Then the files that were read from, and
+	// the directory, are looked at without events, which wake two threads each. As
+	// long as lines flow, events get a turn only now and then, for other files.
 	calmPace   = 20 * time.Millisecond
+	eventPace  = 100 * time.Millisecond
 	hurryPace  = 2 * time.Millisecond
 	hurryBytes = 64 << 10
 
@@ -48,6 +51,7 @@ type reader struct {
 
 	caughtUp time.Time // when all that was written had been read; at first, long ago
 
+	handled time.Time // when events last had a turn
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
@@ -163,6 +167,7 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 		r.drain.on, r.drain.since = true, time.Now()
 		r.src.Drain()
 	case ev := <-events:
+		r.handled = time.Now()
 		r.take(ev)
 		r.eventful = r.src.Relief.Refusing()
 	case err := <-failures:
@@ -181,9 +186,11 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-more:
 	case <-pace:
 		r.eventful = false
-		if r.full {
+		if now := time.Now(); r.full || now.Sub(r.handled) >= eventPace {
+			r.handled = now
 			r.takeWaiting()
 		}
+		r.src.Poll()
 	}
 	return false, nil
 }
@@ -267,12 +274,12 @@ func (r *reader) tick() {
 		r.log.Warn("source directory was replaced or removed", "source", r.cfg.Tail.Source,
 			"hint", "this includes .ullage in it; open files of the old directory are read to their end")
 	}
-	if !r.src.Opened() {
+	if r.src.Dir() == nil {
 		_ = r.open() // it has logged the first failure
 	}
 	r.src.Tick()
 	r.settle()
-	if r.src.Opened() && !r.full && !r.src.Relief.Refusing() {
+	if r.src.Dir() != nil && !r.full && !r.src.Relief.Refusing() {
 		r.budget.adapt(r.budget.measure().budget)
 		r.press.marks.reset()
 	}

@@ -52,6 +52,7 @@ type naming struct {
 // growth is how much a file was seen to grow.
 type growth struct {
 	dirty bool  // may have more to read
+	flows bool  // had something to read since the last Poll
 	size  int64 // as last seen
 	grew  time.Time
 	young bool // grew since the last Tick

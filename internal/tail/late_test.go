@@ -75,7 +75,7 @@ func TestSpoolThatOpensLateLosesNoLines(t *testing.T) {
 	restore := onlyTwoDescriptors(t)
 	err := r.src.Open()
 	restore()
-	if err == nil || r.src.Opened() {
+	if err == nil || r.src.Dir() != nil {
 		t.Fatalf("the source is open without its spool, error %v", err)
 	}
 	if err := r.src.Open(); err != nil {

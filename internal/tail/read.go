@@ -14,6 +14,8 @@ type reader struct {
 	open     *openLines
 	lines    *lineReader
 	records  *recordReader
+
+	flowing []*File // of which flows is true
 }
 
 // area is [Source.Area].
@@ -66,6 +68,7 @@ func (r *reader) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 		}
 		if err == nil && n > 0 {
 			n, c = r.handOn(area, n, c, open, f.counted.to == counted)
+			r.flow(f)
 			return n, c, true
 		}
 		f.dirty = false
@@ -75,6 +78,26 @@ func (r *reader) nextOf(st *Stream, area []byte) (n int, c Chunk, ok bool) {
 		}
 	}
 	return 0, Chunk{}, false
+}
+
+// flow notes that f had something to read.
+func (r *reader) flow(f *File) {
+	if !f.flows {
+		f.flows = true
+		r.flowing = append(r.flowing, f)
+	}
+}
+
+// takeFlowing touches the files that had something to read since its last call.
+func (r *reader) takeFlowing() {
+	for _, f := range r.flowing {
+		f.flows = false
+		if f.held() {
+			r.contents.touch(f)
+		}
+	}
+	clear(r.flowing) // or it would keep files alive that were closed
+	r.flowing = r.flowing[:0]
 }
 
 // nextChunk reads one chunk of f. No bytes means that there is none for now, and

@@ -76,12 +76,12 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
 	s.left = &leftovers{env: e, dir: s.dir, contents: s.contents, spool: s.spool, punch: punch}
 	s.unlink = &unlinker{e, s.dir, s.contents, s.listing}
 	s.reclaim = &reclaimer{e, s.dir, s.contents, s.listing, s.spool, punch, s.unlink}
-	s.watch = &watch{e, s.dir, s.contents, s.listing}
+	s.watch = &watch{env: e, dir: s.dir, contents: s.contents, listing: s.listing}
 	s.scanner = &scanner{env: e, dir: s.dir, contents: s.contents, listing: s.listing, capacity: s.capacity,
 		left: s.left, punch: punch, reclaim: s.reclaim}
 	sift := &sifter{below: cfg.PersistLevel}
 	lines := &lineReader{e, s.contents, sift}
-	s.reader = &reader{e, s.contents, open, lines, &recordReader{e, open, lines}}
+	s.reader = &reader{env: e, contents: s.contents, open: open, lines: lines, records: &recordReader{e, open, lines}}
 	s.Relief = &Reliever{e, s.dir, s.contents, s.spool, &mover{e, s.contents, s.spool, punch}, policy{&s.contents.streams}}
 	s.Start = &Start{s.contents, open, s.left, &aligner{s.contents, open, s.spool, sift.on()}}
 	return s
@@ -131,9 +131,6 @@ func (s *Source) openSpool() error {
 	return s.spool.open(s.dir, func(of position.Content) bool { return s.contents.files[of] != nil })
 }
 
-// Opened reports whether the directory is open.
-func (s *Source) Opened() bool { return s.dir.opened() }
-
 // State returns the directory, open, in which the sidecar keeps its
 // checkpoint. It is nil while the source is missing and remains the Source's.
 func (s *Source) State() *os.File { return s.dir.state }
@@ -181,6 +178,16 @@ func (s *Source) Events() (<-chan fsnotify.Event, <-chan error) {
 
 // Handle handles one event: it marks what has to be read or scanned.
 func (s *Source) Handle(ev fsnotify.Event) { s.watch.handle(ev) }
+
+// Poll marks what has to be read or scanned without any event: the files that Next
+// has read from since the last Poll, and the directory if an entry of it has changed.
+// While lines flow, it costs two calls of the kernel where events cost several
+// wake-ups of threads, and it sees a rotation although a thousand events of writes
+// are in front of that of the rotation.
+func (s *Source) Poll() {
+	s.reader.takeFlowing()
+	s.watch.poll()
+}
 
 // HandleError handles one error of the watcher. When events were lost,
 // everything is looked at again.

@@ -3,8 +3,10 @@ package tail
 import (
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
 )
 
 // A watch notices that there is something to scan or to read: by events of the
@@ -14,6 +16,8 @@ type watch struct {
 	dir      *directory
 	contents *contents
 	listing  *listing
+
+	changed unix.Timespec // when an entry of the directory last changed, as of the last poll
 }
 
 // handle handles one event: it marks what has to be read or scanned.
@@ -30,6 +34,27 @@ func (w *watch) handle(ev fsnotify.Event) {
 		return // this process gives memory of it back, some hundred times a second
 	}
 	w.listing.expire()
+}
+
+// mtimeStep is longer than the step of the clock that a file system takes times
+// from, which is that of the kernel's tick.
+const mtimeStep = 20 * time.Millisecond
+
+// poll makes a scan due if an entry of the directory has come, gone or got another
+// name since the last poll, or so recently that a later change may have the same time.
+func (w *watch) poll() {
+	if !w.dir.opened() {
+		return
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(w.dir.fd(), &st); err != nil {
+		return // the tick will see it
+	}
+	age := w.now().Sub(time.Unix(st.Mtim.Unix()))
+	if st.Mtim != w.changed || age >= 0 && age < mtimeStep {
+		w.changed = st.Mtim
+		w.listing.expire()
+	}
 }
 
 // handleError handles one error of the watcher. When events were lost,
