@@ -59,6 +59,10 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
 		debug.SetMemoryLimit(softLimit(cgroupRoot, memoryBesideQueue+int64(cfg.Ship.Queue)))
 	}
+	if processors, _ := e.LookupEnv("GOMAXPROCS"); processors == "" {
+		useProcessors(true)
+		cfg.Ship.OnBusy = useProcessors
+	}
 	if err := sidecar.Run(ctx, cfg, build.Read(version), cfg.Logger(e.Stderr)); err != nil {
 		return e.Fail("run", err)
 	}
