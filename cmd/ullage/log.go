@@ -16,16 +16,19 @@ import (
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 const logAbout = `ullage log shows and changes what a running JVM logs. The application is not touched.
 
 Usage:
-  ullage log list [--all] [--json]         each JVM and its outputs, as tables
+  ullage log list [--all] [--json]         each JVM, its outputs and its ring, as tables
   ullage log set SELECTION [--for 10m] [--stream S]
                                            raise shipped outputs for a time
+  ullage log set --app LEVEL [--for 10m]   raise the application's own events
   ullage log reset                         end every raise now
   ullage log rotate                        have the JVM rotate its files
   ullage log save                          persist the lines that --hindsight holds
@@ -35,7 +38,8 @@ output's own. Only outputs that write into --source are raised: of these, the on
 whose lines show their level, or the ones that --stream names. Where an 'ullage
 run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
 flags apply, and it ends the raise. Where none runs, the command itself stays to
-the end of the raise; Ctrl-C ends it early.
+the end of the raise; Ctrl-C ends it early. Events of the application (see
+'ullage ring --help') are raised only by an 'ullage run', which takes them out.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
@@ -49,11 +53,13 @@ type logConfig struct {
 	tail   tail.Config
 	lasts  time.Duration // of the raise
 	stream string        // the only ones to raise; empty: all that show their level
+	app    string        // the level of the application's events; empty: a selection is raised
 	json   bool
 	all    bool // list stale sockets as well
 
 	verb      string
 	selection selection.Selection
+	appLevel  ul.Level
 }
 
 // flags declares the settings of one verb on fs.
@@ -66,6 +72,7 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	switch c.verb {
 	case "set":
 		fs.DurationVar(&c.lasts, "for", podmeta.DefaultFor, "`DURATION` of the raise")
+		fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVEL`, instead of the outputs of its JVM")
 		fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
 	case "list":
 		fs.BoolVar(&c.all, "all", false, "list the sockets that killed JVMs have left behind as well")
@@ -83,6 +90,9 @@ func (c *logConfig) validate(args []string) []error {
 		if c.lasts < time.Second || c.lasts > podmeta.MaxRaise {
 			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, podmeta.MaxRaise.Hours()))
 		}
+		if c.app != "" {
+			return append(bad, c.checkApp(args)...)
+		}
 		if len(args) == 0 {
 			return append(bad, errors.New("no selection given: write it like 'gc*=debug,safepoint=info'"))
 		}
@@ -93,6 +103,18 @@ func (c *logConfig) validate(args []string) []error {
 		args = args[1:]
 	}
 	return append(bad, cli.Unexpected(args)...)
+}
+
+// checkApp reads --app, and returns what is wrong with it and what is beside it.
+func (c *logConfig) checkApp(args []string) (bad []error) {
+	var err error
+	if c.appLevel, err = podmeta.ParseAppLevel(c.app); err != nil {
+		bad = append(bad, fmt.Errorf("--app: %w", err))
+	}
+	if len(args) > 0 || c.stream != "" {
+		bad = append(bad, errors.New("--app raises events and no selection: raise 'gc*=debug' by a command of its own, without --app"))
+	}
+	return bad
 }
 
 // checkStream returns what is wrong with --stream.
@@ -176,18 +198,28 @@ func (c *logConfig) list(ctx context.Context, m *levels.Command, e cli.Env) erro
 	if !c.all {
 		listed = slices.DeleteFunc(listed, isStale)
 	}
+	rings, ringErr := ring.Survey(c.tail.Source)
 	if c.json {
-		return printListJSON(e.Stdout, listed)
+		return errors.Join(ringErr, printListJSON(e.Stdout, listed, rings))
 	}
-	if len(listed) == 0 {
-		return nil
+	if len(listed) > 0 {
+		if err := printList(e.Stdout, listed); err != nil {
+			return err
+		}
 	}
-	return printList(e.Stdout, listed)
+	return errors.Join(ringErr, printRings(e.Stdout, rings, len(listed) > 0))
 }
 
 // set raises the JVMs. If no other process ends the raise, set stays until it
 // is over.
 func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
+	if c.appLevel != ul.Unknown {
+		until, err := m.SetApp(ctx, c.appLevel, c.lasts)
+		if err == nil {
+			fmt.Fprintf(e.Stdout, "events from %s on are wanted until %s; 'ullage run' restores it\n", c.appLevel, printable.Until(until))
+		}
+		return err
+	}
 	changes, until, err := m.Set(ctx, c.selection, c.stream, c.lasts)
 	printChanges(e.Stdout, changes)
 	if err != nil && len(changes) == 0 {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/ring"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // printList prints the JVMs and their outputs as two tables. It escapes names,
@@ -50,6 +52,30 @@ func printList(w io.Writer, listed []levels.Listed) error {
 	return t.Flush()
 }
 
+// printRings prints the rings of the source as a table, behind another one or not.
+func printRings(w io.Writer, rings []ring.Surveyed, behind bool) error {
+	if len(rings) == 0 {
+		return nil
+	}
+	if behind {
+		fmt.Fprintln(w)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "PID\tRING\tSIZE\tUSED\tREFUSED\tRAISED TO")
+	for _, r := range rings {
+		if r.Problem != "" {
+			fmt.Fprintf(t, "-\t%s\t%s\n", printable.Line(r.Name), printable.Line(r.Problem))
+			continue
+		}
+		raised := ""
+		if r.Raised != ul.Unknown {
+			raised = r.Raised.String()
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", r.PID, r.Name, printable.Bytes(r.Capacity), printable.Bytes(r.Used), printable.Count(int64(r.Refused)), dash(raised))
+	}
+	return t.Flush()
+}
+
 func dash(s string) string {
 	if s == "" {
 		return "-"
@@ -57,7 +83,7 @@ func dash(s string) string {
 	return s
 }
 
-// listedJSON is one output of a JVM, for programs. A stale socket has no output.
+// listedJSON is one output of a JVM, or its ring, for programs. A stale socket has neither.
 type listedJSON struct {
 	PID           int     `json:"pid"`
 	Main          string  `json:"main,omitempty"` // the main class or jar
@@ -75,11 +101,23 @@ type listedJSON struct {
 	Raised     string `json:"raised,omitempty"` // the selection on top of the own one
 	ByName     bool   `json:"byName,omitempty"` // raised only by a raise that names its stream: its lines show no level
 	Error      string `json:"error,omitempty"`  // why the output is not changed
+
+	Ring *ringJSON `json:"ring,omitempty"` // instead of an output
+}
+
+// ringJSON is a ring, with sizes in bytes.
+type ringJSON struct {
+	Name     string `json:"name"`
+	Capacity int64  `json:"capacity"`
+	Used     int64  `json:"used"`
+	Refused  uint64 `json:"refused"`
+	Raised   string `json:"raised,omitempty"` // the level that its JVM's events are raised to
+	Error    string `json:"error,omitempty"`  // why it could not be read
 }
 
 // printListJSON prints the outputs as JSON, each with its JVM. It escapes what a terminal would
 // interpret in the names, which the application chose.
-func printListJSON(w io.Writer, listed []levels.Listed) error {
+func printListJSON(w io.Writer, listed []levels.Listed, rings []ring.Surveyed) error {
 	all := []listedJSON{}
 	for _, l := range listed {
 		one := listedJSON{PID: l.PID, Main: l.JVM.Main, Version: l.JVM.Version, Collector: l.JVM.Collector, UptimeSeconds: l.JVM.Uptime.Seconds(), Stale: l.Stale}
@@ -91,6 +129,13 @@ func printListJSON(w io.Writer, listed []levels.Listed) error {
 			one.Shipped, one.Raised, one.ByName, one.Error = o.Shipped, o.Raised, o.ByName, o.Problem
 			all = append(all, one)
 		}
+	}
+	for _, r := range rings {
+		one := &ringJSON{Name: r.Name, Capacity: r.Capacity, Used: r.Used, Refused: r.Refused, Error: r.Problem}
+		if r.Raised != ul.Unknown {
+			one.Raised = r.Raised.String()
+		}
+		all = append(all, listedJSON{PID: int(r.PID), Ring: one})
 	}
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {

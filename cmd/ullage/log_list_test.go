@@ -11,6 +11,8 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ring"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // hostileList is a JVM whose log file has a name that reorders what a terminal
@@ -24,7 +26,7 @@ func hostileList() []levels.Listed {
 func TestListedNamesAreShownAndNotObeyed(t *testing.T) {
 	for name, print := range map[string]func(*strings.Builder) error{
 		"table": func(b *strings.Builder) error { return printList(b, hostileList()) },
-		"JSON":  func(b *strings.Builder) error { return printListJSON(b, hostileList()) },
+		"JSON":  func(b *strings.Builder) error { return printListJSON(b, hostileList(), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
@@ -42,7 +44,7 @@ func TestListedNamesAreShownAndNotObeyed(t *testing.T) {
 
 func TestListedJSONMeansTheNamesOfTheOutputs(t *testing.T) {
 	var b strings.Builder
-	if err := printListJSON(&b, hostileList()); err != nil {
+	if err := printListJSON(&b, hostileList(), nil); err != nil {
 		t.Fatal(err)
 	}
 	var got []listedJSON
@@ -85,5 +87,35 @@ func TestAListNamesItsJVMs(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAListShowsRings(t *testing.T) {
+	rings := []ring.Surveyed{{Name: "events-7-1763722140123.ring", PID: 7, Capacity: 2 << 20, Used: 4096, Refused: 12345, Raised: ul.Debug},
+		{Name: "events-8-1763722140123.ring", PID: 8, Capacity: 1 << 20}, {Name: "events-9-1763722140123.ring", Problem: "read header: \x1b"}}
+	var b strings.Builder
+	if err := printRings(&b, rings, false); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"PID RING SIZE USED REFUSED RAISED TO",
+		"7 events-7-1763722140123.ring 2.00 MiB 4.00 KiB 12345 debug",
+		"8 events-8-1763722140123.ring 1.00 MiB 0 B 0 -",
+		"- events-9-1763722140123.ring read header: ?",
+	}
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	b.Reset()
+	if err := printListJSON(&b, nil, rings); err != nil {
+		t.Fatal(err)
+	}
+	var decoded []listedJSON
+	if err := json.Unmarshal([]byte(b.String()), &decoded); err != nil || len(decoded) != 3 || *decoded[0].Ring != (ringJSON{rings[0].Name, 2 << 20, 4096, 12345, "debug", ""}) {
+		t.Errorf("%s, %v", b.String(), err)
 	}
 }

@@ -2,6 +2,7 @@ package levels
 
 import (
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -119,6 +120,76 @@ func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
 	m.gives(t, `app-level-restored level=debug why="the annotation is gone"`)
 }
 
+// A command's raise is over an annotation's, and a reset ends both.
+func TestTheApplicationIsRaisedByACommand(t *testing.T) {
+	t.Parallel()
+	r, a, m := application(t)
+	r.annotate("app-log", "info", "app-log-for", "1h")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "the annotation's raise", func() bool { return a.is(ul.Info) })
+	m.take()
+	c := r.command()
+	until, err := c.SetApp(t.Context(), ul.Trace, time.Hour)
+	if left := time.Until(until); err != nil || !a.is(ul.Trace) || left > time.Hour || left < time.Hour-patience {
+		t.Fatalf("%s, %v; it is asked for %v", until, err, a.level)
+	}
+	if st := p.Status().App; st.Level != "trace" || !st.Until.Equal(until) {
+		t.Errorf("%+v", st)
+	}
+	m.gives(t, `app-level-raised level=trace why="ullage log set" by="uid \d+(, pid \d+)?" until=\S+`)
+	if _, err := c.SetApp(t.Context(), ul.Debug, 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
+		t.Errorf("%v; it is asked for %v", err, a.level)
+	}
+	m.take()
+	within(t, patience, "the annotation's raise is in effect again", func() bool { return a.is(ul.Info) })
+	_, err = c.SetApp(t.Context(), ul.Trace, time.Hour)
+	must(t, err)
+	m.take()
+	_, err = c.Reset(t.Context())
+	if err != nil || !a.is(ul.Unknown) {
+		t.Errorf("%v; it is asked for %v", err, a.level)
+	}
+	m.gives(t, `app-level-restored level=trace why="ullage log reset"`)
+	must(t, stop())
+	p = r.process() // the annotation is still there
+	p.step()
+	if !a.is(ul.Unknown) {
+		t.Errorf("it is asked for %v again", a.level)
+	}
+}
+
+func TestACommandsRaiseOfTheApplicationOutlivesAKillButNoDrain(t *testing.T) {
+	t.Parallel()
+	r, a, _ := application(t)
+	r.annotate()
+	p := r.process()
+	p.during(func() {
+		_, err := r.command().SetApp(t.Context(), ul.Debug, time.Hour)
+		must(t, err)
+	})
+	a.set(ul.Unknown)
+	p.kill()
+	p = r.process()
+	stop := p.run()
+	within(t, patience, "the raise goes on", func() bool { return a.is(ul.Debug) })
+	must(t, stop())
+	p = r.process()
+	p.step()
+	if !a.is(ul.Unknown) {
+		t.Errorf("it is asked for %v", a.level)
+	}
+}
+
+// Nobody else would read the events.
+func TestTheApplicationIsNotRaisedWithoutASidecar(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if until, err := r.command().SetApp(t.Context(), ul.Debug, time.Hour); err == nil || !until.IsZero() || !strings.Contains(err.Error(), "no 'ullage run' ships ") {
+		t.Errorf("%s, %v", until, err)
+	}
+}
+
 func TestADrainRestoresTheApplication(t *testing.T) {
 	t.Parallel()
 	r, a, _ := application(t)
@@ -140,11 +211,12 @@ func TestADrainRestoresTheApplication(t *testing.T) {
 func TestASavedRaiseOfTheApplicationIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"no level":  `{"raises":{},"jvms":{},"app":{"level":"unknown","for":1000000000,"until":"2100-01-01T00:00:00Z"}}`,
-		"for ever":  `{"raises":{},"jvms":{},"app":{"level":"debug","for":9000000000000000,"until":"2100-01-01T00:00:00Z"}}`,
-		"bad level": `{"raises":{},"jvms":{},"app":{"level":"loud"}}`,
+		"no level":     `{"raises":{},"jvms":{},"app":{"level":"unknown","for":1000000000,"until":"2100-01-01T00:00:00Z"}}`,
+		"for ever":     `{"raises":{},"jvms":{},"app":{"level":"debug","for":9000000000000000,"until":"2100-01-01T00:00:00Z"}}`,
+		"of a command": `{"raises":{},"jvms":{},"appSet":{"level":"unknown","for":1000000000,"until":"2100-01-01T00:00:00Z"}}`,
+		"bad level":    `{"raises":{},"jvms":{},"app":{"level":"loud"}}`,
 	} {
-		if s, err := parseState([]byte(text), time.Now()); err == nil || s != nil && s.App != nil {
+		if s, err := parseState([]byte(text), time.Now()); err == nil || s != nil && (s.App != nil || s.AppSet != nil) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}

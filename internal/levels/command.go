@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // Command runs one operation on the levels of a source. If another process
@@ -87,6 +88,19 @@ func (c *Command) Set(ctx context.Context, sel selection.Selection, stream strin
 		c.close()
 	}
 	return r.Changes, r.Until, err
+}
+
+// SetApp raises the events of every application for a while, and returns the end of that raise. Only an `ullage run`
+// reads events: it is an error if none keeps the levels.
+func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duration) (until time.Time, err error) {
+	r := reply{Yielded: true}
+	if c.store.kept() {
+		r, err = c.ask(ctx, request{Verb: verbSet, App: level, For: lasts, PID: c.cfg.Attach.PID})
+	}
+	if err == nil && r.Yielded {
+		err = fmt.Errorf("no 'ullage run' ships %s, and nobody else reads events: start one", c.cfg.Source)
+	}
+	return r.Until, err
 }
 
 // Reset ends every raise, whatever its cause, and restores the JVMs. An

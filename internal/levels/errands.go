@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // errand is a request to change levels, from its arrival until its reply.
@@ -157,6 +158,10 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 	var change func(now time.Time)
 	switch e.Verb {
 	case verbSet:
+		if e.App != ul.Unknown {
+			change = func(now time.Time) { l.fleet.state.setApp(e, now) }
+			break
+		}
 		sel, err := selection.Parse(e.Selection)
 		if err != nil {
 			e.fail(err)
@@ -164,7 +169,10 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 		}
 		change = func(now time.Time) { l.raise(e, sel, now) }
 	default:
-		change = func(time.Time) { l.fleet.state.endAll("ullage log reset", e.by) }
+		change = func(now time.Time) {
+			l.fleet.state.endAll("ullage log reset", e.by)
+			l.fleet.state.endApps(now)
+		}
 	}
 	l.pursue(ctx, e, change)
 }
@@ -216,7 +224,7 @@ func (l *Loop) pending(e *errand) bool {
 // fails reports whether no JVM took the raise of an errand, and makes sure that
 // the errand has a reason.
 func (l *Loop) fails(e *errand) bool {
-	if e.Verb != verbSet || e.withdrawn || l.pending(e) {
+	if e.Verb != verbSet || e.App != ul.Unknown || e.withdrawn || l.pending(e) {
 		return false
 	}
 	if late := len(l.fleet.flying); late > 0 {

@@ -223,7 +223,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	l.arm(now) // before a JVM writes a line of a raise
 	err = errors.Join(err, f.reconcile(ctx, now))
 	err = errors.Join(err, l.save(before))
-	l.raiseApp(before)
+	l.raiseApp(before, now)
 	l.finish(before, now, err)
 	return err
 }
@@ -312,7 +312,7 @@ func (l *Loop) finish(before *state, began time.Time, err error) {
 	case f.ours() == 0:
 		l.next = now.Add(10 * findInterval) // most likely the JVM has ended
 	}
-	if r := f.state.App; r.on(began) && !f.draining {
+	if r, _ := f.state.app(began); r != nil && !f.draining {
 		l.next = earlier(l.next, r.Until)
 		if l.until.IsZero() || r.Until.Before(l.until) {
 			l.until = r.Until

@@ -83,7 +83,8 @@ type state struct {
 	Raises map[Cause]raise      `json:"raises"`
 	JVMs   map[string]*baseline `json:"jvms"` // by attach.JVM.ID
 
-	App *appRaise `json:"app,omitempty"` // nil: none
+	App    *appRaise `json:"app,omitempty"`    // an annotation's; nil: none
+	AppSet *appRaise `json:"appSet,omitempty"` // a command's; nil: none
 
 	// AppLevel is what the application's events were last raised to, in effect or about to be.
 	AppLevel ul.Level `json:"appLevel,omitzero"`
@@ -148,8 +149,8 @@ func parseState(text []byte, now time.Time) (*state, error) {
 		}
 		b.kept = true
 	}
-	if s.App != nil && !s.App.sound() {
-		s.App, bad = nil, errors.New("a saved raise of the application is not sound")
+	if err := s.checkApps(); err != nil {
+		bad = err
 	}
 	s.Quiet = earlier(s.Quiet, now.Add(2*podmeta.MaxRaise))
 	return s, bad
@@ -229,7 +230,7 @@ func (s *state) raisedTo(id, output string) string {
 // clone returns a copy that shares nothing with s that changes: another raise of the application is another
 // object.
 func (s *state) clone() *state {
-	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, App: s.App, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
+	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, App: s.App, AppSet: s.AppSet, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
 	for id, b := range s.JVMs {
 		copied := *b
 		c.JVMs[id] = &copied

@@ -83,7 +83,7 @@ func (l *Loop) show(now time.Time) {
 		st.Cause, st.Selection, st.Stream, st.ID = cause, r.Selection, r.Stream, r.ID
 		st.Why, st.Since, st.Until = r.Why, r.Since, r.Until
 	}
-	if r := f.state.App; r.on(now) && !f.draining && !st.Off {
+	if r, _ := f.state.app(now); r != nil && !f.draining && !st.Off {
 		st.App = AppStatus{r.Level.String(), r.Until}
 	}
 	raised := 0

@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // The verbs of a request.
@@ -42,6 +43,7 @@ type request struct {
 	Verb      string        `json:"verb"`
 	Selection string        `json:"selection,omitempty"`
 	Stream    string        `json:"stream,omitempty"` // for set: the pattern of the only streams to raise
+	App       ul.Level      `json:"app,omitzero"`     // for set: raise the application's events instead of a selection
 	For       time.Duration `json:"for,omitempty"`
 	PID       int           `json:"pid,omitempty"` // the only JVM to act on; 0: all
 
@@ -53,7 +55,10 @@ func (r request) check() error {
 	switch r.Verb {
 	case verbList, verbRotate, verbReset, verbSave, verbYield:
 	case verbSet:
-		if _, err := selection.Parse(r.Selection); err != nil {
+		if r.App != ul.Unknown && r.Selection+r.Stream != "" {
+			return errors.New("a raise is of the application's events or of a selection: ask for one at a time")
+		}
+		if _, err := selection.Parse(r.Selection); err != nil && r.App == ul.Unknown {
 			return err
 		}
 		if r.For < podmeta.MinFor || r.For > podmeta.MaxRaise {
@@ -120,6 +125,9 @@ func (r reply) err() error {
 // tooOld returns an error if a reply shows that the keeper, an older ullage,
 // does not know a field of the request r. Such a keeper has done nothing.
 func (r request) tooOld(answer reply) error {
+	if r.App != ul.Unknown && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "app"`) {
+		return errors.New("the ullage that keeps the levels is older than this one and cannot raise the application's events: update it")
+	}
 	if r.Stream != "" && len(answer.Errors) == 1 && strings.Contains(answer.Errors[0], `unknown field "stream"`) {
 		return errors.New("the ullage that keeps the levels is older than this one and cannot raise one stream alone: update it, or raise without --stream")
 	}

@@ -158,7 +158,7 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	}
 
 	before = len(p.problems)
-	level := readLive(p, ours, appLogName, "", parseAppLevel)
+	level := readLive(p, ours, appLogName, "", ParseAppLevel)
 	length = readLive(p, ours, appLogForName, DefaultFor.String(), parseFor)
 	if req.AppLogBad = len(p.problems) > before; !req.AppLogBad && level != ul.Unknown {
 		req.AppLog, req.AppLogFor = level, length
@@ -200,8 +200,8 @@ func parseFor(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseAppLevel reads a level as the libraries for Java spell it, too: DEBUG and WARN.
-func parseAppLevel(text string) (level ul.Level, err error) {
+// ParseAppLevel reads a level as the libraries for Java spell it, too: DEBUG and WARN.
+func ParseAppLevel(text string) (level ul.Level, err error) {
 	err = level.Set(strings.ToLower(text))
 	return level, err
 }

@@ -18,17 +18,13 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 	defer timer.Stop()
 	var ended time.Time
 	done := ctx.Done()
-	for {
-		select {
-		case <-done:
+	for pause := time.Duration(0); ; {
+		if r.wait(timer, pause, done) {
 			done, ended = nil, time.Now()
-		case <-r.woken:
-			r.ask()
-		case <-timer.C:
 		}
 		now := time.Now()
 		over := !ended.IsZero()
-		pause := r.round(now, over)
+		pause = r.round(now, over)
 		if over {
 			ending()
 			ending = func() {}
@@ -36,7 +32,6 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 		if over && (r.idle() || now.Sub(ended) > lastWords) {
 			break
 		}
-		timer.Reset(pause)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,6 +40,30 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 		_ = d.raise(0) // the next process knows what is wanted, and nobody does if there is none
 	}
 	r.leave()
+}
+
+// wait waits for a pause, for a listing that is wanted, or for done, and reports whether it was done. Without a
+// pause there is more to take: whoever waits for a timer then waits for a processor as well.
+func (r *Rings) wait(timer *time.Timer, pause time.Duration, done <-chan struct{}) bool {
+	if pause == 0 {
+		select {
+		case <-done:
+			return true
+		case <-r.woken:
+			r.ask()
+		default:
+		}
+		return false
+	}
+	timer.Reset(pause)
+	select {
+	case <-done:
+		return true
+	case <-r.woken:
+		r.ask()
+	case <-timer.C:
+	}
+	return false
 }
 
 // part makes a text one that tail may remove: it is whole, and the journal says that there is none. The text
@@ -131,12 +150,18 @@ func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
 		r.remove(n, d, now)
 		return errorPace
 	}
+	if taken > d.file.capacity/32 {
+		return floodPace
+	}
 	return paceBehind(now.Sub(d.busy))
 }
 
-// paceBehind returns when a ring is looked at next that had its last event so long ago. 60 % of 2 MiB are full
-// after 12 ms at 100 MB/s. A look itself costs 2 µs, but that a process wakes up costs a hundred times as
-// much.
+// floodPace is when a ring is looked at next that a flood fills. 80 % of 2 MiB are full after 17 ms at 100 MB/s: so
+// a drain may miss its turn by most of that, as it does where the kernel runs others.
+const floodPace = 2 * time.Millisecond
+
+// paceBehind returns when a ring is looked at next that had its last event so long ago. A look itself costs 2 µs,
+// but that a process wakes up costs a hundred times as much.
 func paceBehind(event time.Duration) time.Duration {
 	switch {
 	case event < 100*time.Millisecond:
@@ -146,7 +171,7 @@ func paceBehind(event time.Duration) time.Duration {
 	case event < 10*time.Second:
 		return 50 * time.Millisecond
 	}
-	return 125 * time.Millisecond
+	return 200 * time.Millisecond
 }
 
 // note keeps the error of a step, and gives a ring up that cannot be read on.

@@ -2,6 +2,8 @@ package ring
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/ullage/ullage/internal/ul"
@@ -80,5 +82,36 @@ func TestARaiseOfARingThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	w.isRaisedTo(ul.Debug)
 	if got := s.errorsBy(); got != "refused=1" {
 		t.Errorf("errors: %s", got)
+	}
+}
+
+// Whoever asks sees what the JVM sees, and a file that is no ring is shown as that.
+func TestASurveyShowsEachRing(t *testing.T) {
+	source := tmpfs(t)
+	w := newWriter(t, source, testName, minCapacity)
+	s := newSidecar(t, source).start()
+	s.rounds(1)
+	s.Raise(ul.Debug)
+	const bad = "events-9-1763722140999.ring"
+	if err := os.WriteFile(filepath.Join(source, bad), []byte("no ring"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(source, "events-10-1763722141999.ring")); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Survey(source)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if got := all[0]; got.Raised != ul.Debug || got.Capacity != minCapacity || got.Problem != "" || got.Name != filepath.Base(w.path) {
+		t.Errorf("%+v", got)
+	}
+	for _, got := range all[1:] {
+		if got.Problem == "" || got.Capacity != 0 || got.Raised != ul.Unknown {
+			t.Errorf("%+v", got)
+		}
+	}
+	if all, err := Survey(filepath.Join(source, "missing")); err != nil || len(all) != 0 {
+		t.Errorf("a missing source has %+v, %v", all, err)
 	}
 }

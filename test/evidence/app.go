@@ -49,7 +49,7 @@ func (e *evidence) application() (a application, err error) {
 		paths = append(paths, found...)
 	}
 	a = application{e, strings.Join(paths, ":")}
-	return a, run(e.jdks[0].Javac(), "-proc:none", "-cp", a.classpath, "-d", dir, filepath.Join(dir, "Fly.java"), filepath.Join(dir, "Apps.java"))
+	return a, run(e.jdks[0].Javac(), "-proc:none", "-cp", a.classpath, "-d", dir, filepath.Join(dir, "Fly.java"), filepath.Join(dir, "Apps.java"), filepath.Join(dir, "Million.java"))
 }
 
 // ofApplication makes an experiment with applications one of this program.
@@ -215,6 +215,13 @@ func (a application) apply(by appender, t trial) (f figures, err error) {
 		}
 		defer v.remove()
 	}
+	const seconds = 3.0
+	return a.log(by, v, t.freeze, "Apps", strconv.Itoa(t.threads), fmt.Sprint(seconds+t.freeze.Seconds()), strconv.Itoa(t.rate), t.end)
+}
+
+// log runs a program that logs by an appender, perhaps to a volume that freezes, and
+// holds what the program counts against what is found at the end.
+func (a application) log(by appender, v *volume, freeze time.Duration, program string, args ...string) (f figures, err error) {
 	c := a.sidecar("application", "zstd")
 	p, err := a.place(c, v.dir)
 	if err != nil {
@@ -230,8 +237,24 @@ func (a application) apply(by appender, t trial) (f figures, err error) {
 		}
 		defer s.Kill()
 	}
-	const seconds = 3.0
-	cmd := a.java(p, "Apps", by.spec, file, strconv.Itoa(t.threads), fmt.Sprint(seconds+t.freeze.Seconds()), strconv.Itoa(t.rate), t.end)
+	if f, err = a.logged(a.java(p, append([]string{program, by.spec, file}, args...)...), v, freeze); err != nil {
+		return nil, err
+	}
+	var found sequences
+	if s == nil {
+		err = found.readFile(file)
+	} else if err = s.Stop(time.Minute); err == nil {
+		f["side"] = cpu(s.cmd.ProcessState) * 1e9 / max(1, f["written"])
+		err = found.readAll(a.ctx, a.ullage, p.dest)
+	}
+	f["lost"] = f["written"] - found.all
+	f["severe"] -= found.severe
+	f["share"] = 100 * f["lost"] / max(1, f["written"])
+	return f, err
+}
+
+// logged runs a JVM, and freezes the volume a second after the JVM says that it logs.
+func (a application) logged(cmd *exec.Cmd, v *volume, freeze time.Duration) (figures, error) {
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
@@ -241,25 +264,13 @@ func (a application) apply(by appender, t trial) (f figures, err error) {
 		return nil, err
 	}
 	out := bufio.NewReader(pipe)
-	if _, err = out.ReadString('\n'); err == nil && t.freeze > 0 {
+	if _, err = out.ReadString('\n'); err == nil && freeze > 0 {
 		time.Sleep(time.Second)
-		err = v.frozen(func() { time.Sleep(t.freeze) })
+		err = v.frozen(func() { time.Sleep(freeze) })
 	}
 	text, readErr := io.ReadAll(out)
 	if err := errors.Join(err, readErr, cmd.Wait()); err != nil {
 		return nil, fmt.Errorf("run the JVM: %w", err)
 	}
-	if f, err = pairs(string(text)); err != nil {
-		return nil, err
-	}
-	var found sequences
-	if s == nil {
-		err = found.readFile(file)
-	} else if err = s.Stop(time.Minute); err == nil {
-		err = found.readAll(a.ctx, a.ullage, p.dest)
-	}
-	f["lost"] = f["written"] - found.all
-	f["severe"] -= found.severe
-	f["share"] = 100 * f["lost"] / max(1, f["written"])
-	return f, err
+	return pairs(string(text))
 }

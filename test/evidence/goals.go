@@ -44,6 +44,10 @@ func (r *record) goals() (all []goal) {
 	add("`kill -9`: lines lost", 0, "kills", packed, "lost")
 	add("`kill -9`: lines twice", 0, "kills", packed, "twice")
 	add("frozen disk: lines lost", 0, "frozen", packed, "lost")
+	add("1,000,000 events/s into the ring: lost", 0, "million", millionRing, "lost")
+	add("the same: p99.99 of a call, µs", 50, "million", millionRing, "p9999")
+	add("1,000,000 lines/s by Logback into the ring: lost", 10, "million", millionLogback, "lost")
+	add("the same: p99.9 of a call, µs", 20, "million", millionLogback, "p999")
 	return all
 }
 

@@ -63,6 +63,7 @@ var experiments = []struct {
 	{"stalled", ofApplication(application.frozenDisk)},
 	{"killed", ofApplication(application.killed)},
 	{"events", ofApplication(application.events)},
+	{"million", ofApplication(application.million)},
 	{"lines", func(e *evidence) (*experiment, error) { return growth{e}.lines() }},
 	{"files", func(e *evidence) (*experiment, error) { return growth{e}.files() }},
 	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},

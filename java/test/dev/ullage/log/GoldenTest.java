@@ -62,7 +62,7 @@ class GoldenTest {
             ring.bytes(EventLog.ERROR, Layout.LINE, 30, 0, trace, trace.length, time(7));
             byte[] cut = "x".repeat(Layout.MAX_PAYLOAD).getBytes("UTF-8");
             ring.bytes(EventLog.INFO, Layout.LINE, cut.length, Layout.CUT, cut, cut.length, time(8));
-            ring.event(EventLog.INFO, 18, "y".repeat(7000), time(9)); // refused: below keep
+            ring.event(EventLog.INFO, 18, "y".repeat(19_400), time(9)); // refused: below keep
             ring.event(EventLog.ERROR, 19, "z".repeat(32_400), time(10)); // refused: full
             ring.event(EventLog.WARNING, 20, "in front of a claim that is never completed", time(11));
             long tail = reader.at(Layout.TAIL_AT);

@@ -82,7 +82,7 @@ class RingTest {
         while (log.event(1)) {
             kept++;
         }
-        assertEquals(SMALL * 60 / 100 / 24, kept);
+        assertEquals(SMALL * 80 / 100 / 24, kept);
         for (int i = 0; i < 9; i++) {
             assertFalse(log.log(EventLog.INFO, "a", "b"));
         }

@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * system call or, unless its description says so, allocates. It returns whether the event was
  * kept. A false means that the level is not enabled, that there is no ring, that the thread has no
  * stack left, or that the ring was too full for the level; in that case the event is counted by
- * level, and the sidecar writes the count into the log. In a ring that is fuller than 60 % only events of the level {@code keep} (by
+ * level, and the sidecar writes the count into the log. In a ring that is fuller than 80 % only events of the level {@code keep} (by
  * default {@link #WARNING}) and above are kept. A level outside of {@link #TRACE} to
  * {@link #ERROR} is taken for the nearest of them.
  *

@@ -19,7 +19,7 @@ import java.nio.charset.StandardCharsets;
  */
 final class Ring {
     /** Events below the keep level are refused when more per cent of the ring are in use. */
-    private static final int LOW_PERCENT = 60;
+    private static final int LOW_PERCENT = 80;
 
     private final MappedByteBuffer buffer;
     private final int capacity;

@@ -8,12 +8,12 @@ import java.nio.file.Path;
  *
  * @param directory where ring files are
  * @param capacity bytes of a ring: a power of two from {@link #MIN_CAPACITY} to {@link #MAX_CAPACITY}
- * @param keepLevel events below it are dropped from 60 % on, the others only when the ring is full
+ * @param keepLevel events below it are dropped from 80 % on, the others only when the ring is full
  * @param baseLevel the lowest level that is enabled while the sidecar raises none
  * @param recorder whether the ring overwrites its oldest events, and no sidecar reads it
  */
 record Settings(Path directory, int capacity, int keepLevel, int baseLevel, boolean recorder) {
-    /** In the smallest ring, a record of the largest size and a pad as large fit below 60 %. */
+    /** In the smallest ring, a record of the largest size and a pad as large fit below 80 %. */
     static final int MIN_CAPACITY = 256 << 10;
     static final int MAX_CAPACITY = 1 << 30;
     static final int DEFAULT_CAPACITY = 2 << 20;

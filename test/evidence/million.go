@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// The contestants of the experiment that goals are set for.
+const (
+	millionRing    = "ring, a number and a string"
+	millionLogback = "Logback, ring"
+)
+
+// million measures what is lost, and how long calls take, at a million events a second.
+func (a application) million() (*experiment, error) {
+	const threads, rate, seconds = 2, 1_000_000, 7
+	x := &experiment{
+		Name: "million", Title: "A million events a second", Plot: "p9999",
+		Question: "Does the ring keep up with an application that logs a lot, and does a call ever wait?",
+		Method: fmt.Sprintf("%d threads log %s events/s in all for %d s, in bursts of one millisecond, into a ring of 2 MiB that a sidecar takes and persists with zstd, or into its peer. "+
+			"At 100,000 events/s the threads warm up for 3 s before, so that compiled code logs. What the application counts is held against the lines that are found at the end. "+
+			"The price of two calls of `System.nanoTime` is in each call's time. The sidecar's CPU time is for everything it does with an event: rendering, reading, classifying, compressing, writing.",
+			threads, "1,000,000", seconds),
+		Threat: "Two threads and the sidecar share the cores, and each wait for a core is in the times of calls. A thread that falls behind logs faster afterwards, up to the speed of the appender.",
+		Columns: []column{{"ops", "events/s"}, {"written", "events"}, {"lost", "lost"}, {"p50", "p50, µs"}, {"p999", "p99.9, µs"}, {"p9999", "p99.99, µs"},
+			{"longest", "longest call, ms"}, {"side", "sidecar's CPU, ns/event"}},
+	}
+	for round := range a.rounds {
+		fmt.Printf("  round %d of %d\n", round+1, a.rounds)
+		for _, by := range []appender{
+			{millionRing, "event", true}, {millionLogback, "ring", true}, {"Logback, file on tmpfs", "file", true},
+			{"Logback, AsyncAppender, queue 65,536, discarding", "async:65536:discard", false},
+		} {
+			f, err := a.log(by, &volume{}, 0, "Million", strconv.Itoa(threads), strconv.Itoa(seconds), strconv.Itoa(rate))
+			if err != nil {
+				return nil, fmt.Errorf("log by %s: %w", by.name, err)
+			}
+			x.add(by.name, f)
+		}
+	}
+	return x, nil
+}
