@@ -44,6 +44,11 @@ type Config struct {
 	// be in the source. It must not block, and may be nil. Not a flag.
 	OnCaughtUp func()
 
+	// OnBusy is called with true when much is written or files come and go, and with
+	// false once that is over for two seconds; before the first call, the source counts
+	// as busy. The reader calls it, and waits for it. It may be nil. Not a flag.
+	OnBusy func(busy bool)
+
 	// OnSource is called when the source was opened, or another directory that has its name
 	// since, before anything in it is read. It must not keep the two directories, the
 	// source and the sidecar's own in it, and may be nil. Not a flag.

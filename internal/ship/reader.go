@@ -55,6 +55,8 @@ type reader struct {
 	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
+	load load
+
 	waiting bool // for the source, and logged it
 	owned   bool // ... by another sidecar, and logged it
 	drain   draining
@@ -80,6 +82,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 	defer r.view.update(r.src)
 	for {
 		r.round()
+		r.load.see(r.full || r.more || r.hurried(), time.Now())
 		if (r.full || r.src.Relief.Refusing()) && !time.Now().Before(r.press.at) {
 			r.press.relieve(r.full)
 		}
@@ -217,10 +220,15 @@ func (r *reader) finished() bool {
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 func (r *reader) paceNow() time.Duration {
-	if r.read >= hurryBytes || r.src.Stale() || time.Since(r.rotated) < time.Second {
+	if r.hurried() || r.src.Stale() {
 		return hurryPace
 	}
 	return calmPace
+}
+
+// hurried reports whether much is written, or files come and go.
+func (r *reader) hurried() bool {
+	return r.read >= hurryBytes || time.Since(r.rotated) < time.Second
 }
 
 // paceFull is how long nothing is looked at while the queue has no room. That

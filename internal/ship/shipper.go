@@ -53,7 +53,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	s.src = tail.New(cfg.Tail, reg, log)
 	s.check = checkpoint.New()
 	b := &budget{cfg: cfg, log: log, link: s.link, view: s.view, src: s.src.Relief}
-	s.reader = &reader{caughtUp: time.Unix(0, 0), cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
+	s.reader = &reader{caughtUp: time.Unix(0, 0), load: load{tell: cfg.OnBusy, busy: true, last: time.Now()}, cfg: cfg, log: log, link: s.link, src: s.src, view: s.view,
 		budget: b, press: newPressure(cfg, log, s.link, s.src.Relief, b)}
 	return s
 }

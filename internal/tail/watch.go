@@ -33,6 +33,9 @@ func (w *watch) handle(ev fsnotify.Event) {
 	if ev.Op == fsnotify.Write && isRing(name) {
 		return // this process gives memory of it back, some hundred times a second
 	}
+	if ev.Op == fsnotify.Write && w.listing.crowded() {
+		return // the file waits for room: its creation made a scan due, and each poll does
+	}
 	w.listing.expire()
 }
 

@@ -1,0 +1,26 @@
+package ship
+
+import "time"
+
+// calmAfter is how long nothing must have been busy for the source to be calm.
+const calmAfter = 2 * time.Second
+
+// load tells somebody when the source becomes busy or calm, see [Config.OnBusy].
+type load struct {
+	tell func(busy bool) // may be nil
+	busy bool            // as it was told last
+	last time.Time       // when the source was busy last
+}
+
+// see notes whether the source is busy now. It has to be called about once a second
+// even if nothing happens, as the reader's poll does.
+func (l *load) see(busy bool, now time.Time) {
+	if busy {
+		l.last = now
+	}
+	if l.tell == nil || busy == l.busy || !busy && now.Sub(l.last) < calmAfter {
+		return
+	}
+	l.busy = busy
+	l.tell(busy)
+}
