@@ -161,7 +161,7 @@ func (c *Command) hold(ctx context.Context) bool {
 // alonePast waits for successionTime and reports whether no other process took
 // the lock. This process then holds the lock.
 func (c *Command) alonePast(ctx context.Context, d time.Duration) bool {
-	for began := time.Now(); time.Since(began) < d && ctx.Err() == nil; _ = pauseFor(ctx, pollInterval/20) {
+	for began := time.Now(); time.Since(began) < d && ctx.Err() == nil; _ = pauseFor(ctx, pollInterval/10) {
 		if c.store.kept() {
 			return false
 		}
@@ -191,7 +191,7 @@ func (c *Command) do(ctx context.Context, r request) (reply, error) {
 		if err != nil || !answer.Yielded {
 			return answer, err
 		}
-		if err := pauseFor(ctx, pollInterval/50); err != nil {
+		if err := pauseFor(ctx, pollInterval/25); err != nil {
 			return reply{}, err
 		}
 	}
@@ -217,7 +217,7 @@ func (c *Command) ask(ctx context.Context, r request) (reply, error) {
 		if time.Since(began) > lockPatience {
 			return reply{}, fmt.Errorf("%w %s, and %w", errHeld, c.store.path(lockName), err)
 		}
-		if err := pauseFor(ctx, pollInterval/50); err != nil {
+		if err := pauseFor(ctx, pollInterval/25); err != nil {
 			return reply{}, err
 		}
 	}

@@ -87,7 +87,7 @@ func (c *Command) Save(ctx context.Context) (Saving, error) {
 		if time.Since(began) > successionTime {
 			return Saving{}, errors.New("no 'ullage run' answers for the source; it has to run, and without --attach off")
 		}
-		if err := pauseFor(ctx, pollInterval/10); err != nil {
+		if err := pauseFor(ctx, pollInterval/5); err != nil {
 			return Saving{}, err
 		}
 	}

@@ -19,7 +19,7 @@ const (
 	// pollInterval is how often the Loop checks the annotations file, the lock
 	// and the socket. Polling needs no inotify instance, which are few for each
 	// user, and does not miss a swapped directory.
-	pollInterval = time.Second
+	pollInterval = 500 * time.Millisecond
 
 	// findInterval is how often the Loop looks for JVMs while something is
 	// raised.
