@@ -42,6 +42,8 @@ func TestKilledWithHindsight(t *testing.T) {
 			if out, err := exec.Command(lab.Binary(), "log", "save", "--source", source).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
+			// A kill before the next checkpoint would have the command's wish forgotten.
+			lab.Eventually(t, 20*time.Second, "the save is in the checkpoint", func() bool { return savesUntil(source) > 0 })
 		}
 		time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
 		side.Kill()
@@ -88,6 +90,21 @@ func TestKilledWithHindsight(t *testing.T) {
 	rows := lab.NewTable("Killed with -9 while lines below info are held and saved", "kills", "bytes written", "bytes persisted", "bytes withheld", "of these saved")
 	rows.Add(heldKills, report.Bytes, got.Len(), withheld.Len(), saved.Len())
 	rows.Print(t)
+}
+
+// savesUntil returns until when lines are saved, as a checkpoint has it. A slot that is being written has nothing.
+func savesUntil(source string) (until int64) {
+	for i := range 2 {
+		text, _ := os.ReadFile(filepath.Join(source, ".ullage", fmt.Sprintf("checkpoint-%d", i)))
+		var slot struct {
+			Withheld struct{ Held struct{ Until int64 } }
+		}
+		_, body, _ := bytes.Cut(text, []byte("\n"))
+		if json.NewDecoder(bytes.NewReader(body)).Decode(&slot) == nil {
+			until = max(until, slot.Withheld.Held.Until)
+		}
+	}
+	return until
 }
 
 // withheldIn returns how many lines of a stream the checkpoint counts as withheld.
