@@ -5,11 +5,13 @@ import "time"
 // calmAfter is how long nothing must have been busy for the source to be calm.
 const calmAfter = 2 * time.Second
 
-// load tells somebody when the source becomes busy or calm, see [Config.OnBusy].
+// load is how much there is to do. It tells somebody when the source becomes busy or calm, see [Config.OnBusy].
 type load struct {
 	tell func(busy bool) // may be nil
 	busy bool            // as it was told last
 	last time.Time       // when the source was busy last
+
+	rotated time.Time // when a new file was last seen
 }
 
 // see notes whether the source is busy now. It has to be called about once a second

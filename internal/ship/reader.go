@@ -52,7 +52,6 @@ type reader struct {
 	caughtUp time.Time // when all that was written had been read; at first, long ago
 
 	handled time.Time // when events last had a turn
-	rotated time.Time // when a new file was last seen
 	shown   time.Time // when the view was last brought up to date
 
 	load load
@@ -105,7 +104,7 @@ func (r *reader) round() {
 		r.log.Warn("scanning the source failed", "error", err, "hint", "the next poll tries again")
 	}
 	if found > 0 {
-		r.rotated = time.Now()
+		r.load.rotated = time.Now()
 	}
 	r.read, r.more, r.full = 0, false, false
 	if r.link.queue.Bytes() == 0 && r.link.oldest.Load() == 0 {
@@ -228,7 +227,7 @@ func (r *reader) paceNow() time.Duration {
 
 // hurried reports whether much is written, or files come and go.
 func (r *reader) hurried() bool {
-	return r.read >= hurryBytes || time.Since(r.rotated) < time.Second
+	return r.read >= hurryBytes || time.Since(r.load.rotated) < time.Second
 }
 
 // paceFull is how long nothing is looked at while the queue has no room. That
@@ -236,7 +235,7 @@ func (r *reader) hurried() bool {
 // keep new files from being seen.
 func (r *reader) paceFull() time.Duration {
 	pace := pressurePace
-	if time.Since(r.rotated) < time.Second {
+	if time.Since(r.load.rotated) < time.Second {
 		pace = hurryPace
 	}
 	return max(0, min(pace, time.Until(r.press.at)))
