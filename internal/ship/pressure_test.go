@@ -130,7 +130,7 @@ func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {
 		{"at rest, files come and go", time.Hour, -time.Millisecond, hurryPace},
 	} {
 		now := time.Now()
-		r := &reader{full: true, press: &pressure{at: now.Add(c.relief)}, rotated: now.Add(c.rotation)}
+		r := &reader{full: true, press: &pressure{at: now.Add(c.relief)}, load: load{rotated: now.Add(c.rotation)}}
 		if pace := r.paceFull(); pace > c.most {
 			t.Errorf("%s: the reader waits %s", c.name, pace)
 		}
