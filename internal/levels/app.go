@@ -26,7 +26,7 @@ func (r *appRaise) sound() *appRaise {
 	if r == nil || r.Level == ul.Unknown || r.For < podmeta.MinFor || r.For > podmeta.MaxRaise {
 		return nil
 	}
-	return &appRaise{r.Level, r.For, r.Until, printable.Escaped(r.By, maxWhy)}
+	return &appRaise{r.Level, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}
 }
 
 // bounded returns r, or what is left of it after a clock was set back: that prolongs no raise.

@@ -138,7 +138,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 		}
 		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, podmeta.MaxID)
 		r.By, r.EndedBy = printable.Escaped(r.By, maxWhy), printable.Escaped(r.EndedBy, maxWhy)
-		r.Until = earlier(r.Until, now.Add(r.For))
+		r.Since, r.Until = savable(r.Since), earlier(savable(r.Until), now.Add(r.For))
 		s.Raises[cause] = r
 	}
 	for id, b := range s.JVMs {
@@ -152,8 +152,17 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	if err := s.checkApps(); err != nil {
 		bad = err
 	}
-	s.Quiet = earlier(s.Quiet, now.Add(2*podmeta.MaxRaise))
+	s.Quiet = earlier(savable(s.Quiet), now.Add(2*podmeta.MaxRaise))
 	return s, bad
+}
+
+// savable returns a time that was read so that it can be saved again: JSON decodes times that it does not encode, of
+// odd zones and years. Such a year becomes the zero time, which is long over.
+func savable(t time.Time) time.Time {
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
 // end ends a raise early. By is the process that asked for that, if one did.
