@@ -15,6 +15,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -84,19 +85,16 @@ class ProcessTest {
             try (FileChannel file = FileChannel.open(RingReader.files(Path.of(a[0])).get(0), StandardOpenOption.WRITE)) {
                 file.truncate(0);
             }
-            int thrown = 0;
-            try {
-                for (int i = 0; i < 300_000; i++) {
-                    try {
-                        for (; i < 300_000; i++) { // the error may come between two calls
-                            log.event(i, "eighteen chars msg");
-                        }
-                    } catch (InternalError e) {
-                        thrown++;
+            var thrown = new AtomicInteger(); // the error may come anywhere in a thread that has logged
+            for (int t = 0; t < 3; t++) {
+                Thread thread = new Thread(() -> {
+                    for (int i = 0; i < 100_000; i++) {
+                        log.event(i, "eighteen chars msg");
                     }
-                }
-            } catch (InternalError e) { // ... or while another one is counted
-                thrown++;
+                });
+                thread.setUncaughtExceptionHandler((ended, e) -> thrown.addAndGet(e instanceof InternalError ? 1 : 1000));
+                thread.start();
+                thread.join();
             }
             System.out.println(thrown + " " + log.isActive());
         }
