@@ -41,7 +41,7 @@ func (e *evidence) application() (a application, err error) {
 	}
 	libraries := strings.TrimSpace(string(out))
 	paths := []string{dir, filepath.Join(jars, "ullage-log.jar"), filepath.Join(jars, "ullage-logback.jar")}
-	for _, pattern := range []string{"logback-*.jar", "slf4j-*.jar", "log4j-*.jar"} {
+	for _, pattern := range []string{"logback-*.jar", "slf4j-*.jar", "log4j-*.jar", "HdrHistogram-*.jar"} {
 		found, err := filepath.Glob(filepath.Join(libraries, pattern))
 		if err != nil {
 			return a, err
@@ -49,7 +49,7 @@ func (e *evidence) application() (a application, err error) {
 		paths = append(paths, found...)
 	}
 	a = application{e, strings.Join(paths, ":")}
-	return a, run(e.jdks[0].Javac(), "-proc:none", "-cp", a.classpath, "-d", dir, filepath.Join(dir, "Fly.java"), filepath.Join(dir, "Apps.java"), filepath.Join(dir, "Million.java"))
+	return a, run(e.jdks[0].Javac(), "-proc:none", "-cp", a.classpath, "-d", dir, filepath.Join(dir, "Fly.java"), filepath.Join(dir, "Apps.java"), filepath.Join(dir, "Million.java"), filepath.Join(dir, "Stopped.java"))
 }
 
 // ofApplication makes an experiment with applications one of this program.

@@ -44,10 +44,28 @@ func (r *record) goals() (all []goal) {
 	add("`kill -9`: lines lost", 0, "kills", packed, "lost")
 	add("`kill -9`: lines twice", 0, "kills", packed, "twice")
 	add("frozen disk: lines lost", 0, "frozen", packed, "lost")
+	for _, c := range []struct{ what, experiment string }{{"stop the world, frozen disk", "stopped"}, {"stop the world, saturated disk", "saturated"}} {
+		for _, group := range r.groups(c.experiment) {
+			off, has := r.median(c.experiment, group+": "+loggings[0].name, "longest")
+			compare(c.what+", "+group+": longest hiccup with `ullage`, as a multiple of that with logging off", 1.5, c.experiment, group+": "+shippedLogging, "longest", off, has)
+		}
+	}
 	add("1,000,000 events/s into the ring: lost", 0, "million", millionRing, "lost")
 	add("the same: p99.99 of a call, µs", 50, "million", millionRing, "p9999")
 	add("1,000,000 lines/s by Logback into the ring: lost", 10, "million", millionLogback, "lost")
 	add("the same: p99.9 of a call, µs", 20, "million", millionLogback, "p999")
+	return all
+}
+
+// groups returns the workloads of an experiment with hiccups.
+func (r *record) groups(experiment string) (all []string) {
+	for _, x := range r.Experiments {
+		for _, row := range x.Rows {
+			if group, name, ok := strings.Cut(row.Contestant, ": "); ok && x.Name == experiment && name == shippedLogging {
+				all = append(all, group)
+			}
+		}
+	}
 	return all
 }
 

@@ -59,6 +59,8 @@ var experiments = []struct {
 	{"kills", (*evidence).kills},
 	{"frozen", (*evidence).frozen},
 	{"hello", (*evidence).hello},
+	{"stopped", ofApplication(application.stopped)},
+	{"saturated", ofApplication(application.saturated)},
 	{"speed", ofApplication(application.speed)},
 	{"stalled", ofApplication(application.frozenDisk)},
 	{"killed", ofApplication(application.killed)},

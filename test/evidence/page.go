@@ -25,6 +25,9 @@ func (r *record) write(page string) error {
 			}
 			fmt.Fprintf(&s, "\n![%s: %s](%s)\n", e.Title, e.title(e.Plot), name)
 		}
+		if err := e.drawHiccups(&s, dir); err != nil {
+			return fmt.Errorf("draw %s: %w", e.Name, err)
+		}
 		fmt.Fprintf(&s, "\n**Threat to validity.** %s\n", e.Threat)
 	}
 	if f, ok := r.fleet(); ok {

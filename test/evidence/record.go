@@ -29,7 +29,8 @@ type experiment struct {
 	Result   string // what the rows do not say by themselves
 	Threat   string
 	Columns  []column
-	Plot     string // the key of the column that is drawn; empty: none
+	Plot     string     // the key of the column that is drawn; empty: none
+	Shade    [2]float64 `json:",omitzero"` // from when to when, in seconds, something was done to the disk
 	Rows     []*row
 }
 
@@ -43,6 +44,9 @@ type column struct {
 type row struct {
 	Contestant string
 	Runs       []figures
+
+	// Tenths has the longest hiccup of each tenth of a second of the first run, in milliseconds.
+	Tenths []float64 `json:",omitempty"`
 }
 
 // figures are the values of one run, by the key of their column.
@@ -56,7 +60,7 @@ func (e *experiment) add(contestant string, f figures) {
 			return
 		}
 	}
-	e.Rows = append(e.Rows, &row{contestant, []figures{f}})
+	e.Rows = append(e.Rows, &row{Contestant: contestant, Runs: []figures{f}})
 }
 
 // of returns the median, the least and the largest value of a column. It is

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// logging is a way and a place to log.
+type logging struct {
+	name  string
+	place string // off, disk, tmpfs, or shipped
+	flags []string
+	from  int // the first JDK that has it
+}
+
+// shippedLogging is the way that this project is for.
+const shippedLogging = "log on tmpfs, ullage to the disk"
+
+var loggings = []logging{
+	{"logging off", "off", nil, 17},
+	{"log on the disk", "disk", nil, 17},
+	{"log on the disk, async", "disk", []string{"-Xlog:async"}, 17},
+	{"log on the disk, async:stall", "disk", []string{"-Xlog:async:stall"}, 25},
+	{"log on tmpfs, no sidecar", "tmpfs", nil, 17},
+	{shippedLogging, "shipped", nil, 17},
+}
+
+// The experiments' times: how long each JVM runs, and from when to when its disk is bad.
+const (
+	stoppedFor = 12 * time.Second
+	badFrom    = 4 * time.Second
+	badUntil   = 8 * time.Second
+)
+
+var stoppedColumns = []column{{"collections", "collections"}, {"durable", "of these durable, %"}, {"pause50", "collection p50, ms"}, {"pause99", "p99, ms"}, {"pauseMax", "longest, ms"},
+	{"p50", "hiccup p50, ms"}, {"p99", "p99, ms"}, {"p999", "p99.9, ms"}, {"p9999", "p99.99, ms"}, {"p99999", "p99.999, ms"}, {"longest", "longest, ms"}, {"dropped", "lines dropped"}}
+
+const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes garbage: %s. A thread of it that sleeps for a millisecond finds out by how much it wakes up late (a hiccup, HdrHistogram, corrected for " +
+	"coordinated omission): with all threads stopped, it is stopped as well. Times of collections are those of `GarbageCollectorMXBean`. After 12 s the JVM is killed with `kill -9`. " +
+	"Durable is what is on the disk in the end, after the sidecar's drain, and without what was on the tmpfs: the share of the collections that the JVM counted whose pause is in the log. Dropped is what HotSpot reports."
+
+const stoppedThreat = "One run of 12 s for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share two cores, so hiccups of some milliseconds are waits for a core; " +
+	"logging off shows how many there are without a log."
+
+// A workload is what the JVM does.
+type workload struct{ name, arg, heap string }
+
+var (
+	linkedIn = workload{"objects of 10 KB, of which 100,000 are kept, and half of these removed again and again", "linkedin", "2g"}
+	rated    = workload{"four threads allocate 400 MB/s and keep 200 MB", "rate", "512m"}
+)
+
+// stopped freezes the disk under JVMs.
+func (a application) stopped() (*experiment, error) {
+	x := &experiment{
+		Name: "stopped", Title: "Stop the world, on a disk that freezes", Plot: "longest", Columns: stoppedColumns, Shade: [2]float64{badFrom.Seconds(), badUntil.Seconds()},
+		Question: "How long does an application stand still when the disk of its garbage collector's log does?",
+		Method: fmt.Sprintf(stoppedMethod, linkedIn.name+" (on every JDK), or "+rated.name+" (on the newest)") +
+			" The disk, an ext4 on a loop device, is frozen by `fsfreeze` for 4 s, which the second plot shades.",
+		Threat: stoppedThreat,
+	}
+	for i, jdk := range a.jdks {
+		all := []workload{linkedIn}
+		if i == len(a.jdks)-1 {
+			all = append(all, rated)
+		}
+		for _, w := range all {
+			freeze := func(v *volume) error { return v.frozen(func() { time.Sleep(badUntil - badFrom) }) }
+			if err := a.stop(x, jdk, w, freeze); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return x, nil
+}
+
+// throttles is the file that limits writes to a device, of all processes, where control groups have their first version.
+const throttles = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
+
+// saturated copies to the disk under JVMs, which takes 10 MB/s.
+func (a application) saturated() (*experiment, error) {
+	if _, err := os.Stat(throttles); err != nil {
+		fmt.Printf("  not run: no %s on this machine, so that no disk can be made slow\n", throttles)
+		return nil, nil
+	}
+	x := &experiment{
+		Name: "saturated", Title: "Stop the world, on a disk that is saturated", Plot: "longest", Columns: stoppedColumns, Shade: [2]float64{badFrom.Seconds(), badUntil.Seconds()},
+		Question: "How long does an application stand still when others write more to the disk than it takes?",
+		Method:   fmt.Sprintf(stoppedMethod, rated.name) + " The disk, an ext4 on a loop device, takes 10 MB/s (`blkio.throttle.write_bps_device`); for 4 s, four processes copy files of 16 MB to it and sync them.",
+		Threat:   stoppedThreat,
+	}
+	return x, a.stop(x, a.jdks[len(a.jdks)-1], rated, func(v *volume) error { return v.saturate(badUntil - badFrom) })
+}
+
+// stop runs a workload by every way of logging, and does something bad to the disk.
+func (a application) stop(x *experiment, jdk lab.JDK, w workload, bad func(*volume) error) error {
+	for _, l := range loggings {
+		if jdk.Version < l.from {
+			continue
+		}
+		name := fmt.Sprintf("JDK %d, %s: %s", jdk.Version, w.arg, l.name)
+		fmt.Println("  " + name)
+		f, tenths, err := a.stopOne(jdk, w, l, bad)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		x.add(name, f)
+		x.Rows[len(x.Rows)-1].Tenths = tenths
+	}
+	return nil
+}
+
+func (a application) stopOne(jdk lab.JDK, w workload, l logging, bad func(*volume) error) (f figures, tenths []float64, err error) {
+	v, err := a.newVolume()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer v.remove()
+	c := a.sidecar("stopped", "zstd")
+	p, err := a.place(c, v.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.remove()
+	dir, s := p.source, (*shipper)(nil)
+	switch l.place {
+	case "disk":
+		dir = p.dest
+	case "shipped":
+		if s, err = c.start(a.ctx, p); err != nil {
+			return nil, nil, err
+		}
+		defer s.Kill()
+	}
+	args := append([]string{"-XX:+UseG1GC", "-Xms" + w.heap, "-Xmx" + w.heap}, l.flags...)
+	if l.place != "off" {
+		args = append(args, "-Xlog:gc*=debug,safepoint*=debug:file="+dir+"/gc.log:time,uptime,level,tags:filecount=0")
+	}
+	args = append(args, "-cp", a.classpath, "Stopped", w.arg, fmt.Sprint(stoppedFor.Seconds()))
+	f, tenths, err = a.untilKilled(exec.CommandContext(a.ctx, jdk.Java(), args...), func() error { return bad(v) })
+	if v.relieve != nil {
+		err = errors.Join(err, v.relieve())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if s != nil {
+		if err := s.Stop(time.Minute); err != nil {
+			return nil, nil, err
+		}
+	}
+	return f, tenths, f.readDurable(l.place, p.dest)
+}
+
+// untilKilled runs a JVM, has something done after a while, and kills the JVM when it has said what it measured.
+func (a application) untilKilled(cmd *exec.Cmd, bad func() error) (f figures, tenths []float64, err error) {
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // the error is the kill
+	}()
+	var said []string
+	in, done := bufio.NewScanner(pipe), make(chan error, 1)
+	for len(said) < 3 && in.Scan() {
+		if said = append(said, in.Text()); len(said) == 1 {
+			go func() {
+				time.Sleep(badFrom)
+				done <- bad()
+			}()
+		}
+	}
+	if len(said) < 3 {
+		return nil, nil, fmt.Errorf("the JVM said only %q", said)
+	}
+	if err := <-done; err != nil {
+		return nil, nil, err
+	}
+	for text := range strings.FieldsSeq(said[1]) {
+		ms, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read hiccups: %w", err)
+		}
+		tenths = append(tenths, ms)
+	}
+	f, err = pairs(said[2])
+	return f, tenths, err
+}
+
+var pauseOf = regexp.MustCompile(`GC\((\d+)\) Pause (?:Young|Full)`)
+
+// readDurable counts the collections and the drops in what is on the disk.
+func (f figures) readDurable(place, dest string) error {
+	var text bytes.Buffer
+	switch place {
+	case "off":
+		return nil
+	case "tmpfs":
+		f["durable"] = 0 // the tmpfs ends with its pod
+		return nil
+	case "disk":
+		file, err := os.ReadFile(filepath.Join(dest, "gc.log"))
+		if err != nil {
+			return err
+		}
+		text.Write(file)
+	default:
+		if err := lab.ReadStream(&text, dest, "gc.log"); err != nil {
+			return err
+		}
+	}
+	var l lines
+	if err := l.read(bufio.NewReader(bytes.NewReader(text.Bytes()))); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, m := range pauseOf.FindAllSubmatch(text.Bytes(), -1) {
+		seen[string(m[1])] = true
+	}
+	f["durable"], f["dropped"] = 100*float64(len(seen))/max(1, f["collections"]), l.dropped
+	return nil
+}
+
+// saturate has four processes copy to the volume, and waits for the disk each time, as a copier does that syncs. The
+// volume takes 10 MB/s until relieve is called.
+func (v *volume) saturate(lasts time.Duration) error {
+	device, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(v.loop), "dev"))
+	if err != nil {
+		return err
+	}
+	limit := func(perSecond int) error {
+		return os.WriteFile(throttles, fmt.Appendf(nil, "%s %d\n", bytes.TrimSpace(device), perSecond), 0)
+	}
+	if err := limit(10 << 20); err != nil {
+		return fmt.Errorf("make a disk slow: %w", err)
+	}
+	v.relieve = func() error { return limit(0) }
+	ctx, cancel := context.WithTimeout(context.Background(), lasts)
+	defer cancel()
+	for n := range 4 {
+		copies := exec.CommandContext(ctx, "sh", "-c", "while :; do dd if=/dev/zero of=\"$1\" bs=1M count=16 conv=fsync; done", "sh", filepath.Join(v.dir, fmt.Sprint("copy-", n)))
+		if err := copies.Start(); err != nil {
+			return fmt.Errorf("copy to a disk: %w", err)
+		}
+		go func() { _ = copies.Wait() }() // one that waits for the disk ends when the disk has taken it
+	}
+	<-ctx.Done()
+	return nil
+}
