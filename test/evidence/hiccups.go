@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -62,7 +63,7 @@ func (e *experiment) drawTenths(path string) error {
 	var s strings.Builder
 	bottom := top + float64(len(rows))*(strip+gap)
 	chart(&s, 800, bottom+24)
-	fmt.Fprintf(&s, "<text x=\"10\" y=\"20\">longest hiccup of each tenth of a second (logarithmic); the disk is bad where it is shaded</text>\n")
+	fmt.Fprintf(&s, "<text x=\"10\" y=\"20\">longest hiccup in each tenth of a second (logarithmic); the disk is bad where it is shaded</text>\n")
 	for i, r := range rows {
 		base := top + float64(i)*(strip+gap) + strip
 		fmt.Fprintf(&s, "<text class=\"small\" x=\"%.0f\" y=\"%.1f\">%s</text>\n", left, base-strip-5, escape(r.Contestant))
@@ -88,7 +89,7 @@ func (e *experiment) drawTenths(path string) error {
 var curve = []struct {
 	key, text string
 	nines     float64
-}{{"p50", "50 %", .3}, {"p99", "99 %", 2}, {"p999", "99.9 %", 3}, {"p9999", "99.99 %", 4}, {"p99999", "99.999 %", 5}, {"longest", "longest", 5.6}}
+}{{"p50", "50 %", .3}, {"p99", "99 %", 2}, {"p999", "99.9 %", 3}, {"p9999", "99.99 %", 4}, {"p99999", "99.999 %", 5}, {"longest", "longest", 6.2}}
 
 // drawCurves draws the percentiles of the hiccups, a chart for each workload.
 func (e *experiment) drawCurves(path string) error {
@@ -127,8 +128,9 @@ func (e *experiment) drawCurves(path string) error {
 			}
 			_, name, _ := strings.Cut(r.Contestant, ": ")
 			y := base - high + 12 + 20*float64(i)
+			color := slices.IndexFunc(loggings, func(l logging) bool { return l.name == name })
 			fmt.Fprintf(&s, "<path class=\"line c%d\" d=\"M%s\"/><path class=\"line c%d\" d=\"M%.0f %.1fh20\"/><text class=\"small\" x=\"%.0f\" y=\"%.1f\">%s</text>\n",
-				i%6, strings.Join(d, "L"), i%6, legend, y, legend+26, y+4, escape(name))
+				color, strings.Join(d, "L"), color, legend, y, legend+26, y+4, escape(name))
 		}
 	}
 	s.WriteString("</svg>\n")

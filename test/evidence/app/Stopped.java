@@ -13,7 +13,7 @@ import org.HdrHistogram.Histogram;
  * which 100,000 are kept, and half of these are removed again and again) or rate (four threads, 400 MB/s, 200 MB are kept).
  * A thread that sleeps for a millisecond finds out by how much it wakes up late: a hiccup.
  *
- * <p>At the end it prints the longest hiccup of each tenth of a second in milliseconds, then key=value pairs, and waits
+ * <p>At the end it prints the longest hiccup that each tenth of a second has a part of, in milliseconds, then key=value pairs, and waits
  * to be killed.
  */
 public class Stopped {
@@ -53,7 +53,9 @@ public class Stopped {
             long late = Math.max(0, now - before - MILLISECOND);
             hiccups.recordValueWithExpectedInterval(late, MILLISECOND);
             used = (int) Math.min(tenths.length - 1, (now - begun) / TENTH);
-            tenths[used] = Math.max(tenths[used], late);
+            for (int tenth = (int) Math.min(used, (now - late - begun) / TENTH); tenth <= used; tenth++) {
+                tenths[tenth] = Math.max(tenths[tenth], late);
+            }
         }
         end = System.nanoTime();
         Thread.sleep(500); // the last collection is over, and an asynchronous log is written
