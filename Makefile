@@ -25,7 +25,7 @@ PLUGIN   := ./cmd/kubectl-ullage
 PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 
 # Tests of one package each; ./test/... has those that need more than one.
-UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint ./test/try
+UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint ./test/try ./test/evidence
 
 stage = @printf '\n=== %s\n' '$(1)'
 
