@@ -181,7 +181,7 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 
 .PHONY: evidence
 evidence: build java ## contestants side by side, into docs/benchmarks.md and its plots (half an hour; as root, with a disk that freezes)
-	@go run ./test/evidence -command 'make evidence' -record docs/benchmarks.json -page docs/benchmarks.md
+	@go run ./test/evidence -command 'make evidence' -rounds 2 -record docs/benchmarks.json -page docs/benchmarks.md
 
 .PHONY: bench-quick
 bench-quick: build java ## the same, smaller and shorter, into bin/benchmarks.md (five minutes)

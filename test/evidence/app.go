@@ -146,6 +146,8 @@ var appenders = []appender{
 	{"AsyncAppender, queue 4,096, discarding", "async:4096:discard", false},
 	{"AsyncAppender, queue 65,536, discarding", "async:65536:discard", false},
 	{"AsyncAppender, queue 256, waiting", "async:256:wait", false},
+	{"Log4j 2, Async, discarding", "log4j2:discard", false},
+	{"Log4j 2, Async, waiting", "log4j2:wait", false},
 	{"file on tmpfs + ullage", "file", true},
 	{"ring + ullage", "ring", true},
 }
@@ -176,7 +178,7 @@ func (a application) try(x *experiment, t trial, threads ...int) (*experiment, e
 	return x, nil
 }
 
-const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments."
+const appMethod = "An application logs 1 %% errors, 4 %% warnings, 35 %% infos, 60 %% debugs by Logback or Log4j 2 (%s). What it counts is held against the lines that are found at the end, on the disk or in the sidecar's segments."
 
 // speed, frozenDisk and killed are the trials.
 func (a application) speed() (*experiment, error) {
@@ -186,7 +188,7 @@ func (a application) speed() (*experiment, error) {
 		Method:   fmt.Sprintf(appMethod, "every thread as fast as it can, for 3 s"),
 		Threat: "No application logs at full speed. The more events an appender throws away, the more events a second it takes. The ring has its default size, 2 MiB, which is full within 20 ms " +
 			"when nobody reads it; the sidecar's markers count by level what it could not hold. Threads and consumers share the cores, so the longest call has waits for a CPU in it.",
-	}, trial{end: "stop"}, 1, 50)
+	}, trial{end: "stop"}, 1, 2, 50)
 }
 
 func (a application) frozenDisk() (*experiment, error) {

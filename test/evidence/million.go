@@ -19,6 +19,7 @@ func (a application) million() (*experiment, error) {
 		Question: "Does the ring keep up with an application that logs a lot, and does a call ever wait?",
 		Method: fmt.Sprintf("%d threads log %s events/s in all for %d s, in bursts of one millisecond, into a ring of 2 MiB that a sidecar takes and persists with zstd, or into its peer. "+
 			"At 100,000 events/s the threads warm up for 3 s before, so that compiled code logs. What the application counts is held against the lines that are found at the end. "+
+			"The last rows are floods: threads log as fast as they can, for 3 s, and the ring refuses what does not fit. "+
 			"The price of two calls of `System.nanoTime` is in each call's time. The sidecar's CPU time is for everything it does with an event: rendering, reading, classifying, compressing, writing.",
 			threads, "1,000,000", seconds),
 		Threat: "Two threads and the sidecar share the cores, and each wait for a core is in the times of calls. A thread that falls behind logs faster afterwards, up to the speed of the appender.",
@@ -34,6 +35,13 @@ func (a application) million() (*experiment, error) {
 			return nil, fmt.Errorf("log by %s: %w", by.name, err)
 		}
 		x.add(by.name, f)
+	}
+	for _, n := range []int{1, 50} {
+		f, err := a.log(appender{"", "event", true}, &volume{}, 0, "Million", strconv.Itoa(n), "3", "0")
+		if err != nil {
+			return nil, fmt.Errorf("flood by %d threads: %w", n, err)
+		}
+		x.add(fmt.Sprintf("%s; a flood, threads: %d", millionRing, n), f)
 	}
 	return x, nil
 }

@@ -8,11 +8,14 @@ import ch.qos.logback.core.FileAppender;
 import dev.ullage.log.logback.UllageAppender;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.core.config.Configurator;
+import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFactory;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring, or
- * async:QUEUE:discard or async:QUEUE:wait. A rate of 0 is as fast as possible; an end of kill is that of a kill -9.
+ * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring,
+ * async:QUEUE:discard or async:QUEUE:wait, or log4j2:discard or log4j2:wait for Log4j's. A rate of 0 is as fast as possible; an end of kill is that of a kill -9.
  */
 public class Apps {
     static final String TEXT = " of a request that took 42 ms, and whose line has the usual length of a line";
@@ -20,8 +23,14 @@ public class Apps {
     public static void main(String[] args) throws Exception {
         LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
         context.reset();
-        Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
-        root.addAppender(appender(context, args[0], args[1]));
+        Log log;
+        if (args[0].startsWith("log4j2:")) {
+            log = log4j(args[0].endsWith(":discard"), args[1]);
+        } else {
+            Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
+            root.addAppender(appender(context, args[0], args[1]));
+            log = logback(root);
+        }
         int threads = Integer.parseInt(args[2]);
         long nanos = (long) (Double.parseDouble(args[3]) * 1e9), rate = Long.parseLong(args[4]);
         AtomicLong written = new AtomicLong(), severe = new AtomicLong(), longest = new AtomicLong();
@@ -30,7 +39,7 @@ public class Apps {
         long begun = System.nanoTime();
         for (int t = 0; t < threads; t++) {
             Thread thread = new Thread(() -> {
-                work(root, begun, nanos, rate / threads, written, severe, longest);
+                work(log, begun, nanos, rate / threads, written, severe, longest);
                 done.countDown();
             });
             thread.setDaemon(true);
@@ -43,10 +52,58 @@ public class Apps {
         if (args[5].equals("kill")) {
             Runtime.getRuntime().halt(0);
         }
-        context.stop();
+        if (args[0].startsWith("log4j2:")) {
+            LogManager.shutdown(); // it would open its files if it had none yet
+        } else {
+            context.stop();
+        }
     }
 
-    static void work(Logger log, long begun, long nanos, long rate, AtomicLong written, AtomicLong severe, AtomicLong longest) {
+    /** Logs an event of a kind from 0 to 99: the share of each level is the same for every library. */
+    interface Log {
+        void event(int kind, long n);
+    }
+
+    static Log logback(Logger log) {
+        return (kind, n) -> {
+            if (kind == 0) {
+                log.error("SEQ E {}" + TEXT, n);
+            } else if (kind < 5) {
+                log.warn("SEQ W {}" + TEXT, n);
+            } else if (kind < 40) {
+                log.info("SEQ I {}" + TEXT, n);
+            } else {
+                log.debug("SEQ D {}" + TEXT, n);
+            }
+        };
+    }
+
+    /** An appender for files behind one with a queue of 1,024, which is Log4j's default. */
+    static Log log4j(boolean discard, String file) {
+        if (discard) {
+            System.setProperty("log4j2.asyncQueueFullPolicy", "Discard"); // of info and below
+        }
+        var built = ConfigurationBuilderFactory.newConfigurationBuilder();
+        built.add(built.newAppender("file", "File").addAttribute("fileName", file)
+            .add(built.newLayout("PatternLayout").addAttribute("pattern", "%d [%t] %-5level %logger - %msg%n")));
+        built.add(built.newAppender("async", "Async").addAttribute("bufferSize", 1024)
+            .addComponent(built.newComponent("AppenderRef").addAttribute("ref", "file")));
+        built.add(built.newRootLogger(org.apache.logging.log4j.Level.ALL).add(built.newAppenderRef("async")));
+        var log = Configurator.initialize(built.build()).getLogger("app");
+        return (kind, n) -> {
+            if (kind == 0) {
+                log.error("SEQ E {}" + TEXT, n);
+            } else if (kind < 5) {
+                log.warn("SEQ W {}" + TEXT, n);
+            } else if (kind < 40) {
+                log.info("SEQ I {}" + TEXT, n);
+            } else {
+                log.debug("SEQ D {}" + TEXT, n);
+            }
+        };
+    }
+
+    static void work(Log log, long begun, long nanos, long rate, AtomicLong written, AtomicLong severe, AtomicLong longest) {
         long n = 0, bad = 0, slowest = 0;
         for (long now = System.nanoTime(); now - begun < nanos; now = System.nanoTime()) {
             if (rate > 0 && n >= (now - begun) * (double) rate / 1e9) {
@@ -58,15 +115,7 @@ public class Apps {
                 continue;
             }
             int kind = (int) (n++ % 100);
-            if (kind == 0) {
-                log.error("SEQ E {}" + TEXT, n);
-            } else if (kind < 5) {
-                log.warn("SEQ W {}" + TEXT, n);
-            } else if (kind < 40) {
-                log.info("SEQ I {}" + TEXT, n);
-            } else {
-                log.debug("SEQ D {}" + TEXT, n);
-            }
+            log.event(kind, n);
             bad += kind < 5 ? 1 : 0;
             slowest = Math.max(slowest, System.nanoTime() - now);
         }

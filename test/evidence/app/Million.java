@@ -7,7 +7,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs at a rate, and measures each call: APPENDER FILE THREADS SECONDS RATE. An appender is event, for the ring without
+ * Logs at a rate, or as fast as it can if that is 0, and measures each call: APPENDER FILE THREADS SECONDS RATE. An
+ * appender is event, for the ring without
  * a library in front of it, or one of Apps. For some seconds before, the threads log a tenth of the rate.
  */
 public class Million {
@@ -66,7 +67,7 @@ public class Million {
     static long work(Call call, long nanos, long rate, long[] calls) {
         long n = 0, begun = System.nanoTime();
         for (long now = begun; now - begun < nanos; now = System.nanoTime()) {
-            if (n >= (now - begun) * (double) rate / 1e9) {
+            if (rate > 0 && n >= (now - begun) * (double) rate / 1e9) {
                 try {
                     Thread.sleep(1);
                 } catch (InterruptedException e) {
