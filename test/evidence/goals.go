@@ -43,6 +43,7 @@ func (r *record) goals() (all []goal) {
 	compare("20,000 lines/s: p99, as a multiple of the best peer", 1, "steady", packed, "p99", late, hasLate)
 	add("rotation storm: lines lost", 0, "storm", packed, "lost")
 	add("rotation storm: lines twice", 0, "storm", packed, "twice")
+	add("rotation storm beside two busy loops: lines lost", 0, "crowded", packed, "lost")
 	add("`kill -9`: lines lost", 0, "kills", packed, "lost")
 	add("`kill -9`: lines twice", 0, "kills", packed, "twice")
 	add("frozen disk: lines lost", 0, "frozen", packed, "lost")

@@ -25,8 +25,11 @@ func losses(b lab.Balance) figures {
 	return f
 }
 
+// storms are the experiments with rotations.
+type storms struct{ *evidence }
+
 // storm rotates small files fast.
-func (e *evidence) storm() (*experiment, error) {
+func (e storms) storm() (*experiment, error) {
 	x := &experiment{
 		Name: "storm", Title: "A rotation storm", Plot: "share",
 		Question: "Does a shipper lose lines when the JVM rotates faster than it reads?",
@@ -36,31 +39,62 @@ func (e *evidence) storm() (*experiment, error) {
 			"A contestant that reads slowly misses whole files, so its share of lost lines grows with the rate.",
 		Columns: lossColumns,
 	}
-	return x, e.inTurn(x, func(c *contestant) (figures, error) {
-		p, err := e.place(c, "")
-		if err != nil {
-			return nil, err
+	return x, e.inTurn(x, e.rotated)
+}
+
+// rotated runs a contestant beside a writer that rotates.
+func (e storms) rotated(c *contestant) (figures, error) {
+	p, err := e.place(c, "")
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove()
+	const lineBytes = 170 // of the lab's lines, on average
+	w := lab.NewWriter(lab.Output{Path: p.log(), Seed: 1, Rate: 50_000_000 / lineBytes, Files: 5, FileBytes: 1 << 20})
+	s, err := c.start(e.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Kill()
+	time.Sleep(time.Second)
+	ctx, cancel := context.WithTimeout(e.ctx, e.window)
+	defer cancel()
+	if err := w.Run(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := c.end(s, p, 0); err != nil {
+		return nil, err
+	}
+	b, err := c.balance(p, w)
+	return losses(b), err
+}
+
+// crowded is the storm on cores that others want as well.
+func (e storms) crowded() (*experiment, error) {
+	x := &experiment{
+		Name: "crowded", Title: "A rotation storm, beside two busy loops", Plot: "share",
+		Question: "Does a shipper lose lines in a rotation storm when others of the same priority want its cores?",
+		Method:   "The storm again, with two processes beside it that run an endless loop.",
+		Threat: "An archive lives 0.1 s at the writer's full rate; the writer gets less of a core as well, and writes less than in the storm before. " +
+			"A kernel that gives a shipper no core for longer than an archive lives costs lines, whoever the shipper is.",
+		Columns: lossColumns,
+	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	var loops []*exec.Cmd
+	defer func() {
+		cancel()
+		for _, loop := range loops {
+			_ = loop.Wait() // the error is the kill
 		}
-		defer p.remove()
-		const lineBytes = 170 // of the lab's lines, on average
-		w := lab.NewWriter(lab.Output{Path: p.log(), Seed: 1, Rate: 50_000_000 / lineBytes, Files: 5, FileBytes: 1 << 20})
-		s, err := c.start(e.ctx, p)
-		if err != nil {
-			return nil, err
+	}()
+	for range 2 {
+		loop := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
+		if err := loop.Start(); err != nil {
+			return nil, fmt.Errorf("start a busy loop: %w", err)
 		}
-		defer s.Kill()
-		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(e.ctx, e.window)
-		defer cancel()
-		if err := w.Run(ctx); err != nil {
-			return nil, err
-		}
-		if _, err := c.end(s, p, 0); err != nil {
-			return nil, err
-		}
-		b, err := c.balance(p, w)
-		return losses(b), err
-	})
+		loops = append(loops, loop)
+	}
+	return x, e.inTurn(x, e.rotated)
 }
 
 // kills ends every contestant five times in a row without a warning.
