@@ -66,10 +66,36 @@ func runRotationStorm(t *testing.T, length time.Duration, outputs []lab.Output) 
 			t.Logf("the sidecar said:\n%s", side.Stderr())
 		}
 	})
+	exact(t, dest, random, writers)
+}
+
+// exact holds what was persisted against what each writer wrote.
+func exact(t *testing.T, dest string, random uint64, writers []*lab.Writer) {
+	t.Helper()
 	for i, writer := range writers {
 		balance, err := lab.Check(dest, stream(i), writer)
 		if err != nil || !balance.Exact() {
 			t.Errorf("seed %d, %s: %v, error: %v", random, stream(i), balance, err)
 		}
 	}
+}
+
+// TestRotationsBesideAFileThatFlows writes two files in turn, so that the kernel merges no events of theirs: a
+// rotation's event waits behind those of thousands of lines. An archive lives for 0.4 s.
+func TestRotationsBesideAFileThatFlows(t *testing.T) {
+	random := *seed
+	if random == 0 {
+		random = rand.Uint64()
+	}
+	source, dest := lab.Tmpfs(t, "256m"), t.TempDir()
+	side := lab.Run(t, source, dest)
+	stop, writers := startWriters(t, source, []lab.Output{{Rate: 10_000, Files: 2, FileBytes: 350_000}, {Rate: 10_000}}, random)
+	time.Sleep(3 * time.Second)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := side.Stop(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	exact(t, dest, random, writers)
 }
