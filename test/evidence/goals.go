@@ -113,8 +113,8 @@ var profiles = []struct{ experiment, why, profile string }{
 		"4 % scheduling. Of the rest, 19 % reads pauses out of the lines (`--jvm-metrics=false` saves that), 7 % finds their levels, and 3 % cuts them. With zstd, the encoder takes 42 %, pauses 13 %, the page cache and holes 20 %, levels 4 %. " +
 		"`cat` does the first two of these alone, and the loop of reading, compressing and writing leaves out holes, levels, pauses and positions."},
 	{"idle", "Where an idle sidecar spends its time.", "Its timers are the reader's, once a second, and the look at the annotations, twice a second; each wakes the Go runtime's monitor thread, which then sleeps a few times for 20 µs " +
-		"before it finds nothing to do: two thirds of the wake-ups by `strace -c -f`. Resident are mostly pages of the program that were used."},
-	{"steady", "Where a steady load spends its time.", "Half of the wake-ups are those of the Go runtime's monitor thread. The age of a line is that of its batch: 256 KiB uncompressed, 512 KiB compressed, " +
+		"before it finds nothing to do: in runs under `strace -f`, 11 to 14 of 16 to 19 wake-ups a second. Resident are mostly pages of the program that were used."},
+	{"steady", "Where a steady load spends its time.", "In a run under `strace -f`, half of the wake-ups were those of one thread, most likely the Go runtime's monitor. The age of a line is that of its batch: 256 KiB uncompressed, 512 KiB compressed, " +
 		"so that a frame compresses well, or `--sync-interval`. A shipper that writes each line at once shows it sooner, for more CPU time."},
 	{"stopped", "Why hiccups differ from row to row.", "A JVM with a heap of 2 GiB, its collector's threads and the sidecar share two cores; the rows without any log show how far apart such runs are."},
 }
