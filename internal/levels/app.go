@@ -39,7 +39,8 @@ func (r *appRaise) bounded(now time.Time) *appRaise {
 
 const (
 	whyAppLog = "annotation " + podmeta.Prefix + "app-log"
-	whyAppSet = "ullage log set"
+	whySet    = "ullage log set"
+	whyReset  = "ullage log reset"
 )
 
 // checkApps removes saved raises of the application that nobody can have asked for.
@@ -59,7 +60,7 @@ func (s *state) checkApps() (err error) {
 func (s *state) app(now time.Time) (r *appRaise, why string) {
 	switch {
 	case s.AppSet.on(now):
-		return s.AppSet, whyAppSet
+		return s.AppSet, whySet
 	case s.App.on(now):
 		return s.App, whyAppLog
 	}
@@ -127,7 +128,7 @@ func (l *Loop) raiseApp(before *state, now time.Time) {
 	case was != nil && was == before.App && s.App == nil:
 		why = "the annotation is gone"
 	case was != nil:
-		why = "ullage log reset"
+		why = whyReset
 	}
 	l.log.Info("application log level restored", "level", before.AppLevel.String(), "why", why)
 	l.journal.note(mark.New(mark.AppLevelRestored, "level", before.AppLevel.String(), "why", why))

@@ -169,10 +169,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 		}
 		change = func(now time.Time) { l.raise(e, sel, now) }
 	default:
-		change = func(now time.Time) {
-			l.fleet.state.endAll("ullage log reset", e.by)
-			l.fleet.state.endApps(now)
-		}
+		change = func(now time.Time) { l.fleet.state.endAll(whyReset, e.by, now) }
 	}
 	l.pursue(ctx, e, change)
 }
@@ -194,7 +191,7 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 
 // raise begins the raise of an errand.
 func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
-	r, s := newRaise(sel, e.For, string(FromCommand), "ullage log set", now), l.fleet.state
+	r, s := newRaise(sel, e.For, string(FromCommand), whySet, now), l.fleet.state
 	r.Stream, r.By = e.Stream, e.by
 	e.was, e.had = s.Raises[FromCommand]
 	s.Raises[FromCommand], e.until = r, r.Until

@@ -173,11 +173,12 @@ func (s *state) end(cause Cause, why, by string) {
 	}
 }
 
-// endAll ends every raise early.
-func (s *state) endAll(why, by string) {
+// endAll ends every raise early, also those of the application.
+func (s *state) endAll(why, by string, now time.Time) {
 	for cause := range s.Raises {
 		s.end(cause, why, by)
 	}
+	s.endApps(now)
 }
 
 // expire forgets raises that are over. It keeps an expired annotation that is

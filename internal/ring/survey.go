@@ -1,11 +1,11 @@
 package ring
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -43,7 +43,7 @@ func Survey(source string) ([]Surveyed, error) {
 	for _, n := range found {
 		one := Surveyed{Name: n.ring()}
 		if err := one.read(int(dir.Fd())); err != nil {
-			if reasonOf(err) == reasonRefused && unix.Faccessat(int(dir.Fd()), n.ring(), unix.F_OK, 0) == unix.ENOENT {
+			if errors.Is(err, fs.ErrNotExist) {
 				continue // it is gone already
 			}
 			one.Problem = err.Error()
@@ -63,12 +63,8 @@ func (s *Surveyed) read(dir int) error {
 	if err != nil {
 		return err
 	}
-	s.PID, s.Capacity, s.Refused = f.pid, int64(f.capacity), 0
-	for r := range c.dropped.lines {
-		for _, n := range c.dropped.lines[r] {
-			s.Refused += n
-		}
-	}
+	refused := ul.Gap{Lines: c.dropped.lines}
+	s.PID, s.Capacity, s.Refused = f.pid, int64(f.capacity), refused.Total()
 	if used := c.tail - c.head; used <= f.capacity {
 		s.Used = int64(used)
 	}

@@ -79,6 +79,6 @@ func TestPollForgetsAFileThatIsGone(t *testing.T) {
 	r.readTouched()
 	r.want("gc.log", "one\n")
 	if n := len(r.src.reader.flowing); n > 0 {
-		t.Errorf("%d files flow, of which the source has none", n)
+		t.Errorf("%d files flow, and the source has no file", n)
 	}
 }

@@ -15,7 +15,7 @@ type reader struct {
 	lines    *lineReader
 	records  *recordReader
 
-	flowing []*File // of which flows is true
+	flowing []*File // those with flows set
 }
 
 // area is [Source.Area].

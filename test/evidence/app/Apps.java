@@ -29,7 +29,7 @@ public class Apps {
         } else {
             Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
             root.addAppender(appender(context, args[0], args[1]));
-            log = logback(root);
+            log = new Log(root::error, root::warn, root::info, root::debug);
         }
         int threads = Integer.parseInt(args[2]);
         long nanos = (long) (Double.parseDouble(args[3]) * 1e9), rate = Long.parseLong(args[4]);
@@ -59,23 +59,25 @@ public class Apps {
         }
     }
 
-    /** Logs an event of a kind from 0 to 99: the share of each level is the same for every library. */
-    interface Log {
-        void event(int kind, long n);
+    /** A method of a logger, for one level. */
+    interface Call {
+        void log(String text, Object n);
     }
 
-    static Log logback(Logger log) {
-        return (kind, n) -> {
+    /** A logger of either library. */
+    record Log(Call error, Call warn, Call info, Call debug) {
+        /** Logs an event of a kind from 0 to 99: the share of each level is the same for every library. */
+        void event(int kind, long n) {
             if (kind == 0) {
-                log.error("SEQ E {}" + TEXT, n);
+                error.log("SEQ E {}" + TEXT, n);
             } else if (kind < 5) {
-                log.warn("SEQ W {}" + TEXT, n);
+                warn.log("SEQ W {}" + TEXT, n);
             } else if (kind < 40) {
-                log.info("SEQ I {}" + TEXT, n);
+                info.log("SEQ I {}" + TEXT, n);
             } else {
-                log.debug("SEQ D {}" + TEXT, n);
+                debug.log("SEQ D {}" + TEXT, n);
             }
-        };
+        }
     }
 
     /** An appender for files behind one with a queue of 1,024, which is Log4j's default. */
@@ -90,17 +92,7 @@ public class Apps {
             .addComponent(built.newComponent("AppenderRef").addAttribute("ref", "file")));
         built.add(built.newRootLogger(org.apache.logging.log4j.Level.ALL).add(built.newAppenderRef("async")));
         var log = Configurator.initialize(built.build()).getLogger("app");
-        return (kind, n) -> {
-            if (kind == 0) {
-                log.error("SEQ E {}" + TEXT, n);
-            } else if (kind < 5) {
-                log.warn("SEQ W {}" + TEXT, n);
-            } else if (kind < 40) {
-                log.info("SEQ I {}" + TEXT, n);
-            } else {
-                log.debug("SEQ D {}" + TEXT, n);
-            }
-        };
+        return new Log(log::error, log::warn, log::info, log::debug);
     }
 
     static void work(Log log, long begun, long nanos, long rate, AtomicLong written, AtomicLong severe, AtomicLong longest) {

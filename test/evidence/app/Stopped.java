@@ -9,8 +9,8 @@ import javax.management.openmbean.CompositeData;
 import org.HdrHistogram.Histogram;
 
 /**
- * Makes garbage, and measures how long all threads stand still: WORKLOAD SECONDS. The workload is linkedin (objects of 10 KB, of
- * which 100,000 are kept, and half of these are removed again and again) or rate (four threads, 400 MB/s, 200 MB are kept).
+ * Makes garbage, and measures how long all threads stand still: WORKLOAD SECONDS. The workload is linkedin (100,000 objects
+ * of 10 KB are kept, and half of them are removed again and again) or rate (four threads, 400 MB/s, 200 MB are kept).
  * A thread that sleeps for a millisecond finds out by how much it wakes up late: a hiccup.
  *
  * <p>At the end it prints the longest hiccup that each tenth of a second has a part of, in milliseconds, then key=value pairs, and waits
