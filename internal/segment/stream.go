@@ -166,6 +166,11 @@ func (t *Stream) Sync() (Mark, error) {
 }
 
 func (t *Stream) sync() error {
+	if err := retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
+		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
+	}
+	// The look comes afterwards: a file system that is just allocating pages, because
+	// somebody else syncs too, may count them neither as allocated nor as to be allocated.
 	var st unix.Stat_t
 	if err := retry(func() error { return unix.Fstat(int(t.file.Fd()), &st) }); err != nil {
 		return fmt.Errorf("stat segment %s: %w", t.seg.Name, err)
@@ -175,9 +180,6 @@ func (t *Stream) sync() error {
 			t.seg.Name, st.Nlink, st.Size, t.seg.Size)
 	}
 	t.seg.Disk = onDisk(&st)
-	if err := retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
-		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
-	}
 	if !t.created {
 		return nil
 	}
