@@ -26,7 +26,7 @@ type selector struct {
 
 	class  format.Classifier
 	cuts   ul.Cuts
-	parsed ul.Record
+	parser ul.Parser
 	clock  timeline
 	began  bool      // a record was seen
 	record bool      // the last record passes, and so do its continuations
@@ -112,11 +112,11 @@ func (s *selector) inside() bool {
 // time at which it was read.
 func (s *selector) date(head []byte) {
 	if s.line.kind == ul.Header || s.line.kind == ul.Drop {
-		s.parsed.Parse(head)
-		if _, dated := s.parsed.When(); !dated {
+		record := s.parser.Parse(head)
+		if _, dated := record.When(); !dated {
 			s.clock.dated(format.When(head))
 		}
-		if when, ok := s.clock.date(&s.parsed); ok {
+		if when, ok := s.clock.date(record); ok {
 			s.when = when
 			s.late(when)
 		}

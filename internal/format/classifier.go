@@ -32,8 +32,8 @@ func New(only Format) Classifier { return Classifier{only: only} }
 func (c *Classifier) Classify(line, rest []byte) ul.Class {
 	bracket := len(line) > 0 && line[0] == '['
 	if bracket && c.last == UL {
-		if level := c.ul.Repeats(line); level != ul.Unknown {
-			return ul.Class{Kind: ul.Header, Level: level}
+		if class, ok := c.ul.Repeats(line); ok {
+			return class
 		}
 	}
 	if c.only != Auto && c.only != UL {

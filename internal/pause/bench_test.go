@@ -48,7 +48,7 @@ func BenchmarkJoin(b *testing.B) {
 			j := NewJoiner(Handlers{Pause: func(*GCPause) {}, Stop: func(*Stop) {}, Collection: func(*Collection) {}})
 			b.ReportAllocs()
 			for i := 0; b.Loop(); {
-				j.Line(lines[i])
+				j.Line(lines[i], 0)
 				if i++; i == len(lines) {
 					i = 0
 				}

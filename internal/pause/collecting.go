@@ -5,7 +5,12 @@ import "strings"
 // collecting is a Collection whose lines still come.
 type collecting struct {
 	Collection
-	pauses   [maxPauses]GCPause
+	progress
+	pauses [maxPauses]GCPause // of them, the first Count are of this collection
+}
+
+// progress is what the lines of a collection have shown so far.
+type progress struct {
 	last     Kind // Pause or Concurrent: what CPU times behind it are about
 	workers  int
 	ended    bool // it is complete but for lines right behind its last
@@ -30,7 +35,7 @@ func (j *Joiner) takeGC(e *Event) {
 		j.takeConcurrent(c, e)
 	case Begin:
 		c.Start, c.cycle = j.clock.Clock, true
-		c.name(j, e)
+		c.called(j.name(e.Name))
 		c.Marks &^= Cut
 	case Cycle:
 		j.takeCycle(c, e)
@@ -69,23 +74,24 @@ func (j *Joiner) find(e *Event) *collecting {
 	} else {
 		c = new(collecting)
 	}
-	*c = collecting{Collection: Collection{Run: j.run.Number, GC: e.GC, Action: None, Cause: None, Start: j.clock.Clock, Live: -1, Promoted: -1, Allocated: -1,
-		Lines: [2]uint64{j.lines, j.lines}}}
+	c.progress = progress{}
+	c.Collection = Collection{Run: j.run.Number, GC: e.GC, Action: None, Cause: None, Start: j.clock.Clock, Live: -1, Promoted: -1, Allocated: -1,
+		Lines: [2]uint64{j.lines, j.lines}}
 	j.open = append(j.open, c)
 	return c
 }
 
-// name takes the name of a cycle.
-func (c *collecting) name(j *Joiner, e *Event) {
-	c.Name, c.Action = j.intern(e.Name), e.Action()
-	if cause := e.Cause(); cause != None {
-		c.Cause = cause
+// called takes the name of a cycle.
+func (c *collecting) called(n *name) {
+	c.Name, c.Action = n.text, n.action
+	if n.cause != None {
+		c.Cause = n.cause
 	}
 }
 
 func (j *Joiner) takePause(c *collecting, e *Event) {
-	p := &j.pause
-	*p = GCPause{GC: e.GC, Collector: j.run.Collector, Name: j.intern(e.Name), Action: e.Action(), Cause: e.Cause(), End: j.clock.Clock,
+	p, name := &j.pause, j.name(e.Name)
+	*p = GCPause{GC: e.GC, Collector: j.run.Collector, Name: name.text, Action: name.action, Cause: name.cause, End: j.clock.Clock,
 		Duration: e.Duration, Heap: e.Heap, Workers: c.workers, Line: j.lines}
 	if p.Cause == None {
 		p.Cause = c.Cause
@@ -210,16 +216,16 @@ func (j *Joiner) takeCPU(c *collecting, e *Event) {
 
 func (j *Joiner) takeConcurrent(c *collecting, e *Event) {
 	c.last, c.cycle = Concurrent, true
-	action := e.Action()
+	name := j.name(e.Name)
 	switch {
 	case j.run.Collector == Shenandoah && c.Count == 0:
 		c.Name, c.Action = "Concurrent cycle", "concurrent cycle" // no line names it
 	case c.Name == "":
-		c.name(j, e)
+		c.called(name)
 	}
-	switch action {
+	switch name.action {
 	case "mark cycle", "undo cycle", "cycle":
-		c.name(j, e)
+		c.called(name)
 		c.ended = true
 		if c.Start = j.clock.Minus(e.Duration); e.Duration == 0 {
 			c.Marks |= Cut
@@ -233,11 +239,12 @@ func (j *Joiner) takeConcurrent(c *collecting, e *Event) {
 }
 
 func (j *Joiner) takeCycle(c *collecting, e *Event) {
-	if action := e.Action(); action == "young generation" || action == "old generation" {
+	name := j.name(e.Name)
+	if name.action == "young generation" || name.action == "old generation" {
 		c.heap(e.Heap)
 		return
 	}
-	c.name(j, e)
+	c.called(name)
 	c.cycle, c.ended = true, true
 	c.heap(e.Heap)
 	if e.Heap.Known && j.run.Collector == Z {

@@ -113,7 +113,7 @@ func FuzzJoiner(f *testing.F) {
 			},
 		})
 		for line := range bytes.Lines(text) {
-			j.Line(bytes.TrimSuffix(line, []byte("\n")))
+			j.Line(bytes.TrimSuffix(line, []byte("\n")), 0)
 			if len(j.open) > maxOpen || len(j.free) > maxOpen || len(j.waiting) > maxWaiting || len(j.names) > maxInterned || len(j.run.Settings) > maxSettings {
 				t.Fatalf("%d open, %d free, %d waiting, %d names", len(j.open), len(j.free), len(j.waiting), len(j.names))
 			}

@@ -2,7 +2,6 @@ package pause
 
 import (
 	"bytes"
-	"strings"
 	"time"
 
 	"github.com/ullage/ullage/internal/ul"
@@ -29,13 +28,13 @@ const (
 )
 
 // Joiner joins the events of one stream, by the number of the collection and the order
-// of the lines. It must receive the lines in order. Its memory is bounded: about 100 KiB
+// of the lines. It must receive the lines in order. Its memory is bounded: about 200 KiB
 // at most. It is not safe for concurrent use. The zero value joins nothing: see [NewJoiner].
 type Joiner struct {
 	handlers Handlers
-	names    map[string]string
+	names    map[string]*name
 	lines    uint64
-	record   ul.Record
+	parser   ul.Parser
 	event    Event
 
 	run       Run
@@ -50,7 +49,7 @@ type Joiner struct {
 	pause   GCPause   // that is handed on
 	stop    Stop      // ... and the present one of these
 	stopped []GCPause // ... with its pauses
-	entered string    // operation of JDK 9 to 12
+	entered *name     // operation of JDK 9 to 12
 
 	timed    bool  // this run logs CPU times
 	unpaired int   // pauses since the last safepoint line, up to maxWaiting
@@ -60,22 +59,24 @@ type Joiner struct {
 // NewJoiner returns a Joiner that is ready for a stream's first line, or for a line in
 // its middle.
 func NewJoiner(h Handlers) *Joiner {
-	return &Joiner{handlers: h, names: map[string]string{}, run: Run{Number: 1}, newest: -1, after: -1}
+	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, newest: -1, after: -1}
 }
 
 // Line receives the next line, without its newline, and returns its event as [Parse]
-// does, valid until the next call. It calls the handlers of what this line shows to be
-// complete.
-func (j *Joiner) Line(line []byte) (e *Event, ok bool) {
+// does, valid until the next call. Message is the offset of the line's message, as
+// [ul.Class] has it, or 0 if it is not known. Line calls the handlers of what the line
+// shows to be complete.
+func (j *Joiner) Line(line []byte, message int) (e *Event, ok bool) {
 	j.lines++
 	e = &j.event
 	if e.Kind != 0 {
 		*e = Event{}
 	}
-	if !e.parse(line, &j.record) {
+	r, ok := e.parse(line, message, &j.parser)
+	if !ok {
 		return e, false
 	}
-	j.clock.read(&j.record)
+	j.clock.read(r)
 	j.begin(e)
 	j.take(e)
 	return e, true
@@ -128,10 +129,10 @@ func (j *Joiner) take(e *Event) {
 		j.emitEnded(-1)
 		j.takeSafepoint(e)
 	case Enter:
-		j.entered = j.intern(e.Name)
+		j.entered = j.name(e.Name)
 	case Stall:
 		if j.handlers.Wait != nil {
-			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.intern(e.Name), End: j.clock.Clock, Duration: e.Duration, Line: j.lines})
+			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.name(e.Name).text, End: j.clock.Clock, Duration: e.Duration, Line: j.lines})
 		}
 	default:
 		j.emitEnded(e.GC)
@@ -142,14 +143,13 @@ func (j *Joiner) take(e *Event) {
 // takeSafepoint makes a Stop of a safepoint and the pauses in it: those before it that
 // fit in, the newest ones.
 func (j *Joiner) takeSafepoint(e *Event) {
-	s := &j.stop
-	*s = Stop{Run: j.run.Number, Operation: e.Operation(), Name: j.intern(e.Name), End: j.clock.Clock, Duration: e.Duration, Safepoint: true,
-		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
-	if s.Operation == None && j.entered != "" {
-		s.Name = j.entered
-		s.Operation = (&Event{Kind: Enter, Name: []byte(j.entered)}).Operation()
+	s, name := &j.stop, j.name(e.Name)
+	if len(e.Name) == 0 && j.entered != nil {
+		name = j.entered
 	}
-	j.entered = ""
+	j.entered = nil
+	*s = Stop{Run: j.run.Number, Operation: name.operation, Name: name.text, End: j.clock.Clock, Duration: e.Duration, Safepoint: true,
+		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
 	fit := len(j.waiting)
 	if s.Operation == None || s.Operation == Other || isCollection(s.Operation) {
 		left := e.At + e.Cleanup + time.Microsecond
@@ -184,19 +184,6 @@ func (j *Joiner) emitPause() {
 		j.stop = Stop{Run: j.run.Number, Operation: None, End: p.End, Duration: p.Duration, Pauses: j.stopped, Lines: [2]uint64{p.Line, p.Line}}
 		j.handlers.Stop(&j.stop)
 	}
-}
-
-// intern returns the name as a string that is made once.
-func (j *Joiner) intern(name []byte) string {
-	if s, ok := j.names[string(name)]; ok || len(name) == 0 {
-		return s
-	}
-	if len(j.names) >= maxInterned {
-		return Other
-	}
-	s := strings.ToValidUTF8(string(name), "\uFFFD")
-	j.names[s] = s
-	return s
 }
 
 // moment is when a record was written, and the text of its date.

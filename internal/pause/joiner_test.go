@@ -36,7 +36,7 @@ func join(lines [][]byte) *joined {
 		},
 	})
 	for _, line := range lines {
-		j.Line(line)
+		j.Line(line, 0)
 	}
 	j.Flush()
 	return all
@@ -330,7 +330,7 @@ func TestJoiningAllocatesNothing(t *testing.T) {
 		j := NewJoiner(Handlers{Pause: func(*GCPause) {}, Stop: func(*Stop) {}, Collection: func(*Collection) {}})
 		all := func() {
 			for _, line := range log {
-				j.Line(line)
+				j.Line(line, 0)
 			}
 		}
 		if n := testing.AllocsPerRun(10, all); n != 0 {

@@ -3,6 +3,7 @@ package pause
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // Other stands for each name that is not on a list of this package, and None for a name
@@ -120,10 +121,13 @@ func listed(m map[string]string) []string {
 func (e *Event) Action() string {
 	switch e.Kind {
 	case Pause, Concurrent, Begin, Cycle:
-	default:
-		return None
+		return actionOf(e.Name)
 	}
-	head, groups := nameParts(e.Name)
+	return None
+}
+
+func actionOf(name []byte) string {
+	head, groups := nameParts(name)
 	action := lookup(actions, head)
 	if action == "initial mark" && bytes.HasPrefix(groups, []byte("(G1 ")) {
 		return "concurrent start" // as JDK 9 and 10 call it
@@ -144,11 +148,14 @@ func (e *Event) Action() string {
 func (e *Event) Cause() string {
 	switch e.Kind {
 	case Pause, Concurrent, Begin, Cycle:
-	default:
-		return None
+		return causeOf(e.Name)
 	}
+	return None
+}
+
+func causeOf(name []byte) string {
 	cause := None
-	_, groups := nameParts(e.Name)
+	_, groups := nameParts(name)
 	for len(groups) > 0 {
 		var group []byte
 		group, groups = nextGroup(groups)
@@ -165,14 +172,38 @@ func (e *Event) Cause() string {
 // Operation returns the operation of a Safepoint or Enter: one of HotSpot's, [None] if
 // the line has none, or [Other]. It allocates nothing.
 func (e *Event) Operation() string {
-	switch {
-	case e.Kind != Safepoint && e.Kind != Enter, len(e.Name) == 0:
+	switch e.Kind {
+	case Safepoint, Enter:
+		return operationOf(e.Name)
+	}
+	return None
+}
+
+func operationOf(name []byte) string {
+	if len(name) == 0 {
 		return None
 	}
-	if name, ok := operations[string(e.Name)]; ok {
-		return name
+	if known, ok := operations[string(name)]; ok {
+		return known
 	}
 	return Other
+}
+
+// name is a name that the log has, as a string that is made once, and what the lists make
+// of it where it is that of a collection, and where it is that of an operation.
+type name struct{ text, action, cause, operation string }
+
+// name returns the name of an event.
+func (j *Joiner) name(text []byte) *name {
+	if n, ok := j.names[string(text)]; ok {
+		return n
+	}
+	n := &name{text: Other, action: actionOf(text), cause: causeOf(text), operation: operationOf(text)}
+	if len(j.names) < maxInterned {
+		n.text = strings.ToValidUTF8(string(text), "\uFFFD")
+		j.names[string(text)] = n
+	}
+	return n
 }
 
 // details are groups in brackets that are no cause.

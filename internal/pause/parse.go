@@ -17,43 +17,50 @@ const (
 // at its end. It returns false if the line is not an event. It looks at that
 // line alone, and allocates nothing.
 func Parse(line []byte) (e Event, ok bool) {
-	var r ul.Record
-	ok = e.parse(line, &r)
+	var p ul.Parser
+	_, ok = e.parse(line, 0, &p)
 	return e, ok
 }
 
-// parse is Parse into a zero e, which is zero again if it returns false. If it returns
-// true, r is the parsed line.
-func (e *Event) parse(line []byte, r *ul.Record) bool {
+// parse is Parse into a zero e, which is zero again if it returns false. The message begins at
+// an offset, or wherever it does if that is 0. If it returns true, r is the parsed line.
+func (e *Event) parse(line []byte, at int, p *ul.Parser) (r *ul.Record, ok bool) {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
-	message, ok := messageOf(line)
-	if !ok {
-		return false
+	var message []byte
+	if at == 0 {
+		message = messageOf(line)
+	} else if at < len(line) {
+		message = line[at:]
+	}
+	if len(message) == 0 {
+		return nil, false
 	}
 	tag, ok := e.read(line, message)
-	if ok && decorated(r, line, message, tag) {
-		return true
+	if ok {
+		if r = p.Parse(line); decorated(r, message, tag) {
+			return r, true
+		}
 	}
 	if tag != "" {
 		*e = Event{} // parsed before the failure
 	}
-	return false
+	return nil, false
 }
 
 // messageOf finds the message by a short cut, which also accepts some lines that are not
 // decorated like UL. The decorations are checked only if the message is an event.
-func messageOf(line []byte) ([]byte, bool) {
+func messageOf(line []byte) []byte {
 	if len(line) == 0 || line[0] != '[' {
-		return line, len(line) > 0
+		return line
 	}
 	// The prefix, if it is one, ends at the first "] ".
 	i := prefixEnd(line[:min(len(line), maxPrefix+1)])
 	if i < 0 {
-		return nil, false
+		return nil
 	}
-	return line[i+len("] "):], i+len("] ") < len(line)
+	return line[i+len("] "):]
 }
 
 // prefixEnd returns the index of the first "] ". It looks at every second byte, which is
@@ -125,8 +132,7 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 // decorated reports whether the line is the first of a record with this message,
 // and its tags, as far as the line shows them, begin with the given one. A lone
 // word may be the hostname as well, and speaks against nothing.
-func decorated(r *ul.Record, line, message []byte, tag string) bool {
-	r.Parse(line)
+func decorated(r *ul.Record, message []byte, tag string) bool {
 	if len(r.Message) != len(message) || r.Kind == ul.Continuation {
 		return false
 	}

@@ -38,7 +38,7 @@ func (j *Joiner) begin(e *Event) {
 		j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
 		j.runs.done = 0
 		j.run = Run{Number: j.run.Number + 1}
-		j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, ""
+		j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, nil
 	}
 	j.newest = max(j.newest, e.GC)
 	j.runs.highest = max(j.runs.highest, j.clock.Uptime)

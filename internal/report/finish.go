@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // problem notes something that is missing or that could not be read.
@@ -121,9 +120,8 @@ func (s *sum) spreads() {
 		r.Bars = h.bars()
 		r.Totals.Paused = seconds(h.sum)
 	}
-	for key, t := range s.tally {
-		_, name, _ := strings.Cut(key, "\x00")
-		r.Causes = append(r.Causes, spreadOf(name, t.kind, &t.histogram))
+	for c, h := range s.tally {
+		r.Causes = append(r.Causes, spreadOf(c.String(), c.kind, h))
 	}
 	slices.SortFunc(r.Causes, func(a, b Spread) int {
 		return cmp.Or(cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))

@@ -44,8 +44,7 @@ func (st *stream) cut(line []byte, lost time.Duration) {
 
 // note adds a band at the time of a line.
 func (st *stream) note(line []byte, kind string, d time.Duration, text string) {
-	st.record.Parse(line)
-	c := clockOf(&st.record)
+	c := clockOf(st.parser.Parse(line))
 	if !c.Known() {
 		return
 	}

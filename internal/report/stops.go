@@ -9,7 +9,7 @@ import (
 // stop counts one stop of the application.
 func (st *stream) stop(p *pause.Stop) {
 	s, r := st.sum, st.run
-	kind, cause := classify(p)
+	why := causeOf(p)
 	r.Stops++
 	if r.stopped += p.Duration; r.stopped < 0 {
 		r.stopped = 1<<63 - 1
@@ -20,9 +20,9 @@ func (st *stream) stop(p *pause.Stop) {
 		r.worst.add(r.place(start), p.Duration)
 	}
 	s.out.Totals.Stops++
-	s.cause(kind, cause, p.Duration)
+	s.count(why, p.Duration)
 	s.part("stops", p.Duration)
-	s.mark(kind, start, r, p.Duration)
+	s.mark(why.kind, start, r, p.Duration)
 	for i := range p.Pauses {
 		s.part("pauses of the collector", p.Pauses[i].Duration)
 	}
@@ -37,13 +37,13 @@ func (st *stream) stop(p *pause.Stop) {
 		s.out.Totals.Suspected++
 	}
 	if to := s.longest(p.Duration); to != nil {
-		st.tell(to, p, kind, cause, start, suspicion)
+		st.tell(to, p, why, start, suspicion)
 	}
 }
 
 // tell describes one of the longest stops.
-func (st *stream) tell(to *Stop, p *pause.Stop, kind, cause string, start pause.Clock, suspicion pause.Suspicion) {
-	to.Stream, to.Run, to.Kind, to.Cause, to.Suspicion = st.in.name, st.run.Number, kind, cause, suspicion.String()
+func (st *stream) tell(to *Stop, p *pause.Stop, why cause, start pause.Clock, suspicion pause.Suspicion) {
+	to.Stream, to.Run, to.Kind, to.Cause, to.Suspicion = st.in.name, st.run.Number, why.kind, why.String(), suspicion.String()
 	to.Lines = st.linesOf(p)
 	if start.Known() {
 		at := axis(st.run.place(start))
@@ -62,14 +62,14 @@ func pointer(d time.Duration) *float64 {
 	return &v
 }
 
-// classify returns the kind of a stop, and its cause: of its longest pause, or the
-// operation of the safepoint.
-func classify(p *pause.Stop) (kind, cause string) {
+// causeOf returns the cause of a stop: that of its longest pause, or the operation of the
+// safepoint.
+func causeOf(p *pause.Stop) cause {
 	if len(p.Pauses) == 0 {
 		if p.Name != "" && p.Operation == pause.Other {
-			return "safepoint", p.Name
+			return cause{kind: "safepoint", action: p.Name}
 		}
-		return "safepoint", p.Operation
+		return cause{kind: "safepoint", action: p.Operation}
 	}
 	longest := &p.Pauses[0]
 	for i := range p.Pauses {
@@ -77,22 +77,27 @@ func classify(p *pause.Stop) (kind, cause string) {
 			longest = &p.Pauses[i]
 		}
 	}
-	cause = longest.Action
-	if cause == pause.Other {
-		cause = longest.Name
+	c := cause{kind: kindOf(longest.Action), action: longest.Action}
+	if c.action == pause.Other {
+		c.action = longest.Name
 	}
 	if longest.Cause != pause.None && longest.Cause != pause.Other {
-		cause += " · " + longest.Cause
+		c.reason = longest.Cause
 	}
-	switch longest.Action {
+	return c
+}
+
+// kindOf returns the kind of a pause by its action.
+func kindOf(action string) string {
+	switch action {
 	case "young", "mixed", "prepare mixed", "concurrent start":
-		return "young", cause
+		return "young"
 	case "full":
-		return "full", cause
+		return "full"
 	case "degenerated gc":
-		return "degenerated", cause
+		return "degenerated"
 	}
-	return "concurrent", cause
+	return "concurrent"
 }
 
 // wait counts a thread that waited for memory.

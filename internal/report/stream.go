@@ -23,7 +23,7 @@ type stream struct {
 	class   ul.Classifier
 	cuts    ul.Cuts
 	joiner  *pause.Joiner
-	record  ul.Record
+	parser  ul.Parser
 	tags    map[string]*Share
 	kept    [keptEvents]keptLine
 	events  int
@@ -76,7 +76,7 @@ func (st *stream) line(line []byte, whole bool) {
 	level := &st.sum.levels[class.Level]
 	level.Lines++
 	level.Bytes += uint64(n) + 1
-	message := st.decorations(line, class.Kind, n)
+	message := st.decorations(line, class, n)
 	if lost, cut := st.cuts.Find(line); cut {
 		st.cut(line, lost)
 	}
@@ -87,7 +87,7 @@ func (st *stream) line(line []byte, whole bool) {
 		st.look(line)
 	}
 	st.present = line
-	if _, ok := st.joiner.Line(line); ok {
+	if _, ok := st.joiner.Line(line, int(class.Message)); ok {
 		st.keep(line)
 		if st.run != nil && st.joiner.Run().Number != st.run.Number && !st.last.Known() {
 			st.look(line) // of a run that is not announced yet
@@ -98,16 +98,16 @@ func (st *stream) line(line []byte, whole bool) {
 }
 
 // decorations counts the line by its tags, and returns its message.
-func (st *stream) decorations(line []byte, kind ul.Kind, n int) (message []byte) {
-	if kind != ul.Header {
-		if kind != ul.Drop && (len(line) == 0 || line[0] != '[') {
+func (st *stream) decorations(line []byte, class ul.Class, n int) (message []byte) {
+	if class.Kind != ul.Header {
+		if class.Kind != ul.Drop && (len(line) == 0 || line[0] != '[') {
 			st.odd.bare++
 		}
 		return nil
 	}
 	st.odd.headers++
 	st.tail = append(st.tail[:0], line[:min(len(line), keptBytes)]...)
-	message = st.class.Message(line)
+	message = line[class.Message:]
 	fields := line[:len(line)-len(message)-len("] ")]
 	name := fields[bytes.LastIndexByte(fields, '[')+1:]
 	share, ok := st.tags[string(name)]
@@ -122,10 +122,9 @@ func (st *stream) decorations(line []byte, kind ul.Kind, n int) (message []byte)
 // newTags returns the share of the line's tags, and remembers it under the text of the
 // last field, which is mostly that of the tags.
 func (st *stream) newTags(line, field []byte) *Share {
-	st.record.Parse(line)
-	name := ""
-	if st.record.Present&ul.Tags != 0 {
-		name = string(bytes.TrimRight(st.record.Tags, " "))
+	r, name := st.parser.Parse(line), ""
+	if r.Present&ul.Tags != 0 {
+		name = string(bytes.TrimRight(r.Tags, " "))
 	}
 	share := st.sum.tags(name)
 	if len(st.tags) < maxTags {
@@ -162,8 +161,7 @@ func (st *stream) outside(line []byte, kind ul.Kind) bool {
 	if kind != ul.Header && kind != ul.Drop {
 		return st.past
 	}
-	st.record.Parse(line)
-	when, ok := st.record.When()
+	when, ok := st.parser.Parse(line).When()
 	if !ok {
 		st.odd.untimed++
 	}
@@ -176,11 +174,11 @@ func (st *stream) look(line []byte) {
 	if len(line) == 0 || line[0] != '[' {
 		return
 	}
-	st.record.Parse(line)
-	if st.record.Kind != ul.Header {
+	r := st.parser.Parse(line)
+	if r.Kind != ul.Header {
 		return
 	}
-	if c := clockOf(&st.record); c.Known() {
+	if c := clockOf(r); c.Known() {
 		st.at(c)
 	}
 }

@@ -23,7 +23,7 @@ var kinds = [...]string{"young", "full", "degenerated", "concurrent", "safepoint
 type sum struct {
 	cfg    Config
 	out    Report
-	tally  map[string]*tally // by cause
+	tally  map[cause]*histogram
 	parts  map[string]*histogram
 	marks  map[string]*thin // stops by kind
 	before *thin            // the heap before collections
@@ -41,14 +41,23 @@ type sum struct {
 	lost              losses
 }
 
-// tally is the stops of one cause.
-type tally struct {
-	kind string
-	histogram
+// cause is why the application stopped. It is comparable, and its text is made for the few
+// that are shown.
+type cause struct {
+	kind   string // one of kinds
+	action string // what the collector did, or the operation of the safepoint
+	reason string // why the collector did it; "": unknown, or no collector
+}
+
+func (c cause) String() string {
+	if c.reason == "" {
+		return c.action
+	}
+	return c.action + " · " + c.reason
 }
 
 func newSum(cfg Config) *sum {
-	s := &sum{cfg: cfg, tally: map[string]*tally{}, parts: map[string]*histogram{}, tagSets: map[string]*Share{}}
+	s := &sum{cfg: cfg, tally: map[cause]*histogram{}, parts: map[string]*histogram{}, tagSets: map[string]*Share{}}
 	s.clear()
 	for i := range s.levels {
 		s.levels[i].Name = ul.Level(i).String()
@@ -125,19 +134,18 @@ func (s *sum) part(name string, d time.Duration) {
 	h.add(d)
 }
 
-// cause adds a stop to the table of causes.
-func (s *sum) cause(kind, name string, d time.Duration) {
-	key := kind + "\x00" + name
-	t := s.tally[key]
-	if t == nil && len(s.tally) >= maxCauses {
-		key = kind + "\x00other"
-		t = s.tally[key]
+// count adds a stop to the table of causes.
+func (s *sum) count(c cause, d time.Duration) {
+	h := s.tally[c]
+	if h == nil && len(s.tally) >= maxCauses {
+		c = cause{kind: c.kind, action: pause.Other}
+		h = s.tally[c]
 	}
-	if t == nil {
-		t = &tally{kind: kind}
-		s.tally[key] = t
+	if h == nil {
+		h = &histogram{}
+		s.tally[c] = h
 	}
-	t.add(d)
+	h.add(d)
 }
 
 // mark adds a stop to the timeline.

@@ -37,5 +37,9 @@ func BenchmarkParse(b *testing.B) {
 			var r Record
 			benchmark(b, sample(b, s.name), func(line []byte) { r.Parse(line) })
 		})
+		b.Run("stream-"+s.name, func(b *testing.B) {
+			var p Parser
+			benchmark(b, sample(b, s.name), func(line []byte) { p.Parse(line) })
+		})
 	}
 }

@@ -4,6 +4,7 @@ package ul
 type Class struct {
 	Kind    Kind
 	Level   Level  // a continuation has the level of its record
+	Message uint16 // offset of what follows the decorations, of a Header in UL; 0: it has none, or another format
 	Dropped uint64 // lines that the JVM discarded, for a Drop
 }
 
@@ -22,33 +23,28 @@ type Classifier struct {
 func (c *Classifier) Classify(line []byte) Class {
 	bracket := len(line) > 0 && line[0] == '['
 	if bracket {
-		if level := c.layout.read(line); level != Unknown {
-			c.level = level
-			return Class{Kind: Header, Level: level}
+		if class, ok := c.Repeats(line); ok {
+			return class
 		}
 	}
 	if c.started && c.strong && (!bracket || isBlank(line)) {
 		return Class{Kind: Continuation, Level: c.level}
 	}
 	if bracket && c.find(line) {
-		return Class{Kind: Header, Level: c.level}
+		return Class{Kind: Header, Level: c.level, Message: c.layout.message()}
 	}
 	return c.parse(line)
 }
 
-// Message returns what follows the decorations of the line that was classified last, which
-// was a Header.
-func (c *Classifier) Message(line []byte) []byte { return line[c.layout.end+2:] }
-
-// Repeats returns the level of the next line, which begins with a bracket, if it is a header
-// that is decorated as the last one was. Otherwise it returns Unknown, and the line has to
-// be classified.
-func (c *Classifier) Repeats(line []byte) Level {
+// Repeats returns the class of the next line, which begins with a bracket, if it is a header
+// that is decorated as the last one was. If it returns false, the line has to be classified.
+func (c *Classifier) Repeats(line []byte) (class Class, ok bool) {
 	level := c.layout.read(line)
-	if level != Unknown {
-		c.level = level
+	if level == Unknown {
+		return Class{}, false
 	}
-	return level
+	c.level = level
+	return Class{Kind: Header, Level: level, Message: c.layout.message()}, true
 }
 
 // Level returns the level that a continuation inherits now.
@@ -91,7 +87,11 @@ func (c *Classifier) parse(line []byte) Class {
 	case r.Kind == Drop:
 		c.strong = isStrong
 	}
-	return Class{Kind: r.Kind, Level: r.Level, Dropped: r.Dropped}
+	class := Class{Kind: r.Kind, Level: r.Level, Dropped: r.Dropped}
+	if r.Kind == Header {
+		class.Message = uint16(len(line) - len(r.Message))
+	}
+	return class
 }
 
 // inherits returns the kind of a line that is not a header.

@@ -96,3 +96,27 @@ func FuzzClassify(f *testing.F) {
 	})
 	f.Fuzz(checkClassify)
 }
+
+// A Parser must not depend on what it remembers.
+func FuzzParser(f *testing.F) {
+	last := []byte("[0.397s][info][gc] a")
+	addSamples(f, func(line []byte) {
+		f.Add(last, line)
+		last = line
+	})
+	f.Add([]byte("[2026-11-20T16:45:11.123+0100][info][gc] a"), []byte("[2026-11-20T16:45:11.123+0000][info][gc] a"))
+	f.Add([]byte("[a-b][info][gc] a"), []byte("[a]b][info][gc] a"))
+	f.Add([]byte("[0.397s][warning][gc] a"), []byte("[0.397s][warning][  ]    293 messages dropped due to async logging"))
+	f.Fuzz(func(t *testing.T, last, line []byte) {
+		var p Parser
+		for _, line := range [][]byte{last, line, last} {
+			var want Record
+			want.Parse(line)
+			got := p.Parse(line)
+			if show(got) != show(&want) || got.Ambiguous != want.Ambiguous || got.Dropped != want.Dropped {
+				t.Fatalf("%q after %q: %s, ambiguous %s; want %s, ambiguous %s", line, last, show(got), got.Ambiguous, show(&want), want.Ambiguous)
+			}
+			checkRecord(t, got, line)
+		}
+	})
+}

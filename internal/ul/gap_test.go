@@ -50,7 +50,7 @@ func TestMarkerIsAHeaderAtLevelWarning(t *testing.T) {
 		var c Classifier
 		for _, before := range []string{"", "text", "[0.397s][info][gc] a", " at bci 15", string(line), "[gc] weak", string(line)} {
 			c.Classify([]byte(before))
-			if got := c.Classify(line); got != (Class{Kind: Header, Level: Warning}) {
+			if got := c.Classify(line); got.Kind != Header || got.Level != Warning {
 				t.Errorf("after %q: %+v: %s", before, got, line)
 			}
 		}
@@ -169,7 +169,7 @@ func FuzzParseMarker(f *testing.F) {
 			t.Fatalf("%q is written as %q", line, again)
 		}
 		var c Classifier
-		if got := c.Classify(line); got != (Class{Kind: Header, Level: Warning}) {
+		if got := c.Classify(line); got.Kind != Header || got.Level != Warning {
 			t.Fatalf("%q is %+v", line, got)
 		}
 	})
@@ -197,7 +197,7 @@ func FuzzAppendMarker(f *testing.F) {
 		}
 		var c Classifier
 		c.Classify(before)
-		if got := c.Classify(line[:len(line)-1]); got != (Class{Kind: Header, Level: Warning}) {
+		if got := c.Classify(line[:len(line)-1]); got.Kind != Header || got.Level != Warning {
 			t.Fatalf("%q after %q is %+v", line, before, got)
 		}
 	})

@@ -66,6 +66,9 @@ func (l *layout) find(line []byte) (level Level, found bool) {
 	return level, true
 }
 
+// message returns the offset of the message of the last header.
+func (l *layout) message() uint16 { return uint16(l.end + len("] ")) }
+
 // adopt makes l match lines with the level at an offset, in the field of an index: the
 // last one, or the one before the tags.
 func (l *layout) adopt(at, place int) {

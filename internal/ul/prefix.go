@@ -10,6 +10,7 @@ const (
 // A field is the text between two brackets, without padding.
 type field struct {
 	start, end uint16
+	decorator  Decorator // as which a record has it, or 0
 	shape      shape
 }
 

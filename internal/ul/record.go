@@ -66,21 +66,33 @@ type Record struct {
 
 // Parse parses one line, without its newline, and replaces all of r. It needs
 // no configuration and looks at no other line, so it cannot recognize a
-// continuation without decorations: that is Text. See [Classifier].
+// continuation without decorations: that is Text. See [Classifier],
+// and [Parser] for the lines of a stream.
 func (r *Record) Parse(line []byte) {
-	*r = Record{Message: line}
 	var p prefix
+	r.parse(line, &p)
+}
+
+// parse is Parse; of a Header, p becomes the prefix.
+func (r *Record) parse(line []byte, p *prefix) {
+	*r = Record{Message: line}
 	if p.scan(line) {
 		r.Message = line[p.end:]
 		if p.blank() {
 			r.Kind = Continuation
-		} else if r.resolve(line, &p); r.Present&strong != 0 || r.Present != 0 && r.UnknownFields == 0 {
+		} else if r.resolve(line, p); r.Present&strong != 0 || r.Present != 0 && r.UnknownFields == 0 {
 			r.Kind = Header
 		} else {
 			*r = Record{Message: line}
 		}
 	}
 	r.findDrop(line)
+}
+
+// setField stores the text of one field, and notes in the field as what.
+func (r *Record) setField(d Decorator, f *field, line []byte) {
+	f.decorator = d
+	r.set(d, f.of(line))
 }
 
 // set stores the text of one field.

@@ -9,9 +9,8 @@ const epochMillis = "1000000000000ms"
 func (r *Record) resolve(line []byte, p *prefix) {
 	before, after := p.fields[:p.n], []field(nil)
 	if p.level >= 0 {
-		name := p.fields[p.level].of(line)
-		r.Level = levelOf(name)
-		r.set(LevelDecorator, name)
+		r.setField(LevelDecorator, &p.fields[p.level], line)
+		r.Level = levelOf(r.LevelName)
 		before, after = p.fields[:p.level], p.fields[p.level+1:p.n]
 	}
 	n := r.resolveClocks(line, before)
@@ -31,7 +30,7 @@ func (r *Record) resolveClocks(line []byte, fields []field) int {
 		if d <= last {
 			continue
 		}
-		r.set(d, f.of(line))
+		r.setField(d, &fields[i], line)
 		last, taken = d, i+1
 		clocks++
 	}
@@ -80,13 +79,13 @@ func (r *Record) resolveNames(line []byte, fields []field) {
 		first := r.Present&(Hostname|PID|TID|Tags) == 0
 		switch {
 		case first && isHostname(fields[i:], level):
-			r.set(Hostname, f.of(line))
+			r.setField(Hostname, &fields[i], line)
 		case f.shape == numberShape && r.Present&(PID|TID|Tags) == 0:
-			r.set(PID, f.of(line))
+			r.setField(PID, &fields[i], line)
 		case f.shape == numberShape && r.Present&(TID|Tags) == 0:
-			r.set(TID, f.of(line))
+			r.setField(TID, &fields[i], line)
 		case isTags(f) && !level && r.Present&Tags == 0:
-			r.set(Tags, f.of(line))
+			r.setField(Tags, &fields[i], line)
 			if first && f.shape == wordShape {
 				r.Ambiguous |= Tags
 			}
@@ -119,9 +118,9 @@ func isTags(f field) bool {
 
 // resolveTags assigns the fields after the level.
 func (r *Record) resolveTags(line []byte, fields []field) {
-	for _, f := range fields {
+	for i, f := range fields {
 		if isTags(f) && r.Present&Tags == 0 {
-			r.set(Tags, f.of(line))
+			r.setField(Tags, &fields[i], line)
 		} else {
 			r.UnknownFields++
 		}

@@ -42,6 +42,9 @@ func shapeOf(text []byte) shape {
 
 // shapeOfNumber recognizes the times and numbers; text begins with a digit.
 func shapeOfNumber(text []byte) shape {
+	if isSeconds(text) {
+		return secondsShape
+	}
 	i := digits(text, 0)
 	switch rest := text[i:]; string(rest[:min(len(rest), 3)]) {
 	case "":
@@ -51,15 +54,24 @@ func shapeOfNumber(text []byte) shape {
 	case "ns":
 		return nanosShape
 	}
-	switch {
-	case text[i] == '.' || text[i] == ',': // the locale's separator
-		if j := digits(text, i+1); j > i+1 && j == len(text)-1 && text[j] == 's' {
-			return secondsShape
-		}
-	case isTime(text):
+	if isTime(text) {
 		return timeShape
 	}
 	return strangeShape
+}
+
+// isSeconds reports whether the text is as "0.397s", with the locale's separator.
+func isSeconds(text []byte) bool {
+	end := len(text) - 1
+	if end < len("0.3") || text[end] != 's' {
+		return false
+	}
+	i := digits(text, 0)
+	if i == 0 || text[i] != '.' && text[i] != ',' {
+		return false
+	}
+	j := digits(text, i+1)
+	return j > i+1 && j == end
 }
 
 // digits returns the offset of the first byte from i on that is not a digit.

@@ -31,17 +31,9 @@ func (b *bench) start(source, dest string, flags ...string) (*sidecar, error) {
 	return launch(exec.CommandContext(b.ctx, b.ullage, arguments(source, dest, flags)...))
 }
 
-// startAlone is start with a process namespace of its own, as in a pod: the processes of
-// the machine come and go all the time, and the sidecar would look at each. Only root may
-// have one.
+// startAlone is start with a process namespace of its own: see [lab.Alone].
 func startAlone(b *bench, source, dest string, flags ...string) (*sidecar, error) {
-	if os.Geteuid() != 0 {
-		return b.start(source, dest, flags...)
-	}
-	const alone = `mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`
-	cmd := exec.CommandContext(b.ctx, "sh", append([]string{"-c", alone, b.ullage}, arguments(source, dest, flags)...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
-	return launch(cmd)
+	return launch(lab.Alone(exec.CommandContext(b.ctx, b.ullage, arguments(source, dest, flags)...)))
 }
 
 func arguments(source, dest string, flags []string) []string {

@@ -11,11 +11,12 @@ import (
 	"runtime/pprof"
 
 	"github.com/ullage/ullage/internal/build"
+	logs "github.com/ullage/ullage/internal/report"
 	product "github.com/ullage/ullage/internal/sidecar"
 )
 
 // writeProfile writes a CPU profile of the sidecar while it catches up with 1 GiB of real UL,
-// in each round once. The compiler reads such a profile from cmd/ullage/default.pgo, and spends
+// and of a report on that, in each round once. The compiler reads such a profile from cmd/ullage/default.pgo, and spends
 // its inlining where the time goes.
 func (b *bench) writeProfile(path string) error {
 	data := b.path("data")
@@ -33,7 +34,11 @@ func (b *bench) writeProfile(path string) error {
 	}
 	for round := range b.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, b.rounds)
-		if err := b.drain(data); err != nil {
+		err := b.drain(data)
+		if err == nil {
+			_, err = logs.Read(b.ctx, []string{data}, logs.Config{})
+		}
+		if err != nil {
 			pprof.StopCPUProfile()
 			return err
 		}

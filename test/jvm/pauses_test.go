@@ -58,7 +58,7 @@ func joined(log []byte) *told {
 		},
 	})
 	for line := range bytes.Lines(log) {
-		j.Line(bytes.TrimSuffix(line, newline))
+		j.Line(bytes.TrimSuffix(line, newline), 0)
 	}
 	j.Flush()
 	r.run = *j.Run()

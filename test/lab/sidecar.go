@@ -62,6 +62,19 @@ func StartCommand(cmd *exec.Cmd) (*Sidecar, error) {
 	return s, nil
 }
 
+// Alone gives a command, which has not been started, a process namespace of its own, as a
+// container has one: the processes of a machine come and go all the time, and a sidecar
+// would look at each. Only root may have one; for others the command stays as it is.
+func Alone(cmd *exec.Cmd) *exec.Cmd {
+	if os.Geteuid() != 0 {
+		return cmd
+	}
+	cmd.Args = append([]string{"sh", "-c", `mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	return cmd
+}
+
 // listening is in the line with which `ullage run` says that it is up.
 var listening = regexp.MustCompile(` listen=(\S+)`)
 
