@@ -7,7 +7,7 @@ import (
 	"github.com/ullage/ullage/internal/segment"
 )
 
-func TestUncompressedLinesAreAppendedBeforeAFrameIsFull(t *testing.T) {
+func TestLinesAreAppendedBeforeAFrameIsFull(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		compress segment.Compression
@@ -16,7 +16,7 @@ func TestUncompressedLinesAreAppendedBeforeAFrameIsFull(t *testing.T) {
 	}{
 		{"plain", segment.None, 512 << 10, plainBatch},
 		{"plain, small budget", segment.None, 32 << 10, 32 << 10},
-		{"compressed", segment.Zstd, 512 << 10, 512 << 10},
+		{"compressed", segment.Zstd, 512 << 10, packedBatch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)

@@ -113,10 +113,13 @@ func (c Config) frameBytes() int { return min(512<<10, int(c.Queue)/4) }
 // frame is how many bytes make one now: less where the budget is small.
 func (l *link) frame() int { return int(l.frameBytes.Load()) }
 
-// plainBatch is how much is appended at once between commits where nothing is
-// compressed. What lies in the queue is not in the copy, and more of it makes an
-// append no cheaper.
-const plainBatch = 256 << 10
+// How much is appended at once between commits. What lies in the queue is not in the
+// copy. Where nothing is compressed, more makes an append no cheaper; elsewhere, it makes
+// frames that compress better.
+const (
+	plainBatch  = 256 << 10
+	packedBatch = 448 << 10
+)
 
 // batchBytes is how much gathers in the queue before the writer is woken and appends
 // it, between commits, where a frame has so many bytes.
@@ -124,7 +127,7 @@ func (c Config) batchBytes(frame int) int {
 	if c.Segment.Compress == segment.None {
 		return min(plainBatch, frame)
 	}
-	return frame
+	return min(packedBatch, frame)
 }
 
 // forget forgets all of it.
