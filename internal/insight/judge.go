@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/timerfd"
 )
 
 // Verdict is what a suspected stall seems to have waited for. The package documentation
@@ -139,19 +140,22 @@ func (j *judge) recently() []Stop {
 // While no stream has lines it samples less often: a stop that ends the silence is judged
 // by a longer time then, less what the counters grew before.
 func (in *Insight) Run(ctx context.Context) {
-	next := time.NewTimer(0)
+	interval := sampleTime
+	next := timerfd.NewTicker(interval)
 	defer next.Stop()
 	for {
+		in.judge.step(in.now())
+		was := interval
+		if interval = sampleTime; in.quiet.Load() {
+			interval = quietTime
+		}
+		if interval != was {
+			next.Reset(interval)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
-		}
-		in.judge.step(in.now())
-		if in.quiet.Load() {
-			next.Reset(quietTime)
-		} else {
-			next.Reset(sampleTime)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/timerfd"
 )
 
 const (
@@ -99,7 +100,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // read reads the annotations until ctx ends, and changes nothing.
 func (l *Loop) read(ctx context.Context) {
-	tick := time.NewTicker(pollInterval)
+	tick := timerfd.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if now := time.Now(); l.notes.poll(now) {
@@ -117,7 +118,7 @@ func (l *Loop) read(ctx context.Context) {
 
 // turn runs until done returns true or ctx ends.
 func (l *Loop) turn(ctx context.Context, done func() bool) {
-	tick := time.NewTicker(pollInterval)
+	tick := timerfd.NewTicker(pollInterval)
 	defer tick.Stop()
 	l.tick(ctx)
 	for !done() {

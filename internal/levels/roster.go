@@ -17,6 +17,7 @@ import (
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/timerfd"
 )
 
 const (
@@ -91,7 +92,7 @@ func (r *Roster) Run(ctx context.Context) {
 	if !r.lists && r.mark == nil {
 		return
 	}
-	tick := time.NewTicker(lookInterval)
+	tick := timerfd.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
 		if ended := r.watchAll(); r.search.due(r.talk.client.Surroundings(), ended, time.Now()) {

@@ -3,6 +3,8 @@ package ship
 import (
 	"context"
 	"time"
+
+	"github.com/ullage/ullage/internal/timerfd"
 )
 
 // run ships what is queued until ctx ends, after begin. No error of the
@@ -37,11 +39,11 @@ func (w *writer) run(ctx context.Context) error {
 
 // ship appends and commits until something fails or ctx ends.
 func (w *writer) ship(ctx context.Context) error {
-	timer := time.NewTimer(w.cfg.SyncInterval)
+	timer := timerfd.New(w.cfg.SyncInterval)
 	defer timer.Stop()
-	idle := time.NewTicker(w.cfg.maintainEvery())
+	idle := timerfd.NewTicker(w.cfg.maintainEvery())
 	defer idle.Stop()
-	refused := time.NewTicker(refusedRetry)
+	refused := timerfd.NewTicker(refusedRetry)
 	defer refused.Stop()
 	last := false // refused streams had their last try
 	for {

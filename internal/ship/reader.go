@@ -8,6 +8,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/timerfd"
 )
 
 const (
@@ -40,8 +41,8 @@ type reader struct {
 	src  *tail.Source
 	view *view
 
-	poll *time.Ticker
-	pace *time.Timer
+	poll *timerfd.Timer
+	pace *timerfd.Timer
 
 	read int  // bytes in the last round
 	full bool // ... which ended because the queue has no room
@@ -74,9 +75,9 @@ type draining struct {
 // run reads until ctx ends, and then until everything is committed or stop
 // ends.
 func (r *reader) run(ctx, stop context.Context) error {
-	poll := time.NewTicker(pollInterval)
+	poll := timerfd.NewTicker(pollInterval)
 	defer poll.Stop()
-	r.poll, r.pace = poll, time.NewTimer(time.Hour)
+	r.poll, r.pace = poll, timerfd.New(time.Hour)
 	defer r.pace.Stop()
 	defer r.view.update(r.src)
 	for {

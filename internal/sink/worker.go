@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/timerfd"
 )
 
 const (
@@ -109,7 +110,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 	}()
 	w.identify(stop)
 	w.begin(stop)
-	tick := time.NewTicker(saveInterval)
+	tick := timerfd.NewTicker(saveInterval)
 	defer tick.Stop()
 	for stop.Err() == nil {
 		began := time.Now()
