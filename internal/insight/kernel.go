@@ -14,6 +14,7 @@ import (
 
 const (
 	maxFile      = 4 << 10 // bytes that are read of a file
+	usualFile    = 512     // bytes that a file has
 	maxProcesses = 4096    // that are looked at
 	maxCgroups   = 16
 )
@@ -35,17 +36,19 @@ func (k kernel) read(name string) []byte {
 	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil
 	}
-	text := make([]byte, maxFile)
-	for n := 0; ; {
-		more, err := unix.Read(fd, text[n:])
-		switch n += max(0, more); {
+	text := make([]byte, 0, usualFile)
+	for len(text) < maxFile {
+		text = slices.Grow(text, 1)
+		n, err := unix.Read(fd, text[len(text):min(cap(text), maxFile)])
+		switch text = text[:len(text)+max(0, n)]; {
 		case err == unix.EINTR:
 		case err != nil:
 			return nil
-		case more == 0 || n == len(text):
-			return text[:n]
+		case n == 0:
+			return text
 		}
 	}
+	return text
 }
 
 // pressure reads for how long tasks waited, of the directory of the node or of a cgroup.

@@ -11,62 +11,66 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/timerfd"
 )
 
 const (
-	settleAfter = time.Second // how long the start takes: settings, open files, the first reads
-	settleEvery = time.Minute // so often memory is given back later
+	releaseEvery = 10 * time.Second // so often pages of the program are given back
+	collectEvery = 6                // and garbage with each so many of these times
 )
 
 // settle gives memory back until ctx ends: garbage, and the pages of the program that are
 // needed rarely. They are more than half of an idle sidecar's resident memory. A page that
-// is needed again comes from the page cache. settle does so at once, since the
-// initialization of the packages touches most of the program, and a source with thousands
-// of files takes most of the heap in its first second; when the start is over; and every
-// minute, after what came up meanwhile.
+// is needed again comes from the page cache.
+//
+// settle does so at once, since the initialization of the packages touches most of the
+// program, and a source with thousands of files takes most of the heap in its first second;
+// when the start is over; and every minute. A collection of garbage needs pages that nothing
+// else does, those that describe the stacks: so the program's are given back afterwards, and
+// more often than the garbage, which costs 50 µs.
 func settle(ctx context.Context, log *slog.Logger) {
-	next := time.NewTimer(settleAfter)
+	debug.FreeOSMemory()
+	pages, err := programPages()
+	next := timerfd.NewTicker(releaseEvery)
 	defer next.Stop()
-	for release(log) {
+	for n := 0; ; n++ {
+		if err == nil {
+			err = pages.release()
+		}
+		if err != nil {
+			log.Warn("giving back memory failed", "error", err, "hint", "the sidecar keeps some MiB more; all else works")
+			return
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
-			next.Reset(settleEvery)
+		}
+		if n%collectEvery == 0 {
+			debug.FreeOSMemory()
 		}
 	}
 }
 
-// release gives back what [settle] says, and reports whether that can be done here.
-func release(log *slog.Logger) bool {
-	debug.FreeOSMemory()
-	err := releaseProgram()
-	if err != nil {
-		log.Warn("giving back memory failed", "error", err, "hint", "the sidecar keeps some MiB more; all else works")
-	}
-	return err == nil
-}
+// pages are mappings of the program none of whose pages have other bytes than the file.
+type pages []struct{ from, to uintptr }
 
-// releaseProgram unmaps the pages of the executable, where no page of a mapping has other
-// bytes than the file.
-func releaseProgram() error {
+// programPages returns those of this process.
+func programPages() (pages, error) {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return fmt.Errorf("find the program: %w", err)
+		return nil, fmt.Errorf("find the program: %w", err)
 	}
 	maps, err := os.Open("/proc/self/smaps")
 	if err != nil {
-		return fmt.Errorf("list the mappings: %w", err)
+		return nil, fmt.Errorf("list the mappings: %w", err)
 	}
 	defer maps.Close()
+	var found pages
 	var from, to uintptr // of the mapping that the lines are about, if it is the program's
-	for lines := bufio.NewScanner(maps); ; {
-		if !lines.Scan() {
-			if err := lines.Err(); err != nil {
-				return fmt.Errorf("list the mappings: %w", err)
-			}
-			return nil
-		}
+	lines := bufio.NewScanner(maps)
+	for lines.Scan() {
 		line := lines.Text()
 		var begin, end uintptr
 		var rights string
@@ -76,11 +80,22 @@ func releaseProgram() error {
 				from, to = begin, end
 			}
 		}
-		if from == to || !strings.HasPrefix(line, "Anonymous:") || !strings.HasSuffix(line, " 0 kB") {
-			continue
+		if from < to && strings.HasPrefix(line, "Anonymous:") && strings.HasSuffix(line, " 0 kB") {
+			found = append(found, struct{ from, to uintptr }{from, to})
 		}
-		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED); errno != 0 {
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("list the mappings: %w", err)
+	}
+	return found, nil
+}
+
+// release unmaps the pages.
+func (p pages) release() error {
+	for _, m := range p {
+		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_DONTNEED); errno != 0 {
 			return fmt.Errorf("release pages of the program: %w", errno)
 		}
 	}
+	return nil
 }

@@ -38,8 +38,12 @@ func TestEveryThreadIsBatchAndSoAreThoseThatTheyMake(t *testing.T) {
 }
 
 func TestPagesOfTheProgramAreGivenBack(t *testing.T) {
+	pages, err := programPages()
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("pages of the program: %v, %v", pages, err)
+	}
 	before := mapped(t)
-	if err := releaseProgram(); err != nil {
+	if err := pages.release(); err != nil {
 		t.Fatal(err)
 	}
 	if after := mapped(t); after >= before {
