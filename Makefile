@@ -180,13 +180,14 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 	@go run ./test/bench
 
 .PHONY: evidence
-evidence: build java ## contestants side by side, into docs/benchmarks.md and its plots (half an hour; as root, with a disk that freezes)
-	@go run ./test/evidence -command 'make evidence' -rounds 2 -record docs/benchmarks.json -page docs/benchmarks.md
+evidence: build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour; as root, with a disk that freezes)
+	@go run ./test/evidence -command 'make evidence' -rounds 2 -record docs/benchmarks.json -page docs/benchmarks.md \
+	  -quote README.md,docs/reference.md,docs/report.md,docs/levels.md
 
 .PHONY: bench-quick
 bench-quick: build java ## the same, smaller and shorter, into bin/benchmarks.md (five minutes)
 	@go run ./test/evidence -command 'make bench-quick' -rounds 1 -size 128 -window 4s \
-	  -only catchup,steady,idle,storm,kills,frozen,hello,events,lines,injector
+	  -only catchup,steady,idle,storm,kills,frozen,hello,events,lines,injector,report
 
 .PHONY: profile
 profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)

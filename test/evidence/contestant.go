@@ -66,7 +66,20 @@ func (c *contestant) start(ctx context.Context, p place) (*shipper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure %s: %w", c.name, err)
 	}
-	s := &shipper{cmd: cmd}
+	return c.launch(cmd)
+}
+
+// startAlone is start in a process namespace of its own, as a container has one.
+func (c *contestant) startAlone(ctx context.Context, p place) (*shipper, error) {
+	cmd, err := c.command(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("configure %s: %w", c.name, err)
+	}
+	return c.launch(lab.Alone(cmd))
+}
+
+func (c *contestant) launch(cmd *exec.Cmd) (s *shipper, err error) {
+	s = &shipper{cmd: cmd}
 	if s.Sidecar, err = lab.StartCommand(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.name, err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // The scale of hiccups, in milliseconds, is logarithmic.
-const leastHiccup, mostHiccup = 0.1, 10_000.0
+const leastHiccup, mostHiccup = 0.1, 20_000.0
 
 var decades = []struct {
 	ms   float64
@@ -53,13 +53,16 @@ func chart(s *strings.Builder, width, height float64) {
 
 // drawTenths draws the hiccups over time, a strip for each contestant.
 func (e *experiment) drawTenths(path string) error {
-	const left, top, strip, gap, right, perTenth = 70.0, 46.0, 56.0, 26.0, 790.0, 5.6
+	const left, top, strip, gap, right = 70.0, 46.0, 56.0, 26.0, 790.0
 	var rows []*row
+	tenths := 1
 	for _, r := range e.Rows {
 		if len(r.Tenths) > 0 {
 			rows = append(rows, r)
+			tenths = max(tenths, len(r.Tenths))
 		}
 	}
+	perTenth := (right - left) / float64(tenths)
 	var s strings.Builder
 	bottom := top + float64(len(rows))*(strip+gap)
 	chart(&s, 800, bottom+24)
@@ -74,7 +77,7 @@ func (e *experiment) drawTenths(path string) error {
 		}
 		for n, ms := range r.Tenths {
 			if x := left + float64(n)*perTenth; ms > leastHiccup && x < right {
-				fmt.Fprintf(&s, "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", x, base-hiccupAt(ms, strip), perTenth-1, hiccupAt(ms, strip))
+				fmt.Fprintf(&s, "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", x, base-hiccupAt(ms, strip), 0.8*perTenth, hiccupAt(ms, strip))
 			}
 		}
 	}

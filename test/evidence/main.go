@@ -8,7 +8,7 @@
 // syslog-ng are fetched from Debian, and an OpenTelemetry Collector is built
 // from Go modules, both once and into the user's cache.
 //
-//	evidence loop FROM TO   is a contestant: it copies a file, compressed
+//	evidence loop WAY FROM TO   is a contestant: it copies a file
 package main
 
 import (
@@ -72,12 +72,15 @@ var experiments = []struct {
 	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},
 	{"jvms", func(e *evidence) (*experiment, error) { return growth{e}.jvms() }},
 	{"soak", func(e *evidence) (*experiment, error) { return growth{e}.soak() }},
-	{"injector", (*evidence).injector},
+	{"injector", func(e *evidence) (*experiment, error) { return parts{e}.injector() }},
+	{"report", func(e *evidence) (*experiment, error) { return parts{e}.reports() }},
+	{"tried", func(e *evidence) (*experiment, error) { return parts{e}.tried() }},
+	{"hindsight", func(e *evidence) (*experiment, error) { return parts{e}.hindsight() }},
 }
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == "loop" {
-		exitOn(runLoop(os.Args[2], os.Args[3]))
+	if len(os.Args) == 5 && os.Args[1] == "loop" {
+		exitOn(runLoop(os.Args[2], os.Args[3], os.Args[4]))
 		return
 	}
 	ullage := flag.String("ullage", "bin/ullage", "the `PROGRAM` to measure")
@@ -85,11 +88,12 @@ func main() {
 	rounds := flag.Int("rounds", 3, "`ROUNDS`, whose median counts")
 	size := flag.Int("size", 1024, "`MiB` of log to catch up with")
 	window := flag.Duration("window", 8*time.Second, "`TIME` over which a steady state is measured")
-	soak := flag.Duration("soak", 150*time.Second, "`TIME` of the soak")
+	soak := flag.Duration("soak", 2*time.Minute, "`TIME` of the soak")
 	only := flag.String("only", "", "run only these `EXPERIMENTS`, by a comma apart: "+names())
 	command := flag.String("command", "", "the `COMMAND` that the page names (default: this one)")
 	recorded := flag.String("record", "bin/benchmarks.json", "the `FILE` of the record")
 	page := flag.String("page", "bin/benchmarks.md", "the `FILE` of the page; plots are written beside it")
+	quoting := flag.String("quote", "", "the `FILES`, by a comma apart, that have tables of the page, which are to be renewed")
 	render := flag.Bool("render", false, "measure nothing, and write the page from the record")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -98,7 +102,7 @@ func main() {
 	if *command == "" {
 		*command = strings.Join(append([]string{"evidence"}, os.Args[1:]...), " ")
 	}
-	exitOn(e.main(*dest, *command, *only, *recorded, *page, *render))
+	exitOn(e.main(*dest, *command, *only, *recorded, *page, *quoting, *render))
 }
 
 func exitOn(err error) {
@@ -116,7 +120,7 @@ func names() string {
 	return strings.Join(all, ",")
 }
 
-func (e *evidence) main(dest, command, only, recorded, page string, render bool) error {
+func (e *evidence) main(dest, command, only, recorded, page, quoting string, render bool) error {
 	var failed error
 	if !render {
 		r, err := e.measure(dest, command, only)
@@ -138,7 +142,11 @@ func (e *evidence) main(dest, command, only, recorded, page string, render bool)
 		x.table(&tables)
 	}
 	fmt.Print(tables.String())
-	return errors.Join(failed, r.write(page))
+	failed = errors.Join(failed, r.write(page))
+	for _, path := range strings.FieldsFunc(quoting, func(c rune) bool { return c == ',' }) {
+		failed = errors.Join(failed, r.quoteIn(path))
+	}
+	return failed
 }
 
 // measure runs every experiment, or only some of them. One that fails does not

@@ -211,8 +211,8 @@ func (e *evidence) idle() (*experiment, error) {
 	x := &experiment{
 		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
 		Question: "What does a shipper cost while nobody logs?",
-		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, with files of their own, "+
-			"and are measured over %s, 3 s after their start.", 2*e.window),
+		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, each with files and, as in a container, "+
+			"a process namespace of its own, and are measured over %s, 3 s after their start.", 2*e.window),
 		Threat:  "Resident memory counts the pages of the program that were used, which processes of the same program share.",
 		Columns: []column{{"rss", "resident, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
 	}
@@ -245,7 +245,7 @@ func (e *evidence) idleBeside(c *contestant) (figures, error) {
 			fmt.Fprintf(f, "[%d.000s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(64M) 1.234ms\n", n, n)
 		}
 	}
-	s, err := c.start(e.ctx, p)
+	s, err := c.startAlone(e.ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -37,21 +37,27 @@ var loggings = []logging{
 	{shippedLogging, "shipped", nil, 17},
 }
 
-// The experiments' times: how long each JVM runs, and from when to when its disk is bad.
-const (
-	stoppedFor = 12 * time.Second
-	badFrom    = 4 * time.Second
-	badUntil   = 8 * time.Second
+// A spell is how long each JVM runs, and from when to when its disk is bad.
+type spell struct{ runs, from, until time.Duration }
+
+// LinkedIn's longest stop was 11 s.
+var (
+	freezing   = spell{runs: 19 * time.Second, from: 4 * time.Second, until: 15 * time.Second}
+	saturating = spell{runs: 12 * time.Second, from: 4 * time.Second, until: 8 * time.Second}
 )
+
+func (s spell) bad() time.Duration { return s.until - s.from }
+
+func (s spell) shade() [2]float64 { return [2]float64{s.from.Seconds(), s.until.Seconds()} }
 
 var stoppedColumns = []column{{"collections", "collections"}, {"durable", "of these durable, %"}, {"pause50", "collection p50, ms"}, {"pause99", "p99, ms"}, {"pauseMax", "longest, ms"},
 	{"p50", "hiccup p50, ms"}, {"p99", "p99, ms"}, {"p999", "p99.9, ms"}, {"p9999", "p99.99, ms"}, {"p99999", "p99.999, ms"}, {"longest", "longest, ms"}, {"dropped", "lines dropped"}}
 
 const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes garbage: %s. A thread of it that sleeps for a millisecond finds out by how much it wakes up late (a hiccup, HdrHistogram, corrected for " +
-	"coordinated omission): with all threads stopped, it is stopped as well. Times of collections are those of `GarbageCollectorMXBean`. After 12 s the JVM is killed with `kill -9`. " +
+	"coordinated omission): with all threads stopped, it is stopped as well. Times of collections are those of `GarbageCollectorMXBean`. After %g s the JVM is killed with `kill -9`. " +
 	"Durable is what is on the disk in the end, after the sidecar's drain, and without what was on the tmpfs: the share of the collections that the JVM counted whose pause is in the log. Dropped is what HotSpot reports."
 
-const stoppedThreat = "One run of 12 s for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share two cores, so hiccups of some milliseconds are waits for a core; " +
+const stoppedThreat = "One run for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share two cores, so hiccups of some milliseconds are waits for a core; " +
 	"logging off shows how many there are without a log."
 
 // A workload is what the JVM does.
@@ -65,10 +71,10 @@ var (
 // stopped freezes the disk under JVMs.
 func (a application) stopped() (*experiment, error) {
 	x := &experiment{
-		Name: "stopped", Title: "Stop the world, on a disk that freezes", Plot: "longest", Columns: stoppedColumns, Shade: [2]float64{badFrom.Seconds(), badUntil.Seconds()},
+		Name: "stopped", Title: "Stop the world, on a disk that freezes", Plot: "longest", Columns: stoppedColumns, Shade: freezing.shade(),
 		Question: "How long does an application stand still when the disk of its garbage collector's log does?",
-		Method: fmt.Sprintf(stoppedMethod, linkedIn.name+" (on every JDK), or "+rated.name+" (on the newest)") +
-			" The disk, an ext4 on a loop device, is frozen by `fsfreeze` for 4 s, which the second plot shades.",
+		Method: fmt.Sprintf(stoppedMethod, linkedIn.name+" (on every JDK), or "+rated.name+" (on the newest)", freezing.runs.Seconds()) +
+			fmt.Sprintf(" The disk, an ext4 on a loop device, is frozen by `fsfreeze` for %g s, which the second plot shades.", freezing.bad().Seconds()),
 		Threat: stoppedThreat,
 	}
 	for i, jdk := range a.jdks {
@@ -77,8 +83,8 @@ func (a application) stopped() (*experiment, error) {
 			all = append(all, rated)
 		}
 		for _, w := range all {
-			freeze := func(v *volume) error { return v.frozen(func() { time.Sleep(badUntil - badFrom) }) }
-			if err := a.stop(x, jdk, w, freeze); err != nil {
+			freeze := func(v *volume) error { return v.frozen(func() { time.Sleep(freezing.bad()) }) }
+			if err := a.stop(x, jdk, w, freezing, freeze); err != nil {
 				return nil, err
 			}
 		}
@@ -96,23 +102,23 @@ func (a application) saturated() (*experiment, error) {
 		return nil, nil
 	}
 	x := &experiment{
-		Name: "saturated", Title: "Stop the world, on a disk that is saturated", Plot: "longest", Columns: stoppedColumns, Shade: [2]float64{badFrom.Seconds(), badUntil.Seconds()},
+		Name: "saturated", Title: "Stop the world, on a disk that is saturated", Plot: "longest", Columns: stoppedColumns, Shade: saturating.shade(),
 		Question: "How long does an application stand still when others write more to the disk than it takes?",
-		Method:   fmt.Sprintf(stoppedMethod, rated.name) + " The disk, an ext4 on a loop device, takes 10 MB/s (`blkio.throttle.write_bps_device`); for 4 s, four processes copy files of 16 MB to it and sync them.",
+		Method:   fmt.Sprintf(stoppedMethod, rated.name, saturating.runs.Seconds()) + " The disk, an ext4 on a loop device, takes 10 MB/s (`blkio.throttle.write_bps_device`); for 4 s, four processes copy files of 16 MB to it and sync them.",
 		Threat:   stoppedThreat,
 	}
-	return x, a.stop(x, a.jdks[len(a.jdks)-1], rated, func(v *volume) error { return v.saturate(badUntil - badFrom) })
+	return x, a.stop(x, a.jdks[len(a.jdks)-1], rated, saturating, func(v *volume) error { return v.saturate(saturating.bad()) })
 }
 
 // stop runs a workload by every way of logging, and does something bad to the disk.
-func (a application) stop(x *experiment, jdk lab.JDK, w workload, bad func(*volume) error) error {
+func (a application) stop(x *experiment, jdk lab.JDK, w workload, s spell, bad func(*volume) error) error {
 	for _, l := range loggings {
 		if jdk.Version < l.from {
 			continue
 		}
 		name := fmt.Sprintf("JDK %d, %s: %s", jdk.Version, w.arg, l.name)
 		fmt.Println("  " + name)
-		f, tenths, err := a.stopOne(jdk, w, l, bad)
+		f, tenths, err := a.stopOne(jdk, w, l, s, bad)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -122,7 +128,7 @@ func (a application) stop(x *experiment, jdk lab.JDK, w workload, bad func(*volu
 	return nil
 }
 
-func (a application) stopOne(jdk lab.JDK, w workload, l logging, bad func(*volume) error) (f figures, tenths []float64, err error) {
+func (a application) stopOne(jdk lab.JDK, w workload, l logging, when spell, bad func(*volume) error) (f figures, tenths []float64, err error) {
 	v, err := a.newVolume()
 	if err != nil {
 		return nil, nil, err
@@ -148,8 +154,8 @@ func (a application) stopOne(jdk lab.JDK, w workload, l logging, bad func(*volum
 	if l.place != "off" {
 		args = append(args, "-Xlog:gc*=debug,safepoint*=debug:file="+dir+"/gc.log:time,uptime,level,tags:filecount=0")
 	}
-	args = append(args, "-cp", a.classpath, "Stopped", w.arg, fmt.Sprint(stoppedFor.Seconds()))
-	f, tenths, err = a.untilKilled(exec.CommandContext(a.ctx, jdk.Java(), args...), func() error { return bad(v) })
+	args = append(args, "-cp", a.classpath, "Stopped", w.arg, fmt.Sprint(when.runs.Seconds()))
+	f, tenths, err = a.untilKilled(exec.CommandContext(a.ctx, jdk.Java(), args...), when.from, func() error { return bad(v) })
 	if v.relieve != nil {
 		err = errors.Join(err, v.relieve())
 	}
@@ -165,7 +171,7 @@ func (a application) stopOne(jdk lab.JDK, w workload, l logging, bad func(*volum
 }
 
 // untilKilled runs a JVM, has something done after a while, and kills the JVM when it has said what it measured.
-func (a application) untilKilled(cmd *exec.Cmd, bad func() error) (f figures, tenths []float64, err error) {
+func (a application) untilKilled(cmd *exec.Cmd, after time.Duration, bad func() error) (f figures, tenths []float64, err error) {
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
@@ -183,7 +189,7 @@ func (a application) untilKilled(cmd *exec.Cmd, bad func() error) (f figures, te
 	for len(said) < 3 && in.Scan() {
 		if said = append(said, in.Text()); len(said) == 1 {
 			go func() {
-				time.Sleep(badFrom)
+				time.Sleep(after)
 				done <- bad()
 			}()
 		}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// parts are the experiments with parts of ullage by themselves.
+type parts struct{ *evidence }
+
+// benchmarked is one benchmark that go test has run.
+type benchmarked struct {
+	name    string // without "Benchmark", and without the number of processors
+	figures figures
+}
+
+// units are the keys of what benchmarks print.
+var units = map[string]string{"ns/op": "ns", "B/op": "bytes", "allocs/op": "allocs", "cpu-ms/op": "cpu", "MiB-stored": "stored"}
+
+// goBench runs Go benchmarks of a package, and returns at least one.
+func (e parts) goBench(pkg, expression, time string) ([]benchmarked, error) {
+	out, err := exec.CommandContext(e.ctx, "go", "test", "-run", "^$", "-bench", expression, "-benchmem", "-benchtime", time, pkg).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("run the benchmark %s: %w\n%s", expression, err, out)
+	}
+	all := parseBench(string(out))
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no figure of %s in:\n%s", expression, out)
+	}
+	return all, nil
+}
+
+// parseBench reads the lines of benchmarks that go test has printed: a name, a count, and
+// pairs of value and unit.
+func parseBench(out string) (all []benchmarked) {
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		b := benchmarked{name: strings.TrimPrefix(fields[0], "Benchmark"), figures: figures{}}
+		if i := strings.LastIndexByte(b.name, '-'); i > 0 {
+			b.name = b.name[:i]
+		}
+		for i := 2; i+1 < len(fields); i += 2 {
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil && units[fields[i+1]] != "" {
+				b.figures[units[fields[i+1]]] = v
+			}
+		}
+		if b.figures["ns"] > 0 {
+			all = append(all, b)
+		}
+	}
+	return all
+}

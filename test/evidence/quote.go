@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Other documents quote the record between two marks, by the name of a quote. Nothing
+// else stands there, so that a table changes with the record alone.
+const (
+	quoteBegin = "<!-- evidence: "
+	quoteEnd   = "<!-- end of evidence -->"
+)
+
+// quotes make what other documents quote.
+var quotes = map[string]func(*record) string{
+	"standstill": (*record).quoteStandstill,
+	"costs":      (*record).quoteCosts,
+	"report":     func(r *record) string { return r.quoteTable("report", "the log") },
+	"hindsight":  func(r *record) string { return r.quoteTable("hindsight", "") },
+}
+
+// quoteIn renews the quotes in a document.
+func (r *record) quoteIn(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	renewed, err := r.renew(string(text))
+	if err != nil {
+		return fmt.Errorf("renew the tables of %s: %w", path, err)
+	}
+	return os.WriteFile(path, []byte(renewed), 0o644)
+}
+
+// renew returns a document with its quotes renewed.
+func (r *record) renew(text string) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, quoteBegin)
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		name, rest, _ := strings.Cut(rest, " -->\n")
+		_, after, ended := strings.Cut(rest, quoteEnd)
+		quote := quotes[name]
+		if quote == nil || !ended {
+			return "", fmt.Errorf("the mark of %q is unknown, or has no end", name)
+		}
+		fmt.Fprintf(&out, "%s%s -->\n%s%s", quoteBegin, name, quote(r), quoteEnd)
+		text = after
+	}
+}
+
+// quoteTable is the table of one experiment.
+func (r *record) quoteTable(name, head string) string {
+	var s strings.Builder
+	for _, x := range r.Experiments {
+		if x.Name == name {
+			x.table(&s)
+		}
+	}
+	return strings.Replace(s.String(), "|", "| "+head, 1)
+}
+
+// quoteStandstill says how long an application stood still while the disk of its log did.
+func (r *record) quoteStandstill() string {
+	var jdks []string
+	for _, group := range r.groups("stopped") {
+		if jdk, ok := strings.CutSuffix(group, ", "+linkedIn.arg); ok {
+			jdks = append(jdks, jdk)
+		}
+	}
+	names := strings.ReplaceAll(strings.Join(jdks, " / "), "/ JDK ", "/ ")
+	var s strings.Builder
+	fmt.Fprintf(&s, "| the log is | the application stood still for at most (%s) | collections whose pause is in the durable log | lines that the JVM dropped |\n|---|---|---|---|\n", names)
+	for _, l := range loggings {
+		each := func(key string, show func(float64) string) string {
+			var all []string
+			for _, jdk := range jdks {
+				v, ok := r.median("stopped", jdk+", "+linkedIn.arg+": "+l.name, key)
+				if all = append(all, "–"); ok {
+					all[len(all)-1] = show(v)
+				}
+			}
+			return strings.Join(all, " / ")
+		}
+		name, strong := quotedLoggings[l.name], ""
+		if l.name == shippedLogging {
+			strong = "**"
+		}
+		fmt.Fprintf(&s, "| %s | %s%s%s | %s%s%s | %s |\n", name, strong, each("longest", standstill), strong,
+			strong, each("durable", func(v float64) string { return figure(v) + " %" }), strong, each("dropped", figure))
+	}
+	return s.String()
+}
+
+// quotedLoggings are the ways to log as a reader of a summary knows them.
+var quotedLoggings = map[string]string{
+	"logging off":                  "off",
+	"log on the disk":              "on the disk",
+	"log on the disk, async":       "on the disk, `-Xlog:async`",
+	"log on the disk, async:stall": "on the disk, `-Xlog:async:stall`",
+	"log on tmpfs, no sidecar":     "on a tmpfs, which ends with its pod",
+	shippedLogging:                 "on a tmpfs, from where `ullage` moves it to the disk",
+}
+
+// standstill renders milliseconds.
+func standstill(ms float64) string {
+	if ms >= 1000 {
+		return fmt.Sprintf("%.1f s", ms/1000)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}
+
+// quoteCosts sums up what the sidecar costs.
+func (r *record) quoteCosts() string {
+	var s strings.Builder
+	s.WriteString("| | measured |\n|---|---|\n")
+	v := func(experiment, contestant, key string) string {
+		if v, ok := r.median(experiment, contestant, key); ok {
+			return figure(v)
+		}
+		return "–"
+	}
+	const plain, packed = "ullage, none", "ullage, zstd"
+	row := func(what, format string, values ...any) { fmt.Fprintf(&s, "| "+what+" | "+format+" |\n", values...) }
+	for _, c := range []struct{ name, how string }{{plain, "`--compress none`"}, {packed, "zstd"}} {
+		row("catch-up, "+c.how, "%s s of CPU and %s s of wall time a GiB, %s MiB resident at most, %s MiB on disk a GiB", v("catchup", c.name, "cpu"), v("catchup", c.name, "wall"), v("catchup", c.name, "peak"), v("catchup", c.name, "disk"))
+	}
+	row("the same by `cat`, and by a bare loop of reading, compressing and writing", "%s and %s s of CPU", v("catchup", "cat", "cpu"), v("catchup", loopName, "cpu"))
+	row("20,000 lines/s, one `write(2)` each", "%s %% of a core, %s MiB resident", v("steady", packed, "cpu"), v("steady", packed, "rss"))
+	row("until such a line is in the copy, p50 / p99", "%s / %s ms; uncompressed %s / %s ms", v("steady", packed, "p50"), v("steady", packed, "p99"), v("steady", plain, "p50"), v("steady", plain, "p99"))
+	row("idle with five files", "%s %% of a core, %s wake-ups/s, %s MiB resident", v("idle", packed, "cpu"), v("idle", packed, "wakes"), v("idle", packed, "rss"))
+	for _, c := range []struct{ name, what string }{{"storm", "a rotation storm: files of 1 MiB, five archives, 50 MB/s"}, {"crowded", "the same beside two busy loops on two cores"}, {"kills", "`kill -9`, five times"}, {"frozen", "the destination frozen for 30 s at 20,000 lines/s"}} {
+		row(c.what, "%s lines lost, %s twice", v(c.name, packed, "lost"), v(c.name, packed, "twice"))
+	}
+	return s.String()
+}

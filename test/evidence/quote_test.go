@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// quoting are the documents that make evidence renews, as the Makefile has them.
+func quoting(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "-quote ")
+	if !found {
+		t.Fatal("the Makefile quotes nothing")
+	}
+	return strings.Split(strings.Fields(rest)[0], ",")
+}
+
+// Whoever edits a quoted table by hand, or renews the record alone, fails here.
+func TestDocumentsHaveTheFiguresOfTheRecord(t *testing.T) {
+	r, err := load("../../docs/benchmarks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, name := range quoting(t) {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		renewed, err := r.renew(string(text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if renewed != string(text) {
+			t.Errorf("%s does not have the figures of docs/benchmarks.json: run go run ./test/evidence -render -record docs/benchmarks.json -page docs/benchmarks.md -quote %[1]s", name)
+		}
+		for quote := range quotes {
+			used[quote] = used[quote] || strings.Contains(string(text), quoteBegin+quote+" -->")
+		}
+	}
+	for quote := range quotes {
+		if !used[quote] {
+			t.Errorf("no document has %s%s -->", quoteBegin, quote)
+		}
+	}
+}
+
+func TestQuotesAreRenewedBetweenTheirMarks(t *testing.T) {
+	x := &experiment{Name: "stopped"}
+	for name, f := range map[string]figures{
+		"JDK 17, linkedin: logging off": {"longest": 63}, "JDK 25, linkedin: logging off": {"longest": 65},
+		"JDK 17, linkedin: " + shippedLogging: {"longest": 57, "durable": 100, "dropped": 0}, "JDK 25, linkedin: " + shippedLogging: {"longest": 69, "durable": 100, "dropped": 0},
+		"JDK 25, linkedin: log on the disk, async:stall": {"longest": 3213, "durable": 100, "dropped": 0},
+	} {
+		x.add(name, f)
+	}
+	r := &record{Experiments: []*experiment{x}}
+	got, err := r.renew("a\n<!-- evidence: standstill -->\nold\n<!-- end of evidence -->\nb\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a\n<!-- evidence: standstill -->\n| the log is |", "(JDK 17 / 25)", "| off | 63 ms / 65 ms | – / – | – / – |\n",
+		"| on the disk, `-Xlog:async:stall` | – / 3.2 s | – / 100 % | – / 0 |\n", "| **57 ms / 69 ms** | **100 % / 100 %** | 0 / 0 |\n<!-- end of evidence -->\nb\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "old") {
+		t.Error(got)
+	}
+	for _, bad := range []string{"<!-- evidence: nothing -->\n<!-- end of evidence -->", "<!-- evidence: costs -->\n"} {
+		if _, err := r.renew(bad); err == nil {
+			t.Errorf("%q was renewed", bad)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+// reports reads logs with ullage report.
+func (e parts) reports() (*experiment, error) {
+	x := &experiment{
+		Name: "report", Title: "A report", Plot: "speed",
+		Question: "How fast does `ullage report` read a log, and what does it need for that?",
+		Method: fmt.Sprintf("The log of a JVM's day, in %d MiB: with eight lines for each collection, each about its pause, and with 30 more at level debug. "+
+			"`ullage report` reads the file from the disk, or the page cache, and writes its page.", e.size),
+		Threat:  "The log is written by a program: its times and sizes differ from line to line, but not its forms. Its decorations are HotSpot's default.",
+		Columns: []column{{"speed", "MB a CPU second"}, {"peak", "peak resident, MiB"}, {"page", "page, KiB"}},
+	}
+	dir, err := fresh(e.disk, "report")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	log, page := filepath.Join(dir, "gc.log"), filepath.Join(dir, "report.html")
+	for _, c := range []struct {
+		name   string
+		phases int
+	}{{"each line about a pause", 0}, {"`gc*=debug`", 30}} {
+		if err := lab.WriteDay(log, int64(e.size)<<20, c.phases); err != nil {
+			return nil, err
+		}
+		for range e.rounds {
+			f, err := measure(e.ctx, e.ullage, "report", "--output", page, log)
+			if err != nil {
+				return nil, err
+			}
+			info, err := os.Stat(page)
+			if err != nil {
+				return nil, err
+			}
+			f["speed"], f["page"] = float64(e.size)*(1<<20)/1e6/f["cpu"], float64(info.Size())/1024
+			x.add(c.name, f)
+		}
+	}
+	return x, nil
+}
+
+// hindsight runs the Go benchmark of lines that are held.
+func (e parts) hindsight() (*experiment, error) {
+	x := &experiment{
+		Name: "hindsight", Title: "Hindsight", Plot: "stored",
+		Question: "What does it cost to hold debug lines in memory, instead of persisting them?",
+		Method:   "A Go benchmark ships 64 MiB of a G1 log at `gc*=debug` from the tmpfs to segments: all lines persisted; those below `info` held, and forgotten; or held, and saved.",
+		Threat:   "Most lines of the log are below `info`. How many of the held lines are saved in practice depends on how often something goes wrong.",
+		Columns:  []column{{"cpu", "CPU, ms"}, {"stored", "stored, MiB"}},
+	}
+	names := map[string]string{"Hindsight/persisted": "all lines persisted", "Hindsight/held": "lines below `info` held, none saved", "Hindsight/saved": "lines below `info` held, all saved"}
+	for range e.rounds {
+		all, err := e.goBench("./internal/ship", "^BenchmarkHindsight$", "10x")
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range all {
+			x.add(names[b.name], b.figures)
+		}
+	}
+	return x, nil
+}
