@@ -136,7 +136,8 @@
 //
 // # Memory
 //
-// One encoder and one frame buffer serve all streams. Memory does not grow with the
-// volume: the ledger holds the names of the next segments to delete, and of no others.
-// A reader holds one frame, and treats a frame over its bound as damage.
+// One encoder and one frame buffer serve all streams, and go while nothing is written.
+// Memory does not grow with the volume: the ledger holds the names of the next segments
+// to delete, and of no others. A reader holds one frame, and treats a frame over its bound
+// as damage.
 package segment

@@ -22,7 +22,7 @@ const (
 	encodeWindow = 512 << 10
 )
 
-// encoder encodes frames. Its buffers are allocated once and serve all streams.
+// encoder encodes frames. Its buffers serve all streams, and exist from the first frame on.
 type encoder struct {
 	how  Compression
 	buf  []byte
@@ -32,14 +32,11 @@ type encoder struct {
 
 func newEncoder(how Compression) (*encoder, error) {
 	e := &encoder{how: how}
-	if how == None {
-		return e, nil
-	}
-	e.buf = make([]byte, 0, FrameBytes+frameSlack)
 	var err error
-	if how == Gzip {
+	switch how {
+	case Gzip:
 		e.gzip, err = gzip.NewWriterLevel(e, gzip.BestSpeed)
-	} else {
+	case Zstd:
 		e.zstd, err = zstd.NewWriter(nil,
 			zstd.WithEncoderConcurrency(1), // no goroutines
 			zstd.WithEncoderLevel(zstd.SpeedDefault),
@@ -55,6 +52,12 @@ func newEncoder(how Compression) (*encoder, error) {
 
 // encode returns the frame for raw. It is valid until the next call.
 func (e *encoder) encode(raw []byte) ([]byte, error) {
+	if e.how == None {
+		return raw, nil
+	}
+	if e.buf == nil {
+		e.buf = make([]byte, 0, FrameBytes+frameSlack)
+	}
 	switch e.how {
 	case Zstd:
 		e.buf = e.zstd.EncodeAll(raw, e.buf[:0])
@@ -67,8 +70,6 @@ func (e *encoder) encode(raw []byte) ([]byte, error) {
 		if err := e.gzip.Close(); err != nil {
 			return nil, fmt.Errorf("compress frame: %w", err)
 		}
-	default:
-		return raw, nil
 	}
 	return e.buf, nil
 }

@@ -62,3 +62,36 @@ func TestFollowersShareMemory(t *testing.T) {
 		}
 	})
 }
+
+// A Store that rests gives the encoder's memory back, and its frames go on afterwards.
+func TestRestGivesMemoryBack(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how Compression) {
+		dest := t.TempDir()
+		s := openStore(t, dest, configOf(how))
+		str := freshStream(t, s, "gc")
+		inUse := func() uint64 {
+			runtime.GC()
+			runtime.GC() // what pools hold survives one collection
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		var want []byte
+		for i := range 3 {
+			text := lines(int64(i), 2000)
+			want = append(want, text...)
+			appendAll(t, str, text)
+			sync(t, str)
+			busy := inUse()
+			s.Rest()
+			rested := inUse()
+			if how != None && rested+1<<20 > busy {
+				t.Errorf("%d bytes are in use, and %d after Rest", busy, rested)
+			}
+			s.Rest() // with nothing to give back
+		}
+		if got := contents(t, dest, "gc"); !bytes.Equal(got, want) {
+			t.Errorf("%d bytes were read back, %d written", len(got), len(want))
+		}
+	})
+}

@@ -134,6 +134,17 @@ func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) err
 	return nil
 }
 
+// Rest frees the encoder's memory, about 2 MiB, which the next Append takes again: for 0.2 ms of
+// CPU time. The caller calls it when nothing was written for some seconds.
+func (s *Store) Rest() {
+	if s.encoder.buf == nil {
+		return
+	}
+	if fresh, err := newEncoder(s.cfg.Compress); err == nil {
+		s.encoder = fresh
+	}
+}
+
 // KeepFor lets somebody else have a say: a segment that is needed is not deleted for its
 // age alone, and deleted is called with each that retention has deleted. Both are called
 // by Maintain, and must not block.

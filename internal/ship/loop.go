@@ -7,6 +7,9 @@ import (
 	"github.com/ullage/ullage/internal/timerfd"
 )
 
+// restAfter is how long the writer does nothing before it gives memory back.
+const restAfter = 5 * time.Second
+
 // run ships what is queued until ctx ends, after begin. No error of the
 // destination ends it: it goes back to the last commit and tries again.
 func (w *writer) run(ctx context.Context) error {
@@ -57,8 +60,12 @@ func (w *writer) ship(ctx context.Context) error {
 			return ctx.Err()
 		case <-w.link.queue.Ready():
 		case <-timer.C:
+			if w.taken.nothing(w.link.queue.Bytes()) {
+				w.staging = nil
+				w.store.Rest()
+			}
 		case <-idle.C:
-			if w.taken.bytes == 0 && w.link.queue.Bytes() == 0 {
+			if w.taken.nothing(w.link.queue.Bytes()) {
 				// What failed to be written may be gone from the source.
 				w.link.setFailure(nil, time.Time{})
 			}
@@ -106,7 +113,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			}
 		} else if !saved && (w.taken.bytes == 0 || !late && !w.taken.worth(w.bounds.bytes())) {
 			if due.IsZero() {
-				return time.Hour, nil
+				return restAfter, nil
 			}
 			return due.Sub(now), nil
 		}

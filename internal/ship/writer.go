@@ -130,6 +130,10 @@ func (c Config) batchBytes(frame int) int {
 	return min(packedBatch, frame)
 }
 
+// nothing reports whether all lines that were read are committed, where so many bytes
+// are queued.
+func (t *taken) nothing(queued int) bool { return t.bytes == 0 && queued == 0 }
+
 // forget forgets all of it.
 func (t *taken) forget() {
 	clear(t.last)

@@ -26,9 +26,10 @@ const (
 //
 // settle does so at once, since the initialization of the packages touches most of the
 // program, and a source with thousands of files takes most of the heap in its first second;
-// when the start is over; and every minute. A collection of garbage needs pages that nothing
-// else does, those that describe the stacks: so the program's are given back afterwards, and
-// more often than the garbage, which costs 50 µs.
+// twice when the start is over, since the writer rests after its first lines; and every minute.
+// A collection of garbage needs pages that nothing else does, those that describe the stacks:
+// so the program's are given back afterwards, and more often than the garbage, which costs
+// 50 µs.
 func settle(ctx context.Context, log *slog.Logger) {
 	debug.FreeOSMemory()
 	pages, err := programPages()
@@ -47,7 +48,7 @@ func settle(ctx context.Context, log *slog.Logger) {
 			return
 		case <-next.C:
 		}
-		if n%collectEvery == 0 {
+		if n == 1 || n%collectEvery == 0 {
 			debug.FreeOSMemory()
 		}
 	}

@@ -83,9 +83,9 @@ func (b *bench) idle() error {
 	if err != nil {
 		return err
 	}
-	b.add("idle, 5 files: resident MiB", fmt.Sprintf("%.1f", rss), "14", rss <= 14)
+	b.add("idle, 5 files: resident MiB", fmt.Sprintf("%.1f", rss), "12", rss <= 12)
 	b.add("idle, 5 files: times a second that a thread wakes", fmt.Sprintf("%.1f", float64(after-before)/idleFor.Seconds()), "", true)
-	b.add("idle, 5 files: CPU % of a core", fmt.Sprintf("%.2f", used), "0.20", used <= 0.2)
+	b.add("idle, 5 files: CPU % of a core", fmt.Sprintf("%.2f", used), "0.10", used <= 0.1)
 	return s.stop()
 }
 

@@ -78,6 +78,19 @@ func (c *contestant) startAlone(ctx context.Context, p place) (*shipper, error) 
 	return c.launch(lab.Alone(cmd))
 }
 
+// pinned lets the contestant, which is returned, run on one CPU.
+func (c *contestant) pinned() *contestant {
+	free := c.command
+	c.command = func(ctx context.Context, p place) (*exec.Cmd, error) {
+		cmd, err := free(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", "0"}, cmd.Args...)...), nil
+	}
+	return c
+}
+
 func (c *contestant) launch(cmd *exec.Cmd) (s *shipper, err error) {
 	s = &shipper{cmd: cmd}
 	if s.Sidecar, err = lab.StartCommand(cmd); err != nil {

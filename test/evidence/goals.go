@@ -111,9 +111,9 @@ var profiles = []struct{ experiment, why, profile string }{
 	{"catchup", "Where catching up spends its time.", "By `perf record`, most of an uncompressed catch-up is the kernel's: writing into the page cache, reading from the tmpfs, punching holes, and writing back. " +
 		"The rest reads pauses out of the lines (`--jvm-metrics=false` saves that), finds their levels, and cuts them. With zstd, the encoder takes two fifths. " +
 		"`cat` does the first two of these alone, and the loop of reading, compressing and writing leaves out holes, levels, pauses and positions."},
-	{"idle", "Where an idle sidecar spends its time.", "Its timers are the reader's, once a second, and the look at the annotations, twice a second; each wakes the Go runtime's monitor thread, which then sleeps a few times for 20 µs " +
-		"before it finds nothing to do: in runs under `strace -f`, 11 to 14 of 16 to 19 wake-ups a second. Resident are mostly pages of the program that were used."},
-	{"steady", "Where a steady load spends its time.", "In a run under `strace -f`, half of the wake-ups were those of one thread, most likely the Go runtime's monitor. The age of a line is that of its batch: 256 KiB uncompressed, 448 KiB compressed, " +
+	{"idle", "Where an idle sidecar spends its time.", "Its timers are the reader's, once a second, and the look at the annotations, twice a second. Of its memory, half is Go's, and half the pages of the program " +
+		"that were used since they were last given back, every ten seconds: collecting garbage and growing stacks touch most of them."},
+	{"steady", "Where a steady load spends its time.", "The age of a line is that of its batch: 256 KiB uncompressed, 448 KiB compressed, " +
 		"so that a frame compresses well, or `--sync-interval`. A shipper that writes each line at once shows it sooner, for more CPU time."},
 	{"stopped", "Why hiccups differ from row to row.", "A JVM with a heap of 2 GiB, its collector's threads and the sidecar share two cores; the rows without any log show how far apart such runs are."},
 }

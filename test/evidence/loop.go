@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -28,6 +27,8 @@ type way struct {
 	learned bool           // the encoder has a dictionary: the first 64 KiB of the log
 	send    bool           // the kernel copies, by sendfile(2)
 	early   bool           // the kernel is asked to write each block back at once, by sync_file_range(2)
+	free    bool           // what was written is freed on the tmpfs, by fallocate(2), 1 MiB at a time
+	apart   bool           // one thread reads and another writes, on a CPU of its own if there is one
 }
 
 const usualBlock = 512 << 10
@@ -39,6 +40,8 @@ var ways = []way{
 	{name: "read, write, in blocks of 64 KiB", block: 64 << 10},
 	{name: "read, write, in blocks of 4 MiB", block: 4 << 20},
 	{name: "read, write, `sync_file_range`", block: usualBlock, early: true},
+	{name: "read, write, `sync_file_range`, punch holes", block: usualBlock, early: true, free: true},
+	{name: "read, write, `sync_file_range`, punch holes, by two threads", block: usualBlock, early: true, free: true, apart: true},
 	{name: "`sendfile`", block: usualBlock, send: true},
 	{name: loopName + ", the level below", block: usualBlock, options: encoding(zstd.WithEncoderLevel(zstd.SpeedFastest))},
 	{name: loopName + ", the level above", block: usualBlock, options: encoding(zstd.WithEncoderLevel(zstd.SpeedBetterCompression))},
@@ -59,7 +62,11 @@ func runLoop(name, from, to string) (err error) {
 	if i < 0 {
 		return fmt.Errorf("there is no way %q", name)
 	}
-	in, err := os.Open(from)
+	mode := os.O_RDONLY
+	if ways[i].free {
+		mode = os.O_RDWR
+	}
+	in, err := os.OpenFile(from, mode, 0)
 	if err != nil {
 		return err
 	}
@@ -108,21 +115,62 @@ func (w *way) mover(in, out *os.File) (move func() (int, error), end func() erro
 	if err != nil {
 		return nil, nil, err
 	}
-	block, at := make([]byte, w.block), int64(0)
+	next, at, freed := w.reader(in), int64(0), int64(0)
 	return func() (int, error) {
-		n, err := in.Read(block)
+		block, err := next()
 		if err != nil {
-			return n, err
+			return 0, err
 		}
-		if err := write(block[:n]); err != nil {
-			return n, err
+		if err := write(block); err != nil {
+			return 0, err
 		}
+		n := int64(len(block))
 		if w.early {
-			err = unix.SyncFileRange(int(out.Fd()), at, int64(n), unix.SYNC_FILE_RANGE_WRITE)
-			at += int64(n)
+			err = unix.SyncFileRange(int(out.Fd()), at, n, unix.SYNC_FILE_RANGE_WRITE)
 		}
-		return n, err
+		if at += n; err == nil && w.free && at-freed >= 1<<20 {
+			err = unix.Fallocate(int(in.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, freed, at-freed)
+			freed = at
+		}
+		return len(block), err
 	}, end, nil
+}
+
+// reader returns a function that reads the next block, which is valid until the next call.
+func (w *way) reader(in *os.File) func() ([]byte, error) {
+	if !w.apart {
+		block := make([]byte, w.block)
+		return func() ([]byte, error) {
+			n, err := in.Read(block)
+			return block[:n], err
+		}
+	}
+	type result struct {
+		block []byte
+		err   error
+	}
+	full, empty := make(chan result, 2), make(chan []byte, 4)
+	for range cap(empty) {
+		empty <- make([]byte, w.block)
+	}
+	go func() {
+		for block := range empty {
+			n, err := in.Read(block)
+			full <- result{block[:n], err}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	var last []byte
+	return func() ([]byte, error) {
+		if last != nil {
+			empty <- last[:w.block]
+		}
+		r := <-full
+		last = r.block
+		return r.block, r.err
+	}
 }
 
 // writer returns a function that writes a block, and one that writes what the encoder still has.
@@ -155,57 +203,4 @@ func (w *way) writer(in, out *os.File) (write func(block []byte) error, end func
 		_, err := out.Write(frame)
 		return err
 	}, func() error { return nil }, nil
-}
-
-// tried measures the ways that were tried for the sidecar's copy.
-func (e parts) tried() (*experiment, error) {
-	x := &experiment{
-		Name: "tried", Title: "Ways to copy", Plot: "cpu",
-		Question: "Which ways to copy a log to the disk take less CPU time, or less space, than the sidecar's?",
-		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` lie on tmpfs. Loops that look at no line copy them to the disk, in blocks of 512 KiB where nothing else is said, and wait for the disk (`fdatasync`) after each 8 MiB. "+
-			"The encoder is the sidecar's where nothing else is said.", e.size),
-		Result: "`copy_file_range` is not among them: from a tmpfs to another file system it fails (EXDEV). Neither is `io_uring`: the profile that container runtimes have for system calls forbids it. " +
-			"The stream of 8 MiB remembers what a segment that is read from a commit on does not have.",
-		Threat:  "The lines repeat, which favours a long window and a dictionary. Writing back, which other threads of the kernel do, is not in the CPU time.",
-		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"disk", "on disk, MiB/GiB"}},
-	}
-	data := filepath.Join(e.shm, "data")
-	if err := e.makeLog(data); err != nil {
-		return nil, err
-	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		for _, w := range ways {
-			f, err := e.loop(w.name, data)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
-			}
-			x.add(w.name, f)
-		}
-	}
-	return x, os.Remove(data)
-}
-
-// loop measures one way, in a process of its own.
-func (e *evidence) loop(name, data string) (figures, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := fresh(e.disk, "copy")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "out")
-	f, err := measure(e.ctx, self, "loop", name, data, out)
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(out)
-	if err != nil {
-		return nil, err
-	}
-	f["disk"] = float64(info.Size()) / (1 << 20)
-	return e.perGiB(f), nil
 }

@@ -206,13 +206,16 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
+// settled is how long after its start a contestant that has nothing to do is left alone.
+const settled = 20 * time.Second
+
 // idle measures all contestants at the same time: nothing happens.
 func (e *evidence) idle() (*experiment, error) {
 	x := &experiment{
 		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
 		Question: "What does a shipper cost while nobody logs?",
 		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, each with files and, as in a container, "+
-			"a process namespace of its own, and are measured over %s, 3 s after their start.", 2*e.window),
+			"a process namespace of its own, and are measured over %s, %s after their start.", 2*e.window, settled),
 		Threat:  "Resident memory counts the pages of the program that were used, which processes of the same program share.",
 		Columns: []column{{"rss", "resident, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
 	}
@@ -250,7 +253,7 @@ func (e *evidence) idleBeside(c *contestant) (figures, error) {
 		return nil, err
 	}
 	defer s.Kill()
-	time.Sleep(3 * time.Second)
+	time.Sleep(settled)
 	got, err := e.over(s, 2*e.window)
 	if err != nil {
 		return nil, err

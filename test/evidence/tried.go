@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// tried measures the ways that were tried for the sidecar's copy.
+func (e parts) tried() (*experiment, error) {
+	x := &experiment{
+		Name: "tried", Title: "Ways to copy", Plot: "cpu",
+		Question: "Which ways to copy a log to the disk take less CPU time, or less space, than the sidecar's?",
+		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` lie on tmpfs. Loops that look at no line copy them to the disk, in blocks of 512 KiB where nothing else is said, and wait for the disk (`fdatasync`) after each 8 MiB. "+
+			"The encoder is the sidecar's where nothing else is said. Those that punch holes free a copy of the log on the tmpfs as they go, as the sidecar does. The sidecar itself is last: without its look for pauses, whole, and on one CPU.", e.size),
+		Result: "`copy_file_range` is not among them: from a tmpfs to another file system it fails (EXDEV). Neither is `io_uring`: the profile that container runtimes have for system calls forbids it. " +
+			"The stream of 8 MiB remembers what a segment that is read from a commit on does not have.",
+		Threat:  "The lines repeat, which favours a long window and a dictionary. Writing back, which other threads of the kernel do, is not in the CPU time.",
+		Columns: []column{{"cpu", "CPU, s/GiB"}, {"wall", "wall, s/GiB"}, {"disk", "on disk, MiB/GiB"}},
+	}
+	data := filepath.Join(e.shm, "data")
+	if err := e.makeLog(data); err != nil {
+		return nil, err
+	}
+	for round := range e.rounds {
+		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
+		for _, w := range ways {
+			f, err := e.try(w, data)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", w.name, err)
+			}
+			x.add(w.name, f)
+		}
+		if err := e.triedSidecars(x, data); err != nil {
+			return nil, err
+		}
+	}
+	return x, os.Remove(data)
+}
+
+// try measures one way, which may free the log that it copies.
+func (e parts) try(w way, data string) (f figures, err error) {
+	if w.free {
+		whole := data
+		data += "-freed"
+		defer func() { err = errors.Join(err, os.Remove(data)) }()
+		if err := exec.CommandContext(e.ctx, "cp", whole, data).Run(); err != nil {
+			return nil, fmt.Errorf("copy the log: %w", err)
+		}
+	}
+	return e.loop(w.name, data)
+}
+
+// triedSidecars measures the sidecar itself: without the look for pauses, and on one CPU.
+func (e parts) triedSidecars(x *experiment, data string) error {
+	lines, err := countLines(data)
+	if err != nil {
+		return err
+	}
+	for _, c := range []*contestant{
+		e.sidecar("`ullage run --compress none --jvm-metrics=false`", "none", "--jvm-metrics=false"),
+		e.sidecar("`ullage run --compress none`", "none"),
+		e.sidecar("`taskset --cpu-list 0 ullage run --compress none`", "none").pinned(),
+	} {
+		f, err := e.drain(c, data, lines)
+		if err != nil {
+			return fmt.Errorf("catch up with %s: %w", c.name, err)
+		}
+		x.add(c.name, e.perGiB(f))
+	}
+	return nil
+}
+
+// loop measures one way, in a process of its own.
+func (e *evidence) loop(name, data string) (figures, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := fresh(e.disk, "copy")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "out")
+	f, err := measure(e.ctx, self, "loop", name, data, out)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(out)
+	if err != nil {
+		return nil, err
+	}
+	f["disk"] = float64(info.Size()) / (1 << 20)
+	return e.perGiB(f), nil
+}
