@@ -10,19 +10,14 @@ import (
 // FrameBytes is the most raw bytes that one Append takes.
 const FrameBytes = 1 << 20
 
-const (
-	// frameSlack is more than what the framing adds to bytes that do not
-	// compress: 3 bytes for each block of 128 KiB, or 5 for each 64 KiB.
-	frameSlack = 4 << 10
-
-	// encodeWindow is how far back a match may lie: a whole frame of the sidecar. The
-	// encoder's default level finds longer matches in UL than its fastest: together, a
-	// sixth less is stored than with that and half the window, for no more CPU time. The
-	// encoder takes about 2 MiB.
-	encodeWindow = 512 << 10
-)
+// encodeWindow is how far back a match may lie: a whole frame of the sidecar. The
+// encoder's default level finds longer matches in UL than its fastest: together, a
+// sixth less is stored than with that and half the window, for no more CPU time. The
+// encoder takes about 2 MiB.
+const encodeWindow = 512 << 10
 
 // encoder encodes frames. Its buffers serve all streams, and exist from the first frame on.
+// That of a frame grows to the largest one: lines of UL become a seventeenth.
 type encoder struct {
 	how  Compression
 	buf  []byte
@@ -54,9 +49,6 @@ func newEncoder(how Compression) (*encoder, error) {
 func (e *encoder) encode(raw []byte) ([]byte, error) {
 	if e.how == None {
 		return raw, nil
-	}
-	if e.buf == nil {
-		e.buf = make([]byte, 0, FrameBytes+frameSlack)
 	}
 	switch e.how {
 	case Zstd:

@@ -49,14 +49,14 @@ func TestFullDiskThenSpaceAgain(t *testing.T) {
 			t.Fatalf("want ENOSPC, got %v", err)
 		}
 		str.Abandon()
-		must(t, str.Resume(m, FrameBytes+frameSlack)) // to cut takes no space
+		must(t, str.Resume(m, 2*FrameBytes)) // to cut takes no space
 		wantContents(t, dest, "gc", committed)
 		if err := str.Append(noise(FrameBytes)); !errors.Is(err, unix.ENOSPC) {
 			t.Fatal(err)
 		}
 		str.Abandon()
 		must(t, os.Remove(ballast))
-		must(t, str.Resume(m, FrameBytes+frameSlack))
+		must(t, str.Resume(m, 2*FrameBytes))
 		appendAll(t, str, lines(200, 5000))
 		sync(t, str)
 		wantContents(t, dest, "gc", join(committed, lines(200, 5000)))

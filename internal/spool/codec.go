@@ -57,6 +57,15 @@ func (l *Log) codecs() (*codec, error) {
 	return l.codec, nil
 }
 
+// Rest frees the memory that compressing and reading records takes, some MiB. The next
+// record takes it again.
+func (l *Log) Rest() {
+	if l.codec != nil {
+		l.codec.decoder.Close()
+	}
+	l.codec, l.head, l.runs = nil, nil, nil
+}
+
 // compress returns the frame of a part. It is valid until the next call.
 func (l *Log) compress(b *Block, which Part) ([]byte, error) {
 	c, err := l.codecs()

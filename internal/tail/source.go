@@ -195,10 +195,12 @@ func (s *Source) HandleError(err error) { s.watch.handleError(err) }
 
 // Tick is the slow poll, to be called about once a second: it shows other
 // sidecars that the owner of the source lives, makes a scan due, looks for files
-// whose writer is gone, and tries again to open the spool if Open has failed to.
+// whose writer is gone, tries again to open the spool if Open has failed to, and frees
+// what the spool needs once nothing is in it.
 func (s *Source) Tick() {
 	s.watch.tick()
 	s.dir.beat()
+	s.spool.rest(s.contents.files)
 	if s.dir.opened() && s.spool.log == nil && s.openSpool() == nil {
 		s.env.log.Info("spool opened")
 	}

@@ -36,6 +36,22 @@ func (p *spooler) area(n int) []byte {
 	return p.data
 }
 
+// rest frees the memory that moving lines takes, if no record is left.
+func (p *spooler) rest(files map[position.Content]*File) {
+	if p.data == nil || len(p.pending) > 0 {
+		return
+	}
+	for _, f := range files {
+		if !f.records.empty() {
+			return
+		}
+	}
+	p.data, p.block = nil, spool.Block{}
+	if p.log != nil {
+		p.log.Rest()
+	}
+}
+
 // open opens the spool in the state directory, and adopts the records that an
 // earlier process has left. Those of contents that are known already are in the
 // log that was open before.

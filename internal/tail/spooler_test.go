@@ -37,3 +37,21 @@ func TestSpoolThatCouldNotBeOpenedIsTriedAgain(t *testing.T) {
 		t.Errorf("that it is open was logged %d times", n)
 	}
 }
+
+// Moving lines takes memory, which goes with the last record, and comes back with the next.
+func TestMemoryOfMovingGoesWithTheLastRecord(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	for range 2 {
+		r.write(w, uls("x", "info", 1000))
+		r.move()
+		if r.src.Tick(); r.src.spool.data == nil {
+			t.Fatal("memory is freed although there is a record")
+		}
+		r.read()
+		r.commit()
+		if r.src.Tick(); r.src.spool.data != nil {
+			t.Fatal("memory is kept although there is no record")
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,20 +36,15 @@ type StreamStats struct {
 // maxStats bounds how many streams Stats lists.
 const maxStats = 200
 
+// ranked is a stream with its backlog.
+type ranked struct {
+	*Stream
+	backlog int64
+}
+
 func statsOf(c *contents, l *listing) Stats {
 	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored)}
-	for name, st := range c.streams.byName {
-		stat := StreamStats{Name: st.name}
-		if f := st.class.Format(); f != format.Auto {
-			stat.Format = f.String()
-		}
-		for _, f := range st.files {
-			if f.held() {
-				stat.Files++
-			}
-			stat.Backlog += f.backlog()
-		}
-		s.Streams = append(s.Streams, stat)
+	for name := range c.streams.byName {
 		if _, refused := c.streams.refused[name]; refused {
 			if s.Refused == nil {
 				s.Refused = map[string]struct{}{}
@@ -56,14 +52,43 @@ func statsOf(c *contents, l *listing) Stats {
 			s.Refused[name] = struct{}{}
 		}
 	}
-	slices.SortFunc(s.Streams, func(a, b StreamStats) int {
-		if a.Backlog != b.Backlog {
-			return int(max(-1, min(1, b.Backlog-a.Backlog)))
+	all := c.streams.rank()
+	listed := min(len(all), maxStats)
+	s.Streams, s.Omitted = make([]StreamStats, 0, listed), len(all)-listed
+	for _, st := range all[:listed] {
+		s.Streams = append(s.Streams, st.stats(st.backlog))
+	}
+	return s
+}
+
+// rank returns the streams, those with the largest backlog first. The slice is valid until
+// the next call: thousands of streams are ranked ten times a second.
+func (t *streamSet) rank() []ranked {
+	clear(t.ranking) // or it would keep streams alive that are gone
+	t.ranking = t.ranking[:0]
+	for _, st := range t.byName {
+		r := ranked{Stream: st}
+		for _, f := range st.files {
+			r.backlog += f.backlog()
 		}
-		return strings.Compare(a.Name, b.Name)
+		t.ranking = append(t.ranking, r)
+	}
+	slices.SortFunc(t.ranking, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.backlog, a.backlog), strings.Compare(a.name, b.name))
 	})
-	listed := min(len(s.Streams), maxStats)
-	s.Streams, s.Omitted = s.Streams[:listed], len(s.Streams)-listed
+	return t.ranking
+}
+
+func (st *Stream) stats(backlog int64) StreamStats {
+	s := StreamStats{Name: st.name, Backlog: backlog}
+	if f := st.class.Format(); f != format.Auto {
+		s.Format = f.String()
+	}
+	for _, f := range st.files {
+		if f.held() {
+			s.Files++
+		}
+	}
 	return s
 }
 

@@ -17,6 +17,8 @@ type streamSet struct {
 
 	refused      map[string]struct{} // streams that the destination refuses
 	refusedFiles int                 // held, of these
+
+	ranking []ranked // of the last rank
 }
 
 func newStreamSet(formats format.Rules) streamSet {

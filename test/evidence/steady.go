@@ -109,13 +109,16 @@ const lineHead = "[2026-11-20T16:45:11.123+0100][12.345s][debug][gc,phases] "
 
 const lineText = "GC(123)   Evacuate Collection Set: 1.2ms "
 
-// feed writes lines at a steady rate until done is closed. Each ends in the
-// time of its write, in ns, and has about so many bytes.
+// shortLine is a line that has no room for a stamp.
+const shortLine = "[1.1s][info][gc] GC\n"
+
+// feed writes lines at a steady rate until done is closed. Each has about so many
+// bytes, and ends in the time of its write, in ns, if it has room for that.
 func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
 	const stamp = 19
 	text := strings.Repeat(lineText, bytes/len(lineText)+1)[:max(0, bytes-len(lineHead)-stamp-2)]
-	head := lineHead + text + " "
-	line := []byte(head + strings.Repeat("0", stamp) + "\n")
+	head, stamped := lineHead+text+" ", bytes > len(shortLine)
+	line := []byte(shortLine)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	started, n := time.Now(), 0
@@ -125,8 +128,10 @@ func feed(f io.Writer, rate, bytes int, done <-chan struct{}) error {
 			return nil
 		case now := <-tick.C:
 			for ; n < int(now.Sub(started).Seconds()*float64(rate)); n++ {
-				line = strconv.AppendInt(line[:len(head)], time.Now().UnixNano(), 10)
-				line = append(line, '\n')
+				if stamped {
+					line = strconv.AppendInt(append(line[:0], head...), time.Now().UnixNano(), 10)
+					line = append(line, '\n')
+				}
 				if _, err := f.Write(line); err != nil {
 					return fmt.Errorf("write a line: %w", err)
 				}
