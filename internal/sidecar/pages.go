@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	releaseEvery = 10 * time.Second // so often pages of the program are given back
+	startTakes   = time.Second      // after this, pages of the program are given back that only the start needed
+	releaseEvery = 10 * time.Second // ... and so often what else is needed rarely
 	collectEvery = 6                // and garbage with each so many of these times
 )
 
@@ -26,16 +27,18 @@ const (
 //
 // settle does so at once, since the initialization of the packages touches most of the
 // program, and a source with thousands of files takes most of the heap in its first second;
-// twice when the start is over, since the writer rests after its first lines; and every minute.
+// when the start is over; when the writer rests after its first lines; and every minute.
 // A collection of garbage needs pages that nothing else does, those that describe the stacks:
 // so the program's are given back afterwards, and more often than the garbage, which costs
 // 50 µs.
 func settle(ctx context.Context, log *slog.Logger) {
-	debug.FreeOSMemory()
-	pages, err := programPages()
-	next := timerfd.NewTicker(releaseEvery)
+	next := timerfd.New(startTakes)
 	defer next.Stop()
+	pages, err := programPages()
 	for n := 0; ; n++ {
+		if n <= 2 || n%collectEvery == 0 {
+			debug.FreeOSMemory()
+		}
 		if err == nil {
 			err = pages.release()
 		}
@@ -48,9 +51,7 @@ func settle(ctx context.Context, log *slog.Logger) {
 			return
 		case <-next.C:
 		}
-		if n == 1 || n%collectEvery == 0 {
-			debug.FreeOSMemory()
-		}
+		next.Reset(releaseEvery)
 	}
 }
 

@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -21,9 +22,8 @@ const (
 type codec struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
-	part    []byte // the lines of one part, joined
+	lines   []byte // of one part, joined, to be compressed; or of both, decompressed
 	frame   []byte
-	lines   [2][]byte // of both parts, decompressed
 }
 
 func newCodec() (*codec, error) {
@@ -74,8 +74,8 @@ func (l *Log) compress(b *Block, which Part) ([]byte, error) {
 	}
 	lines := b.data
 	if int(b.parts[which].raw) != len(b.data) {
-		c.part = b.split(c.part[:0], which)
-		lines = c.part
+		c.lines = b.split(slices.Grow(c.lines[:0], int(b.parts[which].raw)), which)
+		lines = c.lines
 	}
 	c.frame = c.encoder.EncodeAll(lines, c.frame[:0])
 	return c.frame, nil

@@ -137,10 +137,10 @@ func (l *Log) Frame(r *Record) (frame []byte, raw int, err error) {
 		}
 		// Another process may have written the frame: its content must match
 		// the record.
-		if c.lines[p], err = l.decompress(c.lines[p][:0], r, Part(p)); err != nil {
+		if c.lines, err = l.decompress(c.lines[:0], r, Part(p)); err != nil {
 			return nil, 0, err
 		}
-		return c.frame, len(c.lines[p]), nil
+		return c.frame, len(c.lines), nil
 	}
 	return nil, 0, nil
 }
@@ -161,14 +161,17 @@ func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
 	if err != nil {
 		return parts, nil, err
 	}
+	c.lines = slices.Grow(c.lines[:0], int(r.parts[Kept].raw+r.parts[Rest].raw))
 	for p := range r.parts {
 		if !r.Holds(Part(p)) {
 			continue
 		}
-		if c.lines[p], err = l.decompress(c.lines[p][:0], r, Part(p)); err != nil {
+		begin := len(c.lines)
+		lines, err := l.decompress(c.lines, r, Part(p))
+		if err != nil {
 			return parts, nil, err
 		}
-		parts[p] = c.lines[p]
+		c.lines, parts[p] = lines, lines[begin:]
 	}
 	return parts, l.runs, nil
 }

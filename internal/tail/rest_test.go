@@ -13,10 +13,10 @@ func TestWaitingForAProcessorIsNoReasonToRest(t *testing.T) {
 	r.src.env.now = func() time.Time { r.now = r.now.Add(100 * time.Millisecond); return r.now }
 	r.read()
 	r.src.env.now = still
-	r.now = r.now.Add(20 * time.Millisecond)
+	r.now = r.now.Add(200 * time.Millisecond)
 	r.put("b.log", "x\n")
 	r.src.listing.stale = true
 	if found, err := r.src.Scan(); found != 1 || err != nil {
-		t.Errorf("20 ms after a scan, %d new files are found, error: %v", found, err)
+		t.Errorf("200 ms after a scan, %d new files are found, error: %v", found, err)
 	}
 }
