@@ -37,9 +37,10 @@ func (r *rig) file(name, text string) {
 
 // Lines that end two seconds after the clock of a rig begins.
 const (
-	idlePause = "[2026-11-20T16:45:02.000+0000][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1500.000ms"
-	idleTimes = "[2026-11-20T16:45:02.000+0000][info][gc,cpu] GC(1) User=0.01s Sys=0.00s Real=1.50s"
-	idleSafe  = `[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "G1CollectForAllocation", Reaching safepoint: 1 ns, At safepoint: 1500100000 ns, Total: 1500100001 ns`
+	idlePause  = "[2026-11-20T16:45:02.000+0000][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1500.000ms"
+	shortPause = "[2026-11-20T16:45:02.000+0000][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms"
+	idleTimes  = "[2026-11-20T16:45:02.000+0000][info][gc,cpu] GC(1) User=0.01s Sys=0.00s Real=1.50s"
+	idleSafe   = `[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "G1CollectForAllocation", Reaching safepoint: 1 ns, At safepoint: 1500100000 ns, Total: 1500100001 ns`
 )
 
 func TestVerdicts(t *testing.T) {
@@ -64,6 +65,8 @@ func TestVerdicts(t *testing.T) {
 		{"long to reach", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "Cleanup", Reaching safepoint: 1500000000 ns, At safepoint: 1 ns, Total: 1500000001 ns`}, kernelFiles{}, Reaching},
 		{"long to reach, and the disk", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "Cleanup", Reaching safepoint: 1500000000 ns, At safepoint: 1 ns, Total: 1500000001 ns`}, kernelFiles{disk: 1_400_000}, Disk},
 		{"an operation", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "ThreadDump", Reaching safepoint: 1 ns, At safepoint: 1500000000 ns, Total: 1500000001 ns`}, kernelFiles{}, Operation},
+		{"a line that waits behind its pause", []string{shortPause, idleSafe}, kernelFiles{}, Unknown},
+		{"a line that waits behind its pause for the disk", []string{shortPause, idleSafe}, kernelFiles{disk: 1_400_000}, Disk},
 		{"a collection without the lines of its pause", []string{idleSafe}, kernelFiles{disk: 1_400_000}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -93,7 +93,11 @@ func (s *stream) heap(h pause.Heap) {
 	}
 }
 
-func (s *stream) waited(w *pause.Wait) { s.in.metrics.waits.Observe(w.Duration.Seconds()) }
+func (s *stream) waited(w *pause.Wait) {
+	if !w.Relocation {
+		s.in.metrics.waits.Observe(w.Duration.Seconds())
+	}
+}
 
 func (s *stream) stopped(stop *pause.Stop) {
 	if stop.Duration > s.in.cfg.threshold() {

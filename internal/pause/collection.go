@@ -120,13 +120,14 @@ func (s *Stop) Times() Times {
 	return sum
 }
 
-// Wait is one thread that waited until ZGC had memory for it.
+// Wait is one thread that waited until ZGC had memory for it, or had moved an object.
 type Wait struct {
-	Run      int
-	Thread   string // untrusted
-	End      Clock
-	Duration time.Duration
-	Line     uint64
+	Run        int
+	Thread     string // untrusted
+	End        Clock
+	Duration   time.Duration
+	Relocation bool // it waited for an object to be moved
+	Line       uint64
 }
 
 // Run is one run of a JVM in a stream. Its properties are as the JVM logged them at its

@@ -13,7 +13,7 @@ const (
 	Concurrent                 // the collector worked beside the application, and has ended a phase or a cycle
 	Begin                      // a cycle begins; Name has its cause, if it has one
 	Cycle                      // a cycle of ZGC, or one generation's part of it, has ended
-	Stall                      // one thread waited for memory
+	Stall                      // one thread waited for memory, or for an object to be moved
 	Space                      // a part of the heap, before and after a collection
 	Metaspace                  // the metaspace, before and after a collection
 	Workers                    // how many threads the collector uses
@@ -85,6 +85,10 @@ type Event struct {
 
 	// Regions reports that the Heap of a Space counts regions and not bytes.
 	Regions bool
+
+	// Relocation reports that the thread of a Stall waited for ZGC to move an object, and
+	// not for memory.
+	Relocation bool
 
 	// Count is the number of threads, for Workers.
 	Count int

@@ -13,7 +13,7 @@ type Handlers struct {
 	Run        func(*Run)        // before the first record of a run, with the properties seen until then; again if it turns out to be Mixed
 	Pause      func(*GCPause)    // at the line of the pause: its Times follow
 	Timed      func(*GCPause)    // the Times of the pause before are known
-	Wait       func(*Wait)       // a thread waited for memory
+	Wait       func(*Wait)       // a thread waited for memory, or for an object to be moved
 	Stop       func(*Stop)       // the application was stopped
 	Collection func(*Collection) // a collection has ended
 }
@@ -59,7 +59,7 @@ type Joiner struct {
 // NewJoiner returns a Joiner that is ready for a stream's first line, or for a line in
 // its middle.
 func NewJoiner(h Handlers) *Joiner {
-	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, newest: -1, after: -1}
+	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, runs: runs{passed: -1}, newest: -1, after: -1}
 }
 
 // Line receives the next line, without its newline, and returns its event as [Parse]
@@ -132,7 +132,7 @@ func (j *Joiner) take(e *Event) {
 		j.entered = j.name(e.Name)
 	case Stall:
 		if j.handlers.Wait != nil {
-			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.name(e.Name).text, End: j.clock.Clock, Duration: e.Duration, Line: j.lines})
+			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.name(e.Name).text, End: j.clock.Clock, Duration: e.Duration, Relocation: e.Relocation, Line: j.lines})
 		}
 	default:
 		j.emitEnded(e.GC)

@@ -311,6 +311,74 @@ func TestTwoJVMsThatStartedTogetherAreSeen(t *testing.T) {
 	}
 }
 
+// Two JVMs that write in turn look like one that is restarted with each line.
+func TestTwoJVMsInOneFileAreSeenByTheirUptimes(t *testing.T) {
+	var log []string
+	for i := range 10 {
+		for _, started := range []int{10, 30} {
+			log = append(log, fmt.Sprintf(`[%d.%d00s][safepoint] Safepoint "Cleanup", Reaching safepoint: 1 ns, At safepoint: 5 ns, Total: 6 ns`, started, i))
+		}
+	}
+	all := join(lines(log...))
+	if last := all.runs[len(all.runs)-1]; !last.Mixed || len(all.stops) != len(log) {
+		t.Errorf("%+v, %d stops", all.runs, len(all.stops))
+	}
+}
+
+// Each run may last longer than the one before, and begin where that began.
+func TestAJVMThatCrashesAgainAndAgainIsOne(t *testing.T) {
+	var log []string
+	for run := range 10 {
+		for i := range 4 + run {
+			log = append(log, fmt.Sprintf(`[%d.000s][safepoint] Safepoint "Cleanup", Reaching safepoint: 1 ns, At safepoint: 5 ns, Total: 6 ns`, 1+5*i))
+		}
+	}
+	all := join(lines(log...))
+	if len(all.runs) != 10 || all.runs[9].Mixed {
+		t.Errorf("%+v", all.runs)
+	}
+}
+
+func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
+	for name, test := range map[string]struct {
+		numbers []int
+		mixed   bool
+	}{
+		"in step":                    {[]int{0, 0, 1, 1, 2, 2}, true},
+		"one is ahead":               {[]int{10, 3, 11, 4}, true},
+		"one is far ahead":           {[]int{500, 0, 501, 1}, true},
+		"one after the other":        {[]int{20, 21, 0, 1, 2}, false},
+		"one inside of the other":    {[]int{1, 0, 2, 3}, false},
+		"some are missing":           {[]int{3, 9, 12, 50}, false},
+		"a restart after the second": {[]int{0, 1, 0, 1, 2}, true}, // its start is not logged, so that it might be two
+	} {
+		var log []string
+		for _, n := range test.numbers {
+			log = append(log, fmt.Sprintf("[info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", n))
+		}
+		all := join(lines(log...))
+		if last := all.runs[len(all.runs)-1]; last.Mixed != test.mixed || len(all.stops) != len(test.numbers) {
+			t.Errorf("%s: %+v, %d stops", name, all.runs, len(all.stops))
+		}
+	}
+}
+
+// From a JVM 25 with -Xlog:gc,safepoint on a disk that was frozen for 2.5 s: the write of the
+// pause's line waited behind the pause that the line measures.
+func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
+	for _, test := range []struct {
+		at   string
+		want Suspicion
+	}{{"2547112539", Outside}, {"3112539", NoSuspicion}} {
+		all := join(lines(
+			"[1.000s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms",
+			`[3.500s][info][safepoint] Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: `+test.at+` ns, Leaving safepoint: 9 ns, Total: `+test.at+` ns`))
+		if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Suspect() != test.want {
+			t.Errorf("at %s: %+v", test.at, all.stops)
+		}
+	}
+}
+
 func lines(text ...string) (lines [][]byte) {
 	for _, line := range text {
 		lines = append(lines, []byte(line))

@@ -110,11 +110,11 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 			return safepointTag, isOperation(rest)
 		}
 	case 'A', 'R':
-		rest, ok := cutPrefix(message, "Allocation Stall (")
-		if !ok {
-			rest, ok = cutPrefix(message, "Relocation Stall (")
+		if rest, ok := cutPrefix(message, "Allocation Stall ("); ok {
+			return gcTag, e.readStall(rest)
 		}
-		if ok {
+		if rest, ok := cutPrefix(message, "Relocation Stall ("); ok {
+			e.Relocation = true
 			return gcTag, e.readStall(rest)
 		}
 	case 'U':
@@ -185,7 +185,9 @@ func (e *Event) readGC(text []byte) bool {
 		return e.readSpace(text) || e.readCycle(text)
 	case 'T':
 		return e.readSpace(text) || e.readFailure(text)
-	case 'E', 'S', 'A', 'H', 'D':
+	case 'A':
+		return e.readSpace(text) || e.readRow(text)
+	case 'E', 'S', 'H', 'D':
 		return e.readSpace(text)
 	}
 	return false

@@ -242,6 +242,8 @@ func (e *Event) readWorkers(text []byte) bool {
 
 // readFailure reads that there was no room to move objects to.
 func (e *Event) readFailure(text []byte) bool {
+	// Shenandoah with generations goes on with what it lacked room for.
+	text, _, _ = bytes.Cut(text, []byte(", size "))
 	switch string(text) {
 	case "To-space exhausted", "Promotion failed":
 		e.Kind, e.Name = Failure, text

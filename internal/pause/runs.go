@@ -14,6 +14,9 @@ type runs struct {
 	ul.Runs
 	highest time.Duration // uptime of this run
 	before  time.Duration // ... and of the one before
+	last    time.Duration // uptime of the last event
+	passed  time.Duration // uptime before the event that came past that of the run before; -1: none has
+	swaps   int           // runs in a row that went on where another one had stopped, as if each was the one before the last
 	number  int64         // the highest number of a collection in the one before; -1: there is none
 	done    int64         // the number behind the highest one of a collection that has ended with its pause; 0: none has
 }
@@ -25,29 +28,58 @@ func (j *Joiner) begin(e *Event) {
 	restarted := false
 	switch up := j.clock.Uptime; {
 	case j.run.Mixed:
-	case !j.clock.HasUptime:
-		restarted = e.GC == 0 && j.newest > maxOpen || e.GC >= 0 && e.GC+1000 < j.newest
 	case j.resumes(e):
 		j.mix()
+	case !j.clock.HasUptime:
+		restarted = e.GC == 0 && j.newest > maxOpen || e.GC >= 0 && e.GC+1000 < j.newest
 	default:
 		known := j.runs.Number() > 0
-		restarted = j.runs.Next(up) && known
+		if restarted = j.runs.Next(up) && known; j.runs.swapped(up, restarted) {
+			restarted = false
+			j.mix()
+		}
 	}
 	if isStart := e.Kind == Init && string(e.Name) == "Using"; restarted || isStart && j.announced && !j.run.Mixed {
-		j.Flush()
-		j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
-		j.runs.done = 0
-		j.run = Run{Number: j.run.Number + 1}
-		j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, nil
+		j.restart()
 	}
 	j.newest = max(j.newest, e.GC)
 	j.runs.highest = max(j.runs.highest, j.clock.Uptime)
+}
+
+// restart begins with another run.
+func (j *Joiner) restart() {
+	j.Flush()
+	j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
+	j.runs.done, j.runs.passed = 0, -1
+	j.run = Run{Number: j.run.Number + 1}
+	j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, nil
 }
 
 // resumes reports whether an event goes on with the run before this one, and not with
 // this one.
 func (j *Joiner) resumes(e *Event) bool {
 	return e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.clock.Uptime >= j.runs.before && j.run.Number > 1
+}
+
+// mostSwaps is how many runs in a row may look like the one before the last. A JVM that crashes
+// again and again at the same uptimes, and logs two lines each time, looks so by chance.
+const mostSwaps = 4
+
+// swapped receives the uptime of the next event, and whether it begins a run by falling back. It
+// reports whether two JVMs write in turn: an uptime comes past the end of the run before, as
+// the line of a JVM that goes on does, and then falls back to where this run was, again and
+// again. A JVM that was restarted falls back to its start.
+func (r *runs) swapped(up time.Duration, fallsBack bool) bool {
+	switch {
+	case fallsBack && r.passed >= 0 && up >= r.passed:
+		r.swaps++
+	case fallsBack:
+		r.swaps = 0
+	case r.passed < 0 && r.last < r.before && up >= r.before:
+		r.passed = r.last
+	}
+	r.last = up
+	return r.swaps >= mostSwaps
 }
 
 // mix notes that the lines of two JVMs interleave.
@@ -60,9 +92,14 @@ func (j *Joiner) mix() {
 // finish receives the number of a collection that a pause has ended. JVMs that write into one
 // file and started at once are told apart by these alone: one has no number twice, and no lower
 // one later, except for a collection inside of another one. An uptime that falls back may be that
-// of a JVM that was restarted early.
+// of a JVM that was restarted early; so may a number that is 0 again, where there is no uptime.
 func (j *Joiner) finish(number int64) {
-	if again := number+1 == j.runs.done || number+3 <= j.runs.done; again && !j.run.Mixed && j.clock.HasUptime && j.clock.Uptime >= j.runs.highest {
+	again := number+1 == j.runs.done || number+3 <= j.runs.done
+	switch {
+	case !again || j.run.Mixed:
+	case number == 0 && !j.clock.HasUptime:
+		j.runs.done, j.after = 0, -1 // the JVM may have been restarted: the next numbers will show
+	case !j.clock.HasUptime || j.clock.Uptime >= j.runs.highest:
 		j.mix()
 	}
 	j.runs.done = max(j.runs.done, number+1)

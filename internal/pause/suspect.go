@@ -12,10 +12,11 @@ const (
 	Idle                  // a pause took at least twice its CPU time, so that for half of it no thread ran
 	Uneven                // a pause took four times what its CPU time is for each of its workers; work that is done by one thread alone looks the same
 	Operation             // a safepoint without a collection was long; its work may have been
+	Outside               // a safepoint went on long before or after the collections in it: the JVM did something else, such as writing its log
 	Reaching              // the threads were long in coming to a stop
 )
 
-var suspicionNames = [...]string{"none", "idle", "uneven", "operation", "reaching"}
+var suspicionNames = [...]string{"none", "idle", "uneven", "operation", "outside", "reaching"}
 
 // String returns the suspicion in lower case.
 func (s Suspicion) String() string {
@@ -40,6 +41,20 @@ func (p *GCPause) Suspect() Suspicion {
 	return NoSuspicion
 }
 
+// Outside returns for how long a safepoint went on before and after the collections in it. It
+// is 0 for a safepoint without any: the log may not have them. HotSpot measures a pause
+// without the lines that it logs about the pause, unless they are of its phases.
+func (s *Stop) Outside() time.Duration {
+	if !s.Safepoint || len(s.Pauses) == 0 {
+		return 0
+	}
+	rest := s.At
+	for i := range s.Pauses {
+		rest -= s.Pauses[i].Duration
+	}
+	return max(0, rest)
+}
+
 // Suspect returns the strongest suspicion about the stop.
 func (s *Stop) Suspect() Suspicion {
 	worst := NoSuspicion
@@ -53,6 +68,8 @@ func (s *Stop) Suspect() Suspicion {
 	switch {
 	case s.Reaching >= StallReal:
 		return Reaching
+	case s.Outside() >= StallReal:
+		return Outside
 	case worst != NoSuspicion:
 		return worst
 	case s.Safepoint && len(s.Pauses) == 0 && s.At >= StallReal && !isCollection(s.Operation):
