@@ -66,6 +66,11 @@ type Config struct {
 	// at most a quarter of RetainBytes.
 	SegmentBytes settings.Size
 
+	// Reread keeps what Sync made durable in the page cache, for somebody who reads it
+	// soon. Otherwise these pages are given back: the copy would displace what the
+	// application has read.
+	Reread bool
+
 	// SegmentAge seals a segment that was created this long ago. Zero: never.
 	SegmentAge time.Duration
 

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Followers that are used one after another return what each is to return, and do not
@@ -61,6 +64,33 @@ func TestFollowersShareMemory(t *testing.T) {
 			t.Errorf("a look allocates %d bytes", each)
 		}
 	})
+}
+
+// What is durable leaves the page cache, unless somebody is to read it soon.
+func TestCommittedPagesLeaveThePageCache(t *testing.T) {
+	for _, reread := range []bool{false, true} {
+		dest := t.TempDir()
+		cfg := configOf(None)
+		cfg.Reread = reread
+		str := freshStream(t, openStore(t, dest, cfg), "gc")
+		for range 3 {
+			appendAll(t, str, noise(100_000))
+			sync(t, str)
+		}
+		f, err := os.Open(filepath.Join(dest, "gc", str.Mark().Segment))
+		must(t, err)
+		defer f.Close()
+		page := [][]byte{make([]byte, pageBytes)}
+		for at := int64(0); at < 300_000&^(pageBytes-1); at += pageBytes {
+			n, err := unix.Preadv2(int(f.Fd()), page, at, unix.RWF_NOWAIT)
+			if err != nil && err != unix.EAGAIN {
+				t.Skipf("the file system of %s does not show what is in the page cache: %v", dest, err)
+			}
+			if cached := n > 0; cached != reread {
+				t.Fatalf("reread %v: the page at %d is cached: %v", reread, at, cached)
+			}
+		}
+	}
 }
 
 // A Store that rests gives the encoder's memory back, and its frames go on afterwards.

@@ -154,6 +154,7 @@ func (t *Stream) Sync() (Mark, error) {
 		return t.mark, t.failed
 	}
 	t.dirty = false
+	t.uncache()
 	t.mark = Mark{Segment: t.seg.Name, Offset: t.seg.Size}
 	if t.before != nil {
 		t.ledger.sealed(*t.before, t.seg)
@@ -163,6 +164,18 @@ func (t *Stream) Sync() (Mark, error) {
 		t.seal()
 	}
 	return t.mark, nil
+}
+
+// uncache gives back the pages of the page cache that the last Sync left clean, but for the one
+// that grows. The call is a hint, as in writeBack.
+func (t *Stream) uncache() {
+	begin := int64(0)
+	if t.mark.Segment == t.seg.Name {
+		begin = t.mark.Offset &^ (pageBytes - 1)
+	}
+	if end := t.seg.Size &^ (pageBytes - 1); end > begin && !t.cfg.Reread {
+		_ = unix.Fadvise(int(t.file.Fd()), begin, end-begin, unix.FADV_DONTNEED)
+	}
 }
 
 func (t *Stream) sync() error {

@@ -21,6 +21,7 @@ func (c *Config) sinks(reg prometheus.Registerer, log *slog.Logger) (*sink.Set, 
 	if err != nil || len(c.Sinks.URLs) == 0 {
 		return set, err
 	}
+	c.Ship.Segment.Reread = true
 	follow := &c.Ship.Followers
 	follow.OnCommit, follow.Needed, follow.Deleted = set.Committed, set.Needs, set.Deleted
 	if age, whole := c.Sinks.SealAfter(c.SinkKinds); whole {
