@@ -189,6 +189,10 @@ bench-quick: build java ## the same, smaller and shorter, into bin/benchmarks.md
 	@go run ./test/evidence -command 'make bench-quick' -rounds 1 -size 128 -window 4s \
 	  -only catchup,steady,idle,storm,kills,frozen,hello,events,lines,injector,report
 
+.PHONY: soak
+soak: build ## what grows in 20 minutes of a busy sidecar, into bin/soak.md
+	@go run ./test/evidence -command 'make soak' -only soak -soak 20m -record bin/soak.json -page bin/soak.md
+
 .PHONY: profile
 profile: build ## measure the profile for the compiler again (cmd/ullage/default.pgo)
 	@go run ./test/bench -profile cmd/ullage/default.pgo
