@@ -71,6 +71,7 @@ var experiments = []struct {
 	{"files", func(e *evidence) (*experiment, error) { return growth{e}.files() }},
 	{"length", func(e *evidence) (*experiment, error) { return growth{e}.length() }},
 	{"jvms", func(e *evidence) (*experiment, error) { return growth{e}.jvms() }},
+	{"node", func(e *evidence) (*experiment, error) { return growth{e}.node() }},
 	{"soak", func(e *evidence) (*experiment, error) { return growth{e}.soak() }},
 	{"injector", func(e *evidence) (*experiment, error) { return parts{e}.injector() }},
 	{"report", func(e *evidence) (*experiment, error) { return parts{e}.reports() }},
