@@ -27,6 +27,11 @@ run, whether a new pod would get one. It changes nothing.
 
 Each line begins with "ok", "note", "problem", or "unknown" where you lack the
 right to look. It exits with 1 if there is a problem.
+
+Examples:
+  kubectl ullage doctor
+  kubectl ullage doctor web-0
+  kubectl ullage doctor deploy/web -n shop
 `
 
 // Marks of findings.

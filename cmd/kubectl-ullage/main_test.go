@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ullage/ullage/test/help"
 	"github.com/ullage/ullage/test/txtar"
 )
 
@@ -20,5 +23,13 @@ func TestScript(t *testing.T) {
 	txtar.Run(t, func(e *testscript.Env) {
 		e.Setenv("FAKE", filepath.Join(e.WorkDir, "fake"))
 		e.Setenv("TZ", "UTC")
+	})
+}
+
+func TestEveryHelpHasAnExample(t *testing.T) {
+	help.HasExamples(t, "kubectl ullage", usage, func(command string) string {
+		var out strings.Builder
+		dispatch(t.Context(), []string{command, "--help"}, env{stdout: &out, stderr: &out, lookupEnv: os.LookupEnv})
+		return out.String()
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -73,7 +74,9 @@ func reportCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if err != nil {
 		return e.fail("report", err)
 	}
+	stop := cli.NewProgress(e.stderr).Wait("reading what " + cfg.pod + " persisted")
 	page, err := s.report(ctx, cfg.reportArgs(dest))
+	stop()
 	if err != nil {
 		return e.fail("report", err)
 	}

@@ -31,13 +31,17 @@ containers has a sidecar, and a row, for each.
             "off": the sidecar does not change levels
   ERRORS    what is wrong, or why the sidecar cannot be reached
 
-For the full state of one pod: kubectl exec POD -c ullage -- ullage status
-
 It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks the
 sidecar that it should have. Pods of namespaces with the label
 ullage.dev/injection are known to lack theirs only to those who may list
 namespaces. With --json it
 prints an array of objects with pod, namespace, container, and error or status.
+
+Examples:
+  kubectl ullage status
+  kubectl ullage status -l app=web --json
+  kubectl ullage status -A
+  kubectl exec POD -c ullage -- ullage status    # the full state of one sidecar
 `
 
 func statusCmd(ctx context.Context, args []string, e env, c cluster) int {

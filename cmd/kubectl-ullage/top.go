@@ -27,6 +27,10 @@ ended are left out.
   FREE      the same as a share of the budget that the backlog may take
   BACKLOG   bytes that the JVM has written and that are not yet durable
   LAG       age of the oldest line that is not yet durable
+
+Examples:
+  kubectl ullage top -A
+  kubectl ullage top -l app=web
 `
 
 func topCmd(ctx context.Context, args []string, e env, c cluster) int {

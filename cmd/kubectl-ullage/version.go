@@ -19,6 +19,9 @@ versions are in 'kubectl ullage status --json'.
 
 Usage:
   kubectl ullage version
+
+Example:
+  kubectl ullage version
 `
 
 func versionCmd(args []string, e env) int {

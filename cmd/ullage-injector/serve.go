@@ -43,6 +43,11 @@ get and patch the MutatingWebhookConfiguration, each by its name.
 
 On SIGTERM the webhook continues to answer for --shutdown-delay, finishes the
 reviews under way, and exits with 0.
+
+Examples:
+  ullage-injector serve --config /etc/ullage/config.yaml --tls-cert tls.crt --tls-key tls.key
+  ullage-injector serve --config /etc/ullage/config.yaml --certificate-secret ullage-injector-certificate \
+      --service ullage-injector --webhook-configuration ullage-injector
 `
 
 // serveGCPercent trades the collector's CPU time for resident memory, as in

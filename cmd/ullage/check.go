@@ -99,7 +99,12 @@ func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 		return e.Fail("check", fmt.Errorf("%s: %w", printable.Line(dir), err))
 	}
 	p := newCheckPrinter(e.Stdout, names, cfg.json)
-	total, err := check.Streams(ctx, dir, names, cfg.Config, p)
+	progress := cli.NewProgress(e.Stderr)
+	if progress != nil {
+		cfg.Progress = progress.Read
+	}
+	total, err := check.Streams(ctx, dir, names, cfg.Config, clearing{p, progress})
+	progress.Clear()
 	if err == nil {
 		err = p.total(total)
 	}
@@ -110,4 +115,22 @@ func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 		return cli.Failure
 	}
 	return cli.OK
+}
+
+// clearing removes the progress before results, which may go to the same terminal.
+type clearing struct {
+	check.Receiver
+	progress *cli.Progress
+}
+
+// Run implements [check.Receiver].
+func (c clearing) Run(r check.Run) error {
+	c.progress.Clear()
+	return c.Receiver.Run(r)
+}
+
+// Stream implements [check.Receiver].
+func (c clearing) Stream(s check.Stream) error {
+	c.progress.Clear()
+	return c.Receiver.Stream(s)
 }

@@ -43,7 +43,15 @@ the end of the raise; Ctrl-C ends it early. Events of the application (see
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
-takes the JVM's own user and group. In Kubernetes:
+takes the JVM's own user and group.
+
+Examples:
+  ullage log list
+  ullage log set 'gc*=debug,safepoint=info' --for 10m
+  ullage log set --app debug --for 5m
+  ullage log reset
+  ullage log rotate
+  ullage log save
   kubectl exec POD -c ullage -- ullage log set 'gc*=debug' --for 10m
 `
 

@@ -22,10 +22,12 @@ const statusAbout = `ullage status shows the state of a running 'ullage run'.
 Usage:
   ullage status [--addr HOST:PORT] [--json] [--timeout DURATION]
 
-In Kubernetes, ask the sidecar from within:
-  kubectl exec POD -c ullage -- ullage status
-
 It exits with 0 when the sidecar answers, even with "not ready".
+
+Examples:
+  ullage status
+  ullage status --json | jq .headroomBytes
+  kubectl exec POD -c ullage -- ullage status
 `
 
 // maxStatus bounds the answer. A real one is under 100 KiB, but any program may

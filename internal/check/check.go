@@ -20,6 +20,10 @@ type Config struct {
 	Until   time.Time // zero: to the end
 	Stream  string    // a glob; empty: all streams
 	Formats format.Rules
+
+	// Progress, if not nil, is called now and then with how many of the bytes on disk
+	// were read or passed over.
+	Progress func(done, total int64)
 }
 
 // Validate returns one error for each setting that cannot work.
@@ -94,16 +98,19 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 	}
 	total.Marks, total.Warnings, total.MarksDamaged = marks.all, marks.warnings, marks.damaged
 	sum := &summing{Receiver: to, total: &total}
+	p := newProgress(dir, names, cfg)
 	for _, name := range names {
 		at := filepath.Join(dir, name)
 		if abs, err := filepath.Abs(at); err == nil && name == "." {
 			name = filepath.Base(abs)
 		}
 		s := newStream(name, at, cfg, sum)
+		s.progress = p
 		s.out.MissedArchives, s.out.Truncations = marks.missed[name], marks.cut[name]
 		if err := s.check(ctx); err != nil {
 			return total, err
 		}
+		p.base += s.out.Bytes
 	}
 	return total, nil
 }

@@ -38,13 +38,14 @@ type stream struct {
 	inside bool // the last record is in the window, and so are its further lines
 	past   int  // records in a row that are later than the window
 
-	dir  string
-	segs []segment.Info
-	seg  string // the name of the segment that was read last
+	dir      string
+	segs     []segment.Info
+	seg      string    // the name of the segment that was read last
+	progress *progress // of all streams
 }
 
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
-	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true, class: cfg.Formats.Classifier(name)}
+	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true, progress: &progress{}, class: cfg.Formats.Classifier(name)}
 	s.run = Run{Stream: name, Run: 1}
 	s.lines.take = s.line
 	return s
@@ -112,6 +113,7 @@ func (s *stream) read(ctx context.Context) error {
 				s.clock.segment(at.Start)
 			}
 			s.lines.write(raw)
+			s.progress.report(s.segs, f.Segment(), f.Frame().End)
 		} else if !s.meet(f, err) {
 			break
 		}

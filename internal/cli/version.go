@@ -15,6 +15,9 @@ const versionAbout = `PROGRAM version prints what this program was built from.
 
 Usage:
   PROGRAM version [--json]
+
+Example:
+  PROGRAM version --json
 `
 
 // Version returns the subcommand that prints the version and build information

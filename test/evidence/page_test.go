@@ -112,15 +112,40 @@ func TestGoals(t *testing.T) {
 	r.Experiments = append(r.Experiments, x)
 	var s strings.Builder
 	r.writeGoals(&s)
-	const want = "| catch-up without compression: CPU, s/GiB | 1.1 | 1.2 | reached |\n" +
-		"| the same, as a multiple of `cat` | 2.2 | 2 | **missed** |\n" +
-		"| the same, as a multiple of the best peer | 0.275 | 0.25 | **missed** |\n"
+	const want = "| catch-up without compression: CPU, s/GiB | 1.1 | at most 1.2 | reached |\n" +
+		"| the same, as a multiple of `cat` | 2.2 | at most 2 | **missed** |\n" +
+		"| the same, as a multiple of the best peer | 0.275 | at most 0.25 | **missed** |\n"
 	if !strings.Contains(s.String(), "|---|---|---|---|\n"+want+"\n**Where catching up spends its time.**") {
 		t.Error(s.String())
 	}
 	s.Reset()
 	if (&record{}).writeGoals(&s); s.Len() > 0 {
 		t.Error("goals without a figure:", s.String())
+	}
+}
+
+// TestGoalsOfReportsHindsightAndPauses: a speed has a least value, and ratios are those of
+// one experiment.
+func TestGoalsOfReportsHindsightAndPauses(t *testing.T) {
+	report, held, copies := &experiment{Name: "report"}, &experiment{Name: "hindsight"}, &experiment{Name: "tried"}
+	report.add(reportLogs[0].name, figures{"speed": 299, "peak": 20})
+	report.add(reportLogs[1].name, figures{"speed": 301, "peak": 65})
+	held.add(hindsightOff, figures{"cpu": 100})
+	held.add(hindsightHeld, figures{"cpu": 110})
+	held.add(hindsightSaved, figures{"cpu": 120})
+	copies.add(pausePairs[0].off, figures{"cpu": 1})
+	copies.add(pausePairs[0].on, figures{"cpu": 1.2})
+	var s strings.Builder
+	(&record{Experiments: []*experiment{report, held, copies}}).writeGoals(&s)
+	const want = "| `ullage report`, each line about a pause: MB a CPU second | 299 | at least 300 | **missed** |\n" +
+		"| the same: peak resident, MiB | 20 | at most 64 | reached |\n" +
+		"| `ullage report`, `gc*=debug`: MB a CPU second | 301 | at least 300 | reached |\n" +
+		"| the same: peak resident, MiB | 65 | at most 64 | **missed** |\n" +
+		"| hindsight, lines below `info` held, none saved: CPU, as a multiple of that with all lines persisted | 1.1 | at most 1.15 | reached |\n" +
+		"| hindsight, lines below `info` held, all saved: CPU, as a multiple of that with all lines persisted | 1.2 | at most 1.15 | **missed** |\n" +
+		"| reading pauses in `ullage run`, without compression (the strictest case): CPU, as a multiple of that without | 1.2 | at most 1.25 | reached |\n"
+	if !strings.HasSuffix(s.String(), "|---|---|---|---|\n"+want) {
+		t.Error(s.String())
 	}
 }
 

@@ -8,6 +8,20 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
+// reportLogs are the logs that a report is made of, with the lines at level debug that
+// each collection has.
+var reportLogs = []struct {
+	name   string
+	phases int
+}{{"each line about a pause", 0}, {"`gc*=debug`", 30}}
+
+// The rows of the experiment with hindsight.
+const (
+	hindsightOff   = "all lines persisted"
+	hindsightHeld  = "lines below `info` held, none saved"
+	hindsightSaved = "lines below `info` held, all saved"
+)
+
 // reports reads logs with ullage report.
 func (e parts) reports() (*experiment, error) {
 	x := &experiment{
@@ -24,10 +38,7 @@ func (e parts) reports() (*experiment, error) {
 	}
 	defer os.RemoveAll(dir)
 	log, page := filepath.Join(dir, "gc.log"), filepath.Join(dir, "report.html")
-	for _, c := range []struct {
-		name   string
-		phases int
-	}{{"each line about a pause", 0}, {"`gc*=debug`", 30}} {
+	for _, c := range reportLogs {
 		if err := lab.WriteDay(log, int64(e.size)<<20, c.phases); err != nil {
 			return nil, err
 		}
@@ -56,7 +67,7 @@ func (e parts) hindsight() (*experiment, error) {
 		Threat:   "Most lines of the log are below `info`. How many of the held lines are saved in practice depends on how often something goes wrong.",
 		Columns:  []column{{"cpu", "CPU, ms"}, {"stored", "stored, MiB"}},
 	}
-	names := map[string]string{"Hindsight/persisted": "all lines persisted", "Hindsight/held": "lines below `info` held, none saved", "Hindsight/saved": "lines below `info` held, all saved"}
+	names := map[string]string{"Hindsight/persisted": hindsightOff, "Hindsight/held": hindsightHeld, "Hindsight/saved": hindsightSaved}
 	for range e.rounds {
 		all, err := e.goBench("./internal/ship", "^BenchmarkHindsight$", "10x")
 		if err != nil {

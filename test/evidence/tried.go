@@ -8,13 +8,20 @@ import (
 	"path/filepath"
 )
 
+// pausePairs are rows of the sidecar without its look for pauses, and with it. Without
+// compression, that look is a larger share of the CPU time.
+var pausePairs = []struct{ name, compress, off, on string }{
+	{"without compression (the strictest case)", "none", "`ullage run --compress none --jvm-metrics=false`", "`ullage run --compress none`"},
+	{"with zstd", "zstd", "`ullage run --compress zstd --jvm-metrics=false`", "`ullage run --compress zstd`"},
+}
+
 // tried measures the ways that were tried for the sidecar's copy.
 func (e parts) tried() (*experiment, error) {
 	x := &experiment{
 		Name: "tried", Title: "Ways to copy", Plot: "cpu",
 		Question: "Which ways to copy a log to the disk take less CPU time, or less space, than the sidecar's?",
 		Method: fmt.Sprintf("%d MiB of a JVM's log at `all=trace` lie on tmpfs. Loops that look at no line copy them to the disk, in blocks of 512 KiB where nothing else is said, and wait for the disk (`fdatasync`) after each 8 MiB. "+
-			"The encoder is the sidecar's where nothing else is said. Those that punch holes free a copy of the log on the tmpfs as they go, as the sidecar does. The sidecar itself is last: without its look for pauses, whole, and on one CPU.", e.size),
+			"The encoder is the sidecar's where nothing else is said. Those that punch holes free a copy of the log on the tmpfs as they go, as the sidecar does. The sidecar itself is last: without its look for pauses and with it, and on one CPU.", e.size),
 		Result: "`copy_file_range` is not among them: from a tmpfs to another file system it fails (EXDEV). Neither is `io_uring`: the profile that container runtimes have for system calls forbids it. " +
 			"The stream of 8 MiB remembers what a segment that is read from a commit on does not have.",
 		Threat:  "The lines repeat, which favours a long window and a dictionary. Writing back, which other threads of the kernel do, is not in the CPU time.",
@@ -53,17 +60,18 @@ func (e parts) try(w way, data string) (f figures, err error) {
 	return e.loop(w.name, data)
 }
 
-// triedSidecars measures the sidecar itself: without the look for pauses, and on one CPU.
+// triedSidecars measures the sidecar itself: without the look for pauses and with it, and
+// on one CPU.
 func (e parts) triedSidecars(x *experiment, data string) error {
 	lines, err := countLines(data)
 	if err != nil {
 		return err
 	}
-	for _, c := range []*contestant{
-		e.sidecar("`ullage run --compress none --jvm-metrics=false`", "none", "--jvm-metrics=false"),
-		e.sidecar("`ullage run --compress none`", "none"),
-		e.sidecar("`taskset --cpu-list 0 ullage run --compress none`", "none").pinned(),
-	} {
+	var all []*contestant
+	for _, p := range pausePairs {
+		all = append(all, e.sidecar(p.off, p.compress, "--jvm-metrics=false"), e.sidecar(p.on, p.compress))
+	}
+	for _, c := range append(all, e.sidecar("`taskset --cpu-list 0 ullage run --compress none`", "none").pinned()) {
 		f, err := e.drain(c, data, lines)
 		if err != nil {
 			return fmt.Errorf("catch up with %s: %w", c.name, err)

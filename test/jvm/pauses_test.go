@@ -73,7 +73,8 @@ func (r *told) count() (n int) {
 }
 
 // What is read out of the log is what the JVM counts by itself: in the log's own lines of
-// safepoints, in its beans, and in the events of its flight recorder.
+// safepoints, in its beans, and in the events of its flight recorder. So is what 'ullage
+// report' shows of the same log.
 func TestPausesAreThoseThatTheJVMCounts(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
 		collectors, err := Collectors(jdk)
@@ -93,32 +94,45 @@ func TestPausesAreThoseThatTheJVMCounts(t *testing.T) {
 				log := r.persisted("gc.log")
 				got := joined(log)
 				t.Logf("%+v", *got)
+				recorded, counted := r.recorded(jdk, recording), beans(t, jvm.said.String())
 				r.sameSafepoints(log, got)
-				r.sameRecording(jdk, recording, got)
-				r.sameBeans(jvm.said.String(), got)
+				r.sameRecording(recorded, got)
+				r.sameBeans(counted, got)
 				r.sameMetrics(got)
 				r.stop()
+				shown := r.reported()
+				t.Logf("%+v", *shown)
+				shown.hasSafepoints(t, log)
+				shown.hasPauses(t, log)
+				shown.hasRecording(t, recorded, got)
+				shown.hasBeans(t, counted, got)
 			})
 		}
 	})
 }
 
-// sameSafepoints compares with the lines of safepoints, read by other means.
-func (r *rig) sameSafepoints(log []byte, got *told) {
-	r.Helper()
-	lines, total := 0, time.Duration(0)
+// safepointLines counts the lines of safepoints, and adds up their times.
+func safepointLines(t *testing.T, log []byte) (lines int, total time.Duration) {
+	t.Helper()
 	for line := range strings.Lines(string(log)) {
 		if _, rest, ok := strings.Cut(line, "] Safepoint \""); ok {
 			_, rest, _ = strings.Cut(rest, " Total: ")
 			number, _, _ := strings.Cut(rest, " ns")
 			n, err := strconv.Atoi(number)
 			if err != nil {
-				r.Errorf("%q: %v", line, err)
+				t.Errorf("%q: %v", line, err)
 			}
 			lines++
 			total += time.Duration(n)
 		}
 	}
+	return lines, total
+}
+
+// sameSafepoints compares with the lines of safepoints, read by other means.
+func (r *rig) sameSafepoints(log []byte, got *told) {
+	r.Helper()
+	lines, total := safepointLines(r.T, log)
 	if lines != got.safepoints || total != got.stopped {
 		r.Errorf("%d safepoints of %s, want %d of %s", got.safepoints, got.stopped, lines, total)
 	}
@@ -137,9 +151,8 @@ func (r *rig) sameSafepoints(log []byte, got *told) {
 	}
 }
 
-// sameRecording compares with the pauses of the flight recorder, for the collections that
-// it has.
-func (r *rig) sameRecording(jdk lab.JDK, recording string, got *told) {
+// recorded returns the pauses of the flight recorder, by the number of the collection.
+func (r *rig) recorded(jdk lab.JDK, recording string) map[int64][]time.Duration {
 	r.Helper()
 	text, err := exec.Command(filepath.Join(jdk.Home, "bin", "jfr"), "print", "--json", "--events", "jdk.GCPhasePause", recording).Output()
 	if err != nil {
@@ -166,6 +179,13 @@ func (r *rig) sameRecording(jdk lab.JDK, recording string, got *told) {
 		}
 		recorded[e.Values.GC] = append(recorded[e.Values.GC], d)
 	}
+	return recorded
+}
+
+// sameRecording compares with the pauses of the flight recorder, for the collections that
+// it has.
+func (r *rig) sameRecording(recorded map[int64][]time.Duration, got *told) {
+	r.Helper()
 	if len(recorded) < len(got.pauses)/2 {
 		r.Errorf("the recording has %d collections, the log %d", len(recorded), len(got.pauses))
 	}
@@ -189,24 +209,39 @@ func (r *rig) sameRecording(jdk lab.JDK, recording string, got *told) {
 	}
 }
 
-// sameBeans compares with what GarbageCollectorMXBeans counted. A concurrent cycle, which
-// has up to three pauses, may end in the log after the JVM has read its beans.
-func (r *rig) sameBeans(said string, got *told) {
-	r.Helper()
-	sums := map[string]int{} // of several beans
-	young := got.actions["young"] + got.actions["mixed"] + got.actions["concurrent start"] + got.actions["prepare mixed"]
+// bean is what a GarbageCollectorMXBean counted.
+type bean struct {
+	name string
+	n    int
+}
+
+// beans reads what Tally has printed.
+func beans(t *testing.T, said string) (all []bean) {
+	t.Helper()
 	for line := range strings.Lines(said) {
 		field := strings.Split(strings.TrimSpace(line), "\t")
 		if len(field) != 3 {
 			continue
 		}
-		r.Logf("%q", field)
+		t.Logf("%q", field)
 		n, err := strconv.Atoi(field[1])
 		if err != nil {
-			r.Fatal(err)
+			t.Fatal(err)
 		}
+		all = append(all, bean{field[0], n})
+	}
+	return all
+}
+
+// sameBeans compares with what GarbageCollectorMXBeans counted. A concurrent cycle, which
+// has up to three pauses, may end in the log after the JVM has read its beans.
+func (r *rig) sameBeans(counted []bean, got *told) {
+	r.Helper()
+	sums := map[string]int{} // of several beans
+	young := got.actions["young"] + got.actions["mixed"] + got.actions["concurrent start"] + got.actions["prepare mixed"]
+	for _, b := range counted {
 		want, later := -1, 0
-		switch field[0] {
+		switch b.name {
 		case "Copy", "PS Scavenge", "G1 Young Generation":
 			want = young
 		case "MarkSweepCompact", "PS MarkSweep", "G1 Old Generation":
@@ -222,10 +257,10 @@ func (r *rig) sameBeans(said string, got *told) {
 		case "Shenandoah Cycles":
 			want, later = len(got.heaps), 1
 		case "ZGC Pauses", "Shenandoah Pauses", "ZGC Minor Pauses", "ZGC Major Pauses":
-			sums["pauses"] += n
+			sums["pauses"] += b.n
 		}
-		if want >= 0 && (n > want || n < want-later) {
-			r.Errorf("%s: %d, the log has %d", field[0], n, want)
+		if want >= 0 && (b.n > want || b.n < want-later) {
+			r.Errorf("%s: %d, the log has %d", b.name, b.n, want)
 		}
 	}
 	if sum, ok := sums["pauses"]; ok && (sum > got.count() || sum < got.count()-3) {

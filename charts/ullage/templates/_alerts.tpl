@@ -10,6 +10,7 @@ What Prometheus expands itself is in variables here, since helm would expand it 
 {{- $count := "{{ printf \"%.0f\" $value }}" -}}
 {{- $duration := "{{ humanizeDuration $value }}" -}}
 {{- $share := "{{ humanizePercentage $value }}" -}}
+{{- $webhooks := "\".+[.]injector[.]ullage[.]dev\"" -}}
 ullage-lines:
   # A series that is younger than the window counts from zero: with the first
   # sample behind the first drop, increase() would see nothing.
@@ -84,10 +85,13 @@ ullage-destination:
       summary: The sink {{ "{{ $labels.sink }}" }} of {{ $pod }} has not all lines.
       description: The sink refused lines or segments for what they are, or retention deleted segments before the sink had them.
 ullage-jvm:
+  # The series of an action and a cause begins with its first pause, and so counts from
+  # zero while it is younger than the window: that pause may be the longest.
   - alert: UllagePauseOverObjective
     expr: |-
       histogram_quantile({{ $rules.pause.quantile }}, sum by (namespace, pod, container, le) (
-        rate(ullage_jvm_gc_pause_seconds_bucket[{{ $rules.window }}])
+        (ullage_jvm_gc_pause_seconds_bucket unless ullage_jvm_gc_pause_seconds_bucket offset {{ $rules.window }})
+        or increase(ullage_jvm_gc_pause_seconds_bucket[{{ $rules.window }}])
       )) > {{ $rules.pause.seconds }}
     for: {{ $rules.pause.for }}
     labels: {severity: warning}
@@ -144,11 +148,16 @@ ullage-injector:
     annotations:
       summary: The certificate of the injector {{ "{{ $labels.namespace }}/{{ $labels.pod }}" }} is not renewed.
       description: API servers refuse an expired certificate, and pods then start without a sidecar, or not at all (webhook.failurePolicy).
-  # What an API server let through unseen is a metric of the API server's own.
+  # An API server counts in a metric of its own what it let through unseen. The series of
+  # a webhook begins with its first failure, and so counts from zero while it is younger
+  # than the window.
   - alert: UllagePodsWithoutSidecar
     expr: |-
       sum by (namespace, reason) (increase(ullage_injector_refusals_total[{{ $rules.window }}])) > 0
-      or sum by (name) (increase(apiserver_admission_webhook_fail_open_count{name=~".+[.]injector[.]ullage[.]dev"}[{{ $rules.window }}])) > 0
+      or sum by (name) (
+        (apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}} unless apiserver_admission_webhook_fail_open_count offset {{ $rules.window }})
+        or increase(apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}}[{{ $rules.window }}])
+      ) > 0
     labels: {severity: warning}
     annotations:
       summary: Pods that should have a sidecar have none.

@@ -1,0 +1,42 @@
+package check
+
+import (
+	"path/filepath"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// progress counts bytes on disk.
+type progress struct {
+	tell        func(done, total int64) // nil: nobody wants to know
+	base, total int64                   // base: of the streams that are checked
+}
+
+// newProgress looks at the sizes of all streams if anybody wants to know.
+func newProgress(dir string, names []string, cfg Config) *progress {
+	p := &progress{tell: cfg.Progress}
+	if p.tell == nil {
+		return p
+	}
+	for _, name := range names {
+		segs, _ := segment.List(filepath.Join(dir, name)) // an error is a finding of the stream
+		for _, seg := range segs {
+			p.total += seg.Size
+		}
+	}
+	return p
+}
+
+// report takes the segments of the stream that is checked, and where in one of them it is.
+func (p *progress) report(segs []segment.Info, at segment.Info, offset int64) {
+	if p.tell == nil {
+		return
+	}
+	done := p.base + offset
+	for _, seg := range segs {
+		if seg.Seq < at.Seq {
+			done += seg.Size
+		}
+	}
+	p.tell(min(done, p.total), p.total)
+}

@@ -1,0 +1,31 @@
+// Package help holds what the help of every program must have.
+package help
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// exampleSection is the part of a command's help that can be copied to a shell.
+var exampleSection = regexp.MustCompile(`(?m)^Examples?:\n  \S`)
+
+// HasExamples requires an example in the help of every command that the usage of a
+// program lists. Help returns what `PROGRAM COMMAND --help` prints.
+func HasExamples(t *testing.T, program, usage string, help func(command string) string) {
+	t.Helper()
+	var commands []string
+	for _, m := range regexp.MustCompile(`(?m)^  `+program+` ([a-z]+) `).FindAllStringSubmatch(usage, -1) {
+		if m[1] != "help" && !slices.Contains(commands, m[1]) {
+			commands = append(commands, m[1])
+		}
+	}
+	if len(commands) < 2 {
+		t.Fatalf("the usage of %s lists the commands %q", program, commands)
+	}
+	for _, command := range commands {
+		if text := help(command); !exampleSection.MatchString(text) {
+			t.Errorf("the help of %s %s has no example:\n%s", program, command, text)
+		}
+	}
+}
