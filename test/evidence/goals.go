@@ -144,7 +144,7 @@ var profiles = []struct{ experiment, why, profile string }{
 		"that were used since they were last given back, every ten seconds: collecting garbage and growing stacks touch most of them."},
 	{"steady", "Where a steady load spends its time.", "The age of a line is that of its batch: 256 KiB uncompressed, 448 KiB compressed, " +
 		"so that a frame compresses well, or `--sync-interval`. A shipper that writes each line at once shows it sooner, for more CPU time."},
-	{"hindsight", "Why saving costs more than holding.", "A line that is saved is compressed twice: into what is held on the tmpfs, and, read back, into a segment of the detail. " +
+	{"hindsight", "Why saving costs more than holding.", "A line that is saved was compressed into what is held on the tmpfs; its frame is read back, decompressed to be checked, and appended to a segment of the detail. " +
 		"That happens around incidents; the other rows are what hindsight costs all day."},
 	{"stopped", "Why hiccups differ from row to row.", "A JVM with a heap of 2 GiB, its collector's threads and the sidecar share two cores; the rows without any log show how far apart such runs are."},
 }

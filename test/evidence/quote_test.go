@@ -52,13 +52,11 @@ func TestDocumentsHaveTheFiguresOfTheRecord(t *testing.T) {
 
 func TestQuotesAreRenewedBetweenTheirMarks(t *testing.T) {
 	x := &experiment{Name: "stopped"}
-	for name, f := range map[string]figures{
-		"JDK 17, linkedin: logging off": {"longest": 63}, "JDK 25, linkedin: logging off": {"longest": 65},
-		"JDK 17, linkedin: " + shippedLogging: {"longest": 57, "durable": 100, "dropped": 0}, "JDK 25, linkedin: " + shippedLogging: {"longest": 69, "durable": 100, "dropped": 0},
-		"JDK 25, linkedin: log on the disk, async:stall": {"longest": 3213, "durable": 100, "dropped": 0},
-	} {
-		x.add(name, f)
-	}
+	x.add("JDK 17, linkedin: logging off", figures{"longest": 63})
+	x.add("JDK 17, linkedin: "+shippedLogging, figures{"longest": 57, "durable": 100, "dropped": 0})
+	x.add("JDK 25, linkedin: logging off", figures{"longest": 65})
+	x.add("JDK 25, linkedin: log on the disk, async:stall", figures{"longest": 3213, "durable": 100, "dropped": 0})
+	x.add("JDK 25, linkedin: "+shippedLogging, figures{"longest": 69, "durable": 100, "dropped": 0})
 	r := &record{Experiments: []*experiment{x}}
 	got, err := r.renew("a\n<!-- evidence: standstill -->\nold\n<!-- end of evidence -->\nb\n")
 	if err != nil {
