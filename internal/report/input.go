@@ -22,6 +22,7 @@ type input struct {
 	name  string
 	dir   string // of segments; empty: files that are not segments
 	segs  []segment.Info
+	whole bool // these are all segments of dir
 	files []file
 	bytes int64 // on disk
 }
@@ -90,7 +91,7 @@ func findDir(path string) ([]*input, error) {
 			return nil, fmt.Errorf("list segments: %w", err)
 		}
 		if len(segs) > 0 {
-			in := &input{name: filepath.Base(dir), dir: dir, segs: segs}
+			in := &input{name: filepath.Base(dir), dir: dir, segs: segs, whole: true}
 			for _, seg := range segs {
 				in.bytes += seg.Size
 			}

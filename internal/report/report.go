@@ -28,7 +28,7 @@ type Report struct {
 
 // Problem is something that is missing or that could not be read.
 type Problem struct {
-	Kind  string `json:"kind"` // dropped, jvm-async, jvm-full, missed, truncated, unreadable, foreign, unread, long, clock, mixed, undated, or order
+	Kind  string `json:"kind"` // dropped, jvm-async, jvm-full, missed, missing, retention, truncated, unreadable, hole, foreign, unread, long, clock, mixed, undated, or order
 	Text  string `json:"text"`
 	Count uint64 `json:"count"`
 	Loses bool   `json:"incomplete"` // the report lacks something because of it
@@ -159,7 +159,7 @@ type Advice struct {
 
 // Band is a span of time, or an instant, at which something was missing or changed.
 type Band struct {
-	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, restart; by marks: raised, missed, truncated, crash, sidecar
+	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, missing, unreadable, hole, restart; by marks: raised, missed, truncated, crash, sidecar
 	Begin float64 `json:"begin"`
 	End   float64 `json:"end"`
 	Text  string  `json:"text"`

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/ul"
@@ -32,6 +33,8 @@ type stream struct {
 	run     *run
 	past    bool // the record that the present line belongs to is out of the window
 	last    pause.Clock
+	broken  broken
+	holed   uint64 // bytes of holes that were noted
 	odd     oddities
 }
 
@@ -76,6 +79,13 @@ func (st *stream) line(line []byte, whole bool) {
 	level := &st.sum.levels[class.Level]
 	level.Lines++
 	level.Bytes += uint64(n) + 1
+	if hole := st.lines.hole; hole > st.holed {
+		st.broke("hole", fmt.Sprintf("%s: a hole of %d bytes", st.in.name, hole-st.holed))
+		st.holed = hole
+	}
+	if st.broken.kind != "" {
+		st.resume(line)
+	}
 	message := st.decorations(line, class, n)
 	if lost, cut := st.cuts.Find(line); cut {
 		st.cut(line, lost)
@@ -259,6 +269,7 @@ func (st *stream) end() {
 	st.lines.end()
 	st.look(st.tail)
 	st.joiner.Flush()
+	st.resume(nil)
 	if st.run == nil && st.out.Lines > 0 {
 		st.run = st.sum.newRun(st, st.joiner.Run())
 	}
