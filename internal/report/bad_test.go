@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,12 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 		complete   bool
 		stops      uint64
 	}{
-		{"cut at both ends", "Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n" + young(1, 2, 1) + young(2, 3, 1)[:60], "foreign", true, 1},
+		{"cut at both ends", "Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n" + young(1, 2, 1) + young(2, 3, 1)[:60], "unread", false, 1},
+		{"cut behind the sizes", young(1, 2, 1) + strings.TrimSuffix(young(2, 3, 123.4), "00ms\n"), "unread", false, 1},
+		{"cut without decorations", "GC(1) Pause Full (System.gc()) 40M->10M(64M) 2.000ms\nGC(2) Pause Full (System.gc()) 40M->10M(64M) 123.4", "unread", false, 1},
+		{"cut in a safepoint", young(1, 2, 1) + strings.TrimSpace(decorated(3, "safepoint", `Safepoint "Cle`)), "unread", false, 1},
+		{"ends with an announcement", young(1, 2, 1) + strings.TrimSpace(decorated(3, "gc,start", "GC(2) Pause Full (System.gc())")), "", true, 1},
+		{"ends without its newline", young(1, 2, 1) + strings.TrimSpace(young(2, 3, 1)), "", true, 2},
 		{"a form of another release", young(1, 2, 1) + decorated(3, "gc", "GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345 ms"), "unread", false, 1},
 		{"log4j text", "10:00:00 INFO hello\n" + young(1, 2, 1) + "10:00:00 INFO <b>world</b>\n", "foreign", true, 1},
 		{"no newline for long", young(1, 2, 1) + strings.Repeat("x", 1<<20) + "\n" + young(2, 3, 1), "long", true, 2},
@@ -69,6 +75,9 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
 		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
 	}
+	if r.Totals.Throughput != nil || r.Totals.Span > 0 || r.Worst() != nil || r.Rate("allocated") != none {
+		t.Errorf("a total beside a run of two JVMs: %+v", r.Totals)
+	}
 	if last := r.Runs[len(r.Runs)-1]; last.Throughput != nil || last.Allocated != nil {
 		t.Errorf("a figure of two JVMs: %+v", last)
 	}
@@ -82,6 +91,55 @@ func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	}
 	r := read(t, Config{}, write(t, "gc.log", log.String()))
 	if !has(r, "mixed") || r.Complete || r.Totals.Throughput != nil || r.Runs[0].Allocated != nil || r.Totals.Stops != 40 {
+		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
+	}
+}
+
+// TestAStopWithoutASpanIsNotInTheThroughput is about two streams, of which one has a single
+// line: nobody knows of which time its stop is a part.
+func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "a.log", young(0, 1, 500)+young(1, 2, 500)+young(2, 11, 500))
+	put(t, dir, "b.log", young(0, 5, 90000))
+	r := read(t, Config{}, dir)
+	if x := &r.Totals; x.Stops != 4 || x.Outside != 1 || x.Span != 10 || x.Throughput == nil || *x.Throughput != 0.85 || !has(r, "outside") {
+		t.Errorf("%+v, %+v", r.Totals, r.Problems)
+	}
+	var page, text bytes.Buffer
+	if err := errors.Join(HTML(&page, r), Text(&text, Style{}, r)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "throughput 85.00 %, of 3 of these stops") || !strings.Contains(page.String(), "throughput, of 3 of 4 stops") || strings.Contains(page.String(), "stopped, of") {
+		t.Errorf("%s", text.String())
+	}
+}
+
+// TestALateStopIsNoStepOfTheClock is about a log of dates alone, without safepoints: the
+// joiner holds its stops for a while.
+func TestALateStopIsNoStepOfTheClock(t *testing.T) {
+	var log strings.Builder
+	when := at(t, "2026-11-20T10:00:00Z")
+	for i := range 100 {
+		fmt.Fprintf(&log, "[%s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.000ms\n", when.Format("2006-01-02T15:04:05.000-0700"), i)
+		when = when.Add(10 * time.Second)
+	}
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	if has(r, "clock") || r.Totals.Span != 990 || r.Totals.Throughput == nil || r.Totals.Stops != 100 {
+		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
+	}
+}
+
+// TestAClockThatWasSetForwardIsCountedOnce is about a step that stops show before other lines do.
+func TestAClockThatWasSetForwardIsCountedOnce(t *testing.T) {
+	var log strings.Builder
+	for i := range 100 {
+		line := young(i, float64(i), 2)
+		if i >= 50 {
+			line = strings.Replace(line, "T10:", "T11:", 1)
+		}
+		log.WriteString(line)
+	}
+	if r := read(t, Config{}, write(t, "gc.log", log.String())); !has(r, "clock") || r.Problems[0].Count != 1 || r.Totals.Span != 99 {
 		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
 	}
 }

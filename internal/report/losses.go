@@ -10,6 +10,7 @@ import (
 
 // losses counts what is missing from the log, and what limits its use.
 type losses struct {
+	any                        bool // the report lacks something
 	gaps, dropped, async, cuts uint64
 	gone                       uint64 // bytes or files that cannot be read
 	clockSteps, mixed          uint64 // of the wall clock; runs of two JVMs at once

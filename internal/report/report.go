@@ -79,7 +79,8 @@ type Minute struct {
 type Totals struct {
 	Stops       uint64   `json:"stops"`
 	Paused      float64  `json:"paused_seconds"`
-	Span        float64  `json:"seconds"`
+	Span        float64  `json:"seconds"`       // of the runs whose time is known; 0: of none, or a run is mixed
+	Outside     uint64   `json:"stops_outside"` // stops of the other runs, which are not in Throughput
 	Throughput  *float64 `json:"throughput"`
 	Collections uint64   `json:"collections"`
 	Full        uint64   `json:"full_collections"`
@@ -90,6 +91,8 @@ type Totals struct {
 	WaitSum     float64  `json:"allocation_stall_seconds"`
 	Suspected   uint64   `json:"suspected_stalls"`
 	Concurrent  float64  `json:"concurrent_seconds"`
+
+	mixed bool // a run is of two JVMs, so that nothing that is about time has a total
 }
 
 // Spread is a distribution of durations. A percentile that needs more durations than

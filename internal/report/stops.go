@@ -15,7 +15,7 @@ func (st *stream) stop(p *pause.Stop) {
 		r.stopped = 1<<63 - 1
 	}
 	start := p.Start()
-	r.see(p.End, s)
+	r.ended(p.End, s)
 	if start.Known() {
 		r.worst.add(r.place(start), p.Duration)
 	}

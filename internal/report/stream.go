@@ -102,7 +102,7 @@ func (st *stream) line(line []byte, whole bool) {
 		if st.run != nil && st.joiner.Run().Number != st.run.Number && !st.last.Known() {
 			st.look(line) // of a run that is not announced yet
 		}
-	} else if looksLikePause(message) {
+	} else if looksLikePause(message) || st.lines.cut && mayBecomePause(line, message) {
 		st.odd.unread++
 	}
 }
@@ -161,6 +161,34 @@ func looksLikePause(message []byte) bool {
 		return bytes.HasPrefix(message, []byte(`Safepoint "`))
 	case 'T':
 		return bytes.HasPrefix(message, []byte("Total time for which application threads were stopped"))
+	}
+	return false
+}
+
+// mayBecomePause reports whether the beginning of a line may be that of a stop: its message
+// is the beginning of one. The announcement of a pause (gc,start) is none.
+func mayBecomePause(line, message []byte) bool {
+	switch {
+	case message == nil && (len(line) == 0 || line[0] == '['):
+		return false
+	case message == nil:
+		message = line
+	case bytes.Contains(line[:len(line)-len(message)], []byte(",start")):
+		return false
+	}
+	if rest, ok := bytes.CutPrefix(message, []byte("GC(")); ok {
+		rest = bytes.TrimLeft(rest, "0123456789")
+		for _, form := range [...]string{") Pause ", ") y: Pause ", ") Y: Pause ", ") O: Pause ", ") User="} {
+			if n := min(len(rest), len(form)); string(rest[:n]) == form[:n] {
+				return true
+			}
+		}
+		return false
+	}
+	for _, form := range [...]string{`Safepoint "`, "Total time for which application threads were stopped"} {
+		if n := min(len(message), len(form)); string(message[:n]) == form[:n] {
+			return n > 0
+		}
 	}
 	return false
 }

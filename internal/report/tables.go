@@ -56,9 +56,12 @@ func (r *Report) completeness() g.Node {
 
 // tiles are the figures that matter most. A count of something bad is marked.
 func (r *Report) tiles() g.Node {
-	t, longest, worst, stopped := &r.Totals, "none", none, "stopped"
-	if t.Span > 0 {
+	t, longest, worst, stopped, throughput := &r.Totals, "none", none, "stopped", "throughput"
+	switch {
+	case t.Span > 0 && t.Outside == 0:
 		stopped += ", of " + Duration(t.Span)
+	case t.Throughput != nil:
+		throughput += fmt.Sprintf(", of %d of %s", t.Stops-t.Outside, plural(t.Stops, "stop"))
 	}
 	if len(r.Longest) > 0 {
 		longest = Duration(r.Longest[0].Duration)
@@ -71,7 +74,7 @@ func (r *Report) tiles() g.Node {
 		return h.Div(h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(grouped(n))))
 	}
 	return h.Dl(h.Class("tiles"),
-		tile("throughput", optional(t.Throughput, percent)),
+		tile(throughput, optional(t.Throughput, percent)),
 		tile(stopped, Duration(t.Paused)),
 		tile("stops", grouped(t.Stops)),
 		tile("longest stop", longest),

@@ -105,7 +105,11 @@ func (p *printer) summary() {
 	if t.Stops == 0 {
 		fmt.Fprintln(p, "the log shows no stop of the application")
 	} else {
-		fmt.Fprintf(p, "%s, %s in all; throughput %s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent))
+		of := ""
+		if t.Throughput != nil && t.Outside > 0 {
+			of = fmt.Sprintf(", of %d of these stops", t.Stops-t.Outside)
+		}
+		fmt.Fprintf(p, "%s, %s in all; throughput %s%s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent), of)
 	}
 	fmt.Fprintf(p, "%s: %d full, %d degenerated, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated,
 		plural(t.Exhausted, "evacuation failure"), plural(t.Waits, "allocation stall"), plural(t.Suspected, "suspected stall"))
