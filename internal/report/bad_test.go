@@ -214,6 +214,7 @@ func TestTextOfTheLogStaysText(t *testing.T) {
 	r := read(t, Config{}, dir)
 	r.Advice = []Advice{{hostile, hostile}}
 	r.Longest = append(r.Longest, Stop{Cause: hostile, Lines: []string{hostile}})
+	r.Suspected = append(r.Suspected, &Stop{Cause: hostile, Suspicion: hostile, Before: []string{hostile}, Lines: []string{hostile}, After: []string{hostile}})
 	r.Causes = append(r.Causes, Spread{Name: hostile})
 	r.Runs[0].Settings = []Setting{{hostile, hostile}}
 	r.Runs[0].Version = hostile

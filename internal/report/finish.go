@@ -193,6 +193,7 @@ func (r *Report) fill() {
 	fill(&r.Spreads)
 	fill(&r.Causes)
 	fill(&r.Longest)
+	fill(&r.Suspected)
 	fill(&r.Bars)
 	fill(&r.Advice)
 	fill(&r.Bands)
@@ -207,6 +208,9 @@ func (r *Report) fill() {
 	}
 	for i := range r.Longest {
 		fill(&r.Longest[i].Lines)
+	}
+	for _, s := range r.Suspected {
+		fill(&s.Lines)
 	}
 }
 

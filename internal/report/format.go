@@ -158,6 +158,30 @@ func (r *Report) Rate(of string) string {
 	return perSecond(bytes / time)
 }
 
+// HeapAfter formats the heap in use after the last collection, and its trend where the
+// log carries one. It is a dash where the runs are those of several streams.
+func (r *Report) HeapAfter() string {
+	var last *Run
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		if last != nil && run.Stream != last.Stream {
+			return none
+		}
+		if run.HeapAfter != nil {
+			last = run
+		}
+	}
+	switch {
+	case last == nil, r.Totals.mixed, len(r.Runs) >= maxRuns:
+		return none
+	case last.Trend == nil:
+		return Size(*last.HeapAfter)
+	case *last.Trend > 0:
+		return Size(*last.HeapAfter) + ", +" + perHour(*last.Trend)
+	}
+	return Size(*last.HeapAfter) + ", " + perHour(*last.Trend)
+}
+
 // Collectors names the collectors of all runs, with the version of the JVM.
 func (r *Report) Collectors() string {
 	var all []string

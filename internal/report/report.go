@@ -5,25 +5,26 @@ import "time"
 // Report is what a report says, in seconds and bytes. Its JSON form is documented in
 // docs/report.md.
 type Report struct {
-	Name     string    `json:"name"`     // what it is about, as the command line names it
-	Complete bool      `json:"complete"` // nothing is missing, as far as the log shows
-	Timed    bool      `json:"timed"`    // the lines have times
-	Dated    bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
-	Begin    float64   `json:"begin"`    // time of the first line
-	End      float64   `json:"end"`      // time of the last line
-	Problems []Problem `json:"problems"`
-	Inputs   []Input   `json:"inputs"`
-	Runs     []Run     `json:"runs"`
-	Totals   Totals    `json:"totals"`
-	Spreads  []Spread  `json:"distributions"`
-	Causes   []Spread  `json:"causes"`
-	Longest  []Stop    `json:"longest"`
-	Bars     []Bar     `json:"histogram"`
-	Volume   Volume    `json:"volume"`
-	Advice   []Advice  `json:"advice"`
-	Bands    []Band    `json:"bands"`
-	Series   []Series  `json:"timeline"`
-	Heap     Heap      `json:"heap"`
+	Name      string    `json:"name"`     // what it is about, as the command line names it
+	Complete  bool      `json:"complete"` // nothing is missing, as far as the log shows
+	Timed     bool      `json:"timed"`    // the lines have times
+	Dated     bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
+	Begin     float64   `json:"begin"`    // time of the first line
+	End       float64   `json:"end"`      // time of the last line
+	Problems  []Problem `json:"problems"`
+	Inputs    []Input   `json:"inputs"`
+	Runs      []Run     `json:"runs"`
+	Totals    Totals    `json:"totals"`
+	Spreads   []Spread  `json:"distributions"`
+	Causes    []Spread  `json:"causes"`
+	Longest   []Stop    `json:"longest"`
+	Suspected []*Stop   `json:"suspected"` // the longest, with the lines around them
+	Bars      []Bar     `json:"histogram"`
+	Volume    Volume    `json:"volume"`
+	Advice    []Advice  `json:"advice"`
+	Bands     []Band    `json:"bands"`
+	Series    []Series  `json:"timeline"`
+	Heap      Heap      `json:"heap"`
 }
 
 // Problem is something that is missing or that could not be read.
@@ -92,7 +93,8 @@ type Totals struct {
 	Suspected   uint64   `json:"suspected_stalls"`
 	Concurrent  float64  `json:"concurrent_seconds"`
 
-	mixed bool // a run is of two JVMs, so that nothing that is about time has a total
+	suspects uint64 // stops with any suspicion
+	mixed    bool   // a run is of two JVMs, so that nothing that is about time has a total
 }
 
 // Spread is a distribution of durations. A percentile that needs more durations than
@@ -123,7 +125,7 @@ type Bar struct {
 	Count uint64  `json:"count"`
 }
 
-// Stop is one of the longest stops.
+// Stop is one of the longest stops, or of the longest that are suspected.
 type Stop struct {
 	Stream    string   `json:"stream"`
 	Run       int      `json:"run"`
@@ -137,6 +139,8 @@ type Stop struct {
 	Real      *float64 `json:"real_seconds"`
 	Suspicion string   `json:"suspicion"`
 	Lines     []string `json:"lines"`
+	Before    []string `json:"before,omitempty"` // the lines before Lines, of a suspected stop
+	After     []string `json:"after,omitempty"`
 
 	length time.Duration
 }

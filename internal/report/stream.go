@@ -27,6 +27,7 @@ type stream struct {
 	parser  ul.Parser
 	tags    map[string]*Share
 	kept    [keptEvents]keptLine
+	recent  recent
 	events  int
 	present []byte // the line that the joiner has received, which is not kept yet
 	tail    []byte // the last header, cut
@@ -97,6 +98,7 @@ func (st *stream) line(line []byte, whole bool) {
 		st.look(line)
 	}
 	st.present = line
+	st.recent.add(st.out.Lines, line)
 	if _, ok := st.joiner.Line(line, int(class.Message)); ok {
 		st.keep(line)
 		if st.run != nil && st.joiner.Run().Number != st.run.Number && !st.last.Known() {
@@ -271,9 +273,10 @@ func (st *stream) keep(line []byte) {
 	k.text = append(k.text[:0], line[:min(len(line), keptBytes)]...)
 }
 
-// linesOf returns the kept lines of a stop.
-func (st *stream) linesOf(s *pause.Stop) (texts []string) {
+// linesOf returns the kept lines of a stop, and the number of the last one.
+func (st *stream) linesOf(s *pause.Stop) (texts []string, last uint64) {
 	from, to := s.Lines[0], s.Lines[1]
+	last = to
 	for i := range keptEvents {
 		k := &st.kept[(st.events+i)%keptEvents]
 		if k.number < from || k.number == 0 {
@@ -283,13 +286,13 @@ func (st *stream) linesOf(s *pause.Stop) (texts []string) {
 		switch {
 		case k.number > to && (s.Safepoint || e.Kind != pause.CPU || len(s.Pauses) == 0 || e.GC != s.Pauses[0].GC):
 		case e.Kind == pause.Pause, e.Kind == pause.CPU, e.Kind == pause.Safepoint:
-			texts = append(texts, string(k.text))
+			texts, last = append(texts, string(k.text)), max(last, k.number)
 		}
 	}
 	if newest := &st.kept[(st.events+keptEvents-1)%keptEvents]; to == st.out.Lines && newest.number != to {
 		texts = append(texts, string(st.present[:min(len(st.present), keptBytes)]))
 	}
-	return texts[max(0, len(texts)-8):]
+	return texts[max(0, len(texts)-8):], last
 }
 
 // end ends the stream.

@@ -79,6 +79,7 @@ func (r *Report) tiles() g.Node {
 		tile("stops", grouped(t.Stops)),
 		tile("longest stop", longest),
 		tile("worst minute", worst),
+		tile("heap after GC", r.HeapAfter()),
 		tile("allocation", r.Rate("allocated")),
 		tile("promotion", r.Rate("promoted")),
 		bad("full collections", t.Full),
@@ -123,6 +124,26 @@ func (r *Report) longest() g.Node {
 			td(optional(s.Reaching, Duration)), td(optional(s.User, Duration)), td(optional(s.Sys, Duration)), td(optional(s.Real, Duration)))
 	})
 	return block("The longest stops", table("figures longest", "The longest stops", []string{"length", "begin", "cause and lines", "to safepoint", "user", "sys", "real"}, rows...))
+}
+
+// suspected lists the suspected stops with the lines around them.
+func (r *Report) suspected() g.Node {
+	rows := g.Map(r.Suspected, func(s *Stop) g.Node {
+		at := none
+		if s.At != nil {
+			at = r.At(*s)
+		}
+		lines := g.Group{text(s.Before), h.Strong(text(s.Lines)), text(s.After)}
+		return row(Duration(s.Duration), td(at), h.Td(h.Class("text"), h.Span(h.Class("warn"), g.Text(s.suspected())), h.Br(), g.Text(s.Cause),
+			h.Details(h.Summary(g.Text(plural(uint64(len(s.Before)+len(s.Lines)+len(s.After)), "line"))), h.Pre(lines))))
+	})
+	return block("Suspected stalls", table("figures longest", "Suspected stalls", []string{"length", "begin", "what is suspected, cause and lines"}, rows...),
+		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d. The lines of the stop itself are bold.", len(r.Suspected), r.Totals.suspects))))
+}
+
+// text is lines of the log, as they are.
+func text(lines []string) g.Node {
+	return g.Map(lines, func(line string) g.Node { return g.Text(line + "\n") })
 }
 
 func (r *Report) percentiles() g.Node {

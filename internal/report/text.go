@@ -54,6 +54,7 @@ func (r *Report) text(w io.Writer, style Style) error {
 		p.percentiles()
 		p.histogram()
 		p.longest()
+		p.suspected()
 	}
 	p.runs()
 	p.volume()
@@ -62,13 +63,14 @@ func (r *Report) text(w io.Writer, style Style) error {
 	return err
 }
 
-// Pauses writes the table by cause and the longest stops.
+// Pauses writes the table by cause, the longest stops and the suspected ones.
 func (r *Report) Pauses(w io.Writer, style Style) error {
 	p := &printer{r: r, style: style}
 	p.summary()
 	if len(r.Causes) > 0 {
 		p.causes()
 		p.longest()
+		p.suspected()
 	}
 	_, err := p.WriteTo(w)
 	return err
@@ -113,6 +115,9 @@ func (p *printer) summary() {
 	}
 	fmt.Fprintf(p, "%s: %d full, %d degenerated, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated,
 		plural(t.Exhausted, "evacuation failure"), plural(t.Waits, "allocation stall"), plural(t.Suspected, "suspected stall"))
+	if heap := r.HeapAfter(); heap != none {
+		fmt.Fprintln(p, "heap after GC "+heap)
+	}
 }
 
 func (p *printer) causes() {
@@ -188,6 +193,42 @@ func (p *printer) longest() {
 			fmt.Fprintf(p, "    %s\n", printable.Text(line, keptBytes))
 		}
 	}
+}
+
+// suspected writes each suspected stop between the lines around it. Its own have a mark.
+func (p *printer) suspected() {
+	r := p.r
+	if len(r.Suspected) == 0 {
+		return
+	}
+	p.heading("Suspected stalls, and the lines around them")
+	for i, s := range r.Suspected {
+		at := none
+		if s.At != nil {
+			at = r.When(*s.At)
+		}
+		fmt.Fprintf(p, "%2d. %s  at %s  %s\n", i+1, p.paint("1", Duration(s.Duration)), at, printable.Text(s.Cause, 100))
+		fmt.Fprintf(p, "    %s\n", p.paint("33", s.suspected()))
+		for _, part := range []struct {
+			mark  string
+			lines []string
+		}{{" ", s.Before}, {">", s.Lines}, {" ", s.After}} {
+			for _, line := range part.lines {
+				fmt.Fprintf(p, "  %s %s\n", part.mark, printable.Text(line, keptBytes))
+			}
+		}
+	}
+	if more := r.Totals.suspects - uint64(len(r.Suspected)); more > 0 {
+		fmt.Fprintf(p, "    and %s\n", plural(more, "shorter one"))
+	}
+}
+
+// suspected says what is suspected.
+func (s *Stop) suspected() string {
+	if meaning := suspicions[s.Suspicion]; meaning != "" {
+		return "suspected: " + s.Suspicion + ": " + meaning
+	}
+	return "suspected: " + s.Suspicion
 }
 
 func (p *printer) runs() {
