@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 func at(t *testing.T, text string) time.Time {
@@ -178,6 +183,38 @@ func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 	}
 	if unreadable != 2 || r.Complete || r.Totals.Stops != 1 {
 		t.Errorf("%+v, %+v", r.Problems, r.Totals)
+	}
+}
+
+// TestAFileIsReadOnce is about arguments that name a file again: by its name, by a link, and by its directory.
+func TestAFileIsReadOnce(t *testing.T) {
+	dir := segments(t, 3)
+	segs, err := segment.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "gc.log")
+	if err := os.Symlink(segs[1].Path, link); err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, Config{}, dir, segs[0].Path, link)
+	if !has(r, "again") || !r.Complete || r.Totals.Stops != 6 || len(r.Inputs) != 1 {
+		t.Errorf("%+v, %+v, %+v", r.Totals, r.Inputs, r.Problems)
+	}
+}
+
+func TestACompressedFileNeedsNoSuffix(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	fmt.Fprint(z, young(0, 1, 2))
+	enc, err := zstd.NewWriter(nil)
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"gzip": zipped.Bytes(), "zstd": enc.EncodeAll([]byte(young(0, 1, 2)), nil)} {
+		if r := read(t, Config{}, write(t, "gc.log", string(text))); r.Totals.Stops != 1 || !r.Complete {
+			t.Errorf("%s: %+v, %+v", name, r.Totals, r.Problems)
+		}
 	}
 }
 

@@ -44,6 +44,8 @@ func Read(ctx context.Context, args []string, cfg Config) (*Report, error) {
 	}
 	s := newSum(cfg)
 	s.out.Name = strings.Join(args, ", ")
+	all, again := once(all)
+	s.problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", plural(again, "file")))
 	p := progress{tell: cfg.Progress}
 	for _, in := range all {
 		p.total += in.bytes
