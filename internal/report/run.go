@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
@@ -17,6 +18,7 @@ type run struct {
 	allocation  rate
 	promotion   rate
 	worst       worst
+	numbers     numbers
 	trend       trend
 	after       int64 // heap in use after the last collection; 0: unknown
 }
@@ -106,6 +108,8 @@ func (r *run) close(s *sum) {
 	r.Begin, r.End = axis(r.place(r.first)), axis(r.place(r.last))
 	if r.mixed {
 		s.lost.mixed++
+	} else if n := r.numbers.count(); n > 0 {
+		s.problem("skipped", n, true, fmt.Sprintf("%s, run %d: %s not in the log, by the numbers of the others", r.Stream, r.Number, plural(n, "collection")))
 	}
 	if span > 0 && r.stopped <= span && !r.mixed {
 		r.Span = seconds(span)

@@ -195,42 +195,6 @@ func (p *printer) longest() {
 	}
 }
 
-// suspected writes each suspected stop between the lines around it. Its own have a mark.
-func (p *printer) suspected() {
-	r := p.r
-	if len(r.Suspected) == 0 {
-		return
-	}
-	p.heading("Suspected stalls, and the lines around them")
-	for i, s := range r.Suspected {
-		at := none
-		if s.At != nil {
-			at = r.When(*s.At)
-		}
-		fmt.Fprintf(p, "%2d. %s  at %s  %s\n", i+1, p.paint("1", Duration(s.Duration)), at, printable.Text(s.Cause, 100))
-		fmt.Fprintf(p, "    %s\n", p.paint("33", s.suspected()))
-		for _, part := range []struct {
-			mark  string
-			lines []string
-		}{{" ", s.Before}, {">", s.Lines}, {" ", s.After}} {
-			for _, line := range part.lines {
-				fmt.Fprintf(p, "  %s %s\n", part.mark, printable.Text(line, keptBytes))
-			}
-		}
-	}
-	if more := r.Totals.suspects - uint64(len(r.Suspected)); more > 0 {
-		fmt.Fprintf(p, "    and %s\n", plural(more, "shorter one"))
-	}
-}
-
-// suspected says what is suspected.
-func (s *Stop) suspected() string {
-	if meaning := suspicions[s.Suspicion]; meaning != "" {
-		return "suspected: " + s.Suspicion + ": " + meaning
-	}
-	return "suspected: " + s.Suspicion
-}
-
 func (p *printer) runs() {
 	p.heading("Runs of JVMs")
 	rows := [][]string{{"STREAM", "RUN", "COLLECTOR", "VERSION", "SPAN", "STOPS", "THROUGHPUT", "WORST MINUTE", "ALLOCATED", "PROMOTED", "HEAP AFTER GC", "TREND"}}
