@@ -114,7 +114,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	for _, input := range inputs {
 		r, err := readReport(ctx, input, cfg.Config, e)
 		if err != nil {
-			return e.Fail("report", err)
+			return failEach(e, "report", err)
 		}
 		all = append(all, r)
 	}
@@ -139,6 +139,17 @@ func readReport(ctx context.Context, input []string, cfg report.Config, e cli.En
 	}
 	defer clear()
 	return report.Read(ctx, input, cfg)
+}
+
+// failEach prints each of joined errors on a line of its own.
+func failEach(e cli.Env, name string, err error) (code int) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			code = failEach(e, name, err)
+		}
+		return code
+	}
+	return e.Fail(name, err)
 }
 
 // write writes the reports to where the flags say.

@@ -78,21 +78,8 @@ func (s *stream) list() {
 			s.out.Short = s.out.Cut && s.cfg.Since.Before(seg.Start) && !s.cfg.Since.IsZero()
 			continue
 		}
-		before := s.segs[i-1]
-		// What is missing was written between the two.
-		late := !s.cfg.Until.IsZero() && s.cfg.Until.Before(before.Start)
-		if n := missing(before, seg); n > 0 && !late && !seg.Start.Before(s.cfg.Since) {
-			s.out.Missing += n
-		}
+		s.out.Missing += segment.Missing(s.segs[i-1], seg, s.cfg.Since, s.cfg.Until)
 	}
-}
-
-// missing returns how many committed segments there were between two of the list.
-func missing(before, seg segment.Info) uint64 {
-	if seg.Seq <= before.Seq+1 {
-		return 0
-	}
-	return max(seg.Follows(), before.Seq) - before.Seq
 }
 
 // read reads the segments that can have lines of the window.

@@ -41,9 +41,9 @@ func (r *Report) advise() {
 				"%s, up to %s: %s.", plural(c.Count, "stop"), Duration(c.Max), c.Name)
 		}
 	}
-	if t.Throughput != nil && 1-*t.Throughput >= adviceOverhead && t.Stops >= adviceStops {
+	if t.Throughput != nil && 1-*t.Throughput >= adviceOverhead && t.Stops-t.Outside >= adviceStops {
 		add("The application is stopped often: a larger heap, or a concurrent collector, takes less of its time.",
-			"%d stops took %.1f %% of %s.", t.Stops, 100*(1-*t.Throughput), Duration(t.Span))
+			"%d stops took %.1f %% of %s.", t.Stops-t.Outside, 100*(1-*t.Throughput), Duration(t.Span))
 	}
 	for _, s := range r.Spreads {
 		if s.Name == "time to safepoint" && s.Max >= adviceReaching {

@@ -2,12 +2,18 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 func at(t *testing.T, text string) time.Time {
@@ -28,7 +34,12 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 		complete   bool
 		stops      uint64
 	}{
-		{"cut at both ends", "Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n" + young(1, 2, 1) + young(2, 3, 1)[:60], "foreign", true, 1},
+		{"cut at both ends", "Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.0ms\n" + young(1, 2, 1) + young(2, 3, 1)[:60], "unread", false, 1},
+		{"cut behind the sizes", young(1, 2, 1) + strings.TrimSuffix(young(2, 3, 123.4), "00ms\n"), "unread", false, 1},
+		{"cut without decorations", "GC(1) Pause Full (System.gc()) 40M->10M(64M) 2.000ms\nGC(2) Pause Full (System.gc()) 40M->10M(64M) 123.4", "unread", false, 1},
+		{"cut in a safepoint", young(1, 2, 1) + strings.TrimSpace(decorated(3, "safepoint", `Safepoint "Cle`)), "unread", false, 1},
+		{"ends with an announcement", young(1, 2, 1) + strings.TrimSpace(decorated(3, "gc,start", "GC(2) Pause Full (System.gc())")), "", true, 1},
+		{"ends without its newline", young(1, 2, 1) + strings.TrimSpace(young(2, 3, 1)), "", true, 2},
 		{"a form of another release", young(1, 2, 1) + decorated(3, "gc", "GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345 ms"), "unread", false, 1},
 		{"log4j text", "10:00:00 INFO hello\n" + young(1, 2, 1) + "10:00:00 INFO <b>world</b>\n", "foreign", true, 1},
 		{"no newline for long", young(1, 2, 1) + strings.Repeat("x", 1<<20) + "\n" + young(2, 3, 1), "long", true, 2},
@@ -69,6 +80,9 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
 		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
 	}
+	if r.Totals.Throughput != nil || r.Totals.Span > 0 || r.Worst() != nil || r.Rate("allocated") != none {
+		t.Errorf("a total beside a run of two JVMs: %+v", r.Totals)
+	}
 	if last := r.Runs[len(r.Runs)-1]; last.Throughput != nil || last.Allocated != nil {
 		t.Errorf("a figure of two JVMs: %+v", last)
 	}
@@ -82,6 +96,55 @@ func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	}
 	r := read(t, Config{}, write(t, "gc.log", log.String()))
 	if !has(r, "mixed") || r.Complete || r.Totals.Throughput != nil || r.Runs[0].Allocated != nil || r.Totals.Stops != 40 {
+		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
+	}
+}
+
+// TestAStopWithoutASpanIsNotInTheThroughput is about two streams, of which one has a single
+// line: nobody knows of which time its stop is a part.
+func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "a.log", young(0, 1, 500)+young(1, 2, 500)+young(2, 11, 500))
+	put(t, dir, "b.log", young(0, 5, 90000))
+	r := read(t, Config{}, dir)
+	if x := &r.Totals; x.Stops != 4 || x.Outside != 1 || x.Span != 10 || x.Throughput == nil || *x.Throughput != 0.85 || !has(r, "outside") {
+		t.Errorf("%+v, %+v", r.Totals, r.Problems)
+	}
+	var page, text bytes.Buffer
+	if err := errors.Join(HTML(&page, r), Text(&text, Style{}, r)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "throughput 85.00 %, of 3 of these stops") || !strings.Contains(page.String(), "throughput, of 3 of 4 stops") || strings.Contains(page.String(), "stopped, of") {
+		t.Errorf("%s", text.String())
+	}
+}
+
+// TestALateStopIsNoStepOfTheClock is about a log of dates alone, without safepoints: the
+// joiner holds its stops for a while.
+func TestALateStopIsNoStepOfTheClock(t *testing.T) {
+	var log strings.Builder
+	when := at(t, "2026-11-20T10:00:00Z")
+	for i := range 100 {
+		fmt.Fprintf(&log, "[%s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.000ms\n", when.Format("2006-01-02T15:04:05.000-0700"), i)
+		when = when.Add(10 * time.Second)
+	}
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	if has(r, "clock") || r.Totals.Span != 990 || r.Totals.Throughput == nil || r.Totals.Stops != 100 {
+		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
+	}
+}
+
+// TestAClockThatWasSetForwardIsCountedOnce is about a step that stops show before other lines do.
+func TestAClockThatWasSetForwardIsCountedOnce(t *testing.T) {
+	var log strings.Builder
+	for i := range 100 {
+		line := young(i, float64(i), 2)
+		if i >= 50 {
+			line = strings.Replace(line, "T10:", "T11:", 1)
+		}
+		log.WriteString(line)
+	}
+	if r := read(t, Config{}, write(t, "gc.log", log.String())); !has(r, "clock") || r.Problems[0].Count != 1 || r.Totals.Span != 99 {
 		t.Errorf("%+v, problems %+v", r.Totals, r.Problems)
 	}
 }
@@ -123,6 +186,38 @@ func TestWhatDoesNotDecodeIsNamed(t *testing.T) {
 	}
 }
 
+// TestAFileIsReadOnce is about arguments that name a file again: by its name, by a link, and by its directory.
+func TestAFileIsReadOnce(t *testing.T) {
+	dir := segments(t, 3)
+	segs, err := segment.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "gc.log")
+	if err := os.Symlink(segs[1].Path, link); err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, Config{}, dir, segs[0].Path, link)
+	if !has(r, "again") || !r.Complete || r.Totals.Stops != 6 || len(r.Inputs) != 1 {
+		t.Errorf("%+v, %+v, %+v", r.Totals, r.Inputs, r.Problems)
+	}
+}
+
+func TestACompressedFileNeedsNoSuffix(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	fmt.Fprint(z, young(0, 1, 2))
+	enc, err := zstd.NewWriter(nil)
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"gzip": zipped.Bytes(), "zstd": enc.EncodeAll([]byte(young(0, 1, 2)), nil)} {
+		if r := read(t, Config{}, write(t, "gc.log", string(text))); r.Totals.Stops != 1 || !r.Complete {
+			t.Errorf("%s: %+v, %+v", name, r.Totals, r.Problems)
+		}
+	}
+}
+
 func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	secret := write(t, "secret.log", young(1, 2, 1))
@@ -156,6 +251,7 @@ func TestTextOfTheLogStaysText(t *testing.T) {
 	r := read(t, Config{}, dir)
 	r.Advice = []Advice{{hostile, hostile}}
 	r.Longest = append(r.Longest, Stop{Cause: hostile, Lines: []string{hostile}})
+	r.Suspected = append(r.Suspected, &Stop{Cause: hostile, Suspicion: hostile, Before: []string{hostile}, Lines: []string{hostile}, After: []string{hostile}})
 	r.Causes = append(r.Causes, Spread{Name: hostile})
 	r.Runs[0].Settings = []Setting{{hostile, hostile}}
 	r.Runs[0].Version = hostile

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -50,6 +52,23 @@ func (d *decoded) Close() error {
 		d.end()
 	}
 	return d.file.Close()
+}
+
+// suffix returns the suffix of a file's compression: of its name, or the one that it would
+// have by its first bytes.
+func suffix(f *os.File) string {
+	if ext := filepath.Ext(f.Name()); ext == ".gz" || ext == ".zst" {
+		return ext
+	}
+	var magic [4]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	switch begin := string(magic[:n]); {
+	case strings.HasPrefix(begin, "\x1f\x8b"):
+		return ".gz"
+	case begin == "\x28\xb5\x2f\xfd":
+		return ".zst"
+	}
+	return ""
 }
 
 // decode reads a file by its suffix: .gz, .zst, or as it is.

@@ -10,6 +10,7 @@ import (
 // problem notes something that is missing or that could not be read.
 func (s *sum) problem(kind string, n uint64, loses bool, text string) {
 	const most = 100
+	s.lost.any = s.lost.any || loses && n > 0
 	if n > 0 && len(s.out.Problems) < most {
 		s.out.Problems = append(s.out.Problems, Problem{Kind: kind, Count: n, Loses: loses, Text: text})
 	}
@@ -44,17 +45,8 @@ func (s *sum) report() (*Report, error) {
 	s.losses()
 	r.Timed, r.Dated = s.placed, s.dated
 	r.Begin, r.End = axis(s.begin), axis(s.end)
-	r.Complete = !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Loses })
-	t := &r.Totals
-	if t.Span = seconds(s.span); s.span > 0 && t.Stops > 0 {
-		share := 1 - seconds(s.spanStopped)/t.Span
-		t.Throughput = &share
-	}
-	for i := range r.Runs {
-		if t.Stops == 0 {
-			r.Runs[i].Throughput = nil // the log may have no line about stops
-		}
-	}
+	r.Complete = !s.lost.any
+	s.throughput()
 	s.spreads()
 	for _, kind := range kinds {
 		if points := pointsOf(s.marks[kind]); len(points) > 0 {
@@ -72,6 +64,25 @@ func (s *sum) report() (*Report, error) {
 	r.advise()
 	r.fill()
 	return r, nil
+}
+
+// throughput works out the total over the runs whose time is known. Beside a run of two
+// JVMs there is none: what was read until it showed says little about the rest.
+func (s *sum) throughput() {
+	t := &s.out.Totals
+	for i := range s.out.Runs {
+		if t.Stops == 0 {
+			s.out.Runs[i].Throughput = nil // the log may have no line about stops
+		}
+	}
+	if t.mixed = s.lost.mixed > 0; t.mixed {
+		t.Outside = t.Stops
+		return
+	}
+	if t.Span = seconds(s.span); s.span > 0 && t.Stops > t.Outside {
+		share := 1 - seconds(s.spanStopped)/t.Span
+		t.Throughput = &share
+	}
 }
 
 // nothing is the error for input that has no line of Unified Logging.
@@ -94,11 +105,14 @@ func (s *sum) losses() {
 	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", plural(l.cuts, "place")))
 	s.problem("missed", l.missed, true, fmt.Sprintf("JVMs overwrote %s before the sidecar read it", plural(l.missed, "archive")))
 	s.problem("truncated", l.truncations, true, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", plural(l.truncations, "time")))
-	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput and rates of these are left out", plural(s.lost.mixed, "run")))
+	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput, worst minute, rates and heap of these are left out, and there is none of all runs together", plural(s.lost.mixed, "run")))
 	if s.lost.mixed > 0 {
 		s.lost.clockSteps = 0 // two JVMs look like it
 	}
 	s.problem("clock", s.lost.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", plural(s.lost.clockSteps, "time")))
+	if t := &s.out.Totals; s.span > 0 && s.lost.mixed == 0 {
+		s.problem("outside", t.Outside, false, fmt.Sprintf("%s of %d in runs whose time the log does not show: throughput and rates are those of the others", plural(t.Outside, "stop"), t.Stops))
+	}
 	s.problem("runs", s.lost.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", plural(s.lost.moreRuns, "further run")))
 	if !s.placed {
 		s.problem("undated", 1, false, "the lines have no times: there is no axis of time, no throughput and no rate")
@@ -179,6 +193,7 @@ func (r *Report) fill() {
 	fill(&r.Spreads)
 	fill(&r.Causes)
 	fill(&r.Longest)
+	fill(&r.Suspected)
 	fill(&r.Bars)
 	fill(&r.Advice)
 	fill(&r.Bands)
@@ -193,6 +208,9 @@ func (r *Report) fill() {
 	}
 	for i := range r.Longest {
 		fill(&r.Longest[i].Lines)
+	}
+	for _, s := range r.Suspected {
+		fill(&s.Lines)
 	}
 }
 

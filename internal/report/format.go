@@ -125,8 +125,11 @@ func (s Share) Size() float64 { return float64(s.Bytes) }
 // Size is the input's bytes, for the page.
 func (i Input) Size() float64 { return float64(i.Bytes) }
 
-// Worst returns the worst minute of all runs, or nil.
+// Worst returns the worst minute of all runs, or nil where none shows it or one is mixed.
 func (r *Report) Worst() (worst *Minute) {
+	if r.Totals.mixed {
+		return nil
+	}
 	for i := range r.Runs {
 		if m := r.Runs[i].Worst; m != nil && (worst == nil || m.Paused > worst.Paused) {
 			worst = m
@@ -136,7 +139,7 @@ func (r *Report) Worst() (worst *Minute) {
 }
 
 // Rate formats the allocation or the promotion of all runs together, weighted by their
-// time, or a dash where none shows it.
+// time, or a dash where none shows it or one is mixed.
 func (r *Report) Rate(of string) string {
 	bytes, time := 0.0, 0.0
 	for i := range r.Runs {
@@ -149,10 +152,34 @@ func (r *Report) Rate(of string) string {
 			bytes, time = bytes+*v*run.Span, time+run.Span
 		}
 	}
-	if time == 0 {
+	if time == 0 || r.Totals.mixed {
 		return none
 	}
 	return perSecond(bytes / time)
+}
+
+// HeapAfter formats the heap in use after the last collection, and its trend where the
+// log carries one. It is a dash where the runs are those of several streams.
+func (r *Report) HeapAfter() string {
+	var last *Run
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		if last != nil && run.Stream != last.Stream {
+			return none
+		}
+		if run.HeapAfter != nil {
+			last = run
+		}
+	}
+	switch {
+	case last == nil, r.Totals.mixed, len(r.Runs) >= maxRuns:
+		return none
+	case last.Trend == nil:
+		return Size(*last.HeapAfter)
+	case *last.Trend > 0:
+		return Size(*last.HeapAfter) + ", +" + perHour(*last.Trend)
+	}
+	return Size(*last.HeapAfter) + ", " + perHour(*last.Trend)
 }
 
 // Collectors names the collectors of all runs, with the version of the JVM.

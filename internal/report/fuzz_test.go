@@ -38,7 +38,7 @@ func FuzzReport(f *testing.F) {
 		for _, b := range r.Bars {
 			n += b.Count
 		}
-		if n != r.Totals.Stops || r.End < r.Begin || len(r.Longest) > maxLongest {
+		if n != r.Totals.Stops || r.End < r.Begin || len(r.Longest) > maxLongest || len(r.Suspected) > maxSuspected {
 			t.Errorf("%d of %d stops in bars, from %v to %v", n, r.Totals.Stops, r.Begin, r.End)
 		}
 		var page, text bytes.Buffer

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/segment"
@@ -22,6 +24,7 @@ type input struct {
 	name  string
 	dir   string // of segments; empty: files that are not segments
 	segs  []segment.Info
+	whole bool // these are all segments of dir
 	files []file
 	bytes int64 // on disk
 }
@@ -34,6 +37,10 @@ type file struct {
 	first head
 }
 
+// errStdin is returned for "-": the order of rotated files and the size of a log are looked
+// at before it is read.
+var errStdin = errors.New("a log is not read from standard input: write it to a file, and name that (for example kubectl logs POD > gc.log)")
+
 // find returns the streams that a command's arguments name, in that order.
 func find(args []string) (all []*input, err error) {
 	var bad []error
@@ -41,6 +48,8 @@ func find(args []string) (all []*input, err error) {
 		path := filepath.Clean(arg)
 		stat, err := os.Stat(path)
 		switch {
+		case err != nil && arg == "-":
+			bad = append(bad, errStdin)
 		case err != nil:
 			bad = append(bad, fmt.Errorf("find the log: %w", err))
 		case stat.IsDir():
@@ -53,7 +62,7 @@ func find(args []string) (all []*input, err error) {
 			}
 			all = append(all, found...)
 		case !stat.Mode().IsRegular():
-			bad = append(bad, fmt.Errorf("%s is neither a directory nor a regular file", printable.Line(path)))
+			bad = append(bad, fmt.Errorf("%s is neither a directory nor a regular file: write the log to a file, and name that", printable.Line(path)))
 		default: // the user may name a link; no other link is followed
 			real, err := filepath.EvalSymlinks(path)
 			if err != nil {
@@ -67,6 +76,33 @@ func find(args []string) (all []*input, err error) {
 		in.sort()
 	}
 	return all, errors.Join(bad...)
+}
+
+// once removes the files that args name again, and returns how many they were.
+func once(all []*input) (kept []*input, again uint64) {
+	type inode struct{ dev, ino uint64 }
+	seen := map[inode]bool{}
+	repeated := func(in *input, path string, size int64) bool {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) != nil {
+			return false // reading it reports that
+		}
+		key := inode{uint64(st.Dev), st.Ino}
+		was := seen[key]
+		if seen[key] = true; was {
+			again++
+			in.bytes -= size
+		}
+		return was
+	}
+	for _, in := range all {
+		in.segs = slices.DeleteFunc(in.segs, func(seg segment.Info) bool { return repeated(in, seg.Path, seg.Size) })
+		in.files = slices.DeleteFunc(in.files, func(f file) bool { return repeated(in, f.path, f.size) })
+		if len(in.segs)+len(in.files) > 0 {
+			kept = append(kept, in)
+		}
+	}
+	return kept, again
 }
 
 // findDir returns the streams in a directory: its own segments, or those of the
@@ -90,7 +126,7 @@ func findDir(path string) ([]*input, error) {
 			return nil, fmt.Errorf("list segments: %w", err)
 		}
 		if len(segs) > 0 {
-			in := &input{name: filepath.Base(dir), dir: dir, segs: segs}
+			in := &input{name: filepath.Base(dir), dir: dir, segs: segs, whole: true}
 			for _, seg := range segs {
 				in.bytes += seg.Size
 			}
@@ -207,11 +243,12 @@ func (in *input) guessed() bool {
 	return len(in.files) > 1 && slices.ContainsFunc(in.files, func(f file) bool { return f.first.when.IsZero() })
 }
 
-// openFile opens a regular file for reading, and decodes it by its suffix.
+// openFile opens a regular file for reading, and decodes it by its suffix or, without one
+// of these, by how it begins.
 func openFile(path string) (io.ReadCloser, error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	return decode(f, filepath.Ext(path))
+	return decode(f, suffix(f))
 }

@@ -16,6 +16,7 @@ type lines struct {
 	take func(head []byte, whole bool) // receives a line without its newline, or the beginning of a long one
 	held []byte                        // the beginning of a line that has not ended
 	long bool                          // that line was handed on
+	cut  bool                          // the line that is handed on has no newline
 	hole uint64                        // zero bytes at the beginning of lines: what a sidecar has reclaimed
 }
 
@@ -60,10 +61,10 @@ func (l *lines) hold(part []byte) {
 
 // end ends the line that has no newline: the stream ends here, or bytes are missing.
 func (l *lines) end() {
-	if len(l.held) > 0 {
+	if l.cut = true; len(l.held) > 0 {
 		l.take(l.held, true)
 	}
-	l.held, l.long = l.held[:0], false
+	l.held, l.long, l.cut = l.held[:0], false, false
 }
 
 // head is how a file begins.

@@ -10,6 +10,7 @@ import (
 
 // losses counts what is missing from the log, and what limits its use.
 type losses struct {
+	any                        bool // the report lacks something
 	gaps, dropped, async, cuts uint64
 	gone                       uint64 // bytes or files that cannot be read
 	clockSteps, mixed          uint64 // of the wall clock; runs of two JVMs at once
@@ -65,12 +66,12 @@ func (s *sum) restart(r *run, c pause.Clock) {
 
 // band adds a band, or extends the last one if there are too many.
 func (s *sum) band(b Band, dated bool) {
-	if dated && !s.dated && s.undated {
-		return // the axis may not be one of dates
+	if dated != s.dated && (s.dated || s.undated) {
+		return // the axis is not, or may not be, one of its times
 	}
 	n := len(s.out.Bands)
 	if n > 0 {
-		if last := &s.out.Bands[n-1]; last.Kind == b.Kind && (n >= maxBands || b.Begin-last.End < 0.001 && b.Kind != "restart") {
+		if last := &s.out.Bands[n-1]; last.Kind == b.Kind && b.Begin >= last.Begin && (n >= maxBands || b.Begin-last.End < 0.001 && !apart(b.Kind)) {
 			last.End = max(last.End, b.End)
 			return
 		}
@@ -78,4 +79,9 @@ func (s *sum) band(b Band, dated bool) {
 	if n < maxBands {
 		s.out.Bands = append(s.out.Bands, b)
 	}
+}
+
+// apart reports whether each band of a kind is shown, also where two touch.
+func apart(kind string) bool {
+	return kind == "restart" || kind == "missing" || kind == "unreadable" || kind == "hole"
 }

@@ -4,7 +4,7 @@
   const LEFT = 62, RIGHT = 14, TOP = 24, BOTTOM = 38;
   const NAMES = {young: "young collection", full: "full collection", degenerated: "degenerated", concurrent: "pause of a concurrent cycle",
     safepoint: "other safepoint", stall: "allocation stall (one thread)", dropped: "sidecar dropped lines", "jvm-async": "JVM dropped lines",
-    "jvm-full": "JVM’s disk was full", restart: "another JVM",
+    "jvm-full": "JVM’s disk was full", missing: "segments missing", unreadable: "not readable", hole: "hole: memory reclaimed", restart: "another JVM",
     raised: "level raised", missed: "archives overwritten unread", truncated: "file truncated", crash: "JVM crashed", sidecar: "sidecar started again"};
   // One form for each kind, so that color is not needed to tell them apart.
   const FORMS = {young: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", full: "M-3.5-3.5h7v7h-7z", degenerated: "M0-4.5L4.5 0L0 4.5L-4.5 0z",

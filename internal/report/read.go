@@ -44,6 +44,8 @@ func Read(ctx context.Context, args []string, cfg Config) (*Report, error) {
 	}
 	s := newSum(cfg)
 	s.out.Name = strings.Join(args, ", ")
+	all, again := once(all)
+	s.problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", plural(again, "file")))
 	p := progress{tell: cfg.Progress}
 	for _, in := range all {
 		p.total += in.bytes
@@ -145,15 +147,18 @@ func (st *stream) readSegments(ctx context.Context, p *progress) error {
 	opt := segment.FollowOptions{Since: st.sum.cfg.Since, Once: true}
 	f := segment.FollowFiles(st.in.segs, true, opt)
 	defer f.Close()
-	name, before, size := "", int64(0), int64(0)
+	st.sequence()
+	at, before, size := -1, int64(0), int64(0)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		raw, err := f.Next()
 		if err == nil {
-			if at := f.Segment(); at.Name != name {
-				name, before, size = at.Name, before+size, at.Size
+			if seg := f.Segment(); int(seg.Seq)-1 != at {
+				next := int(seg.Seq) - 1 // FollowFiles numbers them in their order
+				st.enter(at, next)
+				at, before, size = next, before+size, seg.Size
 			}
 			st.write(raw)
 			p.report(before + min(f.Frame().End, size))
@@ -201,4 +206,5 @@ func (st *stream) meet(f *segment.Follower, err error) (more bool) {
 func (st *stream) unreadable(path string, err error) {
 	st.sum.lost.gone++
 	st.sum.problem("unreadable", 1, true, fmt.Sprintf("%s: %v", path, err))
+	st.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err))
 }

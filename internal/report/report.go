@@ -5,30 +5,31 @@ import "time"
 // Report is what a report says, in seconds and bytes. Its JSON form is documented in
 // docs/report.md.
 type Report struct {
-	Name     string    `json:"name"`     // what it is about, as the command line names it
-	Complete bool      `json:"complete"` // nothing is missing, as far as the log shows
-	Timed    bool      `json:"timed"`    // the lines have times
-	Dated    bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
-	Begin    float64   `json:"begin"`    // time of the first line
-	End      float64   `json:"end"`      // time of the last line
-	Problems []Problem `json:"problems"`
-	Inputs   []Input   `json:"inputs"`
-	Runs     []Run     `json:"runs"`
-	Totals   Totals    `json:"totals"`
-	Spreads  []Spread  `json:"distributions"`
-	Causes   []Spread  `json:"causes"`
-	Longest  []Stop    `json:"longest"`
-	Bars     []Bar     `json:"histogram"`
-	Volume   Volume    `json:"volume"`
-	Advice   []Advice  `json:"advice"`
-	Bands    []Band    `json:"bands"`
-	Series   []Series  `json:"timeline"`
-	Heap     Heap      `json:"heap"`
+	Name      string    `json:"name"`     // what it is about, as the command line names it
+	Complete  bool      `json:"complete"` // nothing is missing, as far as the log shows
+	Timed     bool      `json:"timed"`    // the lines have times
+	Dated     bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
+	Begin     float64   `json:"begin"`    // time of the first line
+	End       float64   `json:"end"`      // time of the last line
+	Problems  []Problem `json:"problems"`
+	Inputs    []Input   `json:"inputs"`
+	Runs      []Run     `json:"runs"`
+	Totals    Totals    `json:"totals"`
+	Spreads   []Spread  `json:"distributions"`
+	Causes    []Spread  `json:"causes"`
+	Longest   []Stop    `json:"longest"`
+	Suspected []*Stop   `json:"suspected"` // the longest, with the lines around them
+	Bars      []Bar     `json:"histogram"`
+	Volume    Volume    `json:"volume"`
+	Advice    []Advice  `json:"advice"`
+	Bands     []Band    `json:"bands"`
+	Series    []Series  `json:"timeline"`
+	Heap      Heap      `json:"heap"`
 }
 
 // Problem is something that is missing or that could not be read.
 type Problem struct {
-	Kind  string `json:"kind"` // dropped, jvm-async, jvm-full, missed, truncated, unreadable, foreign, unread, long, clock, mixed, undated, or order
+	Kind  string `json:"kind"` // dropped, jvm-async, jvm-full, missed, missing, retention, truncated, unreadable, hole, foreign, unread, long, clock, mixed, undated, or order
 	Text  string `json:"text"`
 	Count uint64 `json:"count"`
 	Loses bool   `json:"incomplete"` // the report lacks something because of it
@@ -79,7 +80,8 @@ type Minute struct {
 type Totals struct {
 	Stops       uint64   `json:"stops"`
 	Paused      float64  `json:"paused_seconds"`
-	Span        float64  `json:"seconds"`
+	Span        float64  `json:"seconds"`       // of the runs whose time is known; 0: of none, or a run is mixed
+	Outside     uint64   `json:"stops_outside"` // stops of the other runs, which are not in Throughput
 	Throughput  *float64 `json:"throughput"`
 	Collections uint64   `json:"collections"`
 	Full        uint64   `json:"full_collections"`
@@ -90,6 +92,9 @@ type Totals struct {
 	WaitSum     float64  `json:"allocation_stall_seconds"`
 	Suspected   uint64   `json:"suspected_stalls"`
 	Concurrent  float64  `json:"concurrent_seconds"`
+
+	suspects uint64 // stops with any suspicion
+	mixed    bool   // a run is of two JVMs, so that nothing that is about time has a total
 }
 
 // Spread is a distribution of durations. A percentile that needs more durations than
@@ -120,7 +125,7 @@ type Bar struct {
 	Count uint64  `json:"count"`
 }
 
-// Stop is one of the longest stops.
+// Stop is one of the longest stops, or of the longest that are suspected.
 type Stop struct {
 	Stream    string   `json:"stream"`
 	Run       int      `json:"run"`
@@ -134,6 +139,8 @@ type Stop struct {
 	Real      *float64 `json:"real_seconds"`
 	Suspicion string   `json:"suspicion"`
 	Lines     []string `json:"lines"`
+	Before    []string `json:"before,omitempty"` // the lines before Lines, of a suspected stop
+	After     []string `json:"after,omitempty"`
 
 	length time.Duration
 }
@@ -159,7 +166,7 @@ type Advice struct {
 
 // Band is a span of time, or an instant, at which something was missing or changed.
 type Band struct {
-	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, restart; by marks: raised, missed, truncated, crash, sidecar
+	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, missing, unreadable, hole, restart; by marks: raised, missed, truncated, crash, sidecar
 	Begin float64 `json:"begin"`
 	End   float64 `json:"end"`
 	Text  string  `json:"text"`

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
@@ -17,6 +18,7 @@ type run struct {
 	allocation  rate
 	promotion   rate
 	worst       worst
+	numbers     numbers
 	trend       trend
 	after       int64 // heap in use after the last collection; 0: unknown
 }
@@ -47,6 +49,20 @@ func (r *run) see(c pause.Clock, s *sum) {
 		return
 	}
 	r.last = c
+}
+
+// ended extends the run to the end of a stop. It comes up to eight stops later than its
+// line, when later lines may have been seen: an earlier time is no step of the clock.
+func (r *run) ended(c pause.Clock, s *sum) {
+	later := c.Wall.After(r.last.Wall) && !r.stepped
+	if c.HasUptime && r.last.HasUptime {
+		later = c.Uptime > r.last.Uptime
+	}
+	if later || !r.last.Known() {
+		r.see(c, s)
+	} else if c.Known() {
+		s.seen(c, r)
+	}
 }
 
 // span returns how long the run is in the log, or 0 if that is unknown. The uptime comes
@@ -92,6 +108,8 @@ func (r *run) close(s *sum) {
 	r.Begin, r.End = axis(r.place(r.first)), axis(r.place(r.last))
 	if r.mixed {
 		s.lost.mixed++
+	} else if n := r.numbers.count(); n > 0 {
+		s.problem("skipped", n, true, fmt.Sprintf("%s, run %d: %s not in the log, by the numbers of the others", r.Stream, r.Number, plural(n, "collection")))
 	}
 	if span > 0 && r.stopped <= span && !r.mixed {
 		r.Span = seconds(span)
@@ -102,14 +120,16 @@ func (r *run) close(s *sum) {
 		if r.Worst = r.worst.minute(r.stepped); r.Worst != nil {
 			r.Worst.Begin = max(r.Worst.Begin, r.Begin)
 		}
+	} else {
+		s.out.Totals.Outside += r.Stops
 	}
 	if !r.mixed {
 		r.Allocated, r.Promoted = r.allocation.perSecond(), r.promotion.perSecond()
 		r.Trend = r.trend.perHour()
-	}
-	if r.after > 0 {
-		after := float64(r.after)
-		r.HeapAfter = &after
+		if r.after > 0 {
+			after := float64(r.after)
+			r.HeapAfter = &after
+		}
 	}
 }
 

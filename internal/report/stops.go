@@ -15,7 +15,7 @@ func (st *stream) stop(p *pause.Stop) {
 		r.stopped = 1<<63 - 1
 	}
 	start := p.Start()
-	r.see(p.End, s)
+	r.ended(p.End, s)
 	if start.Known() {
 		r.worst.add(r.place(start), p.Duration)
 	}
@@ -36,15 +36,18 @@ func (st *stream) stop(p *pause.Stop) {
 	if suspicion == pause.Idle {
 		s.out.Totals.Suspected++
 	}
+	if suspicion != pause.NoSuspicion {
+		st.suspect(p, why, start, suspicion)
+	}
 	if to := s.longest(p.Duration); to != nil {
 		st.tell(to, p, why, start, suspicion)
 	}
 }
 
-// tell describes one of the longest stops.
-func (st *stream) tell(to *Stop, p *pause.Stop, why cause, start pause.Clock, suspicion pause.Suspicion) {
+// tell describes a stop that is listed, and returns the number of its last line.
+func (st *stream) tell(to *Stop, p *pause.Stop, why cause, start pause.Clock, suspicion pause.Suspicion) (last uint64) {
 	to.Stream, to.Run, to.Kind, to.Cause, to.Suspicion = st.in.name, st.run.Number, why.kind, why.String(), suspicion.String()
-	to.Lines = st.linesOf(p)
+	to.Lines, last = st.linesOf(p)
 	if start.Known() {
 		at := axis(st.run.place(start))
 		to.At = &at
@@ -55,6 +58,7 @@ func (st *stream) tell(to *Stop, p *pause.Stop, why cause, start pause.Clock, su
 	if t := p.Times(); t.Known {
 		to.User, to.Sys, to.Real = pointer(t.User), pointer(t.Sys), pointer(t.Real)
 	}
+	return last
 }
 
 func pointer(d time.Duration) *float64 {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/ul"
@@ -26,12 +27,15 @@ type stream struct {
 	parser  ul.Parser
 	tags    map[string]*Share
 	kept    [keptEvents]keptLine
+	recent  recent
 	events  int
 	present []byte // the line that the joiner has received, which is not kept yet
 	tail    []byte // the last header, cut
 	run     *run
 	past    bool // the record that the present line belongs to is out of the window
 	last    pause.Clock
+	broken  broken
+	holed   uint64 // bytes of holes that were noted
 	odd     oddities
 }
 
@@ -76,6 +80,13 @@ func (st *stream) line(line []byte, whole bool) {
 	level := &st.sum.levels[class.Level]
 	level.Lines++
 	level.Bytes += uint64(n) + 1
+	if hole := st.lines.hole; hole > st.holed {
+		st.broke("hole", fmt.Sprintf("%s: a hole of %d bytes", st.in.name, hole-st.holed))
+		st.holed = hole
+	}
+	if st.broken.kind != "" {
+		st.resume(line)
+	}
 	message := st.decorations(line, class, n)
 	if lost, cut := st.cuts.Find(line); cut {
 		st.cut(line, lost)
@@ -87,12 +98,16 @@ func (st *stream) line(line []byte, whole bool) {
 		st.look(line)
 	}
 	st.present = line
-	if _, ok := st.joiner.Line(line, int(class.Message)); ok {
+	st.recent.add(st.out.Lines, line)
+	if e, ok := st.joiner.Line(line, int(class.Message)); ok {
 		st.keep(line)
+		if e.Kind == pause.Pause && len(st.in.files) > 1 && st.run != nil && st.run.Number == st.joiner.Run().Number {
+			st.run.numbers.add(e.GC)
+		}
 		if st.run != nil && st.joiner.Run().Number != st.run.Number && !st.last.Known() {
 			st.look(line) // of a run that is not announced yet
 		}
-	} else if looksLikePause(message) {
+	} else if looksLikePause(message) || st.lines.cut && mayBecomePause(line, message) {
 		st.odd.unread++
 	}
 }
@@ -131,28 +146,6 @@ func (st *stream) newTags(line, field []byte) *Share {
 		st.tags[string(field)] = share
 	}
 	return share
-}
-
-// looksLikePause reports whether a message that is not an event seems to be about one:
-// of a release that writes it differently, or cut, or with a decimal comma.
-func looksLikePause(message []byte) bool {
-	if len(message) == 0 {
-		return false
-	}
-	switch message[0] {
-	case 'G':
-		last := message[len(message)-1]
-		if last != 's' || !bytes.HasPrefix(message, []byte("GC(")) {
-			return false
-		}
-		_, rest, ok := bytes.Cut(message, []byte(") "))
-		return ok && (bytes.HasPrefix(rest, []byte("Pause ")) && bytes.HasSuffix(rest, []byte("ms")) || bytes.HasPrefix(rest, []byte("User=")))
-	case 'S':
-		return bytes.HasPrefix(message, []byte(`Safepoint "`))
-	case 'T':
-		return bytes.HasPrefix(message, []byte("Total time for which application threads were stopped"))
-	}
-	return false
 }
 
 // outside reports whether the line is not in the window. A line without a time belongs to
@@ -233,9 +226,10 @@ func (st *stream) keep(line []byte) {
 	k.text = append(k.text[:0], line[:min(len(line), keptBytes)]...)
 }
 
-// linesOf returns the kept lines of a stop.
-func (st *stream) linesOf(s *pause.Stop) (texts []string) {
+// linesOf returns the kept lines of a stop, and the number of the last one.
+func (st *stream) linesOf(s *pause.Stop) (texts []string, last uint64) {
 	from, to := s.Lines[0], s.Lines[1]
+	last = to
 	for i := range keptEvents {
 		k := &st.kept[(st.events+i)%keptEvents]
 		if k.number < from || k.number == 0 {
@@ -245,13 +239,13 @@ func (st *stream) linesOf(s *pause.Stop) (texts []string) {
 		switch {
 		case k.number > to && (s.Safepoint || e.Kind != pause.CPU || len(s.Pauses) == 0 || e.GC != s.Pauses[0].GC):
 		case e.Kind == pause.Pause, e.Kind == pause.CPU, e.Kind == pause.Safepoint:
-			texts = append(texts, string(k.text))
+			texts, last = append(texts, string(k.text)), max(last, k.number)
 		}
 	}
 	if newest := &st.kept[(st.events+keptEvents-1)%keptEvents]; to == st.out.Lines && newest.number != to {
 		texts = append(texts, string(st.present[:min(len(st.present), keptBytes)]))
 	}
-	return texts[max(0, len(texts)-8):]
+	return texts[max(0, len(texts)-8):], last
 }
 
 // end ends the stream.
@@ -259,6 +253,7 @@ func (st *stream) end() {
 	st.lines.end()
 	st.look(st.tail)
 	st.joiner.Flush()
+	st.resume(nil)
 	if st.run == nil && st.out.Lines > 0 {
 		st.run = st.sum.newRun(st, st.joiner.Run())
 	}

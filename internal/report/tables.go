@@ -56,9 +56,12 @@ func (r *Report) completeness() g.Node {
 
 // tiles are the figures that matter most. A count of something bad is marked.
 func (r *Report) tiles() g.Node {
-	t, longest, worst, stopped := &r.Totals, "none", none, "stopped"
-	if t.Span > 0 {
+	t, longest, worst, stopped, throughput := &r.Totals, "none", none, "stopped", "throughput"
+	switch {
+	case t.Span > 0 && t.Outside == 0:
 		stopped += ", of " + Duration(t.Span)
+	case t.Throughput != nil:
+		throughput += fmt.Sprintf(", of %d of %s", t.Stops-t.Outside, plural(t.Stops, "stop"))
 	}
 	if len(r.Longest) > 0 {
 		longest = Duration(r.Longest[0].Duration)
@@ -71,11 +74,12 @@ func (r *Report) tiles() g.Node {
 		return h.Div(h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(grouped(n))))
 	}
 	return h.Dl(h.Class("tiles"),
-		tile("throughput", optional(t.Throughput, percent)),
+		tile(throughput, optional(t.Throughput, percent)),
 		tile(stopped, Duration(t.Paused)),
 		tile("stops", grouped(t.Stops)),
 		tile("longest stop", longest),
 		tile("worst minute", worst),
+		tile("heap after GC", r.HeapAfter()),
 		tile("allocation", r.Rate("allocated")),
 		tile("promotion", r.Rate("promoted")),
 		bad("full collections", t.Full),
@@ -120,6 +124,26 @@ func (r *Report) longest() g.Node {
 			td(optional(s.Reaching, Duration)), td(optional(s.User, Duration)), td(optional(s.Sys, Duration)), td(optional(s.Real, Duration)))
 	})
 	return block("The longest stops", table("figures longest", "The longest stops", []string{"length", "begin", "cause and lines", "to safepoint", "user", "sys", "real"}, rows...))
+}
+
+// suspected lists the suspected stops with the lines around them.
+func (r *Report) suspected() g.Node {
+	rows := g.Map(r.Suspected, func(s *Stop) g.Node {
+		at := none
+		if s.At != nil {
+			at = r.At(*s)
+		}
+		lines := g.Group{text(s.Before), h.Strong(text(s.Lines)), text(s.After)}
+		return row(Duration(s.Duration), td(at), h.Td(h.Class("text"), h.Span(h.Class("warn"), g.Text(s.suspected())), h.Br(), g.Text(s.Cause),
+			h.Details(h.Summary(g.Text(plural(uint64(len(s.Before)+len(s.Lines)+len(s.After)), "line"))), h.Pre(lines))))
+	})
+	return block("Suspected stalls", table("figures longest", "Suspected stalls", []string{"length", "begin", "what is suspected, cause and lines"}, rows...),
+		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d. The lines of the stop itself are bold.", len(r.Suspected), r.Totals.suspects))))
+}
+
+// text is lines of the log, as they are.
+func text(lines []string) g.Node {
+	return g.Map(lines, func(line string) g.Node { return g.Text(line + "\n") })
 }
 
 func (r *Report) percentiles() g.Node {

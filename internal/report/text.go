@@ -54,6 +54,7 @@ func (r *Report) text(w io.Writer, style Style) error {
 		p.percentiles()
 		p.histogram()
 		p.longest()
+		p.suspected()
 	}
 	p.runs()
 	p.volume()
@@ -62,13 +63,14 @@ func (r *Report) text(w io.Writer, style Style) error {
 	return err
 }
 
-// Pauses writes the table by cause and the longest stops.
+// Pauses writes the table by cause, the longest stops and the suspected ones.
 func (r *Report) Pauses(w io.Writer, style Style) error {
 	p := &printer{r: r, style: style}
 	p.summary()
 	if len(r.Causes) > 0 {
 		p.causes()
 		p.longest()
+		p.suspected()
 	}
 	_, err := p.WriteTo(w)
 	return err
@@ -105,10 +107,17 @@ func (p *printer) summary() {
 	if t.Stops == 0 {
 		fmt.Fprintln(p, "the log shows no stop of the application")
 	} else {
-		fmt.Fprintf(p, "%s, %s in all; throughput %s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent))
+		of := ""
+		if t.Throughput != nil && t.Outside > 0 {
+			of = fmt.Sprintf(", of %d of these stops", t.Stops-t.Outside)
+		}
+		fmt.Fprintf(p, "%s, %s in all; throughput %s%s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent), of)
 	}
 	fmt.Fprintf(p, "%s: %d full, %d degenerated, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated,
 		plural(t.Exhausted, "evacuation failure"), plural(t.Waits, "allocation stall"), plural(t.Suspected, "suspected stall"))
+	if heap := r.HeapAfter(); heap != none {
+		fmt.Fprintln(p, "heap after GC "+heap)
+	}
 }
 
 func (p *printer) causes() {

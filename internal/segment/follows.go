@@ -3,6 +3,7 @@ package segment
 import (
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,4 +38,17 @@ func (i Info) Follows() uint64 {
 // segment was missing.
 func noteFollows(file *os.File, before uint64) {
 	_ = unix.Fsetxattr(int(file.Fd()), followsAttr, strconv.AppendUint(nil, before, 10), 0)
+}
+
+// Missing returns how many committed segments there were between two that are adjacent in
+// a list, if what they held may be in the window: at most, since a copy of a file may lack
+// what [Info.Follows] reads. Retention deletes the oldest segments alone, so it leaves none
+// missing. A zero time does not bound the window.
+func Missing(before, next Info, since, until time.Time) uint64 {
+	// What is missing was written between the beginnings of the two.
+	late := !until.IsZero() && until.Before(before.Start)
+	if next.Seq <= before.Seq+1 || late || next.Start.Before(since) {
+		return 0
+	}
+	return max(next.Follows(), before.Seq) - before.Seq
 }

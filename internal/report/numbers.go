@@ -1,0 +1,46 @@
+package report
+
+import "slices"
+
+// maxSkipped bounds the ranges of numbers that may still appear.
+const maxSkipped = 16
+
+// numbers finds collections that are missing from the log of one run, by the numbers of
+// those with a pause. One number may be that of a cycle without a pause, and concurrent
+// cycles appear late: only two or more adjacent numbers count that never appear between
+// others. The zero value has seen none.
+type numbers struct {
+	next    int64     // behind the highest number; 0: none was seen
+	skipped []skipped // that may still appear, oldest first
+	missing uint64    // of those that no longer can
+}
+
+// skipped is a range of numbers, both included.
+type skipped struct{ from, to int64 }
+
+// add takes the number of a pause.
+func (n *numbers) add(gc int64) {
+	if gc < n.next {
+		n.skipped = slices.DeleteFunc(n.skipped, func(s skipped) bool { return s.from <= gc && gc <= s.to })
+		return
+	}
+	if n.next > 0 && gc >= n.next+2 {
+		if len(n.skipped) == maxSkipped {
+			n.missing += n.skipped[0].size()
+			n.skipped = slices.Delete(n.skipped, 0, 1)
+		}
+		n.skipped = append(n.skipped, skipped{n.next, gc - 1})
+	}
+	n.next = gc + 1
+}
+
+func (s skipped) size() uint64 { return uint64(s.to - s.from + 1) }
+
+// count returns how many collections are missing.
+func (n *numbers) count() uint64 {
+	sum := n.missing
+	for _, s := range n.skipped {
+		sum += s.size()
+	}
+	return sum
+}

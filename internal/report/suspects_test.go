@@ -1,0 +1,88 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// stall is a pause of so many ms, and its CPU times, of which nearly none is work.
+func stall(gc int, second, ms float64) string {
+	return decorated(second, "gc", fmt.Sprintf("GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) %.3fms", gc, ms)) +
+		decorated(second, "gc,cpu", fmt.Sprintf("GC(%d) User=0.01s Sys=0.00s Real=%.2fs", gc, ms/1e3))
+}
+
+func note(second float64, text string) string { return decorated(second, "gc,task", text) }
+
+func TestASuspectedStopHasTheLinesAroundIt(t *testing.T) {
+	reach := decorated(20, "safepoint", `Safepoint "Cleanup", Time since last: 5 ns, Reaching safepoint: 200000000 ns, At safepoint: 7 ns, Total: 200000007 ns`)
+	for _, c := range []struct {
+		name, log, suspicion string
+		before, after        []string
+		own                  int
+	}{
+		{"a pause without a safepoint", note(1, "a") + note(2, "b") + note(3, "c") + stall(0, 4, 300) + note(5, "d") + note(6, "e") + note(7, "f"), "idle", []string{"b", "c"}, []string{"d", "e"}, 2},
+		{"a safepoint", note(1, "a") + note(2, "b") + reach + note(21, "c") + note(22, "d") + note(23, "e"), "reaching", []string{"a", "b"}, []string{"c", "d"}, 1},
+		{"at both ends", stall(0, 4, 300), "idle", nil, nil, 2},
+		{"at the end but one", note(1, "a") + reach + note(21, "c"), "reaching", []string{"a"}, []string{"c"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := read(t, Config{}, write(t, "gc.log", c.log))
+			if len(r.Suspected) != 1 {
+				t.Fatalf("%d are suspected, want one", len(r.Suspected))
+			}
+			s := r.Suspected[0]
+			if s.Suspicion != c.suspicion || len(s.Lines) != c.own || !slices.Equal(messages(s.Before), c.before) || !slices.Equal(messages(s.After), c.after) {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// messages returns the last word of each line.
+func messages(lines []string) (all []string) {
+	for _, line := range lines {
+		all = append(all, line[strings.LastIndexByte(line, ' ')+1:])
+	}
+	return all
+}
+
+// TestOnlyTheLongestSuspectedStopsAreListed is about a log of stalls alone, whose list stays short.
+func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
+	var log strings.Builder
+	for i := range 100 {
+		log.WriteString(stall(i, float64(2*i+1), float64(101+i*37%100)))
+	}
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	if len(r.Suspected) != maxSuspected || r.Suspected[0].Duration != 0.2 || r.Suspected[19].Duration != 0.181 || r.Totals.Suspected != 100 {
+		t.Errorf("%d, from %v", len(r.Suspected), r.Suspected[0])
+	}
+	for _, s := range r.Suspected {
+		if len(s.Before)+len(s.After) > 2*around || len(s.Lines) != 2 {
+			t.Errorf("%+v", s)
+		}
+	}
+	var out bytes.Buffer
+	if err := r.Pauses(&out, Style{}); err != nil || !strings.Contains(out.String(), "and 80 shorter ones") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
+	var log strings.Builder
+	for i := range 30 {
+		log.WriteString(decorated(float64(10*i+1), "gc", fmt.Sprintf("GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 900M->%dM(999M) 2.000ms", i, 100+i)))
+	}
+	one := write(t, "gc.log", log.String())
+	if r := read(t, Config{}, one); !strings.HasPrefix(r.HeapAfter(), "129") || !strings.HasSuffix(r.HeapAfter(), ", +360 MiB/h") {
+		t.Errorf("%q", r.HeapAfter())
+	}
+	if r := read(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != Size(5<<20) {
+		t.Errorf("without a trend: %q", r.HeapAfter())
+	}
+	if r := read(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != none {
+		t.Errorf("of two streams: %q", r.HeapAfter())
+	}
+}
