@@ -26,7 +26,8 @@ func (t *Stream) open() error {
 		file.Close()
 		return fmt.Errorf("open segment %s: %w", t.seg.Name, err)
 	}
-	t.file, t.begun = file, t.seg.Size&^(pageBytes-1)
+	whole := t.seg.Size &^ (pageBytes - 1)
+	t.file, t.cached = file, cached{begun: whole, kept: whole}
 	return nil
 }
 
@@ -67,7 +68,7 @@ func (t *Stream) create() error {
 		t.before = &before
 	}
 	t.last++
-	t.file, t.begun, t.created, t.dirty = file, 0, true, true
+	t.file, t.cached, t.created, t.dirty = file, cached{}, true, true
 	t.seg, t.sum = seg, checksum{}
 	return nil
 }

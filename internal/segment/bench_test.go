@@ -64,7 +64,7 @@ func BenchmarkWriteback(b *testing.B) {
 				for at := 0; at < 8<<20; at += 256 << 10 {
 					must(b, str.Append(data[at:at+256<<10]))
 					if !early {
-						str.begun = math.MaxInt64 / 2 // nothing is left to begin
+						str.cached.begun = math.MaxInt64 / 2 // nothing is left to begin
 					}
 				}
 				sync(b, str)

@@ -42,7 +42,7 @@ type Stream struct {
 	file    *os.File // of seg; nil: Append opens it
 	created bool     // the entry of seg in the directory is not yet durable
 	rooted  bool     // the entry of the directory in the destination is durable
-	begun   int64    // up to this offset the kernel was asked to write seg back
+	cached  cached   // of seg
 	before  *Info    // the segment before seg, until seg is synced
 	sum     checksum // of seg
 	seek    seekFile
@@ -116,26 +116,8 @@ func (t *Stream) write(frame []byte) error {
 		return err
 	}
 	t.seg.ModTime = time.Now()
-	t.writeBack()
+	t.cached.writeBack(t.file, t.seg.Size)
 	return nil
-}
-
-const (
-	pageBytes = 4 << 10
-	backBytes = 256 << 10
-)
-
-// writeBack asks the kernel to begin writing whole new pages, so that Sync has
-// little left to wait for. The call is only a hint: Sync reports the disk's errors,
-// and a file system may lack the call. writeBack leaves out the page that grows,
-// because the next append would wait for that page.
-func (t *Stream) writeBack() {
-	end := t.seg.Size &^ (pageBytes - 1)
-	if end-t.begun < backBytes {
-		return
-	}
-	_ = unix.SyncFileRange(int(t.file.Fd()), t.begun, end-t.begun, unix.SYNC_FILE_RANGE_WRITE)
-	t.begun = end
 }
 
 // Sync makes all appended bytes durable and returns their mark. Sync seals a segment
@@ -154,7 +136,9 @@ func (t *Stream) Sync() (Mark, error) {
 		return t.mark, t.failed
 	}
 	t.dirty = false
-	t.uncache()
+	if !t.cfg.Reread {
+		t.cached.forget(t.file, t.seg.Size)
+	}
 	t.mark = Mark{Segment: t.seg.Name, Offset: t.seg.Size}
 	if t.before != nil {
 		t.ledger.sealed(*t.before, t.seg)
@@ -164,18 +148,6 @@ func (t *Stream) Sync() (Mark, error) {
 		t.seal()
 	}
 	return t.mark, nil
-}
-
-// uncache gives back the pages of the page cache that the last Sync left clean, but for the one
-// that grows. The call is a hint, as in writeBack.
-func (t *Stream) uncache() {
-	begin := int64(0)
-	if t.mark.Segment == t.seg.Name {
-		begin = t.mark.Offset &^ (pageBytes - 1)
-	}
-	if end := t.seg.Size &^ (pageBytes - 1); end > begin && !t.cfg.Reread {
-		_ = unix.Fadvise(int(t.file.Fd()), begin, end-begin, unix.FADV_DONTNEED)
-	}
 }
 
 func (t *Stream) sync() error {
