@@ -25,8 +25,8 @@ Usage:
 
 DIR is a destination (the --dest of 'ullage run'), the directory of one stream in it,
 or a directory of log files; without any it is the destination in ULLAGE_DEST. FILE is
-a segment, or any other log of Unified Logging (-Xlog), read by its suffix: .zst, .gz,
-or as it is. Files of one rotated set (gc.log, gc.log.0, gc.log.1.gz) are read as one
+a segment, or any other log of Unified Logging (-Xlog), plain or compressed by gzip or
+zstd. Files of one rotated set (gc.log, gc.log.0, gc.log.1.gz) are read as one
 stream, in the order of their dates.
 
 --format is html (a page that needs no network), text or json. The page is written to
@@ -126,18 +126,9 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 
 // readReport reads one input, with its progress on stderr if that is a terminal.
 func readReport(ctx context.Context, input []string, cfg report.Config, e cli.Env) (*report.Report, error) {
-	clear := func() {}
-	if cli.NewScreen(e.Stderr) != nil {
-		shown := time.Time{}
-		cfg.Progress = func(done, total int64) {
-			if now := time.Now(); now.Sub(shown) > 200*time.Millisecond {
-				shown = now
-				fmt.Fprintf(e.Stderr, "\rreading: %s of %s\x1b[K", printable.Bytes(done), printable.Bytes(total))
-			}
-		}
-		clear = func() { fmt.Fprint(e.Stderr, "\r\x1b[K") }
-	}
-	defer clear()
+	progress := cli.NewProgress(e.Stderr)
+	defer progress.Clear()
+	cfg.Progress = progress.Read
 	return report.Read(ctx, input, cfg)
 }
 

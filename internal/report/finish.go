@@ -125,7 +125,7 @@ func (s *sum) losses() {
 // spreads makes the distributions and the table of causes.
 func (s *sum) spreads() {
 	r := &s.out
-	for _, name := range []string{"stops", "pauses of the collector", "other safepoints", "time to safepoint", "allocation stalls of single threads"} {
+	for _, name := range []string{"stops", "pauses of the collector", "other safepoints", "time to safepoint", "allocation stalls of single threads", "relocation stalls of single threads"} {
 		if h := s.parts[name]; h != nil {
 			r.Spreads = append(r.Spreads, spreadOf(name, "", h))
 		}

@@ -33,7 +33,7 @@ func (st *stream) stop(p *pause.Stop) {
 		}
 	}
 	suspicion := p.Suspect()
-	if suspicion == pause.Idle {
+	if suspicion == pause.Idle || suspicion == pause.Outside {
 		s.out.Totals.Suspected++
 	}
 	if suspicion != pause.NoSuspicion {
@@ -67,13 +67,18 @@ func pointer(d time.Duration) *float64 {
 }
 
 // causeOf returns the cause of a stop: that of its longest pause, or the operation of the
-// safepoint.
+// safepoint, also if it went on long outside of its pauses: that is not the collector's time.
 func causeOf(p *pause.Stop) cause {
-	if len(p.Pauses) == 0 {
+	outside := p.Outside() >= pause.StallReal
+	if len(p.Pauses) == 0 || outside {
+		c := cause{kind: "safepoint", action: p.Operation}
 		if p.Name != "" && p.Operation == pause.Other {
-			return cause{kind: "safepoint", action: p.Name}
+			c.action = p.Name
 		}
-		return cause{kind: "safepoint", action: p.Operation}
+		if outside {
+			c.reason = "outside of its pauses"
+		}
+		return c
 	}
 	longest := &p.Pauses[0]
 	for i := range p.Pauses {
@@ -107,6 +112,10 @@ func kindOf(action string) string {
 // wait counts a thread that waited for memory.
 func (st *stream) wait(w *pause.Wait) {
 	s := st.sum
+	if w.Relocation {
+		s.part("relocation stalls of single threads", w.Duration)
+		return
+	}
 	s.out.Totals.Waits++
 	s.out.Totals.WaitSum += seconds(w.Duration)
 	s.part("allocation stalls of single threads", w.Duration)

@@ -19,6 +19,7 @@ var suspicions = map[string]string{
 	pause.Idle.String():      "no thread used a CPU for at least half of it; a disk, swapping or a CPU quota looks so",
 	pause.Uneven.String():    "one thread may have worked alone",
 	pause.Operation.String(): "the operation itself may have been long",
+	pause.Outside.String():   "the safepoint went on long before or after its pauses; a write of the log that waits for a disk looks so",
 	pause.Reaching.String():  "the threads were long in coming to a stop",
 }
 

@@ -86,3 +86,13 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 		t.Errorf("of two streams: %q", r.HeapAfter())
 	}
 }
+
+// TestATimeOutsideOfAPauseIsNotTheCollectors: the line of a pause waits behind what it measures.
+func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
+	log := decorated(1, "gc", "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms") +
+		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)
+	r := read(t, Config{}, write(t, "gc.log", log))
+	if r.Totals.Suspected != 1 || len(r.Suspected) != 1 || r.Suspected[0].Suspicion != "outside" || r.Suspected[0].Cause != "G1CollectForAllocation · outside of its pauses" {
+		t.Errorf("%d suspected: %+v", r.Totals.Suspected, r.Suspected)
+	}
+}
