@@ -45,6 +45,8 @@
 //	GC(n) DefNew: SIZES ...                       [Space]; also Tenured, PSYoungGen, ParOldGen, PSOldGen, ParNew, CMS
 //	GC(n)   Live:  -  3M (5%) 3M (5%) ...         [Space]; also Capacity, Allocated and Promoted (ZGC)
 //	GC(n) Metaspace: SIZES ...                    [Metaspace]
+//	GC(n)   Evacuate Collection Set: 1.2ms        [Phase] of G1; deeper phases have more spaces
+//	GC(n) Phase 1: Mark live objects 2.9ms        [Phase] of a full collection; also Marking Phase, ...
 //	GC(n) Using N workers of N for ...            [Workers]
 //	GC(n) To-space exhausted                      [Failure]; also Promotion failed
 //	Allocation Stall (THREAD) 5.811ms             [Stall]; also Relocation Stall

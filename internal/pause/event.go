@@ -20,9 +20,10 @@ const (
 	Failure                    // there was no room to move objects to
 	Enter                      // the VM begins to stop the world (JDK 9 to 12)
 	Init                       // a property of the JVM, which it logs at its start
+	Phase                      // a part of a pause, the outermost that the JVM logs
 )
 
-var kindNames = [...]string{"none", "pause", "safepoint", "cpu", "concurrent", "begin", "cycle", "stall", "space", "metaspace", "workers", "failure", "enter", "init"}
+var kindNames = [...]string{"none", "pause", "safepoint", "cpu", "concurrent", "begin", "cycle", "stall", "space", "metaspace", "workers", "failure", "enter", "init", "phase"}
 
 // String returns the kind in lower case.
 func (k Kind) String() string {
@@ -51,7 +52,7 @@ type Event struct {
 	// Name is what paused: "Young (Normal) (G1 Evacuation Pause)" for a Pause,
 	// the VM operation ("G1CollectForAllocation") for a Safepoint and Enter, "Mark Cycle"
 	// for a Concurrent, "Major Collection (Proactive)" for a Cycle and its Begin, the
-	// thread for a Stall, "Old regions" or "DefNew" for a Space, "Heap Region Size" for
+	// thread for a Stall, "Evacuate Collection Set" for a Phase, "Old regions" or "DefNew" for a Space, "Heap Region Size" for
 	// Init. It is nil for CPU, Metaspace and Workers, and for a Safepoint of JDK 9 to 12,
 	// which do not print it there. Otherwise it is 1 to 128 bytes of printable ASCII (of a
 	// Stall, 0 to 128 bytes of anything: a thread's name may be empty), a part of the parsed line: valid as long as the line is, and

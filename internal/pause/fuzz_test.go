@@ -35,8 +35,11 @@ func FuzzParse(f *testing.F) {
 		checkEvent(t, e, line)
 		if line[0] != '[' {
 			tag := "[0.397s][info][gc,x] "
-			if e.Kind == Safepoint || e.Kind == Enter {
+			switch e.Kind {
+			case Safepoint, Enter:
 				tag = "[safepoint] "
+			case Phase:
+				tag = "[gc,phases] "
 			}
 			if decorated, _ := Parse(append([]byte(tag), line...)); !cmp.Equal(decorated, e) {
 				t.Fatalf("%+v, with decorations %+v", e, decorated)

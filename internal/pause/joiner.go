@@ -76,6 +76,9 @@ func (j *Joiner) Line(line []byte, message int) (e *Event, ok bool) {
 	if !ok {
 		return e, false
 	}
+	if e.Kind == Phase {
+		return e, true // its pause follows
+	}
 	j.clock.read(r)
 	j.begin(e)
 	j.take(e)

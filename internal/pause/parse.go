@@ -39,7 +39,7 @@ func (e *Event) parse(line []byte, at int, p *ul.Parser) (r *ul.Record, ok bool)
 	}
 	tag, ok := e.read(line, message)
 	if ok {
-		if r = p.Parse(line); decorated(r, message, tag) {
+		if r = p.Parse(line); decorated(r, message, tag) && (e.Kind != Phase || ofPhases(r)) {
 			return r, true
 		}
 	}
@@ -158,12 +158,12 @@ func (e *Event) readGC(text []byte) bool {
 	}
 	switch text[0] {
 	case ' ': // phases, and tables
-		return e.readRow(text)
+		return e.readPhase(text) || e.readRow(text)
 	case 'P':
 		if rest, ok := cutPrefix(text, "Pause "); ok {
 			return e.readPause(rest)
 		}
-		return e.readSpace(text) || e.readFailure(text)
+		return e.readSpace(text) || e.readFailure(text) || e.readFullPhase(text)
 	case 'U':
 		if rest, ok := cutPrefix(text, "User="); ok {
 			return e.readCPU(rest)
@@ -173,12 +173,12 @@ func (e *Event) readGC(text []byte) bool {
 		if rest, ok := cutPrefix(text, "Concurrent "); ok {
 			return e.readConcurrent(rest)
 		}
-		return e.readSpace(text)
+		return e.readSpace(text) || e.readFullPhase(text)
 	case 'M':
 		if rest, ok := cutPrefix(text, "Metaspace: "); ok {
 			return e.readMetaspace(rest)
 		}
-		return e.readCycle(text)
+		return e.readCycle(text) || e.readFullPhase(text)
 	case 'G', 'Y':
 		return e.readCycle(text)
 	case 'O':
@@ -186,8 +186,12 @@ func (e *Event) readGC(text []byte) bool {
 	case 'T':
 		return e.readSpace(text) || e.readFailure(text)
 	case 'A':
-		return e.readSpace(text) || e.readRow(text)
-	case 'E', 'S', 'H', 'D':
+		return e.readSpace(text) || e.readRow(text) || e.readFullPhase(text)
+	case 'S':
+		return e.readSpace(text) || e.readFullPhase(text)
+	case 'F':
+		return e.readFullPhase(text)
+	case 'E', 'H', 'D':
 		return e.readSpace(text)
 	}
 	return false

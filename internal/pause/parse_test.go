@@ -58,8 +58,8 @@ func TestNoEvent(t *testing.T) {
 		"s",
 		"[",
 		"[0.397s][info][gc,start] GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
-		"[0.397s][info][gc,phases] GC(0)   Evacuate Collection Set: 1.2ms",
-		"[0.397s][info][gc,phases] GC(0) Phase 1: Mark live objects 1.234ms",
+		"[0.397s][info][gc,phases] GC(0)     Evacuate Collection Set: 1.2ms",
+		"[0.397s][info][gc,phases] GC(0) Phase 1: Mark live objects",
 		"[0.397s][info][gc,stats] Pause Init Mark (N)                  93 us",
 		"[0.397s][info][gc] Pause Full 1M->1M(2M) 1.234ms", // every pause has a number
 		"[0.397s][info][gc] GC() Pause Full 1M->1M(2M) 1.234ms",
@@ -283,6 +283,9 @@ func TestFurtherEvents(t *testing.T) {
 		{"[gc,task] GC(7) Using 2 workers of 4 for evacuation", Event{Kind: Workers, GC: 7, Count: 2}},
 		{"[gc,task] GC(7) Using 1 of 2 workers for concurrent reset", Event{Kind: Workers, GC: 7, Count: 1}},
 		{"[gc,task] GC(7) Using 1 Workers for Young Generation", Event{Kind: Workers, GC: 7, Count: 1}},
+		{"[gc,phases] GC(7)   Pre Evacuate Collection Set: 0.1ms", Event{Kind: Phase, GC: 7, Name: []byte("Pre Evacuate Collection Set"), Duration: ms(0, 100)}},
+		{"[gc,phases] GC(7) Phase 1: Mark live objects 2.942ms", Event{Kind: Phase, GC: 7, Name: []byte("Phase 1: Mark live objects"), Duration: ms(2, 942)}},
+		{"[gc,phases] GC(7) Adjust Roots 1.020ms", Event{Kind: Phase, GC: 7, Name: []byte("Adjust Roots"), Duration: ms(1, 20)}},
 		{"[gc] GC(7) To-space exhausted", Event{Kind: Failure, GC: 7, Name: []byte("To-space exhausted")}},
 		{"[gc,ergo] GC(7) Promotion failed, size 32, has plab? yes, PLAB remaining: 0", Event{Kind: Failure, GC: 7, Name: []byte("Promotion failed")}}, // Shenandoah of JDK 25
 		{"[gc] Relocation Stall (main) 5.811ms", Event{Kind: Stall, GC: -1, Relocation: true, Name: []byte("main"), Duration: ms(5, 811)}},

@@ -67,6 +67,8 @@ var (
 		`|Metaspace: \d+K\(\d+K\)->\d+K\(\d+K\) .*` +
 		`|Using \d+ workers of \d+ for .*` +
 		`)|Allocation Stall \(.*\) \d+\.\d{3}ms)$|\[gc,init *\] [^:]+: .+$`)
+	phaseForm = regexp.MustCompile(`^(?:\[.*\[gc,phases *\] )?GC\(\d+\) (?:  [A-Z][A-Za-z ]+: |Phase \d: [A-Za-z ]+ |` +
+		`(?:Marking Phase|Summary Phase|Compaction Phase|Adjust Roots|Adjust Pointers|Forward|Post Compact) )\d+\.\d+ms$`)
 	startForm = regexp.MustCompile(prefixForm + `GC\((\d+)\) (?:[yYO]: )?Pause .*$`) // or ended, with a duration
 )
 
@@ -112,10 +114,10 @@ func duration(text []byte) time.Duration {
 
 func TestEveryEventOfRealLogsIsReadAndNothingElse(t *testing.T) {
 	for _, s := range samples {
-		var kinds [Init + 1]int
+		var kinds [CPU + 1]int
 		for _, line := range sample(t, s.name) {
 			e, ok := Parse(line)
-			if furtherForm.Match(line) != (e.Kind > CPU) {
+			if phaseForm.Match(line) != (e.Kind == Phase) || e.Kind != Phase && furtherForm.Match(line) != (e.Kind > CPU) {
 				t.Errorf("%s: %s: %v %+v", s.name, line, ok, e)
 			}
 			if e.Kind > CPU {

@@ -130,6 +130,7 @@ func (s *sum) spreads() {
 			r.Spreads = append(r.Spreads, spreadOf(name, "", h))
 		}
 	}
+	r.Phases = s.phases.spreads()
 	if h := s.parts["stops"]; h != nil {
 		r.Bars = h.bars()
 		r.Totals.Paused = seconds(h.sum)
@@ -137,7 +138,11 @@ func (s *sum) spreads() {
 	for c, h := range s.tally {
 		r.Causes = append(r.Causes, spreadOf(c.String(), c.kind, h))
 	}
-	slices.SortFunc(r.Causes, func(a, b Spread) int {
+	bySum(r.Causes)
+}
+
+func bySum(all []Spread) {
+	slices.SortFunc(all, func(a, b Spread) int {
 		return cmp.Or(cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 	})
 }
@@ -192,6 +197,7 @@ func (r *Report) fill() {
 	fill(&r.Runs)
 	fill(&r.Spreads)
 	fill(&r.Causes)
+	fill(&r.Phases)
 	fill(&r.Longest)
 	fill(&r.Suspected)
 	fill(&r.Bars)

@@ -97,6 +97,7 @@ func (r *Report) article(label string, data []byte) g.Node {
 		g.If(len(r.Bars) == 0, h.P(h.Class("status"), g.Text("The log shows no stop of the application."))),
 		g.If(r.Timed && len(r.Bars) > 0, r.timeline()),
 		g.If(len(r.Bars) > 0, g.Group{r.causes(), r.longest(), g.If(len(r.Suspected) > 0, r.suspected()), r.percentiles()}),
+		g.If(len(r.Phases) > 0, r.phases()),
 		g.If(len(r.Heap.After) > 0, block("Heap before and after collections",
 			h.Div(h.Class("tools"), h.Span(h.Class("legend sizes"))),
 			picture("heap", "The heap in use before and after collections, and its size, in bytes; the table of runs has its trend."))),

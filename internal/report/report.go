@@ -15,8 +15,7 @@ type Report struct {
 	Inputs    []Input   `json:"inputs"`
 	Runs      []Run     `json:"runs"`
 	Totals    Totals    `json:"totals"`
-	Spreads   []Spread  `json:"distributions"`
-	Causes    []Spread  `json:"causes"`
+	Tables
 	Longest   []Stop    `json:"longest"`
 	Suspected []*Stop   `json:"suspected"` // the longest, with the lines around them
 	Bars      []Bar     `json:"histogram"`
@@ -25,6 +24,13 @@ type Report struct {
 	Bands     []Band    `json:"bands"`
 	Series    []Series  `json:"timeline"`
 	Heap      Heap      `json:"heap"`
+}
+
+// Tables are durations by what they are of.
+type Tables struct {
+	Spreads []Spread `json:"distributions"`
+	Causes  []Spread `json:"causes"` // of stops
+	Phases  []Spread `json:"phases"` // of pauses, and beside the application (concurrent)
 }
 
 // Problem is something that is missing or that could not be read.

@@ -100,6 +100,12 @@ func (st *stream) line(line []byte, whole bool) {
 	st.present = line
 	st.recent.add(st.out.Lines, line)
 	if e, ok := st.joiner.Line(line, int(class.Message)); ok {
+		if e.Kind == pause.Phase || e.Kind == pause.Concurrent {
+			st.sum.phases.add(e)
+		}
+		if e.Kind == pause.Phase {
+			return
+		}
 		st.keep(line)
 		if e.Kind == pause.Pause && len(st.in.files) > 1 && st.run != nil && st.run.Number == st.joiner.Run().Number {
 			st.run.numbers.add(e.GC)

@@ -25,6 +25,7 @@ type sum struct {
 	out    Report
 	tally  map[cause]*histogram
 	parts  map[string]*histogram
+	phases phases
 	marks  map[string]*thin // stops by kind
 	before *thin            // the heap before collections
 	after  *thin

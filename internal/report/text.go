@@ -51,6 +51,7 @@ func (r *Report) text(w io.Writer, style Style) error {
 	p.summary()
 	if len(r.Causes) > 0 {
 		p.causes()
+		p.phases()
 		p.percentiles()
 		p.histogram()
 		p.longest()
