@@ -5,25 +5,25 @@ import "time"
 // Report is what a report says, in seconds and bytes. Its JSON form is documented in
 // docs/report.md.
 type Report struct {
-	Name      string    `json:"name"`     // what it is about, as the command line names it
-	Complete  bool      `json:"complete"` // nothing is missing, as far as the log shows
-	Timed     bool      `json:"timed"`    // the lines have times
-	Dated     bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
-	Begin     float64   `json:"begin"`    // time of the first line
-	End       float64   `json:"end"`      // time of the last line
-	Problems  []Problem `json:"problems"`
-	Inputs    []Input   `json:"inputs"`
-	Runs      []Run     `json:"runs"`
-	Totals    Totals    `json:"totals"`
+	Name     string    `json:"name"`     // what it is about, as the command line names it
+	Complete bool      `json:"complete"` // nothing is missing, as far as the log shows
+	Timed    bool      `json:"timed"`    // the lines have times
+	Dated    bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
+	Begin    float64   `json:"begin"`    // time of the first line
+	End      float64   `json:"end"`      // time of the last line
+	Problems []Problem `json:"problems"`
+	Inputs   []Input   `json:"inputs"`
+	Runs     []Run     `json:"runs"`
+	Totals   Totals    `json:"totals"`
 	Tables
-	Longest   []Stop    `json:"longest"`
-	Suspected []*Stop   `json:"suspected"` // the longest, with the lines around them
-	Bars      []Bar     `json:"histogram"`
-	Volume    Volume    `json:"volume"`
-	Advice    []Advice  `json:"advice"`
-	Bands     []Band    `json:"bands"`
-	Series    []Series  `json:"timeline"`
-	Heap      Heap      `json:"heap"`
+	Longest   []Stop   `json:"longest"`
+	Suspected []*Stop  `json:"suspected"` // the longest, with the lines around them
+	Bars      []Bar    `json:"histogram"`
+	Volume    Volume   `json:"volume"`
+	Advice    []Advice `json:"advice"`
+	Bands     []Band   `json:"bands"`
+	Series    []Series `json:"timeline"`
+	Heap      Heap     `json:"heap"`
 }
 
 // Tables are durations by what they are of.
