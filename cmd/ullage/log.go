@@ -39,7 +39,7 @@ whose lines show their level, or the ones that --stream names. Where an 'ullage
 run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
 flags apply, and it ends the raise. Where none runs, the command itself stays to
 the end of the raise; Ctrl-C ends it early. Events of the application (see
-'ullage ring --help') are raised only by an 'ullage run', which takes them out.
+'ullage ring --help') are raised only by an 'ullage run', which reads them out of the ring.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
@@ -76,7 +76,7 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	c.levels.Attach.Flags(fs)
 	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "only the JVM with this process `ID` (an 'ullage run' raises all JVMs)")
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
-	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in it that are shipped")
+	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in --source that are shipped")
 	switch c.verb {
 	case "set":
 		fs.DurationVar(&c.lasts, "for", podmeta.DefaultFor, "`DURATION` of the raise")

@@ -63,7 +63,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 		"`FILE` with the pod's annotations, as the downward API writes it; "+podmeta.Prefix+"log and the other live annotations take effect when the file changes")
 	fs.DurationVar(&c.TriggerCooldown, "trigger-cooldown", c.TriggerCooldown,
 		"`DURATION` for which a trigger stays disarmed after everything written during its raise has been read")
-	fs.StringVar(&c.HindsightOn, "hindsight-on", c.HindsightOn, "`CONDITIONS` of a trigger on which the lines are persisted that --hindsight holds; empty: only on 'ullage log save'")
+	fs.StringVar(&c.HindsightOn, "hindsight-on", c.HindsightOn, "`CONDITIONS`, as of a trigger, on which the lines that --hindsight holds are persisted; empty: only on 'ullage log save'")
 }
 
 // Validate returns one error for each setting that cannot work.

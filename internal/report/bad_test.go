@@ -156,6 +156,10 @@ func TestNothingToReportOnIsAnError(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	dateless := write(t, "gc.log", "[1.000s][info][gc] GC(0) Pause Full (System.gc()) 9M->8M(34M) 1.000ms\n")
+	if _, err := Read(t.Context(), []string{dateless}, Config{Since: time.Now().Add(-time.Hour)}); !errors.Is(err, ErrNoDate) || errors.Is(err, ErrNoLog) {
+		t.Errorf("a window, and no dates: %v", err)
+	}
 	if _, err := Read(t.Context(), []string{filepath.Join(t.TempDir(), "none")}, Config{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}

@@ -92,7 +92,9 @@ func (s *sum) nothing() error {
 		text = "no line is in the window"
 	}
 	for _, p := range s.out.Problems {
-		text = p.Text
+		if text = p.Text; p.Kind == "undated" {
+			return fmt.Errorf("%w: %s; log with the decorator time, or report on what 'ullage cat' prints with the same flags, which knows when the lines of a destination were written", ErrNoDate, text)
+		}
 	}
 	return fmt.Errorf("%w: %s", ErrNoLog, text)
 }

@@ -34,6 +34,9 @@ func (c Config) Validate() []error {
 // ErrNoLog is returned for input without a line of Unified Logging.
 var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM")
 
+// ErrNoDate is returned for a window and input none of whose lines has a date.
+var ErrNoDate = errors.New("no line has a date")
+
 // Read reads what args name, directories or files, and reports on it. Whatever cannot be
 // read is one of the report's problems; the error is that there is nothing to report on,
 // or that of ctx.

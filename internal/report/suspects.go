@@ -16,10 +16,10 @@ const (
 
 // suspicions says what the name of a suspicion means.
 var suspicions = map[string]string{
-	pause.Idle.String():      "no thread used a CPU for at least half of it; a disk, swapping or a CPU quota looks so",
+	pause.Idle.String():      "for at least half of the pause no thread was on a CPU, as with a disk, swapping or a CPU quota",
 	pause.Uneven.String():    "one thread may have worked alone",
 	pause.Operation.String(): "the operation itself may have been long",
-	pause.Outside.String():   "the safepoint went on long before or after its pauses; a write of the log that waits for a disk looks so",
+	pause.Outside.String():   "the safepoint went on long before or after its pauses, as when a write of the log waits for a disk",
 	pause.Reaching.String():  "the threads were long in coming to a stop",
 }
 

@@ -47,6 +47,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			CutBytes: counts.sum("ullage_recovered_cut_bytes_total"), DeletedSegments: counts.sum("ullage_segments_deleted_total")},
 		DestinationErrors: admin.Errors{Count: st.Failures, Last: st.LastFailure, LastAt: st.LastFailed},
 		Ignored:           map[string]int64{},
+		Streams:           []admin.Stream{}, // a reader of JSON expects a list
 	}
 	if held := st.Held; held.Bytes > 0 || !held.Until.IsZero() {
 		out.Hindsight = &admin.Hindsight{Bytes: held.Bytes, Since: held.Oldest, Until: held.Until}

@@ -123,6 +123,24 @@ func TestLivePageBesideAJVM(t *testing.T) {
 	}
 }
 
+// A sidecar that waits for the first log has no stream.
+func TestLivePageBeforeTheFirstLog(t *testing.T) {
+	side, err := lab.Start(filepath.Join(programs, "ullage"), "run", "--source", lab.Tmpfs(t, "32m"), "--dest", t.TempDir(), "--listen", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(side.Kill)
+	addr, err := side.Addr(patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Start(t).Open(t, "http://"+addr+"/", views[0])
+	p.Await("it is ready", `document.querySelector('#state').textContent === 'ready'`)
+	p.Await("it says that there is no file", `document.querySelector('#no-streams').textContent === 'No files are in the source now.'`)
+	p.Await("all cards are filled", `document.querySelector('#asked').textContent.startsWith('as of ')`)
+	p.Inspect()
+}
+
 // atAGlance fails if a table must be scrolled sideways, or if the time of a pause or of
 // a gap does not stand on one line.
 func atAGlance(p *Page) {

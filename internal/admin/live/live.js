@@ -20,15 +20,19 @@ async function refresh() {
   clearTimeout(timer);
   if (asking || stopped || document.hidden) return;
   asking = true;
+  let answers;
   try {
     const status = await ask('status'); // one after the other: a page needs one connection
-    render(status, await ask('recent'));
-    show('asked', 'as of ' + clock(Date.now()));
+    answers = [status, await ask('recent')];
   } catch (problem) {
     state('no answer from the sidecar; the figures are old', 'bad');
   }
   asking = false;
   if (!stopped && !document.hidden) timer = setTimeout(refresh, EVERY);
+  if (answers) {
+    render(...answers);
+    show('asked', 'as of ' + clock(Date.now()));
+  }
 }
 
 function state(text, kind) {
