@@ -3,11 +3,14 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/ullage/ullage/internal/pause"
 )
 
 // table is a table that scrolls where it is wider than the page.
@@ -79,15 +82,21 @@ func (r *Report) tiles() g.Node {
 		tile("stops", grouped(t.Stops)),
 		tile("longest stop", longest),
 		tile("worst minute", worst),
+		bad("suspected stalls", t.Suspected),
 		tile("heap after GC", r.HeapAfter()),
-		tile("allocation", r.Rate("allocated")),
-		tile("promotion", r.Rate("promoted")),
+		tile("allocation rate", r.Rate("allocated")),
+		tile("promotion rate", r.Rate("promoted")),
 		bad("full collections", t.Full),
 		bad("evacuation failures", t.Exhausted),
-		bad("degenerated", t.Degenerated),
-		bad("allocation stalls", t.Waits),
-		bad("suspected stalls", t.Suspected),
+		g.If(!r.stalls(), bad("degenerated", t.Degenerated)),
+		g.If(r.stalls(), bad("allocation stalls", t.Waits)),
 	)
+}
+
+// stalls reports whether the report is about a collector that lets threads wait for memory, as
+// ZGC does. No such collector has degenerated collections.
+func (r *Report) stalls() bool {
+	return r.Totals.Waits > 0 || r.Totals.Degenerated == 0 && slices.ContainsFunc(r.Runs, func(run Run) bool { return strings.HasPrefix(run.Collector, string(pause.Z)) })
 }
 
 func (r *Report) timeline() g.Node {
