@@ -154,7 +154,7 @@ func (j *Joiner) takeSafepoint(e *Event) {
 	*s = Stop{Run: j.run.Number, Operation: name.operation, Name: name.text, End: j.clock.Clock, Duration: e.Duration, Safepoint: true,
 		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
 	fit := len(j.waiting)
-	if s.Operation == None || s.Operation == Other || isCollection(s.Operation) {
+	if s.Operation == None || s.Operation == Other || isCollection(s.Operation) || collects(s.Operation) {
 		left := e.At + e.Cleanup + time.Microsecond
 		for fit > 0 && j.waiting[fit-1].Duration <= left {
 			fit--

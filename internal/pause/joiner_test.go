@@ -325,6 +325,18 @@ func TestTwoJVMsInOneFileAreSeenByTheirUptimes(t *testing.T) {
 	}
 }
 
+// The JVM logs its start, one collection, and dies of memory: at uptimes that grow by chance.
+func TestAJVMThatDiesAfterOneCollectionIsOne(t *testing.T) {
+	var log []string
+	for i := range 12 {
+		log = append(log, "[0.005s][gc] Using Serial", fmt.Sprintf("[20.%03ds][gc] GC(0) Pause Young (Allocation Failure) 9M->8M(34M) 1.000ms", i))
+	}
+	all := join(lines(log...))
+	if last := all.runs[len(all.runs)-1]; last.Mixed || last.Number != 12 {
+		t.Errorf("%+v", all.runs)
+	}
+}
+
 // Each run may last longer than the one before, and begin where that began.
 func TestAJVMThatCrashesAgainAndAgainIsOne(t *testing.T) {
 	var log []string
@@ -344,13 +356,14 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 		numbers []int
 		mixed   bool
 	}{
-		"in step":                    {[]int{0, 0, 1, 1, 2, 2}, true},
-		"one is ahead":               {[]int{10, 3, 11, 4}, true},
-		"one is far ahead":           {[]int{500, 0, 501, 1}, true},
-		"one after the other":        {[]int{20, 21, 0, 1, 2}, false},
-		"one inside of the other":    {[]int{1, 0, 2, 3}, false},
-		"some are missing":           {[]int{3, 9, 12, 50}, false},
-		"a restart after the second": {[]int{0, 1, 0, 1, 2}, true}, // its start is not logged, so that it might be two
+		"in step":                        {[]int{0, 0, 1, 1, 2, 2}, true},
+		"one is ahead":                   {[]int{10, 3, 11, 4}, true},
+		"one is far ahead":               {[]int{500, 0, 501, 1}, true},
+		"one after the other":            {[]int{20, 21, 0, 1, 2}, false},
+		"one inside of the other":        {[]int{1, 0, 2, 3}, false},
+		"some are missing":               {[]int{3, 9, 12, 50}, false},
+		"a restart after the second":     {[]int{0, 1, 0, 1, 2, 3, 4}, false}, // without a line about the start
+		"a restart that lacks its begin": {[]int{20, 21, 22, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}, false},
 	} {
 		var log []string
 		for _, n := range test.numbers {

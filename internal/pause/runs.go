@@ -16,6 +16,8 @@ type runs struct {
 	before  time.Duration // ... and of the one before
 	last    time.Duration // uptime of the last event
 	passed  time.Duration // uptime before the event that came past that of the run before; -1: none has
+	fell    bool          // a number came again, where there is no uptime
+	wentOn  bool          // ... and a higher one than ever after it
 	swaps   int           // runs in a row that went on where another one had stopped, as if each was the one before the last
 	number  int64         // the highest number of a collection in the one before; -1: there is none
 	done    int64         // the number behind the highest one of a collection that has ended with its pause; 0: none has
@@ -25,7 +27,10 @@ type runs struct {
 // numbers of collections begin again, or it logs its start. If then the JVM before goes
 // on, two of them write to one file.
 func (j *Joiner) begin(e *Event) {
-	restarted := false
+	restarted, isStart := false, e.Kind == Init && string(e.Name) == "Using"
+	if isStart {
+		j.runs.swaps, j.runs.passed = 0, -1 // a JVM that crashes again and again is one at a time
+	}
 	switch up := j.clock.Uptime; {
 	case j.run.Mixed:
 	case j.resumes(e):
@@ -39,7 +44,7 @@ func (j *Joiner) begin(e *Event) {
 			j.mix()
 		}
 	}
-	if isStart := e.Kind == Init && string(e.Name) == "Using"; restarted || isStart && j.announced && !j.run.Mixed {
+	if restarted || isStart && j.announced && !j.run.Mixed {
 		j.restart()
 	}
 	j.newest = max(j.newest, e.GC)
@@ -50,7 +55,7 @@ func (j *Joiner) begin(e *Event) {
 func (j *Joiner) restart() {
 	j.Flush()
 	j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
-	j.runs.done, j.runs.passed = 0, -1
+	j.runs.done, j.runs.passed, j.runs.fell, j.runs.wentOn = 0, -1, false, false
 	j.run = Run{Number: j.run.Number + 1}
 	j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, nil
 }
@@ -58,7 +63,11 @@ func (j *Joiner) restart() {
 // resumes reports whether an event goes on with the run before this one, and not with
 // this one.
 func (j *Joiner) resumes(e *Event) bool {
-	return e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.clock.Uptime >= j.runs.before && j.run.Number > 1
+	goesOn := e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.run.Number > 1
+	if !j.clock.HasUptime {
+		return goesOn && j.newest >= 0
+	}
+	return goesOn && j.clock.Uptime >= j.runs.before
 }
 
 // mostSwaps is how many runs in a row may look like the one before the last. A JVM that crashes
@@ -92,14 +101,22 @@ func (j *Joiner) mix() {
 // finish receives the number of a collection that a pause has ended. JVMs that write into one
 // file and started at once are told apart by these alone: one has no number twice, and no lower
 // one later, except for a collection inside of another one. An uptime that falls back may be that
-// of a JVM that was restarted early; so may a number that is 0 again, where there is no uptime.
+// of a JVM that was restarted early.
 func (j *Joiner) finish(number int64) {
 	again := number+1 == j.runs.done || number+3 <= j.runs.done
 	switch {
-	case !again || j.run.Mixed:
-	case number == 0 && !j.clock.HasUptime:
-		j.runs.done, j.after = 0, -1 // the JVM may have been restarted: the next numbers will show
-	case !j.clock.HasUptime || j.clock.Uptime >= j.runs.highest:
+	case j.run.Mixed:
+	case !j.clock.HasUptime:
+		// A JVM that was restarted comes to each number once more. Only if those of the
+		// one before have gone on meanwhile are there two.
+		if again && j.runs.wentOn {
+			j.mix()
+		}
+		if again {
+			j.runs.fell, j.after = true, -1
+		}
+		j.runs.wentOn = j.runs.fell && (j.runs.wentOn || number >= j.runs.done)
+	case again && j.clock.Uptime >= j.runs.highest:
 		j.mix()
 	}
 	j.runs.done = max(j.runs.done, number+1)
@@ -170,6 +187,11 @@ func (j *Joiner) guess(e *Event) {
 	case e.Kind == Pause && (begins("Init ") || begins("Final ") || begins("Degenerated")):
 		j.setCollector(Shenandoah)
 	}
+}
+
+// collects reports whether a VM operation that is none of a collector collects first.
+func collects(operation string) bool {
+	return operation == "HeapDumper" || operation == "GC_HeapInspection"
 }
 
 // isCollection reports whether a VM operation is one of a collector.

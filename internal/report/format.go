@@ -172,7 +172,7 @@ func (r *Report) HeapAfter() string {
 		}
 	}
 	switch {
-	case last == nil, r.Totals.mixed, len(r.Runs) >= maxRuns:
+	case last == nil, r.Runs[len(r.Runs)-1].HeapAfter == nil, r.Totals.mixed, len(r.Runs) >= maxRuns:
 		return none
 	case last.Trend == nil:
 		return Size(*last.HeapAfter)

@@ -95,14 +95,15 @@ func once(all []*input) (kept []*input, again uint64) {
 		}
 		return was
 	}
-	for _, in := range all {
-		in.segs = slices.DeleteFunc(in.segs, func(seg segment.Info) bool { return repeated(in, seg.Path, seg.Size) })
-		in.files = slices.DeleteFunc(in.files, func(f file) bool { return repeated(in, f.path, f.size) })
-		if len(in.segs)+len(in.files) > 0 {
-			kept = append(kept, in)
+	for _, whole := range []bool{true, false} { // a directory must not lack a file because that is named as well
+		for _, in := range all {
+			if in.whole == whole {
+				in.segs = slices.DeleteFunc(in.segs, func(seg segment.Info) bool { return repeated(in, seg.Path, seg.Size) })
+				in.files = slices.DeleteFunc(in.files, func(f file) bool { return repeated(in, f.path, f.size) })
+			}
 		}
 	}
-	return kept, again
+	return slices.DeleteFunc(all, func(in *input) bool { return len(in.segs)+len(in.files) == 0 }), again
 }
 
 // findDir returns the streams in a directory: its own segments, or those of the

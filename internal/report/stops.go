@@ -67,9 +67,9 @@ func pointer(d time.Duration) *float64 {
 }
 
 // causeOf returns the cause of a stop: that of its longest pause, or the operation of the
-// safepoint, also if it went on long outside of its pauses: that is not the collector's time.
+// safepoint, also if it was mostly outside of its pauses: that is not the collector's time.
 func causeOf(p *pause.Stop) cause {
-	outside := p.Outside() >= pause.StallReal
+	outside := p.Outside() >= pause.StallReal && p.Outside() >= p.At/2
 	if len(p.Pauses) == 0 || outside {
 		c := cause{kind: "safepoint", action: p.Operation}
 		if p.Name != "" && p.Operation == pause.Other {

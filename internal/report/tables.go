@@ -11,6 +11,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // table is a table that scrolls where it is wider than the page.
@@ -129,7 +130,7 @@ func (r *Report) longest() g.Node {
 		}
 		return row(Duration(s.Duration), td(at), h.Td(h.Class("text"), g.Text(s.Cause),
 			g.If(s.Suspicion != "none", g.Group{g.Text(" "), h.Span(h.Class("warn"), g.Text("suspected: "+s.Suspicion))}),
-			g.If(len(s.Lines) > 0, h.Details(h.Summary(g.Text(plural(uint64(len(s.Lines)), "line"))), h.Pre(g.Text(strings.Join(s.Lines, "\n")+"\n"))))),
+			g.If(len(s.Lines) > 0, h.Details(h.Summary(g.Text(plural(uint64(len(s.Lines)), "line"))), h.Pre(text(s.Lines))))),
 			td(optional(s.Reaching, Duration)), td(optional(s.User, Duration)), td(optional(s.Sys, Duration)), td(optional(s.Real, Duration)))
 	})
 	return block("The longest stops", table("figures longest", "The longest stops", []string{"length", "begin", "cause and lines", "to safepoint", "user", "sys", "real"}, rows...))
@@ -150,9 +151,9 @@ func (r *Report) suspected() g.Node {
 		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d. The lines of the stop itself are bold.", len(r.Suspected), r.Totals.suspects))))
 }
 
-// text is lines of the log, as they are.
+// text is lines of the log, without what a reader would not see, or see elsewhere.
 func text(lines []string) g.Node {
-	return g.Map(lines, func(line string) g.Node { return g.Text(line + "\n") })
+	return g.Map(lines, func(line string) g.Node { return g.Text(printable.Text(line, keptBytes) + "\n") })
 }
 
 func (r *Report) percentiles() g.Node {

@@ -8,7 +8,7 @@ import (
 )
 
 // restAfter is how long the writer does nothing before it gives memory back.
-const restAfter = 5 * time.Second
+const restAfter = 4 * time.Second
 
 // run ships what is queued until ctx ends, after begin. No error of the
 // destination ends it: it goes back to the last commit and tries again.

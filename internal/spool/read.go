@@ -161,7 +161,13 @@ func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
 	if err != nil {
 		return parts, nil, err
 	}
-	c.lines = slices.Grow(c.lines[:0], int(r.parts[Kept].raw+r.parts[Rest].raw))
+	size := 0 // of the lines that r still holds; it may stand for 256 MiB of others
+	for p := range r.parts {
+		if r.Holds(Part(p)) {
+			size += int(r.parts[p].raw)
+		}
+	}
+	c.lines = slices.Grow(c.lines[:0], size)
 	for p := range r.parts {
 		if !r.Holds(Part(p)) {
 			continue

@@ -17,7 +17,7 @@ ullage-lines:
   - alert: UllageLinesDropped
     expr: |-
       sum {{ $by }} (
-        (ullage_dropped_lines_total unless ullage_dropped_lines_total offset {{ $rules.window }})
+        (ullage_dropped_lines_total unless last_over_time(ullage_dropped_lines_total[1h] offset {{ $rules.window }}))
         or increase(ullage_dropped_lines_total[{{ $rules.window }}])
       ) > 0
     labels: {severity: warning}
@@ -90,7 +90,7 @@ ullage-jvm:
   - alert: UllagePauseOverObjective
     expr: |-
       histogram_quantile({{ $rules.pause.quantile }}, sum by (namespace, pod, container, le) (
-        (ullage_jvm_gc_pause_seconds_bucket unless ullage_jvm_gc_pause_seconds_bucket offset {{ $rules.window }})
+        (ullage_jvm_gc_pause_seconds_bucket unless last_over_time(ullage_jvm_gc_pause_seconds_bucket[1h] offset {{ $rules.window }}))
         or increase(ullage_jvm_gc_pause_seconds_bucket[{{ $rules.window }}])
       )) > {{ $rules.pause.seconds }}
     for: {{ $rules.pause.for }}
@@ -155,7 +155,7 @@ ullage-injector:
     expr: |-
       sum by (namespace, reason) (increase(ullage_injector_refusals_total[{{ $rules.window }}])) > 0
       or sum by (name) (
-        (apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}} unless apiserver_admission_webhook_fail_open_count offset {{ $rules.window }})
+        (apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}} unless last_over_time(apiserver_admission_webhook_fail_open_count[1h] offset {{ $rules.window }}))
         or increase(apiserver_admission_webhook_fail_open_count{name=~{{ $webhooks }}}[{{ $rules.window }}])
       ) > 0
     labels: {severity: warning}
