@@ -100,8 +100,8 @@ func TestTwoJVMsThatStartedTogetherHaveNoThroughput(t *testing.T) {
 	}
 }
 
-// TestAStopWithoutASpanIsNotInTheThroughput is about two streams, of which one has a single
-// line: nobody knows of which time its stop is a part.
+// TestAStopWithoutASpanIsNotInTheThroughput is about two streams, one with a single
+// line: the log does not show the time that its stop is part of.
 func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a.log", young(0, 1, 500)+young(1, 2, 500)+young(2, 11, 500))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// stall is a pause of so many ms, and its CPU times, of which nearly none is work.
+// stall is a pause of so many ms, and its CPU times, nearly none of it work.
 func stall(gc int, second, ms float64) string {
 	return decorated(second, "gc", fmt.Sprintf("GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) %.3fms", gc, ms)) +
 		decorated(second, "gc,cpu", fmt.Sprintf("GC(%d) User=0.01s Sys=0.00s Real=%.2fs", gc, ms/1e3))
