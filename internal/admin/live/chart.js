@@ -20,9 +20,9 @@ function curve(id, what, points, unit) {
   const from = points[0].t, span = points[points.length - 1].t - from || 1;
   const xy = points.map((p) => ((p.t - from) / span * WIDTH).toFixed(1) + ' ' + (HEIGHT - 2 - p.v / scale * (HEIGHT - 4)).toFixed(1));
   const path = 'M' + xy.join('L');
-  frame(id, what + ' in the last ' + duration(span / 1000) + ', at most ' + unit(most) + ', now ' + unit(points[points.length - 1].v),
+  frame(id, what + ' in the last ' + duration(span / 1000) + ', max ' + unit(most) + ', now ' + unit(points[points.length - 1].v),
     [make('path', { class: 'area', d: path + 'V' + HEIGHT + 'H0Z' }), make('path', { class: 'curve', d: path })],
-    'at most ' + unit(most), duration(span / 1000) + ' ago', 'now');
+    'max ' + unit(most), duration(span / 1000) + ' ago', 'now');
 }
 
 // bars draws one bar for each event of {t, v, bad, title}, from the oldest to now.
@@ -36,5 +36,5 @@ function bars(id, what, events, now, unit) {
       y2: (HEIGHT - 2 - e.v / most * (HEIGHT - 4)).toFixed(1) }, make('title', {}, e.title));
   });
   frame(id, what + ', ' + events.length + ' in the last ' + duration(span / 1000) + ', the longest ' + unit(most), marks,
-    'at most ' + unit(most), duration(span / 1000) + ' ago', 'now');
+    'max ' + unit(most), duration(span / 1000) + ' ago', 'now');
 }

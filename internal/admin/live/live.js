@@ -77,21 +77,22 @@ function rate(of, back) {
 const perSecond = (v) => (v > 0 && v < 10 ? v.toFixed(1) : count(v)) + ' lines/s';
 
 function space(s) {
-  const share = s.budgetBytes > 0 ? Math.min(1, Math.max(0, s.headroomBytes / s.budgetBytes)) : 0;
-  show('headroom', bytes(s.headroomBytes));
+  const free = Math.min(s.headroomBytes, s.budgetBytes); // a tmpfs may be larger than the budget
+  const share = s.budgetBytes > 0 ? Math.max(0, free / s.budgetBytes) : 0;
+  show('headroom', bytes(free));
   show('headroom-share', 'free, ' + Math.round(100 * share) + ' % of the budget');
   const meter = byId('headroom-meter');
   meter.className = 'meter' + (share < 0.15 ? ' bad' : share < 0.4 ? ' warn' : '');
   meter.setAttribute('aria-valuenow', Math.round(100 * share));
-  meter.setAttribute('aria-valuetext', bytes(s.headroomBytes) + ' free, ' + Math.round(100 * share) + ' % of the budget');
+  meter.setAttribute('aria-valuetext', bytes(free) + ' free, ' + Math.round(100 * share) + ' % of the budget');
   meter.firstElementChild.style.width = 100 * share + '%';
-  list('space', [['budget', bytes(s.budgetBytes)], ['queue', bytes(s.queueUsedBytes) + ' of ' + bytes(s.queueCapacityBytes)],
+  list('space', [['budget', bytes(s.budgetBytes)], ['tmpfs', s.headroomBytes > free ? bytes(s.headroomBytes) + ' free' : ''], ['queue', bytes(s.queueUsedBytes) + ' of ' + bytes(s.queueCapacityBytes)],
     ['reclaim', s.reclaim.mode + (s.reclaim.why ? ' (' + s.reclaim.why + ')' : '')]]);
 }
 
 function backlog(s, now) {
   show('backlog', bytes(s.backlogBytes));
-  show('lag', 'not yet durable, the oldest line for ' + duration(s.lagSeconds));
+  show('lag', 'not yet durable' + (s.backlogBytes > 0 ? ', the oldest line for ' + duration(s.lagSeconds) : ''));
   curve('backlog-chart', 'Backlog', samples.map((one) => ({ t: one.t, v: one.backlog })), bytes);
   list('durable', [
     ['spool', s.spooledBytes > 0 ? bytes(s.spooledBytes) + ' of it, before compression' : ''],
