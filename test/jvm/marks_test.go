@@ -21,6 +21,9 @@ func TestWhatHappensIsMarked(t *testing.T) {
 		r.flags = append(r.flags, "--attach", "shared-tmp", "--jvm-tmp", at.tmp)
 		flags := []string{"-Xlog:gc*=info:file=" + r.source + "/gc-%p.log", "-XX:ErrorFile=" + filepath.Join(r.source, "hs_err_pid%p.log"), "-Dpassword=secret"}
 		r.up()
+		if _, err := r.side.Addr(patience); err != nil { // a JVM that is older than the sidecar is seen, and has not started
+			t.Fatal(err)
+		}
 		var want []string
 		for _, end := range []struct {
 			signal syscall.Signal
