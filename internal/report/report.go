@@ -67,6 +67,7 @@ type Run struct {
 	Promoted   *float64  `json:"promoted_bytes_per_second"`
 	HeapAfter  *float64  `json:"heap_after_gc_bytes"`
 	Trend      *float64  `json:"heap_after_gc_trend_bytes_per_hour"`
+	Metaspace  *float64  `json:"metaspace_bytes"` // after the last collection that shows it
 	Started    bool      `json:"start_seen"`
 }
 

@@ -20,7 +20,8 @@ type run struct {
 	worst       worst
 	numbers     numbers
 	trend       trend
-	after       int64 // heap in use after the last collection; 0: unknown
+	after       int64    // heap in use after the last collection; 0: unknown
+	metaspace   *float64 // ... and metaspace
 }
 
 // see extends the run to a time.
@@ -125,7 +126,7 @@ func (r *run) close(s *sum) {
 	}
 	if !r.mixed {
 		r.Allocated, r.Promoted = r.allocation.perSecond(), r.promotion.perSecond()
-		r.Trend = r.trend.perHour()
+		r.Trend, r.Metaspace = r.trend.perHour(), r.metaspace
 		if r.after > 0 {
 			after := float64(r.after)
 			r.HeapAfter = &after

@@ -138,6 +138,10 @@ func (st *stream) collection(c *pause.Collection) {
 			*m.count++
 		}
 	}
+	if c.Metaspace.Known {
+		after := float64(c.Metaspace.After)
+		r.metaspace = &after
+	}
 	if !c.End.Known() {
 		return
 	}

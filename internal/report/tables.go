@@ -89,7 +89,8 @@ func (r *Report) tiles() g.Node {
 		tile("promotion rate", r.Rate("promoted")),
 		bad("full collections", t.Full),
 		bad("evacuation failures", t.Exhausted),
-		g.If(!r.stalls(), bad("degenerated", t.Degenerated)),
+		g.If(t.Humongous > 0, tile("with humongous objects", grouped(t.Humongous))),
+		g.If(t.Humongous == 0 && !r.stalls(), bad("degenerated", t.Degenerated)),
 		g.If(r.stalls(), bad("allocation stalls", t.Waits)),
 	)
 }
@@ -166,7 +167,7 @@ func (r *Report) percentiles() g.Node {
 }
 
 func (r *Report) runs() g.Node {
-	columns := []string{"stream", "run", "collector", "span", "stops", "throughput", "worst minute", "allocated", "promoted", "heap after GC", "trend"}
+	columns := []string{"stream", "run", "collector", "span", "stops", "throughput", "worst minute", "allocated", "promoted", "heap after GC", "trend", "metaspace"}
 	rows := g.Map(r.Runs, func(run Run) g.Node {
 		span, worst, collector := none, g.Text(none), run.Collector
 		if run.Span > 0 {
@@ -182,7 +183,7 @@ func (r *Report) runs() g.Node {
 			g.If(run.Version != "", g.Group{h.Br(), g.Text(run.Version)}),
 			g.If(len(run.Settings) > 0, h.Details(h.Summary(g.Text("settings")), h.Ul(g.Map(run.Settings, func(s Setting) g.Node { return h.Li(g.Text(s.Name + ": " + s.Value)) }))))),
 			td(span), count(run.Stops), td(optional(run.Throughput, percent)), h.Td(worst),
-			td(optional(run.Allocated, perSecond)), td(optional(run.Promoted, perSecond)), td(optional(run.HeapAfter, Size)), td(optional(run.Trend, perHour)))
+			td(optional(run.Allocated, perSecond)), td(optional(run.Promoted, perSecond)), td(optional(run.HeapAfter, Size)), td(optional(run.Trend, perHour)), td(optional(run.Metaspace, Size)))
 	})
 	return block("Runs of JVMs", table("figures runs", "Runs of JVMs", columns, rows...))
 }

@@ -114,7 +114,11 @@ func (p *printer) summary() {
 		}
 		fmt.Fprintf(p, "%s, %s in all; throughput %s%s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent), of)
 	}
-	fmt.Fprintf(p, "%s: %d full, %d degenerated, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated,
+	humongous := ""
+	if t.Humongous > 0 {
+		humongous = fmt.Sprintf(", %d with humongous objects", t.Humongous)
+	}
+	fmt.Fprintf(p, "%s: %d full, %d degenerated%s, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated, humongous,
 		plural(t.Exhausted, "evacuation failure"), plural(t.Waits, "allocation stall"), plural(t.Suspected, "suspected stall"))
 	if heap := r.HeapAfter(); heap != none {
 		fmt.Fprintln(p, "heap after GC "+heap)
@@ -198,7 +202,7 @@ func (p *printer) longest() {
 
 func (p *printer) runs() {
 	p.heading("Runs of JVMs")
-	rows := [][]string{{"STREAM", "RUN", "COLLECTOR", "VERSION", "SPAN", "STOPS", "THROUGHPUT", "WORST MINUTE", "ALLOCATED", "PROMOTED", "HEAP AFTER GC", "TREND"}}
+	rows := [][]string{{"STREAM", "RUN", "COLLECTOR", "VERSION", "SPAN", "STOPS", "THROUGHPUT", "WORST MINUTE", "ALLOCATED", "PROMOTED", "HEAP AFTER GC", "TREND", "METASPACE"}}
 	for _, r := range p.r.Runs {
 		worst := none
 		if r.Worst != nil {
@@ -206,7 +210,7 @@ func (p *printer) runs() {
 		}
 		rows = append(rows, []string{printable.Text(r.Stream, 40), fmt.Sprint(r.Number), orNone(r.Collector), orNone(printable.Text(r.Version, 30)),
 			span(r.Span), fmt.Sprint(r.Stops), optional(r.Throughput, percent), worst,
-			optional(r.Allocated, perSecond), optional(r.Promoted, perSecond), optional(r.HeapAfter, Size), optional(r.Trend, perHour)})
+			optional(r.Allocated, perSecond), optional(r.Promoted, perSecond), optional(r.HeapAfter, Size), optional(r.Trend, perHour), optional(r.Metaspace, Size)})
 	}
 	p.table(rows)
 }
