@@ -11,6 +11,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 FUZZTIME ?= 1s
+ROUNDS   ?= 1
 VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
 
 # A checkout that git refuses to read (none, or another user's, as in many
@@ -180,8 +181,8 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 	@go run ./test/bench
 
 .PHONY: evidence
-evidence: build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour; as root, with a disk that freezes)
-	@go run ./test/evidence -command 'make evidence' -rounds 2 -record docs/benchmarks.json -page docs/benchmarks.md \
+evidence: build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
+	@go run ./test/evidence -command 'make evidence$(if $(filter-out 1,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) -record docs/benchmarks.json -page docs/benchmarks.md \
 	  -quote README.md,docs/reference.md,docs/report.md,docs/levels.md
 
 .PHONY: bench-quick
