@@ -7,7 +7,8 @@ import (
 	"github.com/ullage/ullage/internal/timerfd"
 )
 
-// restAfter is how long the writer does nothing before it gives memory back.
+// restAfter is how long the writer does nothing before it gives memory back. It is less than
+// [refusedRetry]: each pass of the loop begins the wait again, and that ticker ends one.
 const restAfter = 4 * time.Second
 
 // run ships what is queued until ctx ends, after begin. No error of the
