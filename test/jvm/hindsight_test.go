@@ -72,7 +72,7 @@ func TestHindsightHasTheDetailBeforeACommand(t *testing.T) {
 		time.Sleep(window / 2)
 		r.up()
 		time.Sleep(2 * window) // and the JVM writes more behind the window
-		jvm.Kill()
+		jvm.Terminate()
 		r.stop()
 		withheld := persistedExactly(r)
 		savedRuns(r, withheld)
@@ -113,7 +113,7 @@ func TestHindsightHasTheDetailAroundAPause(t *testing.T) {
 		r := raising(t, jdk, "--persist-level", "info", "--hindsight", "30s", "--hindsight-on", "pause>1ms")
 		jvm := debugging(r, "Collect", "600000")
 		r.shipped(detail, "[debug")
-		jvm.Kill()
+		jvm.Terminate()
 		r.stop()
 		if c := Compare(persistedExactly(r), r.persisted(detail)); !c.Same() {
 			t.Errorf("saved: %s", c)

@@ -76,6 +76,13 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Terminate ends the JVM as `kill` does, and waits for its end. Unlike one that is
+// killed, it has then written each message to all of its outputs.
+func (p *Process) Terminate() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails only if it has ended
+	<-p.done
+}
+
 // Wait waits until the program has ended, which it must do well.
 func (p *Process) Wait(timeout time.Duration) error {
 	select {
