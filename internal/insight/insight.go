@@ -53,7 +53,7 @@ func (in *Insight) Line(name string, line []byte, c ul.Class) *pause.Event {
 		in.last = s
 	}
 	s.fresh = true
-	e, ok := s.joiner.Line(line, int(c.Message))
+	e, ok := s.joiner.Line(line, c)
 	if ok {
 		s.take(e)
 	}

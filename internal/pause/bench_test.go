@@ -1,6 +1,10 @@
 package pause
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ullage/ullage/internal/ul"
+)
 
 // benchmark reads the lines of one excerpt of a real log, in turn.
 func benchmark(b *testing.B, lines [][]byte) {
@@ -48,7 +52,7 @@ func BenchmarkJoin(b *testing.B) {
 			j := NewJoiner(Handlers{Pause: func(*GCPause) {}, Stop: func(*Stop) {}, Collection: func(*Collection) {}})
 			b.ReportAllocs()
 			for i := 0; b.Loop(); {
-				j.Line(lines[i], 0)
+				j.Line(lines[i], ul.Class{})
 				if i++; i == len(lines) {
 					i = 0
 				}

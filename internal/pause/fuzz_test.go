@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
 func FuzzParse(f *testing.F) {
@@ -116,7 +118,7 @@ func FuzzJoiner(f *testing.F) {
 			},
 		})
 		for line := range bytes.Lines(text) {
-			j.Line(bytes.TrimSuffix(line, []byte("\n")), 0)
+			j.Line(bytes.TrimSuffix(line, []byte("\n")), ul.Class{})
 			if len(j.open) > maxOpen || len(j.free) > maxOpen || len(j.waiting) > maxWaiting || len(j.names) > maxInterned || len(j.run.Settings) > maxSettings {
 				t.Fatalf("%d open, %d free, %d waiting, %d names", len(j.open), len(j.free), len(j.waiting), len(j.names))
 			}

@@ -63,16 +63,21 @@ func NewJoiner(h Handlers) *Joiner {
 }
 
 // Line receives the next line, without its newline, and returns its event as [Parse]
-// does, valid until the next call. Message is the offset of the line's message, as
-// [ul.Class] has it, or 0 if it is not known. Line calls the handlers of what the line
-// shows to be complete.
-func (j *Joiner) Line(line []byte, message int) (e *Event, ok bool) {
+// does, valid until the next call. The class is the line's, or zero if it is not known:
+// it saves time. Line calls the handlers of what the line shows to be complete.
+//
+// A line at level trace has no event: HotSpot logs events at debug and above. With
+// all=trace, most lines are of that level.
+func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
 	j.lines++
 	e = &j.event
 	if e.Kind != 0 {
 		*e = Event{}
 	}
-	r, ok := e.parse(line, message, &j.parser)
+	if class.Level == ul.Trace {
+		return e, false
+	}
+	r, ok := e.parse(line, int(class.Message), &j.parser)
 	if !ok {
 		return e, false
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // joined is everything that a Joiner reports of a log.
@@ -35,8 +37,9 @@ func join(lines [][]byte) *joined {
 			all.collections = append(all.collections, collection)
 		},
 	})
+	var class ul.Classifier
 	for _, line := range lines {
-		j.Line(line, 0)
+		j.Line(line, class.Classify(line))
 	}
 	j.Flush()
 	return all
@@ -411,11 +414,23 @@ func TestJoiningAllocatesNothing(t *testing.T) {
 		j := NewJoiner(Handlers{Pause: func(*GCPause) {}, Stop: func(*Stop) {}, Collection: func(*Collection) {}})
 		all := func() {
 			for _, line := range log {
-				j.Line(line, 0)
+				j.Line(line, ul.Class{})
 			}
 		}
 		if n := testing.AllocsPerRun(10, all); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
+	}
+}
+
+// Without the level, a line is read whatever it is.
+func TestALineAtTraceIsNoEvent(t *testing.T) {
+	const line = "[1.234s][trace][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.345ms"
+	var class ul.Classifier
+	if e, ok := NewJoiner(Handlers{}).Line([]byte(line), class.Classify([]byte(line))); ok {
+		t.Errorf("%+v", e)
+	}
+	if _, ok := NewJoiner(Handlers{}).Line([]byte(line), ul.Class{}); !ok {
+		t.Error("a line of an unknown class is not read")
 	}
 }

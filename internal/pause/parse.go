@@ -43,9 +43,10 @@ func (e *Event) parse(line []byte, at int, p *ul.Parser) (r *ul.Record, ok bool)
 			return r, true
 		}
 	}
-	if tag != "" {
+	if e.Kind != 0 {
 		*e = Event{} // parsed before the failure
 	}
+	e.GC, e.Old, e.Young = 0, false, false
 	return nil, false
 }
 
@@ -89,7 +90,9 @@ const (
 )
 
 // read reads a message, and returns the tag that its record must have; if it returns
-// false, e is unusable. Most lines of a busy log end here, or in readGC.
+// false, e is unusable. Most lines of a busy log end here, or in readGC. Whoever sets a
+// field of e other than GC, Old and Young has set Kind before, so that an e without Kind
+// has nothing else to forget.
 func (e *Event) read(line, message []byte) (tag string, ok bool) {
 	switch message[0] {
 	case 'G':
@@ -113,9 +116,9 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 		if rest, ok := cutPrefix(message, "Allocation Stall ("); ok {
 			return gcTag, e.readStall(rest)
 		}
-		if rest, ok := cutPrefix(message, "Relocation Stall ("); ok {
+		if rest, ok := cutPrefix(message, "Relocation Stall ("); ok && e.readStall(rest) {
 			e.Relocation = true
-			return gcTag, e.readStall(rest)
+			return gcTag, true
 		}
 	case 'U':
 		if rest, ok := cutPrefix(message, "Using "); ok && len(rest) <= maxName && using[string(rest)] != "" {
@@ -158,7 +161,7 @@ func (e *Event) readGC(text []byte) bool {
 	}
 	switch text[0] {
 	case ' ': // phases, and tables
-		return e.readPhase(text) || e.readRow(text)
+		return e.readIndented(text)
 	case 'P':
 		if rest, ok := cutPrefix(text, "Pause "); ok {
 			return e.readPause(rest)
@@ -208,14 +211,12 @@ func (e *Event) readPause(text []byte) bool {
 // readTimed reads a name, the sizes of the heap or nothing, and a duration in
 // milliseconds.
 func (e *Event) readTimed(text []byte) bool {
+	text, ok := bytes.CutSuffix(text, []byte("ms"))
 	i := bytes.LastIndexByte(text, ' ')
-	if i < 0 {
+	if !ok || i < 0 {
 		return false
 	}
-	number, ok := bytes.CutSuffix(text[i+1:], []byte("ms"))
-	if !ok {
-		return false
-	}
+	number := text[i+1:]
 	e.Duration, ok = decimal(number, time.Millisecond)
 	name := text[:i]
 	if j := bytes.LastIndexByte(name, ' '); j >= 0 && e.Heap.read(name[j+1:], 'M') {
@@ -244,10 +245,11 @@ func (e *Event) readCPU(text []byte) bool {
 	sys, text, _ := bytes.Cut(text, []byte("s Real="))
 	total, unit := bytes.CutSuffix(text, []byte("s"))
 	var ok [3]bool
+	e.Kind = CPU
 	e.User, ok[0] = decimal(user, time.Second)
 	e.Sys, ok[1] = decimal(sys, time.Second)
 	e.Real, ok[2] = decimal(total, time.Second)
-	e.Kind, e.Duration = CPU, e.Real
+	e.Duration = e.Real
 	return unit && ok == [3]bool{true, true, true}
 }
 

@@ -107,34 +107,46 @@ func (e *Event) readSpace(text []byte) bool {
 	if !ok {
 		return false
 	}
-	rest, ok := e.Heap.readFirst(text[i+2:], unit)
 	e.Kind, e.Name, e.Regions = Space, text[:i], unit == 0
+	rest, ok := e.Heap.readFirst(text[i+2:], unit)
 	return ok && (len(rest) == 0 || unit == 'K' && rest[0] == ' ')
 }
 
 // readMetaspace reads "151K(384K)->151K(384K) NonClass: ...", or "151K->151K(1056768K)".
 func (e *Event) readMetaspace(text []byte) bool {
-	rest, ok := e.Heap.readFirst(text, 'K')
 	e.Kind = Metaspace
+	rest, ok := e.Heap.readFirst(text, 'K')
 	return ok && (len(rest) == 0 || rest[0] == ' ')
 }
 
-// cycles are the collections of ZGC, and its generations' parts of them.
-var cycles = [...]string{"Garbage Collection (", "Major Collection (", "Minor Collection (", "Young Generation ", "Old Generation "}
+// isCycle reports whether text begins like a collection of ZGC, or a generation's part of one.
+func isCycle(text []byte) bool {
+	name := ""
+	switch text[0] {
+	case 'G':
+		name = "Garbage Collection ("
+	case 'M':
+		if name = "Minor Collection ("; len(text) > 1 && text[1] == 'a' {
+			name = "Major Collection ("
+		}
+	case 'Y':
+		name = "Young Generation "
+	case 'O':
+		name = "Old Generation "
+	}
+	_, ok := cutPrefix(text, name)
+	return ok && name != ""
+}
 
 // readCycle reads "Major Collection (Proactive)", which begins a cycle, and what ends
 // it: the same with the sizes of the heap, and in JDK 21 and newer with a duration,
 // "Young Generation 8M(12%)->12M(19%) 0.011s".
 func (e *Event) readCycle(text []byte) bool {
-	found := false
-	for _, name := range cycles {
-		_, ok := cutPrefix(text, name)
-		found = found || ok
-	}
-	if !found {
+	if !isCycle(text) {
 		return false
 	}
 	name := text
+	e.Kind = Begin
 	if i := bytes.Index(text, []byte("->")); i >= 0 {
 		i = bytes.LastIndexByte(text[:i], ' ')
 		if i < 0 {
@@ -144,10 +156,9 @@ func (e *Event) readCycle(text []byte) bool {
 		if name, sizes = text[:i], text[i+1:]; !e.readEnd(sizes) {
 			return false
 		}
-		e.Kind, e.Name = Cycle, name
-	} else {
-		e.Kind, e.Name = Begin, name
+		e.Kind = Cycle
 	}
+	e.Name = name
 	return isPauseName(name)
 }
 
@@ -163,10 +174,9 @@ func (e *Event) readEnd(text []byte) bool {
 }
 
 // readRow reads a row of the tables of ZGC that has sizes, one for each point in the
-// cycle: "     Live:         -                 3M (5%)            3M (5%) ...". Of
+// cycle: "Live:         -                 3M (5%)            3M (5%) ...". Of
 // Capacity, the fourth is that of the end; of the others, the last.
 func (e *Event) readRow(text []byte) bool {
-	text = bytes.TrimLeft(text, " ")
 	name := ""
 	if len(text) > 20 {
 		switch text[0] {
@@ -254,8 +264,12 @@ func (e *Event) readFailure(text []byte) bool {
 
 // isInit reports whether the tags at the end of a prefix are gc,init.
 func isInit(prefix []byte) bool {
-	text := bytes.TrimRight(bytes.TrimSuffix(prefix, []byte("] ")), " ")
-	return bytes.HasSuffix(text, []byte("["+initTag))
+	const field = "[" + initTag
+	end := len(prefix) - len("] ")
+	for end > 0 && prefix[end-1] == ' ' {
+		end--
+	}
+	return end >= len(field) && string(prefix[end-len(field):end]) == field
 }
 
 // readInit reads "Heap Region Size: 1M".

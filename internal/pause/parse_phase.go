@@ -7,14 +7,29 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// readPhase reads "  Evacuate Collection Set: 1.2ms", a phase of a pause of G1. Two spaces are
-// its outermost phases, which add up to the pause; more are parts of these.
+// readIndented reads what begins with a space: a phase, or a row of a table. Most of a log
+// at debug are parts of phases, which are neither.
+func (e *Event) readIndented(text []byte) bool {
+	indent := 1
+	for indent < len(text) && text[indent] == ' ' {
+		indent++
+	}
+	if indent == outermost && e.readPhase(text[indent:]) {
+		return true
+	}
+	return e.readRow(text[indent:])
+}
+
+// outermost is the indentation of the outermost phases of G1, which add up to the pause;
+// more are parts of these.
+const outermost = 2
+
+// readPhase reads "Evacuate Collection Set: 1.2ms", a phase of a pause of G1.
 func (e *Event) readPhase(text []byte) bool {
-	rest, ok := cutPrefix(text, "  ")
-	if !ok || len(rest) == 0 || !isLetter(rest[0]) {
+	if len(text) == 0 || !isLetter(text[0]) {
 		return false
 	}
-	name, number, ok := bytes.Cut(rest, []byte(": "))
+	name, number, ok := bytes.Cut(text, []byte(": "))
 	return ok && e.readPhaseOf(name, number)
 }
 
@@ -24,6 +39,9 @@ var fullPhases = index("Marking Phase", "Summary Phase", "Adjust Roots", "Forwar
 
 // readFullPhase reads "Phase 1: Mark live objects 2.9ms", of a full collection.
 func (e *Event) readFullPhase(text []byte) bool {
+	if text[len(text)-1] != 's' {
+		return false
+	}
 	i := bytes.LastIndexByte(text, ' ')
 	if i < 0 {
 		return false

@@ -99,7 +99,7 @@ func (st *stream) line(line []byte, whole bool) {
 	}
 	st.present = line
 	st.recent.add(st.out.Lines, line)
-	if e, ok := st.joiner.Line(line, int(class.Message)); ok {
+	if e, ok := st.joiner.Line(line, class); ok {
 		if e.Kind == pause.Phase || e.Kind == pause.Concurrent {
 			st.sum.phases.add(e)
 		}
