@@ -3,6 +3,7 @@ package hindsight
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,7 @@ func (l *Log) Append(b Batch) error {
 		}
 		return fmt.Errorf("hold lines: %w", err)
 	}
+	l.own.add(h.at, l.buf)
 	l.now.End = h.end()
 	return nil
 }
@@ -94,25 +96,41 @@ func (l *Log) peek() *head {
 }
 
 // Next returns the oldest committed record if its lines are to be saved. [Log.Saved]
-// then goes on behind it.
-func (l *Log) Next() (r Record, ok bool) {
+// then goes on behind it. Its Raw is nil if raw is false and the frame is known to be
+// whole without decompressing it, as one is that this process wrote.
+func (l *Log) Next(raw bool) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.peek()
 	if h == nil || h.end() > l.committed.End || !l.wanted(h) {
 		return Record{}, false
 	}
-	c, err := l.codecs()
-	if err != nil {
-		return Record{}, false
-	}
 	r = Record{head: *h}
 	r.Batch = Batch{Stream: h.stream, Since: time.Unix(0, h.since), Read: time.Unix(0, h.read), Lines: h.lines}
-	if r.Frame, r.Raw, err = c.read(l.file, h); err != nil {
+	if err := l.read(&r, raw); err != nil {
 		l.now.Head, l.first = l.now.End, nil
 		return Record{}, false
 	}
 	return r, true
+}
+
+// read reads the frame of a record, and its lines if they are wanted or must be looked at.
+func (l *Log) read(r *Record, raw bool) error {
+	l.buf = r.append(l.buf[:0])
+	begin := len(l.buf)
+	l.buf = slices.Grow(l.buf, int(r.frame))[:begin+int(r.frame)]
+	r.Frame = l.buf[begin:]
+	if n, err := l.file.ReadAt(r.Frame, r.end()-int64(r.frame)); n < len(r.Frame) {
+		return fmt.Errorf("read held lines: %w", err)
+	}
+	if !raw && l.own.fits(r.at, l.buf) {
+		return nil
+	}
+	c, err := l.codecs()
+	if err == nil {
+		r.Raw, err = c.decompress(r.Frame, &r.head)
+	}
+	return err
 }
 
 // Saved says that the lines of a record were passed on.

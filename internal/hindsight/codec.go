@@ -2,7 +2,6 @@ package hindsight
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -52,19 +51,16 @@ func (c *codec) compress(lines []byte) []byte {
 	return c.frame
 }
 
-// read returns the frame of a record and its lines. They are valid until the next call.
-func (c *codec) read(f *os.File, h *head) (frame, lines []byte, err error) {
-	c.frame = slices.Grow(c.frame[:0], int(h.frame))[:h.frame]
-	if n, err := f.ReadAt(c.frame, h.end()-int64(h.frame)); n < len(c.frame) {
-		return nil, nil, fmt.Errorf("read held lines: %w", err)
-	}
-	if position.Checksum(c.frame) != h.check {
-		return nil, nil, errRecord
+// decompress returns the lines of a record's frame. They are valid until the next call.
+func (c *codec) decompress(frame []byte, h *head) ([]byte, error) {
+	if position.Checksum(frame) != h.check {
+		return nil, errRecord
 	}
 	// A forged frame must not become longer than its record says.
 	c.lines = slices.Grow(c.lines[:0], int(h.raw))
-	if c.lines, err = c.decoder.DecodeAll(c.frame, c.lines); err != nil || len(c.lines) != int(h.raw) {
-		return nil, nil, errRecord
+	var err error
+	if c.lines, err = c.decoder.DecodeAll(frame, c.lines); err != nil || len(c.lines) != int(h.raw) {
+		return nil, errRecord
 	}
-	return c.frame, c.lines, nil
+	return c.lines, nil
 }

@@ -44,7 +44,8 @@ type Log struct {
 	first     *head // of the record at now.Head; nil: not read
 
 	codec *codec // nil until the first record
-	buf   []byte
+	buf   []byte // of one record
+	own   seals
 }
 
 // New returns a Log that keeps records for a window, and of at most limit bytes.

@@ -82,7 +82,7 @@ func (h *held) add(stream string, second int, raw string) {
 // saves returns what is to be saved, and takes it for saved.
 func (h *held) saves() string {
 	var all strings.Builder
-	for r, ok := h.Next(); ok; r, ok = h.Next() {
+	for r, ok := h.Next(true); ok; r, ok = h.Next(true) {
 		fmt.Fprintf(&all, "%s:%s", r.Stream, r.Raw)
 		h.Saved(r)
 	}
@@ -245,6 +245,58 @@ func TestAFileThatSomebodyChanged(t *testing.T) {
 				t.Errorf("afterwards: %q", got)
 			}
 		})
+	}
+}
+
+// A record that this process wrote is passed on as it is. Any other is decompressed first:
+// one of an earlier process, and one that the application put in the place of ours.
+func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
+	const lines = "one\ntwo\n"
+	h := open(t, 1<<20)
+	h.add("stream", 1, lines)
+	h.SaveUntil(noon.Add(time.Minute))
+	h.commit()
+	if r, ok := h.Next(false); !ok || r.Raw != nil || r.Size() != len(lines) || len(r.Frame) == 0 {
+		t.Errorf("of ours: %+v", r)
+	}
+	if r, ok := h.Next(true); !ok || string(r.Raw) != lines {
+		t.Errorf("of ours, decompressed: %+v", r)
+	}
+	h.restart(1 << 20)
+	if r, ok := h.Next(false); !ok || string(r.Raw) != lines {
+		t.Errorf("of an earlier process: %+v", r)
+	}
+
+	h = open(t, 1<<20)
+	h.add("stream", 1, lines)
+	h.SaveUntil(noon.Add(time.Minute))
+	h.commit()
+	forged := *h.peek()
+	frame := bytes.Repeat([]byte{'x'}, int(forged.frame))
+	forged.check = position.Checksum(frame)
+	f, err := os.OpenFile(filepath.Join(h.dir.Name(), fileName), os.O_WRONLY, 0)
+	h.must(err)
+	defer f.Close()
+	_, err = f.Write(append(forged.append(nil), frame...))
+	h.must(err)
+	h.first = nil // it is read again
+	if r, ok := h.Next(false); ok {
+		t.Errorf("of the application: %+v", r)
+	}
+}
+
+// The seals of the oldest records make room, and a place that is used again has the last one.
+func TestSealsAreBounded(t *testing.T) {
+	var s seals
+	for at := range int64(3 * maxSeals) {
+		s.add(at, []byte{byte(at)})
+	}
+	if len(s.all) > maxSeals || s.fits(0, []byte{0}) || !s.fits(3*maxSeals-1, []byte{0xff}) {
+		t.Errorf("%d seals", len(s.all))
+	}
+	s.add(2*maxSeals, []byte("again"))
+	if s.fits(2*maxSeals, []byte{0}) || !s.fits(2*maxSeals, []byte("again")) || s.fits(2*maxSeals+1, []byte{1}) {
+		t.Error("a seal of what was forgotten fits")
 	}
 }
 

@@ -40,6 +40,9 @@ type Record struct {
 	head
 }
 
+// Size returns how many bytes the lines are.
+func (r *Record) Size() int { return int(r.raw) }
+
 // head is what the log knows of a record without its lines.
 type head struct {
 	stream            string

@@ -198,7 +198,7 @@ func (d *detail) save(ctx context.Context) (saved bool, err error) {
 		return false, nil
 	}
 	for bytes := 0; bytes < d.link.frame() && !d.taken.full(d.link.frame(), d.bounds); {
-		r, ok := d.held.Next()
+		r, ok := d.held.Next(d.cfg.Segment.Compress != segment.Zstd)
 		if !ok {
 			break
 		}
@@ -206,7 +206,7 @@ func (d *detail) save(ctx context.Context) (saved bool, err error) {
 			return saved, err
 		}
 		d.held.Saved(r)
-		saved, bytes = true, bytes+len(r.Raw)
+		saved, bytes = true, bytes+r.Size()
 	}
 	return saved, nil
 }
@@ -228,8 +228,9 @@ func (d *detail) append(ctx context.Context, r *hindsight.Record) error {
 	if st.taken == 0 {
 		d.taken.streams++
 	}
-	st.taken += len(r.Raw)
-	d.taken.bytes += len(r.Raw)
+	size := r.Size()
+	st.taken += size
+	d.taken.bytes += size
 	if d.taken.oldest.IsZero() {
 		d.taken.oldest = time.Now()
 	}
@@ -247,7 +248,7 @@ func (d *detail) append(ctx context.Context, r *hindsight.Record) error {
 	if err != nil {
 		return err
 	}
-	st.bytes, st.savedBytes = st.bytes+uint64(len(r.Raw)), st.savedBytes+uint64(len(r.Raw))
+	st.bytes, st.savedBytes = st.bytes+uint64(size), st.savedBytes+uint64(size)
 	st.read = r.Read
 	for level, n := range r.Lines {
 		st.saved[level] += uint64(n)
