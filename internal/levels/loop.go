@@ -22,6 +22,10 @@ const (
 	// user, and does not miss a swapped directory.
 	pollInterval = 500 * time.Millisecond
 
+	// idleInterval is that while no level is raised. It is the interval of the reader's
+	// poll, so that one wake-up of an idle process serves both.
+	idleInterval = time.Second
+
 	// findInterval is how often the Loop looks for JVMs while something is
 	// raised.
 	findInterval = time.Second
@@ -100,7 +104,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // read reads the annotations until ctx ends, and changes nothing.
 func (l *Loop) read(ctx context.Context) {
-	tick := timerfd.NewTicker(pollInterval)
+	tick := timerfd.NewTicker(idleInterval)
 	defer tick.Stop()
 	for {
 		if now := time.Now(); l.notes.poll(now) {
@@ -118,10 +122,15 @@ func (l *Loop) read(ctx context.Context) {
 
 // turn runs until done returns true or ctx ends.
 func (l *Loop) turn(ctx context.Context, done func() bool) {
-	tick := timerfd.NewTicker(pollInterval)
+	interval := pollInterval
+	tick := timerfd.NewTicker(interval)
 	defer tick.Stop()
 	l.tick(ctx)
 	for !done() {
+		if i := l.interval(time.Now()); i != interval {
+			interval = i
+			tick.Reset(i)
+		}
 		var end <-chan time.Time
 		if !l.until.IsZero() {
 			end = time.After(time.Until(l.until))
@@ -143,6 +152,14 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 		}
 		l.conclude(ctx)
 	}
+}
+
+// interval returns how long the Loop waits between two checks.
+func (l *Loop) interval(now time.Time) time.Duration {
+	if l.next.Sub(now) > time.Minute {
+		return idleInterval // nothing is raised, and the lock is held
+	}
+	return pollInterval
 }
 
 // tick checks the lock, the annotations and the saved file. It updates if one
