@@ -105,15 +105,19 @@ func (c *Client) preferred(ctx context.Context, jvms []JVM, known map[string]boo
 	return slices.Concat(first, running, rest), len(rest)
 }
 
-// listens reports whether the JVM's user listens on the JVM's socket. It
-// connects once, does not wait, and sends nothing. A full backlog implies a
-// listener.
+// listens reports whether the JVM's user listens on the JVM's socket.
 func (c *Client) listens(j JVM) bool {
 	s, err := c.open(j)
 	if err != nil {
 		return false
 	}
 	defer s.close()
+	return s.answers(j)
+}
+
+// answers reports whether the JVM, as far as the kernel shows, listens on the socket. It
+// connects once, does not wait, and sends nothing. A full backlog implies a listener.
+func (s *socket) answers(j JVM) bool {
 	conn, err := s.connect()
 	if err != nil {
 		return err == unix.EAGAIN

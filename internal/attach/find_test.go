@@ -158,7 +158,7 @@ func TestHowAJVMEndedIsSeenByItsSocket(t *testing.T) {
 			client := New(testConfig(tmp), tmp)
 			j := one(t, client)
 			c.end(t, tmp, l)
-			if how, gone := client.Gone(j); gone != c.gone || gone && how != c.how {
+			if how, gone := client.Witness(j).Gone(); gone != c.gone || gone && how != c.how {
 				t.Errorf("%q, %v; want %q, %v", how, gone, c.how, c.gone)
 			}
 		})
