@@ -47,8 +47,9 @@
 //
 // The server has one thread and a backlog of five. The package connects once for
 // each command, once more to inspect a JVM that did not answer, and once for a Witness. It
-// waits while the backlog is full (EAGAIN). Where it finds more than 16 sockets, it also connects
-// to each one, without sending a byte, to tell running JVMs from killed ones.
+// waits while the backlog is full (EAGAIN). Each look for JVMs connects to each socket
+// whose process is not visible, without sending a byte: a socket that nobody listens on
+// (ECONNREFUSED) is what a killed JVM has left, and not a JVM. The package leaves it there.
 //
 // # Untrusted input
 //
