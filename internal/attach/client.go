@@ -195,35 +195,6 @@ func (c *Client) Alive(j JVM) bool {
 	return err == nil && inodeOf(&st) == j.socket
 }
 
-// The ways in which a JVM ended, as far as its socket shows.
-const (
-	Exited = "exited" // it removed its socket, as a JVM does that ends by itself or by SIGTERM
-	Killed = "killed" // it left its socket behind
-)
-
-// Gone reports whether a run of a JVM that has listened has ended, and how: [Exited],
-// [Killed], or "" if that cannot be seen. It connects to a JVM whose process is not
-// visible, does not wait, and sends nothing.
-func (c *Client) Gone(j JVM) (how string, gone bool) {
-	if j.host != 0 {
-		return "", !c.Alive(j)
-	}
-	s, err := j.openSocket(c.cfg.Tmp)
-	if err != nil {
-		return Exited, errors.Is(err, unix.ENOENT)
-	}
-	defer s.close()
-	if s.id != j.socket {
-		return "", true // another JVM has its number by now
-	}
-	conn, err := s.connect()
-	if err == nil {
-		conn.Close()
-		return "", false
-	}
-	return Killed, err == unix.ECONNREFUSED
-}
-
 // Ended reports whether the run with this ID has certainly ended. For a JVM
 // that is known by its socket alone this is never certain: another process may
 // have removed the socket.

@@ -21,6 +21,14 @@
 // could get the number after the checks and be killed. A JVM that does not react
 // gets the next signal after 30 seconds.
 //
+// # Ends
+//
+// HotSpot removes its socket when it ends in order, and leaves it when it is killed. A
+// [Witness] of a visible process holds a descriptor of the socket meanwhile, because the
+// path to it leads through the process: the number of the socket's names shows which of
+// the two happened. The descriptor keeps the file system of the JVM's /tmp busy until
+// the end was seen.
+//
 // # Permission
 //
 // HotSpot serves its own effective uid and gid, and root, and closes other
@@ -38,9 +46,10 @@
 // names itself in one reply.
 //
 // The server has one thread and a backlog of five. The package connects once for
-// each command, and once more to inspect a JVM that did not answer. It waits while
-// the backlog is full (EAGAIN). Where it finds more than 16 sockets, it also connects
-// to each one, without sending a byte, to tell running JVMs from killed ones.
+// each command, once more to inspect a JVM that did not answer, and once for a Witness. It
+// waits while the backlog is full (EAGAIN). Each look for JVMs connects to each socket
+// whose process is not visible, without sending a byte: a socket that nobody listens on
+// (ECONNREFUSED) is what a killed JVM has left, and not a JVM. The package leaves it there.
 //
 // # Untrusted input
 //

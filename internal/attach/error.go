@@ -33,6 +33,9 @@ func Kinds() []Kind {
 	return []Kind{NoJVM, NotPermitted, Disabled, TooOld, Refused, TimedOut, BadReply, NotASocket, OtherError}
 }
 
+// staleSocket is the text of an error of kind NoJVM.
+const staleSocket = "no process listens on its attach socket, which a killed JVM left behind (stale socket)"
+
 // maxText is how many bytes of a JVM's answer an Error keeps.
 const maxText = 4 << 10
 
@@ -96,7 +99,7 @@ func classify(ctx context.Context, j JVM, err error) error {
 	case errors.Is(err, errOverdue):
 		e.Kind, e.Text = TimedOut, "no answer: it may be stopped or busy with another jcmd"
 	case errors.Is(err, unix.ECONNREFUSED):
-		e.Kind, e.Text = NoJVM, "no process listens on its attach socket, which a killed JVM left behind (stale socket)"
+		e.Kind, e.Text = NoJVM, staleSocket
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH):
 		e.Kind, e.Text = NoJVM, "it has ended"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):

@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -17,19 +16,6 @@ import (
 	"github.com/ullage/ullage/internal/settings"
 )
 
-// deadSockets puts sockets under names into tmp that nobody listens on.
-func deadSockets(t *testing.T, tmp string, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(tmp, name)}))
-		unix.Close(fd)
-	}
-}
-
 func pids(jvms []JVM) (pids []int) {
 	for _, j := range jvms {
 		pids = append(pids, j.PID)
@@ -39,7 +25,7 @@ func pids(jvms []JVM) (pids []int) {
 
 func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	tmp := t.TempDir()
-	deadSockets(t, tmp, ".java_pid10", ".java_pid9", ".java_pid4194304",
+	sockets(t, tmp, ".java_pid10", ".java_pid9", ".java_pid4194304",
 		".java_pid", ".java_pid0", ".java_pid01", ".java_pid-1", ".java_pid+1", ".java_pid1.tmp", ".java_pid1 ", ".java_pid4194305",
 		".java_pid99999999999999999999", ".java_pid１", "java_pid1", ".java_pid1\n", ".attach_pid1", "x.java_pid1")
 	c := New(testConfig(tmp), tmp)
@@ -69,7 +55,7 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
 	tmp := t.TempDir()
 	for i := range 20 {
-		deadSockets(t, tmp, socketName(1000-i))
+		sockets(t, tmp, socketName(1000-i))
 		time.Sleep(5 * time.Millisecond) // the clock of births ticks slowly
 	}
 	jvms, problems := New(testConfig(tmp), tmp).Find(t.Context())
@@ -87,7 +73,7 @@ func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
 
 func TestDirectoryWithTooManyEntries(t *testing.T) {
 	tmp := t.TempDir()
-	deadSockets(t, tmp, socketName(1))
+	sockets(t, tmp, socketName(1))
 	for i := range 20_000 {
 		fd, err := unix.Open(filepath.Join(tmp, socketName(2+i)), unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
 		must(t, err)
@@ -158,7 +144,7 @@ func TestHowAJVMEndedIsSeenByItsSocket(t *testing.T) {
 			client := New(testConfig(tmp), tmp)
 			j := one(t, client)
 			c.end(t, tmp, l)
-			if how, gone := client.Gone(j); gone != c.gone || gone && how != c.how {
+			if how, gone := client.Witness(j).Gone(); gone != c.gone || gone && how != c.how {
 				t.Errorf("%q, %v; want %q, %v", how, gone, c.how, c.gone)
 			}
 		})
@@ -276,7 +262,7 @@ func TestKinds(t *testing.T) {
 // The application can give one socket many names.
 func TestASocketWithTwoNamesIsOneJVM(t *testing.T) {
 	tmp := t.TempDir()
-	deadSockets(t, tmp, ".java_pid1")
+	sockets(t, tmp, ".java_pid1")
 	must(t, os.Link(filepath.Join(tmp, ".java_pid1"), filepath.Join(tmp, ".java_pid2")))
 	if jvms, problems := New(testConfig(tmp), tmp).Find(t.Context()); len(jvms) != 1 || len(problems) > 0 {
 		t.Errorf("found %v, %v", jvms, problems)
@@ -286,58 +272,13 @@ func TestASocketWithTwoNamesIsOneJVM(t *testing.T) {
 // Sockets that are piled up do not hide a JVM that was found before.
 func TestAKnownJVMIsNotLeftOut(t *testing.T) {
 	tmp := t.TempDir()
-	deadSockets(t, tmp, ".java_pid1")
+	sockets(t, tmp, ".java_pid1")
 	c := New(testConfig(tmp), tmp)
 	jvms, _ := c.Find(t.Context())
 	for n := range 2 * maxFound {
-		deadSockets(t, tmp, fmt.Sprintf(".java_pid%d", n+100))
+		sockets(t, tmp, fmt.Sprintf(".java_pid%d", n+100))
 	}
 	if again, _ := c.Find(t.Context(), jvms[0].ID); len(again) != maxFound || again[0] != jvms[0] {
 		t.Errorf("found %v", again)
 	}
-}
-
-// The sockets of killed JVMs do not hide a JVM that runs, whether it answers at once
-// or has a full backlog, and however old its socket is.
-func TestNewerStaleSocketsDoNotHideARunningJVM(t *testing.T) {
-	for name, busy := range map[string]bool{"idle": false, "busy": true} {
-		t.Run(name, func(t *testing.T) {
-			tmp := t.TempDir()
-			l := listen(t, tmp, 1)
-			if busy {
-				fill(t, l, filepath.Join(tmp, socketName(1)))
-			}
-			time.Sleep(5 * time.Millisecond) // the clock of births ticks slowly
-			for n := range 2 * maxFound {
-				deadSockets(t, tmp, socketName(100+n))
-			}
-			jvms, problems := New(testConfig(tmp), tmp).Find(t.Context())
-			if len(jvms) != maxFound || jvms[0].PID != 1 {
-				t.Errorf("found %v, want %d with pid 1", jvms, maxFound)
-			}
-			var more *MoreError
-			if len(problems) != 1 || !errors.As(problems[0], &more) || more.Left != maxFound+1 {
-				t.Errorf("problems: %v", problems)
-			}
-		})
-	}
-}
-
-// fill takes all places in the backlog of a listener, which accepts nothing.
-func fill(t *testing.T, l *net.UnixListener, path string) {
-	t.Helper()
-	raw, err := l.SyscallConn()
-	must(t, err)
-	must(t, raw.Control(func(fd uintptr) { _ = unix.Listen(int(fd), 1) }))
-	for range 10 {
-		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-		must(t, err)
-		t.Cleanup(func() { unix.Close(fd) })
-		if err := unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err == unix.EAGAIN {
-			return
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Fatal("the backlog does not fill")
 }

@@ -19,7 +19,6 @@ type scan struct {
 	client *Client
 	boot   string          // changes with every boot
 	names  map[string]bool // the files in the source
-	known  map[string]bool // IDs of JVMs that matter whatever files they have open
 	owners map[uint32]bool // owners of the files in the source; nil until needed
 	found  *finding
 }
@@ -27,7 +26,7 @@ type scan struct {
 // findProcesses looks for JVMs among the visible processes. It ignores
 // processes that have no file of the source open, unless the configuration
 // names one.
-func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string]bool) {
+func (c *Client) findProcesses(ctx context.Context, f *finding) {
 	c.scan.Lock()
 	defer c.scan.Unlock()
 	pids, err := visible()
@@ -38,7 +37,7 @@ func (c *Client) findProcesses(ctx context.Context, f *finding, known map[string
 		f.problem(&Error{Kind: OtherError, JVM: "/proc", Text: "look for processes", Err: err})
 	}
 	boot, _ := bootID() // an unreadable source is reported at each look
-	s := scan{client: c, boot: boot, names: map[string]bool{}, known: known, found: f}
+	s := scan{client: c, boot: boot, names: map[string]bool{}, found: f}
 	files, _ := list(c.source) // a missing source has no files
 	for _, name := range files {
 		s.names[name] = true
@@ -99,7 +98,7 @@ func (s *scan) look(pid int, was verdict) error {
 		j.socket = socket.id
 		s.found.seen[j.socket] = true
 	}
-	if !s.isNamed(pid) && !s.known[j.ID] {
+	if !s.isNamed(pid) && !s.found.known[j.ID] {
 		if holds, err := s.holds(pid); err != nil || !holds {
 			return err
 		}
@@ -107,7 +106,7 @@ func (s *scan) look(pid int, was verdict) error {
 	if problem != nil && !errors.Is(problem, unix.ENOENT) {
 		return problem
 	}
-	s.found.jvms = append(s.found.jvms, j)
+	s.found.JVMs = append(s.found.JVMs, j)
 	return nil
 }
 

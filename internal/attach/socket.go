@@ -14,7 +14,7 @@ const (
 	firstPause = time.Millisecond // between two attempts; doubled each time
 	lastPause  = 50 * time.Millisecond
 
-	// refusedFor is how long ECONNREFUSED is retried: a JVM that restarts its
+	// refusedFor is how long ECONNREFUSED is retried: a JVM that starts or restarts its
 	// listener refuses connections for a moment.
 	refusedFor = 300 * time.Millisecond
 )
@@ -26,6 +26,13 @@ const (
 type inode struct {
 	dev, ino uint64
 	born     int64
+}
+
+// young reports whether the file is less than refusedFor old. If it is from the future, the
+// clock was set back, and nobody knows.
+func (i inode) young() bool {
+	age := time.Since(time.Unix(0, i.born))
+	return age >= 0 && age < refusedFor
 }
 
 func (i inode) String() string { return fmt.Sprintf("%d:%d:%d", i.dev, i.ino, i.born) }
@@ -133,6 +140,17 @@ func (s *socket) connect() (*conn, error) {
 		return nil, fmt.Errorf("ask who listens: %w", err)
 	}
 	return &conn{File: os.NewFile(uintptr(fd), "attach socket"), peer: *peer}, nil
+}
+
+// answers reports whether the JVM, as far as the kernel shows, listens on the socket. It
+// connects once, does not wait, and sends nothing. A full backlog implies a listener.
+func (s *socket) answers(j JVM) bool {
+	conn, err := s.connect()
+	if err != nil {
+		return err == unix.EAGAIN
+	}
+	defer conn.Close()
+	return j.mustBe(conn.peer) == nil
 }
 
 // sleep pauses, unless ctx ends; then it returns the cause of ctx.

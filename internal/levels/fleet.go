@@ -35,6 +35,7 @@ type fleet struct {
 	state   *state
 
 	jvms     []attach.JVM         // the JVMs found by the last look
+	stale    bool                 // the last look found sockets that killed JVMs have left
 	problems []error              // the errors of the last look
 	attempts map[string]attempt   // by JVM ID: the last attempts that failed
 	seen     map[string]time.Time // by JVM ID: when it was last found
@@ -56,7 +57,7 @@ func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if want.sel.IsZero() && len(f.state.JVMs)+len(f.flying) == 0 {
-		f.jvms, f.problems, f.attempts = nil, nil, map[string]attempt{}
+		f.jvms, f.stale, f.problems, f.attempts = nil, false, nil, map[string]attempt{}
 		return nil
 	}
 	f.find(ctx, now)
@@ -88,11 +89,15 @@ func (f *fleet) goal(now time.Time) (goal, error) {
 	return goal{sel: sel, stream: r.Stream, from: cause}, nil
 }
 
-// find looks for the JVMs and forgets the ones that have certainly ended. A JVM
-// that merely was not found keeps its baseline: its socket or its log may have
-// been removed.
+// find looks for the JVMs and forgets the ones that have certainly ended: also one that
+// is known by its socket alone, on which nobody listens any more. A JVM that merely was
+// not found keeps its baseline: its socket or its log may have been removed.
 func (f *fleet) find(ctx context.Context, now time.Time) {
-	f.jvms, f.problems = f.talk.client.Find(ctx, slices.Collect(maps.Keys(f.state.JVMs))...)
+	found := f.talk.client.Survey(ctx, slices.Collect(maps.Keys(f.state.JVMs))...)
+	f.jvms, f.stale, f.problems = found.JVMs, len(found.Stale) > 0, found.Problems
+	for _, j := range found.Stale {
+		f.forget(j.ID)
+	}
 	for _, j := range f.jvms {
 		f.seen[j.ID] = now
 	}
@@ -161,5 +166,9 @@ func (f *fleet) nobody(hint string) error {
 	if why = append(why, f.problems...); len(why) > 0 {
 		return errors.Join(why...)
 	}
-	return errors.New(hint + f.talk.noJVM())
+	text := hint + f.talk.noJVM()
+	if f.stale {
+		text += "; no process listens on the sockets left there"
+	}
+	return errors.New(text)
 }

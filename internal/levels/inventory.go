@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/ullage/ullage/internal/attach"
 )
+
+// maxStale is how many stale sockets are listed.
+const maxStale = 16
 
 // Listed is the log configuration of one JVM.
 type Listed struct {
@@ -35,7 +37,6 @@ type ListedOutput struct {
 type NoJVMError struct {
 	text  string
 	stale int // sockets without a listener
-	more  int // sockets that were not checked
 }
 
 // Error includes a hint on how to make a JVM answer.
@@ -43,9 +44,6 @@ func (e *NoJVMError) Error() string {
 	text := e.text
 	if e.stale > 0 {
 		text += fmt.Sprintf("; no process listens on the %d sockets left there", e.stale)
-	}
-	if e.more > 0 {
-		text += fmt.Sprintf(", and %d older ones were not checked", e.more)
 	}
 	return text
 }
@@ -59,40 +57,33 @@ type raisedTo func(id, output string) string
 // socket is listed and is no error, unless the caller named that JVM. The JVMs
 // describe themselves only if raised is not nil.
 func (d dialogue) listAll(ctx context.Context, raised raisedTo) (jvms []attach.JVM, listed []Listed, err error) {
-	found, problems := d.client.Find(ctx)
-	all, errs := make([]Listed, len(found)), make([]error, len(found))
+	found := d.client.Survey(ctx)
+	problems := found.Problems
+	all, errs := make([]Listed, len(found.JVMs)), make([]error, len(found.JVMs))
 	var crew sync.WaitGroup
-	for i, j := range found {
+	for i, j := range found.JVMs {
 		crew.Go(func() {
 			defer guard(&errs[i])
 			all[i], errs[i] = d.listOne(ctx, j, raised)
 		})
 	}
 	crew.Wait()
-	none := &NoJVMError{text: d.noJVM()}
-	for i, l := range all {
-		l.Stale = attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0
+	for i, j := range found.JVMs {
 		switch {
-		case l.Stale:
-			none.stale++
+		case attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0: // it was killed meanwhile
+			found.Stale = append(found.Stale, j)
 		case errs[i] != nil:
-			problems = append(problems, named(found[i], errs[i]))
-			continue
+			problems = append(problems, named(j, errs[i]))
+		default:
+			jvms, listed = append(jvms, j), append(listed, all[i])
 		}
-		jvms, listed = append(jvms, found[i]), append(listed, l)
 	}
-	// Stale sockets are no failure, however many there are.
-	problems = slices.DeleteFunc(problems, func(p error) bool {
-		more := (*attach.MoreError)(nil)
-		stale := errors.As(p, &more) && more.Stale == more.Left
-		if stale {
-			none.more = more.Left
-		}
-		return stale
-	})
 	err = errors.Join(problems...)
-	if err == nil && len(listed) == none.stale {
-		err = none
+	if err == nil && len(listed) == 0 {
+		err = &NoJVMError{text: d.noJVM(), stale: len(found.Stale)}
+	}
+	for _, j := range found.Stale[:min(len(found.Stale), maxStale)] {
+		jvms, listed = append(jvms, j), append(listed, Listed{PID: j.PID, Stale: true})
 	}
 	return jvms, listed, err
 }

@@ -55,6 +55,7 @@ type Roster struct {
 // member is what is known about one JVM.
 type member struct {
 	jvm     attach.JVM
+	witness *attach.Witness // of its end; nil: it is not ours
 	asked   int
 	known   bool      // it has answered
 	ours    bool      // some of its outputs are shipped
@@ -101,6 +102,7 @@ func (r *Roster) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			r.watchAll()
+			r.close()
 			return
 		case <-tick.C:
 		}
@@ -193,6 +195,7 @@ func (r *Roster) inspect(ctx context.Context, m *member) (err error) {
 	m.known, m.since = true, time.Now()
 	if m.ours = len(streams) > 0; m.ours {
 		m.files, m.streams = files, strings.Join(streams, ",")
+		m.witness = r.talk.client.Witness(m.jvm)
 	}
 	return nil
 }
@@ -236,10 +239,23 @@ func (r *Roster) watchAll() (ended bool) {
 	return ended
 }
 
+// close ends the watch.
+func (r *Roster) close() {
+	for _, m := range r.members {
+		if m.witness != nil {
+			m.witness.Close()
+		}
+	}
+}
+
 // watch marks the end of a JVM that is known to run.
 func (r *Roster) watch(m *member) {
-	how, gone := r.talk.client.Gone(m.jvm)
-	if m.ended = gone; !gone || r.mark == nil {
+	how, gone := m.witness.Gone()
+	if m.ended = gone; !gone {
+		return
+	}
+	m.witness.Close()
+	if r.mark == nil {
 		return
 	}
 	if r.crashed(m) {

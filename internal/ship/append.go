@@ -22,6 +22,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	if err := w.saveMarks(ctx); err != nil {
 		return err
 	}
+	w.staging.used = time.Now()
 	for _, st := range w.order {
 		err := w.appendParts(st)
 		if errors.Is(err, segment.ErrRefused) {
@@ -148,11 +149,12 @@ func (w *writer) appendLines(st *writerStream, parts []int) error {
 			return st.appendFrame(raw)
 		}
 	}
-	w.staging = w.staging[:0]
+	frame := w.staging.frame[:0]
 	for _, i := range parts {
-		w.staging = append(w.staging, w.batch[i].Data...)
+		frame = append(frame, w.batch[i].Data...)
 	}
-	return st.appendFrame(w.staging)
+	w.staging.frame = frame
+	return st.appendFrame(frame)
 }
 
 // appendFrame appends lines as one frame. There may be none: all of a batch may be withheld.

@@ -7,10 +7,6 @@ import (
 	"github.com/ullage/ullage/internal/timerfd"
 )
 
-// restAfter is how long the writer does nothing before it gives memory back. It is less than
-// [refusedRetry]: each pass of the loop begins the wait again, and that ticker ends one.
-const restAfter = 4 * time.Second
-
 // run ships what is queued until ctx ends, after begin. No error of the
 // destination ends it: it goes back to the last commit and tries again.
 func (w *writer) run(ctx context.Context) error {
@@ -61,10 +57,6 @@ func (w *writer) ship(ctx context.Context) error {
 			return ctx.Err()
 		case <-w.link.queue.Ready():
 		case <-timer.C:
-			if w.taken.nothing(w.link.queue.Bytes()) {
-				w.staging = nil
-				w.store.Rest()
-			}
 		case <-idle.C:
 			if w.taken.nothing(w.link.queue.Bytes()) {
 				// What failed to be written may be gone from the source.
@@ -105,6 +97,9 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			return 0, err
 		}
 		now := time.Now()
+		if saved {
+			w.staging.used = now
+		}
 		queued := w.link.queue.Bytes()
 		due := w.deadline()
 		late := !due.IsZero() && !due.After(now)
@@ -114,7 +109,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 			}
 		} else if !saved && (w.taken.bytes == 0 || !late && !w.taken.worth(w.bounds.bytes())) {
 			if due.IsZero() {
-				return restAfter, nil
+				return w.staging.rest(now, w.store), nil
 			}
 			return due.Sub(now), nil
 		}

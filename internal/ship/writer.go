@@ -33,7 +33,7 @@ type writer struct {
 	streams map[string]*writerStream
 	batch   []queue.Chunk[tail.Chunk]
 	order   []*writerStream // of the batch
-	staging []byte          // a frame put together from places in the queue
+	staging staging
 
 	ends      map[string][]byte       // how streams end whose marks were of no use, until the reader knows
 	recovered map[string]segment.Mark // and the marks that they have then

@@ -66,6 +66,9 @@ func (l *Log) Rest() {
 	l.codec, l.head, l.runs = nil, nil, nil
 }
 
+// Resting reports whether the log takes no such memory.
+func (l *Log) Resting() bool { return l.codec == nil && l.head == nil && l.runs == nil }
+
 // compress returns the frame of a part. It is valid until the next call.
 func (l *Log) compress(b *Block, which Part) ([]byte, error) {
 	c, err := l.codecs()

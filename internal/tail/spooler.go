@@ -3,6 +3,7 @@ package tail
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -36,9 +37,9 @@ func (p *spooler) area(n int) []byte {
 	return p.data
 }
 
-// rest frees the memory that moving lines takes, if no record is left.
+// rest frees the memory that moving and reading lines takes, if no record is left.
 func (p *spooler) rest(files map[position.Content]*File) {
-	if p.data == nil || len(p.pending) > 0 {
+	if p.resting() || len(p.pending) > 0 {
 		return
 	}
 	for _, f := range files {
@@ -47,8 +48,33 @@ func (p *spooler) rest(files map[position.Content]*File) {
 		}
 	}
 	p.data, p.block = nil, spool.Block{}
-	if p.log != nil {
-		p.log.Rest()
+	for l := range p.logs() {
+		l.Rest()
+	}
+}
+
+// resting reports whether there is nothing to free. A process that only reads the records
+// of an earlier one has moved nothing, and its log takes memory.
+func (p *spooler) resting() bool {
+	for l := range p.logs() {
+		if !l.Resting() {
+			return false
+		}
+	}
+	return p.data == nil
+}
+
+// logs yields the log and those of before.
+func (p *spooler) logs() iter.Seq[*spool.Log] {
+	return func(yield func(*spool.Log) bool) {
+		for _, l := range p.old {
+			if !yield(l) {
+				return
+			}
+		}
+		if p.log != nil {
+			yield(p.log)
+		}
 	}
 }
 
@@ -137,10 +163,7 @@ func (p *spooler) closeUnused(files map[position.Content]*File) {
 
 // memory returns how many bytes of memory the logs take.
 func (p *spooler) memory() (sum int64) {
-	if p.log != nil {
-		sum = p.log.Memory()
-	}
-	for _, l := range p.old {
+	for l := range p.logs() {
 		sum += l.Memory()
 	}
 	return sum

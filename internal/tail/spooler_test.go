@@ -55,3 +55,27 @@ func TestMemoryOfMovingGoesWithTheLastRecord(t *testing.T) {
 		}
 	}
 }
+
+// A process that only reads what an earlier one has moved takes memory, too. So does the
+// log of a state directory that was left.
+func TestMemoryOfReadingGoesWithTheLastRecord(t *testing.T) {
+	for name, leave := range map[string]func(*spooler){"in the log": func(*spooler) {}, "in a log of before": (*spooler).leave} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			text := uls("x", "info", 1000)
+			r.put("gc.log", text)
+			r.move()
+			r.killed(r.committed(), false)
+			r.read()
+			r.want("gc.log", text)
+			log := r.src.spool.log
+			if r.src.Tick(); log.Resting() {
+				t.Fatal("memory is freed although there is a record")
+			}
+			leave(r.src.spool)
+			if r.commit(); !log.Resting() {
+				t.Error("memory is kept although there is no record")
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package attach
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// deadSockets puts sockets under names into tmp that nobody listens on.
+func deadSockets(t *testing.T, tmp string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(tmp, name)}))
+		unix.Close(fd)
+	}
+}
+
+// sockets puts sockets under names into tmp that somebody listens on.
+func sockets(t *testing.T, tmp string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(tmp, name)}))
+		must(t, unix.Listen(fd, 5))
+	}
+}
+
+// A socket that nobody listens on is that of a killed JVM. However many there are, they are not
+// JVMs, no problem, and hide no JVM, whether that answers at once or has a full backlog.
+func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
+	for name, busy := range map[string]bool{"idle": false, "busy": true} {
+		t.Run(name, func(t *testing.T) {
+			tmp := t.TempDir()
+			l := listen(t, tmp, 1)
+			if busy {
+				fill(t, l, filepath.Join(tmp, socketName(1)))
+			}
+			time.Sleep(5 * time.Millisecond) // the clock of births ticks slowly
+			for n := range 2 * maxFound {
+				deadSockets(t, tmp, socketName(100+n))
+			}
+			c := New(testConfig(tmp), tmp)
+			found := c.Survey(t.Context())
+			if !slices.Equal(pids(found.JVMs), []int{1}) || len(found.Problems) > 0 {
+				t.Errorf("found %v, %v", found.JVMs, found.Problems)
+			}
+			newestFirst := func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) }
+			if len(found.Stale) != 2*maxFound || !slices.IsSortedFunc(found.Stale, newestFirst) {
+				t.Errorf("stale are %v", found.Stale)
+			}
+			began := time.Now()
+			if again := c.Survey(t.Context()); len(again.JVMs) != 1 || time.Since(began) > refusedFor/2 {
+				t.Errorf("found %v after %v: nothing was to be waited for", again.JVMs, time.Since(began))
+			}
+			if names, err := os.ReadDir(tmp); err != nil || len(names) != 2*maxFound+1 {
+				t.Errorf("%d sockets are left, %v", len(names), err)
+			}
+			c.cfg.PID = 100
+			if f := c.Survey(t.Context()); len(f.JVMs)+len(f.Stale) > 0 || len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Error(), staleSocket) {
+				t.Errorf("asked for a stale one: %+v", f)
+			}
+		})
+	}
+}
+
+// A JVM that is found between bind and listen is waited for.
+func TestAJVMThatJustBeginsToListenIsNotStale(t *testing.T) {
+	tmp := t.TempDir()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	defer unix.Close(fd)
+	must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(tmp, socketName(1))}))
+	listening := make(chan error, 1)
+	time.AfterFunc(refusedFor/6, func() { listening <- unix.Listen(fd, 5) })
+	found := New(testConfig(tmp), tmp).Survey(t.Context())
+	must(t, <-listening)
+	if len(found.JVMs) != 1 || len(found.Stale) != 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// A JVM that may be raised is given a moment longer, and all of them together.
+func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
+	tmp := t.TempDir()
+	var known []string
+	var closed []*net.UnixListener
+	for pid := 1; pid <= maxFound; pid++ {
+		closed = append(closed, listen(t, tmp, pid))
+	}
+	c := New(testConfig(tmp), tmp)
+	jvms, _ := c.Find(t.Context())
+	for i, j := range jvms {
+		must(t, closed[i].Close())
+		known = append(known, j.ID)
+	}
+	time.Sleep(refusedFor) // they are no longer young
+	began := time.Now()
+	found := c.Survey(t.Context(), known...)
+	if took := time.Since(began); len(found.Stale) != maxFound || took < refusedFor || took > maxFound*refusedFor/2 {
+		t.Errorf("%d are stale after %v", len(found.Stale), took)
+	}
+}
+
+// What is not known is not stale: a caller who gives up must not forget a raised JVM.
+func TestALookThatIsGivenUpTakesNoJVMForStale(t *testing.T) {
+	tmp := t.TempDir()
+	deadSockets(t, tmp, socketName(1))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found := New(testConfig(tmp), tmp).Survey(ctx); len(found.Stale) != 0 || len(found.Problems) != 1 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// fill takes all places in the backlog of a listener, which accepts nothing.
+func fill(t *testing.T, l *net.UnixListener, path string) {
+	t.Helper()
+	raw, err := l.SyscallConn()
+	must(t, err)
+	must(t, raw.Control(func(fd uintptr) { _ = unix.Listen(int(fd), 1) }))
+	for range 10 {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		must(t, err)
+		t.Cleanup(func() { unix.Close(fd) })
+		if err := unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err == unix.EAGAIN {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the backlog does not fill")
+}

@@ -1,0 +1,126 @@
+package attach
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The ways in which a JVM ended, as far as its socket shows.
+const (
+	Exited = "exited" // it removed its socket, as a JVM does that ends by itself or by SIGTERM
+	Killed = "killed" // it left its socket behind
+)
+
+// orderlyEnd is how long a JVM may take to end once it has removed its socket: the kernel
+// frees a large heap.
+const orderlyEnd = 10 * time.Second
+
+// Witness sees how one run of a JVM ends. It is not safe for concurrent use. Close it.
+type Witness struct {
+	client *Client
+	jvm    JVM
+
+	// socket is that of a visible process. Nobody finds it by its path any more when the process
+	// has ended: the path leads through /proc/PID/root. The descriptor still shows
+	// whether the socket has a name. Nil: none was seen.
+	socket *socket
+
+	// lost is when the process was first seen to run while its socket had no name; zero: it
+	// has one. A JVM that goes on for longer than orderlyEnd is not about to end:
+	// somebody else has removed the socket.
+	lost  time.Time
+	stray bool
+}
+
+// Witness returns a Witness of a run of a JVM that listens.
+func (c *Client) Witness(j JVM) *Witness {
+	w := &Witness{client: c, jvm: j}
+	if j.host != 0 {
+		w.renew()
+	}
+	return w
+}
+
+// Close frees the descriptor, which keeps the file system of the JVM's /tmp busy.
+func (w *Witness) Close() {
+	if w.socket != nil {
+		w.socket.close()
+		w.socket = nil
+	}
+}
+
+// Gone reports whether the run has ended, and how: [Exited], [Killed], or "" if that
+// cannot be seen. It connects to a JVM whose process is not visible, does not wait, and
+// sends nothing. It is to be called every few seconds: a socket that the JVM makes
+// later is seen by a call.
+func (w *Witness) Gone() (how string, gone bool) {
+	if w.jvm.host == 0 {
+		return w.client.goneSocket(w.jvm)
+	}
+	if w.client.Alive(w.jvm) {
+		w.renew()
+		return "", false
+	}
+	named, err := w.named()
+	switch {
+	case err != nil || w.stray:
+		return "", true
+	case named:
+		return Killed, true
+	}
+	return Exited, true
+}
+
+// goneSocket is Gone for a JVM that is known by its socket alone.
+func (c *Client) goneSocket(j JVM) (how string, gone bool) {
+	s, err := j.openSocket(c.cfg.Tmp)
+	if err != nil {
+		return Exited, errors.Is(err, unix.ENOENT)
+	}
+	defer s.close()
+	if s.id != j.socket {
+		return "", true // another JVM has its number by now
+	}
+	conn, err := s.connect()
+	if err == nil {
+		conn.Close()
+		return "", false
+	}
+	return Killed, err == unix.ECONNREFUSED
+}
+
+// renew looks for the socket of a process that runs, unless it has one with a name.
+func (w *Witness) renew() {
+	if named, err := w.named(); err == nil && named {
+		w.lost, w.stray = time.Time{}, false
+		return
+	}
+	if s, err := w.client.open(w.jvm); err == nil {
+		if s.answers(w.jvm) {
+			w.Close()
+			w.socket, w.lost, w.stray = s, time.Time{}, false
+			return
+		}
+		s.close()
+	}
+	if w.lost.IsZero() {
+		w.lost = time.Now()
+	}
+	w.stray = time.Since(w.lost) > orderlyEnd
+}
+
+var errNoSocket = errors.New("no socket was seen")
+
+// named reports whether the socket still has a name.
+func (w *Witness) named() (bool, error) {
+	if w.socket == nil {
+		return false, errNoSocket
+	}
+	var st unix.Statx_t
+	if err := statx(w.socket.fd, "", unix.AT_EMPTY_PATH, &st); err != nil {
+		return false, err
+	}
+	return st.Nlink > 0, nil
+}

@@ -1,0 +1,102 @@
+package attach
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// The path to the socket of a visible process leads through /proc and ends with the process. How
+// it ended is seen nonetheless.
+func TestHowAProcessEndedIsSeenByItsSocket(t *testing.T) {
+	remove := func(t *testing.T, path string, _ *Witness) { must(t, os.Remove(path)) }
+	for name, c := range map[string]struct {
+		before func(t *testing.T, path string, w *Witness)
+		how    string
+	}{
+		"it leaves its socket": {func(*testing.T, string, *Witness) {}, Killed},
+		"it removes it":        {remove, Exited},
+		"it removes it, is seen, and ends": {func(t *testing.T, path string, w *Witness) {
+			must(t, os.Remove(path))
+			stays(t, w)
+			stays(t, w)
+		}, Exited},
+		"somebody removes it": {func(t *testing.T, path string, w *Witness) {
+			must(t, os.Remove(path))
+			stays(t, w)
+			w.lost = w.lost.Add(-2 * orderlyEnd)
+			stays(t, w)
+		}, ""},
+		"somebody removes it, and it makes another": {func(t *testing.T, path string, w *Witness) {
+			must(t, os.Remove(path))
+			stays(t, w)
+			w.lost = w.lost.Add(-2 * orderlyEnd)
+			list1(t, w.client, w.jvm)
+			stays(t, w)
+		}, Killed},
+		"another process puts its socket there": {func(t *testing.T, path string, w *Witness) {
+			must(t, os.Remove(path))
+			listen(t, "/tmp", w.jvm.PID)
+			stays(t, w)
+			w.lost = w.lost.Add(-2 * orderlyEnd)
+			stays(t, w)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := t.TempDir()
+			p := start(t, nil, shareable(t), "LOG="+source+"/gc.log")
+			client := inProcesses(source)
+			j := one(t, client)
+			list1(t, client, j)
+			w := client.Witness(j)
+			defer w.Close()
+			stays(t, w)
+			c.before(t, "/tmp/"+socketName(p.Process.Pid), w)
+			p.end(t)
+			if how, gone := w.Gone(); !gone || how != c.how {
+				t.Errorf("%q, %v; want %q", how, gone, c.how)
+			}
+		})
+	}
+}
+
+// stays fails the test if the run has ended.
+func stays(t *testing.T, w *Witness) {
+	t.Helper()
+	if how, gone := w.Gone(); gone {
+		t.Errorf("it has ended: %q", how)
+	}
+}
+
+// A process that never listened leaves nothing by which its end can be told.
+func TestHowAProcessWithoutASocketEndedIsNotKnown(t *testing.T) {
+	source := t.TempDir()
+	p := start(t, nil, shareable(t), "LOG="+source+"/gc.log")
+	client := inProcesses(source)
+	w := client.Witness(one(t, client))
+	defer w.Close()
+	stays(t, w)
+	p.end(t)
+	if how, gone := w.Gone(); !gone || how != "" {
+		t.Errorf("%q, %v", how, gone)
+	}
+}
+
+// The descriptor keeps the file system of a container that is over busy.
+func TestAWitnessHoldsADescriptorUntilItIsClosed(t *testing.T) {
+	source := t.TempDir()
+	start(t, nil, shareable(t), "LOG="+source+"/gc.log")
+	client := inProcesses(source)
+	j := one(t, client)
+	list1(t, client, j)
+	w := client.Witness(j)
+	fd := w.socket.fd
+	for range 3 {
+		stays(t, w)
+	}
+	w.Close()
+	w.Close()
+	if _, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
+		t.Error("the descriptor is still open")
+	}
+}

@@ -1,0 +1,30 @@
+package ship
+
+import (
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// restAfter is how long the writer appends nothing before it gives memory back.
+const restAfter = 4 * time.Second
+
+// staging is the memory that appending takes: its own, and the store's encoder.
+type staging struct {
+	frame []byte    // put together from places in the queue
+	used  time.Time // when something was last appended; zero: the memory was given back since
+}
+
+// rest gives the memory back if nothing was appended for restAfter, and returns after
+// how long it is to be called next. However often it is called before, the memory goes then.
+func (s *staging) rest(now time.Time, store *segment.Store) time.Duration {
+	if s.used.IsZero() {
+		return time.Hour
+	}
+	if left := s.used.Add(restAfter).Sub(now); left > 0 {
+		return left
+	}
+	*s = staging{}
+	store.Rest()
+	return time.Hour
+}
