@@ -44,6 +44,8 @@ func (m *marks) line(line []byte, _ bool) {
 			m.raise(from, k.Time)
 			delete(m.raised, key)
 		}
+	case mark.JVMStarted, mark.JVMSeen:
+		m.sum.meet(k)
 	default:
 		if m.sum.windowed() && !m.sum.within(k.Time) {
 			return

@@ -51,24 +51,32 @@ type Input struct {
 
 // Run is one run of a JVM.
 type Run struct {
-	Stream     string    `json:"stream"`
-	Number     int       `json:"run"`
-	Collector  string    `json:"collector"`
-	Version    string    `json:"version"`
-	Settings   []Setting `json:"settings"`
-	Begin      float64   `json:"begin"`
-	End        float64   `json:"end"`
-	Span       float64   `json:"seconds"` // 0: unknown
-	Stops      uint64    `json:"stops"`
-	Paused     float64   `json:"paused_seconds"`
-	Throughput *float64  `json:"throughput"` // share of the time that the application could run
-	Worst      *Minute   `json:"worst_minute"`
-	Allocated  *float64  `json:"allocated_bytes_per_second"`
-	Promoted   *float64  `json:"promoted_bytes_per_second"`
-	HeapAfter  *float64  `json:"heap_after_gc_bytes"`
-	Trend      *float64  `json:"heap_after_gc_trend_bytes_per_hour"`
-	Metaspace  *float64  `json:"metaspace_bytes"` // after the last collection that shows it
-	Started    bool      `json:"start_seen"`
+	Stream string `json:"stream"`
+	Number int    `json:"run"`
+	JVM
+	Begin      float64  `json:"begin"`
+	End        float64  `json:"end"`
+	Span       float64  `json:"seconds"` // 0: unknown
+	Stops      uint64   `json:"stops"`
+	Paused     float64  `json:"paused_seconds"`
+	Throughput *float64 `json:"throughput"` // share of the time that the application could run
+	Worst      *Minute  `json:"worst_minute"`
+	Allocated  *float64 `json:"allocated_bytes_per_second"`
+	Promoted   *float64 `json:"promoted_bytes_per_second"`
+	HeapAfter  *float64 `json:"heap_after_gc_bytes"`
+	Trend      *float64 `json:"heap_after_gc_trend_bytes_per_hour"`
+	Metaspace  *float64 `json:"metaspace_bytes"` // after the last collection that shows it
+	Started    bool     `json:"start_seen"`
+}
+
+// JVM is what is known of the JVM of a run. What the log and the marks do not have is empty.
+type JVM struct {
+	Collector string    `json:"collector"`
+	Version   string    `json:"version"`
+	Flags     string    `json:"flags"` // of its command line, as mark.Flags returns them; printable
+	Settings  []Setting `json:"settings"`
+
+	born float64 // when it started, on an axis of dates; 0: unknown
 }
 
 // Setting is a property that a JVM has logged at its start.

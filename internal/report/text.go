@@ -208,11 +208,12 @@ func (p *printer) runs() {
 		if r.Worst != nil {
 			worst = Duration(r.Worst.Paused)
 		}
-		rows = append(rows, []string{printable.Text(r.Stream, 40), fmt.Sprint(r.Number), orNone(r.Collector), orNone(printable.Text(r.Version, 30)),
+		rows = append(rows, []string{printable.Text(r.Stream, 40), fmt.Sprint(r.Number), orNone(printable.Text(r.Collector, 30)), orNone(printable.Text(r.Version, 30)),
 			span(r.Span), fmt.Sprint(r.Stops), optional(r.Throughput, percent), worst,
 			optional(r.Allocated, perSecond), optional(r.Promoted, perSecond), optional(r.HeapAfter, Size), optional(r.Trend, perHour), optional(r.Metaspace, Size)})
 	}
 	p.table(rows)
+	p.flags()
 }
 
 func span(s float64) string {
