@@ -35,6 +35,7 @@ func Compare(a, b *Report) [][]string {
 	count("degenerated collections", s.Degenerated, t.Degenerated)
 	count("evacuation failures", s.Exhausted, t.Exhausted)
 	count("allocation stalls", s.Waits, t.Waits)
+	count("failed allocations", s.Failed, t.Failed)
 	count("suspected stalls", s.Suspected, t.Suspected)
 	return append(rows, compareFlags(a, b)...)
 }

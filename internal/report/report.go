@@ -104,6 +104,7 @@ type Totals struct {
 	Exhausted   uint64   `json:"evacuation_failures"`
 	Humongous   uint64   `json:"humongous_collections"`
 	Waits       uint64   `json:"allocation_stalls"`
+	Failed      uint64   `json:"failed_allocations"` // threads that got no memory from Shenandoah until a collection
 	WaitSum     float64  `json:"allocation_stall_seconds"`
 	Suspected   uint64   `json:"suspected_stalls"`
 	Concurrent  float64  `json:"concurrent_seconds"`

@@ -106,6 +106,9 @@ func (st *stream) line(line []byte, whole bool) {
 		if e.Kind == pause.Phase {
 			return
 		}
+		if e.Kind == pause.Failure && e.GC < 0 {
+			st.sum.out.Totals.Failed++
+		}
 		st.keep(line)
 		if e.Kind == pause.Pause && len(st.in.files) > 1 && st.run != nil && st.run.Number == st.joiner.Run().Number {
 			st.run.numbers.add(e.GC)

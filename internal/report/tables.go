@@ -92,6 +92,7 @@ func (r *Report) tiles() g.Node {
 		g.If(t.Humongous > 0, tile("with humongous objects", grouped(t.Humongous))),
 		g.If(t.Humongous == 0 && !r.stalls(), bad("degenerated", t.Degenerated)),
 		g.If(r.stalls(), bad("allocation stalls", t.Waits)),
+		g.If(t.Failed > 0, bad("failed allocations", t.Failed)),
 	)
 }
 

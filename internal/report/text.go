@@ -118,8 +118,12 @@ func (p *printer) summary() {
 	if t.Humongous > 0 {
 		humongous = fmt.Sprintf(", %d with humongous objects", t.Humongous)
 	}
+	waits := plural(t.Waits, "allocation stall")
+	if t.Failed > 0 {
+		waits += ", " + plural(t.Failed, "failed allocation")
+	}
 	fmt.Fprintf(p, "%s: %d full, %d degenerated%s, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated, humongous,
-		plural(t.Exhausted, "evacuation failure"), plural(t.Waits, "allocation stall"), plural(t.Suspected, "suspected stall"))
+		plural(t.Exhausted, "evacuation failure"), waits, plural(t.Suspected, "suspected stall"))
 	if heap := r.HeapAfter(); heap != none {
 		fmt.Fprintln(p, "heap after GC "+heap)
 	}
