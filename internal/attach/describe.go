@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -15,7 +16,7 @@ type Description struct {
 	Version   string // "17.0.15+6-Debian-1deb12u1"
 	Collector string // "G1"; empty also for a collector that this package does not know
 	Uptime    time.Duration
-	Flags     string // the options -Xm*, -Xs* and -XX:*, apart from those that run a command
+	Flags     string // as mark.Flags returns them
 }
 
 // maxDescribed bounds each text of a Description in bytes, and maxFlags its Flags.
@@ -62,7 +63,7 @@ func ParseDescription(text string) Description {
 	args = "\n" + args
 	if _, rest, ok := strings.Cut(args, options); ok {
 		line, _, _ := strings.Cut(rest, "\n")
-		d.Flags = printable.Escaped(tuning(line), maxFlags)
+		d.Flags = printable.Escaped(mark.Flags(line), maxFlags)
 	}
 	if i := strings.LastIndex(args, command); i >= 0 {
 		line, _, _ := strings.Cut(args[i+len(command):], "\n")
@@ -70,19 +71,6 @@ func ParseDescription(text string) Description {
 		d.Main = printable.Escaped(main, maxDescribed)
 	}
 	return d
-}
-
-// tuning returns those of a JVM's arguments that set its memory and its behavior. Others,
-// such as -Dpassword=, may hold secrets of the application.
-func tuning(args string) string {
-	var flags []string
-	for arg := range strings.FieldsSeq(args) {
-		runs := strings.HasPrefix(arg, "-XX:OnError") || strings.HasPrefix(arg, "-XX:OnOutOfMemoryError")
-		if !runs && (strings.HasPrefix(arg, "-Xm") || strings.HasPrefix(arg, "-Xs") || strings.HasPrefix(arg, "-XX:")) {
-			flags = append(flags, arg)
-		}
-	}
-	return strings.Join(flags, " ")
 }
 
 // uptime reads the seconds of VM.uptime.

@@ -127,7 +127,7 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 	defer tick.Stop()
 	l.tick(ctx)
 	for !done() {
-		if i := l.interval(time.Now()); i != interval {
+		if i := between(time.Now(), l.next); i != interval {
 			interval = i
 			tick.Reset(i)
 		}
@@ -154,9 +154,10 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 	}
 }
 
-// interval returns how long the Loop waits between two checks.
-func (l *Loop) interval(now time.Time) time.Duration {
-	if l.next.Sub(now) > time.Minute {
+// between returns how long the Loop waits between two checks, where the next update is due
+// without a change.
+func between(now, next time.Time) time.Duration {
+	if next.Sub(now) > time.Minute {
 		return idleInterval // nothing is raised, and the lock is held
 	}
 	return pollInterval

@@ -48,6 +48,8 @@ func (j *Joiner) takeGC(e *Event) {
 		c.workers = e.Count
 	case Failure:
 		c.Marks |= EvacuationFailure
+	case Cancel:
+		c.givenUp(e)
 	}
 }
 
@@ -93,6 +95,9 @@ func (j *Joiner) takePause(c *collecting, e *Event) {
 	p, name := &j.pause, j.name(e.Name)
 	*p = GCPause{GC: e.GC, Collector: j.run.Collector, Name: name.text, Action: name.action, Cause: name.cause, End: j.clock.Clock,
 		Duration: e.Duration, Heap: e.Heap, Workers: c.workers, Line: j.lines}
+	if p.Cause == None && j.runs.failed && (p.Action == "degenerated gc" || p.Action == "full") {
+		p.Cause, j.runs.failed = allocationFailure, false
+	}
 	if p.Cause == None {
 		p.Cause = c.Cause
 	} else if c.Cause == None {

@@ -83,7 +83,7 @@ const (
 	Cut               Marks = 1 << iota // the log does not have all of it
 	Full                                // a full collection
 	Degenerated                         // Shenandoah went on with the world stopped
-	EvacuationFailure                   // there was no room to move objects to, or an object was pinned
+	EvacuationFailure                   // there was no room to move objects to, or an object was pinned; of CMS, the old generation was full before its collection had ended
 	Humongous                           // G1 had humongous objects, or made room for one
 )
 

@@ -48,7 +48,10 @@
 //	GC(n)   Evacuate Collection Set: 1.2ms        [Phase] of G1; deeper phases have more spaces
 //	GC(n) Phase 1: Mark live objects 2.9ms        [Phase] of a full collection; also Marking Phase, ...
 //	GC(n) Using N workers of N for ...            [Workers]
-//	GC(n) To-space exhausted                      [Failure]; also Promotion failed
+//	GC(n) Metaspace: 0M used, 0M committed, ...   [Metaspace] of ZGC
+//	GC(n) To-space exhausted                      [Failure]; also Promotion failed, and Concurrent mode failure (CMS)
+//	Failed to allocate Shared, 295K               [Failure] of Shenandoah, which a thread waits for
+//	Cancelling GC: CAUSE                          [Cancel] of Shenandoah, also behind GC(n)
 //	Allocation Stall (THREAD) 5.811ms             [Stall]; also Relocation Stall
 //	Entering safepoint region: OP                 [Enter] of JDK 9 to 12
 //	NAME: VALUE                                   [Init], where the tags are gc,init

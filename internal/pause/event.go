@@ -17,13 +17,14 @@ const (
 	Space                      // a part of the heap, before and after a collection
 	Metaspace                  // the metaspace, before and after a collection
 	Workers                    // how many threads the collector uses
-	Failure                    // there was no room to move objects to
+	Failure                    // there was no room: to move objects to or, without a number, for what a thread asked for
 	Enter                      // the VM begins to stop the world (JDK 9 to 12)
 	Init                       // a property of the JVM, which it logs at its start
 	Phase                      // a part of a pause, the outermost that the JVM logs
+	Cancel                     // Shenandoah gives up a concurrent collection, or a degenerated one for a full one
 )
 
-var kindNames = [...]string{"none", "pause", "safepoint", "cpu", "concurrent", "begin", "cycle", "stall", "space", "metaspace", "workers", "failure", "enter", "init", "phase"}
+var kindNames = [...]string{"none", "pause", "safepoint", "cpu", "concurrent", "begin", "cycle", "stall", "space", "metaspace", "workers", "failure", "enter", "init", "phase", "cancel"}
 
 // String returns the kind in lower case.
 func (k Kind) String() string {
@@ -43,7 +44,8 @@ type Event struct {
 
 	// GC is the number of the collection, from "GC(n)", at least 0. Two pauses
 	// of one concurrent collection share the number. It is -1 where the line has
-	// none: for Safepoint, Enter, Stall and Init.
+	// none: for Safepoint, Enter, Stall and Init, and for a Failure and a Cancel that
+	// Shenandoah logs by a thread of the application.
 	GC int64
 
 	// Old and Young report the generation that a line of ZGC names.
@@ -53,7 +55,7 @@ type Event struct {
 	// the VM operation ("G1CollectForAllocation") for a Safepoint and Enter, "Mark Cycle"
 	// for a Concurrent, "Major Collection (Proactive)" for a Cycle and its Begin, the
 	// thread for a Stall, "Evacuate Collection Set" for a Phase, "Old regions" or "DefNew" for a Space, "Heap Region Size" for
-	// Init. It is nil for CPU, Metaspace and Workers, and for a Safepoint of JDK 9 to 12,
+	// Init, the cause for a Cancel. It is nil for CPU, Metaspace and Workers, and for a Safepoint of JDK 9 to 12,
 	// which do not print it there. Otherwise it is 1 to 128 bytes of printable ASCII (of a
 	// Stall, 0 to 128 bytes of anything: a thread's name may be empty), a part of the parsed line: valid as long as the line is, and
 	// not to be written to. Anyone who can write to the log can invent names, so names

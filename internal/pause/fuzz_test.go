@@ -63,7 +63,7 @@ func checkEvent(t *testing.T, e Event, line []byte) {
 			t.Fatalf("%q: %+v", line, e)
 		}
 	}
-	if (e.GC >= 0) != (e.Kind != Safepoint && e.Kind != Enter && e.Kind != Stall && e.Kind != Init) {
+	if (e.GC >= 0) != (e.Kind != Safepoint && e.Kind != Enter && e.Kind != Stall && e.Kind != Init) && (e.GC != -1 || e.Kind != Failure && e.Kind != Cancel) {
 		t.Fatalf("%q: %+v", line, e)
 	}
 	if !slices.Contains(Actions(), e.Action()) || !slices.Contains(Causes(), e.Cause()) || !slices.Contains(Operations(), e.Operation()) {

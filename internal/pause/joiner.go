@@ -143,6 +143,10 @@ func (j *Joiner) take(e *Event) {
 			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.name(e.Name).text, End: j.clock.Clock, Duration: e.Duration, Relocation: e.Relocation, Line: j.lines})
 		}
 	default:
+		if e.GC < 0 {
+			j.takeGivenUp(e)
+			return
+		}
 		j.emitEnded(e.GC)
 		j.takeGC(e)
 	}

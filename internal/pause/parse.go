@@ -125,6 +125,11 @@ func (e *Event) read(line, message []byte) (tag string, ok bool) {
 			e.Kind, e.GC, e.Name, e.Value = Init, -1, message[:len("Using")], rest
 			return gcTag, true
 		}
+	case 'C', 'F':
+		if e.readGivenUp(message) {
+			e.GC = -1
+			return gcTag, true
+		}
 	}
 	if isInit(line[:len(line)-len(message)]) {
 		return initTag, e.readInit(message)
@@ -176,7 +181,7 @@ func (e *Event) readGC(text []byte) bool {
 		if rest, ok := cutPrefix(text, "Concurrent "); ok {
 			return e.readConcurrent(rest)
 		}
-		return e.readSpace(text) || e.readFullPhase(text)
+		return e.readSpace(text) || e.readFullPhase(text) || e.readGivenUp(text)
 	case 'M':
 		if rest, ok := cutPrefix(text, "Metaspace: "); ok {
 			return e.readMetaspace(rest)
@@ -194,8 +199,10 @@ func (e *Event) readGC(text []byte) bool {
 		return e.readSpace(text) || e.readFullPhase(text)
 	case 'F':
 		return e.readFullPhase(text)
-	case 'E', 'H', 'D':
+	case 'E', 'H':
 		return e.readSpace(text)
+	case 'D':
+		return e.readSpace(text) || e.readGivenUp(text)
 	}
 	return false
 }
@@ -233,6 +240,9 @@ func (e *Event) readConcurrent(rest []byte) bool {
 	switch string(rest) {
 	case "Mark Cycle", "Undo Cycle", "Cycle":
 		e.Kind, e.Name = Begin, rest
+		return true
+	case "mode failure":
+		e.Kind, e.Name = Failure, rest
 		return true
 	}
 	e.Kind = Concurrent

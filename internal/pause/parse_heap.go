@@ -112,11 +112,31 @@ func (e *Event) readSpace(text []byte) bool {
 	return ok && (len(rest) == 0 || unit == 'K' && rest[0] == ' ')
 }
 
-// readMetaspace reads "151K(384K)->151K(384K) NonClass: ...", or "151K->151K(1056768K)".
+// readMetaspace reads "151K(384K)->151K(384K) NonClass: ...", or "151K->151K(1056768K)", or
+// of ZGC "0M used, 0M committed, 1088M reserved".
 func (e *Event) readMetaspace(text []byte) bool {
 	e.Kind = Metaspace
 	rest, ok := e.Heap.readFirst(text, 'K')
-	return ok && (len(rest) == 0 || rest[0] == ' ')
+	if !ok {
+		return e.Heap.readUsed(text)
+	}
+	return len(rest) == 0 || rest[0] == ' '
+}
+
+// readUsed reads "12M used, 13M committed, 1088M reserved", sizes at one point in time.
+func (h *Heap) readUsed(text []byte) bool {
+	var sizes [3]int64
+	for i, what := range [...]string{" used, ", " committed, ", " reserved"} {
+		var ok bool
+		if sizes[i], text, ok = size(text, 'M'); !ok {
+			return false
+		}
+		if text, ok = cutPrefix(text, what); !ok {
+			return false
+		}
+	}
+	*h = Heap{After: sizes[0], Capacity: sizes[1], Known: true}
+	return len(text) == 0
 }
 
 // isCycle reports whether text begins like a collection of ZGC, or a generation's part of one.
@@ -246,18 +266,6 @@ func (e *Event) readWorkers(text []byte) bool {
 		if after, ok := cutPrefix(rest, form); ok {
 			return !bytes.ContainsAny(after, "[(")
 		}
-	}
-	return false
-}
-
-// readFailure reads that there was no room to move objects to.
-func (e *Event) readFailure(text []byte) bool {
-	// Shenandoah with generations goes on with what it lacked room for.
-	text, _, _ = bytes.Cut(text, []byte(", size "))
-	switch string(text) {
-	case "To-space exhausted", "Promotion failed":
-		e.Kind, e.Name = Failure, text
-		return true
 	}
 	return false
 }

@@ -20,6 +20,7 @@ type runs struct {
 	wentOn  bool          // ... and a higher one than ever after it
 	swaps   int           // runs in a row that went on where another one had stopped, as if each was the one before the last
 	number  int64         // the highest number of a collection in the one before; -1: there is none
+	failed  bool          // a thread got no memory from Shenandoah, and the pause in which it makes room has not come
 	done    int64         // the number behind the highest one of a collection that has ended with its pause; 0: none has
 }
 
@@ -55,7 +56,7 @@ func (j *Joiner) begin(e *Event) {
 func (j *Joiner) restart() {
 	j.Flush()
 	j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
-	j.runs.done, j.runs.passed, j.runs.fell, j.runs.wentOn = 0, -1, false, false
+	j.runs.done, j.runs.passed, j.runs.fell, j.runs.wentOn, j.runs.failed = 0, -1, false, false, false
 	j.run = Run{Number: j.run.Number + 1}
 	j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, nil
 }
@@ -184,6 +185,8 @@ func (j *Joiner) guess(e *Event) {
 		j.setCollector(CMS)
 	case e.Kind == Begin, e.Kind == Cycle:
 		j.setCollector(Z)
+	case e.Kind == Cancel:
+		j.setCollector(Shenandoah)
 	case e.Kind == Pause && (begins("Init ") || begins("Final ") || begins("Degenerated")):
 		j.setCollector(Shenandoah)
 	}

@@ -24,8 +24,12 @@ func (r *Report) advise() {
 			"%d of %d collections had an evacuation failure.", t.Exhausted, t.Collections)
 	}
 	if t.Degenerated > 0 {
+		failed := ""
+		if t.Failed > 0 {
+			failed = ", and " + plural(t.Failed, "allocation") + " failed until a collection made room"
+		}
 		add("Let Shenandoah begin earlier, or lower the allocation rate: it had to finish with the application stopped.",
-			"%d of %d collections degenerated.", t.Degenerated, t.Collections)
+			"%d of %d collections degenerated%s.", t.Degenerated, t.Collections, failed)
 	}
 	if t.Waits > 0 {
 		add("Give ZGC a larger heap or more threads: threads had to wait for memory.",

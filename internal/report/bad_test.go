@@ -258,7 +258,7 @@ func TestTextOfTheLogStaysText(t *testing.T) {
 	r.Suspected = append(r.Suspected, &Stop{Cause: hostile, Suspicion: hostile, Before: []string{hostile}, Lines: []string{hostile}, After: []string{hostile}})
 	r.Causes = append(r.Causes, Spread{Name: hostile})
 	r.Runs[0].Settings = []Setting{{hostile, hostile}}
-	r.Runs[0].Version = hostile
+	r.Runs[0].Version, r.Runs[0].Flags = hostile, hostile
 	r.Bands = []Band{{Kind: "dropped", Text: hostile}}
 	r.Problems = []Problem{{Kind: hostile, Text: hostile}}
 	r.Volume.Tags = append(r.Volume.Tags, Share{Name: hostile})

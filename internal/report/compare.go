@@ -3,7 +3,8 @@ package report
 import "fmt"
 
 // Compare returns a table of the main figures of two reports: a header, then rows of a
-// figure, its value in a and in b, and the change.
+// figure, its value in a and in b, and the change. Behind the figures come the flags of the
+// JVMs that differ.
 func Compare(a, b *Report) [][]string {
 	rows := [][]string{{"FIGURE", "A", "B", "CHANGE"}}
 	add := func(name string, x, y *float64, format func(float64) string) {
@@ -34,8 +35,9 @@ func Compare(a, b *Report) [][]string {
 	count("degenerated collections", s.Degenerated, t.Degenerated)
 	count("evacuation failures", s.Exhausted, t.Exhausted)
 	count("allocation stalls", s.Waits, t.Waits)
+	count("failed allocations", s.Failed, t.Failed)
 	count("suspected stalls", s.Suspected, t.Suspected)
-	return rows
+	return append(rows, compareFlags(a, b)...)
 }
 
 var percentileNames = [...]string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.999"}

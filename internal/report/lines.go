@@ -13,11 +13,12 @@ const headBytes = 64 << 10
 
 // lines cuts a stream into lines, whatever blocks it comes in.
 type lines struct {
-	take func(head []byte, whole bool) // receives a line without its newline, or the beginning of a long one
-	held []byte                        // the beginning of a line that has not ended
-	long bool                          // that line was handed on
-	cut  bool                          // the line that is handed on has no newline
-	hole uint64                        // zero bytes at the beginning of lines: what a sidecar has reclaimed
+	take  func(head []byte, whole bool) // receives a line without its newline, or the beginning of a long one
+	held  []byte                        // the beginning of a line that has not ended
+	long  bool                          // that line was handed on
+	cut   bool                          // the line that is handed on has no newline
+	hole  uint64                        // zero bytes at the beginning of lines: what a sidecar has reclaimed
+	noted uint64                        // ... that the report has noted
 }
 
 // write cuts the next block.

@@ -83,5 +83,5 @@ func (s *sum) band(b Band, dated bool) {
 
 // apart reports whether each band of a kind is shown, also where two touch.
 func apart(kind string) bool {
-	return kind == "restart" || kind == "missing" || kind == "unreadable" || kind == "hole"
+	return kind == "restart" || kind == "missing" || kind == "unreadable" || kind == "hole" || kind == "saved"
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/ullage/ullage/internal/statedir"
 )
 
+// markTime is the form of times among the fields of a mark.
+const markTime = "2006-01-02T15:04:05.000-0700"
+
 // marks reads a stream of marks, in which a sidecar has noted what happened around the
 // logs. They become bands; the stream itself is no log of a JVM.
 type marks struct {
@@ -44,6 +47,10 @@ func (m *marks) line(line []byte, _ bool) {
 			m.raise(from, k.Time)
 			delete(m.raised, key)
 		}
+	case mark.JVMStarted, mark.JVMSeen:
+		m.sum.meet(k)
+	case mark.DetailSaved:
+		m.saved(k)
 	default:
 		if m.sum.windowed() && !m.sum.within(k.Time) {
 			return
@@ -83,6 +90,27 @@ func (m *marks) raise(from mark.Mark, end time.Time) {
 		return
 	}
 	m.band("raised", from.Time, end, fmt.Sprintf("%s: raised to %s (%s)", from.Get("stream"), from.Get("selection"), from.Get("why")))
+}
+
+// saved adds the band of the lines that were withheld and then saved: those that the sidecar
+// held when it noted that, and those that it was to read until the end. A bound that the mark
+// does not have is the time of the mark.
+func (m *marks) saved(k mark.Mark) {
+	begin, end := k.Time, k.Time
+	if t, err := time.Parse(markTime, k.Get("from")); err == nil && t.Before(begin) {
+		begin = t
+	}
+	if t, err := time.Parse(markTime, k.Get("until")); err == nil && t.After(end) {
+		end = t
+	}
+	text := "withheld lines saved"
+	if cause := k.Get("cause"); cause != "" {
+		text += ", cause: " + cause
+	}
+	if why := k.Get("why"); why != "" {
+		text += " (" + why + ")"
+	}
+	m.band("saved", begin, end, text)
 }
 
 // band adds a band as far as it lies on the axis.

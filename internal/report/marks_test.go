@@ -1,10 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/mark"
@@ -78,6 +81,46 @@ func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
 	}
 	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 9 {
 		t.Errorf("inputs %+v", r.Inputs)
+	}
+}
+
+func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	after := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	text := func(s int) string { return after(s).Format(markTime) }
+	var noted strings.Builder
+	note := func(s int, fields ...string) {
+		m := mark.New(mark.DetailSaved, fields...)
+		m.Time = after(s)
+		noted.Write(m.Append(nil))
+	}
+	note(20, "cause", "pause>500ms", "why", "gc.log: <b>GC(7)", "from", text(10), "until", text(30))
+	note(35, "cause", "command", "from", text(25), "until", text(45)) // it begins before the one before ends
+	note(50, "from", "yesterday", "until", text(40))                  // nor is this one in the past
+	note(55, "cause", "annotation", "from", text(52), "until", text(5000))
+	note(500, "cause", "command", "from", text(490), "until", text(510)) // behind the log
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", young(0, 1, 1)+young(1, 60, 1))
+	persist(t, dest, mark.Stream, noted.String())
+	want := []Band{{Text: "withheld lines saved, cause: pause>500ms (gc.log: <b>GC(7))", Begin: 10, End: 30},
+		{Text: "withheld lines saved, cause: command", Begin: 25, End: 45},
+		{Text: "withheld lines saved", Begin: 50, End: 50},
+		{Text: "withheld lines saved, cause: annotation", Begin: 52, End: 60}}
+	r := read(t, Config{}, dest)
+	for i := range r.Bands {
+		r.Bands[i].Begin, r.Bands[i].End = r.Bands[i].Begin-axis(begin.UnixNano()), r.Bands[i].End-axis(begin.UnixNano())
+		want[min(i, len(want)-1)].Kind = "saved"
+	}
+	if diff := cmp.Diff(want, r.Bands); diff != "" || !r.Complete {
+		t.Errorf("complete: %t\n%s", r.Complete, diff)
+	}
+	var page bytes.Buffer
+	if err := HTML(&page, r); err != nil || !strings.Contains(page.String(), "cause: pause&gt;500ms (gc.log: &lt;b&gt;GC(7))") {
+		t.Errorf("%v: the page has no cause", err)
+	}
+	r = read(t, Config{Since: after(40), Until: after(120)}, dest)
+	if len(r.Bands) != 1 || r.Bands[0].Begin != axis(after(60).UnixNano()) {
+		t.Errorf("in a window that begins behind the first two: %+v", r.Bands)
 	}
 }
 

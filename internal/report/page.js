@@ -5,7 +5,8 @@
   const NAMES = {young: "young collection", full: "full collection", degenerated: "degenerated", concurrent: "pause of a concurrent cycle",
     safepoint: "other safepoint", stall: "allocation stall (one thread)", dropped: "sidecar dropped lines", "jvm-async": "JVM dropped lines",
     "jvm-full": "JVM’s disk was full", missing: "segments missing", unreadable: "not readable", hole: "hole: memory reclaimed", restart: "another JVM",
-    raised: "level raised", missed: "archives overwritten unread", truncated: "file truncated", crash: "JVM crashed", sidecar: "sidecar started again"};
+    raised: "level raised", missed: "archives overwritten unread", truncated: "file truncated", crash: "JVM crashed", sidecar: "sidecar started again",
+    saved: "withheld lines saved"};
   // One form for each kind, so that color is not needed to tell them apart.
   const FORMS = {young: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", full: "M-3.5-3.5h7v7h-7z", degenerated: "M0-4.5L4.5 0L0 4.5L-4.5 0z",
     concurrent: "M0-4L4 3H-4z", safepoint: "M0 4L4-3H-4z", stall: "M-1.5-4.5h3v9h-3z"};

@@ -148,6 +148,9 @@ func (st *stream) write(block []byte) {
 // readSegments reads the segments, as they are now.
 func (st *stream) readSegments(ctx context.Context, p *progress) error {
 	opt := segment.FollowOptions{Since: st.sum.cfg.Since, Once: true}
+	if st.in.isMarks() {
+		opt.Since = time.Time{} // a JVM may have started, or a level been raised, before the window
+	}
 	f := segment.FollowFiles(st.in.segs, true, opt)
 	defer f.Close()
 	st.sequence()

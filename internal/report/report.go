@@ -51,24 +51,32 @@ type Input struct {
 
 // Run is one run of a JVM.
 type Run struct {
-	Stream     string    `json:"stream"`
-	Number     int       `json:"run"`
-	Collector  string    `json:"collector"`
-	Version    string    `json:"version"`
-	Settings   []Setting `json:"settings"`
-	Begin      float64   `json:"begin"`
-	End        float64   `json:"end"`
-	Span       float64   `json:"seconds"` // 0: unknown
-	Stops      uint64    `json:"stops"`
-	Paused     float64   `json:"paused_seconds"`
-	Throughput *float64  `json:"throughput"` // share of the time that the application could run
-	Worst      *Minute   `json:"worst_minute"`
-	Allocated  *float64  `json:"allocated_bytes_per_second"`
-	Promoted   *float64  `json:"promoted_bytes_per_second"`
-	HeapAfter  *float64  `json:"heap_after_gc_bytes"`
-	Trend      *float64  `json:"heap_after_gc_trend_bytes_per_hour"`
-	Metaspace  *float64  `json:"metaspace_bytes"` // after the last collection that shows it
-	Started    bool      `json:"start_seen"`
+	Stream string `json:"stream"`
+	Number int    `json:"run"`
+	JVM
+	Begin      float64  `json:"begin"`
+	End        float64  `json:"end"`
+	Span       float64  `json:"seconds"` // 0: unknown
+	Stops      uint64   `json:"stops"`
+	Paused     float64  `json:"paused_seconds"`
+	Throughput *float64 `json:"throughput"` // share of the time that the application could run
+	Worst      *Minute  `json:"worst_minute"`
+	Allocated  *float64 `json:"allocated_bytes_per_second"`
+	Promoted   *float64 `json:"promoted_bytes_per_second"`
+	HeapAfter  *float64 `json:"heap_after_gc_bytes"`
+	Trend      *float64 `json:"heap_after_gc_trend_bytes_per_hour"`
+	Metaspace  *float64 `json:"metaspace_bytes"` // after the last collection that shows it
+	Started    bool     `json:"start_seen"`
+}
+
+// JVM is what is known of the JVM of a run. What the log and the marks do not have is empty.
+type JVM struct {
+	Collector string    `json:"collector"`
+	Version   string    `json:"version"`
+	Flags     string    `json:"flags"` // of its command line, as mark.Flags returns them; printable
+	Settings  []Setting `json:"settings"`
+
+	born float64 // when it started, on an axis of dates; 0: unknown
 }
 
 // Setting is a property that a JVM has logged at its start.
@@ -96,6 +104,7 @@ type Totals struct {
 	Exhausted   uint64   `json:"evacuation_failures"`
 	Humongous   uint64   `json:"humongous_collections"`
 	Waits       uint64   `json:"allocation_stalls"`
+	Failed      uint64   `json:"failed_allocations"` // threads that got no memory from Shenandoah until a collection
 	WaitSum     float64  `json:"allocation_stall_seconds"`
 	Suspected   uint64   `json:"suspected_stalls"`
 	Concurrent  float64  `json:"concurrent_seconds"`
@@ -173,7 +182,7 @@ type Advice struct {
 
 // Band is a span of time, or an instant, at which something was missing or changed.
 type Band struct {
-	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, missing, unreadable, hole, restart; by marks: raised, missed, truncated, crash, sidecar
+	Kind  string  `json:"kind"` // dropped, jvm-async, jvm-full, missing, unreadable, hole, restart; by marks: raised, saved, missed, truncated, crash, sidecar
 	Begin float64 `json:"begin"`
 	End   float64 `json:"end"`
 	Text  string  `json:"text"`

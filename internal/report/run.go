@@ -107,8 +107,10 @@ func (r *run) close(s *sum) {
 	span := r.span()
 	r.Paused = seconds(r.stopped)
 	r.Begin, r.End = axis(r.place(r.first)), axis(r.place(r.last))
+	r.born = r.start()
 	if r.mixed {
 		s.lost.mixed++
+		r.Flags = "" // of one of two JVMs
 	} else if n := r.numbers.count(); n > 0 {
 		s.problem("skipped", n, true, fmt.Sprintf("%s, run %d: %s not in the log, by the numbers of the others", r.Stream, r.Number, plural(n, "collection")))
 	}

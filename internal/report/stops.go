@@ -138,7 +138,7 @@ func (st *stream) collection(c *pause.Collection) {
 			*m.count++
 		}
 	}
-	if c.Metaspace.Known {
+	if c.Metaspace.After > 0 { // ZGC rounds it down to MiB
 		after := float64(c.Metaspace.After)
 		r.metaspace = &after
 	}

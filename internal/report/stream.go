@@ -35,7 +35,7 @@ type stream struct {
 	past    bool // the record that the present line belongs to is out of the window
 	last    pause.Clock
 	broken  broken
-	holed   uint64 // bytes of holes that were noted
+	args    arguments
 	odd     oddities
 }
 
@@ -80,9 +80,9 @@ func (st *stream) line(line []byte, whole bool) {
 	level := &st.sum.levels[class.Level]
 	level.Lines++
 	level.Bytes += uint64(n) + 1
-	if hole := st.lines.hole; hole > st.holed {
-		st.broke("hole", fmt.Sprintf("%s: a hole of %d bytes", st.in.name, hole-st.holed))
-		st.holed = hole
+	if hole := st.lines.hole; hole > st.lines.noted {
+		st.broke("hole", fmt.Sprintf("%s: a hole of %d bytes", st.in.name, hole-st.lines.noted))
+		st.lines.noted = hole
 	}
 	if st.broken.kind != "" {
 		st.resume(line)
@@ -105,6 +105,9 @@ func (st *stream) line(line []byte, whole bool) {
 		}
 		if e.Kind == pause.Phase {
 			return
+		}
+		if e.Kind == pause.Failure && e.GC < 0 {
+			st.sum.out.Totals.Failed++
 		}
 		st.keep(line)
 		if e.Kind == pause.Pause && len(st.in.files) > 1 && st.run != nil && st.run.Number == st.joiner.Run().Number {
@@ -137,6 +140,9 @@ func (st *stream) decorations(line []byte, class ul.Class, n int) (message []byt
 	}
 	share.Lines++
 	share.Bytes += uint64(n) + 1
+	if share == st.args.tag && !st.lines.cut && n < headBytes {
+		st.args.line(message)
+	}
 	return message
 }
 
@@ -148,6 +154,9 @@ func (st *stream) newTags(line, field []byte) *Share {
 		name = string(bytes.TrimRight(r.Tags, " "))
 	}
 	share := st.sum.tags(name)
+	if name == argumentsTag {
+		st.args.tag = share
+	}
 	if len(st.tags) < maxTags {
 		st.tags[string(field)] = share
 	}
@@ -221,6 +230,9 @@ func (st *stream) begin(r *pause.Run) {
 		st.last = pause.Clock{}
 		st.sum.restart(st.run, r.First)
 	}
+	if !r.Mixed {
+		st.args.give(st.run)
+	}
 	st.run.see(r.First, st.sum)
 }
 
@@ -264,6 +276,9 @@ func (st *stream) end() {
 		st.run = st.sum.newRun(st, st.joiner.Run())
 	}
 	if st.run != nil {
+		if !st.args.given {
+			st.args.give(st.run) // the log has no event of it
+		}
 		st.run.describe(st.joiner.Run())
 		st.run.close(st.sum)
 	}

@@ -92,6 +92,7 @@ func (r *Report) tiles() g.Node {
 		g.If(t.Humongous > 0, tile("with humongous objects", grouped(t.Humongous))),
 		g.If(t.Humongous == 0 && !r.stalls(), bad("degenerated", t.Degenerated)),
 		g.If(r.stalls(), bad("allocation stalls", t.Waits)),
+		g.If(t.Failed > 0, bad("failed allocations", t.Failed)),
 	)
 }
 
@@ -181,6 +182,7 @@ func (r *Report) runs() g.Node {
 		}
 		return row(run.Stream, count(run.Number), h.Td(h.Class("text"), g.Text(collector),
 			g.If(run.Version != "", g.Group{h.Br(), g.Text(run.Version)}),
+			run.flags(),
 			g.If(len(run.Settings) > 0, h.Details(h.Summary(g.Text("settings")), h.Ul(g.Map(run.Settings, func(s Setting) g.Node { return h.Li(g.Text(s.Name + ": " + s.Value)) }))))),
 			td(span), count(run.Stops), td(optional(run.Throughput, percent)), h.Td(worst),
 			td(optional(run.Allocated, perSecond)), td(optional(run.Promoted, perSecond)), td(optional(run.HeapAfter, Size)), td(optional(run.Trend, perHour)), td(optional(run.Metaspace, Size)))

@@ -118,8 +118,12 @@ func (p *printer) summary() {
 	if t.Humongous > 0 {
 		humongous = fmt.Sprintf(", %d with humongous objects", t.Humongous)
 	}
+	waits := plural(t.Waits, "allocation stall")
+	if t.Failed > 0 {
+		waits += ", " + plural(t.Failed, "failed allocation")
+	}
 	fmt.Fprintf(p, "%s: %d full, %d degenerated%s, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated, humongous,
-		plural(t.Exhausted, "evacuation failure"), plural(t.Waits, "allocation stall"), plural(t.Suspected, "suspected stall"))
+		plural(t.Exhausted, "evacuation failure"), waits, plural(t.Suspected, "suspected stall"))
 	if heap := r.HeapAfter(); heap != none {
 		fmt.Fprintln(p, "heap after GC "+heap)
 	}
@@ -208,11 +212,12 @@ func (p *printer) runs() {
 		if r.Worst != nil {
 			worst = Duration(r.Worst.Paused)
 		}
-		rows = append(rows, []string{printable.Text(r.Stream, 40), fmt.Sprint(r.Number), orNone(r.Collector), orNone(printable.Text(r.Version, 30)),
+		rows = append(rows, []string{printable.Text(r.Stream, 40), fmt.Sprint(r.Number), orNone(printable.Text(r.Collector, 30)), orNone(printable.Text(r.Version, 30)),
 			span(r.Span), fmt.Sprint(r.Stops), optional(r.Throughput, percent), worst,
 			optional(r.Allocated, perSecond), optional(r.Promoted, perSecond), optional(r.HeapAfter, Size), optional(r.Trend, perHour), optional(r.Metaspace, Size)})
 	}
 	p.table(rows)
+	p.flags()
 }
 
 func span(s float64) string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -58,7 +59,7 @@ func joined(log []byte) *told {
 		},
 	})
 	for line := range bytes.Lines(log) {
-		j.Line(bytes.TrimSuffix(line, newline), 0)
+		j.Line(bytes.TrimSuffix(line, newline), ul.Class{})
 	}
 	j.Flush()
 	r.run = *j.Run()

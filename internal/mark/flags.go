@@ -1,0 +1,17 @@
+package mark
+
+import "strings"
+
+// Flags returns those of a JVM's arguments that set its memory and its behavior: -Xm*, -Xs*
+// and -XX:*, apart from those that run a command. Others, such as -Dpassword=, may hold
+// secrets of the application, and no mark and no report shows them.
+func Flags(args string) string {
+	var flags []string
+	for arg := range strings.FieldsSeq(args) {
+		runs := strings.HasPrefix(arg, "-XX:OnError") || strings.HasPrefix(arg, "-XX:OnOutOfMemoryError")
+		if !runs && (strings.HasPrefix(arg, "-Xm") || strings.HasPrefix(arg, "-Xs") || strings.HasPrefix(arg, "-XX:")) {
+			flags = append(flags, arg)
+		}
+	}
+	return strings.Join(flags, " ")
+}

@@ -1,0 +1,41 @@
+package pause
+
+// What is the name of a Cancel.
+const (
+	allocationFailure = "Allocation Failure"
+	evacuationFailure = "Allocation Failure During Evacuation"
+	upgraded          = "Upgrade To Full GC"
+	upgrading         = "Degenerated GC upgrading to Full GC"              // of JDK 25
+	cannotFinish      = "Cannot finish degeneration, upgrading to Full GC" // of JDK 17
+)
+
+// takeGivenUp handles a Failure or a Cancel of Shenandoah without the number of a
+// collection: a thread of the application has logged it. What makes room is the next
+// degenerated or full collection, whose own lines do not say why. Objects that found no room
+// to move to are those of the collection that goes on.
+func (j *Joiner) takeGivenUp(e *Event) {
+	j.guess(e)
+	if e.Kind == Failure || string(e.Name) == allocationFailure {
+		j.runs.failed = true
+		return
+	}
+	var newest *collecting
+	for _, c := range j.open {
+		if !c.ended && (newest == nil || c.GC > newest.GC) {
+			newest = c
+		}
+	}
+	if newest != nil {
+		newest.givenUp(e)
+	}
+}
+
+// givenUp notes why Shenandoah gives up a collection.
+func (c *collecting) givenUp(e *Event) {
+	switch string(e.Name) {
+	case upgraded, upgrading, cannotFinish:
+		c.Marks |= Full
+	case evacuationFailure:
+		c.Marks |= EvacuationFailure
+	}
+}
