@@ -7,6 +7,7 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -27,6 +28,9 @@ type Config struct {
 	// at which everything written during the raise has been read. If zero, the
 	// trigger is armed then.
 	TriggerCooldown time.Duration
+
+	// StallFloor is from which length on a pause meets the condition io-stall. Not a flag here.
+	StallFloor pause.Floor
 
 	// HindsightOn are the conditions on which withheld lines are saved, as
 	// [podmeta.ParseTrigger] reads them. Empty: only on request.

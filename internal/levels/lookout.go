@@ -26,9 +26,10 @@ type Lookout struct {
 }
 
 // NewLookout returns a Lookout that calls fire, which must not block, with the name of a
-// condition that a line meets and the reason for people.
-func NewLookout(t podmeta.Trigger, fire func(cause, why string)) *Lookout {
-	return &Lookout{trigger: t, fire: fire}
+// condition that a line meets and the reason for people. The floor is that of
+// [Config.StallFloor].
+func NewLookout(t podmeta.Trigger, floor pause.Floor, fire func(cause, why string)) *Lookout {
+	return &Lookout{watch: Watch{floor: floor}, trigger: t, fire: fire}
 }
 
 // Line checks the next line; see [Watch.Line].

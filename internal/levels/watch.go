@@ -22,6 +22,7 @@ type Watch struct {
 	sought atomic.Pointer[sought] // nil: no line is checked
 	fired  chan alarm
 	missed *prometheus.CounterVec // by condition
+	floor  pause.Floor            // of an io-stall
 
 	// untimed counts the pauses that were logged, up to maxUntimed of them, while
 	// an io-stall was sought and no CPU time was logged. timed: one was logged.
@@ -53,8 +54,8 @@ type alarm struct {
 	why    string // for people
 }
 
-func newWatch(missed *prometheus.CounterVec) *Watch {
-	return &Watch{fired: make(chan alarm, 1), missed: missed}
+func newWatch(floor pause.Floor, missed *prometheus.CounterVec) *Watch {
+	return &Watch{fired: make(chan alarm, 1), missed: missed, floor: floor}
 }
 
 // Line checks the next line, without its newline. Each line is passed once. The event is
@@ -179,7 +180,7 @@ func (w *Watch) matchEvent(t *podmeta.Trigger, e *pause.Event) (alarm, bool) {
 	if t.IOStall {
 		w.noteTimes(e)
 	}
-	if t.IOStall && e.Stalled() {
+	if t.IOStall && e.Stalled(w.floor) {
 		return alarm{podmeta.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
 	if t.Pause > 0 && (e.Kind == pause.Pause || e.Kind == pause.Safepoint) && e.Duration > t.Pause {

@@ -347,7 +347,7 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 func BenchmarkALineOfARaise(b *testing.B) {
 	trigger, err := podmeta.ParseTrigger("pause>500ms,io-stall,dropped,warning")
 	must(b, err)
-	w := newWatch(newMetrics(prometheus.NewRegistry()).missed)
+	w := newWatch(0, newMetrics(prometheus.NewRegistry()).missed)
 	w.arm(trigger, false)
 	line := []byte("[2026-11-21T08:00:00.000+0000][12.345s][debug][gc,phases      ] GC(7)     Evacuate Collection Set (ms): Min:  0.1, Avg:  0.2, Max:  0.3, Diff:  0.2, Sum:  0.7, Workers: 4")
 	var c ul.Classifier
@@ -364,7 +364,7 @@ func TestALookoutFiresForEachLineThatMeetsACondition(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fired []string
-	l := NewLookout(trigger, func(cause, why string) { fired = append(fired, cause+": "+why) })
+	l := NewLookout(trigger, 0, func(cause, why string) { fired = append(fired, cause+": "+why) })
 	var class ul.Classifier
 	for _, line := range []string{
 		"[1.0s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 12.345ms",

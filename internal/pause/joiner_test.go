@@ -169,7 +169,7 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, s := range all.stops {
-		if s.Suspect() != NoSuspicion {
+		if s.Suspect(0) != NoSuspicion {
 			t.Errorf("suspected: %+v", s)
 		}
 	}
@@ -380,13 +380,17 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 // pause's line waited behind the pause that the line measures.
 func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 	for _, test := range []struct {
-		at   string
-		want Suspicion
-	}{{"2547112539", Outside}, {"3112539", NoSuspicion}} {
+		at    string
+		floor Floor
+		want  Suspicion
+	}{
+		{"2547112539", 0, Outside}, {"3112539", 0, NoSuspicion},
+		{"2547112539", Floor(2 * time.Second), Outside}, {"2547112539", Floor(3 * time.Second), NoSuspicion}, {"6112539", Floor(3 * time.Millisecond), Outside},
+	} {
 		all := join(lines(
 			"[1.000s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms",
 			`[3.500s][info][safepoint] Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: `+test.at+` ns, Leaving safepoint: 9 ns, Total: `+test.at+` ns`))
-		if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Suspect() != test.want {
+		if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Suspect(test.floor) != test.want {
 			t.Errorf("at %s: %+v", test.at, all.stops)
 		}
 	}

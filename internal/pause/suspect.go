@@ -6,7 +6,7 @@ import "time"
 // there is none.
 type Suspicion uint8
 
-// The suspicions. Each needs at least [StallReal] of what it is about.
+// The suspicions. Each needs at least a [Floor] of what it is about.
 const (
 	NoSuspicion Suspicion = iota
 	Idle                  // a pause took at least twice its CPU time, so that for half of it no thread ran
@@ -27,11 +27,11 @@ func (s Suspicion) String() string {
 }
 
 // Suspect returns the strongest suspicion about a pause by its times.
-func (p *GCPause) Suspect() Suspicion {
+func (p *GCPause) Suspect(floor Floor) Suspicion {
 	t := &p.Times
 	cpu := t.User + t.Sys
 	switch {
-	case !t.Known || t.Real < StallReal:
+	case !t.Known || t.Real < floor.Duration():
 		return NoSuspicion
 	case t.Real >= 2*cpu:
 		return Idle
@@ -56,23 +56,23 @@ func (s *Stop) Outside() time.Duration {
 }
 
 // Suspect returns the strongest suspicion about the stop.
-func (s *Stop) Suspect() Suspicion {
+func (s *Stop) Suspect(floor Floor) Suspicion {
 	worst := NoSuspicion
 	for i := range s.Pauses {
-		if p := s.Pauses[i].Suspect(); p == Idle {
+		if p := s.Pauses[i].Suspect(floor); p == Idle {
 			return Idle
 		} else if p > worst {
 			worst = p
 		}
 	}
 	switch {
-	case s.Reaching >= StallReal:
+	case s.Reaching >= floor.Duration():
 		return Reaching
-	case s.Outside() >= StallReal:
+	case s.Outside() >= floor.Duration():
 		return Outside
 	case worst != NoSuspicion:
 		return worst
-	case s.Safepoint && len(s.Pauses) == 0 && s.At >= StallReal && !isCollection(s.Operation):
+	case s.Safepoint && len(s.Pauses) == 0 && s.At >= floor.Duration() && !isCollection(s.Operation):
 		return Operation
 	}
 	return NoSuspicion

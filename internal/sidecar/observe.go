@@ -37,7 +37,7 @@ func (c *Config) observe(l *levels.Loop, lookout *levels.Lookout, reg prometheus
 		}
 		return nil
 	}
-	c.Insight.Threshold = watch.PauseThreshold
+	c.Insight.Floor, c.Insight.Threshold = c.StallFloor, watch.PauseThreshold
 	in := insight.New(c.Insight, reg, log)
 	caughtUp := c.Ship.OnCaughtUp
 	c.Ship.Tail.OnLine = func(stream string, line []byte, class ul.Class) { see(line, class, in.Line(stream, line, class)) }
