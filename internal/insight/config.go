@@ -20,6 +20,12 @@ type Config struct {
 	// declares the flag.
 	Floor pause.Floor
 
+	// OnStop is given each stop of the application, in a call of Line or of CaughtUp, and
+	// for a safepoint in that of its line. It is not given those of a file that two JVMs
+	// write to, whose pauses may be the other's. The stop is valid until OnStop returns. Nil:
+	// nobody wants to know. Not a flag.
+	OnStop func(*pause.Stop)
+
 	// Root is the directory that has the kernel's proc and sys. Not a flag.
 	Root string
 }

@@ -29,8 +29,11 @@ type Config struct {
 	// trigger is armed then.
 	TriggerCooldown time.Duration
 
-	// StallFloor is from which length on a pause meets the condition io-stall. Not a flag here.
+	// StallFloor is from which length on a pause, or what a safepoint does beside its
+	// pauses, meets the condition io-stall. Stops says that [Watch.Stop] gets each stop: only
+	// then can a safepoint meet it. Neither is a flag here.
 	StallFloor pause.Floor
+	Stops      bool
 
 	// HindsightOn are the conditions on which withheld lines are saved, as
 	// [podmeta.ParseTrigger] reads them. Empty: only on request.
