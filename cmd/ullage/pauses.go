@@ -13,7 +13,7 @@ const pausesAbout = `ullage pauses prints how long a JVM's application was stopp
 longest stops with their lines.
 
 Usage:
-  ullage pauses [--since T] [--until T] [DIR|FILE...]
+  ullage pauses [--since T] [--until T] [--stall-floor D] [DIR|FILE...]
 
 DIR and FILE are as for 'ullage report', which shows more.
 
@@ -28,7 +28,7 @@ Exit status: 0 it was printed, 1 it was not, 2 usage error.
 func pausesCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg report.Config
 	fs := flag.NewFlagSet("pauses", flag.ContinueOnError)
-	windowFlags(fs, &cfg, time.Now())
+	readFlags(fs, &cfg, time.Now())
 	validate := func() []error {
 		bad := cfg.Validate()
 		if len(catWhat(fs, e)) == 0 {

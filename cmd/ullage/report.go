@@ -20,7 +20,7 @@ const reportAbout = `ullage report shows where a JVM's time went: stops, their c
 is missing from the log.
 
 Usage:
-  ullage report [--since T] [--until T] [--format F] [--output FILE] [DIR|FILE...]
+  ullage report [--since T] [--until T] [--stall-floor D] [--format F] [--output FILE] [DIR|FILE...]
   ullage report --compare [flags] DIR|FILE DIR|FILE
 
 DIR is a destination (the --dest of 'ullage run'), the directory of one stream in it,
@@ -33,6 +33,9 @@ stream, in the order of their dates.
 ullage-report.html, and text and JSON to stdout; --output FILE changes that, and
 --output - is stdout. Text has colors on a terminal, unless NO_COLOR is set.
 --compare puts the reports of two inputs side by side.
+
+--stall-floor is from which length on a stop, or what it did beside its pauses, is
+suspected of being a stall.
 
 Lines that have no date are left out by --since and --until, and the report says so.
 What cannot be read is part of the report, with how much it is.
@@ -59,14 +62,14 @@ type reportConfig struct {
 }
 
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
-	windowFlags(fs, &c.Config, now)
+	readFlags(fs, &c.Config, now)
 	fs.StringVar(&c.format, "format", "html", "how to write the report: html, text or json")
 	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for html, else stdout)")
 	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side")
 }
 
-// windowFlags declares the flags that bound a report in time.
-func windowFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
+// readFlags declares the flags of what a report is about.
+func readFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
 	for name, flag := range map[string]struct {
 		at    *time.Time
 		usage string
@@ -79,6 +82,7 @@ func windowFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
 			return err
 		})
 	}
+	c.Floor.Flags(fs)
 }
 
 func (c *reportConfig) validate(args []string) []error {

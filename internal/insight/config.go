@@ -3,6 +3,8 @@ package insight
 import (
 	"flag"
 	"time"
+
+	"github.com/ullage/ullage/internal/pause"
 )
 
 // Config holds the settings of an [Insight].
@@ -13,6 +15,16 @@ type Config struct {
 	// Threshold returns what a stop must exceed to count as slow; 0, or a nil
 	// Threshold, is DefaultThreshold. Not a flag.
 	Threshold func() time.Duration
+
+	// Floor is from which length on a stop is suspected of being a stall. Another package
+	// declares the flag.
+	Floor pause.Floor
+
+	// OnStop is given each stop of the application, in a call of Line or of CaughtUp, and
+	// for a safepoint in that of its line. It is not given those of a file that two JVMs
+	// write to, whose pauses may be the other's. The stop is valid until OnStop returns. Nil:
+	// nobody wants to know. Not a flag.
+	OnStop func(*pause.Stop)
 
 	// Root is the directory that has the kernel's proc and sys. Not a flag.
 	Root string

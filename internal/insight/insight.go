@@ -37,7 +37,7 @@ type Insight struct {
 // New returns an Insight whose metrics are registered on reg.
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Insight {
 	m := newMetrics(reg)
-	return &Insight{cfg: cfg, metrics: m, judge: newJudge(cfg.Root, m, log), now: time.Now, streams: map[string]*stream{}}
+	return &Insight{cfg: cfg, metrics: m, judge: newJudge(cfg, m, log), now: time.Now, streams: map[string]*stream{}}
 }
 
 // Line reads the next line of a stream, without its newline, and returns its event, whose

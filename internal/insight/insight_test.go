@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -107,6 +108,46 @@ func (r *rig) want(want float64, name string, labels ...string) {
 	if got := r.value(name, labels...); got != want {
 		r.Errorf("%s%v is %v, want %v", name, labels, got, want)
 	}
+}
+
+// A stop is handed on once, at the line of its safepoint, with the pauses in it.
+func TestEachStopIsHandedOn(t *testing.T) {
+	r := newRig(t)
+	var stops, pauses int
+	r.cfg.OnStop = func(s *pause.Stop) {
+		if stops++; !s.Safepoint || s.WentOn(0) {
+			t.Errorf("%+v", s)
+		}
+		pauses += len(s.Pauses)
+	}
+	for i, line := range r.sample("g1-jdk25.log") {
+		before := stops
+		if r.read("gc.log", line); stops-before > 1 || stops > before && !strings.Contains(line, "Safepoint") {
+			t.Errorf("line %d: %d stops: %s", i, stops-before, line)
+		}
+	}
+	if stops != 11 || pauses != 11 {
+		t.Errorf("%d stops with %d pauses", stops, pauses)
+	}
+}
+
+// Of two JVMs that write to one file, a safepoint may get the pauses of the other one.
+func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
+	r := newRig(t)
+	stops := 0
+	r.cfg.OnStop = func(*pause.Stop) { stops++ }
+	collection := func(n int) {
+		r.read("gc.log", fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", n, n),
+			fmt.Sprintf(`[%d.000s][info][safepoint] Safepoint "G1CollectFull", Reaching safepoint: 1 ns, At safepoint: 1001000 ns, Total: 1001001 ns`, n))
+	}
+	for _, n := range []int{500, 0, 501, 1} {
+		collection(n)
+	}
+	was := stops
+	if collection(502); stops != was {
+		t.Errorf("%d stops, %d of them of a file that is known to be mixed", stops, stops-was)
+	}
+	r.want(5, "ullage_jvm_safepoint_seconds")
 }
 
 func TestMetricsOfARealLog(t *testing.T) {

@@ -52,6 +52,7 @@ type Stop struct {
 // judge holds suspected stops until the samples show what happened meanwhile. Its methods
 // are safe for concurrent use.
 type judge struct {
+	floor   pause.Floor
 	metrics *metrics
 	log     *slog.Logger
 	sampler *sampler // only Run uses it
@@ -72,13 +73,13 @@ type suspect struct {
 	number     int // of the stop in recent
 }
 
-func newJudge(root string, m *metrics, log *slog.Logger) *judge {
-	return &judge{metrics: m, log: log, sampler: newSampler(root)}
+func newJudge(cfg Config, m *metrics, log *slog.Logger) *judge {
+	return &judge{floor: cfg.Floor, metrics: m, log: log, sampler: newSampler(cfg.Root)}
 }
 
 // stopped takes a stop that ended at a time.
 func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
-	suspicion := s.Suspect()
+	suspicion := s.Suspect(j.floor)
 	stop := Stop{Stream: stream, End: end, Duration: s.Duration, Reaching: s.Reaching, Operation: s.Operation}
 	longest := time.Duration(-1)
 	for i := range s.Pauses {

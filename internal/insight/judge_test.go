@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/pause"
 )
 
 // kernelFiles are the totals that the files of a test's kernel have, in microseconds.
@@ -120,6 +122,18 @@ func TestAnOldStopIsNotJudgedBySamples(t *testing.T) {
 	r.read("gc.log", idlePause, idleTimes, idleSafe)
 	r.judge.step(r.time)
 	r.want(1, "ullage_jvm_stalls_suspected_total", "verdict=unknown")
+}
+
+// The floor is that of the settings.
+func TestTheFloorOfAStall(t *testing.T) {
+	for floor, want := range map[time.Duration]float64{0: 1, 1500 * time.Millisecond: 1, 1501 * time.Millisecond: 0} {
+		r := newRig(t)
+		r.judge.floor = pause.Floor(floor)
+		r.read("gc.log", idlePause, idleTimes, idleSafe)
+		r.time = r.time.Add(3 * time.Second)
+		r.judge.step(r.time)
+		r.want(want, "ullage_jvm_stalls_suspected_total")
+	}
 }
 
 func TestHostileKernelFilesAreNotKnown(t *testing.T) {

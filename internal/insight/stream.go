@@ -104,6 +104,9 @@ func (s *stream) stopped(stop *pause.Stop) {
 		s.in.metrics.slow.Inc()
 	}
 	s.in.judge.stopped(s.name, stop, s.when(stop.End), s.in.now())
+	if tell := s.in.cfg.OnStop; tell != nil && !s.joiner.Run().Mixed {
+		tell(stop)
+	}
 }
 
 func (s *stream) collected(c *pause.Collection) {

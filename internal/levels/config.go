@@ -7,6 +7,7 @@ import (
 
 	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -27,6 +28,12 @@ type Config struct {
 	// at which everything written during the raise has been read. If zero, the
 	// trigger is armed then.
 	TriggerCooldown time.Duration
+
+	// StallFloor is from which length on a pause, or what a safepoint does beside its
+	// pauses, meets the condition io-stall. Stops says that [Watch.Stop] gets each stop: only
+	// then can a safepoint meet it. Neither is a flag here.
+	StallFloor pause.Floor
+	Stops      bool
 
 	// HindsightOn are the conditions on which withheld lines are saved, as
 	// [podmeta.ParseTrigger] reads them. Empty: only on request.

@@ -67,7 +67,7 @@
 //
 // # Triggers
 //
-// A [Watch] sees each new line. It is armed only while nothing is raised,
+// A [Watch] sees each new line and, if these are joined, each stop of a JVM. It is armed only while nothing is raised,
 // everything that was written during a raise has been read, and, after a raise of
 // its own, the cool-down that begins then is over: so a trigger never fires on
 // what a raise has produced. What meets a condition meanwhile is counted.

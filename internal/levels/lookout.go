@@ -20,15 +20,16 @@ type Saving struct {
 // Lookout checks each new line for the conditions on which withheld lines are saved. It
 // raises nothing, so it is never disarmed. Its methods are for one goroutine.
 type Lookout struct {
-	watch   Watch // for what it knows of the JVM
-	trigger podmeta.Trigger
-	fire    func(cause, why string)
+	conditions conditions
+	trigger    podmeta.Trigger
+	fire       func(cause, why string)
 }
 
 // NewLookout returns a Lookout that calls fire, which must not block, with the name of a
-// condition that a line meets and the reason for people.
-func NewLookout(t podmeta.Trigger, fire func(cause, why string)) *Lookout {
-	return &Lookout{trigger: t, fire: fire}
+// condition that a line meets and the reason for people. The floor is that of
+// [Config.StallFloor].
+func NewLookout(t podmeta.Trigger, floor pause.Floor, fire func(cause, why string)) *Lookout {
+	return &Lookout{conditions: conditions{floor: floor}, trigger: t, fire: fire}
 }
 
 // Line checks the next line; see [Watch.Line].
@@ -36,7 +37,17 @@ func (l *Lookout) Line(line []byte, c ul.Class, e *pause.Event) {
 	if c.Kind == ul.Continuation {
 		return
 	}
-	if a, ok := l.watch.match(&l.trigger, line, c, e); ok {
+	if a, ok := l.conditions.match(&l.trigger, line, c, e); ok {
+		l.fire(a.reason, a.why)
+	}
+}
+
+// Stop checks the next stop; see [Watch.Stop].
+func (l *Lookout) Stop(stop *pause.Stop) {
+	if !l.trigger.IOStall {
+		return
+	}
+	if a, ok := l.conditions.matchStop(stop); ok {
 		l.fire(a.reason, a.why)
 	}
 }

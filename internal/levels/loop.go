@@ -69,7 +69,7 @@ type Loop struct {
 func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Loop {
 	st, m := &store{source: cfg.Source}, newMetrics(reg)
 	l := &Loop{
-		cfg: cfg, log: log, store: st, watch: newWatch(m.missed), notes: newAnnotations(cfg.Annotations, cfg.Known),
+		cfg: cfg, log: log, store: st, watch: newWatch(cfg, m.missed), notes: newAnnotations(cfg.Annotations, cfg.Known),
 		journal: journal{log: log, metrics: m, mark: cfg.OnMark, holding: map[string]bool{}},
 		fleet: &fleet{
 			talk: newDialogue(cfg), log: log, metrics: m, store: st, state: newState(),

@@ -60,7 +60,7 @@ func (l *Loop) Status() Status {
 		st.Disarmed = ""
 	}
 	if st.Trigger != "" && st.Never == "" {
-		st.Never = l.watch.never(st.trigger)
+		st.Never = l.watch.conditions.never(st.trigger)
 	}
 	return st
 }

@@ -34,9 +34,6 @@ func (k Kind) String() string {
 	return "none"
 }
 
-// StallReal is the shortest real time of a pause that [Event.Stalled] reports.
-const StallReal = 100 * time.Millisecond
-
 // Event is the content of one line. No duration is negative, and each is below
 // 10^18 ns (31 years). The zero value is not an event.
 type Event struct {
@@ -108,10 +105,10 @@ type Heap struct {
 
 // Stalled reports whether the event is a CPU event of a pause that seems to
 // have waited for something other than a CPU, such as a disk: its real time is
-// at least [StallReal] and at least twice its user and system time together. A
+// at least the floor and at least twice its user and system time together. A
 // JVM that was throttled, stopped or swapped out looks the same, and so does a
 // concurrent phase of CMS, which waits on purpose. It returns false for every
 // other kind.
-func (e *Event) Stalled() bool {
-	return e.Kind == CPU && e.Real >= StallReal && e.Real >= 2*(e.User+e.Sys)
+func (e *Event) Stalled(floor Floor) bool {
+	return e.Kind == CPU && e.Real >= floor.Duration() && e.Real >= 2*(e.User+e.Sys)
 }

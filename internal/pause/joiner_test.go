@@ -172,7 +172,7 @@ func TestConcurrentMarkSweepOfJDK11(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, s := range all.stops {
-		if s.Suspect() != NoSuspicion {
+		if s.Suspect(0) != NoSuspicion {
 			t.Errorf("suspected: %+v", s)
 		}
 	}
@@ -383,14 +383,37 @@ func TestTwoJVMsInOneFileWithoutUptimes(t *testing.T) {
 // pause's line waited behind the pause that the line measures.
 func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 	for _, test := range []struct {
-		at   string
-		want Suspicion
-	}{{"2547112539", Outside}, {"3112539", NoSuspicion}} {
+		at    string
+		floor Floor
+		want  Suspicion
+	}{
+		{"2547112539", 0, Outside}, {"3112539", 0, NoSuspicion},
+		{"2547112539", Floor(2 * time.Second), Outside}, {"2547112539", Floor(3 * time.Second), NoSuspicion}, {"6112539", Floor(3 * time.Millisecond), Outside},
+	} {
 		all := join(lines(
 			"[1.000s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms",
 			`[3.500s][info][safepoint] Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: `+test.at+` ns, Leaving safepoint: 9 ns, Total: `+test.at+` ns`))
-		if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Suspect() != test.want {
+		if len(all.stops) != 1 || len(all.stops[0].Pauses) != 1 || all.stops[0].Suspect(test.floor) != test.want || all.stops[0].WentOn(test.floor) != (test.want == Outside) {
 			t.Errorf("at %s: %+v", test.at, all.stops)
+		}
+	}
+}
+
+// What a heap dump does behind its collection is its own work. From a JVM 17, but for the lengths.
+func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
+	all := join(lines(
+		"[1.000s][info][gc] GC(3) Pause Full (Heap Dump Initiated GC) 24M->5M(64M) 12.748ms",
+		`[3.500s][info][safepoint] Safepoint "HeapDumper", Time since last: 5 ns, Reaching safepoint: 9000 ns, Cleanup: 9 ns, At safepoint: 2547112539 ns, Total: 2547121548 ns`))
+	if s := all.stops[0]; len(all.stops) != 1 || len(s.Pauses) != 1 || s.Suspect(0) != Operation || s.WentOn(0) || s.Suspect(Floor(time.Minute)) != NoSuspicion {
+		t.Errorf("%+v", all.stops)
+	}
+}
+
+func TestASafepointOfACollectionWithoutItsPauses(t *testing.T) {
+	for operation, want := range map[string]bool{"ZMarkEndYoung": true, "G1CollectForAllocation": true, "ThreadDump": false} {
+		all := join(lines(`[3.500s][info][safepoint] Safepoint "` + operation + `", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 9 ns, Total: 9009 ns`))
+		if len(all.stops) != 1 || all.stops[0].Unpaired() != want {
+			t.Errorf("%s: %+v", operation, all.stops)
 		}
 	}
 }

@@ -206,7 +206,7 @@ func TestStalled(t *testing.T) {
 		{"", false},
 	} {
 		e, ok := Parse([]byte(test.message))
-		if e.Stalled() != test.want || ok == (test.message == "") {
+		if e.Stalled(0) != test.want || ok == (test.message == "") {
 			t.Errorf("%s: %v, %+v", test.message, ok, e)
 		}
 	}

@@ -6,12 +6,12 @@ import "time"
 // there is none.
 type Suspicion uint8
 
-// The suspicions. Each needs at least [StallReal] of what it is about.
+// The suspicions. Each needs at least a [Floor] of what it is about.
 const (
 	NoSuspicion Suspicion = iota
 	Idle                  // a pause took at least twice its CPU time, so that for half of it no thread ran
 	Uneven                // a pause took four times what its CPU time is for each of its workers; work that is done by one thread alone looks the same
-	Operation             // a safepoint without a collection was long; its work may have been
+	Operation             // a safepoint without a collection, or beside one, was long; its work may have been
 	Outside               // a safepoint went on long before or after the collections in it: the JVM did something else, such as writing its log
 	Reaching              // the threads were long in coming to a stop
 )
@@ -27,11 +27,11 @@ func (s Suspicion) String() string {
 }
 
 // Suspect returns the strongest suspicion about a pause by its times.
-func (p *GCPause) Suspect() Suspicion {
+func (p *GCPause) Suspect(floor Floor) Suspicion {
 	t := &p.Times
 	cpu := t.User + t.Sys
 	switch {
-	case !t.Known || t.Real < StallReal:
+	case !t.Known || t.Real < floor.Duration():
 		return NoSuspicion
 	case t.Real >= 2*cpu:
 		return Idle
@@ -56,24 +56,37 @@ func (s *Stop) Outside() time.Duration {
 }
 
 // Suspect returns the strongest suspicion about the stop.
-func (s *Stop) Suspect() Suspicion {
+func (s *Stop) Suspect(floor Floor) Suspicion {
 	worst := NoSuspicion
 	for i := range s.Pauses {
-		if p := s.Pauses[i].Suspect(); p == Idle {
+		if p := s.Pauses[i].Suspect(floor); p == Idle {
 			return Idle
 		} else if p > worst {
 			worst = p
 		}
 	}
 	switch {
-	case s.Reaching >= StallReal:
+	case s.Reaching >= floor.Duration():
 		return Reaching
-	case s.Outside() >= StallReal:
+	case s.WentOn(floor):
 		return Outside
 	case worst != NoSuspicion:
 		return worst
-	case s.Safepoint && len(s.Pauses) == 0 && s.At >= StallReal && !isCollection(s.Operation):
+	case s.Outside() >= floor.Duration():
+		return Operation
+	case s.Safepoint && len(s.Pauses) == 0 && s.At >= floor.Duration() && !isCollection(s.Operation):
 		return Operation
 	}
 	return NoSuspicion
 }
+
+// WentOn reports whether a safepoint of a collection was [Stop.Outside] of its pauses for as
+// long as the floor. It is false for an operation that collects first and then does its own
+// work, such as a heap dump. An [Outside] suspicion implies it; a [Reaching] one may hide it.
+func (s *Stop) WentOn(floor Floor) bool {
+	return s.Outside() >= floor.Duration() && !collects(s.Operation)
+}
+
+// Unpaired reports whether a safepoint is of a collection, by its operation, and the log has
+// none of its pauses.
+func (s *Stop) Unpaired() bool { return s.Safepoint && len(s.Pauses) == 0 && isCollection(s.Operation) }

@@ -17,7 +17,8 @@ func (r *Report) advise() {
 	}
 	if t.Suspected > 0 {
 		add("Look at what the machine did during these stops: a disk, swapping, or a CPU quota. Keep the log off the disk.",
-			"In %s of 100 ms or longer, no thread was on a CPU for at least half of a pause, or the safepoint went on long before or after its pauses.", plural(t.Suspected, "stop"))
+			"In %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint went on for so long before or after its pauses.",
+			plural(t.Suspected, "stop"), Duration(r.Floor))
 	}
 	if t.Exhausted > 0 {
 		add("Give the heap more room, or let concurrent marking begin earlier: objects found no room to move to.",

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -17,6 +18,8 @@ import (
 type Config struct {
 	Since time.Time // zero: from the beginning
 	Until time.Time // zero: to the end
+
+	Floor pause.Floor // from which length on a stop is suspected of being a stall
 
 	// Progress, if not nil, is called now and then with how many of the bytes on disk
 	// are read.

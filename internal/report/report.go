@@ -17,7 +17,8 @@ type Report struct {
 	Totals   Totals    `json:"totals"`
 	Tables
 	Longest   []Stop   `json:"longest"`
-	Suspected []*Stop  `json:"suspected"` // the longest, with the lines around them
+	Suspected []*Stop  `json:"suspected"`           // the longest, with the lines around them
+	Floor     float64  `json:"stall_floor_seconds"` // from which length on a stop is suspected
 	Bars      []Bar    `json:"histogram"`
 	Volume    Volume   `json:"volume"`
 	Advice    []Advice `json:"advice"`

@@ -9,7 +9,7 @@ import (
 // stop counts one stop of the application.
 func (st *stream) stop(p *pause.Stop) {
 	s, r := st.sum, st.run
-	why := causeOf(p)
+	why := causeOf(p, s.cfg.Floor)
 	r.Stops++
 	if r.stopped += p.Duration; r.stopped < 0 {
 		r.stopped = 1<<63 - 1
@@ -32,7 +32,7 @@ func (st *stream) stop(p *pause.Stop) {
 			s.part("other safepoints", p.Duration)
 		}
 	}
-	suspicion := p.Suspect()
+	suspicion := p.Suspect(s.cfg.Floor)
 	if suspicion == pause.Idle || suspicion == pause.Outside {
 		s.out.Totals.Suspected++
 	}
@@ -68,8 +68,8 @@ func pointer(d time.Duration) *float64 {
 
 // causeOf returns the cause of a stop: that of its longest pause, or the operation of the
 // safepoint, also if it was mostly outside of its pauses: that is not the collector's time.
-func causeOf(p *pause.Stop) cause {
-	outside := p.Outside() >= pause.StallReal && p.Outside() >= p.At/2
+func causeOf(p *pause.Stop, floor pause.Floor) cause {
+	outside := p.Outside() >= floor.Duration() && p.Outside() >= p.At/2
 	if len(p.Pauses) == 0 || outside {
 		c := cause{kind: "safepoint", action: p.Operation}
 		if p.Name != "" && p.Operation == pause.Other {

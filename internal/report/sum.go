@@ -58,7 +58,7 @@ func (c cause) String() string {
 }
 
 func newSum(cfg Config) *sum {
-	s := &sum{cfg: cfg, tally: map[cause]*histogram{}, parts: map[string]*histogram{}, tagSets: map[string]*Share{}}
+	s := &sum{cfg: cfg, out: Report{Floor: seconds(cfg.Floor.Duration())}, tally: map[cause]*histogram{}, parts: map[string]*histogram{}, tagSets: map[string]*Share{}}
 	s.clear()
 	for i := range s.levels {
 		s.levels[i].Name = ul.Level(i).String()

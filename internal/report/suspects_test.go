@@ -2,10 +2,14 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/pause"
 )
 
 // stall is a pause of so many ms, and its CPU times, nearly none of it work.
@@ -84,6 +88,32 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 	}
 	if r := read(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != none {
 		t.Errorf("of two streams: %q", r.HeapAfter())
+	}
+}
+
+// The text of a report shows the floor that it was made with.
+func TestTheFloorOfAStallIsShown(t *testing.T) {
+	path := write(t, "gc.log", stall(0, 1, 300)+stall(1, 3, 1500))
+	for floor, want := range map[time.Duration]struct {
+		suspected uint64
+		text      string
+	}{0: {2, "100 ms"}, 50 * time.Millisecond: {2, "50.0 ms"}, time.Second: {1, "1.00 s"}, 2 * time.Second: {0, ""}} {
+		r := read(t, Config{Floor: pause.Floor(floor)}, path)
+		if r.Totals.Suspected != want.suspected || uint64(len(r.Suspected)) != want.suspected {
+			t.Errorf("%s: %d suspected, %d listed", floor, r.Totals.Suspected, len(r.Suspected))
+		}
+		var text, page bytes.Buffer
+		if err := errors.Join(Text(&text, Style{}, r), HTML(&page, r)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), want.text) || !strings.Contains(page.String(), want.text) {
+			t.Errorf("%s: %q is missing in\n%s", floor, want.text, text.String())
+		}
+		for _, a := range r.Advice {
+			if strings.Contains(a.Evidence, "on a CPU") && !strings.Contains(a.Evidence, "a pause of "+want.text+" or longer") {
+				t.Errorf("%s: %s", floor, a.Evidence)
+			}
+		}
 	}
 }
 

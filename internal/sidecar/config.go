@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/insight"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
@@ -34,6 +35,9 @@ type Config struct {
 	// Marks says that what happens around the logs is marked, see [mark.Journal].
 	Marks bool
 
+	// StallFloor is from which length on a stop of a JVM is suspected of being a stall.
+	StallFloor pause.Floor
+
 	// YieldAfter is how long the sidecar waits for the first log of a JVM before
 	// it ends, once in the life of the pod. If zero, it waits for ever.
 	YieldAfter time.Duration
@@ -51,6 +55,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Insight.Flags(fs)
 	c.Admin.Flags(fs)
 	c.Sinks.Flags(fs)
+	c.StallFloor.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
 	fs.BoolVar(&c.Marks, "marks", c.Marks, "mark starts and ends of JVMs, changes of log levels, and what was missed, in the stream "+mark.Stream)

@@ -52,5 +52,5 @@ func (s *saving) lookout(c *Config) *levels.Lookout {
 	if c.Levels.OnSave == nil || err != nil || t.IsZero() {
 		return nil
 	}
-	return levels.NewLookout(t, func(cause, why string) { _, _ = s.save(cause, why) })
+	return levels.NewLookout(t, c.StallFloor, func(cause, why string) { _, _ = s.save(cause, why) })
 }

@@ -37,7 +37,8 @@ func (c *Config) observe(l *levels.Loop, lookout *levels.Lookout, reg prometheus
 		}
 		return nil
 	}
-	c.Insight.Threshold = watch.PauseThreshold
+	c.Insight.Floor, c.Insight.Threshold = c.StallFloor, watch.PauseThreshold
+	c.Insight.OnStop = onStop(watch, lookout)
 	in := insight.New(c.Insight, reg, log)
 	caughtUp := c.Ship.OnCaughtUp
 	c.Ship.Tail.OnLine = func(stream string, line []byte, class ul.Class) { see(line, class, in.Line(stream, line, class)) }
@@ -49,4 +50,15 @@ func (c *Config) observe(l *levels.Loop, lookout *levels.Lookout, reg prometheus
 		c.Ship.OnCaughtUp = in.CaughtUp
 	}
 	return in
+}
+
+// onStop returns what shows a stop to the triggers and, if that is not nil, to the lookout.
+func onStop(watch *levels.Watch, lookout *levels.Lookout) func(*pause.Stop) {
+	if lookout == nil {
+		return watch.Stop
+	}
+	return func(stop *pause.Stop) {
+		watch.Stop(stop)
+		lookout.Stop(stop)
+	}
 }

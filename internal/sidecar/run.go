@@ -112,5 +112,6 @@ func (c *Config) levelsLoop(journal *mark.Journal, reg prometheus.Registerer, lo
 	}
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
+	c.Levels.StallFloor, c.Levels.Stops = c.StallFloor, c.Insight.On
 	return levels.New(c.Levels, reg, log), s
 }

@@ -1,11 +1,15 @@
 package jvm
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/test/lab"
@@ -67,16 +71,115 @@ func TestLevelsRaiseByPause(t *testing.T) {
 	})
 }
 
-// ZGC logs no CPU times of its pauses, and the status of an io-stall says so.
+// ZGC logs no CPU times of its pauses. Where its log has no safepoints either, or nobody joins
+// them to the pauses, the status of an io-stall says so.
 func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
-	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		r := raising(t, jdk)
-		r.trigger("io-stall,dropped", "gc*=debug")
-		r.listening(place{}, []string{r.gcLog(), "-XX:-UseSerialGC", "-XX:+UseZGC"}, "Churn", "600000", "5")
-		lab.Eventually(t, patience, "the status says that an io-stall is never met", func() bool {
-			return strings.HasPrefix(r.levels().Trigger.Never, "io-stall is never met")
+	for why, tc := range map[string]struct{ selection, flag string }{
+		"no safepoints":       {"gc*=info", "--jvm-metrics=true"},
+		"--jvm-metrics=false": {"gc*=info,safepoint=info", "--jvm-metrics=false"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			alongside(t, func(t *testing.T, jdk lab.JDK) {
+				r := raising(t, jdk, tc.flag)
+				r.trigger("io-stall,dropped", "gc*=debug")
+				log := Output{Selection: tc.selection, File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}
+				r.listening(place{}, []string{log.Flag(), "-XX:-UseSerialGC", "-XX:+UseZGC"}, "Collect", "600000")
+				lab.Eventually(t, patience, "the status says that an io-stall is never met", func() bool {
+					never := r.levels().Trigger.Never
+					return strings.HasPrefix(never, "io-stall is never met") && strings.Contains(never, why)
+				})
+			})
 		})
+	}
+}
+
+// A pipe that nobody reads is like a disk that stalls: the JVM waits in the write of a pause's
+// line, behind the pause and inside the safepoint. Its log has no CPU times. Lines of phases
+// do not go into the pipe: their wait is a part of the pause.
+func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
+	for name, flags := range map[string][]string{"serial": nil, "g1": {"-XX:-UseSerialGC", "-XX:+UseG1GC"}} {
+		t.Run(name, func(t *testing.T) {
+			alongside(t, func(t *testing.T, jdk lab.JDK) {
+				r := raising(t, jdk, "--stall-floor", "300ms")
+				log := Output{Selection: "gc=info,safepoint=info", File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}
+				pipe := newSlowPipe(t)
+				slow := Output{Selection: "gc=info", File: pipe.Name()}
+				jvm := r.listening(place{}, append(flags, log.Flag(), slow.Flag()), "Collect", "600000")
+				before := jvm.configuration()
+				r.trigger("io-stall", "gc*=debug")
+				var stalled time.Time
+				lab.Eventually(t, patience, "a write has waited", func() bool {
+					if time.Since(stalled) > 2*time.Second {
+						pipe.stall(time.Second)
+						stalled = time.Now()
+					}
+					return r.levels().Raise != nil
+				})
+				r.fired("io-stall", "beside its pauses", time.Time{})
+				if l := r.levels(); l.Trigger == nil || l.Trigger.Never != "" {
+					t.Errorf("%+v", l.Trigger)
+				}
+				r.annotate(nil)
+				r.configured(jvm, before)
+			})
+		})
+	}
+}
+
+// slowPipe is a FIFO that holds a page and is read, but in a stall.
+type slowPipe struct {
+	*os.File
+	reading sync.Mutex
+}
+
+func newSlowPipe(t *testing.T) *slowPipe {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // with a writer of our own, it never ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &slowPipe{File: f}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { _, err = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 4096) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for block := make([]byte, 4096); ; {
+			p.reading.Lock()
+			_, err := f.Read(block)
+			p.reading.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		f.Close()
+		<-read
 	})
+	return p
+}
+
+// stall reads nothing for a time, and keeps the pipe full meanwhile.
+func (p *slowPipe) stall(d time.Duration) {
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	err := p.SetWriteDeadline(time.Now().Add(d))
+	for err == nil {
+		_, err = p.Write([]byte("."))
+	}
 }
 
 // A sidecar that leaves levels alone says so of a trigger.
