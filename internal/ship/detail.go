@@ -3,10 +3,12 @@ package ship
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/checkpoint"
 	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/queue"
 	"github.com/ullage/ullage/internal/segment"
@@ -77,13 +79,16 @@ func (d *detail) attach(dir *os.File) {
 }
 
 // resume continues with what the checkpoint says that is held.
-func (d *detail) resume() {
-	if d.held == nil {
-		d.check.Withheld.Held = hindsight.State{} // attach has removed what an earlier process held
+func (d *detail) resume() { resumeHeld(d.held, d.check, d.log) }
+
+// resumeHeld continues with what the checkpoint says that held has; nil: nothing is held.
+func resumeHeld(held *hindsight.Log, check *checkpoint.Checkpoint, log *slog.Logger) {
+	if held == nil {
+		check.Withheld.Held = hindsight.State{} // attach has removed what an earlier process held
 		return
 	}
-	if err := d.held.Resume(d.check.Withheld.Held); err != nil {
-		d.log.Error("reading the hindsight failed", "error", err, "hint", hintUnheld)
+	if err := held.Resume(check.Withheld.Held); err != nil {
+		log.Error("reading the hindsight failed", "error", err, "hint", hintUnheld)
 	}
 }
 

@@ -133,6 +133,36 @@ func TestAFullTmpfsHoldsNothing(t *testing.T) {
 	holdsTo(b, mixed(0, 1000), "")
 }
 
+// The reader of a restart meets the line again that had lines saved, before the writer has
+// begun: that is the same save.
+func TestARestartKnowsThatLinesAreBeingSaved(t *testing.T) {
+	b := withholding(t)
+	s, from := b.begun(true)
+	s.begins(t, from)
+	b.appendTo("gc.log", mixed(0, 1000))
+	run{b, s}.reads()
+	s.appends(t)
+	s.commits(t)
+	first, err := s.Save()
+	if err != nil || !first.Began {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if err := s.writer.detail.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.killed()
+	s, from = b.begun(true)
+	if again, err := s.Save(); err != nil || again.Began || again.From != first.From || again.Bytes != first.Bytes {
+		t.Errorf("%+v, %v; want %+v", again, err, first)
+	}
+	s.begins(t, from)
+	s.saveDetails(t)
+	s.commits(t)
+	s.killed()
+	_, withheld := apart(mixed(0, 1000))
+	holdsTo(b, mixed(0, 1000), withheld)
+}
+
 // A sidecar that withholds nothing any more leaves nothing of what was held on the tmpfs.
 func TestWhatIsHeldGoesWithTheSetting(t *testing.T) {
 	b := withholding(t)

@@ -23,7 +23,9 @@ func (p *placing) begin(ctx context.Context) error {
 	if err := p.store.Acquire(ctx); err != nil {
 		return err
 	}
-	p.detail.resume()
+	if !p.from.keyed {
+		p.detail.resume()
+	}
 	own := p.cfg.mostUncommitted()
 	if own > p.check.Uncommitted() {
 		p.check.SetUncommitted(own)

@@ -27,6 +27,11 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	s.attach()
 	found := s.check.Load()
 	s.reportInvalid(found.Invalid)
+	if keyed {
+		// Before the reader meets a trigger, which would begin to save a second time.
+		// Without the key, the checkpoint may be somebody else's: begin goes on with it.
+		resumeHeld(s.link.held, s.check, s.log)
+	}
 	// A sidecar without a checkpoint makes one first. Whoever finds none, where
 	// there was one, knows that it was lost.
 	lost := s.check.Lost() || found.Begun && !found.Marked && !found.Claimed

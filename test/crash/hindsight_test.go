@@ -2,10 +2,8 @@ package crash
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -15,41 +13,27 @@ import (
 )
 
 const (
-	heldTmpfs = "256m"
-	heldRate  = 50_000_000 // bytes a second
-	heldKills = 8
+	heldTmpfs  = "512m" // an eighth of it holds more than the window has
+	heldRate   = 50_000_000
+	heldWindow = 2 * time.Second
+	heldKills  = 12
 )
 
 // TestKilledWithHindsight kills the sidecar again and again under 50 MB/s, before and
 // while held lines are saved. Each line from info on is persisted once, each other one is
-// counted once, and the saved ones are a run of those.
+// counted once, and the saved ones are a run of those: all of the window before the command
+// and of the one behind it are among them.
 func TestKilledWithHindsight(t *testing.T) {
 	random := *seed
 	if random == 0 {
 		random = rand.Uint64()
 	}
-	rng := rand.New(rand.NewPCG(random, 3))
-	source, dest := lab.Tmpfs(t, heldTmpfs), t.TempDir()
-	flags := []string{"--persist-level", "info", "--hindsight", "2s", "--hindsight-on", "", "--sync-interval", "100ms"}
-	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(source, stream(0)), Seed: random, Rate: heldRate})
-	for n := range heldKills {
-		side := start(t, source, dest, flags)
-		if _, err := side.Addr(20 * time.Second); err != nil {
-			t.Fatal(err)
-		}
-		if n == heldKills/2 {
-			time.Sleep(300 * time.Millisecond) // something is held
-			if out, err := exec.Command(lab.Binary(), "log", "save", "--source", source).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			// A kill before the next checkpoint would have the command's wish forgotten.
-			lab.Eventually(t, 20*time.Second, "the save is in the checkpoint", func() bool { return savesUntil(source) > 0 })
-		}
-		time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
-		side.Kill()
-	}
-	side := start(t, source, dest, flags)
-	report, err := flood.Stop()
+	k := &heldKilling{T: t, seed: random, rng: rand.New(rand.NewPCG(random, 3)), source: lab.Tmpfs(t, heldTmpfs), dest: t.TempDir()}
+	k.flood = lab.RunFlood(t, lab.Flood{Path: filepath.Join(k.source, stream(0)), Seed: random, Rate: heldRate})
+	k.kills()
+	side := k.start()
+	took := time.Since(k.looks[0].at)
+	report, err := k.flood.Stop()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,78 +41,114 @@ func TestKilledWithHindsight(t *testing.T) {
 	if len(report.Losses) > 0 {
 		t.Fatalf("the tmpfs was full %d times while no sidecar was there: it is too small for this machine", len(report.Losses))
 	}
-	var persisted, withheld bytes.Buffer
-	counts := map[lab.Level]uint64{}
-	for records := lab.NewRecords(report.Seed); records.Count() < report.Records; {
-		before := records.Lines()
-		text, level := records.Next()
-		if level >= lab.Info {
-			persisted.Write(text)
-			continue
-		}
-		withheld.Write(text)
-		counts[level] += records.Lines() - before
-	}
-	var got, saved bytes.Buffer
-	for name, to := range map[string]*bytes.Buffer{stream(0): &got, stream(0) + "+detail": &saved} {
-		if err := lab.ReadStream(to, dest, name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(got.Bytes(), persisted.Bytes()) {
-		t.Errorf("seed %d: %d bytes are persisted, want %d", random, got.Len(), persisted.Len())
-	}
-	if saved.Len() == 0 || !bytes.Contains(withheld.Bytes(), saved.Bytes()) {
-		t.Errorf("seed %d: the %d bytes that were saved are no run of what was withheld", random, saved.Len())
-	}
-	counted := withheldIn(t, source, stream(0))
-	for level := range lab.Level(lab.NumLevels) {
-		if counted[level] != counts[level] {
-			t.Errorf("seed %d: %d lines at %s are counted as withheld, want %d", random, counted[level], level, counts[level])
-		}
-	}
-	rows := lab.NewTable("Killed with -9 while lines below info are held and saved", "kills", "bytes written", "bytes persisted", "bytes withheld", "of these saved")
-	rows.Add(heldKills, report.Bytes, got.Len(), withheld.Len(), saved.Len())
+	persisted, withheld, saved := k.compare(report)
+	rate := fmt.Sprintf("%.1f", float64(report.Bytes)/took.Seconds()/1e6)
+	rows := lab.NewTable("Killed with -9 while lines below info are held and saved", "kills", "MB/s", "bytes written", "bytes persisted", "bytes withheld", "of these saved")
+	rows.Add(heldKills, rate, report.Bytes, persisted, withheld, saved)
 	rows.Print(t)
 }
 
-// savesUntil returns until when lines are saved, as a checkpoint has it. A slot that is being written has nothing.
-func savesUntil(source string) (until int64) {
-	for i := range 2 {
-		text, _ := os.ReadFile(filepath.Join(source, ".ullage", fmt.Sprintf("checkpoint-%d", i)))
-		var slot struct {
-			Withheld struct{ Held struct{ Until int64 } }
-		}
-		_, body, _ := bytes.Cut(text, []byte("\n"))
-		if json.NewDecoder(bytes.NewReader(body)).Decode(&slot) == nil {
-			until = max(until, slot.Withheld.Held.Until)
-		}
-	}
-	return until
+// heldKilling is a flood whose sidecar is killed, and asked once to save what it holds.
+type heldKilling struct {
+	*testing.T
+	seed         uint64
+	rng          *rand.Rand
+	source, dest string
+	flood        *lab.Flooding
+	looks        []look
+	asked        time.Time // when the sidecar was asked to save
 }
 
-// withheldIn returns how many lines of a stream the checkpoint counts as withheld.
-func withheldIn(t *testing.T, source, stream string) (lines [lab.NumLevels]uint64) {
-	t.Helper()
-	newest := uint64(0)
-	for i := range 2 {
-		text, err := os.ReadFile(filepath.Join(source, ".ullage", fmt.Sprintf("checkpoint-%d", i)))
-		if err != nil {
-			t.Fatal(err)
+// look is how many lines the flood had tried at a time.
+type look struct {
+	at    time.Time
+	lines int64
+}
+
+func (k *heldKilling) look() { k.looks = append(k.looks, look{time.Now(), k.flood.Lines()}) }
+
+func (k *heldKilling) start() *lab.Sidecar {
+	k.Helper()
+	k.look()
+	return start(k.T, k.source, k.dest, []string{"--persist-level", "info", "--hindsight", heldWindow.String(), "--hindsight-bytes", "64Mi",
+		"--hindsight-on", "", "--sync-interval", "100ms"})
+}
+
+func (k *heldKilling) kills() {
+	k.Helper()
+	for n := range heldKills {
+		side := k.start()
+		if _, err := side.Addr(20 * time.Second); err != nil {
+			k.Fatal(err)
 		}
-		var slot struct {
-			Seq      uint64
-			Withheld struct {
-				Lines map[string][lab.NumLevels]uint64
-			}
+		if n == heldKills/2 {
+			k.save()
 		}
-		_, body, _ := bytes.Cut(text, []byte("\n"))
-		if err := json.NewDecoder(bytes.NewReader(body)).Decode(&slot); err != nil {
-			t.Fatal(err)
+		time.Sleep(time.Duration(k.rng.IntN(400)) * time.Millisecond)
+		side.Kill()
+	}
+}
+
+// save has the sidecar save, and waits until a kill cannot make it forget that.
+func (k *heldKilling) save() {
+	k.Helper()
+	lab.Eventually(k, 20*time.Second, "the window has passed", func() bool { return time.Since(k.looks[0].at) > heldWindow+500*time.Millisecond })
+	k.asked = time.Now()
+	if out, err := exec.Command(lab.Binary(), "log", "save", "--source", k.source).CombinedOutput(); err != nil {
+		k.Fatalf("%v: %s", err, out)
+	}
+	lab.Eventually(k, 20*time.Second, "the save is in the checkpoint", func() bool { return lab.SavesUntil(k.source) > 0 })
+}
+
+// compare compares what the flood wrote with what became of it, and returns how many bytes
+// are persisted, withheld and saved.
+func (k *heldKilling) compare(report lab.FloodReport) (persisted, withheld, saved int) {
+	k.Helper()
+	var info, less, got, kept bytes.Buffer
+	var counts lab.Counts
+	from, to := k.window()
+	first, last := -1, 0 // of the withheld bytes, those of the windows
+	for line := range lab.LinesOf(report) {
+		if line.Level >= lab.Info {
+			info.Write(line.Text)
+			continue
 		}
-		if slot.Seq > newest {
-			newest, lines = slot.Seq, slot.Withheld.Lines[stream]
+		counts[line.Level]++
+		if first < 0 && line.Number >= from {
+			first = less.Len()
+		}
+		if less.Write(line.Text); line.Number < to {
+			last = less.Len()
 		}
 	}
-	return lines
+	for name, to := range map[string]*bytes.Buffer{stream(0): &got, stream(0) + "+detail": &kept} {
+		if err := lab.ReadStream(to, k.dest, name); err != nil {
+			k.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got.Bytes(), info.Bytes()) {
+		k.Errorf("seed %d: %d bytes are persisted, want %d", k.seed, got.Len(), info.Len())
+	}
+	at := bytes.Index(less.Bytes(), kept.Bytes())
+	if kept.Len() == 0 || at < 0 || at > first || at+kept.Len() < last {
+		k.Errorf("seed %d: the %d bytes that were saved are not a run of what was withheld that has bytes %d to %d, but at %d", k.seed, kept.Len(), first, last, at)
+	}
+	if counted, err := lab.Withheld(k.source, stream(0)); err != nil || counted != counts {
+		k.Errorf("seed %d: %v lines are counted as withheld, want %v, error: %v", k.seed, counted, counts, err)
+	}
+	return got.Len(), less.Len(), kept.Len()
+}
+
+// window returns the first line of the window before the command, as far as is known, and
+// the first one behind the window after it.
+func (k *heldKilling) window() (from, to int64) {
+	for _, l := range k.looks {
+		if from == 0 && l.at.After(k.asked.Add(-heldWindow)) {
+			from = l.lines
+		}
+		if l.at.Before(k.asked.Add(heldWindow)) {
+			to = l.lines
+		}
+	}
+	return from, to
 }

@@ -31,7 +31,7 @@ type levelRig struct {
 // sidecar.
 func newLevelRig(t *testing.T, jdk lab.JDK, flags ...string) *levelRig {
 	t.Helper()
-	r := &levelRig{rig: &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, "32m"), dest: t.TempDir(), truth: t.TempDir()}}
+	r := &levelRig{rig: &rig{T: t, jdk: jdk, source: lab.Tmpfs(t, "64m"), dest: t.TempDir(), truth: t.TempDir()}}
 	r.notes = filepath.Join(t.TempDir(), "annotations")
 	for _, dir := range []string{r.dest, r.truth} {
 		if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {

@@ -1,0 +1,174 @@
+package fault
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	unheldBytes = "ullage_unheld_bytes_total"
+	detail      = stream + "+detail"
+)
+
+// Somebody else's file takes every page of the tmpfs, also those that the sidecar gives
+// back. What the writer then gets into its log is persisted, or withheld and counted; what
+// of it cannot be held is counted too. What is written when there is room again is held
+// again. What was held before stays held where it is little: a part of what others leave.
+func TestHindsightOnAFullTmpfs(t *testing.T) {
+	kills := long(20, 3)
+	t.Run("little", func(t *testing.T) { holdsOnAFullTmpfs(t, 300_000, 0, true) })
+	t.Run("little, killed", func(t *testing.T) { holdsOnAFullTmpfs(t, 300_000, kills, true) })
+	t.Run("much, killed", func(t *testing.T) { holdsOnAFullTmpfs(t, 5_000_000, kills, false) })
+}
+
+func holdsOnAFullTmpfs(t *testing.T, rate int64, kills int, stays bool) {
+	p := newPressed(t, "64m", filepath.Join(t.TempDir(), "dest"), "--persist-level", "info", "--hindsight-on", "")
+	p.pour(rate)
+	p.lasts(time.Second)
+	before := p.passes()
+	if !stays {
+		before = 0
+	}
+	remove := fills(t, p.source)
+	lab.Eventually(t, patience, "lines cannot be held", func() bool { return p.flood.Lost() > 0 && p.metric(unheldBytes) > 0 })
+	p.lasts(long(10*time.Second, time.Second))
+	for range kills {
+		p.side.Kill()
+		p.side = lab.Run(t, p.source, p.dest, p.flags...)
+		if _, err := p.side.Addr(patience); err != nil {
+			t.Fatal(err)
+		}
+		p.lasts(300 * time.Millisecond)
+	}
+	lost := p.flood.Lost()
+	remove()
+	lab.Eventually(t, patience, "the sidecar knows that there is room", func() bool { return p.metric("ullage_budget_bytes") > 32*mib })
+	after, unheld := p.passes(), p.metric(unheldBytes)
+	p.lasts(time.Second)
+	if out, err := command(lab.Binary(), "log", "save", "--source", p.source); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	p.lasts(time.Second)
+	p.stop()
+	if n := p.metric(unheldBytes) - unheld; n != 0 {
+		t.Errorf("%v bytes could not be held although there was room", n)
+	}
+	if err := p.side.Stop(patience); err != nil {
+		t.Error(err)
+	}
+	unsaved := p.parts(before, after)
+	if kills == 0 && float64(unsaved) != unheld {
+		t.Errorf("%d bytes of withheld lines are not saved, and %v are counted that could not be held", unsaved, unheld)
+	}
+	t.Logf("%d records lost by the writer in %d places, %d bytes of withheld lines not saved", lost, len(p.report.Losses), unsaved)
+}
+
+// passes waits until the sidecar has appended all lines that the writer has tried by now,
+// and returns how many these are.
+func (p *pressed) passes() (lines int64) {
+	p.Helper()
+	lines = p.flood.Lines()
+	lab.Eventually(p, patience, "a later line is persisted", func() bool {
+		var text bytes.Buffer
+		err := lab.ReadStream(&text, p.dest, stream)
+		number := text.Bytes()[bytes.LastIndexByte(text.Bytes(), '#')+1:]
+		if err != nil || len(number) < 10 {
+			return false
+		}
+		n, err := strconv.ParseInt(string(number[:10]), 10, 64)
+		return err == nil && n >= lines
+	})
+	return lines
+}
+
+// fills takes every page of a tmpfs, and those that others give back, until remove. Now and
+// then it gives a few back itself, for which the writer and the sidecar then compete.
+func fills(t *testing.T, dir string) (remove func()) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "heap.hprof"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		page := make([]byte, 4096)
+		for n := 0; ; n++ {
+			for err = nil; err == nil; {
+				_, err = f.Write(page)
+			}
+			if info, e := f.Stat(); e == nil && n%20 == 19 {
+				_ = f.Truncate(info.Size() - 4*int64(len(page)))
+			}
+			select {
+			case <-over:
+				done <- err
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		if err := <-done; !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("the tmpfs is not full: %v", err)
+		}
+		if err := errors.Join(os.Remove(f.Name()), f.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// parts requires that each line that the writer wrote is persisted or counted as withheld,
+// by its level, and that each withheld line with a number below before or from after on is
+// saved, in order and once. It returns how many bytes of the others are not saved.
+func (p *pressed) parts(before, after int64) (unsaved int) {
+	p.Helper()
+	var class ul.Classifier
+	var persisted, got, saved bytes.Buffer
+	var counts lab.Counts
+	for name, to := range map[string]*bytes.Buffer{stream: &got, detail: &saved} {
+		if err := lab.ReadStream(to, p.dest, name); err != nil {
+			p.Fatal(err)
+		}
+	}
+	for line := range lab.LinesOf(p.report) {
+		// What is glued to a cut line has the level that the cut one shows.
+		level := lab.Level(class.Classify(bytes.TrimSuffix(line.Text, []byte("\n"))).Level)
+		if !line.Loose && level != line.Level {
+			p.Fatalf("the level is %s: %s", line.Level, line.Text)
+		}
+		if !ul.Level(level).Below(ul.Info) {
+			persisted.Write(line.Text)
+			continue
+		}
+		counts[level]++
+		if bytes.HasPrefix(saved.Bytes(), line.Text) {
+			saved.Next(len(line.Text))
+			continue
+		}
+		unsaved += len(line.Text)
+		if line.Number < before || line.Number >= after {
+			p.Errorf("not saved, although there was room: %.100s", line.Text)
+		}
+	}
+	if !bytes.Equal(got.Bytes(), persisted.Bytes()) {
+		p.Errorf("%d bytes are persisted, want %d", got.Len(), persisted.Len())
+	}
+	if saved.Len() > 0 {
+		p.Errorf("saved twice, or never withheld, or out of order: %.100s", saved.Bytes())
+	}
+	if counted, err := lab.Withheld(p.source, stream); err != nil || counted != counts {
+		p.Errorf("%v lines are counted as withheld, want %v; error: %v", counted, counts, err)
+	}
+	return unsaved
+}

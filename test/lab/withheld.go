@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+)
+
+// slot is what a slot of a checkpoint has about lines that are not persisted.
+type slot struct {
+	Seq      uint64
+	Withheld struct {
+		Held  struct{ Until int64 }
+		Lines map[string]Counts
+	}
+}
+
+// newestSlot returns the newest of the two slots of a source. One that is being written
+// has nothing.
+func newestSlot(source string) (newest slot, err error) {
+	for i := range 2 {
+		text, err := os.ReadFile(filepath.Join(source, ".ullage", fmt.Sprintf("checkpoint-%d", i)))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return newest, fmt.Errorf("read a checkpoint: %w", err)
+		}
+		var s slot
+		_, body, _ := bytes.Cut(text, []byte("\n"))
+		if json.NewDecoder(bytes.NewReader(body)).Decode(&s) == nil && s.Seq > newest.Seq {
+			newest = s
+		}
+	}
+	if newest.Seq == 0 {
+		return newest, errors.New("read a checkpoint: there is none")
+	}
+	return newest, nil
+}
+
+// Withheld returns how many lines of a stream, by level, the checkpoint of a source counts
+// as withheld.
+func Withheld(source, stream string) (Counts, error) {
+	s, err := newestSlot(source)
+	return s.Withheld.Lines[stream], err
+}
+
+// SavesUntil returns until when withheld lines are saved, as the checkpoint of a source has
+// it, in Unix time in ns; 0: none are, or there is no checkpoint.
+func SavesUntil(source string) int64 {
+	s, _ := newestSlot(source)
+	return s.Withheld.Held.Until
+}
+
+// Line is a line of the file of a [Flood], as a reader of the file sees it.
+type Line struct {
+	Text   []byte // with its newline, valid until the next line is asked for
+	Number int64  // of the line whose newline it is
+	Level  Level  // of that line
+	Loose  bool   // it is glued to a cut line, or a further line of such a record: a reader may take it for another level
+}
+
+// LinesOf returns the complete lines of the file of a flood, in their order.
+func LinesOf(r FloodReport) iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		for t := newTruth(r); ; {
+			line, more := t.read()
+			if !more || !yield(Line{line.text, int64(line.number), line.level, line.loose}) {
+				return
+			}
+		}
+	}
+}
