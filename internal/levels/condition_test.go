@@ -48,7 +48,7 @@ func observe(o observer, lines ...string) {
 	j := pause.NewJoiner(pause.Handlers{Stop: o.Stop})
 	for _, line := range lines {
 		class := c.Classify([]byte(line), nil)
-		e, _ := j.Line([]byte(line), int(class.Message))
+		e, _ := j.Line([]byte(line), class)
 		o.Line([]byte(line), class, e)
 	}
 	j.Settle()
