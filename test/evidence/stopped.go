@@ -54,7 +54,7 @@ var stoppedColumns = []column{{"collections", "collections"}, {"durable", "of th
 	{"p50", "hiccup p50, ms"}, {"p99", "p99, ms"}, {"p999", "p99.9, ms"}, {"p9999", "p99.99, ms"}, {"p99999", "p99.999, ms"}, {"longest", "longest, ms"}, {"dropped", "lines dropped"}}
 
 const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes garbage: %s. One more thread sleeps for a millisecond at a time and records how late it wakes up (a *hiccup*; HdrHistogram, corrected for " +
-	"coordinated omission). When the JVM stops all threads, it stops this one too. Times of collections are those of `GarbageCollectorMXBean`. After %g s the JVM is killed with `kill -9`. " +
+	"coordinated omission). When the JVM stops all threads, it stops this one too. Times of collections are those of `GarbageCollectorMXBean`. Times of both are recorded after a warm-up of 2 s; collections are counted from the start of the JVM, as its log is. After %g s the JVM is killed with `kill -9`. " +
 	"Durable is what is on the disk in the end, after the sidecar's drain, and without what was on the tmpfs: the share of the collections that the JVM counted whose pause is in the log. Dropped is what HotSpot reports."
 
 const stoppedThreat = "One run for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share two cores, so hiccups of some milliseconds are waits for a core; " +
@@ -252,7 +252,8 @@ func (f figures) readDurable(place, dest string) error {
 	for _, m := range pauseOf.FindAllSubmatch(text.Bytes(), -1) {
 		seen[string(m[1])] = true
 	}
-	f["durable"], f["dropped"] = 100*float64(len(seen))/max(1, f["collections"]), l.dropped
+	// A collection that ends after the JVM has counted is in the log as well.
+	f["durable"], f["dropped"] = 100*min(1, float64(len(seen))/max(1, f["collections"])), l.dropped
 	return nil
 }
 
