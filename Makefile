@@ -48,6 +48,11 @@ setup: ## install what the tests need and this machine lacks
 	$(call stage,setup)
 	@test/setup.sh
 
+.PHONY: setup-evidence
+setup-evidence:
+	$(call stage,setup)
+	@test/setup.sh evidence
+
 .PHONY: unit
 unit: ## unit tests, without the race detector
 	$(call stage,unit tests)
@@ -181,7 +186,7 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 	@go run ./test/bench
 
 .PHONY: evidence
-evidence: setup build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
+evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
 	@go run ./test/evidence -command 'make evidence$(if $(filter-out 1,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) -record docs/benchmarks.json -page docs/benchmarks.md \
 	  -quote README.md,docs/reference.md,docs/report.md,docs/levels.md
 

@@ -93,7 +93,7 @@ func (a application) events() (*experiment, error) {
 		Question: "What does a flyweight event cost the application's thread?",
 		Method: "One thread logs bursts of 1,000 events; between two bursts, whoever takes the events catches up. Half of the bursts are timed as a whole (mean). " +
 			"In the other half each event is timed, which adds two calls of `System.nanoTime`; the first row shows what those cost. Half of the run is warm-up. The ring is taken by a sidecar.",
-		Threat: "Bursts fit every buffer, so no row shows what happens when one is full. Two cores: the consumer of a queue or a ring takes one of them.",
+		Threat: "Bursts fit every buffer, so no row shows what happens when one is full. The consumer of a queue or a ring takes a core of its own, where there is one more.",
 		Columns: []column{{"mean", "mean, ns"}, {"p50", "p50, ns"}, {"p99", "p99, ns"}, {"p999", "p99.9, ns"}, {"p9999", "p99.99, ns"},
 			{"bytes", "bytes allocated"}, {"dropped", "dropped"}},
 	}

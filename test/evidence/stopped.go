@@ -57,7 +57,7 @@ const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes ga
 	"coordinated omission). When the JVM stops all threads, it stops this one too. Times of collections are those of `GarbageCollectorMXBean`. Times of both are recorded after a warm-up of 2 s; collections are counted from the start of the JVM, as its log is. After %g s the JVM is killed with `kill -9`. " +
 	"Durable is what is on the disk in the end, after the sidecar's drain, and without what was on the tmpfs: the share of the collections that the JVM counted whose pause is in the log. Dropped is what HotSpot reports."
 
-const stoppedThreat = "One run for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share two cores, so hiccups of some milliseconds are waits for a core; " +
+const stoppedThreat = "One run for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share the machine's cores, so hiccups of some milliseconds are waits for a core; " +
 	"logging off shows how many there are without a log."
 
 // A workload is what the JVM does.
