@@ -100,9 +100,9 @@ func (r *record) catchUpTime() string {
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 {
 		return "The limit in s/GiB is absolute: a slower core misses it."
 	}
-	return fmt.Sprintf("By [Ways to copy](#ways-to-copy), a sidecar without compression takes %s s/GiB. A loop that reads, writes, writes back and punches holes, and guarantees nothing, takes %s of them; "+
+	return fmt.Sprintf("By [Ways to copy](#ways-to-copy), a sidecar without compression takes %s s/GiB. A loop that reads, writes, writes back and punches holes, and guarantees nothing, takes %s of that; "+
 		"reading pauses out of the lines takes %s (`--jvm-metrics=false` saves that). The rest finds the ends and the levels of lines, and keeps positions. "+
-		"With zstd, the sidecar takes %s s/GiB, and the encoder %s of them, which is what compression adds to a loop of reading and writing.",
+		"With zstd, the sidecar takes %s s/GiB, and the encoder %s of that, which is what compression adds to a loop of reading and writing.",
 		figure(seeing), figure(copied), figure(seeing-blind), figure(zstd), figure(packed-plain))
 }
 
@@ -127,7 +127,10 @@ func (r *record) steadyTime() string {
 		return "The limit is absolute: a slower core misses it."
 	}
 	lines := (high - low) / (1_000_000 - 1_000) * linesASec
-	return fmt.Sprintf("By the slope of [its growth](#growth-lines-a-second), the lines themselves take %s %% of a core. The rest, %s %%, does not depend on their number: while lines flow the reader looks every 20 ms, "+
+	if lines > all {
+		return "The limit is absolute: a slower core misses it."
+	}
+	return fmt.Sprintf("By the slope of [its growth](#growth-lines-a-second), the lines themselves take %s %% of a core. The rest, %s %%, goes with the time and not with their number: while lines flow the reader looks every 20 ms, "+
 		"the writer commits once a second, and these and the runtime's own threads wake up %s times a second.", figure(lines), figure(all-lines), figure(wakes))
 }
 
