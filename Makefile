@@ -48,6 +48,11 @@ setup: ## install what the tests need and this machine lacks
 	$(call stage,setup)
 	@test/setup.sh
 
+.PHONY: setup-evidence
+setup-evidence:
+	$(call stage,setup)
+	@test/setup.sh evidence
+
 .PHONY: unit
 unit: ## unit tests, without the race detector
 	$(call stage,unit tests)
@@ -147,7 +152,7 @@ fault: ## every fault in full length, and the tables of what it cost (needs root
 	  cat bin/faults.md; $$passed
 
 .PHONY: headline
-headline: ## the table that the README begins with: a frozen disk under a JVM (needs root; about 16 minutes)
+headline: ## a disk frozen for 60 s under a JVM whose log goes to it, through a pipe, or through ullage (needs root; about 16 minutes)
 	$(call stage,headline)
 	@mkdir -p bin && rm -f bin/headline.md
 	@passed=true; \
@@ -182,7 +187,7 @@ bench: build ## what it costs, against the limits it has to keep (about ten minu
 	@go run ./test/bench
 
 .PHONY: evidence
-evidence: build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
+evidence: setup-evidence build java ## contestants side by side, into docs/benchmarks.md, its plots, and the tables of README.md and docs (half an hour, ten minutes more for each further of ROUNDS; as root, with a disk that freezes)
 	@go run ./test/evidence -command 'make evidence$(if $(filter-out 1,$(ROUNDS)), ROUNDS=$(ROUNDS))' -rounds $(ROUNDS) -record docs/benchmarks.json -page docs/benchmarks.md \
 	  -quote README.md,docs/reference.md,docs/report.md,docs/levels.md
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Installs what the tests need and this machine lacks. Says nothing, and takes
-# no time, when all is there. Go itself is taken for granted.
+# no time, when all is there. Go itself is taken for granted. With the argument
+# evidence, it leaves out what make evidence does without: a browser above all.
 set -euo pipefail
+
+purpose=${1:-tests}
 
 missing=()
 
@@ -22,26 +25,29 @@ fi
 has zstd || missing+=(zstd)
 has gzip || missing+=(gzip)
 
-# Servers that sinks are tested with come from Maven.
+# Servers that sinks are tested with, and logging libraries, come from Maven.
 has mvn || missing+=(maven)
-# ... and have another clock there.
-has faketime || missing+=(faketime)
-# DuckDB, which reads a bucket, goes into a virtual environment.
-python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-
-# The race detector needs cgo: a C compiler and the headers of the C library.
-if ! { has gcc && echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1; }; then
-    missing+=(gcc libc6-dev)
-fi
-
 # Namespaces and mounts, to make disks that stall and fill.
 { has unshare && has nsenter && has mount; } || missing+=(util-linux)
 has mkfs.ext4 || missing+=(e2fsprogs)
-# A file system whose server can be stopped.
-has bindfs || missing+=(bindfs)
 
-# A browser, to look at the pages that ullage writes.
-has chromium || has google-chrome || missing+=(chromium)
+if [ "$purpose" != evidence ]; then
+    # Servers that sinks are tested with have another clock.
+    has faketime || missing+=(faketime)
+    # DuckDB, which reads a bucket, goes into a virtual environment.
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+
+    # The race detector needs cgo: a C compiler and the headers of the C library.
+    if ! { has gcc && echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1; }; then
+        missing+=(gcc libc6-dev)
+    fi
+
+    # A file system whose server can be stopped.
+    has bindfs || missing+=(bindfs)
+
+    # A browser, to look at the pages that ullage writes.
+    has chromium || has google-chrome || missing+=(chromium)
+fi
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

@@ -3,8 +3,8 @@
 //
 // Under pressure, the reader takes a block of lines from a source file, appends
 // the block to this log as one compressed record, and only then punches the block
-// out of the source file. Unified Logging compresses about 17 to 1, so the same
-// memory holds 17 times as much. If that is not enough, the oldest records lose
+// out of the source file. Unified Logging compresses well, so the same
+// memory holds many times as much. If that is not enough, the oldest records lose
 // their lines: first the lines below the level that is kept, then all lines. The
 // rest of such a record still counts the missing lines by level and shows where
 // they were.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,23 @@ func TestPairs(t *testing.T) {
 	for _, out := range []string{"", "Exception in thread main", "mean=x"} {
 		if f, err := pairs(out); err == nil && len(f) > 0 {
 			t.Errorf("%q: %v", out, f)
+		}
+	}
+}
+
+// TestCountsOfThreads adds up two threads, as they were when the JVM was killed.
+func TestCountsOfThreads(t *testing.T) {
+	var text []byte
+	for _, v := range []uint64{100, 5, 2_000_000, 50, 2, 3_500_000} {
+		text = binary.NativeEndian.AppendUint64(text, v)
+	}
+	f, err := threadCounts(text, 3)
+	if err != nil || f["written"] != 150 || f["severe"] != 7 || f["longest"] != 3.5 || f["ops"] != 50 {
+		t.Error(f, err)
+	}
+	for _, bad := range [][]byte{nil, text[1:]} {
+		if f, err := threadCounts(bad, 3); err == nil {
+			t.Errorf("%d bytes: %v", len(bad), f)
 		}
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"strings"
 )
 
+// restart is how many seconds all pods of a fleet take to restart.
+const restart = 3600.0
+
 // fleet computes what a large cluster needs from the figures of this record.
 type fleet struct {
 	pods, onNode  float64
 	lineBytes     float64
-	idleMiB       float64
+	memoryMiB     float64    // of a sidecar, with its part of what all of a node share
 	cpu           [3]float64 // of a sidecar at each of the rates, % of a core
 	bytesOnDisk   float64    // for each byte of a line
 	decodeSeconds float64    // CPU time of the injector for a pod: the review
@@ -27,7 +30,7 @@ func (r *record) fleet() (f fleet, ok bool) {
 		into                        *float64
 		unit                        float64
 	}{
-		{"idle", "ullage, zstd", "rss", &f.idleMiB, 1},
+		{"node", wholeNode, "pss", &f.memoryMiB, 1. / mostSidecars},
 		{"node", wholeNode, "cpu", &f.cpu[0], 1. / mostSidecars},
 		{"lines", "1,000 lines/s", "cpu", &f.cpu[1], 1},
 		{"steady", "ullage, zstd", "cpu", &f.cpu[2], 1},
@@ -70,19 +73,32 @@ var rates = [...]struct {
 func (f fleet) write(s *strings.Builder) {
 	s.WriteString("\n## A fleet, on paper\n\n**Question.** What does a cluster of 100,000 pods need, and a node of 110?\n\n")
 	fmt.Fprintf(s, "**Method.** The figures above, in formulas. A sidecar takes %s %% of a core at %s lines/s of %s bytes each, %s %% at %s, and %s %% at %s: a line that comes alone wakes it up, and many together do that once. "+
-		"It has %s MiB when idle. A byte of the log takes %s bytes of disk with zstd. The injector takes %s of CPU time for a pod.\n\n",
+		"Its memory is %s MiB: that of 110 sidecars of one node, as [measured](#growth-sidecars-of-a-node) at %s lines/s each, divided by 110, so that each has its part of the pages of the program that all share. A byte of the log takes %s bytes of disk with zstd. The injector takes %s of CPU time for a pod.\n\n",
 		figure(f.cpu[0]), figure(rates[0].lines), figure(f.lineBytes), figure(f.cpu[1]), figure(rates[1].lines), figure(f.cpu[2]), figure(rates[2].lines),
-		figure(f.idleMiB), figure(f.bytesOnDisk), amount(f.review(), "s", 1e3, "ms", "µs", "ns"))
+		figure(f.memoryMiB), figure(rates[0].lines), figure(f.bytesOnDisk), amount(f.review(), "s", 1e3, "ms", "µs", "ns"))
+	f.result(s)
 	f.node(s)
 	f.syncs(s)
 	f.webhook(s)
-	s.WriteString("**Threat to validity.** Nothing here was run at this size, but [110 sidecars on one disk](#growth-sidecars-of-a-node) were. What a commit costs depends on the disk's rate of fsyncs, which the second table asks for. " +
+	s.WriteString("**Threat to validity.** Nothing here was run at this size, but [110 sidecars on one disk](#growth-sidecars-of-a-node) were. The cost of a commit depends on how many fsyncs a second the disk can do; the second table shows how many are needed. Memory is that at the least of the three rates. " +
 		"PUT requests and objects a month of a copy in S3 are [on a page of their own](sinks.md#requests-and-objects-on-paper).\n")
+}
+
+// result sums up what the tables say.
+func (f fleet) result(s *strings.Builder) {
+	least, most := rates[0], rates[len(rates)-1]
+	storage := func(lines float64) string {
+		return figure(f.pods * lines * f.lineBytes * f.bytesOnDisk * 86_400 / 1e12)
+	}
+	fmt.Fprintf(s, "**Result.** At %s lines/s a pod, a node of %.0f pods gives its sidecars %s of a core, and the fleet stores %s TB a day; at %s lines/s, %s cores and %s TB. The memory of a node's sidecars is %s GiB. "+
+		"With the default `--sync-interval` of a second, a node's disk has to do %.0f fsyncs a second for each stream that a pod writes. A restart of all pods within an hour takes %s of a core for the injector.\n\n",
+		figure(least.lines), f.onNode, figure(f.onNode*f.cpu[0]/100), storage(least.lines), figure(most.lines), figure(f.onNode*f.cpu[len(rates)-1]/100), storage(most.lines),
+		figure(f.onNode*f.memoryMiB/1024), f.onNode, figure(f.pods/restart*f.review()))
 }
 
 func (f fleet) node(s *strings.Builder) {
 	fmt.Fprintf(s, "A node of %.0f pods, and the fleet's storage, with *L* lines a second and pod:\n\n", f.onNode)
-	s.WriteString("    cores = 110 × CPU of a sidecar at L           memory = 110 × idle memory, and at most 110 × 64 MiB of tmpfs while no disk takes lines\n" +
+	s.WriteString("    cores = 110 × CPU of a sidecar at L           memory = 110 × memory of a sidecar, and at most 110 × 64 MiB of tmpfs while no disk takes lines\n" +
 		"    bytes to the disk = 110 × L × 130 × compression      storage a day = 100,000 × L × 130 × compression × 86,400 s\n\n")
 	s.WriteString("| a pod logs | lines/s | cores of the node | to the node's disk, MB/s | a pod's storage a day, MB | the fleet's storage a day, TB |\n|---|---|---|---|---|---|\n")
 	for i, r := range rates {
@@ -90,8 +106,8 @@ func (f fleet) node(s *strings.Builder) {
 		fmt.Fprintf(s, "| %s | %s | %s | %s | %s | %s |\n", r.name, figure(r.lines), figure(f.onNode*f.cpu[i]/100),
 			figure(f.onNode*bytes/1e6), figure(bytes*86_400/1e6), figure(f.pods*bytes*86_400/1e12))
 	}
-	fmt.Fprintf(s, "\nThe sidecars' resident memory is %s GiB of the node, and their requests (32 MiB each) %s GiB; the tmpfs can hold %s GiB more.\n\n",
-		figure(f.onNode*f.idleMiB/1024), figure(f.onNode*32/1024), figure(f.onNode*64/1024))
+	fmt.Fprintf(s, "\nThe sidecars' memory is %s GiB of the node, and their requests (32 MiB each) %s GiB; the tmpfs can hold %s GiB more.\n\n",
+		figure(f.onNode*f.memoryMiB/1024), figure(f.onNode*32/1024), figure(f.onNode*64/1024))
 }
 
 func (f fleet) syncs(s *strings.Builder) {
@@ -104,7 +120,6 @@ func (f fleet) syncs(s *strings.Builder) {
 }
 
 func (f fleet) webhook(s *strings.Builder) {
-	const restart = 3600.0 // seconds
 	reviews := f.pods / restart
 	fmt.Fprintf(s, "A sidecar asks the API server for nothing, whatever the size of the fleet: annotations reach it through a file that the kubelet writes. "+
 		"The API server asks the injector once for each new pod, twice where another webhook changes the pod behind it. When all %s pods restart within an hour:\n\n"+

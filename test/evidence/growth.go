@@ -20,11 +20,10 @@ type burden struct {
 	jvms  int // real ones, instead of files
 }
 
-// size is a burden by what grows, and its name.
+// size is a burden, and its name, whose digits say how much there is of what grows.
 type size struct {
-	value float64
-	name  string
-	load  burden
+	name string
+	load burden
 }
 
 const (
@@ -35,10 +34,11 @@ const (
 // growth are the experiments with a sidecar alone.
 type growth struct{ *evidence }
 
-// of measures the sidecar under loads that differ in one thing, per unit.
-func (e growth) of(x *experiment, unit string, sizes []size) (*experiment, error) {
+// of measures the sidecar under loads that differ in one thing.
+func (e growth) of(x *experiment, sizes []size) (*experiment, error) {
 	x.Plot = "cpu"
-	x.Columns = []column{{"cpu", "CPU, % of a core"}, {"rss", "resident, MiB"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}}
+	x.Method += " " + residentMethod
+	x.Columns = []column{{"cpu", "CPU, % of a core"}, {"rss", residentTitle}, {"p50", "p50, ms"}, {"p99", "p99, ms"}}
 	c := e.sidecar("ullage, zstd", "zstd")
 	for _, s := range sizes {
 		p, err := e.place(c, "")
@@ -52,9 +52,6 @@ func (e growth) of(x *experiment, unit string, sizes []size) (*experiment, error
 		}
 		x.add(s.name, f)
 	}
-	first, last := sizes[0], sizes[len(sizes)-1]
-	x.Result = fmt.Sprintf("From %s to %s, an additional %s costs %s of a core and %s of resident memory.", first.name, last.name, unit,
-		amount(x.slope("cpu", last.value-first.value)/100, "s", 1e3, "ms", "µs", "ns"), amount(x.slope("rss", last.value-first.value), "MiB", 1024, "KiB", "bytes"))
 	return x, nil
 }
 
@@ -203,7 +200,7 @@ func grouped(n int) string {
 func (e growth) lines() (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
-		sizes = append(sizes, size{float64(n), grouped(n) + " lines/s", burden{rate: n, bytes: usualLine, files: 1}})
+		sizes = append(sizes, size{grouped(n) + " lines/s", burden{rate: n, bytes: usualLine, files: 1}})
 	}
 	return e.of(&experiment{
 		Name: "lines", Title: "Growth: lines a second",
@@ -211,20 +208,20 @@ func (e growth) lines() (*experiment, error) {
 		Method: fmt.Sprintf("One file gets lines of %d bytes. Below 50,000 lines/s each line is a `write(2)`, above, 64 KiB are. The sidecar compresses. "+
 			"The delay is from the write until a reader of the segment sees the line; `--sync-interval` is a second.", usualLine),
 		Threat: "A JVM that logs 1,000,000 lines/s does nothing else. The lines are alike, which favours compression.",
-	}, "line a second", sizes)
+	}, sizes)
 }
 
 func (e growth) files() (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1, 10, 100, 1_000, mostHeld, 10_000} {
-		sizes = append(sizes, size{float64(n), "files: " + grouped(n), burden{rate: 10_000, bytes: usualLine, files: n}})
+		sizes = append(sizes, size{"files: " + grouped(n), burden{rate: 10_000, bytes: usualLine, files: n}})
 	}
 	return e.of(&experiment{
 		Name: "files", Title: "Growth: files",
 		Question: "What does an open file cost that does not grow?",
 		Method:   "All files have a line and are open; the first gets 10,000 lines/s. The sidecar holds at most 2,048 files that others have open; what is in the others waits on the tmpfs.",
 		Threat:   "The files were written once. Files that all grow cost an fsync each with every commit.",
-	}, "file", sizes)
+	}, sizes)
 }
 
 func (e growth) length() (*experiment, error) {
@@ -233,25 +230,25 @@ func (e growth) length() (*experiment, error) {
 		bytes int
 		name  string
 	}{{len(shortLine), "20 bytes"}, {60, "60 bytes"}, {200, "200 bytes"}, {2_000, "2 kB"}, {20_000, "20 kB"}, {200_000, "200 kB"}, {1 << 20, "1 MiB"}} {
-		sizes = append(sizes, size{float64(l.bytes), l.name, burden{rate: 4_000_000 / l.bytes, bytes: l.bytes, files: 1}})
+		sizes = append(sizes, size{l.name, burden{rate: 4_000_000 / l.bytes, bytes: l.bytes, files: 1}})
 	}
 	return e.of(&experiment{
 		Name: "length", Title: "Growth: the length of a line",
 		Question: "Does a long line cost more than the same bytes in short ones?",
 		Method:   "One file gets 4 MB/s, in lines of one length. A line of 1 MiB is written three times a second. Up to 60 bytes, 64 KiB are one `write(2)`, else each line is one. A line of 20 bytes has no room for the time of its write.",
 		Threat:   "Long lines are one text repeated, which compresses to little.",
-	}, "byte of a line, at the same bytes a second,", sizes)
+	}, sizes)
 }
 
 func (e growth) jvms() (*experiment, error) {
 	var sizes []size
 	for _, n := range []int{1, 2, 4, 8, 16} {
-		sizes = append(sizes, size{float64(n), "JVMs: " + strconv.Itoa(n), burden{jvms: n}})
+		sizes = append(sizes, size{"JVMs: " + strconv.Itoa(n), burden{jvms: n}})
 	}
 	return e.of(&experiment{
 		Name: "jvms", Title: "Growth: JVMs in a pod",
 		Question: "What does a further JVM in the pod cost?",
 		Method:   fmt.Sprintf("Real JVMs (%s) of 16 MiB collect about four times a second, and log `gc*=debug,safepoint*=debug` to a file each.", e.jdks[0]),
 		Threat:   "The JVMs share the cores with the sidecar.",
-	}, "JVM", sizes)
+	}, sizes)
 }

@@ -46,8 +46,7 @@ type evidence struct {
 	contestants []*contestant
 }
 
-// experiments are the questions, in the order of the page. A nil experiment is
-// one that this machine cannot do.
+// experiments are the questions, in the order of the page.
 var experiments = []struct {
 	name string
 	run  func(*evidence) (*experiment, error)
@@ -123,6 +122,11 @@ func names() string {
 
 func (e *evidence) main(dest, command, only, recorded, page, quoting string, render bool) error {
 	var failed error
+	for _, path := range []string{recorded, page} { // not after half an hour
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+	}
 	if !render {
 		r, err := e.measure(dest, command, only)
 		if r == nil {
@@ -139,8 +143,10 @@ func (e *evidence) main(dest, command, only, recorded, page, quoting string, ren
 	}
 	var tables strings.Builder
 	for _, x := range r.Experiments {
-		fmt.Fprintf(&tables, "\n%s\n\n", x.Title)
-		x.table(&tables)
+		if x.NotRun == "" {
+			fmt.Fprintf(&tables, "\n%s\n\n", x.Title)
+			x.table(&tables)
+		}
 	}
 	fmt.Print(tables.String())
 	failed = errors.Join(failed, r.write(page))
@@ -163,7 +169,8 @@ func (e *evidence) measure(dest, command, only string) (*record, error) {
 	for _, c := range e.contestants {
 		r.Contestants = append(r.Contestants, configured{c.name, c.version, c.config})
 	}
-	load, before := loadAverage(), now()
+	before, began := now(), time.Now()
+	r.Load = loadAverage()
 	for _, question := range experiments {
 		if only != "" && !slices.Contains(strings.Split(only, ","), question.name) {
 			continue
@@ -171,15 +178,20 @@ func (e *evidence) measure(dest, command, only string) (*record, error) {
 		fmt.Println(question.name)
 		started := time.Now()
 		x, failed := question.run(e)
-		fmt.Printf("  (%s)\n", time.Since(started).Round(time.Second))
+		took := time.Since(started).Round(time.Second)
+		fmt.Printf("  (%s)\n", took)
 		if failed != nil {
 			fmt.Printf("  failed: %v\n", failed)
 			err = errors.Join(err, fmt.Errorf("%s: %w", question.name, failed))
-		} else if x != nil {
-			r.Experiments = append(r.Experiments, x)
+			continue
 		}
+		if x.NotRun != "" {
+			fmt.Println("  not run:", x.NotRun)
+		}
+		x.Seconds = took.Seconds()
+		r.Experiments = append(r.Experiments, x)
 	}
-	r.Noise = noise(load, before)
+	r.Noise, r.Seconds = noise(r.Load, before), time.Since(began).Round(time.Second).Seconds()
 	return r, err
 }
 

@@ -30,14 +30,14 @@ func (a application) million() (*experiment, error) {
 		{millionRing, "event", true}, {millionLogback, "ring", true}, {"Logback, file on tmpfs", "file", true},
 		{"Logback, AsyncAppender, queue 65,536, discarding", "async:65536:discard", false},
 	} {
-		f, err := a.log(by, &volume{}, 0, "Million", strconv.Itoa(threads), strconv.Itoa(seconds), strconv.Itoa(rate))
+		f, err := a.log(by, "", logged, "Million", strconv.Itoa(threads), strconv.Itoa(seconds), strconv.Itoa(rate))
 		if err != nil {
 			return nil, fmt.Errorf("log by %s: %w", by.name, err)
 		}
 		x.add(by.name, f)
 	}
 	for _, n := range []int{1, 50} {
-		f, err := a.log(appender{"", "event", true}, &volume{}, 0, "Million", strconv.Itoa(n), "3", "0")
+		f, err := a.log(appender{"", "event", true}, "", logged, "Million", strconv.Itoa(n), "3", "0")
 		if err != nil {
 			return nil, fmt.Errorf("flood by %d threads: %w", n, err)
 		}

@@ -16,7 +16,12 @@ func (r *record) write(page string) error {
 	r.head(&s)
 	r.writeGoals(&s)
 	for _, e := range r.Experiments {
-		fmt.Fprintf(&s, "\n## %s\n\n**Question.** %s\n\n**Method.** %s %s\n\n**Result.** %s\n\n", e.Title, e.Question, e.Method, e.rounds(), e.result())
+		fmt.Fprintf(&s, "\n## %s\n\n**Question.** %s\n\n", e.Title, e.Question)
+		if e.NotRun != "" {
+			fmt.Fprintf(&s, "Not run on this machine: %s.\n", e.NotRun)
+			continue
+		}
+		fmt.Fprintf(&s, "**Method.** %s %s\n\n**Result.** %s\n\n", e.Method, e.lasted(), e.result())
 		e.table(&s)
 		if e.Plot != "" {
 			name := "benchmarks-" + e.Name + ".svg"
@@ -40,40 +45,79 @@ func (r *record) write(page string) error {
 func (r *record) head(s *strings.Builder) {
 	m := r.Machine
 	fmt.Fprintf(s, "# Benchmarks\n\n`%s` wrote this page and its plots from one recorded run. Do not edit it.\n\n", r.Command)
-	s.WriteString("Each figure is the median of the rounds, with the least and the largest value in parentheses. In each round, every contestant runs once, ")
-	s.WriteString("so that a machine that slows down slows all of them.\nCPU is user and system time.\n\n| | |\n|---|---|\n")
+	s.WriteString(r.repeated() + " CPU is user and system time.\n\n| | |\n|---|---|\n")
 	fmt.Fprintf(s, "| date | %s |\n", r.Date)
 	fmt.Fprintf(s, "| machine | %s, %d cores, %d MiB, Linux %s, %s |\n", m.CPU, m.Cores, m.MemoryMiB, m.Kernel, m.Disk)
-	versions := m.Versions
+	var versions, jdks []string
+	for _, v := range m.Versions {
+		if jdk, ok := strings.CutPrefix(v, "jdk"); ok {
+			jdks = append(jdks, jdk)
+		} else {
+			versions = append(versions, v)
+		}
+	}
 	for _, c := range r.Contestants {
 		if c.Version != "" {
 			versions = append(versions, c.Name+" "+c.Version)
 		}
 	}
-	fmt.Fprintf(s, "| versions | %s |\n| noise | %s |\n", strings.Join(versions, "; "), r.Noise)
+	fmt.Fprintf(s, "| versions | %s |\n| JDKs | %s: all that were found, from 17 on |\n| noise | %s |\n", strings.Join(versions, "; "), strings.Join(jdks, " and "), r.Noise)
+	if r.Seconds > 0 {
+		fmt.Fprintf(s, "| duration | %s, of all experiments |\n", seconds(r.Seconds))
+	}
+	if m.Cores > 0 && r.Load > float64(m.Cores) {
+		fmt.Fprintf(s, "\n**The machine was busy**: at a load average above 1 a core (%d), other processes took CPU time from what is measured here. Measure again when it is quiet.\n", m.Cores)
+	}
 }
 
-// rounds says how often every contestant ran.
-func (e *experiment) rounds() string {
-	least := 0
+// repeated says what a figure of the page is.
+func (r *record) repeated() string {
+	most := 0
+	for _, e := range r.Experiments {
+		most = max(most, e.rounds())
+	}
+	if most <= 1 {
+		return "Each figure is that of one run: every experiment has one round."
+	}
+	return "Each figure is the median of the rounds, with the least and the largest value in parentheses. In each round, every contestant runs once, so that a machine that slows down slows all of them."
+}
+
+// rounds returns how often every contestant ran.
+func (e *experiment) rounds() (least int) {
 	for _, r := range e.Rows {
 		if least == 0 || len(r.Runs) < least {
 			least = len(r.Runs)
 		}
 	}
-	if least == 1 {
-		return "One round."
+	return least
+}
+
+// lasted says how often every contestant ran, and how long all of that took.
+func (e *experiment) lasted() string {
+	text := "One round"
+	if n := e.rounds(); n != 1 {
+		text = fmt.Sprintf("%d rounds", n)
 	}
-	return fmt.Sprintf("%d rounds.", least)
+	if e.Seconds > 0 {
+		text += ", " + seconds(e.Seconds)
+	}
+	return text + "."
+}
+
+// seconds renders a duration, as "90 s" or "26 minutes".
+func seconds(n float64) string {
+	if n < 120 {
+		return fmt.Sprintf("%.0f s", n)
+	}
+	return fmt.Sprintf("%.0f minutes", n/60)
 }
 
 // result says in words what the table and the plot show.
 func (e *experiment) result() string {
 	var parts []string
-	if e.Result != "" {
-		parts = append(parts, e.Result)
-	}
-	if text := e.spread(); text != "" {
+	if say := results[e.Name]; say != nil {
+		parts = append(parts, say(e))
+	} else if text := e.spread(); text != "" {
 		parts = append(parts, text)
 	}
 	if text := e.exactness(); text != "" {
@@ -106,29 +150,59 @@ func (e *experiment) spread() string {
 	return text + "."
 }
 
-// exactness names who neither lost nor repeated a line in any round.
+// exactness names who neither lost nor repeated a line in any round, and what the others did.
 func (e *experiment) exactness() string {
-	var exact []string
-	counted := 0
+	var exact, others []string
 	for _, r := range e.Rows {
 		_, _, lost, ok := r.of("lost")
 		_, _, twice, _ := r.of("twice")
-		if ok {
-			counted++
+		var did []string
+		if lost > 0 {
+			did = append(did, "lost "+figure(lost))
 		}
-		if ok && lost+twice == 0 {
+		if twice > 0 {
+			did = append(did, "repeated "+figure(twice))
+		}
+		switch {
+		case !ok:
+		case did == nil:
 			exact = append(exact, r.Contestant)
+		default:
+			others = append(others, r.Contestant+" "+strings.Join(did, " and "))
 		}
 	}
 	switch {
-	case counted == 0:
+	case exact == nil && others == nil:
 		return ""
 	case exact == nil:
 		return "Every contestant lost or repeated lines."
-	case len(exact) == counted:
+	case others == nil:
 		return "No contestant lost or repeated a line."
+	case len(others) > 6:
+		return "These lost and repeated no line: " + strings.Join(byThreads(exact), "; ") + ". All others did."
 	}
-	return "These lost and repeated no line in any round: " + strings.Join(exact, "; ") + ". All others did."
+	return "These lost and repeated no line: " + strings.Join(byThreads(exact), "; ") + ". The others did, at most in a round: " + strings.Join(others, "; ") + "."
+}
+
+// threadsMark is between a contestant and how many threads it had.
+const threadsMark = "; threads: "
+
+// byThreads puts together what differs in the number of threads alone.
+func byThreads(names []string) (all []string) {
+	threads := map[string][]string{}
+	for _, name := range names {
+		base, n, _ := strings.Cut(name, threadsMark)
+		if threads[base] == nil {
+			all = append(all, base)
+		}
+		threads[base] = append(threads[base], n)
+	}
+	for i, base := range all {
+		if n := threads[base]; n[0] != "" {
+			all[i] = fmt.Sprintf("%s (threads: %s)", base, strings.Join(n, ", "))
+		}
+	}
+	return all
 }
 
 // appendix has the configurations.

@@ -12,7 +12,9 @@ type record struct {
 	Date        string // RFC 3339, UTC
 	Command     string
 	Machine     machine
-	Noise       string // what else the machine did meanwhile
+	Noise       string  // what else the machine did meanwhile
+	Load        float64 `json:",omitzero"` // the load average of the last minute before the run
+	Seconds     float64 `json:",omitzero"` // that the whole run took
 	Contestants []configured
 	Experiments []*experiment
 }
@@ -26,12 +28,13 @@ type experiment struct {
 	Title    string
 	Question string
 	Method   string
-	Result   string // what the rows do not say by themselves
 	Threat   string
 	Columns  []column
 	Plot     string     // the key of the column that is drawn; empty: none
 	Shade    [2]float64 `json:",omitzero"` // from when to when, in seconds, something was done to the disk
 	Rows     []*row
+	NotRun   string  `json:",omitempty"` // why this machine cannot do it; empty: it was done
+	Seconds  float64 `json:",omitzero"`  // that it took
 }
 
 // column is one figure of a run.

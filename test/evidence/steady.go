@@ -25,10 +25,10 @@ func (e *evidence) steady() (*experiment, error) {
 		Question: "What does a shipper cost while a JVM logs, and how old is a line when a reader of the copy sees it?",
 		Method: fmt.Sprintf("A process writes 20,000 lines of 130 bytes a second to a file on tmpfs, with one `write(2)` a line, as HotSpot does. CPU time and wake-ups "+
 			"(voluntary context switches of all threads) are counted over %s. Each line carries the time of its write; a reader follows the output, "+
-			"decompresses it where needed, and subtracts.", e.window),
+			"decompresses it where needed, and subtracts. "+residentMethod, e.window),
 		Threat: "The writer, the reader and the contestant share the cores. `ullage` waits for the disk once a second; the others never do, " +
 			"so what their reader sees may not survive a loss of power.",
-		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", "resident, MiB"}},
+		Columns: []column{{"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}, {"p50", "p50, ms"}, {"p99", "p99, ms"}, {"rss", residentTitle}},
 	}
 	return x, e.inTurn(x, func(c *contestant) (figures, error) {
 		p, err := e.place(c, "")
@@ -83,25 +83,6 @@ func (e *evidence) steadyBeside(c *contestant, p place) (figures, error) {
 	}
 	_, err = c.end(s, p, 0)
 	return got, err
-}
-
-// over measures a process for a while.
-func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
-	used, err := cpuNow(s.PID())
-	if err != nil {
-		return nil, err
-	}
-	woken := switches(s.PID())
-	select {
-	case <-e.ctx.Done():
-		return nil, e.ctx.Err()
-	case <-time.After(d):
-	}
-	after, err := cpuNow(s.PID())
-	if err != nil {
-		return nil, err
-	}
-	return figures{"cpu": (after - used).Seconds() / d.Seconds() * 100, "wakes": max(0, float64(switches(s.PID())-woken)/d.Seconds()), "rss": resident(s.PID())}, nil
 }
 
 // lineHead begins every line of a feed, and a stamp ends it.
@@ -209,78 +190,4 @@ func (g *growing) Read(p []byte) (int, error) {
 func quantile(values []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
-}
-
-// settled is how long after its start a contestant that has nothing to do is left alone.
-const settled = 20 * time.Second
-
-// idle measures all contestants at the same time: nothing happens.
-func (e *evidence) idle() (*experiment, error) {
-	x := &experiment{
-		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
-		Question: "What does a shipper cost while nobody logs?",
-		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, each with files and, as in a container, "+
-			"a process namespace of its own, and are measured over %s, %s after their start.", 2*e.window, settled),
-		Threat:  "Resident memory counts the pages of the program that were used, which processes of the same program share.",
-		Columns: []column{{"rss", "resident, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
-	}
-	for round := range e.rounds {
-		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.idleBeside(c) })
-		if err != nil {
-			return nil, err
-		}
-		for i, c := range e.contestants {
-			x.add(c.name, got[i])
-		}
-	}
-	return x, nil
-}
-
-func (e *evidence) idleBeside(c *contestant) (figures, error) {
-	p, err := e.place(c, "")
-	if err != nil {
-		return nil, err
-	}
-	defer p.remove()
-	for i := range 5 {
-		f, err := os.Create(filepath.Join(p.source, fmt.Sprintf("gc-%d.log", i)))
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		for n := range 100 {
-			fmt.Fprintf(f, "[%d.000s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(64M) 1.234ms\n", n, n)
-		}
-	}
-	s, err := c.startAlone(e.ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Kill()
-	time.Sleep(settled)
-	got, err := e.over(s, 2*e.window)
-	if err != nil {
-		return nil, err
-	}
-	_, err = c.end(s, p, 0)
-	return got, err
-}
-
-// sideBySide runs all contestants at the same time.
-func (e *evidence) sideBySide(run func(*contestant) (figures, error)) ([]figures, error) {
-	got, errs := make([]figures, len(e.contestants)), make([]error, len(e.contestants))
-	over := make(chan struct{})
-	for i, c := range e.contestants {
-		go func() {
-			defer func() { over <- struct{}{} }()
-			if got[i], errs[i] = run(c); errs[i] != nil {
-				errs[i] = fmt.Errorf("%s: %w", c.name, errs[i])
-			}
-		}()
-	}
-	for range e.contestants {
-		<-over
-	}
-	return got, errors.Join(errs...)
 }

@@ -53,11 +53,11 @@ func (s spell) shade() [2]float64 { return [2]float64{s.from.Seconds(), s.until.
 var stoppedColumns = []column{{"collections", "collections"}, {"durable", "of these durable, %"}, {"pause50", "collection p50, ms"}, {"pause99", "p99, ms"}, {"pauseMax", "longest, ms"},
 	{"p50", "hiccup p50, ms"}, {"p99", "p99, ms"}, {"p999", "p99.9, ms"}, {"p9999", "p99.99, ms"}, {"p99999", "p99.999, ms"}, {"longest", "longest, ms"}, {"dropped", "lines dropped"}}
 
-const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes garbage: %s. A thread of it that sleeps for a millisecond finds out by how much it wakes up late (a hiccup, HdrHistogram, corrected for " +
-	"coordinated omission): with all threads stopped, it is stopped as well. Times of collections are those of `GarbageCollectorMXBean`. After %g s the JVM is killed with `kill -9`. " +
+const stoppedMethod = "A JVM logs `gc*=debug,safepoint*=debug` while it makes garbage: %s. One more thread sleeps for a millisecond at a time and records how late it wakes up (a *hiccup*; HdrHistogram, corrected for " +
+	"coordinated omission). When the JVM stops all threads, it stops this one too. Times of collections are those of `GarbageCollectorMXBean`. Times of both are recorded after a warm-up of 2 s; collections are counted from the start of the JVM, as its log is. After %g s the JVM is killed with `kill -9`. " +
 	"Durable is what is on the disk in the end, after the sidecar's drain, and without what was on the tmpfs: the share of the collections that the JVM counted whose pause is in the log. Dropped is what HotSpot reports."
 
-const stoppedThreat = "One run for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share two cores, so hiccups of some milliseconds are waits for a core; " +
+const stoppedThreat = "One run for each row: a percentile stands for few values, p99.999 for the longest alone. The workload and the sidecar share the machine's cores, so hiccups of some milliseconds are waits for a core; " +
 	"logging off shows how many there are without a log."
 
 // A workload is what the JVM does.
@@ -76,6 +76,10 @@ func (a application) stopped() (*experiment, error) {
 		Method: fmt.Sprintf(stoppedMethod, linkedIn.name+" (on every JDK), or "+rated.name+" (on the newest)", freezing.runs.Seconds()) +
 			fmt.Sprintf(" The disk, an ext4 on a loop device, is frozen by `fsfreeze` for %g s, which the second plot shades.", freezing.bad().Seconds()),
 		Threat: stoppedThreat,
+	}
+	if os.Geteuid() != 0 {
+		x.NotRun = onlyRoot
+		return x, nil
 	}
 	for i, jdk := range a.jdks {
 		all := []workload{linkedIn}
@@ -97,15 +101,19 @@ const throttles = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
 
 // saturated copies to the disk under JVMs, which takes 10 MB/s.
 func (a application) saturated() (*experiment, error) {
-	if _, err := os.Stat(throttles); err != nil {
-		fmt.Printf("  not run: no %s on this machine, so that no disk can be made slow\n", throttles)
-		return nil, nil
-	}
 	x := &experiment{
 		Name: "saturated", Title: "Stop the world, on a disk that is saturated", Plot: "longest", Columns: stoppedColumns, Shade: saturating.shade(),
 		Question: "How long does an application stand still when others write more to the disk than it takes?",
 		Method:   fmt.Sprintf(stoppedMethod, rated.name, saturating.runs.Seconds()) + " The disk, an ext4 on a loop device, takes 10 MB/s (`blkio.throttle.write_bps_device`); for 4 s, four processes copy files of 16 MB to it and sync them.",
 		Threat:   stoppedThreat,
+	}
+	if _, err := os.Stat(throttles); err != nil {
+		x.NotRun = "it has no `" + throttles + "`, by which a disk is made slow (version 1 of control groups)"
+		return x, nil
+	}
+	if os.Geteuid() != 0 {
+		x.NotRun = onlyRoot
+		return x, nil
 	}
 	return x, a.stop(x, a.jdks[len(a.jdks)-1], rated, saturating, func(v *volume) error { return v.saturate(saturating.bad()) })
 }
@@ -244,7 +252,8 @@ func (f figures) readDurable(place, dest string) error {
 	for _, m := range pauseOf.FindAllSubmatch(text.Bytes(), -1) {
 		seen[string(m[1])] = true
 	}
-	f["durable"], f["dropped"] = 100*float64(len(seen))/max(1, f["collections"]), l.dropped
+	// A collection that ends after the JVM has counted is in the log as well.
+	f["durable"], f["dropped"] = 100*min(1, float64(len(seen))/max(1, f["collections"])), l.dropped
 	return nil
 }
 

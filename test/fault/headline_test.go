@@ -43,8 +43,8 @@ const budget = "64m"
 // besides is how fast a writer writes beside each JVM.
 const besides = 2e6
 
-// TestHeadline prints the table that the README begins with: what a frozen disk
-// does to a JVM that logs to it, and to one that logs through ullage.
+// TestHeadline prints a table of what a frozen disk does to a JVM that logs to
+// it, and to one that logs through ullage.
 func TestHeadline(t *testing.T) {
 	needRoot(t)
 	freeze := long(60*time.Second, 1500*time.Millisecond)

@@ -6,6 +6,11 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.FileAppender;
 import dev.ullage.log.logback.UllageAppender;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+import java.nio.channels.FileChannel;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.logging.log4j.LogManager;
@@ -15,7 +20,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Logs by Logback from several threads: APPENDER FILE THREADS SECONDS RATE END. An appender is file, ring,
- * async:QUEUE:discard or async:QUEUE:wait, or log4j2:discard or log4j2:wait for Log4j's. A rate of 0 is as fast as possible; an end of kill is that of a kill -9.
+ * async:QUEUE:discard or async:QUEUE:wait, or log4j2:discard or log4j2:wait for Log4j's. A rate of 0 is as fast as possible.
+ *
+ * <p>An end that is a file keeps each thread's counts there, so that they outlive a kill -9: the events whose call has
+ * returned, the severe ones among them, and the longest call in nanoseconds, as three longs in the machine's order.
  */
 public class Apps {
     static final String TEXT = " of a request that took 42 ms, and whose line has the usual length of a line";
@@ -34,12 +42,17 @@ public class Apps {
         int threads = Integer.parseInt(args[2]);
         long nanos = (long) (Double.parseDouble(args[3]) * 1e9), rate = Long.parseLong(args[4]);
         AtomicLong written = new AtomicLong(), severe = new AtomicLong(), longest = new AtomicLong();
+        LongBuffer counts = args[5].equals("stop") ? LongBuffer.allocate(3 * threads) : counts(args[5], threads);
         CountDownLatch done = new CountDownLatch(threads);
         System.out.println("go");
         long begun = System.nanoTime();
         for (int t = 0; t < threads; t++) {
+            int first = 3 * t;
             Thread thread = new Thread(() -> {
-                work(log, begun, nanos, rate / threads, written, severe, longest);
+                work(log, begun, nanos, rate / threads, counts, first);
+                written.addAndGet(counts.get(first));
+                severe.addAndGet(counts.get(first + 1));
+                longest.accumulateAndGet(counts.get(first + 2), Math::max);
                 done.countDown();
             });
             thread.setDaemon(true);
@@ -49,9 +62,6 @@ public class Apps {
         double seconds = (System.nanoTime() - begun) / 1e9;
         System.out.printf("ops=%.0f written=%d severe=%d longest=%.3f%n", written.get() / seconds, written.get(), severe.get(), longest.get() / 1e6);
         System.out.flush();
-        if (args[5].equals("kill")) {
-            Runtime.getRuntime().halt(0);
-        }
         if (args[0].startsWith("log4j2:")) {
             LogManager.shutdown(); // it would open its files if it had none yet
         } else {
@@ -95,7 +105,14 @@ public class Apps {
         return new Log(log::error, log::warn, log::info, log::debug);
     }
 
-    static void work(Log log, long begun, long nanos, long rate, AtomicLong written, AtomicLong severe, AtomicLong longest) {
+    /** Maps the file of the counts. */
+    static LongBuffer counts(String path, int threads) throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(path, "rw")) {
+            return file.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, 24L * threads).order(ByteOrder.nativeOrder()).asLongBuffer();
+        }
+    }
+
+    static void work(Log log, long begun, long nanos, long rate, LongBuffer counts, int first) {
         long n = 0, bad = 0, slowest = 0;
         for (long now = System.nanoTime(); now - begun < nanos; now = System.nanoTime()) {
             if (rate > 0 && n >= (now - begun) * (double) rate / 1e9) {
@@ -110,10 +127,10 @@ public class Apps {
             log.event(kind, n);
             bad += kind < 5 ? 1 : 0;
             slowest = Math.max(slowest, System.nanoTime() - now);
+            counts.put(first, n);
+            counts.put(first + 1, bad);
+            counts.put(first + 2, slowest);
         }
-        written.addAndGet(n);
-        severe.addAndGet(bad);
-        longest.accumulateAndGet(slowest, Math::max);
     }
 
     static Appender<ILoggingEvent> appender(LoggerContext context, String spec, String file) {

@@ -11,7 +11,8 @@ import org.HdrHistogram.Histogram;
 /**
  * Makes garbage, and measures how long all threads stand still: WORKLOAD SECONDS. The workload is linkedin (100,000 objects
  * of 10 KB are kept, and half of them are removed again and again) or rate (four threads, 400 MB/s, 200 MB are kept).
- * A thread that sleeps for a millisecond finds out by how much it wakes up late: a hiccup.
+ * A thread that sleeps for a millisecond finds out by how much it wakes up late: a hiccup. Collections are counted from the
+ * start of the JVM, as its log has them; how long they and hiccups take is recorded after a warm-up.
  *
  * <p>At the end it prints the longest hiccup that each tenth of a second has a part of, in milliseconds, then key=value pairs, and waits
  * to be killed.
@@ -43,6 +44,9 @@ public class Stopped {
             worker.start();
         }
         Thread.sleep(2000); // until code is compiled
+        synchronized (pauses) {
+            pauses.reset();
+        }
         System.out.println("go");
         long begun = System.nanoTime();
         long[] tenths = new long[(int) (nanos / TENTH) + 600];
@@ -59,15 +63,15 @@ public class Stopped {
         }
         end = System.nanoTime();
         Thread.sleep(500); // the last collection is over, and an asynchronous log is written
-        long collections = 0;
-        for (var collector : collectors) {
-            collections += collector.getCollectionCount();
-        }
         var text = new StringBuilder();
         for (int i = 0; i <= used; i++) {
             text.append(String.format("%.2f ", tenths[i] / 1e6));
         }
         System.out.println(text);
+        long collections = 0; // the last thing, as each of them is in the log
+        for (var collector : collectors) {
+            collections += collector.getCollectionCount();
+        }
         synchronized (pauses) {
             System.out.printf("collections=%d pause50=%d pause99=%d pauseMax=%d p50=%.3f p99=%.3f p999=%.3f p9999=%.3f p99999=%.3f longest=%.3f%n",
                 collections, pauses.getValueAtPercentile(50), pauses.getValueAtPercentile(99), pauses.getMaxValue(), ms(hiccups, 50), ms(hiccups, 99),

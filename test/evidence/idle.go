@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Resident memory goes up and down: a sidecar gives pages back every ten seconds.
+const (
+	residentTitle  = "largest resident, MiB"
+	residentMethod = "Resident memory is the largest of samples ten times a second."
+	residentEvery  = 100 * time.Millisecond
+)
+
+// over measures a process for a while.
+func (e *evidence) over(s *shipper, d time.Duration) (figures, error) {
+	used, err := cpuNow(s.PID())
+	if err != nil {
+		return nil, err
+	}
+	woken := switches(s.PID())
+	most := resident(s.PID())
+	least := most
+	sample := time.NewTicker(residentEvery)
+	defer sample.Stop()
+	for end, over := time.After(d), false; !over; {
+		select {
+		case <-e.ctx.Done():
+			return nil, e.ctx.Err()
+		case <-sample.C:
+			now := resident(s.PID())
+			most, least = max(most, now), min(least, now)
+		case <-end:
+			over = true
+		}
+	}
+	after, err := cpuNow(s.PID())
+	if err != nil {
+		return nil, err
+	}
+	return figures{"cpu": (after - used).Seconds() / d.Seconds() * 100, "wakes": max(0, float64(switches(s.PID())-woken)/d.Seconds()), "rss": most, "least": least}, nil
+}
+
+// settled is how long after its start a contestant that has nothing to do is left alone.
+const settled = 20 * time.Second
+
+// idle measures all contestants at the same time: nothing happens.
+func (e *evidence) idle() (*experiment, error) {
+	x := &experiment{
+		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
+		Question: "What does a shipper cost while nobody logs?",
+		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, each with files and, as in a container, "+
+			"a process namespace of its own, and are measured over %s, %s after their start. "+residentMethod, 2*e.window, settled),
+		Threat:  "Resident memory counts the pages of the program that were used, which processes of the same program share.",
+		Columns: []column{{"rss", residentTitle}, {"least", "least resident, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
+	}
+	for round := range e.rounds {
+		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
+		got, err := e.sideBySide(func(c *contestant) (figures, error) { return e.idleBeside(c) })
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range e.contestants {
+			x.add(c.name, got[i])
+		}
+	}
+	return x, nil
+}
+
+func (e *evidence) idleBeside(c *contestant) (figures, error) {
+	p, err := e.place(c, "")
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove()
+	for i := range 5 {
+		f, err := os.Create(filepath.Join(p.source, fmt.Sprintf("gc-%d.log", i)))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		for n := range 100 {
+			fmt.Fprintf(f, "[%d.000s][info][gc] GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 20M->4M(64M) 1.234ms\n", n, n)
+		}
+	}
+	s, err := c.startAlone(e.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Kill()
+	time.Sleep(settled)
+	got, err := e.over(s, 2*e.window)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.end(s, p, 0)
+	return got, err
+}
+
+// sideBySide runs all contestants at the same time.
+func (e *evidence) sideBySide(run func(*contestant) (figures, error)) ([]figures, error) {
+	got, errs := make([]figures, len(e.contestants)), make([]error, len(e.contestants))
+	over := make(chan struct{})
+	for i, c := range e.contestants {
+		go func() {
+			defer func() { over <- struct{}{} }()
+			if got[i], errs[i] = run(c); errs[i] != nil {
+				errs[i] = fmt.Errorf("%s: %w", c.name, errs[i])
+			}
+		}()
+	}
+	for range e.contestants {
+		<-over
+	}
+	return got, errors.Join(errs...)
+}

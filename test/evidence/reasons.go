@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+func (r *record) writeGoals(s *strings.Builder) {
+	all := r.goals()
+	if len(all) == 0 {
+		return
+	}
+	s.WriteString("\n## Goals\n\nThe goals that the project set itself, and what this run measured. A peer is a shipper that others maintain; the best one is that with the least value.\n\n")
+	s.WriteString("| | measured | goal | |\n|---|---|---|---|\n")
+	missed := map[string]bool{}
+	for _, g := range all {
+		verdict := "reached"
+		if !g.reached() {
+			verdict, missed[g.figure] = "**missed**", true
+		}
+		fmt.Fprintf(s, "| %s | %s | %s | %s |\n", g.what, figure(g.measured), g.bound(), verdict)
+	}
+	if text := r.repeatability(); text != "" {
+		s.WriteString("\n" + text + "\n")
+	}
+	for _, reason := range reasons {
+		for _, key := range strings.Split(reason.figures, " ") {
+			if text := reason.text(r); missed[key] && text != "" {
+				fmt.Fprintf(s, "\n**%s** %s\n", reason.why, text)
+				break
+			}
+		}
+	}
+}
+
+// twice are the contestants of two experiments that do the same: their names in catchup and in tried.
+var twice = []struct{ catchup, tried string }{
+	{loopName, loopName},
+	{"ullage, none", "`ullage run --compress none`"},
+	{"ullage, zstd", "`ullage run --compress zstd`"},
+}
+
+// repeatability says how far apart measurements of the same thing are.
+func (r *record) repeatability() string {
+	var pairs []string
+	most := 0.0
+	for _, t := range twice {
+		a, ok := r.median("catchup", t.catchup, "cpu")
+		b, again := r.median("tried", t.tried, "cpu")
+		if ok && again && min(a, b) > 0 {
+			most = max(most, 100*(max(a, b)/min(a, b)-1))
+			pairs = append(pairs, fmt.Sprintf("%s: %s and %s", t.catchup, figure(a), figure(b)))
+		}
+	}
+	if pairs == nil {
+		return ""
+	}
+	return fmt.Sprintf("**How exact that is.** This run measured some contestants twice, in [Catch-up](#catch-up) and in [Ways to copy](#ways-to-copy). Their CPU, s/GiB, differs by up to %.0f %%: %s. "+
+		"A goal that is reached or missed by less than that could be the other in the next run.", math.Ceil(most), strings.Join(pairs, "; "))
+}
+
+// A reason says why a goal may be missed. It is printed with a goal that was, and has its figures from the record.
+type reason struct {
+	figures string // of the goals, by a space apart
+	why     string
+	text    func(*record) string // empty: the record lacks a figure
+}
+
+func fixed(text string) func(*record) string { return func(*record) string { return text } }
+
+var reasons = []reason{
+	{"catchup/cpu", "Where catching up spends its time.", (*record).catchUpTime},
+	{"idle/rss", "What an idle sidecar's memory is.", (*record).idleMemory},
+	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers are the look at the annotations, twice a second; the reader's look at the source, once a second; " +
+		"the look for JVMs, the sample of the kernel's counters and the next try of refused streams, every 5 s each; the release of pages, every 10 s, and a collection of garbage every minute; and the writer's look at the segments, every minute. " +
+		"Timers of one sidecar end at the same moments as far as they can. Each end wakes up more than one thread.")},
+	{"steady/cpu", "Where a steady load spends its time.", (*record).steadyTime},
+	{"steady/p99", "How old a line gets.", fixed("The age of a line is that of its batch: 256 KiB uncompressed, 448 KiB compressed, " +
+		"so that a frame compresses well, or `--sync-interval`. A shipper that writes each line at once shows it sooner, for more CPU time.")},
+	{"storm/lost storm/twice crowded/lost kills/lost kills/twice frozen/lost million/lost", "Why lines are lost or repeated.", fixed("Lines are lost while the sidecar gets no core for longer than an archive lives or a ring has room. " +
+		"Nothing else may cost or repeat a line: after a kill, or while a disk is frozen, that is a defect.")},
+	{"stopped/longest saturated/longest", "Why hiccups differ from row to row.", fixed("A JVM, its collector's threads and the sidecar share the cores; the rows without any log show how far apart such runs are.")},
+	{"million/p9999 million/p999", "Why calls take long.", fixed("The application's threads and the sidecar share the cores, and the time of a call has each wait for a core in it.")},
+	{"report/speed", "Why a report takes long.", fixed("The limit of its speed is absolute: a slower core misses it.")},
+	{"hindsight/cpu", "Why holding and saving cost more than persisting.", fixed("Lines of the two sorts come mixed. Those that are held are copied apart, and compressed into a second log, on the tmpfs, whose records have sums of their own; the others go to the segments as ever. " +
+		"A line that is saved is read back from there, decompressed to be checked, and appended to a segment of the detail. Saving happens around incidents; holding is what hindsight costs all day.")},
+	{"tried/cpu", "Why reading pauses weighs that much.", (*record).pausesTime},
+}
+
+// catchUpTime divides the CPU time of a catch-up by those of loops that do a part of it.
+func (r *record) catchUpTime() string {
+	const bare = "read, write, `sync_file_range`, punch holes"
+	copied, ok1 := r.median("tried", bare, "cpu")
+	blind, ok2 := r.median("tried", pausePairs[0].off, "cpu")
+	seeing, ok3 := r.median("tried", pausePairs[0].on, "cpu")
+	plain, ok4 := r.median("tried", "read, write", "cpu")
+	packed, ok5 := r.median("tried", loopName, "cpu")
+	zstd, ok6 := r.median("tried", pausePairs[1].on, "cpu")
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 {
+		return "The limit in s/GiB is absolute: a slower core misses it."
+	}
+	return fmt.Sprintf("By [Ways to copy](#ways-to-copy), a sidecar without compression takes %s s/GiB. A loop that reads, writes, writes back and punches holes, and guarantees nothing, takes %s of that; "+
+		"reading pauses out of the lines takes %s (`--jvm-metrics=false` saves that). The rest finds the ends and the levels of lines, and keeps positions. "+
+		"With zstd, the sidecar takes %s s/GiB, and the encoder %s of that, which is what compression adds to a loop of reading and writing.",
+		figure(seeing), figure(copied), figure(seeing-blind), figure(zstd), figure(packed-plain))
+}
+
+func (r *record) idleMemory() string {
+	most, ok1 := r.median("idle", "ullage, zstd", "rss")
+	least, ok2 := r.median("idle", "ullage, zstd", "least")
+	text := "A part of it belongs to the Go runtime, and hardly changes. The rest is pages of the program that were touched since the sidecar last released them, which it does every 10 s. " +
+		"Garbage collection and stack growth touch most of them."
+	if ok1 && ok2 {
+		text += fmt.Sprintf(" In this run it had %s MiB at the least, after a release, and %s at the most.", figure(least), figure(most))
+	}
+	return text
+}
+
+// steadyTime divides the CPU time at a steady rate into that of lines and the rest.
+func (r *record) steadyTime() string {
+	all, ok1 := r.median("steady", "ullage, zstd", "cpu")
+	wakes, ok2 := r.median("steady", "ullage, zstd", "wakes")
+	low, ok3 := r.median("lines", "1,000 lines/s", "cpu")
+	high, ok4 := r.median("lines", "1,000,000 lines/s", "cpu")
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return "The limit is absolute: a slower core misses it."
+	}
+	lines := (high - low) / (1_000_000 - 1_000) * linesASec
+	if lines > all {
+		return "The limit is absolute: a slower core misses it."
+	}
+	return fmt.Sprintf("By the slope of [its growth](#growth-lines-a-second), the lines themselves take %s %% of a core. The rest, %s %%, goes with the time and not with their number: while lines flow the reader looks every 20 ms, "+
+		"the writer commits once a second, and these and the runtime's own threads wake up %s times a second.", figure(lines), figure(all-lines), figure(wakes))
+}
+
+func (r *record) pausesTime() string {
+	var parts []string
+	for _, p := range pausePairs {
+		off, ok := r.median("tried", p.off, "cpu")
+		on, has := r.median("tried", p.on, "cpu")
+		if ok && has {
+			parts = append(parts, fmt.Sprintf("%s of %s s/GiB %s", figure(on-off), figure(on), p.name))
+		}
+	}
+	return "Reading pauses takes " + strings.Join(parts, ", and ") + ". Without compression, nothing else is done to a line than to find its end and its level. `--jvm-metrics=false` leaves it out."
+}

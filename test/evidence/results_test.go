@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestResultsAnswerFromTheRows: each of these sentences has its figures from the rows alone.
+func TestResultsAnswerFromTheRows(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		rows []string
+		f    []figures
+		want []string
+	}{
+		{"stopped", []string{"JDK 17, rate: logging off", "JDK 17, rate: log on the disk", "JDK 17, rate: " + shippedLogging}, []figures{{"longest": 20}, {"longest": 30}, {"longest": 10}},
+			[]string{"JDK 17, rate: the longest hiccup is 20 ms with logging off, 30 ms (1.5 times) with the log on the disk, and 10 ms (0.5 times) with `ullage`. No row has more than twice"}},
+		{"saturated", []string{"JDK 25, rate: logging off", "JDK 25, rate: log on the disk", "JDK 25, rate: " + shippedLogging}, []figures{{"longest": 20}, {"longest": 50}, {"longest": 10}},
+			[]string{"50 ms (2.5 times) with the log on the disk, and 10 ms (0.5 times) with `ullage`."}},
+		{"frozen", []string{"ullage, zstd", "a"}, []figures{{"lost": 0, "peak": 5, "crashed": 0, "spooled": 9.4}, {"lost": 3, "peak": 7, "crashed": 1}},
+			[]string{"Ended by itself, and was not started again: a.", "held 9.4 bytes", "5 to 7 MiB", "lost and repeated no line: ullage, zstd. The others did, at most in a round: a lost 3."}},
+		{"hello", []string{"JDK 17, async, disk", "JDK 17, async, tmpfs", "JDK 17, async, tmpfs + ullage"}, []figures{{"wall": 3, "dropped": 0}, {"wall": 1, "dropped": 0}, {"wall": 2, "dropped": 7}},
+			[]string{"JDK 17, async: 3 / 1 / 2 s.", "dropped lines in: JDK 17, async, tmpfs + ullage (7)."}},
+		{"lines", []string{"1,000 lines/s", "1,000,000 lines/s"}, []figures{{"cpu": 1, "rss": 10}, {"cpu": 100.9, "rss": 10}},
+			[]string{"From 1,000 lines/s to 1,000,000 lines/s, an additional line a second costs 1 µs of a core and 0 bytes"}},
+		{"length", []string{"20 bytes", "1 MiB"}, []figures{{"cpu": 2, "rss": 10}, {"cpu": 1, "rss": 12}}, []string{"No: in lines of 20 bytes the same bytes cost 2 %", "10 to 12 MiB"}},
+		{"soak", []string{"threads", "descriptors"}, []figures{{"slope": 0.5, "first": 8, "largest": 9}, {"slope": -1, "first": 8}}, []string{"this grew: threads by 0.5 (from 8, and at most to 9). All else"}},
+		{"injector", []string{"Review", "Mutate"}, []figures{{"ns": 400_000}, {"ns": 600_000}}, []string{"A pod costs the injector 1 ms of CPU time: 400 µs for its review, and 600 µs"}},
+		{"hindsight", []string{hindsightOff, hindsightHeld, hindsightSaved}, []figures{{"cpu": 100, "stored": 4}, {"cpu": 110, "stored": 1}, {"cpu": 150, "stored": 3}},
+			[]string{"saving none, takes 110 % of the CPU time and 25 %", "saving all of them takes 150 % of the CPU time and 75 %"}},
+		{"tried", []string{"read, write", "`sendfile`", loopName, loopName + ", the level above", pausePairs[0].on, pausePairs[1].on},
+			[]figures{{"cpu": 1, "disk": 1024}, {"cpu": 3, "disk": 1024}, {"cpu": 2, "disk": 40}, {"cpu": 9, "disk": 30}, {"cpu": 2, "disk": 1024}, {"cpu": 4, "disk": 40}},
+			[]string{"without compression (2 s/GiB): read, write (1). Less", "with zstd (4): read, compress, write (2).", "(40 MiB/GiB): read, compress, write, the level above (30)."}},
+	} {
+		x := &experiment{Name: c.name, Plot: "cpu", Columns: []column{{"cpu", "CPU"}}}
+		for i, row := range c.rows {
+			x.add(row, c.f[i])
+		}
+		for _, want := range c.want {
+			if got := x.result(); !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in:\n%s", c.name, want, got)
+			}
+		}
+	}
+}
+
+// TestExactContestantsAreListedOnce, whatever their numbers of threads.
+func TestExactContestantsAreListedOnce(t *testing.T) {
+	got := strings.Join(byThreads([]string{"a, b; threads: 1", "c", "a, b; threads: 50"}), "; ")
+	if got != "a, b (threads: 1, 50); c" {
+		t.Error(got)
+	}
+}
+
+// TestPageTellsOfABusyMachineAndWhatWasNotRun, and goes on without it.
+func TestPageTellsOfABusyMachineAndWhatWasNotRun(t *testing.T) {
+	x := &experiment{Name: "saturated", Title: "Saturated", Question: "Why?", Plot: "longest", NotRun: "it has no disk"}
+	y := &experiment{Name: "y", Title: "Run", Seconds: 75}
+	y.add("a", figures{})
+	page := filepath.Join(t.TempDir(), "p.md")
+	r := &record{Load: 9, Seconds: 1500, Machine: machine{Cores: 2, Versions: []string{"ullage 1", "jdk17"}}, Experiments: []*experiment{x, y}}
+	if err := r.write(page); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"**The machine was busy**", "every experiment has one round", "| JDKs | 17: all", "| duration | 25 minutes", "Why?\n\nNot run on this machine: it has no disk.\n\n## Run\n", "One round, 75 s."} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	y.add("a", figures{})
+	r.Load = 1
+	var s strings.Builder
+	r.head(&s)
+	if strings.Contains(s.String(), "busy") || !strings.Contains(s.String(), "median of the rounds") {
+		t.Error(&s)
+	}
+}
+
+// TestRepeatability compares what two experiments measure of the same thing.
+func TestRepeatability(t *testing.T) {
+	a, b := &experiment{Name: "catchup"}, &experiment{Name: "tried"}
+	a.add(loopName, figures{"cpu": 1})
+	b.add(loopName, figures{"cpu": 1.25})
+	r := &record{Experiments: []*experiment{a, b}}
+	if got := r.repeatability(); !strings.Contains(got, "up to 25 %: read, compress, write: 1 and 1.25.") {
+		t.Error(got)
+	}
+	if got := (&record{Experiments: []*experiment{a}}).repeatability(); got != "" {
+		t.Error(got)
+	}
+}
