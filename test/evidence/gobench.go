@@ -19,9 +19,10 @@ type benchmarked struct {
 // units are the keys of what benchmarks print.
 var units = map[string]string{"ns/op": "ns", "B/op": "bytes", "allocs/op": "allocs", "cpu-ms/op": "cpu", "MiB-stored": "stored"}
 
-// goBench runs Go benchmarks of a package, and returns at least one.
-func (e parts) goBench(pkg, expression, time string) ([]benchmarked, error) {
-	out, err := exec.CommandContext(e.ctx, "go", "test", "-run", "^$", "-bench", expression, "-benchmem", "-benchtime", time, pkg).CombinedOutput()
+// goBench runs Go benchmarks of a package, with further flags of go test, and returns at least one.
+func (e parts) goBench(pkg, expression, time string, flags ...string) ([]benchmarked, error) {
+	args := append([]string{"test", "-run", "^$", "-bench", expression, "-benchmem", "-benchtime", time}, flags...)
+	out, err := exec.CommandContext(e.ctx, "go", append(args, pkg)...).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("run the benchmark %s: %w\n%s", expression, err, out)
 	}

@@ -72,7 +72,7 @@ func fixed(text string) func(*record) string { return func(*record) string { ret
 var reasons = []reason{
 	{"catchup/cpu", "Where catching up spends its time.", (*record).catchUpTime},
 	{"idle/rss", "What an idle sidecar's memory is.", (*record).idleMemory},
-	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers are the look at the annotations, twice a second; the reader's look at the source, once a second; " +
+	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers are the look at the annotations and the reader's look at the source, once a second each; " +
 		"the look for JVMs, the sample of the kernel's counters and the next try of refused streams, every 5 s each; the release of pages, every 10 s, and a collection of garbage every minute; and the writer's look at the segments, every minute. " +
 		"Timers of one sidecar end at the same moments as far as they can. Each end wakes up more than one thread.")},
 	{"steady/cpu", "Where a steady load spends its time.", (*record).steadyTime},
@@ -84,7 +84,7 @@ var reasons = []reason{
 	{"million/p9999 million/p999", "Why calls take long.", fixed("The application's threads and the sidecar share the cores, and the time of a call has each wait for a core in it.")},
 	{"report/speed", "Why a report takes long.", fixed("The limit of its speed is absolute: a slower core misses it.")},
 	{"hindsight/cpu", "Why holding and saving cost more than persisting.", fixed("Lines of the two sorts come mixed. Those that are held are copied apart, and compressed into a second log, on the tmpfs, whose records have sums of their own; the others go to the segments as ever. " +
-		"A line that is saved is read back from there, decompressed to be checked, and appended to a segment of the detail. Saving happens around incidents; holding is what hindsight costs all day.")},
+		"A line that is saved is read back from there, checked, and appended to a segment of the detail. Saving happens around incidents; holding is what hindsight costs all day.")},
 	{"tried/cpu", "Why reading pauses weighs that much.", (*record).pausesTime},
 }
 

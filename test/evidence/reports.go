@@ -63,13 +63,13 @@ func (e parts) hindsight() (*experiment, error) {
 	x := &experiment{
 		Name: "hindsight", Title: "Hindsight", Plot: "stored",
 		Question: "What does it cost to hold debug lines in memory, instead of persisting them?",
-		Method:   "A Go benchmark ships 64 MiB of a G1 log at `gc*=debug` from the tmpfs to segments: all lines persisted; those below `info` held, and forgotten; or held, and saved.",
+		Method:   "A Go benchmark, compiled as the program is, ships 64 MiB of a G1 log at `gc*=debug` from the tmpfs to segments: all lines persisted; those below `info` held, and forgotten; or held, and saved.",
 		Threat:   "Most lines of the log are below `info`. How many of the held lines are saved in practice depends on how often something goes wrong.",
 		Columns:  []column{{"cpu", "CPU, ms"}, {"stored", "stored, MiB"}},
 	}
 	names := map[string]string{"Hindsight/persisted": hindsightOff, "Hindsight/held": hindsightHeld, "Hindsight/saved": hindsightSaved}
 	for range e.rounds {
-		all, err := e.goBench("./internal/ship", "^BenchmarkHindsight$", "10x")
+		all, err := e.goBench("./internal/ship", "^BenchmarkHindsight$", "10x", "-pgo", "cmd/ullage/default.pgo")
 		if err != nil {
 			return nil, err
 		}
