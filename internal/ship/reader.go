@@ -70,6 +70,16 @@ type draining struct {
 	since  time.Time
 	silent bool // nobody writes any more, or it takes too long
 	asked  bool // the writer to flush
+
+	waiting int // files that waited for a place, and had one, after the last flush
+}
+
+// goesOn reports, after a flush, whether files that waited for a place can be read now:
+// each flush lets go of some. It stops where they do not get fewer.
+func (d *draining) goesOn(waiting int) bool {
+	was := d.waiting
+	d.waiting = waiting
+	return waiting > 0 && (was == 0 || waiting < was)
 }
 
 // run reads until ctx ends, and then until everything is committed or stop
@@ -184,6 +194,10 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-r.link.flushed:
 		r.settle()
 		r.settle() // closes files that have just lost their names
+		if r.drain.asked && r.drain.goesOn(r.src.Waiting()) {
+			r.drain.asked = false
+			r.src.Drain()
+		}
 		return r.drain.asked, nil
 	case <-space:
 	case <-more:

@@ -213,6 +213,15 @@ func (s *Source) Drain() {
 	s.contents.drain()
 }
 
+// Waiting returns how many files the last scan left out because too many were held, or 0 if
+// there is no place for one now either.
+func (s *Source) Waiting() int {
+	if len(s.contents.held) >= s.capacity.maxHeld {
+		return 0
+	}
+	return s.listing.ignored[IgnoredTooMany]
+}
+
 // Written reports whether anybody has a file open for writing, as far as the
 // kernel shows.
 func (s *Source) Written() bool { return s.watch.written() }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,4 +98,65 @@ func fill(t *testing.T, dir string, files int) map[string]string {
 	}
 	written["jvm-0.log"] = strings.TrimSuffix(text.String(), "\n") + "\n"
 	return written
+}
+
+// TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for,
+// and closes them as the sidecar is told to end: it reads one lot of them after the other.
+func TestDrainReadsFilesThatWaited(t *testing.T) {
+	const files = 300
+	source, dest := lab.Tmpfs(t, "8m"), t.TempDir()
+	var open []*os.File
+	for i := range files {
+		f, err := os.Create(filepath.Join(source, fmt.Sprintf("jvm-%d.log", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := fmt.Fprintf(f, "[0.001s][info][gc] line of %d\n", i); err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, f)
+	}
+	s, err := lab.StartCommand(exec.Command("sh", "-c", `ulimit -n 100 && exec "$0" "$@"`, lab.Binary(),
+		"run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	lab.Eventually(t, 10*time.Second, "some files wait, and the lines of all others are committed", func() bool {
+		waiting, err := s.Metric(`ullage_source_ignored_files{reason="too_many"}`)
+		return err == nil && waiting > files/2 && persistedLines(t, s) == files-int(waiting)
+	})
+	for _, f := range open {
+		f.Close()
+	}
+	if err := s.Stop(60 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for i := range files {
+		var got strings.Builder
+		name := fmt.Sprintf("jvm-%d.log", i)
+		if err := lab.ReadStream(&got, dest, name); err != nil || got.String() != fmt.Sprintf("[0.001s][info][gc] line of %d\n", i) {
+			t.Fatalf("stream %s: %q, %v", name, &got, err)
+		}
+	}
+}
+
+// persistedLines returns how many lines of all streams are committed.
+func persistedLines(t *testing.T, s *lab.Sidecar) (sum int) {
+	t.Helper()
+	_, body, err := s.Get("/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(body) {
+		if series, value, _ := strings.Cut(line, "} "); strings.HasPrefix(series, "ullage_persisted_lines_total{") {
+			n, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+	}
+	return sum
 }

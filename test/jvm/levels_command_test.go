@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +21,25 @@ import (
 // ullageLog is a running `ullage log`.
 type ullageLog struct {
 	*exec.Cmd
-	stdout, stderr bytes.Buffer // read them after the end
+	stdout, stderr output
+}
+
+// output is what a process has said so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // begin starts `ullage log` for the rig's source.
@@ -176,6 +195,7 @@ func TestLevelsCommandAlone(t *testing.T) {
 			t.Errorf("the configuration is\n%sand was\n%s", is, before)
 		}
 		set := r.begin("set", "gc*=trace", "--for", "1h")
+		lab.Eventually(r, patience, "the command waits", func() bool { return strings.Contains(set.stdout.String(), "this command waits") })
 		r.selects(jvm, "gc*=trace")
 		if err := set.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
