@@ -194,9 +194,8 @@ func (r *reader) wait(ctx, stop context.Context) (drained bool, err error) {
 	case <-r.link.flushed:
 		r.settle()
 		r.settle() // closes files that have just lost their names
-		if r.drain.asked && r.drain.goesOn(r.src.Waiting()) {
+		if r.drain.asked && r.drain.goesOn(r.src.Drain()) {
 			r.drain.asked = false
-			r.src.Drain()
 		}
 		return r.drain.asked, nil
 	case <-space:

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	startTakes   = time.Second      // after this, pages of the program are given back that only the start needed
-	releaseEvery = 10 * time.Second // ... and so often what else is needed rarely
-	collectEvery = 6                // and garbage with each so many of these times
+	startTakes   = time.Second            // after this, pages of the program are given back that only the start needed
+	releaseEvery = 5 * time.Second        // ... and so often what else is needed rarely
+	ticksTake    = 100 * time.Millisecond // after this, what was due at the same moment is done
+	collectEvery = 12                     // and garbage with each so many of these times
 )
 
 // settle gives memory back until ctx ends: garbage, and the pages of the program that are
@@ -30,13 +31,15 @@ const (
 // when the start is over; when the writer rests after its first lines; and every minute.
 // A collection of garbage needs pages that nothing else does, those that describe the stacks:
 // so the program's are given back afterwards, and more often than the garbage, which costs
-// 50 µs.
+// 50 µs: right after the moment at which the tickers of this process with the longer
+// intervals tick (see package timerfd), whose work needs the most pages.
 func settle(ctx context.Context, log *slog.Logger) {
-	next := timerfd.New(startTakes)
+	tick, next := timerfd.NewTicker(releaseEvery), timerfd.New(startTakes)
+	defer tick.Stop()
 	defer next.Stop()
 	pages, err := programPages()
 	for n := 0; ; n++ {
-		if n <= 2 || n%collectEvery == 0 {
+		if n <= 3 || n%collectEvery == 0 {
 			debug.FreeOSMemory()
 		}
 		if err == nil {
@@ -46,12 +49,19 @@ func settle(ctx context.Context, log *slog.Logger) {
 			log.Warn("giving back memory failed", "error", err, "hint", "the sidecar keeps some MiB more; all else works")
 			return
 		}
+		if n > 0 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			next.Reset(ticksTake)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
 		}
-		next.Reset(releaseEvery)
 	}
 }
 

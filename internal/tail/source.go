@@ -207,15 +207,12 @@ func (s *Source) Tick() {
 }
 
 // Drain notes that there is no later: from now on the unterminated rest of any
-// file that has no writer is handed on at once.
-func (s *Source) Drain() {
+// file that has no writer is handed on at once. It makes a scan due, and returns how many
+// files the last one left out because too many were held, or 0 if there is no place for
+// one now either.
+func (s *Source) Drain() (waiting int) {
 	s.listing.expire()
 	s.contents.drain()
-}
-
-// Waiting returns how many files the last scan left out because too many were held, or 0 if
-// there is no place for one now either.
-func (s *Source) Waiting() int {
 	if len(s.contents.held) >= s.capacity.maxHeld {
 		return 0
 	}
