@@ -77,7 +77,7 @@ func (r *record) repeated() string {
 		most = max(most, e.rounds())
 	}
 	if most <= 1 {
-		return "Each figure is that of one run: every experiment has one round."
+		return "Each figure is that of one run: every experiment has one round. Where two more stand in parentheses, it is the median of several runs, and these are the least and the largest."
 	}
 	return "Each figure is the median of the rounds, with the least and the largest value in parentheses. In each round, every contestant runs once, so that a machine that slows down slows all of them."
 }

@@ -100,10 +100,14 @@ func (r *record) catchUpTime() string {
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 {
 		return "The limit in s/GiB is absolute: a slower core misses it."
 	}
+	pauses := "takes " + figure(seeing-blind)
+	if seeing <= blind {
+		pauses = "takes less than two runs differ"
+	}
 	return fmt.Sprintf("By [Ways to copy](#ways-to-copy), a sidecar without compression takes %s s/GiB. A loop that reads, writes, writes back and punches holes, and guarantees nothing, takes %s of that; "+
-		"reading pauses out of the lines takes %s (`--jvm-metrics=false` saves that). The rest finds the ends and the levels of lines, and keeps positions. "+
+		"reading pauses out of the lines %s (`--jvm-metrics=false` saves that). The rest finds the ends and the levels of lines, and keeps positions. "+
 		"With zstd, the sidecar takes %s s/GiB, and the encoder %s of that, which is what compression adds to a loop of reading and writing.",
-		figure(seeing), figure(copied), figure(seeing-blind), figure(zstd), figure(packed-plain))
+		figure(seeing), figure(copied), pauses, figure(zstd), figure(packed-plain))
 }
 
 func (r *record) idleMemory() string {
