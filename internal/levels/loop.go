@@ -22,8 +22,8 @@ const (
 	// user, and does not miss a swapped directory.
 	pollInterval = 500 * time.Millisecond
 
-	// idleInterval is that while no level is raised. It is the interval of the reader's
-	// poll, so that one wake-up of an idle process serves both.
+	// idleInterval is that without annotations, while no level is raised. It is the
+	// interval of the reader's poll, so that one wake-up of an idle process serves both.
 	idleInterval = time.Second
 
 	// findInterval is how often the Loop looks for JVMs while something is
@@ -104,7 +104,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // read reads the annotations until ctx ends, and changes nothing.
 func (l *Loop) read(ctx context.Context) {
-	tick := timerfd.NewTicker(idleInterval)
+	tick := timerfd.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if now := time.Now(); l.notes.poll(now) {
@@ -127,7 +127,7 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 	defer tick.Stop()
 	l.tick(ctx)
 	for !done() {
-		if i := between(time.Now(), l.next); i != interval {
+		if i := l.cfg.between(time.Now(), l.next); i != interval {
 			interval = i
 			tick.Reset(i)
 		}
@@ -155,9 +155,9 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 }
 
 // between returns how long the Loop waits between two checks, where the next update is due
-// without a change.
-func between(now, next time.Time) time.Duration {
-	if next.Sub(now) > time.Minute {
+// without a change. Who annotates waits for the result, and is not to wait for the next look.
+func (c Config) between(now, next time.Time) time.Duration {
+	if c.Annotations == "" && next.Sub(now) > time.Minute {
 		return idleInterval // nothing is raised, and the lock is held
 	}
 	return pollInterval

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Resident memory goes up and down: a sidecar gives pages back every ten seconds.
+// Resident memory goes up and down: a sidecar gives pages back every five seconds.
 const (
 	residentTitle  = "largest resident, MiB"
 	residentMethod = "Resident memory is the largest of samples ten times a second."
@@ -53,7 +53,7 @@ func (e *evidence) idle() (*experiment, error) {
 		Name: "idle", Title: "Idle, with five files", Plot: "cpu",
 		Question: "What does a shipper cost while nobody logs?",
 		Method: fmt.Sprintf("Five files with 100 lines each are open and do not grow. All contestants run at the same time, each with files and, as in a container, "+
-			"a process namespace of its own, and are measured over %s, %s after their start. "+residentMethod, 2*e.window, settled),
+			"a process namespace of its own, and are measured over %s, %s after their start. `ullage` has no annotations to look at: with them it wakes up once a second more. "+residentMethod, 2*e.window, settled),
 		Threat:  "Resident memory counts the pages of the program that were used, which processes of the same program share.",
 		Columns: []column{{"rss", residentTitle}, {"least", "least resident, MiB"}, {"cpu", "CPU, % of a core"}, {"wakes", "wake-ups/s"}},
 	}

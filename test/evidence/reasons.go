@@ -72,8 +72,8 @@ func fixed(text string) func(*record) string { return func(*record) string { ret
 var reasons = []reason{
 	{"catchup/cpu", "Where catching up spends its time.", (*record).catchUpTime},
 	{"idle/rss", "What an idle sidecar's memory is.", (*record).idleMemory},
-	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers are the look at the annotations and the reader's look at the source, once a second each; " +
-		"the look for JVMs, the sample of the kernel's counters and the next try of refused streams, every 5 s each; the release of pages, every 10 s, and a collection of garbage every minute; and the writer's look at the segments, every minute. " +
+	{"idle/cpu idle/wakes", "Where an idle sidecar spends its time.", fixed("Its timers are the look for requests about levels and the reader's look at the source, once a second each; " +
+		"the look for JVMs, the sample of the kernel's counters and the next try of refused streams, every 5 s each; the release of pages, every 5 s, and a collection of garbage every minute; and the writer's look at the segments, every minute. " +
 		"Timers of one sidecar end at the same moments as far as they can. Each end wakes up more than one thread.")},
 	{"steady/cpu", "Where a steady load spends its time.", (*record).steadyTime},
 	{"steady/p99", "How old a line gets.", fixed("The age of a line is that of its batch: 256 KiB uncompressed, 448 KiB compressed, " +
@@ -113,7 +113,7 @@ func (r *record) catchUpTime() string {
 func (r *record) idleMemory() string {
 	most, ok1 := r.median("idle", "ullage, zstd", "rss")
 	least, ok2 := r.median("idle", "ullage, zstd", "least")
-	text := "A part of it belongs to the Go runtime, and hardly changes. The rest is pages of the program that were touched since the sidecar last released them, which it does every 10 s. " +
+	text := "A part of it belongs to the Go runtime, and hardly changes. The rest is pages of the program that were touched since the sidecar last released them, which it does every 5 s. " +
 		"Garbage collection and stack growth touch most of them."
 	if ok1 && ok2 {
 		text += fmt.Sprintf(" In this run it had %s MiB at the least, after a release, and %s at the most.", figure(least), figure(most))
