@@ -94,8 +94,8 @@ func TestALookoutFiresOnceForAStall(t *testing.T) {
 	observe(l, shortG1, idleTimes, longSafe)
 }
 
-// What is told of one stop is one firing: nothing is missed, and the trigger is not disarmed
-// again by what it has fired on.
+// A stop fires once, whichever of its lines show it: nothing is missed, and the trigger is
+// not disarmed again by what it has fired on.
 func TestATriggerFiresOnceForAStall(t *testing.T) {
 	t.Parallel()
 	for name, c := range stallTests {

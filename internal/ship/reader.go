@@ -75,7 +75,7 @@ type draining struct {
 }
 
 // goesOn reports, after a flush, whether files that waited for a place can be read now:
-// each flush lets go of some. It stops where they do not get fewer.
+// the reader closes some of the others after each flush. It returns false once they do not get fewer.
 func (d *draining) goesOn(waiting int) bool {
 	was := d.waiting
 	d.waiting = waiting

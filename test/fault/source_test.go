@@ -101,7 +101,7 @@ func fill(t *testing.T, dir string, files int) map[string]string {
 }
 
 // TestDrainReadsFilesThatWaited holds more files open than the sidecar has descriptors for,
-// and closes them as the sidecar is told to end: it reads one lot of them after the other.
+// and closes them when the sidecar gets SIGTERM: it reads as many as it may hold, then the next ones.
 func TestDrainReadsFilesThatWaited(t *testing.T) {
 	const files = 300
 	source, dest := lab.Tmpfs(t, "8m"), t.TempDir()
