@@ -52,11 +52,15 @@ func TestOnlyWellFormedNamesAreSockets(t *testing.T) {
 	}
 }
 
+// birthTick is longer than the clock of a file's birth takes from one tick to the next, which
+// is up to 10 ms (CONFIG_HZ=100): of two files that are made so far apart, one is older.
+const birthTick = 20 * time.Millisecond
+
 func TestNewestSocketsAreFoundAmongMany(t *testing.T) {
 	tmp := t.TempDir()
 	for i := range 20 {
 		sockets(t, tmp, socketName(1000-i))
-		time.Sleep(5 * time.Millisecond) // the clock of births ticks slowly
+		time.Sleep(birthTick)
 	}
 	jvms, problems := New(testConfig(tmp), tmp).Find(t.Context())
 	var want []int

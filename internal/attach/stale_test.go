@@ -51,7 +51,7 @@ func TestSocketsThatNobodyListensOnAreNotJVMs(t *testing.T) {
 			if busy {
 				fill(t, l, filepath.Join(tmp, socketName(1)))
 			}
-			time.Sleep(5 * time.Millisecond) // the clock of births ticks slowly
+			time.Sleep(birthTick)
 			for n := range 2 * maxFound {
 				deadSockets(t, tmp, socketName(100+n))
 			}
@@ -109,7 +109,7 @@ func TestKnownSocketsAreTriedAgainTogether(t *testing.T) {
 		must(t, closed[i].Close())
 		known = append(known, j.ID)
 	}
-	time.Sleep(refusedFor) // they are no longer young
+	time.Sleep(refusedFor) // what is younger is tried again, which is another test
 	began := time.Now()
 	found := c.Survey(t.Context(), known...)
 	if took := time.Since(began); len(found.Stale) != maxFound || took < refusedFor || took > maxFound*refusedFor/2 {
