@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ullage/ullage/internal/build"
+	"github.com/ullage/ullage/internal/cgroup"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/sidecar"
 	"github.com/ullage/ullage/internal/sink"
@@ -57,7 +58,7 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	debug.SetGCPercent(gcPercent)
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
-		debug.SetMemoryLimit(softLimit(cgroupRoot, memoryBesideQueue+int64(cfg.Ship.Queue)))
+		debug.SetMemoryLimit(cgroup.SoftLimit(memoryBesideQueue + int64(cfg.Ship.Queue)))
 	}
 	if processors, _ := e.LookupEnv("GOMAXPROCS"); processors == "" {
 		useProcessors(true)

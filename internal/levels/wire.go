@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/untrusted"
 )
 
 // The verbs of a request.
@@ -31,10 +31,9 @@ const (
 	maxReply   = 4 << 20
 	maxListed  = 256 << 10 // bytes of text; JSON may need six for one
 
-	// maxCommas bounds the memory of a decoded reply: an element of a list can
-	// be two bytes in the reply, "0,", and a hundred in memory. Lists of 16
-	// JVMs with 256 outputs each have fewer commas.
-	maxCommas = 64 << 10
+	// maxElements bounds the memory of a decoded reply. Lists of 16 JVMs with 256
+	// outputs each have fewer.
+	maxElements = 64 << 10
 )
 
 // request is what a command asks of the keeper, as one line of JSON. It can ask
@@ -89,24 +88,8 @@ type reply struct {
 	Yielded bool `json:"yielded,omitempty"`
 }
 
-// decodeReply decodes a reply. Outside of strings, a comma separates two
-// elements of a list or of an object.
 func decodeReply(text []byte) (r reply, err error) {
-	commas, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '"':
-			quoted = !quoted
-		case text[i] == '\\' && quoted:
-			i++
-		case text[i] == ',' && !quoted:
-			commas++
-		}
-	}
-	if commas > maxCommas {
-		return r, errors.New("it has more elements than any ullage sends")
-	}
-	err = json.Unmarshal(text, &r)
+	err = untrusted.Decode(text, maxElements, &r)
 	return r, err
 }
 

@@ -1,0 +1,44 @@
+// Package untrusted decodes JSON that another party wrote, with memory that is
+// bounded before anything is decoded.
+//
+// A bound on the bytes alone is not enough: an element of a list can have two
+// bytes in the text, "0,", and a kilobyte in memory, the size of the type that it
+// is decoded into.
+package untrusted
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrElements is what [Decode] returns for a text with too many elements.
+var ErrElements = errors.New("too many elements")
+
+// Elements returns the number of commas outside of strings. Every element of a
+// list or of an object except its first follows one. What has no commas can only
+// be nested, which encoding/json stops at 10,000 levels. The text need not be
+// valid JSON.
+func Elements(text []byte) int {
+	commas, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case text[i] == '\\' && quoted:
+			i++
+		case text[i] == ',' && !quoted:
+			commas++
+		}
+	}
+	return commas
+}
+
+// Decode is [json.Unmarshal] for a text with at most the given number of
+// [Elements]. For any other text it returns an [ErrElements] and leaves v as it is.
+func Decode(text []byte, most int, v any) error {
+	if n := Elements(text); n > most {
+		return fmt.Errorf("%w: it has %d, at most %d are accepted", ErrElements, n, most)
+	}
+	return json.Unmarshal(text, v)
+}
