@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/certs"
+	"github.com/ullage/ullage/internal/cgroup"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
 	"github.com/ullage/ullage/internal/podmeta"
@@ -142,6 +144,9 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 		return code
 	}
 	debug.SetGCPercent(serveGCPercent)
+	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
+		debug.SetMemoryLimit(cgroup.SoftLimit(math.MaxInt64))
+	}
 	if err := serve(ctx, cfg, build.Read(version), cfg.logger(e.Stderr)); err != nil {
 		return e.Fail("serve", err)
 	}

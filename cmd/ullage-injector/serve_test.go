@@ -201,7 +201,7 @@ func BenchmarkServe(b *testing.B) {
 }
 
 // residentMiB is the most that a process has held in memory.
-func residentMiB(b *testing.B, pid int) float64 {
+func residentMiB(b testing.TB, pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		b.Fatal(err)

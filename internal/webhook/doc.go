@@ -19,12 +19,13 @@
 //	a pod that must not start            200, denied, 403               refuses the pod, shows the message
 //	an error or a panic                  200, allowed, warning          continues, shows the warning
 //	... when errors deny                 200, denied, 500               refuses the pod, shows the message
-//	a review over 3 MiB, broken or of    the same as for an error: the  the same
-//	another version, with a legible uid  uid is in its first 64 KiB
+//	a review over 3 MiB or 20,000        the same as for an error: the  the same
+//	elements, broken or of another       uid is in its first 64 KiB
+//	version, with a legible uid
 //	the same without a legible uid       413 or 400                     failurePolicy
 //	another kind of object               400                            failurePolicy
 //	another content type, path, method   415, 404, 405                  failurePolicy
-//	too many large reviews at once       503                            failurePolicy
+//	another large review takes too long  503                            failurePolicy
 //
 // An API server ignores an answer without the right uid, and an answer whose
 // patch is not a list of operations. So the server never sends the first, and
@@ -33,9 +34,12 @@
 // # Bounds
 //
 // A header, a body, an answer and an idle connection each have a deadline. A
-// review has a largest size. The numbers of connections, of large reviews and of
-// decisions at a time are bounded. The server speaks HTTP/1.1 only: API servers
-// use nothing else for a webhook behind a Service.
+// review has a largest size and a largest number of elements, which is counted
+// before anything is decoded: 300 KB of "{}," would be a hundred megabytes of
+// containers. Large reviews are in memory one at a time. Decisions wait for one
+// another if together they could take more memory than they may. The number of
+// connections is bounded. The server speaks HTTP/1.1 only: API servers use
+// nothing else for a webhook behind a Service.
 //
 // # Stopping
 //

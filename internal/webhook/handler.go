@@ -14,11 +14,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/untrusted"
 )
 
 // Mutate decides about one pod, as JSON in the form that the API server sent,
@@ -51,15 +53,27 @@ type Decision struct {
 const (
 	// maxBody is the largest request that an API server takes itself.
 	maxBody = 3 << 20
+	// maxElements is how many elements a review may have, as package untrusted
+	// counts them. The managedFields of a pod included, an environment variable is
+	// six of them.
+	maxElements = 20_000
 	// maxDrained is how much of a larger body is read and discarded, so that its
 	// sender goes on to read the answer.
 	maxDrained = 16 << 20
-	// A review of more than smallBody bytes is large. At most maxLarge of them are
-	// in memory at a time.
+	// A review of more than smallBody bytes is large. One of them is in memory at a
+	// time.
 	smallBody = 64 << 10
-	maxLarge  = 2
+	maxLarge  = 1
 	// maxDecisions is how many calls of Mutate run at a time.
 	maxDecisions = 8
+
+	// What the decisions under way may take of memory together, and what one takes
+	// at most: for each element and each byte of its review. Decoding doubles a list
+	// that grows, and a container without a field has 3 bytes in the review and 408
+	// in memory.
+	maxMemory     = 48 << 20
+	elementMemory = 1500
+	byteMemory    = 8
 	// maxStack is how much of a stack trace is logged.
 	maxStack = 4 << 10
 )
@@ -86,8 +100,8 @@ type handler struct {
 	quiet   *quiet // for lines that strangers can cause
 	metrics metrics
 
-	slots chan struct{} // one token for each call of Mutate under way
-	large chan struct{} // one token for each large review in memory
+	memory *semaphore.Weighted // of maxMemory: what the decisions under way may take
+	large  *semaphore.Weighted // of maxLarge: the large reviews that are in memory
 
 	// leaving: connections end with their next answer.
 	leaving atomic.Bool
@@ -96,7 +110,7 @@ type handler struct {
 func newHandler(cfg Config, mutate Mutate, m metrics, log *slog.Logger) *handler {
 	return &handler{
 		mutate: mutate, deny: cfg.DenyOnError, log: log, quiet: newQuiet(log), metrics: m,
-		slots: make(chan struct{}, maxDecisions), large: make(chan struct{}, maxLarge),
+		memory: semaphore.NewWeighted(maxMemory), large: semaphore.NewWeighted(maxLarge),
 	}
 }
 
@@ -128,19 +142,24 @@ func (h *handler) take(ctx context.Context, r *http.Request) reply {
 	// A body of unknown length counts as large. Only the head of a body that is
 	// too large is read.
 	if n := r.ContentLength; n < 0 || n > smallBody && n <= maxBody {
-		if !enter(ctx, h.large) {
+		if h.large.Acquire(ctx, 1) != nil {
 			return reply{result: failed, code: http.StatusServiceUnavailable, text: errBusy.Error()}
 		}
-		defer leave(h.large)
+		defer h.large.Release(1)
 	}
 	body, err := read(r)
 	if err != nil {
 		return h.fail(body, err)
 	}
-	if !enter(ctx, h.slots) {
+	elements := untrusted.Elements(body)
+	if elements > maxElements {
+		return h.fail(body, fmt.Errorf("the review has %d elements, at most %d are accepted", elements, maxElements))
+	}
+	takes := memoryOf(len(body), elements)
+	if h.memory.Acquire(ctx, takes) != nil {
 		return h.fail(body, errBusy)
 	}
-	defer leave(h.slots)
+	defer h.memory.Release(takes)
 	rep, err := h.decide(body)
 	if err != nil {
 		return h.fail(body, err)
@@ -307,14 +326,8 @@ func patience(r *http.Request) time.Duration {
 	return min(d/5*4, maxPatience)
 }
 
-// enter takes a token, or returns false once ctx ends.
-func enter(ctx context.Context, tokens chan struct{}) bool {
-	select {
-	case tokens <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// memoryOf returns what a decision about a review takes of maxMemory: at least so
+// much that no more than maxDecisions are under way, and at most all of it.
+func memoryOf(size, elements int) int64 {
+	return min(max(int64(size)*byteMemory+int64(elements)*elementMemory, maxMemory/maxDecisions), maxMemory)
 }
-
-func leave(tokens chan struct{}) { <-tokens }

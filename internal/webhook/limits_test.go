@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/untrusted"
 )
 
 func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
@@ -52,7 +55,9 @@ func TestALargeReviewIsAnsweredFromItsHead(t *testing.T) {
 func TestABusyServerAnswersBeforeTheAPIServerGivesUp(t *testing.T) {
 	h, _, _ := testHandler(false)
 	for range maxDecisions {
-		h.slots <- struct{}{}
+		if !h.memory.TryAcquire(memoryOf(len(body("web")), untrusted.Elements([]byte(body("web"))))) {
+			t.Fatalf("fewer than %d small reviews are decided at a time", maxDecisions)
+		}
 	}
 	r := httptest.NewRequest("POST", "/mutate?timeout=100ms", strings.NewReader(body("web")))
 	r.Header.Set("Content-Type", "application/json")
@@ -61,14 +66,58 @@ func TestABusyServerAnswersBeforeTheAPIServerGivesUp(t *testing.T) {
 	if a := parsed(t, w); !a.Response.Allowed || !strings.Contains(a.Response.Warnings[0], "busy") {
 		t.Errorf("%+v", a.Response)
 	}
-	for range maxLarge {
-		h.large <- struct{}{}
-	}
+	h.large.TryAcquire(maxLarge)
 	r = httptest.NewRequest("POST", "/mutate?timeout=100ms", io.MultiReader(strings.NewReader(body("web"))))
 	r.Header.Set("Content-Type", "application/json")
 	w = httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != 503 {
 		t.Errorf("a large review while there are others: %d", w.Code)
+	}
+}
+
+// An element can have 3 bytes in the review and a kilobyte in memory.
+func TestAReviewOfTooManyElementsIsAnsweredWithoutDecodingIt(t *testing.T) {
+	with := func(elements int) string {
+		more := elements - untrusted.Elements([]byte(body("web")))
+		return body("web", `{"field":1}`, "["+strings.Repeat("{},", more)+"{}]")
+	}
+	h, _, _ := testHandler(false)
+	if a := parsed(t, post(h, with(maxElements))); len(a.Response.Patch) == 0 {
+		t.Errorf("a review of the most elements: %+v, want a patch", a.Response)
+	}
+	h.mutate = func([]byte, string) (Decision, error) { panic("it is decoded") }
+	for _, elements := range []int{maxElements + 1, 100_000, 900_000} {
+		var before, after runtime.MemStats
+		text := with(elements)
+		runtime.ReadMemStats(&before)
+		a := parsed(t, post(h, text))
+		runtime.ReadMemStats(&after)
+		if !a.Response.Allowed || a.Response.UID != "u-1" || len(a.Response.Warnings) != 1 || !strings.Contains(a.Response.Warnings[0], fmt.Sprintf("has %d elements, at most 20000", elements)) {
+			t.Errorf("%d elements: %+v", elements, a.Response)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))+1<<20 {
+			t.Errorf("%d elements in %d bytes took %d bytes of memory", elements, len(text), took)
+		}
+	}
+	if n := testutil.ToFloat64(h.metrics.panics); n != 0 {
+		t.Errorf("%v of them were decoded", n)
+	}
+}
+
+// Reviews of many elements wait for one another; small ones do not wait.
+func TestDecisionsAreWeighedByWhatTheyTake(t *testing.T) {
+	for _, c := range []struct {
+		size, elements int
+		together       int // how many of them are decided at a time
+	}{{1000, 30, maxDecisions}, {10 << 10, 500, maxDecisions}, {64 << 10, 5000, maxDecisions - 2}, {60_000, 20_000, 1}, {maxBody, maxElements, 1}, {maxBody, 500, 1}} {
+		h, _, _ := testHandler(false)
+		together := 0
+		for h.memory.TryAcquire(memoryOf(c.size, c.elements)) {
+			together++
+		}
+		if together != c.together {
+			t.Errorf("%d reviews of %d bytes and %d elements are decided at a time, want %d", together, c.size, c.elements, c.together)
+		}
 	}
 }
 
