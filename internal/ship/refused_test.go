@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -230,4 +231,44 @@ func TestRefusedStreamWithoutFilesIsForgotten(t *testing.T) {
 	os.Remove(b.path("bad.log"))
 	b.eventually("it is forgotten", func() bool { return b.ship.Ready() == nil })
 	b.drain()
+}
+
+// A checkpoint was lost, and the sidecar ends before the reader has learned that a stream
+// is refused. The reader has not shown that the stream's file is there. So the stream stays
+// refused, and the next process knows that the checkpoint was lost.
+func TestRefusedStreamThatTheReaderHasNotLookedForIsNotForgotten(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Tail.Reclaim = "none" // what is persisted is still there
+	w := b.log("gc.log")
+	b.write(w, lines(0, 500))
+	b.ships("line 499\n")
+	b.loseCheckpoint()
+	dir := filepath.Join(b.cfg.Dest, "gc.log")
+	if err := os.Rename(dir, dir+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, dir, nil)
+	s, from := b.begun(true)
+	s.begins(t, from)
+	if _, refused := s.writer.refused.streams["gc.log"]; !refused {
+		t.Fatal("the stream is not refused")
+	}
+	s.answering(t, func(ctx context.Context) {
+		if rewound, err := s.writer.readmit(ctx); rewound || err != nil {
+			t.Errorf("the last try: rewound %v, error %v; want a stream that stays refused", rewound, err)
+		}
+	})
+	if err := s.writer.saveCheckpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.killed()
+	os.Remove(dir)
+	if err := os.Rename(dir+".moved", dir); err != nil {
+		t.Fatal(err)
+	}
+	b.write(w, lines(500, 600))
+	b.ships("line 599\n")
+	if got := b.persisted("gc.log"); got != lines(0, 600) {
+		t.Errorf("persisted %d lines, want 600", strings.Count(got, "\n"))
+	}
 }

@@ -50,8 +50,10 @@ func (w *writer) reopen(ctx context.Context) error {
 
 // readmit tries the refused streams again. Those that can be placed are read
 // from their last commit; so are the others, since what of them is in the queue
-// goes with the rest of it. A stream that was never placed and has no files any
-// more is forgotten. It reports whether the reader begins again.
+// goes with the rest of it. A stream that was never placed is forgotten once the reader has
+// seen that it has no files any more, and no sooner: while it is refused, a lost checkpoint
+// is remembered for it, without which its persisted lines would be persisted again.
+// It reports whether the reader begins again.
 func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 	var back []string
 	for name, r := range w.refused.streams {
@@ -62,7 +64,7 @@ func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 			back = append(back, name)
 		case !errors.Is(err, segment.ErrRefused):
 			return false, err
-		case !marked && !w.view.hasRefused(name):
+		case !marked && w.view.sawGone(name):
 			w.tolerate(w.store.Stream(name).Close())
 			back = append(back, name)
 		default:

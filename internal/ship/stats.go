@@ -63,12 +63,14 @@ func (v *view) update(src *tail.Source) {
 	v.usage, v.source = usage, source
 }
 
-// hasRefused reports whether the source has files of a stream that is refused.
-func (v *view) hasRefused(name string) bool {
+// sawGone reports whether the reader has seen that a refused stream has no files any more.
+// False also means that the reader has yet to look, or to learn of the refusal: the view is
+// up to a second old.
+func (v *view) sawGone(name string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, has := v.source.Refused[name]
-	return has
+	_, gone := v.source.Gone[name]
+	return gone
 }
 
 var errNotRestored = errors.New("finding where the last run ended")

@@ -130,6 +130,17 @@ func (b *bench) onceEach() {
 // begins runs the writer's begin with a reader that answers.
 func (s *Shipper) begins(t testing.TB, from start) {
 	t.Helper()
+	s.answering(t, func(ctx context.Context) {
+		if err := (&placing{s.writer, from}).begin(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// answering runs a step of the writer with a reader that begins again when it is asked to, and
+// does nothing else.
+func (s *Shipper) answering(t testing.TB, step func(ctx context.Context)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan struct{})
 	go func() {
@@ -143,12 +154,8 @@ func (s *Shipper) begins(t testing.TB, from start) {
 			}
 		}
 	}()
-	err := (&placing{s.writer, from}).begin(ctx)
-	cancel()
-	<-answered
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer func() { cancel(); <-answered }()
+	step(ctx)
 }
 
 // appends appends all that is queued.

@@ -18,6 +18,16 @@ const (
 
 var ignoreReasons = []string{ignoreName, ignoreSymlink, ignoreDirectory, ignoreSpecial, ignoreLinks, IgnoredPermission, IgnoredTooMany, IgnoredError}
 
+// followedLater reports whether an entry that is left alone for the reason may be followed
+// later.
+func followedLater(reason string) bool {
+	switch reason {
+	case ignoreLinks, IgnoredPermission, IgnoredTooMany, IgnoredError:
+		return true
+	}
+	return false
+}
+
 // typeReason says why an inode is not followed, or nothing.
 func typeReason(st *unix.Statx_t) string {
 	switch st.Mode & unix.S_IFMT {

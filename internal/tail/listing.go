@@ -6,6 +6,8 @@ import "time"
 // was listed, and when it is due again.
 type listing struct {
 	ignored map[string]int // entries that it left alone, by reason
+	leaves  hidden         // streams of the entries that it left alone and may follow later
+	hidden  hidden         // ... as of the last scan that saw the whole directory
 	stale   bool           // a scan is due
 	after   time.Time      // ... but not before
 	pass    int            // listings so far
@@ -13,13 +15,30 @@ type listing struct {
 	round   int            // counts the scans that left out nothing: what comes later is younger
 }
 
-func newListing() *listing { return &listing{ignored: map[string]int{}, round: 1} }
+// hidden are refused streams that may have files which are not held. Those that the
+// destination takes are not in it: that would be a name for every file that waits.
+type hidden map[string]struct{}
+
+func newListing() *listing {
+	return &listing{ignored: map[string]int{}, leaves: hidden{}, hidden: hidden{}, round: 1}
+}
 
 // begin begins another listing.
 func (l *listing) begin() {
 	l.pass++
 	clear(l.ignored)
+	clear(l.leaves)
 }
+
+// hide notes that a refused stream has a file that is not held, or may have one: no
+// listing has looked for its files since it was refused.
+func (l *listing) hide(stream string) {
+	l.leaves[stream] = struct{}{}
+	l.hidden[stream] = struct{}{}
+}
+
+// sawAll notes that the last listing saw the whole directory.
+func (l *listing) sawAll() { l.leaves, l.hidden = l.hidden, l.leaves }
 
 // leaveOut counts an entry that is not followed, for a reason.
 func (l *listing) leaveOut(reason string) {
@@ -35,7 +54,12 @@ func (l *listing) expire() { l.stale = true }
 // leftOut reports whether the last listing had a file that may be followed
 // later, and so be older than one that was found now.
 func (l *listing) leftOut() bool {
-	return l.ignored[ignoreLinks]+l.ignored[IgnoredPermission]+l.ignored[IgnoredTooMany]+l.ignored[IgnoredError] > 0
+	for reason, n := range l.ignored {
+		if n > 0 && followedLater(reason) {
+			return true
+		}
+	}
+	return false
 }
 
 // crowded reports whether files wait until others are closed.

@@ -17,6 +17,11 @@ type capacity struct {
 // closed, and wait like files beyond the number that may be held.
 func (c *capacity) refuse(names map[string]struct{}) {
 	streams := &c.contents.streams
+	for name := range names {
+		if _, was := streams.refused[name]; !was {
+			c.listing.hide(name)
+		}
+	}
 	streams.refused, streams.refusedFiles = names, 0
 	for _, st := range streams.byName {
 		was := st.refused
@@ -62,5 +67,29 @@ func (c *capacity) release(f *File) {
 	}
 	c.listing.expire()
 	c.listing.leaveOut(IgnoredTooMany)
+	c.listing.hide(f.stream.name)
 	c.contents.forget(f)
+}
+
+// gone returns the refused streams that were seen to have no files any more: none is
+// held, and a scan of the whole directory that began after the refusal was known has
+// found none. A stream is not gone while a file of it waits for a descriptor, or a
+// position waits for its file.
+func (c *capacity) gone() map[string]struct{} {
+	streams, absent := &c.contents.streams, &c.contents.absent
+	var gone map[string]struct{}
+	for name := range streams.refused {
+		_, hidden := c.listing.hidden[name]
+		if streams.byName[name] != nil || hidden {
+			continue
+		}
+		if gone == nil {
+			gone = map[string]struct{}{}
+		}
+		gone[name] = struct{}{}
+	}
+	for id := range absent.waiting {
+		delete(gone, absent.saved[id].Stream)
+	}
+	return gone
 }

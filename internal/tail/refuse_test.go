@@ -2,7 +2,9 @@ package tail
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,4 +135,41 @@ func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
 	if got := r.got["good.log"].String(); got != text+text {
 		t.Errorf("%d bytes of the other stream were handed on, want %d", len(got), 2*len(text))
 	}
+}
+
+// A refused stream is gone once a scan has looked for its files and has found none, and not
+// while they wait for a descriptor.
+func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
+	r := newRig(t)
+	r.src.capacity.maxHeld = 2
+	names := map[string]struct{}{"a.log": {}, "b.log": {}, "never.log": {}}
+	gone := func(want ...string) {
+		t.Helper()
+		if got := slices.Sorted(maps.Keys(r.src.Stats().Gone)); !slices.Equal(got, want) {
+			t.Errorf("gone: %q, want %q", got, want)
+		}
+	}
+	for name := range names {
+		r.put(name, "1\n")
+	}
+	os.Remove(r.path("never.log"))
+	r.read()
+	r.src.Refuse(names)
+	gone() // no scan has looked yet
+	if len(r.src.contents.files) != 1 {
+		t.Fatalf("%d files are held, want 1", len(r.src.contents.files))
+	}
+	r.read()
+	gone("never.log") // one of the others is held, and one waits
+	waits := "a.log"
+	for _, f := range r.src.contents.held {
+		if f.name == waits {
+			waits = "b.log"
+		}
+	}
+	os.Remove(r.path("a.log"))
+	os.Remove(r.path("b.log"))
+	gone("never.log")
+	r.read()
+	gone(waits, "never.log") // the lines of the other are in a file without a name
 }

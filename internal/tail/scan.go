@@ -80,6 +80,7 @@ func (s *scanner) sawAll() {
 	}
 	s.left.unaligned = false
 	s.contents.streams.place(s.listing.pass)
+	s.listing.sawAll()
 }
 
 // countMissed looks at the files of a stream that have a new name, after a scan,
@@ -143,8 +144,12 @@ func (s *scanner) list() error {
 // leaveOut counts an entry that is not followed.
 func (s *scanner) leaveOut(name, reason string) {
 	s.listing.leaveOut(reason)
-	if st := s.contents.streams.byName[StreamName(name)]; st != nil && reason == IgnoredTooMany {
+	stream := StreamName(name)
+	if st := s.contents.streams.byName[stream]; st != nil && reason == IgnoredTooMany {
 		st.archives.wait(s.listing.pass)
+	}
+	if _, refused := s.contents.streams.refused[stream]; refused && followedLater(reason) {
+		s.listing.hide(stream)
 	}
 	s.log.once("ignored "+reason, "source entry is not followed",
 		"reason", reason, "name", name, "hint", "further entries with this reason are only counted")

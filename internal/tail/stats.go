@@ -17,7 +17,7 @@ type Stats struct {
 	Streams []StreamStats
 	Omitted int
 
-	Refused map[string]struct{} // streams with files that the destination refuses
+	Gone    map[string]struct{} // refused streams of which a scan since has found no file
 	Ignored map[string]int      // entries that the last scan left alone, by reason
 
 	// Reclaim is which mode is in effect for the files held now, for a human:
@@ -42,16 +42,8 @@ type ranked struct {
 	backlog int64
 }
 
-func statsOf(c *contents, l *listing) Stats {
-	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored)}
-	for name := range c.streams.byName {
-		if _, refused := c.streams.refused[name]; refused {
-			if s.Refused == nil {
-				s.Refused = map[string]struct{}{}
-			}
-			s.Refused[name] = struct{}{}
-		}
-	}
+func statsOf(c *contents, l *listing, limits *capacity) Stats {
+	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored), Gone: limits.gone()}
 	all := c.streams.rank()
 	listed := min(len(all), maxStats)
 	s.Streams, s.Omitted = make([]StreamStats, 0, listed), len(all)-listed
