@@ -13,9 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/settings"
 )
 
-// env is what a command has of the outside world. It is no cli.Env: flags stand
-// here behind names as well, and in no environment, and those that name a
-// cluster stand before the command too.
+// env is what a command has of the outside world. It is not a cli.Env: flags are not
+// read from the environment here, and those that name a cluster may be before the
+// command too.
 type env struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool) // os.LookupEnv
@@ -25,7 +25,7 @@ type env struct {
 // kubectl has no such variables either.
 func noEnv(string) (string, bool) { return "", false }
 
-// cluster reads the flags that stand before the command and name a cluster. It
+// cluster reads the flags that are before the command and name a cluster. It
 // returns the arguments from the command on.
 func (e env) cluster(args []string) (cluster, []string, []error) {
 	c := cluster{kubectl: "kubectl"}
@@ -34,11 +34,11 @@ func (e env) cluster(args []string) (cluster, []string, []error) {
 	}
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	c.flags(fs)
-	bad := settings.Parse(fs, args, noEnv)
+	args, bad := settings.ParseLeading(fs, args)
 	if helpWanted(bad) {
 		return c, []string{"help"}, nil
 	}
-	return c, fs.Args(), bad
+	return c, args, bad
 }
 
 // parse reads the flags and the names of a command, in any order, and then
@@ -48,19 +48,11 @@ func (e env) cluster(args []string) (cluster, []string, []error) {
 //
 // The name of fs is the command's; about is the first part of its help.
 func (e env) parse(fs *flag.FlagSet, about string, args []string, validate func(names []string) []error) (code int, ok bool) {
-	var bad []error
-	var names []string
-	for {
-		bad = append(bad, settings.Parse(fs, args, noEnv)...)
-		if helpWanted(bad) {
-			return e.help(fs, about), false
-		}
-		if args = fs.Args(); len(args) == 0 {
-			break
-		}
-		names, args = append(names, args[0]), args[1:]
+	bad := settings.Parse(fs, args, noEnv)
+	if helpWanted(bad) {
+		return e.help(fs, about), false
 	}
-	if bad = append(bad, validate(names)...); len(bad) == 0 {
+	if bad = append(bad, validate(fs.Args())...); len(bad) == 0 {
 		return cli.OK, true
 	}
 	return e.misused(fs.Name(), bad), false

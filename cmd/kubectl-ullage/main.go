@@ -9,8 +9,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/ullage/ullage/internal/cli"
@@ -33,7 +35,8 @@ Usage:
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does;
-status, top and levels take -l, status and top -A as well. Flags may stand before or after names.
+status, top and levels take -l, status and top -A as well. Flags may be before or
+after names.
 
 Examples:
   kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
@@ -72,29 +75,26 @@ func dispatch(ctx context.Context, args []string, e env) int {
 		return cli.Usage
 	}
 	name, rest := args[0], args[1:]
-	switch name {
-	case "levels":
-		return levelsCmd(ctx, rest, e, c)
-	case "status":
-		return statusCmd(ctx, rest, e, c)
-	case "top":
-		return topCmd(ctx, rest, e, c)
-	case "logs":
-		return logsCmd(ctx, rest, e, c)
-	case "open":
-		return openCmd(ctx, rest, e, c)
-	case "report":
-		return reportCmd(ctx, rest, e, c)
-	case "doctor":
-		return doctorCmd(ctx, rest, e, c)
-	case "version":
-		return versionCmd(rest, e)
-	case "help":
+	if name == "help" {
 		if len(rest) == 0 || rest[0] == "help" {
 			return e.print("help", usage)
 		}
 		return dispatch(ctx, []string{rest[0], "--help"}, e)
 	}
-	fmt.Fprintf(e.stderr, "kubectl ullage: unknown command %q\nrun 'kubectl ullage help' for what there is\n", name)
+	commands := map[string]func(context.Context, []string, env, cluster) int{
+		"levels":  levelsCmd,
+		"status":  statusCmd,
+		"top":     topCmd,
+		"logs":    logsCmd,
+		"open":    openCmd,
+		"report":  reportCmd,
+		"doctor":  doctorCmd,
+		"version": versionCmd,
+	}
+	if run, ok := commands[name]; ok {
+		return run(ctx, rest, e, c)
+	}
+	known := slices.Sorted(maps.Keys(commands))
+	fmt.Fprintf(e.stderr, "kubectl ullage: %s\nrun 'kubectl ullage help' for a list\n", cli.Unknown("command", name, known))
 	return cli.Usage
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"strings"
@@ -24,7 +25,7 @@ Example:
   kubectl ullage version
 `
 
-func versionCmd(args []string, e env) int {
+func versionCmd(_ context.Context, args []string, e env, _ cluster) int {
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
 	if code, ok := e.parse(fs, versionAbout, args, cli.Unexpected); !ok {
 		return code

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -176,11 +175,6 @@ func (c *catConfig) validate(args []string) []error {
 	bad := append(c.window(), c.Validate()...)
 	if len(args) == 0 {
 		bad = append(bad, errors.New("nothing to print: name the --dest of 'ullage run' (or set ULLAGE_DEST to it), a stream's directory in it, or files"))
-	}
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			bad = append(bad, fmt.Errorf("%s comes after a directory or a file: flags come first (write ./%s for a file of that name)", arg, arg))
-		}
 	}
 	return bad
 }

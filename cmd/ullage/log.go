@@ -156,15 +156,9 @@ func logCmd(ctx context.Context, args []string, e cli.Env) int {
 		fmt.Fprintf(e.Stderr, "ullage log: unknown verb %q: use list, set, reset, rotate or save\nrun 'ullage log --help' for usage\n", c.verb)
 		return cli.Usage
 	}
-	// Accept the selection before the flags as well: that is how people write
-	// it.
-	var first []string
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		first, args = args[:1], args[1:]
-	}
 	fs := flag.NewFlagSet("log "+c.verb, flag.ContinueOnError)
 	c.flags(fs)
-	code, ok := e.Parse(fs, logAbout, args, func() []error { return c.validate(append(first, fs.Args()...)) })
+	code, ok := e.Parse(fs, logAbout, args, func() []error { return c.validate(fs.Args()) })
 	if !ok {
 		return code
 	}

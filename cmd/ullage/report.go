@@ -20,7 +20,7 @@ const reportAbout = `ullage report shows where a JVM's time went: stops, their c
 is missing from the log.
 
 Usage:
-  ullage report [--since T] [--until T] [--stall-floor D] [--format F] [--output FILE] [DIR|FILE...]
+  ullage report [--since T] [--until T] [--stall-floor D] [--text|--json] [--output FILE] [DIR|FILE...]
   ullage report --compare [flags] DIR|FILE DIR|FILE
 
 DIR is a destination (the --dest of 'ullage run'), the directory of one stream in it,
@@ -29,8 +29,8 @@ a segment, or any other log of Unified Logging (-Xlog), plain or compressed by g
 zstd. Files of one rotated set (gc.log, gc.log.0, gc.log.1.gz) are read as one
 stream, in the order of their dates.
 
---format is html (a page that needs no network), text or json. The page is written to
-ullage-report.html, and text and JSON to stdout; --output FILE changes that, and
+The report is a page that needs no network, written to ullage-report.html, or with
+--text or --json text or JSON, written to stdout. --output FILE changes that, and
 --output - is stdout. Text has colors on a terminal, unless NO_COLOR is set.
 --compare puts the reports of two inputs side by side.
 
@@ -42,10 +42,10 @@ What cannot be read is part of the report, with how much it is.
 
 Examples:
   ullage report /var/lib/ullage
-  ullage report --format text --since 1h /var/lib/ullage
+  ullage report --text --since 1h /var/lib/ullage
   ullage report --compare before/gc.log after/gc.log
-  ullage report --format json gc.log | jq .totals
-  kubectl exec POD -c ullage -- ullage report --format json > pod.json
+  ullage report --json gc.log | jq .totals
+  kubectl exec POD -c ullage -- ullage report --json > pod.json
 
 Exit status: 0 the report was written, 1 it was not, 2 usage error.
 `
@@ -56,15 +56,16 @@ const defaultPage = "ullage-report.html"
 // reportConfig has the settings of `ullage report`.
 type reportConfig struct {
 	report.Config
-	format  string
-	output  string
-	compare bool
+	text, json bool // instead of a page
+	output     string
+	compare    bool
 }
 
 func (c *reportConfig) flags(fs *flag.FlagSet, now time.Time) {
 	readFlags(fs, &c.Config, now)
-	fs.StringVar(&c.format, "format", "html", "how to write the report: html, text or json")
-	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for html, else stdout)")
+	fs.BoolVar(&c.text, "text", false, "write text, for a terminal, instead of a page")
+	fs.BoolVar(&c.json, "json", false, "write JSON instead of a page")
+	fs.StringVar(&c.output, "output", "", "write to `FILE`; - is stdout (default: "+defaultPage+" for a page, else stdout)")
 	fs.BoolVar(&c.compare, "compare", false, "put the reports of two inputs side by side")
 }
 
@@ -87,10 +88,8 @@ func readFlags(fs *flag.FlagSet, c *report.Config, now time.Time) {
 
 func (c *reportConfig) validate(args []string) []error {
 	bad := c.Validate()
-	switch c.format {
-	case "html", "text", "json":
-	default:
-		bad = append(bad, fmt.Errorf("invalid value %q for --format: it is html, text or json", c.format))
+	if c.text && c.json {
+		bad = append(bad, errors.New("--text and --json are two forms of a report: use one of them"))
 	}
 	switch {
 	case c.compare && len(args) != 2:
@@ -150,7 +149,7 @@ func failEach(e cli.Env, name string, err error) (code int) {
 // write writes the reports to where the flags say.
 func (c *reportConfig) write(all []*report.Report, e cli.Env) error {
 	to := c.output
-	if to == "" && c.format == "html" {
+	if to == "" && !c.text && !c.json {
 		to = defaultPage
 	}
 	if to == "" || to == "-" {
@@ -168,10 +167,10 @@ func (c *reportConfig) write(all []*report.Report, e cli.Env) error {
 }
 
 func (c *reportConfig) print(w io.Writer, all []*report.Report, style report.Style) error {
-	switch c.format {
-	case "json":
+	switch {
+	case c.json:
 		return report.JSON(w, all...)
-	case "text":
+	case c.text:
 		return report.Text(w, style, all...)
 	}
 	return report.HTML(w, all...)

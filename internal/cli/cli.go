@@ -55,8 +55,12 @@ func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func(
 	return Usage, false
 }
 
-// Help prints about and the flags.
+// Help prints about and the flags, if there are any.
 func (e Env) Help(fs *flag.FlagSet, about string) {
+	if len(settings.Names(fs)) == 0 {
+		io.WriteString(e.Stdout, about)
+		return
+	}
 	fmt.Fprintf(e.Stdout, "%s\nFlags (each can also be set in the environment, --some-flag as %s):\n",
 		about, settings.EnvName("some-flag"))
 	settings.PrintFlags(e.Stdout, fs)

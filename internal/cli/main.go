@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+
+	"github.com/ullage/ullage/internal/settings"
 )
 
 // Command is a subcommand or a whole program: it runs with its arguments and
@@ -54,8 +58,14 @@ func (e Env) Dispatch(ctx context.Context, args []string, usage string, commands
 	if run, ok := commands[name]; ok {
 		return run(ctx, rest, e)
 	}
-	fmt.Fprintf(e.Stderr, "%s: unknown command %q\nrun '%s help' for a list\n", e.Program, name, e.Program)
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, Unknown("command", name, slices.Sorted(maps.Keys(commands))))
+	fmt.Fprintf(e.Stderr, "run '%s help' for a list\n", e.Program)
 	return Usage
+}
+
+// Unknown returns an error about a word that is not one of the known words of a kind.
+func Unknown(kind, word string, known []string) error {
+	return fmt.Errorf("unknown %s %q%s", kind, word, settings.DidYouMean(word, "", known))
 }
 
 func isHelp(name string) bool {

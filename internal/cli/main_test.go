@@ -30,9 +30,10 @@ func dispatchTest(ctx context.Context, args []string, e Env) int {
 }
 
 func TestDispatch(t *testing.T) {
-	unknown := func(name string) string {
-		return fmt.Sprintf("prog: unknown command %q\nrun 'prog help' for a list\n", name)
+	unknown := func(name, question string) string {
+		return fmt.Sprintf("prog: unknown command %q%s\nrun 'prog help' for a list\n", name, question)
 	}
+	const meant = `; did you mean "run"?`
 	for _, c := range []struct {
 		args           string
 		code           int
@@ -55,10 +56,11 @@ func TestDispatch(t *testing.T) {
 		{"help run", OK, "run [\"--help\"]\n", ""},
 		{"help run more", OK, "run [\"--help\"]\n", ""},
 		{"help --version", OK, "version [\"--help\"]\n", ""},
-		{"runs", Usage, "", unknown("runs")},
-		{"--run", Usage, "", unknown("--run")},
-		{"help runs", Usage, "", unknown("runs")},
-		{"\x1b[2J run", Usage, "", unknown("\x1b[2J")},
+		{"runs", Usage, "", unknown("runs", meant)},
+		{"--run", Usage, "", unknown("--run", meant)},
+		{"ship", Usage, "", unknown("ship", "")},
+		{"help runs", Usage, "", unknown("runs", meant)},
+		{"\x1b[2J run", Usage, "", unknown("\x1b[2J", "")},
 	} {
 		var stdout, stderr bytes.Buffer
 		e := Env{Program: "prog", Stdout: &stdout, Stderr: &stderr}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -227,11 +228,7 @@ func checkOthers(p *problemList, ours map[string]entry, known []string) {
 			p.add(key, e.value, e.bad)
 		case slices.Contains(known, name):
 		default:
-			text := "unknown annotation"
-			if guess := nearest(name, names); guess != "" {
-				text += fmt.Sprintf("; did you mean %q?", Prefix+guess)
-			}
-			p.add(key, e.value, text)
+			p.add(key, e.value, "unknown annotation"+settings.DidYouMean(name, Prefix, names))
 		}
 	}
 }

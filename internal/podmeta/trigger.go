@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ullage/ullage/internal/settings"
 )
 
 // Trigger is what makes the sidecar raise the level by itself: a set of
@@ -107,7 +109,7 @@ func (t *Trigger) addPause(item, limit string) error {
 }
 
 func unknownCondition(item, name string) error {
-	guess := nearest(name, Conditions())
+	guess := settings.Nearest(name, Conditions())
 	if guess != "" {
 		return fmt.Errorf("%q is not a condition; did you mean %q? (%s)", item, guess, triggerUsage)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,25 +23,59 @@ func EnvName(flagName string) string {
 // Parse sets the flags of fs from args and, for those that args leave alone,
 // from the environment, which lookup reads (os.LookupEnv). It returns one error for
 // each bad value, so a user can fix all of them at once. The errors include
-// [flag.ErrHelp] if args ask for help. Arguments that are not flags stay in fs.Args.
+// [flag.ErrHelp] if args ask for help. Flags may be before and after the other
+// arguments, which are in fs.Args afterwards; "--" ends the flags.
 func Parse(fs *flag.FlagSet, args []string, lookup func(string) (string, bool)) []error {
+	var names []string
+	var bad []error
+	for len(args) > 0 {
+		var errs []error
+		args, errs = ParseLeading(fs, args)
+		bad = append(bad, errs...)
+		switch {
+		case slices.Contains(errs, flag.ErrHelp):
+			return bad
+		case len(args) > 0 && args[0] == "--":
+			names, args = append(names, args[1:]...), nil
+		case len(args) > 0:
+			names, args = append(names, args[0]), args[1:]
+		}
+	}
+	_ = fs.Parse(append([]string{"--"}, names...)) // has no flag that could be bad
+	return append(bad, parseEnv(fs, lookup)...)
+}
+
+// ParseLeading sets the flags of fs that args begin with. It returns the other arguments,
+// the first of which is not a flag or is "--", and one error for each bad value.
+func ParseLeading(fs *flag.FlagSet, args []string) (rest []string, bad []error) {
 	fs.Init(fs.Name(), flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	var bad []error
-	for {
-		err := fs.Parse(args)
-		if err == nil {
-			break
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
+		own := min(arguments(fs, args[0]), len(args))
+		if err := fs.Parse(args[:own]); err != nil {
+			bad = append(bad, describe(fs, err))
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, bad
+			}
 		}
-		bad = append(bad, describe(fs, err))
-		if errors.Is(err, flag.ErrHelp) {
-			return bad
-		}
-		// The flag package has already stepped over the bad flag.
-		args = fs.Args()
+		args = args[own:]
 	}
-	return append(bad, parseEnv(fs, lookup)...)
+	return args, bad
+}
+
+// arguments is how many arguments a flag takes, itself included: two if its value is the
+// next one.
+func arguments(fs *flag.FlagSet, arg string) int {
+	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+	f := fs.Lookup(name)
+	if f == nil {
+		return 1 // not a flag of ours, or "--name=value"
+	}
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		return 1
+	}
+	return 2
 }
 
 func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
@@ -62,7 +97,7 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 }
 
 // badValue matches the flag package's error for a bad value.
-var badValue = regexp.MustCompile(`^invalid (?:boolean )?value ".*" for (?:flag )?-([^:]+): (.*)$`)
+var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]+): (.*)$`)
 
 // describe turns an error of the flag package into one that spells the flag as
 // our help does and says how to write the value. A flag with a bad value gets
@@ -73,17 +108,25 @@ func describe(fs *flag.FlagSet, err error) error {
 	}
 	text := err.Error()
 	if m := badValue.FindStringSubmatch(text); m != nil {
-		if f := fs.Lookup(m[1]); f != nil {
+		if f := fs.Lookup(m[2]); f != nil {
 			reset(f)
-			text = strings.TrimSuffix(text, m[2]) + hint(f, m[2])
+			return fmt.Errorf("invalid value %s for %s: %s", m[1], dashes(m[2]), hint(f, m[3]))
 		}
 	}
-	for _, before := range []string{"for flag -", "not defined: -", "argument: -"} {
-		text = strings.Replace(text, before, before+"-", 1)
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return fmt.Errorf("flag needs an argument: %s", dashes(name))
 	}
-	text = strings.Replace(text, "for flag --", "for --", 1)
-	text = strings.Replace(text, "flag provided but not defined: ", "unknown flag ", 1)
-	return errors.New(text)
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		return fmt.Errorf("unknown flag %s%s", dashes(name), DidYouMean(name, "--", Names(fs)))
+	}
+	return err
+}
+
+// Names returns the names of the flags of fs.
+func Names(fs *flag.FlagSet) []string {
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	return names
 }
 
 // reset gives a flag its default back.

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,5 +108,35 @@ func TestBadValueSaysHowToWriteItAndLeavesTheDefault(t *testing.T) {
 	}
 	if *d != time.Second {
 		t.Errorf("the value is %s, want the default", d)
+	}
+}
+
+func TestFlagsMayBeBeforeAndAfterNames(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		names []string
+		queue Size
+		bad   string
+	}{
+		{[]string{"a", "--queue", "2Mi", "b"}, []string{"a", "b"}, 2 * Mi, ""},
+		{[]string{"--queue=2Mi", "a", "b"}, []string{"a", "b"}, 2 * Mi, ""},
+		{[]string{"a", "b", "--queue=2Mi"}, []string{"a", "b"}, 2 * Mi, ""},
+		{[]string{"a", "--", "--queue", "-"}, []string{"a", "--queue", "-"}, 4 * Mi, ""},
+		{[]string{"-", "--queue", "2Mi"}, []string{"-"}, 2 * Mi, ""},
+		{[]string{"--queue", "--", "a"}, []string{"a"}, 4 * Mi, `invalid value "--" for --queue`},
+		{[]string{"a", "--queue"}, []string{"a"}, 4 * Mi, "flag needs an argument: --queue"},
+		{[]string{"a", "--qeue", "b"}, []string{"a", "b"}, 4 * Mi, `unknown flag --qeue; did you mean "--queue"?`},
+		{[]string{"a", "-f", "-q"}, []string{"a"}, 4 * Mi, "unknown flag -q"},
+		{[]string{"a", "--help", "b"}, nil, 4 * Mi, "help requested"},
+	} {
+		fs, size, _ := newSet()
+		fs.Bool("f", false, "")
+		bad := errors.Join(Parse(fs, c.args, func(string) (string, bool) { return "", false })...)
+		if c.bad == "" && bad != nil || c.bad != "" && (bad == nil || !strings.Contains(bad.Error(), c.bad)) {
+			t.Errorf("Parse(%q): %v, want %q", c.args, bad, c.bad)
+		}
+		if c.names != nil && !slices.Equal(fs.Args(), c.names) || *size != c.queue {
+			t.Errorf("Parse(%q): names %q, queue %s; want %q, %s", c.args, fs.Args(), *size, c.names, c.queue)
+		}
 	}
 }

@@ -40,7 +40,7 @@ func (s *shown) pauses() (n int, sum time.Duration) {
 // reported runs 'ullage report' on what was persisted.
 func (r *rig) reported() *shown {
 	r.Helper()
-	text, err := exec.Command(program, "report", "--format", "json", r.dest).Output()
+	text, err := exec.Command(program, "report", "--json", r.dest).Output()
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -1,13 +1,25 @@
-package podmeta
+package settings
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// nearest returns the word in words that is most similar to the given one, or
+// DidYouMean returns the end of an error about an unknown word: a question about the
+// nearest of the known words, with a prefix in front of it, or nothing.
+func DidYouMean(word, prefix string, known []string) string {
+	if guess := Nearest(word, known); guess != "" {
+		return fmt.Sprintf("; did you mean %q?", prefix+guess)
+	}
+	return ""
+}
+
+// Nearest returns the word in words that is most similar to the given one, or
 // an empty string if none is similar enough: the one with the fewest mistakes,
 // and of equals the first. A mistake is a letter that is added, missing, wrong,
 // or swapped with its neighbour. Two mistakes are too many for a short word.
 // Case is ignored.
-func nearest(word string, words []string) string {
+func Nearest(word string, words []string) string {
 	word = strings.ToLower(word)
 	limit := 2
 	if len(word) < 5 {
