@@ -21,6 +21,7 @@ const maxStatus = 16 << 10
 // annotate says on the pod what was done, and where metrics are. A status that
 // is there already is of another pod, from whose manifest this one was made.
 func (m *mutation) annotate() {
+	m.patch.put(m.pod.metadata(&m.patch), "/metadata", "labels", podmeta.InjectedLabel, "true")
 	m.setAnnotation(podmeta.InjectedAnnotation, m.status().Encode())
 	m.setAnnotation(evictMark, m.evictable())
 	if j := m.jvms[0]; j.public() && !m.wishes.noScrape && !m.pod.scraped() {
@@ -31,13 +32,7 @@ func (m *mutation) annotate() {
 }
 
 func (m *mutation) setAnnotation(name, value string) {
-	meta, ok := m.pod.tree["metadata"].(map[string]any)
-	if !ok {
-		meta = map[string]any{}
-		m.pod.tree["metadata"] = meta
-		m.patch.add("/metadata", map[string]any{})
-	}
-	m.patch.put(meta, "/metadata", "annotations", name, value)
+	m.patch.put(m.pod.metadata(&m.patch), "/metadata", "annotations", name, value)
 }
 
 // evictMark names the volumes, with commas between, that do not keep the cluster

@@ -14,6 +14,7 @@
 //	the JVM's       volumeMounts    /var/log/jvm, and /tmp
 //	container       env             JDK_JAVA_OPTIONS, appended to its value
 //	annotations     ullage.dev/injected, prometheus.io/{scrape,port,path}
+//	labels          ullage.dev/injected, for selectors
 //
 // Of several JVM containers ("ullage.dev/container: a,b") each has a sidecar of
 // its own: `ullage run` ships one directory and speaks to the JVMs behind one

@@ -151,6 +151,9 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 	if strict, err := kjson.UnmarshalStrict(injected, &typed); err != nil {
 		t.Errorf("the injected pod: %v, %v", err, strict)
 	}
+	if typed.Labels["ullage.dev/injected"] != "true" {
+		t.Errorf("an injected pod has the labels %v, and no selector finds it", typed.Labels)
+	}
 	checkSidecars(t, &typed)
 }
 

@@ -65,6 +65,17 @@ func readPod(text []byte) (*pod, error) {
 // spec is the pod's in the tree. There is one where there are containers.
 func (p *pod) spec() map[string]any { return p.tree["spec"].(map[string]any) }
 
+// metadata is the pod's in the tree. The patch adds one where there is none.
+func (p *pod) metadata(patch *patch) map[string]any {
+	meta, ok := p.tree["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		p.tree["metadata"] = meta
+		patch.add("/metadata", map[string]any{})
+	}
+	return meta
+}
+
 // optsOut says that nothing is to be done, and nothing to be said.
 func (p *pod) optsOut() bool {
 	return p.Labels[podmeta.InjectLabel] == "false" || p.Annotations[podmeta.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""

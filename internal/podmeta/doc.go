@@ -14,6 +14,11 @@ const (
 	NamespaceLabel     = Prefix + "injection" // of a namespace: NamespaceEnabled opts in
 	NamespaceEnabled   = "enabled"
 	InjectedAnnotation = Prefix + "injected" // of a pod: a [Status]
+
+	// InjectedLabel is "true" on a pod that has sidecars, so that selectors find such pods: those of
+	// kubectl, of a NetworkPolicy and of a scrape job. Labels and annotations are separate maps, and
+	// the two that are called injected say the same in the form that each map has room for.
+	InjectedLabel = Prefix + "injected"
 )
 
 // AtAdmission returns the names, without [Prefix], of the annotations that only
