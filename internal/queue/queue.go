@@ -24,12 +24,14 @@ type Queue[M any] struct {
 	bytes  int        // sum of the chunks' lengths
 	wake   int        // Ready is signalled when bytes reach this
 	area   int        // offset in buf of the reservation
+	wanted int        // length of the Reserve that had no room and waits for Space; 0: none
 }
 
 // New returns a queue of the given capacity in bytes that holds at most
 // maxChunks chunks. The queue signals Ready when it stops being empty, and
 // again when it holds wake bytes, but not for each chunk in between: a consumer
-// that wants large batches is not woken for small ones.
+// that wants large batches is not woken for small ones. The queue also signals
+// Ready when the producer is [Queue.Starved], however little is queued.
 func New[M any](capacity, maxChunks, wake int) *Queue[M] {
 	return &Queue[M]{
 		space:  make(chan struct{}, 1),
@@ -40,36 +42,62 @@ func New[M any](capacity, maxChunks, wake int) *Queue[M] {
 	}
 }
 
-// SetWake changes the number of bytes at which Ready is signalled.
+// SetWake changes the number of bytes at which Ready is signalled. It signals Ready
+// if so many are queued already: no Push will cross the number then.
 func (q *Queue[M]) SetWake(bytes int) {
 	q.mu.Lock()
 	q.wake = bytes
+	due := q.bytes >= bytes
 	q.mu.Unlock()
+	if due {
+		signal(q.ready)
+	}
 }
 
 // Reserve returns a contiguous area of n bytes for the producer to fill, or nil
-// if there is no room now. The producer owns the area until its next Reserve or
-// Push, and need not release an area that it does not use.
+// if there is no room now; the producer is then starved. The producer owns the
+// area until its next Reserve or Push, and need not release an area that it does
+// not use.
 func (q *Queue[M]) Reserve(n int) []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.count == len(q.chunks) {
-		return nil
-	}
 	if q.count == 0 {
 		// Starting over at 0 limits the memory that light traffic touches.
 		q.head, q.tail = 0, 0
 	}
-	wrapped := q.count > 0 && q.tail <= q.head
-	switch {
-	case wrapped && q.head-q.tail >= n, !wrapped && len(q.buf)-q.tail >= n:
-		q.area = q.tail
-	case !wrapped && q.head >= n:
-		q.area = 0
-	default:
+	at, ok := q.room(n)
+	if !ok {
+		q.wanted = n
+		signal(q.ready)
 		return nil
 	}
+	q.wanted, q.area = 0, at
 	return q.buf[q.area : q.area+n : q.area+n]
+}
+
+// room returns the offset in buf of n free bytes for one more chunk.
+func (q *Queue[M]) room(n int) (at int, ok bool) {
+	wrapped := q.count > 0 && q.tail <= q.head
+	switch {
+	case q.count == len(q.chunks):
+		return 0, false
+	case q.count == 0:
+		return 0, n <= len(q.buf)
+	case wrapped && q.head-q.tail >= n, !wrapped && len(q.buf)-q.tail >= n:
+		return q.tail, true
+	case !wrapped && q.head >= n:
+		return 0, true
+	}
+	return 0, false
+}
+
+// Starved reports whether the producer waits for room while chunks are queued. A
+// consumer must then go on to take chunks, however few: a producer that needs all
+// of the ring for its next chunk waits for the last of them.
+func (q *Queue[M]) Starved() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.wanted > 0 && q.count > 0
 }
 
 // Push appends the first n bytes of the reserved area, n > 0, as one chunk.
@@ -136,7 +164,11 @@ func (q *Queue[M]) Release(n int) {
 	if q.count > 0 {
 		q.head = q.chunks[q.first].at
 	}
-	roomy := q.bytes <= len(q.buf)/2
+	_, fits := q.room(q.wanted)
+	roomy := fits && q.bytes <= len(q.buf)/2
+	if roomy {
+		q.wanted = 0
+	}
 	q.mu.Unlock()
 	if roomy {
 		signal(q.space)
@@ -148,13 +180,13 @@ func (q *Queue[M]) Release(n int) {
 func (q *Queue[M]) Reset() {
 	q.mu.Lock()
 	clear(q.chunks)
-	q.first, q.count, q.head, q.tail, q.bytes = 0, 0, 0, 0, 0
+	q.first, q.count, q.head, q.tail, q.bytes, q.wanted = 0, 0, 0, 0, 0, 0
 	q.mu.Unlock()
 	signal(q.space)
 }
 
 // Space is signalled by a Release that leaves at most half of the capacity in
-// use, and by Reset: a producer that waits for a full queue wakes once for much
+// use and room for what a Reserve failed to get, and by Reset: a producer that waits for a full queue wakes once for much
 // work instead of once for each chunk. One signal may stand for several.
 func (q *Queue[M]) Space() <-chan struct{} { return q.space }
 

@@ -84,19 +84,70 @@ func TestNumberOfChunksIsBounded(t *testing.T) {
 
 func TestReadyIsSignalledWhenNoLongerEmptyAndWhenEnoughHasGathered(t *testing.T) {
 	q := New[int](100, 10, 5)
-	signalled := func() bool {
-		select {
-		case <-q.Ready():
-			return true
-		default:
-			return false
-		}
-	}
 	for i, want := range []bool{true, false, true, false} { // 2, 4, 6, 8 bytes
 		push(t, q, "xx", i)
-		if got := signalled(); got != want {
+		if got := signalled(q.Ready()); got != want {
 			t.Errorf("after push %d: signalled %v, want %v", i, got, want)
 		}
+	}
+}
+
+func signalled(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// A producer that needs the whole ring waits for the last byte in it, which is fewer
+// than a consumer is woken for.
+func TestAProducerWithoutRoomWakesTheConsumerWhateverIsQueued(t *testing.T) {
+	q := New[int](100, 8, 50)
+	push(t, q, "a", 0)
+	push(t, q, "b", 1)
+	signalled(q.Ready()) // the queue is no longer empty
+	if q.Starved() {
+		t.Error("the producer is starved before it asked for room")
+	}
+	if q.Reserve(100) != nil {
+		t.Fatal("reserved 100 bytes of the 98 left")
+	}
+	if !signalled(q.Ready()) || !q.Starved() {
+		t.Error("the consumer is not woken although the producer waits for room")
+	}
+	q.Release(1)
+	if signalled(q.Space()) || !q.Starved() {
+		t.Error("the producer is woken although its area still has no room")
+	}
+	q.Release(1)
+	if !signalled(q.Space()) || q.Starved() || q.Reserve(100) == nil {
+		t.Error("the producer is not woken although its area has room")
+	}
+}
+
+func TestAProducerWithoutADescriptionWakesTheConsumer(t *testing.T) {
+	q := New[int](100, 2, 50)
+	push(t, q, "a", 0)
+	push(t, q, "b", 1)
+	signalled(q.Ready())
+	if q.Reserve(1) != nil || !signalled(q.Ready()) || !q.Starved() {
+		t.Error("the consumer is not woken although no further chunk can be described")
+	}
+	q.Release(1)
+	if !signalled(q.Space()) || q.Starved() {
+		t.Error("the producer is not woken although one more chunk can be described")
+	}
+}
+
+func TestALowerWakeIsSignalledIfAsMuchIsQueuedAlready(t *testing.T) {
+	q := New[int](100, 8, 50)
+	push(t, q, "0123456789", 0)
+	signalled(q.Ready())
+	q.SetWake(10)
+	if !signalled(q.Ready()) {
+		t.Error("the consumer is not woken for the 10 bytes that it now wants")
 	}
 }
 
@@ -135,6 +186,9 @@ func TestRingAgainstModel(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				size := 1 + rng.IntN(32)
 				area := q.Reserve(size)
+				if starved := q.Starved(); starved != (area == nil) {
+					t.Fatalf("seed %d: starved %v, and the area has %d bytes", seed, starved, len(area))
+				}
 				if area == nil {
 					continue
 				}

@@ -89,7 +89,9 @@ func (w *writer) ship(ctx context.Context) error {
 }
 
 // work appends full frames, and commits when that is due. It returns how long
-// it can be until something is due.
+// it can be until something is due. While the reader has no room for its next chunk,
+// work appends whatever is queued, without a commit: the reader may need the whole
+// ring, for instance for one record of the spool.
 func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 	for {
 		saved, err := w.detail.save(ctx)
@@ -103,7 +105,7 @@ func (w *writer) work(ctx context.Context) (wait time.Duration, err error) {
 		queued := w.link.queue.Bytes()
 		due := w.deadline()
 		late := !due.IsZero() && !due.After(now)
-		if queued >= w.cfg.batchBytes(w.link.frame()) || late && queued > 0 {
+		if queued >= w.cfg.batchBytes(w.link.frame()) || late && queued > 0 || w.link.queue.Starved() {
 			if err := w.appendBatch(ctx); err != nil {
 				return 0, err
 			}
