@@ -40,7 +40,7 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz chart browser java-test jvm applog crash fault-quick demo demo-hindsight demo-sinks package e2e ## everything: what CI runs
+test: setup build lint vuln race fuzz chart browser java-test jvm applog crash fault-quick demo-hindsight demo-sinks package e2e ## everything: what CI runs
 	@printf '\n=== all passed\n'
 
 .PHONY: setup

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,7 @@ const (
 // quotes make what other documents quote.
 var quotes = map[string]func(*record) string{
 	"standstill": (*record).quoteStandstill,
+	"price":      (*record).quotePrice,
 	"costs":      (*record).quoteCosts,
 	"report":     func(r *record) string { return r.quoteTable("report", "the log") },
 	"hindsight":  func(r *record) string { return r.quoteTable("hindsight", "") },
@@ -75,7 +77,7 @@ func (r *record) quoteStandstill() string {
 	}
 	names := strings.ReplaceAll(strings.Join(jdks, " / "), "/ JDK ", "/ ")
 	var s strings.Builder
-	fmt.Fprintf(&s, "| the log is | the application stood still for at most (%s) | collections whose pause is in the durable log | lines that the JVM dropped |\n|---|---|---|---|\n", names)
+	fmt.Fprintf(&s, "| `-Xlog` writes to | longest stall of the application, %s | GC pauses in the durable log | lines the JVM dropped |\n|---|---|---|---|\n", names)
 	for _, l := range loggings {
 		each := func(key string, show func(float64) string) string {
 			var all []string
@@ -85,26 +87,29 @@ func (r *record) quoteStandstill() string {
 					all[len(all)-1] = show(v)
 				}
 			}
+			if same := slices.Compact(slices.Clone(all)); len(same) == 1 {
+				return same[0]
+			}
 			return strings.Join(all, " / ")
 		}
 		name, strong := quotedLoggings[l.name], ""
 		if l.name == shippedLogging {
 			strong = "**"
 		}
-		fmt.Fprintf(&s, "| %s | %s%s%s | %s%s%s | %s |\n", name, strong, each("longest", standstill), strong,
-			strong, each("durable", func(v float64) string { return figure(v) + " %" }), strong, each("dropped", figure))
+		fmt.Fprintf(&s, "| %[2]s%[1]s%[2]s | %[2]s%[3]s%[2]s | %[2]s%[4]s%[2]s | %[2]s%[5]s%[2]s |\n", name, strong, each("longest", standstill),
+			each("durable", func(v float64) string { return fmt.Sprintf("%.0f %%", v) }), each("dropped", figure))
 	}
 	return s.String()
 }
 
 // quotedLoggings are the ways to log as a reader of a summary knows them.
 var quotedLoggings = map[string]string{
-	"logging off":                  "off",
-	"log on the disk":              "on the disk",
-	"log on the disk, async":       "on the disk, `-Xlog:async`",
-	"log on the disk, async:stall": "on the disk, `-Xlog:async:stall`",
-	"log on tmpfs, no sidecar":     "on a tmpfs, which ends with its pod",
-	shippedLogging:                 "on a tmpfs, from where `ullage` moves it to the disk",
+	"logging off":                  "nothing (logging off)",
+	"log on the disk":              "disk",
+	"log on the disk, async":       "disk, `-Xlog:async`",
+	"log on the disk, async:stall": "disk, `-Xlog:async:stall` (JDK 25)",
+	"log on tmpfs, no sidecar":     "tmpfs alone, gone with its pod",
+	shippedLogging:                 "tmpfs + ullage",
 }
 
 // standstill renders milliseconds.
@@ -113,6 +118,18 @@ func standstill(ms float64) string {
 		return fmt.Sprintf("%.1f s", ms/1000)
 	}
 	return fmt.Sprintf("%.0f ms", ms)
+}
+
+// quotePrice is what a pod pays for the sidecar, in one sentence.
+func (r *record) quotePrice() string {
+	v := func(experiment, key string) string {
+		if v, ok := r.median(experiment, "ullage, zstd", key); ok {
+			return fmt.Sprintf("%.2g", v)
+		}
+		return "–"
+	}
+	return fmt.Sprintf("Cost per pod: a tmpfs of 64 MiB by default; the sidecar takes %s MiB and %s %% of a core when idle, %s MiB and %s %% of a core at 20,000 lines/s.\n",
+		v("idle", "rss"), v("idle", "cpu"), v("steady", "rss"), v("steady", "cpu"))
 }
 
 // quoteCosts sums up what the sidecar costs.

@@ -62,8 +62,8 @@ func TestQuotesAreRenewedBetweenTheirMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a\n<!-- evidence: standstill -->\n| the log is |", "(JDK 17 / 25)", "| off | 63 ms / 65 ms | – / – | – / – |\n",
-		"| on the disk, `-Xlog:async:stall` | – / 3.2 s | – / 100 % | – / 0 |\n", "| **57 ms / 69 ms** | **100 % / 100 %** | 0 / 0 |\n<!-- end of evidence -->\nb\n"} {
+	for _, want := range []string{"a\n<!-- evidence: standstill -->\n| `-Xlog` writes to |", ", JDK 17 / 25 |", "| nothing (logging off) | 63 ms / 65 ms | – | – |\n",
+		"| disk, `-Xlog:async:stall` (JDK 25) | – / 3.2 s | – / 100 % | – / 0 |\n", "| **tmpfs + ullage** | **57 ms / 69 ms** | **100 %** | **0** |\n<!-- end of evidence -->\nb\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // TestExamples pastes each example of the documents that needs no cluster into
@@ -44,6 +46,42 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestTheREADMEsFirstCommands pastes what a newcomer types first: the address of the
+// repository leads git to this tree, with what is not committed yet.
+func TestTheREADMEsFirstCommands(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```sh\n(git clone .*?)```").FindSubmatch(readme)
+	if example == nil {
+		t.Fatal("the README has no example that begins with git clone")
+	}
+	out := run(t, t.TempDir(), string(example[1]),
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url."+repository(t, root)+".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/ullage/ullage")
+	for _, want := range []string{"lost", "twice"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the demo does not print %q:\n%s", want, out)
+		}
+	}
+}
+
+// repository makes a repository with one commit: the files below root, as they are
+// now, that git does not ignore.
+func repository(t *testing.T, root string) string {
+	t.Helper()
+	dir := t.TempDir()
+	run(t, root, `git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do if [ -e "$f" ]; then printf '%s\0' "$f"; fi; done |
+		tar --null --files-from=- --create | tar --extract --directory `+dir)
+	run(t, dir, `git init --quiet --initial-branch main && git add --all &&
+		git -c user.name=test -c user.email=test@localhost commit --quiet --message 'the tree under test'`)
+	return dir
+}
+
 // paste runs an example in the root of the repository and returns its output.
 func paste(t *testing.T, root, example string) string {
 	t.Helper()
@@ -53,11 +91,28 @@ func paste(t *testing.T, root, example string) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(source) })
 	work := t.TempDir()
-	dirs := strings.NewReplacer("/dev/shm/jvm", source, "bin/ullage", filepath.Join(root, "bin/ullage"))
 	addr := freeAddr(t)
-	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(dirs.Replace(example), "make build", "make -C "+root+" build"))
-	cmd.Dir = work
-	cmd.Env = append(os.Environ(), "ULLAGE_LISTEN="+addr, "ULLAGE_ADDR="+addr)
+	own := strings.NewReplacer("/dev/shm/jvm", source, "bin/ullage", filepath.Join(root, "bin/ullage"),
+		"127.0.0.1:9919", addr, "make build", "make -C "+root+" build")
+	return run(t, work, own.Replace(example), "ULLAGE_LISTEN="+addr, "ULLAGE_ADDR="+addr)
+}
+
+// run gives commands to a shell in dir, with further settings in its environment, and
+// returns what they print.
+func run(t *testing.T, dir, commands string, env ...string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", commands)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	// Where a command fails, what the commands before it started in the background goes
+	// on, and has the pipe open.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = 10 * time.Second
+	defer func() {
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+	}()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
