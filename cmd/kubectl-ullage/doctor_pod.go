@@ -100,15 +100,15 @@ func (d *doctor) subjectFindings() []finding {
 func (d *doctor) wishFindings() []finding {
 	var all []finding
 	m, problem := d.subject.meta, func(text, hint string) { all = append(all, finding{markProblem, text, hint}) }
-	label, labelled := m.Labels[podmeta.InjectLabel]
-	const place = `set the label ullage.dev/inject: "true" in spec.template.metadata.labels`
-	if _, annotated := m.Annotations[podmeta.InjectLabel]; annotated && !labelled {
-		problem(podmeta.InjectLabel+" is an annotation of the pod; only a label asks for a sidecar", place)
+	label := m.Labels[podmeta.InjectLabel]
+	var workload map[string]string
+	if d.subject.workload != nil {
+		workload = d.subject.workload.meta.Labels
+	}
+	for _, miss := range podmeta.Misses(m.Labels, m.Annotations, workload, fmt.Sprint(d.subject.workload)) {
+		problem(miss.Text, miss.Hint)
 	}
 	if w := d.subject.workload; w != nil {
-		if _, misplaced := w.meta.Labels[podmeta.InjectLabel]; misplaced && !labelled {
-			problem(fmt.Sprintf("the label %s is on %s, and not on the template of its pods", podmeta.InjectLabel, w), place)
-		}
 		for _, name := range slices.Sorted(maps.Keys(w.meta.Annotations)) {
 			if _, placed := m.Annotations[name]; !placed && strings.HasPrefix(name, podmeta.Prefix) {
 				problem(fmt.Sprintf("the annotation %s is on %s, and not on the template of its pods, so it has no effect", name, w),
@@ -116,16 +116,13 @@ func (d *doctor) wishFindings() []finding {
 			}
 		}
 	}
-	switch {
-	case label == "false":
+	if label == "false" {
 		problem("the label "+podmeta.InjectLabel+`: "false" opts out`, `remove it, or set it to "true"`)
-	case labelled && label != "true":
-		problem(fmt.Sprintf("the label %s is %q, which asks for nothing", podmeta.InjectLabel, label), `write "true"`)
 	}
 	all = append(all, d.namespaceFindings(label)...)
 	if len(d.answers) == 0 && len(all) == 0 && label != "true" && d.namespace != nil && d.namespace.Labels[podmeta.NamespaceLabel] != podmeta.NamespaceEnabled {
 		problem("neither the pod nor its namespace asks for a sidecar",
-			fmt.Sprintf("%s, or label the namespace %s: %s", place, podmeta.NamespaceLabel, podmeta.NamespaceEnabled))
+			fmt.Sprintf("%s, or label the namespace %s: %s", podmeta.Place, podmeta.NamespaceLabel, podmeta.NamespaceEnabled))
 	}
 	return all
 }

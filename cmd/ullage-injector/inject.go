@@ -25,8 +25,13 @@ Usage:
 
 It injects pods, and the pod templates of workloads, that are labelled
 ullage.dev/inject: "true", and prints the whole file. Other documents are
-printed as they are. What was done, and warnings, are on stderr. If an object
-cannot be injected, nothing is printed.
+printed as they are. What was done, and warnings, are on stderr.
+
+If an object asks for a sidecar and gets none, nothing is printed and the exit
+status is 1: its settings are bad, its kind is unknown, or the label is on the
+Deployment, is an annotation, or has another value than "true". The kinds are
+Pod, PodTemplate, ReplicationController, Deployment, StatefulSet, DaemonSet,
+ReplicaSet, Job, CronJob, and Rollout of Argo Rollouts.
 
 Example:
   ullage-injector inject --image localhost/ullage:v1 --default buffer=128Mi -f app.yaml | kubectl apply -f -

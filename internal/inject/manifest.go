@@ -2,6 +2,7 @@ package inject
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,17 @@ var templates = map[string]string{
 	"apps/ReplicaSet":        "spec.template",
 	"batch/Job":              "spec.template",
 	"batch/CronJob":          "spec.jobTemplate.spec.template",
+	"argoproj.io/Rollout":    "spec.template",
 }
+
+// refused says why objects are not injected whose controller accepts no sidecar in
+// their template. A webhook injects their pods.
+var refused = map[string]string{
+	"serving.knative.dev/Service":       knative,
+	"serving.knative.dev/Configuration": knative,
+}
+
+const knative = "Knative accepts no native sidecar in a template"
 
 // separator is a line that begins a document of a YAML file.
 var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
@@ -47,18 +58,24 @@ var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
 // document in which nothing is injected is returned byte for byte. One that is
 // changed keeps its comments and the order of its keys; its blank lines and the
 // width of its indentation are not kept. Cfg is valid, and OnError is not asked:
-// an object that can't be injected is an error, and so is what is no YAML.
+// an object that can't be injected is an error, and so is what is no YAML. An
+// object that asks for a sidecar where that has no effect is an error as well:
+// one of an unknown kind, or with the label somewhere else than on its pods.
 func Manifest(text []byte, cfg Config) ([]byte, []Note, error) {
 	cfg.OnError = Deny
 	cfg.Defaults = yielding(cfg.Defaults)
 	m := manifest{cfg: cfg}
 	var out []byte
-	for i, document := range split(text) {
+	for _, document := range split(text) {
+		m.number++
 		changed, err := m.document(document)
 		if err != nil {
-			return nil, nil, fmt.Errorf("document %d: %w", i+1, err)
+			return nil, nil, fmt.Errorf("document %d: %w", m.number, err)
 		}
 		out = append(out, changed...)
+	}
+	if len(m.missed) > 0 {
+		return nil, nil, errors.New(strings.Join(m.missed, "; "))
 	}
 	return out, m.notes, nil
 }
@@ -98,7 +115,9 @@ func split(text []byte) [][]byte {
 type manifest struct {
 	cfg    Config
 	notes  []Note
-	isJSON bool // the document
+	missed []string // what asks for a sidecar, and gets none
+	number int      // of the document, from 1
+	isJSON bool     // the document
 }
 
 // document returns a document as it is to be.
@@ -178,13 +197,20 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 		}
 		return changed, nil
 	}
-	path, ok := templates[group+"/"+kind]
-	if !ok {
-		return false, nil
-	}
 	metadata := member(n, "metadata")
 	namespace := scalar(metadata, "namespace")
 	name := kind + " " + strings.TrimPrefix(namespace+"/"+scalar(metadata, "name"), "/")
+	path, ok := templates[group+"/"+kind]
+	if !ok {
+		if where := asks(n, ""); where != "" {
+			why := cmp.Or(refused[group+"/"+kind], "this program does not know where the pods of its kind are")
+			m.miss(n, name, where+" asks for a sidecar, and "+why+": install the injector's webhook, which injects pods of all kinds of objects")
+		}
+		return false, nil
+	}
+	for _, miss := range misses(n, path) {
+		m.miss(n, name, miss.Text+": "+miss.Hint)
+	}
 	note, err := m.inject(n, path, namespace)
 	if err != nil {
 		return false, fmt.Errorf("%s (line %d): %w", printable.Text(name, maxText), n.Line, err)
@@ -192,6 +218,70 @@ func (m *manifest) object(n *yaml.Node) (changed bool, err error) {
 	note.Object = printable.Text(name, maxText)
 	m.notes = append(m.notes, note)
 	return note.Injected, nil
+}
+
+// miss notes that an object asks for a sidecar in a way that gives it none.
+func (m *manifest) miss(n *yaml.Node, name, why string) {
+	m.missed = append(m.missed, printable.Text(fmt.Sprintf("document %d: %s (line %d): %s", m.number, name, n.Line, why), 2*maxText))
+}
+
+// misses returns how an object whose pod is at the path asks without effect.
+func misses(n *yaml.Node, path string) []podmeta.Miss {
+	pod := n
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
+		if pod = member(pod, name); pod == nil {
+			return nil
+		}
+	}
+	var object map[string]string
+	if pod != n {
+		object = texts(member(member(n, "metadata"), "labels"))
+	}
+	metadata := member(pod, "metadata")
+	return podmeta.Misses(texts(member(metadata, "labels")), texts(member(metadata, "annotations")), object, "the object")
+}
+
+// texts returns the texts of a mapping.
+func texts(n *yaml.Node) map[string]string {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	all := map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		all[n.Content[i].Value] = n.Content[i+1].Value
+	}
+	return all
+}
+
+// asks returns where in an object of an unknown kind is a label that asks for a
+// sidecar, as spec.template.metadata.labels. The labels of the object itself are
+// not meant, for they are not its pods'. Empty: nowhere.
+func asks(n *yaml.Node, at string) string {
+	if n == nil {
+		return ""
+	}
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			if where := asks(item, at); where != "" {
+				return where
+			}
+		}
+		return ""
+	}
+	if n.Kind != yaml.MappingNode {
+		return ""
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		where := strings.TrimPrefix(at+"."+key, ".")
+		if label := scalar(value, podmeta.InjectLabel); key == "labels" && label != "" && label != "false" && where != "metadata.labels" {
+			return where
+		}
+		if found := asks(value, where); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 // inject does with the pod at the path, names with dots between them, what is to

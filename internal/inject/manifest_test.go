@@ -87,11 +87,14 @@ func TestKinds(t *testing.T) {
 		{"apps/v1", "ReplicaSet", "spec: {template: " + labelled + "}", true, true},
 		{"batch/v1", "Job", "spec: {template: " + labelled + "}", true, true},
 		{"batch/v1", "CronJob", "spec: {jobTemplate: {spec: {template: " + labelled + "}}}", true, true},
+		{"argoproj.io/v1alpha1", "Rollout", "spec: {template: " + labelled + "}", true, true},
+		{"argoproj.io/v1alpha1", "Rollout", "spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: a}}", false, true},
 		{"apps/v1", "Deployment", "spec: {template: {spec: {containers: [{name: a}]}}}", false, true},
 		{"apps/v1", "Deployment", "spec: {replicas: 1}", false, true},
 		{"apps/v1", "Deployment", "spec: [1]", false, true},
-		{"example.com/v1", "Deployment", "spec: {template: " + labelled + "}", false, false},
-		{"apps/v1", "ControllerRevision", "data: {spec: {template: " + labelled + "}}", false, false},
+		{"example.com/v1", "Deployment", "spec: {template: {spec: {containers: [{name: a}]}}}", false, false},
+		{"example.com/v1", "Deployment", "metadata: {labels: {ullage.dev/inject: \"true\"}}", false, false},
+		{"policy/v1", "PodDisruptionBudget", "spec: {selector: {matchLabels: {ullage.dev/inject: \"true\"}}}", false, false},
 	} {
 		text := "{apiVersion: " + c.apiVersion + ", kind: " + c.kind + ", " + c.rest + "}\n"
 		out, notes, err := Manifest([]byte(text), testConfig())
@@ -121,6 +124,16 @@ func TestManifestRefuses(t *testing.T) {
 		"merge key":          {head + "spec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}}\n    spec:\n      <<: {containers: [{name: a}]}\n", "merge key"},
 		"bad annotation":     {head + "spec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}, annotations: {ullage.dev/buffer: big}}\n    spec: {containers: [{name: a}]}\n", "Deployment shop/web (line 1): ullage: ullage.dev/buffer"},
 		"no pod":             {head + "spec:\n  template:\n    metadata: {labels: {ullage.dev/inject: \"true\"}}\n    spec: {containers: 1}\n", "read the pod"},
+		"a kind with a template, unknown": {"apiVersion: example.com/v1\nkind: Fleet\nmetadata: {name: web, namespace: shop}\nspec: {template: " + labelled + "}\n",
+			"Fleet shop/web (line 1): spec.template.metadata.labels asks for a sidecar, and this program does not know where the pods of its kind are: install"},
+		"a label in a list":  {"{apiVersion: example.com/v1, kind: Search, spec: {nodeSets: [{podTemplate: " + labelled + "}]}}", "spec.nodeSets.podTemplate.metadata.labels asks"},
+		"labels of a role":   {"{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, spec: {driver: {labels: {ullage.dev/inject: \"true\"}}}}", "spec.driver.labels asks"},
+		"Knative":            {"{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: web}, spec: {template: " + labelled + "}}", "Service web (line 1): spec.template.metadata.labels asks for a sidecar, and Knative accepts no native sidecar in a template: install"},
+		"a list of its kind": {"{apiVersion: apps/v1, kind: DeploymentList, items: [{spec: {template: " + labelled + "}}]}", "items.spec.template.metadata.labels asks"},
+		"on the Deployment":  {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, labels: {ullage.dev/inject: \"true\"}}\nspec: {template: {spec: {containers: [{name: a}]}}}\n", "Deployment web (line 1): the label ullage.dev/inject is on the object, and not on the template of its pods: set the label"},
+		"as an annotation":   {head + "spec: {template: {metadata: {annotations: {ullage.dev/inject: \"true\"}}, spec: {containers: [{name: a}]}}}\n", "is an annotation of the pod; only a label"},
+		"another value":      {head + "spec: {template: {metadata: {labels: {ullage.dev/inject: \"True\"}}, spec: {containers: [{name: a}]}}}\n", "is \"True\", which asks for nothing: write \"true\""},
+		"all that is missed": {"{apiVersion: example.com/v1, kind: A, spec: {template: " + labelled + "}}\n---\n{apiVersion: v1, kind: List, items: [{apiVersion: example.com/v1, kind: B, spec: {template: " + labelled + "}}]}", "asks for a sidecar, and this program does not know where the pods of its kind are: install the injector's webhook, which injects pods of all kinds of objects; document 2: B "},
 		"in a list":          {"{apiVersion: v1, kind: List, items: [{}, {apiVersion: v1, kind: Pod, metadata: {labels: {ullage.dev/inject: \"true\"}}, spec: {containers: 1}}]}\n", "item 2"},
 	} {
 		if out, notes, err := Manifest([]byte(c.text), testConfig()); err == nil || !strings.Contains(err.Error(), c.want) || out != nil {
