@@ -152,6 +152,9 @@ func (f fake) cat(args []string) {
 		}
 		os.Exit(1)
 	}
+	if text, ok := f.read("cat.stderr"); ok {
+		os.Stderr.Write(text)
+	}
 	if text, ok := f.read("cat.code"); ok {
 		code, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 		os.Exit(code)

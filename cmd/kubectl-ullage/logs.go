@@ -115,7 +115,11 @@ func logsCmd(ctx context.Context, args []string, e env, c cluster) int {
 		return e.fail("logs", err)
 	}
 	cmd := s.cluster.command(ctx, s.execWithStdin(cfg.catArgs(dest)...)...)
-	cmd.Stdout, cmd.Stderr = e.stdout, e.stderr
+	// What the container writes to stderr may end on a terminal even where stdout does
+	// not, and it is never the bytes of a log.
+	messages := cli.Escaping(e.stderr)
+	defer messages.Flush() // an error is that of a stderr that is gone
+	cmd.Stdout, cmd.Stderr = e.stdout, messages
 	if screen := cli.NewScreen(e.stdout); screen != nil {
 		cmd.Stdout = screen
 		defer screen.Flush() // an error is that of a terminal that is gone

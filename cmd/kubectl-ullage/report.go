@@ -14,10 +14,11 @@ import (
 
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 // maxReport bounds a report, in bytes. That of a day's log is under 2 MB.
-const maxReport = 64 << 20
+const maxReport = 16 << 20
 
 const reportAbout = `kubectl ullage report makes a report of what a pod's sidecar has persisted, and opens it
 in the browser: pauses, heap, rates, stalls, gaps, on one page that needs no network.
@@ -25,8 +26,9 @@ in the browser: pauses, heap, rates, stalls, gaps, on one page that needs no net
 Usage:
   kubectl ullage report POD [--since T] [--until T] [--output FILE] [-c NAME]
 
-It runs 'ullage report' in the sidecar, and writes the page into FILE: POD-report.html
-in the current directory, or with a number where there is such a file. T is a duration
+It runs 'ullage report --json' in the sidecar, makes a page of the figures, and writes it
+into FILE: POD-report.html in the current directory, or with a number where there is such
+a file. Nothing that the container sends is run in the browser. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45).
 It prints the name of the file. Without a browser, open the file yourself; BROWSER
 names another browser.
@@ -75,8 +77,12 @@ func reportCmd(ctx context.Context, args []string, e env, c cluster) int {
 		return e.fail("report", err)
 	}
 	stop := cli.NewProgress(e.stderr).Wait("reading what " + cfg.pod + " persisted")
-	page, err := s.report(ctx, cfg.reportArgs(dest))
+	figures, err := s.report(ctx, cfg.reportArgs(dest))
 	stop()
+	if err != nil {
+		return e.fail("report", fmt.Errorf("make the report in the sidecar: %w", err))
+	}
+	page, err := s.page(figures)
 	if err != nil {
 		return e.fail("report", err)
 	}
@@ -92,7 +98,7 @@ func reportCmd(ctx context.Context, args []string, e env, c cluster) int {
 
 // reportArgs are the arguments of the sidecar's program.
 func (c *reportConfig) reportArgs(dest string) []string {
-	args := []string{"report", "--output", "-"}
+	args := []string{"report", "--json"}
 	if c.since != "" {
 		args = append(args, "--since="+c.since)
 	}
@@ -102,14 +108,14 @@ func (c *reportConfig) reportArgs(dest string) []string {
 	return append(args, dest)
 }
 
-// report runs the sidecar's program, and returns the page. It takes as long as reading
+// report runs the sidecar's program, and returns the figures. It takes as long as reading
 // what was persisted does: only Ctrl-C ends it.
-func (s sidecar) report(ctx context.Context, args []string) ([]byte, error) {
+func (s sidecar) report(ctx context.Context, args []string) (*view.Report, error) {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := s.cluster.command(call, s.execWithStdin(args...)...)
-	page, complaint := &head{limit: maxReport, over: cancel}, &head{limit: maxComplaint, over: func() {}}
-	cmd.Stdout, cmd.Stderr = page, complaint
+	text, complaint := &head{limit: maxReport, over: cancel}, &head{limit: maxComplaint, over: func() {}}
+	cmd.Stdout, cmd.Stderr = text, complaint
 	stdin, err := cmd.StdinPipe() // see logsCmd
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe for kubectl: %w", err)
@@ -117,16 +123,25 @@ func (s sidecar) report(ctx context.Context, args []string) ([]byte, error) {
 	defer stdin.Close()
 	err = cmd.Run()
 	switch {
-	case page.more:
-		return nil, fmt.Errorf("the report is longer than %s: choose a shorter time with --since and --until", printable.Bytes(maxReport))
+	case text.more:
+		return nil, fmt.Errorf("it is longer than %s: choose a shorter time with --since and --until", printable.Bytes(maxReport))
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("make the report in the sidecar: %w", s.cluster.explain(err, string(complaint.kept)))
-	case !bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(page.kept)), []byte("<!doctype html")):
-		return nil, errors.New("make the report in the sidecar: the answer is not a page")
+		return nil, s.cluster.explain(err, string(complaint.kept))
 	}
-	return page.kept, nil
+	return view.Decode(text.kept)
+}
+
+// page makes the page here: a page from the container could have any script, and a
+// tenant chooses what runs in the container.
+func (s sidecar) page(figures *view.Report) ([]byte, error) {
+	figures.Name = "pod " + s.String() + ": " + printable.Line(figures.Name)
+	var page bytes.Buffer
+	if err := view.HTML(&page, figures); err != nil {
+		return nil, err
+	}
+	return page.Bytes(), nil
 }
 
 // save writes the page, whole or not at all, and returns the name of its file. It has

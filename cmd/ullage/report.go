@@ -14,6 +14,7 @@ import (
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/report"
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 const reportAbout = `ullage report shows where a JVM's time went: stops, their causes, the heap, and what
@@ -113,7 +114,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 	if cfg.compare {
 		inputs = [][]string{fs.Args()[:1], fs.Args()[1:]}
 	}
-	var all []*report.Report
+	var all []*view.Report
 	for _, input := range inputs {
 		r, err := readReport(ctx, input, cfg.Config, e)
 		if err != nil {
@@ -128,7 +129,7 @@ func reportCmd(ctx context.Context, args []string, e cli.Env) int {
 }
 
 // readReport reads one input, with its progress on stderr if that is a terminal.
-func readReport(ctx context.Context, input []string, cfg report.Config, e cli.Env) (*report.Report, error) {
+func readReport(ctx context.Context, input []string, cfg report.Config, e cli.Env) (*view.Report, error) {
 	progress := cli.NewProgress(e.Stderr)
 	defer progress.Clear()
 	cfg.Progress = progress.Read
@@ -147,7 +148,7 @@ func failEach(e cli.Env, name string, err error) (code int) {
 }
 
 // write writes the reports to where the flags say.
-func (c *reportConfig) write(all []*report.Report, e cli.Env) error {
+func (c *reportConfig) write(all []*view.Report, e cli.Env) error {
 	to := c.output
 	if to == "" && !c.text && !c.json {
 		to = defaultPage
@@ -156,7 +157,7 @@ func (c *reportConfig) write(all []*report.Report, e cli.Env) error {
 		return c.print(e.Stdout, all, reportStyle(e))
 	}
 	var text bytes.Buffer
-	if err := c.print(&text, all, report.Style{}); err != nil {
+	if err := c.print(&text, all, view.Style{}); err != nil {
 		return err
 	}
 	if err := writeWhole(to, text.Bytes()); err != nil {
@@ -166,20 +167,20 @@ func (c *reportConfig) write(all []*report.Report, e cli.Env) error {
 	return nil
 }
 
-func (c *reportConfig) print(w io.Writer, all []*report.Report, style report.Style) error {
+func (c *reportConfig) print(w io.Writer, all []*view.Report, style view.Style) error {
 	switch {
 	case c.json:
-		return report.JSON(w, all...)
+		return view.JSON(w, all...)
 	case c.text:
-		return report.Text(w, style, all...)
+		return view.Text(w, style, all...)
 	}
-	return report.HTML(w, all...)
+	return view.HTML(w, all...)
 }
 
 // reportStyle returns how to write to stdout: with colors on a terminal.
-func reportStyle(e cli.Env) report.Style {
+func reportStyle(e cli.Env) view.Style {
 	noColor, _ := e.LookupEnv("NO_COLOR")
-	return report.Style{Color: noColor == "" && cli.NewScreen(e.Stdout) != nil}
+	return view.Style{Color: noColor == "" && cli.NewScreen(e.Stdout) != nil}
 }
 
 // writeWhole replaces a file, so that nobody sees half of a report.

@@ -33,8 +33,11 @@ func NewScreen(w io.Writer) *Screen {
 	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(info, null) {
 		return nil
 	}
-	return &Screen{w: w}
+	return Escaping(w)
 }
+
+// Escaping returns a Screen that writes to w, whatever w is.
+func Escaping(w io.Writer) *Screen { return &Screen{w: w} }
 
 // Via makes s write to w, which writes to the terminal. So a program can write escapes of
 // its own to w, after a Flush.

@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ullage/ullage/internal/report/view"
+)
 
 // Limits of advice: below them, the numbers do not carry it.
 const (
@@ -10,15 +14,15 @@ const (
 )
 
 // advise adds what the numbers support.
-func (r *Report) advise() {
+func advise(r *view.Report) {
 	t := &r.Totals
 	add := func(text, evidence string, values ...any) {
-		r.Advice = append(r.Advice, Advice{Text: text, Evidence: fmt.Sprintf(evidence, values...)})
+		r.Advice = append(r.Advice, view.Advice{Text: text, Evidence: fmt.Sprintf(evidence, values...)})
 	}
 	if t.Suspected > 0 {
 		add("Look at what the machine did during these stops: a disk, swapping, or a CPU quota. Keep the log off the disk.",
 			"In %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint went on for so long before or after its pauses.",
-			plural(t.Suspected, "stop"), Duration(r.Floor))
+			view.Plural(t.Suspected, "stop"), view.Duration(r.Floor))
 	}
 	if t.Exhausted > 0 {
 		add("Give the heap more room, or let concurrent marking begin earlier: objects found no room to move to.",
@@ -27,46 +31,39 @@ func (r *Report) advise() {
 	if t.Degenerated > 0 {
 		failed := ""
 		if t.Failed > 0 {
-			failed = ", and " + plural(t.Failed, "allocation") + " failed until a collection made room"
+			failed = ", and " + view.Plural(t.Failed, "allocation") + " failed until a collection made room"
 		}
 		add("Let Shenandoah begin earlier, or lower the allocation rate: it had to finish with the application stopped.",
 			"%d of %d collections degenerated%s.", t.Degenerated, t.Collections, failed)
 	}
 	if t.Waits > 0 {
 		add("Give ZGC a larger heap or more threads: threads had to wait for memory.",
-			"%s, %s in all.", plural(t.Waits, "allocation stall"), Duration(t.WaitSum))
+			"%s, %s in all.", view.Plural(t.Waits, "allocation stall"), view.Duration(t.WaitSum))
 	}
 	for _, c := range r.Causes {
 		if c.Kind == "full" && c.Name == "full · System.gc()" && c.Sum >= 0.2*t.Paused {
 			add("Find who calls System.gc(), or set -XX:+ExplicitGCInvokesConcurrent or -XX:+DisableExplicitGC.",
-				"%s stopped the application for %s, %.0f %% of all stops.", plural(c.Count, "call"), Duration(c.Sum), 100*c.Sum/t.Paused)
+				"%s stopped the application for %s, %.0f %% of all stops.", view.Plural(c.Count, "call"), view.Duration(c.Sum), 100*c.Sum/t.Paused)
 		}
 		if c.Kind == "full" && c.Name != "full · System.gc()" && c.Name != "full · Diagnostic Command" {
 			add("Give the heap more room, or find what fills it: a full collection is a collector's last resort.",
-				"%s, up to %s: %s.", plural(c.Count, "stop"), Duration(c.Max), c.Name)
+				"%s, up to %s: %s.", view.Plural(c.Count, "stop"), view.Duration(c.Max), c.Name)
 		}
 	}
 	if t.Throughput != nil && 1-*t.Throughput >= adviceOverhead && t.Stops-t.Outside >= adviceStops {
 		add("The application is stopped often: a larger heap, or a concurrent collector, takes less of its time.",
-			"%d stops took %.1f %% of %s.", t.Stops-t.Outside, 100*(1-*t.Throughput), Duration(t.Span))
+			"%d stops took %.1f %% of %s.", t.Stops-t.Outside, 100*(1-*t.Throughput), view.Duration(t.Span))
 	}
 	for _, s := range r.Spreads {
 		if s.Name == "time to safepoint" && s.Max >= adviceReaching {
 			add("Find the thread that comes late to safepoints, with -Xlog:safepoint*=debug or -XX:+SafepointTimeout: a long counted loop, a page fault, or a starved CPU.",
-				"The threads took up to %s to stop.", Duration(s.Max))
+				"The threads took up to %s to stop.", view.Duration(s.Max))
 		}
 	}
 	for _, run := range r.Runs {
 		if run.Trend != nil && run.HeapAfter != nil && *run.Trend*(run.End-run.Begin)/3600 > 0.2**run.HeapAfter {
 			add("Look for a leak: the heap in use after collections grows.",
-				"%s, run %d: %s more each hour, %s at the end.", run.Stream, run.Number, Size(*run.Trend), Size(*run.HeapAfter))
+				"%s, run %d: %s more each hour, %s at the end.", run.Stream, run.Number, view.Size(*run.Trend), view.Size(*run.HeapAfter))
 		}
 	}
-}
-
-func plural(n uint64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%s %ss", grouped(n), what)
 }

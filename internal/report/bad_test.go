@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -56,9 +57,9 @@ func TestBadInputIsAProblemOfTheReport(t *testing.T) {
 				t.Errorf("complete %v, %d stops, problems %+v", r.Complete, r.Totals.Stops, r.Problems)
 			}
 			for _, write := range []func(*bytes.Buffer) error{
-				func(b *bytes.Buffer) error { return HTML(b, r) },
-				func(b *bytes.Buffer) error { return JSON(b, r) },
-				func(b *bytes.Buffer) error { return Text(b, Style{}, r) },
+				func(b *bytes.Buffer) error { return view.HTML(b, r) },
+				func(b *bytes.Buffer) error { return view.JSON(b, r) },
+				func(b *bytes.Buffer) error { return view.Text(b, view.Style{}, r) },
 			} {
 				if err := write(new(bytes.Buffer)); err != nil {
 					t.Error(err)
@@ -80,7 +81,7 @@ func TestTwoJVMsInOneFileHaveNoThroughput(t *testing.T) {
 	if !has(r, "mixed") || r.Complete || has(r, "clock") || r.Totals.Stops != 29 {
 		t.Errorf("%d stops, problems %+v", r.Totals.Stops, r.Problems)
 	}
-	if r.Totals.Throughput != nil || r.Totals.Span > 0 || r.Worst() != nil || r.Rate("allocated") != none {
+	if r.Totals.Throughput != nil || r.Totals.Span > 0 || r.Worst() != nil || r.Rate("allocated") != "–" {
 		t.Errorf("a total beside a run of two JVMs: %+v", r.Totals)
 	}
 	if last := r.Runs[len(r.Runs)-1]; last.Throughput != nil || last.Allocated != nil {
@@ -111,7 +112,7 @@ func TestAStopWithoutASpanIsNotInTheThroughput(t *testing.T) {
 		t.Errorf("%+v, %+v", r.Totals, r.Problems)
 	}
 	var page, text bytes.Buffer
-	if err := errors.Join(HTML(&page, r), Text(&text, Style{}, r)); err != nil {
+	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "throughput 85.00 %, of 3 of these stops") || !strings.Contains(page.String(), "throughput, of 3 of 4 stops") || strings.Contains(page.String(), "stopped, of") {
@@ -253,17 +254,17 @@ func TestTextOfTheLogStaysText(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := read(t, Config{}, dir)
-	r.Advice = []Advice{{hostile, hostile}}
-	r.Longest = append(r.Longest, Stop{Cause: hostile, Lines: []string{hostile}})
-	r.Suspected = append(r.Suspected, &Stop{Cause: hostile, Suspicion: hostile, Before: []string{hostile}, Lines: []string{hostile}, After: []string{hostile}})
-	r.Causes = append(r.Causes, Spread{Name: hostile})
-	r.Runs[0].Settings = []Setting{{hostile, hostile}}
+	r.Advice = []view.Advice{{Text: hostile, Evidence: hostile}}
+	r.Longest = append(r.Longest, view.Stop{Cause: hostile, Lines: []string{hostile}})
+	r.Suspected = append(r.Suspected, &view.Stop{Cause: hostile, Suspicion: hostile, Before: []string{hostile}, Lines: []string{hostile}, After: []string{hostile}})
+	r.Causes = append(r.Causes, view.Spread{Name: hostile})
+	r.Runs[0].Settings = []view.Setting{{Name: hostile, Value: hostile}}
 	r.Runs[0].Version, r.Runs[0].Flags = hostile, hostile
-	r.Bands = []Band{{Kind: "dropped", Text: hostile}}
-	r.Problems = []Problem{{Kind: hostile, Text: hostile}}
-	r.Volume.Tags = append(r.Volume.Tags, Share{Name: hostile})
+	r.Bands = []view.Band{{Kind: "dropped", Text: hostile}}
+	r.Problems = []view.Problem{{Kind: hostile, Text: hostile}}
+	r.Volume.Tags = append(r.Volume.Tags, view.Share{Name: hostile})
 	var page bytes.Buffer
-	if err := HTML(&page, r, r); err != nil {
+	if err := view.HTML(&page, r, r); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()
@@ -273,24 +274,6 @@ func TestTextOfTheLogStaysText(t *testing.T) {
 	for _, bad := range []string{"<img", "<b>&\"", "<script>document", "<i>"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("the page has %s", bad)
-		}
-	}
-}
-
-func TestThePolicyPermitsWhatThePageHas(t *testing.T) {
-	r := read(t, Config{}, samples+"g1-jdk17.log")
-	var page bytes.Buffer
-	if err := HTML(&page, r); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{"<style>" + pageStyle + "</style>", "<script>" + pageScript + "</script>"} {
-		if !strings.Contains(page.String(), part) {
-			t.Errorf("the template has changed %.40q, so that its hash is another", part)
-		}
-	}
-	for _, bad := range []string{" style=", " onclick", "http://", "https://", "url("} {
-		if text := strings.ReplaceAll(page.String(), "http://www.w3.org/2000/svg", ""); strings.Contains(text, bad) {
-			t.Errorf("the page has %q", bad)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -46,7 +47,7 @@ func (st *stream) resume(line []byte) {
 		return
 	}
 	if st.broken = (broken{}); b.known {
-		st.sum.band(Band{Kind: b.kind, Begin: axis(b.begin), End: axis(max(b.begin, end)), Text: b.text}, b.dated)
+		st.sum.band(view.Band{Kind: b.kind, Begin: axis(b.begin), End: axis(max(b.begin, end)), Text: b.text}, b.dated)
 	}
 }
 
@@ -57,7 +58,7 @@ func (st *stream) sequence() {
 	for i := range in.segs[1:] {
 		n += segment.Missing(in.segs[i], in.segs[i+1], cfg.Since, cfg.Until)
 	}
-	st.sum.problem("missing", n, true, fmt.Sprintf("%s: %s missing that retention has not deleted", in.name, plural(n, "segment")))
+	st.sum.problem("missing", n, true, fmt.Sprintf("%s: %s missing that retention has not deleted", in.name, view.Plural(n, "segment")))
 	if first := in.segs[0]; in.whole && first.Follows() > 0 && !in.isMarks() {
 		short := !cfg.Since.IsZero() && cfg.Since.Before(first.Start)
 		st.sum.problem("retention", 1, short, fmt.Sprintf("%s: retention has deleted what was before %s", in.name, first.Start.UTC().Format("2006-01-02 15:04:05Z")))
@@ -72,6 +73,6 @@ func (st *stream) enter(before, next int) {
 	}
 	if n > 0 {
 		st.lines.end()
-		st.broke("missing", fmt.Sprintf("%s: %s missing", st.in.name, plural(n, "segment")))
+		st.broke("missing", fmt.Sprintf("%s: %s missing", st.in.name, view.Plural(n, "segment")))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -52,7 +53,7 @@ func remove(t *testing.T, dir string, number uint64) {
 }
 
 // count returns how much a report lacks for a reason.
-func lacks(r *Report, kind string) (n uint64) {
+func lacks(r *view.Report, kind string) (n uint64) {
 	for _, p := range r.Problems {
 		if p.Kind == kind && p.Loses {
 			n += p.Count

@@ -1,7 +1,7 @@
-// Package report reads the log of JVMs and reports where their time went: as a page for a
-// browser, as text for a terminal, or as JSON.
+// Package report reads the log of JVMs and reports where their time went. Package view
+// shows the report.
 //
-//	Read → Report → HTML, Text, Pauses or JSON
+//	Read → view.Report
 //
 // [Read] finds the streams that its arguments name. A stream is the segments of one
 // directory, or a set of rotated files. Each stream is cut into lines. A line is counted
@@ -23,8 +23,4 @@
 // needs more stops than there are, a throughput where two JVMs share a file, a trend that
 // explains less than half of the variance. What could not be read is among the problems,
 // with how much it is.
-//
-// The log is untrusted. The page shows its text as text, and its policy
-// (Content-Security-Policy) permits only the script and the style that this package has
-// put into it.
 package report

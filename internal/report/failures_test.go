@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 func TestFailedAllocationsAreCounted(t *testing.T) {
@@ -19,7 +21,7 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 		t.Errorf("%+v, %+v", r.Totals, r.Causes)
 	}
 	var page, text bytes.Buffer
-	if err := errors.Join(HTML(&page, r), Text(&text, Style{}, r)); err != nil {
+	if err := errors.Join(view.HTML(&page, r), view.Text(&text, view.Style{}, r)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "; 0 allocation stalls, 3 failed allocations;") || !strings.Contains(text.String(), "degenerated, and 3 allocations failed until") ||
@@ -30,11 +32,17 @@ func TestFailedAllocationsAreCounted(t *testing.T) {
 
 // ZGC rounds the metaspace down to MiB: 0M is less than one.
 func TestAMetaspaceThatIsRoundedToNothingIsNotShown(t *testing.T) {
-	for size, want := range map[string]string{"0": none, "12": "12.0 MiB"} {
+	for size, want := range map[string]string{"0": "–", "12": "12.0 MiB"} {
 		r := read(t, Config{}, write(t, "gc.log", decorated(1, "gc", "Using The Z Garbage Collector")+
 			decorated(2, "gc,metaspace", "GC(0) Metaspace: "+size+"M used, "+size+"M committed, 1088M reserved")+
 			decorated(2, "gc", "GC(0) Garbage Collection (Warmup) 10M(16%)->6M(9%)")))
-		if got := optional(r.Runs[0].Metaspace, Size); got != want {
+		shown := func(v *float64) string {
+			if v == nil {
+				return "–"
+			}
+			return view.Size(*v)
+		}
+		if got := shown(r.Runs[0].Metaspace); got != want {
 			t.Errorf("%sM: %s, want %s", size, got, want)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 // problem notes something that is missing or that could not be read.
@@ -12,7 +14,7 @@ func (s *sum) problem(kind string, n uint64, loses bool, text string) {
 	const most = 100
 	s.lost.any = s.lost.any || loses && n > 0
 	if n > 0 && len(s.out.Problems) < most {
-		s.out.Problems = append(s.out.Problems, Problem{Kind: kind, Count: n, Loses: loses, Text: text})
+		s.out.Problems = append(s.out.Problems, view.Problem{Kind: kind, Count: n, Loses: loses, Text: text})
 	}
 }
 
@@ -22,18 +24,18 @@ func (s *sum) finish(st *stream) {
 	name, odd := st.in.name, &st.odd
 	s.lost.events += uint64(st.events)
 	if odd.headers == 0 && odd.untimed == 0 && st.events == 0 && st.out.Lines > 0 {
-		s.problem("foreign", st.out.Lines, true, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, plural(st.out.Lines, "line")))
+		s.problem("foreign", st.out.Lines, true, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, view.Plural(st.out.Lines, "line")))
 	} else {
-		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, plural(odd.bare, "line"), st.out.Lines))
+		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(odd.bare, "line"), st.out.Lines))
 	}
-	s.problem("unread", odd.unread, true, fmt.Sprintf("%s: %s in no figure that may be a pause, but cut or in an unknown form", name, plural(odd.unread, "line")))
+	s.problem("unread", odd.unread, true, fmt.Sprintf("%s: %s in no figure that may be a pause, but cut or in an unknown form", name, view.Plural(odd.unread, "line")))
 	s.problem("hole", st.lines.hole, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.lines.hole))
-	s.problem("long", odd.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, plural(odd.long, "line")))
-	s.problem("undated", odd.untimed, true, fmt.Sprintf("%s: --since and --until left out %s without a date", name, plural(odd.untimed, "line")))
+	s.problem("long", odd.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, view.Plural(odd.long, "line")))
+	s.problem("undated", odd.untimed, true, fmt.Sprintf("%s: --since and --until left out %s without a date", name, view.Plural(odd.untimed, "line")))
 }
 
 // report makes the report of everything that was read.
-func (s *sum) report() (*Report, error) {
+func (s *sum) report() (*view.Report, error) {
 	headers := uint64(0)
 	for i := range s.tagSets {
 		headers += s.tagSets[i].Lines
@@ -50,10 +52,10 @@ func (s *sum) report() (*Report, error) {
 	s.spreads()
 	for _, kind := range kinds {
 		if points := pointsOf(s.marks[kind]); len(points) > 0 {
-			r.Series = append(r.Series, Series{Kind: kind, Points: points})
+			r.Series = append(r.Series, view.Series{Kind: kind, Points: points})
 		}
 	}
-	r.Heap = Heap{Before: pointsOf(s.before), After: pointsOf(s.after), Capacity: pointsOf(s.size)}
+	r.Heap = view.Heap{Before: pointsOf(s.before), After: pointsOf(s.after), Capacity: pointsOf(s.size)}
 	for _, l := range s.levels {
 		if l.Lines > 0 {
 			r.Volume.Levels = append(r.Volume.Levels, l)
@@ -61,8 +63,8 @@ func (s *sum) report() (*Report, error) {
 	}
 	slices.Reverse(r.Volume.Levels)
 	r.Volume.Tags = topTags(s.tagSets)
-	r.advise()
-	r.fill()
+	advise(r)
+	fillAll(r)
 	return r, nil
 }
 
@@ -75,7 +77,7 @@ func (s *sum) throughput() {
 			s.out.Runs[i].Throughput = nil // the log may have no line about stops
 		}
 	}
-	if t.mixed = s.lost.mixed > 0; t.mixed {
+	if t.Mixed = s.lost.mixed > 0; t.Mixed {
 		t.Outside = t.Stops
 		return
 	}
@@ -102,20 +104,20 @@ func (s *sum) nothing() error {
 // losses adds the problems that were counted.
 func (s *sum) losses() {
 	l := &s.lost
-	s.problem("dropped", l.gaps, true, fmt.Sprintf("the sidecar dropped %s at %s", plural(l.dropped, "line"), plural(l.gaps, "place")))
-	s.problem("jvm-async", l.async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", plural(l.async, "line")))
-	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", plural(l.cuts, "place")))
-	s.problem("missed", l.missed, true, fmt.Sprintf("JVMs overwrote %s before the sidecar read it", plural(l.missed, "archive")))
-	s.problem("truncated", l.truncations, true, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", plural(l.truncations, "time")))
-	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput, worst minute, rates and heap of these are left out, and there is none of all runs together", plural(s.lost.mixed, "run")))
+	s.problem("dropped", l.gaps, true, fmt.Sprintf("the sidecar dropped %s at %s", view.Plural(l.dropped, "line"), view.Plural(l.gaps, "place")))
+	s.problem("jvm-async", l.async, true, fmt.Sprintf("JVMs dropped %s themselves (-Xlog:async)", view.Plural(l.async, "line")))
+	s.problem("jvm-full", l.cuts, true, fmt.Sprintf("JVMs lost lines at %s because their disk or tmpfs was full", view.Plural(l.cuts, "place")))
+	s.problem("missed", l.missed, true, fmt.Sprintf("JVMs overwrote %s before the sidecar read it", view.Plural(l.missed, "archive")))
+	s.problem("truncated", l.truncations, true, fmt.Sprintf("a file was truncated in place, %s; what the sidecar had not read by then is missing", view.Plural(l.truncations, "time")))
+	s.problem("mixed", s.lost.mixed, true, fmt.Sprintf("the lines of two JVMs interleave in %s; throughput, worst minute, rates and heap of these are left out, and there is none of all runs together", view.Plural(s.lost.mixed, "run")))
 	if s.lost.mixed > 0 {
 		s.lost.clockSteps = 0 // two JVMs look like it
 	}
-	s.problem("clock", s.lost.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", plural(s.lost.clockSteps, "time")))
+	s.problem("clock", s.lost.clockSteps, false, fmt.Sprintf("the wall clock was set, %s; where lines have an uptime, spans follow that", view.Plural(s.lost.clockSteps, "time")))
 	if t := &s.out.Totals; s.span > 0 && s.lost.mixed == 0 {
-		s.problem("outside", t.Outside, false, fmt.Sprintf("%s of %d in runs whose time the log does not show: throughput and rates are those of the others", plural(t.Outside, "stop"), t.Stops))
+		s.problem("outside", t.Outside, false, fmt.Sprintf("%s of %d in runs whose time the log does not show: throughput and rates are those of the others", view.Plural(t.Outside, "stop"), t.Stops))
 	}
-	s.problem("runs", s.lost.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", plural(s.lost.moreRuns, "further run")))
+	s.problem("runs", s.lost.moreRuns, false, fmt.Sprintf("%s in the totals but not listed", view.Plural(s.lost.moreRuns, "further run")))
 	if !s.placed {
 		s.problem("undated", 1, false, "the lines have no times: there is no axis of time, no throughput and no rate")
 	}
@@ -143,14 +145,14 @@ func (s *sum) spreads() {
 	bySum(r.Causes)
 }
 
-func bySum(all []Spread) {
-	slices.SortFunc(all, func(a, b Spread) int {
+func bySum(all []view.Spread) {
+	slices.SortFunc(all, func(a, b view.Spread) int {
 		return cmp.Or(cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 	})
 }
 
-func spreadOf(name, kind string, h *histogram) Spread {
-	s := Spread{Name: name, Kind: kind, Count: h.n, Sum: seconds(h.sum), Max: seconds(h.max)}
+func spreadOf(name, kind string, h *histogram) view.Spread {
+	s := view.Spread{Name: name, Kind: kind, Count: h.n, Sum: seconds(h.sum), Max: seconds(h.max)}
 	p := &s.Percentiles
 	for _, q := range []struct {
 		share float64
@@ -163,19 +165,19 @@ func spreadOf(name, kind string, h *histogram) Spread {
 	return s
 }
 
-func pointsOf(t *thin) []Point {
-	var all []Point
+func pointsOf(t *thin) []view.Point {
+	var all []view.Point
 	for _, c := range t.points() {
-		all = append(all, Point{At: axis(c.at), Value: c.value, N: c.n})
+		all = append(all, view.Point{At: axis(c.at), Value: c.value, N: c.n})
 	}
 	return all
 }
 
 // topTags returns the sets of tags with the most bytes, and the rest as one.
-func topTags(sets map[string]*Share) (top []Share) {
+func topTags(sets map[string]*view.Share) (top []view.Share) {
 	const most = 15
-	var rest Share
-	all := slices.SortedFunc(maps.Values(sets), func(a, b *Share) int {
+	var rest view.Share
+	all := slices.SortedFunc(maps.Values(sets), func(a, b *view.Share) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
 	})
 	for i, share := range all {
@@ -192,8 +194,8 @@ func topTags(sets map[string]*Share) (top []Share) {
 	return top
 }
 
-// fill makes lists empty instead of null in JSON.
-func (r *Report) fill() {
+// fillAll makes lists empty instead of null in JSON.
+func fillAll(r *view.Report) {
 	fill(&r.Problems)
 	fill(&r.Inputs)
 	fill(&r.Runs)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 // FuzzReport reads any bytes as a log: whatever they are, there is a report or an error,
@@ -42,16 +44,16 @@ func FuzzReport(f *testing.F) {
 			t.Errorf("%d of %d stops in bars, from %v to %v", n, r.Totals.Stops, r.Begin, r.End)
 		}
 		var page, text bytes.Buffer
-		if err := HTML(&page, r); err != nil {
+		if err := view.HTML(&page, r); err != nil {
 			t.Error(err)
 		}
 		if n := strings.Count(page.String(), "<script"); n != 2 {
 			t.Errorf("%d scripts", n)
 		}
-		if err := Text(&text, Style{}, r); err != nil {
+		if err := view.Text(&text, view.Style{}, r); err != nil {
 			t.Error(err)
 		}
-		if err := JSON(&text, r); err != nil {
+		if err := view.JSON(&text, r); err != nil {
 			t.Error(err)
 		}
 		if i := bytes.IndexFunc(text.Bytes(), func(c rune) bool { return c < ' ' && c != '\n' || c == 0x7f }); i >= 0 {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 // subBits makes 128 buckets of equal width for each power of two, so that a duration
@@ -68,8 +70,8 @@ func (h *histogram) quantile(q float64) (time.Duration, bool) {
 }
 
 // bars sums the counts into bars whose borders are 1, 2 and 5 times powers of ten.
-func (h *histogram) bars() []Bar {
-	var all []Bar
+func (h *histogram) bars() []view.Bar {
+	var all []view.Bar
 	from := time.Duration(0)
 	next := 0
 	for i, n := range h.counts {
@@ -81,7 +83,7 @@ func (h *histogram) bars() []Bar {
 			continue
 		}
 		if len(all) == 0 || all[len(all)-1].To != seconds(barEnd(next)) {
-			all = append(all, Bar{From: seconds(from), To: seconds(barEnd(next))})
+			all = append(all, view.Bar{From: seconds(from), To: seconds(barEnd(next))})
 		}
 		all[len(all)-1].Count += n
 	}
@@ -89,8 +91,8 @@ func (h *histogram) bars() []Bar {
 }
 
 // filled puts the empty bars between the others.
-func filled(bars []Bar) []Bar {
-	var all []Bar
+func filled(bars []view.Bar) []view.Bar {
+	var all []view.Bar
 	for _, b := range bars {
 		for len(all) > 0 && all[len(all)-1].To < b.From {
 			last := all[len(all)-1].To
@@ -98,7 +100,7 @@ func filled(bars []Bar) []Bar {
 			for seconds(barEnd(i)) <= last {
 				i++
 			}
-			all = append(all, Bar{From: last, To: seconds(barEnd(i))})
+			all = append(all, view.Bar{From: last, To: seconds(barEnd(i))})
 		}
 		all = append(all, b)
 	}

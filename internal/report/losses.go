@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -27,14 +28,14 @@ func (st *stream) gap(g *ul.Gap) {
 	}
 	s.lost.gaps++
 	s.lost.dropped += g.Total()
-	s.band(Band{Kind: "dropped", Begin: axis(g.First.UnixNano()), End: axis(max(g.First.UnixNano(), g.Last.UnixNano())),
-		Text: fmt.Sprintf("%s: the sidecar dropped %s", st.in.name, plural(g.Total(), "line"))}, true)
+	s.band(view.Band{Kind: "dropped", Begin: axis(g.First.UnixNano()), End: axis(max(g.First.UnixNano(), g.Last.UnixNano())),
+		Text: fmt.Sprintf("%s: the sidecar dropped %s", st.in.name, view.Plural(g.Total(), "line"))}, true)
 }
 
 // dropped notes lines that the JVM has dropped itself.
 func (st *stream) dropped(line []byte, n uint64) {
 	st.sum.lost.async += n
-	st.note(line, "jvm-async", 0, fmt.Sprintf("%s: the JVM dropped %s (-Xlog:async)", st.in.name, plural(n, "line")))
+	st.note(line, "jvm-async", 0, fmt.Sprintf("%s: the JVM dropped %s (-Xlog:async)", st.in.name, view.Plural(n, "line")))
 }
 
 // cut notes a place where the JVM's disk was full.
@@ -53,19 +54,19 @@ func (st *stream) note(line []byte, kind string, d time.Duration, text string) {
 		st.at(c)
 	}
 	at := st.run.place(c)
-	st.sum.band(Band{Kind: kind, Begin: axis(at), End: axis(at + int64(d)), Text: text}, !c.Wall.IsZero())
+	st.sum.band(view.Band{Kind: kind, Begin: axis(at), End: axis(at + int64(d)), Text: text}, !c.Wall.IsZero())
 }
 
 // restart notes that another JVM began.
 func (s *sum) restart(r *run, c pause.Clock) {
 	if c.Known() {
 		at := axis(r.place(c))
-		s.band(Band{Kind: "restart", Begin: at, End: at, Text: fmt.Sprintf("%s: run %d of a JVM begins", r.Stream, r.Number)}, !c.Wall.IsZero())
+		s.band(view.Band{Kind: "restart", Begin: at, End: at, Text: fmt.Sprintf("%s: run %d of a JVM begins", r.Stream, r.Number)}, !c.Wall.IsZero())
 	}
 }
 
 // band adds a band, or extends the last one if there are too many.
-func (s *sum) band(b Band, dated bool) {
+func (s *sum) band(b view.Band, dated bool) {
 	if dated != s.dated && (s.dated || s.undated) {
 		return // the axis is not, or may not be, one of its times
 	}

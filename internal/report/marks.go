@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
@@ -18,12 +19,12 @@ const markTime = "2006-01-02T15:04:05.000-0700"
 // logs. They become bands; the stream itself is no log of a JVM.
 type marks struct {
 	sum    *sum
-	out    Input
+	out    view.Input
 	raised map[string]mark.Mark // without an end yet, by what was raised
 }
 
 func newMarks(in *input, s *sum) *marks {
-	return &marks{sum: s, out: Input{Name: in.name, Files: len(in.segs)}, raised: map[string]mark.Mark{}}
+	return &marks{sum: s, out: view.Input{Name: in.name, Files: len(in.segs)}, raised: map[string]mark.Mark{}}
 }
 
 // isMarks reports whether the input is a stream of marks, as a sidecar persists it.
@@ -69,7 +70,7 @@ func (m *marks) instant(k mark.Mark) {
 			count = 1
 		}
 		lost.missed += max(1, count)
-		m.band("missed", k.Time, k.Time, fmt.Sprintf("%s: %s overwritten before the sidecar read it", k.Get("stream"), plural(count, "archive")))
+		m.band("missed", k.Time, k.Time, fmt.Sprintf("%s: %s overwritten before the sidecar read it", k.Get("stream"), view.Plural(count, "archive")))
 	case mark.Truncated:
 		lost.truncations++
 		m.band("truncated", k.Time, k.Time, k.Get("stream")+": truncated in place")
@@ -119,7 +120,7 @@ func (m *marks) band(kind string, begin, end time.Time, text string) {
 	if !s.dated || !s.placed || end.UnixNano() < s.begin || begin.UnixNano() > s.end {
 		return
 	}
-	s.band(Band{Kind: kind, Begin: axis(max(begin.UnixNano(), s.begin)), End: axis(min(end.UnixNano(), s.end)), Text: text}, true)
+	s.band(view.Band{Kind: kind, Begin: axis(max(begin.UnixNano(), s.begin)), End: axis(min(end.UnixNano(), s.end)), Text: text}, true)
 }
 
 // end notes what has not ended, and adds the stream to the inputs.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -102,7 +103,7 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(0, 1, 1)+young(1, 60, 1))
 	persist(t, dest, mark.Stream, noted.String())
-	want := []Band{{Text: "withheld lines saved, cause: pause>500ms (gc.log: <b>GC(7))", Begin: 10, End: 30},
+	want := []view.Band{{Text: "withheld lines saved, cause: pause>500ms (gc.log: <b>GC(7))", Begin: 10, End: 30},
 		{Text: "withheld lines saved, cause: command", Begin: 25, End: 45},
 		{Text: "withheld lines saved", Begin: 50, End: 50},
 		{Text: "withheld lines saved, cause: annotation", Begin: 52, End: 60}}
@@ -115,7 +116,7 @@ func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
 		t.Errorf("complete: %t\n%s", r.Complete, diff)
 	}
 	var page bytes.Buffer
-	if err := HTML(&page, r); err != nil || !strings.Contains(page.String(), "cause: pause&gt;500ms (gc.log: &lt;b&gt;GC(7))") {
+	if err := view.HTML(&page, r); err != nil || !strings.Contains(page.String(), "cause: pause&gt;500ms (gc.log: &lt;b&gt;GC(7))") {
 		t.Errorf("%v: the page has no cause", err)
 	}
 	r = read(t, Config{Since: after(40), Until: after(120)}, dest)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -43,7 +44,7 @@ var ErrNoDate = errors.New("no line has a date")
 // Read reads what args name, directories or files, and reports on it. Whatever cannot be
 // read is one of the report's problems; the error is that there is nothing to report on,
 // or that of ctx.
-func Read(ctx context.Context, args []string, cfg Config) (*Report, error) {
+func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) {
 	all, err := find(args)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func Read(ctx context.Context, args []string, cfg Config) (*Report, error) {
 	s := newSum(cfg)
 	s.out.Name = strings.Join(args, ", ")
 	all, again := once(all)
-	s.problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", plural(again, "file")))
+	s.problem("again", again, false, fmt.Sprintf("%s named more than once, and read once", view.Plural(again, "file")))
 	p := progress{tell: cfg.Progress}
 	for _, in := range all {
 		p.total += in.bytes

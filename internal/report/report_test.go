@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 var update = flag.Bool("update", false, "write the reports in testdata instead of comparing them")
@@ -20,7 +22,7 @@ var update = flag.Bool("update", false, "write the reports in testdata instead o
 const samples = "../pause/testdata/"
 
 // read reports on files.
-func read(t *testing.T, cfg Config, paths ...string) *Report {
+func read(t *testing.T, cfg Config, paths ...string) *view.Report {
 	t.Helper()
 	r, err := Read(t.Context(), paths, cfg)
 	if err != nil {
@@ -46,10 +48,10 @@ func TestRealLogsGiveTheseReports(t *testing.T) {
 		r := read(t, Config{}, samples+name+".log")
 		r.Name = name
 		var text, object bytes.Buffer
-		if err := Text(&text, Style{}, r); err != nil {
+		if err := view.Text(&text, view.Style{}, r); err != nil {
 			t.Fatal(err)
 		}
-		if err := JSON(&object, r); err != nil {
+		if err := view.JSON(&object, r); err != nil {
 			t.Fatal(err)
 		}
 		compareFile(t, "testdata/"+name+".txt", text.Bytes())
@@ -147,7 +149,7 @@ func TestALogEndsWithItsLastLine(t *testing.T) {
 	}
 }
 
-func has(r *Report, kind string) bool {
+func has(r *view.Report, kind string) bool {
 	for _, p := range r.Problems {
 		if p.Kind == kind {
 			return true

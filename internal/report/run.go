@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 // run gathers what one run of a JVM shows.
 type run struct {
-	Run
+	view.Run
 	base        int64 // place of uptime 0, in ns, where lines have no dates
 	first, last pause.Clock
 	stopped     time.Duration
@@ -94,25 +95,25 @@ func (r *run) describe(from *pause.Run) {
 	r.Collector, r.Version, r.Started, r.mixed = string(from.Collector), from.Version, from.Started, r.mixed || from.Mixed
 	r.Settings = nil
 	for _, s := range from.Settings {
-		r.Settings = append(r.Settings, Setting(s))
+		r.Settings = append(r.Settings, view.Setting(s))
 	}
 }
 
 // close works out the figures of the run and adds them to the totals.
 func (r *run) close(s *sum) {
-	if s.lost.moreRuns++; len(s.out.Runs) < maxRuns {
+	if s.lost.moreRuns++; len(s.out.Runs) < view.MaxRuns {
 		s.lost.moreRuns--
 		defer func() { s.out.Runs = append(s.out.Runs, r.Run) }()
 	}
 	span := r.span()
 	r.Paused = seconds(r.stopped)
 	r.Begin, r.End = axis(r.place(r.first)), axis(r.place(r.last))
-	r.born = r.start()
+	r.Born = r.start()
 	if r.mixed {
 		s.lost.mixed++
 		r.Flags = "" // of one of two JVMs
 	} else if n := r.numbers.count(); n > 0 {
-		s.problem("skipped", n, true, fmt.Sprintf("%s, run %d: %s not in the log, by the numbers of the others", r.Stream, r.Number, plural(n, "collection")))
+		s.problem("skipped", n, true, fmt.Sprintf("%s, run %d: %s not in the log, by the numbers of the others", r.Stream, r.Number, view.Plural(n, "collection")))
 	}
 	if span > 0 && r.stopped <= span && !r.mixed {
 		r.Span = seconds(span)
@@ -216,11 +217,11 @@ func (w *worst) put(second int64, d time.Duration) {
 	}
 }
 
-func (w *worst) minute(stepped bool) *Minute {
+func (w *worst) minute(stepped bool) *view.Minute {
 	if !w.any || stepped {
 		return nil
 	}
-	return &Minute{Begin: float64(w.begin), Paused: min(60, seconds(w.most))}
+	return &view.Minute{Begin: float64(w.begin), Paused: min(60, seconds(w.most))}
 }
 
 // trend is a line through the sizes of the heap after collections, by least squares.

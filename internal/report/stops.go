@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 // stop counts one stop of the application.
@@ -45,7 +46,7 @@ func (st *stream) stop(p *pause.Stop) {
 }
 
 // tell describes a stop that is listed, and returns the number of its last line.
-func (st *stream) tell(to *Stop, p *pause.Stop, why cause, start pause.Clock, suspicion pause.Suspicion) (last uint64) {
+func (st *stream) tell(to *view.Stop, p *pause.Stop, why cause, start pause.Clock, suspicion pause.Suspicion) (last uint64) {
 	to.Stream, to.Run, to.Kind, to.Cause, to.Suspicion = st.in.name, st.run.Number, why.kind, why.String(), suspicion.String()
 	to.Lines, last = st.linesOf(p)
 	if start.Known() {

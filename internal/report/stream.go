@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
 	everyLines = 16  // every so many lines, the time of one is read
-	keptEvents = 64  // lines with events that are kept for the longest stops
-	keptBytes  = 400 // of each of them
+	keptEvents = 64  // lines with events that are kept for the longest stops; see [KeptBytes]
 	maxTags    = 512 // different tag sets that are counted apart
 )
 
@@ -19,13 +19,13 @@ const (
 type stream struct {
 	in      *input
 	sum     *sum
-	out     Input
+	out     view.Input
 	lines   lines
 	class   ul.Classifier
 	cuts    ul.Cuts
 	joiner  *pause.Joiner
 	parser  ul.Parser
-	tags    map[string]*Share
+	tags    map[string]*view.Share
 	kept    [keptEvents]keptLine
 	recent  recent
 	events  int
@@ -51,7 +51,7 @@ type oddities struct {
 }
 
 func newStream(in *input, s *sum) *stream {
-	st := &stream{in: in, sum: s, out: Input{Name: in.name, Files: max(len(in.segs), len(in.files))}, tags: map[string]*Share{}}
+	st := &stream{in: in, sum: s, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}, tags: map[string]*view.Share{}}
 	st.lines.take = st.line
 	st.joiner = pause.NewJoiner(pause.Handlers{Run: st.begin, Stop: st.stop, Wait: st.wait, Collection: st.collection})
 	return st
@@ -130,7 +130,7 @@ func (st *stream) decorations(line []byte, class ul.Class, n int) (message []byt
 		return nil
 	}
 	st.odd.headers++
-	st.tail = append(st.tail[:0], line[:min(len(line), keptBytes)]...)
+	st.tail = append(st.tail[:0], line[:min(len(line), view.KeptBytes)]...)
 	message = line[class.Message:]
 	fields := line[:len(line)-len(message)-len("] ")]
 	name := fields[bytes.LastIndexByte(fields, '[')+1:]
@@ -148,7 +148,7 @@ func (st *stream) decorations(line []byte, class ul.Class, n int) (message []byt
 
 // newTags returns the share of the line's tags, and remembers it under the text of the
 // last field, which is mostly that of the tags.
-func (st *stream) newTags(line, field []byte) *Share {
+func (st *stream) newTags(line, field []byte) *view.Share {
 	r, name := st.parser.Parse(line), ""
 	if r.Present&ul.Tags != 0 {
 		name = string(bytes.TrimRight(r.Tags, " "))
@@ -241,7 +241,7 @@ func (st *stream) keep(line []byte) {
 	k := &st.kept[st.events%keptEvents]
 	st.events++
 	k.number = st.out.Lines
-	k.text = append(k.text[:0], line[:min(len(line), keptBytes)]...)
+	k.text = append(k.text[:0], line[:min(len(line), view.KeptBytes)]...)
 }
 
 // linesOf returns the kept lines of a stop, and the number of the last one.
@@ -261,7 +261,7 @@ func (st *stream) linesOf(s *pause.Stop) (texts []string, last uint64) {
 		}
 	}
 	if newest := &st.kept[(st.events+keptEvents-1)%keptEvents]; to == st.out.Lines && newest.number != to {
-		texts = append(texts, string(st.present[:min(len(st.present), keptBytes)]))
+		texts = append(texts, string(st.present[:min(len(st.present), view.KeptBytes)]))
 	}
 	return texts[max(0, len(texts)-8):], last
 }

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 // Bounds of what is kept, whatever the log has.
 const (
-	maxRuns    = 200
 	maxBands   = 300
 	maxCauses  = 100
 	maxTagSets = 512
@@ -22,7 +22,7 @@ var kinds = [...]string{"young", "full", "degenerated", "concurrent", "safepoint
 // sum gathers what all streams show.
 type sum struct {
 	cfg    Config
-	out    Report
+	out    view.Report
 	tally  map[cause]*histogram
 	parts  map[string]*histogram
 	phases phases
@@ -31,8 +31,8 @@ type sum struct {
 	after  *thin
 	size   *thin
 
-	levels  [ul.NumLevels]Share
-	tagSets map[string]*Share
+	levels  [ul.NumLevels]view.Share
+	tagSets map[string]*view.Share
 
 	dated, undated bool
 	begin, end     int64
@@ -58,7 +58,7 @@ func (c cause) String() string {
 }
 
 func newSum(cfg Config) *sum {
-	s := &sum{cfg: cfg, out: Report{Floor: seconds(cfg.Floor.Duration())}, tally: map[cause]*histogram{}, parts: map[string]*histogram{}, tagSets: map[string]*Share{}}
+	s := &sum{cfg: cfg, out: view.Report{Floor: seconds(cfg.Floor.Duration())}, tally: map[cause]*histogram{}, parts: map[string]*histogram{}, tagSets: map[string]*view.Share{}}
 	s.clear()
 	for i := range s.levels {
 		s.levels[i].Name = ul.Level(i).String()
@@ -85,7 +85,7 @@ func (s *sum) within(when time.Time) bool {
 
 // newRun begins a run. Beyond a bound, runs are counted and not listed.
 func (s *sum) newRun(st *stream, from *pause.Run) *run {
-	r := &run{Run: Run{Stream: st.in.name, Number: from.Number}}
+	r := &run{Run: view.Run{Stream: st.in.name, Number: from.Number}}
 	r.describe(from)
 	return r
 }
@@ -109,7 +109,7 @@ func (s *sum) seen(c pause.Clock, r *run) {
 }
 
 // tags returns the share of a set of tags.
-func (s *sum) tags(name string) *Share {
+func (s *sum) tags(name string) *view.Share {
 	if name == "" {
 		name = "(none)"
 	}
@@ -119,7 +119,7 @@ func (s *sum) tags(name string) *Share {
 		share, ok = s.tagSets[name]
 	}
 	if !ok {
-		share = &Share{Name: name}
+		share = &view.Share{Name: name}
 		s.tagSets[name] = share
 	}
 	return share
@@ -157,20 +157,20 @@ func (s *sum) mark(kind string, at pause.Clock, r *run, d time.Duration) {
 }
 
 // longest offers a stop to the list of the longest, and returns where to describe it.
-func (s *sum) longest(d time.Duration) *Stop {
+func (s *sum) longest(d time.Duration) *view.Stop {
 	all := s.out.Longest
 	i := len(all)
-	for i > 0 && all[i-1].length < d {
+	for i > 0 && all[i-1].Length < d {
 		i--
 	}
 	if i >= maxLongest {
 		return nil
 	}
 	if len(all) < maxLongest {
-		all = append(all, Stop{})
+		all = append(all, view.Stop{})
 	}
 	copy(all[i+1:], all[i:])
-	all[i] = Stop{length: d, Duration: seconds(d)}
+	all[i] = view.Stop{Length: d, Duration: seconds(d)}
 	s.out.Longest = all
 	return &all[i]
 }

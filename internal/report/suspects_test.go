@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/report/view"
 )
 
 // stall is a pause of so many ms, and its CPU times, nearly none of it work.
@@ -69,7 +70,7 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := r.Pauses(&out, Style{}); err != nil || !strings.Contains(out.String(), "and 80 shorter ones") {
+	if err := r.Pauses(&out, view.Style{}); err != nil || !strings.Contains(out.String(), "and 80 shorter ones") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
@@ -83,10 +84,10 @@ func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 	if r := read(t, Config{}, one); !strings.HasPrefix(r.HeapAfter(), "129") || !strings.HasSuffix(r.HeapAfter(), ", +360 MiB/h") {
 		t.Errorf("%q", r.HeapAfter())
 	}
-	if r := read(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != Size(5<<20) {
+	if r := read(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != view.Size(5<<20) {
 		t.Errorf("without a trend: %q", r.HeapAfter())
 	}
-	if r := read(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != none {
+	if r := read(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != "–" {
 		t.Errorf("of two streams: %q", r.HeapAfter())
 	}
 }
@@ -103,7 +104,7 @@ func TestTheFloorOfAStallIsShown(t *testing.T) {
 			t.Errorf("%s: %d suspected, %d listed", floor, r.Totals.Suspected, len(r.Suspected))
 		}
 		var text, page bytes.Buffer
-		if err := errors.Join(Text(&text, Style{}, r), HTML(&page, r)); err != nil {
+		if err := errors.Join(view.Text(&text, view.Style{}, r), view.HTML(&page, r)); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(text.String(), want.text) || !strings.Contains(page.String(), want.text) {

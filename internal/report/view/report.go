@@ -1,6 +1,13 @@
-package report
+package view
 
 import "time"
+
+// Bounds of a report.
+const (
+	MaxRuns   = 200  // that are listed
+	MaxFlags  = 1024 // bytes of the flags of a run
+	KeptBytes = 400  // of a line of the log
+)
 
 // Report is what a report says, in seconds and bytes. Its JSON form is documented in
 // docs/report.md.
@@ -77,7 +84,7 @@ type JVM struct {
 	Flags     string    `json:"flags"` // of its command line, as mark.Flags returns them; printable
 	Settings  []Setting `json:"settings"`
 
-	born float64 // when it started, on an axis of dates; 0: unknown
+	Born float64 `json:"-"` // when it started, on an axis of dates; 0: unknown
 }
 
 // Setting is a property that a JVM has logged at its start.
@@ -110,8 +117,8 @@ type Totals struct {
 	Suspected   uint64   `json:"suspected_stalls"`
 	Concurrent  float64  `json:"concurrent_seconds"`
 
-	suspects uint64 // stops with any suspicion
-	mixed    bool   // a run is of two JVMs, so that nothing that is about time has a total
+	Suspects uint64 `json:"suspicions"` // stops with any suspicion, not only those of stalls
+	Mixed    bool   `json:"mixed"`      // a run is of two JVMs, so that nothing that is about time has a total
 }
 
 // Spread is a distribution of durations. A percentile that needs more durations than
@@ -159,7 +166,7 @@ type Stop struct {
 	Before    []string `json:"before,omitempty"` // the lines before Lines, of a suspected stop
 	After     []string `json:"after,omitempty"`
 
-	length time.Duration
+	Length time.Duration `json:"-"`
 }
 
 // Volume is the log by level and by tags, sorted by bytes.

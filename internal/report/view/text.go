@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"bytes"
@@ -112,18 +112,18 @@ func (p *printer) summary() {
 		if t.Throughput != nil && t.Outside > 0 {
 			of = fmt.Sprintf(", of %d of these stops", t.Stops-t.Outside)
 		}
-		fmt.Fprintf(p, "%s, %s in all; throughput %s%s\n", plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent), of)
+		fmt.Fprintf(p, "%s, %s in all; throughput %s%s\n", Plural(t.Stops, "stop"), Duration(t.Paused), optional(t.Throughput, percent), of)
 	}
 	humongous := ""
 	if t.Humongous > 0 {
 		humongous = fmt.Sprintf(", %d with humongous objects", t.Humongous)
 	}
-	waits := plural(t.Waits, "allocation stall")
+	waits := Plural(t.Waits, "allocation stall")
 	if t.Failed > 0 {
-		waits += ", " + plural(t.Failed, "failed allocation")
+		waits += ", " + Plural(t.Failed, "failed allocation")
 	}
-	fmt.Fprintf(p, "%s: %d full, %d degenerated%s, %s; %s; %s\n", plural(t.Collections, "collection"), t.Full, t.Degenerated, humongous,
-		plural(t.Exhausted, "evacuation failure"), waits, plural(t.Suspected, "suspected stall"))
+	fmt.Fprintf(p, "%s: %d full, %d degenerated%s, %s; %s; %s\n", Plural(t.Collections, "collection"), t.Full, t.Degenerated, humongous,
+		Plural(t.Exhausted, "evacuation failure"), waits, Plural(t.Suspected, "suspected stall"))
 	if heap := r.HeapAfter(); heap != none {
 		fmt.Fprintln(p, "heap after GC "+heap)
 	}
@@ -199,7 +199,7 @@ func (p *printer) longest() {
 		}
 		p.WriteByte('\n')
 		for _, line := range s.Lines {
-			fmt.Fprintf(p, "    %s\n", printable.Text(line, keptBytes))
+			fmt.Fprintf(p, "    %s\n", printable.Text(line, KeptBytes))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func row(name string, cells ...g.Node) g.Node {
 
 func td(text string) g.Node { return h.Td(g.Text(text)) }
 
-func count[T int | uint64](n T) g.Node { return td(grouped(uint64(n))) }
+func count[T int | uint64](n T) g.Node { return td(Grouped(uint64(n))) }
 
 func comparison(figures [][]string) g.Node {
 	var rows g.Group
@@ -65,7 +65,7 @@ func (r *Report) tiles() g.Node {
 	case t.Span > 0 && t.Outside == 0:
 		stopped += ", of " + Duration(t.Span)
 	case t.Throughput != nil:
-		throughput += fmt.Sprintf(", of %d of %s", t.Stops-t.Outside, plural(t.Stops, "stop"))
+		throughput += fmt.Sprintf(", of %d of %s", t.Stops-t.Outside, Plural(t.Stops, "stop"))
 	}
 	if len(r.Longest) > 0 {
 		longest = Duration(r.Longest[0].Duration)
@@ -75,12 +75,12 @@ func (r *Report) tiles() g.Node {
 	}
 	tile := func(name, value string) g.Node { return h.Div(h.Dt(g.Text(name)), h.Dd(g.Text(value))) }
 	bad := func(name string, n uint64) g.Node {
-		return h.Div(h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(grouped(n))))
+		return h.Div(h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(Grouped(n))))
 	}
 	return h.Dl(h.Class("tiles"),
 		tile(throughput, optional(t.Throughput, percent)),
 		tile(stopped, Duration(t.Paused)),
-		tile("stops", grouped(t.Stops)),
+		tile("stops", Grouped(t.Stops)),
 		tile("longest stop", longest),
 		tile("worst minute", worst),
 		bad("suspected stalls", t.Suspected),
@@ -89,7 +89,7 @@ func (r *Report) tiles() g.Node {
 		tile("promotion rate", r.Rate("promoted")),
 		bad("full collections", t.Full),
 		bad("evacuation failures", t.Exhausted),
-		g.If(t.Humongous > 0, tile("with humongous objects", grouped(t.Humongous))),
+		g.If(t.Humongous > 0, tile("with humongous objects", Grouped(t.Humongous))),
 		g.If(t.Humongous == 0 && !r.stalls(), bad("degenerated", t.Degenerated)),
 		g.If(r.stalls(), bad("allocation stalls", t.Waits)),
 		g.If(t.Failed > 0, bad("failed allocations", t.Failed)),
@@ -110,7 +110,7 @@ func (r *Report) timeline() g.Node {
 		h.Div(h.Class("chart timeline"), h.TabIndex("0"), h.Role("img"), h.Aria("label", fmt.Sprintf(
 			"Stops over time by kind: %d stops. The tables below have the same figures. Keys: plus and minus zoom, arrows move, 0 shows all.", r.Totals.Stops))),
 		h.P(h.Class("hint"), g.Text("Drag to zoom, or use + and −, ← and →, and 0 for all. Each mark is the longest stop of its kind within two pixels.")),
-		g.If(len(r.Bands) > 0, h.Details(h.Summary(g.Text(plural(uint64(len(r.Bands)), "band")+" on the axis of time")), h.Ul(g.Map(r.Bands, func(b Band) g.Node {
+		g.If(len(r.Bands) > 0, h.Details(h.Summary(g.Text(Plural(uint64(len(r.Bands)), "band")+" on the axis of time")), h.Ul(g.Map(r.Bands, func(b Band) g.Node {
 			return h.Li(g.Text(r.lasting(b) + ": " + b.Text))
 		})))))
 }
@@ -132,7 +132,7 @@ func (r *Report) longest() g.Node {
 		}
 		return row(Duration(s.Duration), td(at), h.Td(h.Class("text"), g.Text(s.Cause),
 			g.If(s.Suspicion != "none", g.Group{g.Text(" "), h.Span(h.Class("warn"), g.Text("suspected: "+s.Suspicion))}),
-			g.If(len(s.Lines) > 0, h.Details(h.Summary(g.Text(plural(uint64(len(s.Lines)), "line"))), h.Pre(text(s.Lines))))),
+			g.If(len(s.Lines) > 0, h.Details(h.Summary(g.Text(Plural(uint64(len(s.Lines)), "line"))), h.Pre(text(s.Lines))))),
 			td(optional(s.Reaching, Duration)), td(optional(s.User, Duration)), td(optional(s.Sys, Duration)), td(optional(s.Real, Duration)))
 	})
 	return block("The longest stops", table("figures longest", "The longest stops", []string{"length", "begin", "cause and lines", "to safepoint", "user", "sys", "real"}, rows...))
@@ -147,15 +147,15 @@ func (r *Report) suspected() g.Node {
 		}
 		lines := g.Group{text(s.Before), h.Strong(text(s.Lines)), text(s.After)}
 		return row(Duration(s.Duration), td(at), h.Td(h.Class("text"), h.Span(h.Class("warn"), g.Text(s.suspected())), h.Br(), g.Text(s.Cause),
-			h.Details(h.Summary(g.Text(plural(uint64(len(s.Before)+len(s.Lines)+len(s.After)), "line"))), h.Pre(lines))))
+			h.Details(h.Summary(g.Text(Plural(uint64(len(s.Before)+len(s.Lines)+len(s.After)), "line"))), h.Pre(lines))))
 	})
 	return block("Suspected stalls", table("figures longest", "Suspected stalls", []string{"length", "begin", "what is suspected, cause and lines"}, rows...),
-		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d, from %s on (--stall-floor). The lines of the stop itself are bold.", len(r.Suspected), r.Totals.suspects, Duration(r.Floor)))))
+		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d, from %s on (--stall-floor). The lines of the stop itself are bold.", len(r.Suspected), r.Totals.Suspects, Duration(r.Floor)))))
 }
 
 // text is lines of the log, without what a reader would not see, or see elsewhere.
 func text(lines []string) g.Node {
-	return g.Map(lines, func(line string) g.Node { return g.Text(printable.Text(line, keptBytes) + "\n") })
+	return g.Map(lines, func(line string) g.Node { return g.Text(printable.Text(line, KeptBytes) + "\n") })
 }
 
 func (r *Report) percentiles() g.Node {
@@ -214,7 +214,7 @@ func share(part Share, all []Share) int {
 func inputs(all []Input) string {
 	texts := make([]string, len(all))
 	for i, in := range all {
-		texts[i] = fmt.Sprintf("%s (%s, %s, %s)", in.Name, plural(uint64(in.Files), "file"), plural(in.Lines, "line"), Size(in.Size()))
+		texts[i] = fmt.Sprintf("%s (%s, %s, %s)", in.Name, Plural(uint64(in.Files), "file"), Plural(in.Lines, "line"), Size(in.Size()))
 	}
 	return strings.Join(texts, "; ")
 }

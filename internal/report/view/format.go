@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"fmt"
@@ -51,8 +51,8 @@ func Size(bytes float64) string {
 	return printable.Bytes(int64(bytes))
 }
 
-// grouped formats a number with a comma before each three digits: "20,000".
-func grouped(n uint64) string {
+// Grouped formats a number with a comma before each three digits: "20,000".
+func Grouped(n uint64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -127,7 +127,7 @@ func (i Input) Size() float64 { return float64(i.Bytes) }
 
 // Worst returns the worst minute of all runs, or nil where none shows it or one is mixed.
 func (r *Report) Worst() (worst *Minute) {
-	if r.Totals.mixed {
+	if r.Totals.Mixed {
 		return nil
 	}
 	for i := range r.Runs {
@@ -152,7 +152,7 @@ func (r *Report) Rate(of string) string {
 			bytes, time = bytes+*v*run.Span, time+run.Span
 		}
 	}
-	if time == 0 || r.Totals.mixed {
+	if time == 0 || r.Totals.Mixed {
 		return none
 	}
 	return perSecond(bytes / time)
@@ -172,7 +172,7 @@ func (r *Report) HeapAfter() string {
 		}
 	}
 	switch {
-	case last == nil, r.Runs[len(r.Runs)-1].HeapAfter == nil, r.Totals.mixed, len(r.Runs) >= maxRuns:
+	case last == nil, r.Runs[len(r.Runs)-1].HeapAfter == nil, r.Totals.Mixed, len(r.Runs) >= MaxRuns:
 		return none
 	case last.Trend == nil:
 		return Size(*last.HeapAfter)
@@ -192,4 +192,12 @@ func (r *Report) Collectors() string {
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// Plural formats how many there are of what.
+func Plural(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%s %ss", Grouped(n), what)
 }

@@ -1,0 +1,11 @@
+// Package view has what a report says, and the forms in which it is shown: a page, text and
+// JSON. It does not read logs: that is the work of package report, which needs Linux.
+//
+//	report.Read → Report → HTML, Text, Pauses or JSON
+//	JSON → Decode → Report → HTML, as in the kubectl plugin
+//
+// The texts of a report are from logs, and a decoded report is from a container that a tenant
+// controls: both are untrusted. The page shows its text as text, and its policy
+// (Content-Security-Policy) permits only the script and the style that this package has put
+// into it.
+package view
