@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
@@ -101,6 +102,16 @@ func (d *directory) opened() bool { return d.dir != nil }
 
 // fd returns the descriptor of the source directory, which has to be open.
 func (d *directory) fd() int { return int(d.dir.Fd()) }
+
+// changed returns when an entry of the source directory last came, went or got another
+// name. The directory has to be open.
+func (d *directory) changed() (time.Time, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(d.fd(), &st); err != nil {
+		return time.Time{}, fmt.Errorf("stat source directory: %w", err)
+	}
+	return time.Unix(st.Mtim.Unix()), nil
+}
 
 // beat shows other sidecars that the owner of the source lives.
 func (d *directory) beat() {

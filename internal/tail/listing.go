@@ -13,6 +13,8 @@ type listing struct {
 	pass    int            // listings so far
 	waited  int            // the last of them in which a file waited, since too many are held; 0: none
 	round   int            // counts the scans that left out nothing: what comes later is younger
+
+	upTo time.Time // the last change of the directory that the last scan is sure to have seen
 }
 
 // hidden are refused streams that may have files which are not held. Those that the
@@ -50,6 +52,24 @@ func (l *listing) leaveOut(reason string) {
 
 // expire makes a scan due.
 func (l *listing) expire() { l.stale = true }
+
+// mtimeStep is longer than the step of the clock that a file system takes times
+// from, which is that of the kernel's tick.
+const mtimeStep = 20 * time.Millisecond
+
+// sawUpTo notes that a scan began at a time, when the last change of the directory was at
+// another. A change that was so recent that a later one may have the same time is not
+// noted. One in the future is: the clock was set back, and a later change has another time.
+func (l *listing) sawUpTo(changed, began time.Time) {
+	l.upTo = time.Time{}
+	if age := began.Sub(changed); age < 0 || age >= mtimeStep {
+		l.upTo = changed
+	}
+}
+
+// outdated reports whether the directory has changed since the last scan began, or may
+// have, where its last change was at a time.
+func (l *listing) outdated(changed time.Time) bool { return !changed.Equal(l.upTo) }
 
 // leftOut reports whether the last listing had a file that may be followed
 // later, and so be older than one that was found now.

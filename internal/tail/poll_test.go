@@ -1,11 +1,14 @@
 package tail
 
 import (
+	"os"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
-// No event is handled in these tests.
+// In these tests, no event is handled but those that they make.
 
 func TestPollFollowsAFileThatFlowsAndItsRotation(t *testing.T) {
 	r := newRig(t)
@@ -39,32 +42,63 @@ func TestPollLeavesAFileAloneThatHadNothing(t *testing.T) {
 	r.want("gc.log", "one\n")
 }
 
+// setAge sets the clock to so long after the last change of the directory.
+func setAge(r *rig, d time.Duration) {
+	r.t.Helper()
+	changed, err := r.src.dir.changed()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.now = changed.Add(d)
+}
+
 func TestPollScansForAChangeOfTheDirectoryOnceItsTimeIsOver(t *testing.T) {
 	r := newRig(t)
 	r.put("a.log", "x\n")
-	r.now = time.Now()
 	for _, step := range []struct {
 		name string
-		age  time.Duration
+		age  time.Duration // of the last change, at the scan before the poll
 		due  bool
 	}{
-		{"the change is news", time.Hour, true},
 		{"another change may have the same time", time.Millisecond, true},
-		{"nothing has changed", time.Hour, false},
+		{"nothing has changed", mtimeStep, false},
+		{"nothing has changed, and the clock was set back", -time.Hour, false},
 	} {
+		setAge(r, step.age)
+		r.src.listing.after = r.now
+		r.src.listing.expire()
 		r.readTouched()
-		r.src.listing.stale = false
-		r.now = time.Now().Add(step.age)
-		if step.age < mtimeStep {
-			info, err := r.src.Dir().Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.now = info.ModTime().Add(step.age)
-		}
 		if r.src.Poll(); r.src.Stale() != step.due {
 			t.Errorf("%s: a scan is due: %v, want %v", step.name, !step.due, step.due)
 		}
+	}
+	r.put("b.log", "y\n")
+	if r.src.Poll(); !r.src.Stale() {
+		t.Error("no scan is due although the directory has another file")
+	}
+}
+
+// The kernel keeps thousands of events of a storm of names, and the watcher passes them on
+// one by one for minutes.
+func TestEventsOfWhatAScanHasSeenMakeNoScanDue(t *testing.T) {
+	r := newRig(t)
+	r.put("gc.log", "x\n")
+	r.put("gone.log", "y\n")
+	setAge(r, time.Second)
+	r.src.listing.expire()
+	r.readTouched()
+	for _, name := range []string{"gc.log", "gone.log", "never.log", "other.txt"} {
+		for _, op := range []fsnotify.Op{fsnotify.Create, fsnotify.Write, fsnotify.Rename, fsnotify.Remove, fsnotify.Chmod} {
+			if r.src.Handle(fsnotify.Event{Name: r.path(name), Op: op}); r.src.Stale() {
+				t.Fatalf("an old event %s of %s makes a scan due", op, name)
+			}
+		}
+	}
+	if err := os.Rename(r.path("gone.log"), r.path("gone.log.0")); err != nil {
+		t.Fatal(err)
+	}
+	if r.src.Handle(fsnotify.Event{Name: r.path("gone.log"), Op: fsnotify.Rename}); !r.src.Stale() {
+		t.Error("the event of a new name makes no scan due")
 	}
 }
 

@@ -45,6 +45,10 @@ func (s *scanner) scan() (found int, err error) {
 	cpu := threadCPU()
 	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
 	held := len(s.contents.held)
+	changed, err := s.dir.changed()
+	if err != nil {
+		return 0, err
+	}
 	placed := false
 	for n := 0; n < maxPasses && !placed; n++ {
 		if err := s.list(); err != nil {
@@ -53,6 +57,7 @@ func (s *scanner) scan() (found int, err error) {
 		placed = s.contents.streams.place(s.listing.pass)
 	}
 	s.listing.end(placed)
+	s.listing.sawUpTo(changed, started)
 	for _, reason := range ignoreReasons {
 		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.listing.ignored[reason]))
 	}

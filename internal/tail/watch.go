@@ -3,10 +3,8 @@ package tail
 import (
 	"errors"
 	"path/filepath"
-	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"golang.org/x/sys/unix"
 )
 
 // A watch notices that there is something to scan or to read: by events of the
@@ -16,11 +14,11 @@ type watch struct {
 	dir      *directory
 	contents *contents
 	listing  *listing
-
-	changed unix.Timespec // when an entry of the directory last changed, as of the last poll
 }
 
-// handle handles one event: it marks what has to be read or scanned.
+// handle handles one event: it marks what has to be read or scanned. Thousands of events
+// can wait in the kernel after a storm of names. A scan that began after the last change of
+// the directory has seen what all of them report, and no further scan is due for them.
 func (w *watch) handle(ev fsnotify.Event) {
 	if ev.Op&^fsnotify.Chmod == 0 {
 		return
@@ -30,32 +28,25 @@ func (w *watch) handle(ev fsnotify.Event) {
 		w.contents.touch(f)
 		return
 	}
-	if ev.Op == fsnotify.Write && isRing(name) {
-		return // this process gives memory of it back, some hundred times a second
+	if ev.Op == fsnotify.Write {
+		// No scan finds more in a file that is not held because of what was written to it,
+		// unless the file was set aside. The creation of a file that is yet to be found is
+		// an event of its own.
+		if len(w.contents.absent.aside) > 0 && w.cfg.follows(name) && !w.listing.crowded() {
+			w.listing.expire()
+		}
+		return
 	}
-	if ev.Op == fsnotify.Write && w.listing.crowded() {
-		return // the file waits for room: its creation made a scan due, and each poll does
-	}
-	w.listing.expire()
+	w.poll()
 }
 
-// mtimeStep is longer than the step of the clock that a file system takes times
-// from, which is that of the kernel's tick.
-const mtimeStep = 20 * time.Millisecond
-
 // poll makes a scan due if an entry of the directory has come, gone or got another
-// name since the last poll, or so recently that a later change may have the same time.
+// name since the last scan began, or may have.
 func (w *watch) poll() {
 	if !w.dir.opened() {
 		return
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(w.dir.fd(), &st); err != nil {
-		return // the tick will see it
-	}
-	age := w.now().Sub(time.Unix(st.Mtim.Unix()))
-	if st.Mtim != w.changed || age >= 0 && age < mtimeStep {
-		w.changed = st.Mtim
+	if changed, err := w.dir.changed(); err != nil || w.listing.outdated(changed) {
 		w.listing.expire()
 	}
 }
