@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -120,18 +121,28 @@ func (c cluster) runWith(ctx context.Context, stdin io.Reader, limit int, args .
 	return nil, c.explain(err, string(complaint.kept))
 }
 
+// klogLine begins a line of kubectl's own log, which repeats the error in the words of a
+// library, once for each attempt.
+var klogLine = regexp.MustCompile(`^[EWIF][0-9]{4} [0-9:.]+ +[0-9]+ [^ ]+:[0-9]+\] `)
+
 // explain makes an error of how a kubectl ended and what it said about that.
 func (c cluster) explain(err error, complaint string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return c.notRun(err)
 	}
-	var said []string
+	var said, logged []string
 	for text := range strings.Lines(complaint) {
-		// What kubectl adds to the words of the program that it ran.
-		if text = strings.TrimSpace(text); text != "" && !strings.HasPrefix(text, "command terminated with exit code") {
+		switch text = strings.TrimSpace(text); {
+		case text == "", strings.HasPrefix(text, "command terminated with exit code"): // what kubectl adds to the words of the program that it ran
+		case klogLine.MatchString(text):
+			logged = append(logged, klogLine.ReplaceAllString(text, ""))
+		default:
 			said = append(said, text)
 		}
+	}
+	if len(said) == 0 && len(logged) > 0 {
+		said = logged[len(logged)-1:]
 	}
 	if len(said) == 0 {
 		return fmt.Errorf("kubectl gave no reason (%w)", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -26,7 +27,7 @@ and the JVM's container. For what has no sidecar it asks the API server, by a dr
 run, whether a new pod would get one. It changes nothing.
 
 Each line begins with "ok", "note", "problem", or "unknown" where you lack the
-right to look. It exits with 1 if there is a problem.
+right to look. It exits with 1 if there is a problem, or if it could look at nothing.
 
 Examples:
   kubectl ullage doctor
@@ -81,11 +82,7 @@ func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 		return e.fail("doctor", err)
 	}
 	var b strings.Builder
-	code = cli.OK
 	for _, f := range findings {
-		if f.mark == markProblem {
-			code = cli.Failure
-		}
 		fmt.Fprintf(&b, "%-8s %s\n", f.mark, printable.Line(f.text))
 		if f.hint != "" {
 			fmt.Fprintf(&b, "         %s\n", printable.Line(f.hint))
@@ -94,7 +91,18 @@ func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if printed := e.print("doctor", b.String()); printed != cli.OK {
 		return printed
 	}
-	return code
+	return exitCode(findings)
+}
+
+// exitCode is that of a problem, or where nothing is known to be well.
+func exitCode(findings []finding) int {
+	has := func(mark string) bool {
+		return slices.ContainsFunc(findings, func(f finding) bool { return f.mark == mark })
+	}
+	if has(markProblem) || !has(markOK) {
+		return cli.Failure
+	}
+	return cli.OK
 }
 
 // run finds out what it can, in two rounds of calls at the same time, and
