@@ -37,10 +37,22 @@ func triggerState(t admin.Trigger) string {
 
 // levelRows returns the lines about log levels, as key and value. A bad
 // annotation is listed beside the raise in effect.
-func levelRows(l admin.Levels) [][2]string {
+func levelRows(st admin.Status) [][2]string {
 	var rows [][2]string
 	row := func(key, format string, args ...any) {
 		rows = append(rows, [2]string{key, fmt.Sprintf(format, args...)})
+	}
+	l, whyOff := st.Levels, "--attach off"
+	if st.JVMUser != nil {
+		whyOff = st.JVMUser.Advice
+	}
+	switch {
+	case l == nil && st.JVMUser == nil:
+		return nil
+	case l == nil:
+		l = &admin.Levels{Off: true}
+	case st.JVMUser != nil && !l.Off:
+		row("JVM user", "%s", whyOff)
 	}
 	state := "wanted, and no JVM has it yet"
 	if slices.ContainsFunc(l.JVMs, func(j admin.JVM) bool { return j.Applied != "" }) {
@@ -48,7 +60,7 @@ func levelRows(l admin.Levels) [][2]string {
 	}
 	switch {
 	case l.Off:
-		row("log level", "the JVM's own: the sidecar leaves it alone (--attach off)")
+		row("log level", "the JVM's own: the sidecar leaves it alone (%s)", whyOff)
 	case l.Raise == nil:
 		row("log level", "the JVM's own")
 	default:

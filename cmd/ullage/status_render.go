@@ -101,8 +101,8 @@ func headRows(st admin.Status) [][2]string {
 		if other := st.Levels.OtherLogs; len(other) > 0 {
 			rows = append(rows, [2]string{"other logs", strings.Join(other, ", ") + " (outside of the source: the JVM waits for that disk)"})
 		}
-		rows = append(rows, levelRows(*st.Levels)...)
 	}
+	rows = append(rows, levelRows(st)...)
 	if len(st.Ignored) > 0 {
 		var parts []string
 		for _, reason := range slices.Sorted(maps.Keys(st.Ignored)) {

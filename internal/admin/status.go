@@ -61,6 +61,11 @@ type Where struct {
 	Pod         string `json:"pod,omitempty"`
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
+
+	// JVMUser is the user of the JVM, if the sidecar runs as another one: it then frees the
+	// memory of a log only when the log is rotated, and cannot change log levels. Nil: it has the
+	// same user, or no JVM has written yet.
+	JVMUser *JVMUser `json:"jvmUser,omitempty"`
 }
 
 // Space is the memory that the source and the queue use, and may use.
@@ -138,6 +143,16 @@ type Held struct {
 	DeletedSegments int64 `json:"deletedSegments"`      // by retention, since the process started
 	CutBytes        int64 `json:"cutBytes,omitempty"`   // damaged ends that recovery cut, on disk, since the process started
 	FreeBytes       int64 `json:"destinationFreeBytes"` // of its file system, when it last answered
+}
+
+// JVMUser is the user of a JVM, as the owner of its log shows it.
+type JVMUser struct {
+	UID uint32  `json:"uid"`
+	GID *uint32 `json:"gid,omitempty"` // nil: unknown, the volume gives its own group (fsGroup) to files
+
+	// Advice says who the JVM is and what to write into the pod, for people:
+	// "the JVM runs as 1001:0: set runAsUser: 1001, runAsGroup: 0".
+	Advice string `json:"advice"`
 }
 
 // Levels holds the wanted log level and the levels of the JVMs.

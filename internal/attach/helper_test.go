@@ -63,8 +63,8 @@ func tryAll(c *Client) (Kind, error) {
 	return "", nil
 }
 
-// process is a running stand-in.
-type process struct {
+// standin is a running one.
+type standin struct {
 	*exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
@@ -72,11 +72,11 @@ type process struct {
 }
 
 // start starts the test binary in a role and waits until it is ready.
-func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *process {
+func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *standin {
 	t.Helper()
 	lib := filepath.Join(shareable(t), "libjvm.so")
 	put(t, lib, strings.Repeat("x", 4096))
-	p := &process{Cmd: exec.Command("/proc/self/exe")}
+	p := &standin{Cmd: exec.Command("/proc/self/exe")}
 	p.Env = append([]string{roleVar + "=jvm", "LIB=" + lib, raceExit}, env...)
 	p.SysProcAttr, p.Dir, p.Stderr = attr, dir, os.Stderr
 	in, err1 := p.StdinPipe()
@@ -94,7 +94,7 @@ func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env ...string) *
 	return p
 }
 
-func (p *process) expect(t *testing.T, want string) {
+func (p *standin) expect(t *testing.T, want string) {
 	t.Helper()
 	if line, err := p.out.ReadString('\n'); err != nil || line != want+"\n" {
 		t.Fatalf("the process said %q, %v; want %q", line, err, want)
@@ -102,7 +102,7 @@ func (p *process) expect(t *testing.T, want string) {
 }
 
 // end ends the process and returns how many SIGQUIT it got.
-func (p *process) end(t *testing.T) int {
+func (p *standin) end(t *testing.T) int {
 	t.Helper()
 	if p.ended {
 		return 0

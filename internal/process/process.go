@@ -1,5 +1,5 @@
 // Package process reports what the kernel shows of another process: whether it
-// runs, is stopped, or is dying.
+// runs, is stopped, or is dying, and whose it is.
 //
 // A process that was killed is not gone at once. A thread in a call to a frozen
 // disk stays until that call returns, and with it stay the locks and sockets of

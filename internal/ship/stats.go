@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/hindsight"
+	"github.com/ullage/ullage/internal/process"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/statedir"
 	"github.com/ullage/ullage/internal/tail"
@@ -111,7 +112,8 @@ type Stats struct {
 	Budget         int64
 	QueueUsed      int
 	QueueCapacity  int
-	Reclaim        string // mode in effect
+	Reclaim        string        // mode in effect
+	Stranger       *process.User // as of [tail.Stats]
 	Lag            time.Duration
 	LastCommit     time.Time
 	Failures       int64  // of the destination
@@ -152,6 +154,7 @@ func (s *Shipper) Stats() Stats {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
 	st.Usage, st.Budget, st.Reclaim, st.Ignored = s.view.usage, s.view.budget, s.view.source.Reclaim, s.view.source.Ignored
+	st.Stranger = s.view.source.Stranger
 	st.Dropping = s.view.dropping
 	st.StreamsOmitted = s.view.source.Omitted
 	for _, stream := range s.view.source.Streams {

@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/process"
 	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
@@ -49,6 +50,12 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 		Ignored:           map[string]int64{},
 		Streams:           []admin.Stream{}, // a reader of JSON expects a list
 	}
+	if u := st.Stranger; u != nil {
+		out.JVMUser = jvmUser(u)
+		if st.Reclaim != string(tail.ReclaimPunch) {
+			out.Reclaim.Why = out.JVMUser.Advice
+		}
+	}
 	if held := st.Held; held.Bytes > 0 || !held.Until.IsZero() {
 		out.Hindsight = &admin.Hindsight{Bytes: held.Bytes, Since: held.Oldest, Until: held.Until}
 	}
@@ -85,6 +92,15 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	if levels := m.Status(); cfg.Levels.Attach.Mode != attach.Off || levels.Trigger != "" {
 		out.Levels = levelsOf(levels, counts)
 		out.Levels.OtherLogs = elsewhere
+	}
+	return out
+}
+
+// jvmUser is who the JVM is, and what to do about it.
+func jvmUser(u *process.User) *admin.JVMUser {
+	out := &admin.JVMUser{UID: u.UID, Advice: u.Advice()}
+	if !u.GroupHidden {
+		out.GID = &u.GID
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/process"
 )
 
 // An inode is the open source file that holds a content now, and what is known
@@ -13,6 +14,8 @@ type inode struct {
 	punchable bool  // holes may be punched into it
 	reclaimed int64 // punched up to here
 	hollow    bool  // the first page was seen to be a hole
+
+	stranger *process.User // who created it, if that user's JVM does not obey this process; nil: it does
 }
 
 // beginsWithHole reports whether the first page is a hole.

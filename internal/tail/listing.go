@@ -1,6 +1,10 @@
 package tail
 
-import "time"
+import (
+	"time"
+
+	"github.com/ullage/ullage/internal/process"
+)
 
 // listing is what was found in the source directory, as of the last time that it
 // was listed, and when it is due again.
@@ -10,6 +14,7 @@ type listing struct {
 	hidden  hidden         // ... as of the last scan that saw the whole directory
 	stale   bool           // a scan is due
 	after   time.Time      // ... but not before
+	denied  *process.User  // whose files we may not read; nil: there are none
 	pass    int            // listings so far
 	waited  int            // the last of them in which a file waited, since too many are held; 0: none
 	round   int            // counts the scans that left out nothing: what comes later is younger
@@ -30,6 +35,7 @@ func (l *listing) begin() {
 	l.pass++
 	clear(l.ignored)
 	clear(l.leaves)
+	l.denied = nil
 }
 
 // hide notes that a refused stream has a file that is not held, or may have one: no

@@ -26,6 +26,7 @@ type metrics struct {
 	watchErrors prometheus.Counter
 	reclaimed   *prometheus.CounterVec
 	reclaimErrs prometheus.Counter
+	strangers   prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) metrics {
@@ -64,6 +65,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		watching:    gauge("ullage_source_watching", "1 while directory events are received, 0 while the source is only polled."),
 		watchErrors: counter("ullage_source_watch_errors_total", "Errors of the directory watch, event queue overflows included."),
 		reclaimed:   counters("ullage_reclaimed_bytes_total", "Bytes of the source given back, by method.", "method"),
+		strangers:   gauge("ullage_jvm_user_differs", "1 while a source file belongs to another user than the sidecar's: its memory cannot be freed while the JVM writes it, and log levels cannot be changed. `ullage status` says what to set."),
 		reclaimErrs: counter("ullage_reclaim_errors_total", "Failed attempts to reclaim memory of the source."),
 	}
 }

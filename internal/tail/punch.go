@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/position"
-	"github.com/ullage/ullage/internal/statedir"
+	"github.com/ullage/ullage/internal/process"
 )
 
 // A puncher gives back pages of files by punching holes.
@@ -19,9 +19,9 @@ func (p puncher) open(f *File) (int, error) {
 	return unix.Open(procFD(f.inode.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
-// allowed finds out whether holes may be punched into f, and logs once when
-// they may not although they were asked for.
-func (p puncher) allowed(f *File, st *unix.Statx_t) bool {
+// allowed finds out whether holes may be punched into f, which a user has created,
+// and logs once when they may not although they were asked for.
+func (p puncher) allowed(f *File, by *process.User) bool {
 	if !p.cfg.punches(f.name) {
 		return false
 	}
@@ -31,8 +31,7 @@ func (p puncher) allowed(f *File, st *unix.Statx_t) bool {
 	}
 	if err != nil {
 		p.log.once("no punch", "source file may not be punched",
-			"file", f.name, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)), "error", err,
-			"hint", "its memory is given back only when it is unlinked; run the sidecar as the JVM's user and group")
+			"file", f.name, "error", err, "hint", by.Advice()+": until then memory is freed only when a file is unlinked, and log levels cannot be changed")
 		return false
 	}
 	unix.Close(fd)

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/process"
 	"github.com/ullage/ullage/internal/statedir"
 )
 
@@ -156,8 +158,11 @@ func (s *scanner) leaveOut(name, reason string) {
 	if _, refused := s.contents.streams.refused[stream]; refused && followedLater(reason) {
 		s.listing.hide(stream)
 	}
-	s.log.once("ignored "+reason, "source entry is not followed",
-		"reason", reason, "name", name, "hint", "further entries with this reason are only counted")
+	hint := "further entries with this reason are only counted"
+	if by := s.listing.denied; by != nil && reason == IgnoredPermission {
+		hint = by.Advice()
+	}
+	s.log.once("ignored "+reason, "source entry is not followed", "reason", reason, "name", name, "hint", hint)
 }
 
 // nameless takes the name from the files that have lost it since the last
@@ -249,7 +254,11 @@ func (s *scanner) openFile(name string) (*File, error) {
 		return nil, nil
 	}
 	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	by := s.creator(&st)
 	if err != nil {
+		if err == unix.EACCES {
+			s.listing.denied = by
+		}
 		return nil, err
 	}
 	f := &File{
@@ -259,8 +268,19 @@ func (s *scanner) openFile(name string) (*File, error) {
 		growth: growth{grew: s.now()},
 		inode:  inode{fd: fd},
 	}
-	f.inode.punchable = s.punch.allowed(f, &st)
+	f.inode.punchable = s.punch.allowed(f, by)
+	// Every JVM obeys root, and root may punch, unless its capabilities were dropped.
+	if !by.IsOurs() && (os.Geteuid() != 0 || s.cfg.punches(name) && !f.inode.punchable) {
+		f.inode.stranger = by
+	}
 	return s.follow(f), nil
+}
+
+// creator returns the user who created a file of the source.
+func (s *scanner) creator(st *unix.Statx_t) *process.User {
+	var dir unix.Stat_t
+	hidden := unix.Fstat(s.dir.fd(), &dir) == nil && dir.Mode&unix.S_ISGID != 0
+	return &process.User{UID: st.Uid, GID: st.Gid, GroupHidden: hidden}
 }
 
 // follow goes on with a file that was just opened where an earlier process, or
@@ -277,7 +297,8 @@ func (s *scanner) follow(f *File) *File {
 	}
 	if left := s.contents.files[f.of]; left != nil {
 		// The records of this content were taken in without the file.
-		left.inode.fd, left.inode.punchable, left.naming, left.growth = f.inode.fd, f.inode.punchable, f.naming, f.growth
+		left.inode.fd, left.inode.punchable, left.inode.stranger = f.inode.fd, f.inode.punchable, f.inode.stranger
+		left.naming, left.growth = f.naming, f.growth
 		s.contents.hold(left)
 		s.left.rejoin(left)
 	} else {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/process"
 )
 
 // Stats is how a source stands.
@@ -23,6 +24,10 @@ type Stats struct {
 	// Reclaim is which mode is in effect for the files held now, for a human:
 	// "punch", "unlink" or "none", or "punch for 3 of 5 files".
 	Reclaim string
+
+	// Stranger is the user who created a source file, if its memory cannot be freed or its
+	// JVM cannot be spoken to because the sidecar runs as another user. Nil: there is none.
+	Stranger *process.User
 }
 
 // StreamStats is one stream as it stands.
@@ -43,7 +48,7 @@ type ranked struct {
 }
 
 func statsOf(c *contents, l *listing, limits *capacity) Stats {
-	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored), Gone: limits.gone()}
+	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l)}
 	all := c.streams.rank()
 	listed := min(len(all), maxStats)
 	s.Streams, s.Omitted = make([]StreamStats, 0, listed), len(all)-listed
@@ -51,6 +56,22 @@ func statsOf(c *contents, l *listing, limits *capacity) Stats {
 		s.Streams = append(s.Streams, st.stats(st.backlog))
 	}
 	return s
+}
+
+// strangerOf returns who created source files that the sidecar cannot treat as its own, of
+// several users always the same one.
+func strangerOf(c *contents, l *listing) *process.User {
+	by := l.denied
+	for _, f := range c.held {
+		if u := f.inode.stranger; u != nil && (by == nil || u.UID < by.UID) {
+			by = u
+		}
+	}
+	c.metrics.strangers.Set(0)
+	if by != nil {
+		c.metrics.strangers.Set(1)
+	}
+	return by
 }
 
 // rank returns the streams, those with the largest backlog first. The slice is valid until

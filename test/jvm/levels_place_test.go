@@ -101,7 +101,7 @@ func (r *levelRig) notPermitted(jvm *listened, user, uid, gid uint32) {
 			r.Logf("/status has errors %q", said)
 		}
 	}()
-	want := fmt.Sprintf("uid %d gid %d, we as %d:%d: run the sidecar with runAsUser %d and runAsGroup %[1]d", user, user, uid, gid, user)
+	want := fmt.Sprintf("runs as %d:%[1]d, the sidecar as %d:%d: set runAsUser: %[1]d, runAsGroup: %[1]d", user, uid, gid)
 	lab.Eventually(r, 10*time.Second, fmt.Sprintf("%q in /status", want), func() bool {
 		l := r.levels()
 		said = strings.Join(l.Errors, "\n")

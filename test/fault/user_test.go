@@ -1,0 +1,81 @@
+package fault
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// A pod does not say as whom its JVM runs, so the sidecar has the image's user and --attach
+// off. Who the JVM is, the sidecar sees by the log: what must be set is in each place that
+// says that something is off.
+func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
+	needRoot(t)
+	const ours = 65532
+	for name, c := range map[string]struct {
+		source, file os.FileMode
+		want         string
+	}{
+		"a log that it may read":               {0o777, 0o644, "the JVM runs as 1001:0: set runAsUser: 1001, runAsGroup: 0"},
+		"a log that it may not read":           {0o777, 0o600, "the JVM runs as 1001:0: set runAsUser: 1001, runAsGroup: 0"},
+		"the group is the volume's by fsGroup": {0o777 | os.ModeSetgid, 0o644, "the JVM runs as user 1001: set runAsUser: 1001, and runAsGroup to its group, which `id -g` in its container prints"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, dest := lab.Tmpfs(t, "16m"), t.TempDir()
+			for dir, mode := range map[string]os.FileMode{source: c.source, dest: 0o777, filepath.Dir(dest): 0o755} {
+				if err := os.Chmod(dir, mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+			log := filepath.Join(source, "gc-1.log")
+			if err := os.WriteFile(log, []byte("[1.000s][info][gc] one\n"), c.file); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chown(log, 1001, 0); err != nil {
+				t.Fatal(err)
+			}
+			side := runAs(t, ours, "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0", "--attach", "off")
+			addr, err := side.Addr(patience)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var st admin.Status
+			lab.Eventually(t, patience, "the user of the JVM is in /status", func() bool {
+				_, body, err := side.Get("/status")
+				return err == nil && json.Unmarshal([]byte(body), &st) == nil && st.JVMUser != nil
+			})
+			if st.JVMUser.Advice != c.want || st.JVMUser.UID != 1001 || (st.JVMUser.GID == nil) != (c.source&os.ModeSetgid != 0) {
+				t.Errorf("/status says %+v, want %q", *st.JVMUser, c.want)
+			}
+			out, err := exec.Command(lab.Binary(), "status", "--addr", addr).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "the sidecar leaves it alone ("+c.want+")") {
+				t.Errorf("ullage status: %v: what to set is not beside the log level:\n%s", err, out)
+			}
+			if !strings.Contains(side.Stderr(), c.want) {
+				t.Errorf("the log has not %q:\n%s", c.want, side.Stderr())
+			}
+			if n, err := side.Metric("ullage_jvm_user_differs"); err != nil || n != 1 {
+				t.Errorf("ullage_jvm_user_differs is %v, %v, want 1", n, err)
+			}
+		})
+	}
+}
+
+// With the user of the JVM nothing is off, and nothing is said.
+func TestSidecarOfTheSameUserSaysNothingOfUsers(t *testing.T) {
+	r := newRig(t, filepath.Join(t.TempDir(), "dest"))
+	if err := os.WriteFile(filepath.Join(r.source, "gc-1.log"), []byte("[1.000s][info][gc] one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.persists(perSecond)
+	_, body, err := r.side.Get("/status")
+	if err != nil || strings.Contains(body, "jvmUser") || r.metric("ullage_jvm_user_differs") != 0 {
+		t.Errorf("%v: a user is reported:\n%s", err, body)
+	}
+}
