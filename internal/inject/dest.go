@@ -148,7 +148,7 @@ func (d destination) source(onDisk settings.Size, sidecars int) corev1.VolumeSou
 func (d destination) mount(volume, container string, several bool) corev1.VolumeMount {
 	m := corev1.VolumeMount{Name: volume, MountPath: destDir}
 	if d.shared() {
-		m.SubPathExpr = path.Join(d.dir, "$(POD_NAMESPACE)/$(POD_NAME)")
+		m.SubPathExpr = path.Join(d.dir, "$("+podNamespace+")/$("+podName+")")
 	}
 	switch {
 	case several && d.shared():

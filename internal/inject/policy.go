@@ -25,6 +25,14 @@ type Policy struct {
 
 	// Max has the largest value of settings that are a size, an amount or a duration.
 	Max map[string]string `json:"max,omitempty"`
+
+	// Env are the names of environment variables that pods may set for their sidecars. Where
+	// a policy bounds anything, these are all; without a policy, pods may set any.
+	Env []string `json:"env,omitempty"`
+
+	// ContainerPatch are the fields of the sidecar's container, such as lifecycle, that pods
+	// may patch. Empty: none.
+	ContainerPatch []string `json:"containerPatch,omitempty"`
 }
 
 // apply returns what a pod gets that asks for a value, and what to tell it.
@@ -167,7 +175,22 @@ func (c Config) validatePolicy() []error {
 			}
 		}
 	}
-	return append(bad, p.validateSum()...)
+	return slices.Concat(bad, p.validateHatch(), p.validateSum())
+}
+
+// validateHatch refuses names that no pod could use.
+func (p Policy) validateHatch() (bad []error) {
+	for _, name := range p.Env {
+		if _, err := parseVariables(name + "="); err != nil {
+			bad = append(bad, fmt.Errorf("policy: env: %w", err))
+		}
+	}
+	for _, field := range p.ContainerPatch {
+		if !patchable(field) {
+			bad = append(bad, fmt.Errorf("policy: containerPatch: %.40q is not a field of a container that a patch may change: leave it out", field))
+		}
+	}
+	return bad
 }
 
 // validateSum refuses a bound of the memory of sidecars that any pod gets around.

@@ -16,6 +16,12 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
+// Variables by which a sidecar has its pod's directory in a shared volume.
+const (
+	podNamespace = "POD_NAMESPACE"
+	podName      = "POD_NAME"
+)
+
 // nobody is the uid and gid of a sidecar whose JVM's are not known: those of
 // the image.
 const nobody = 65532
@@ -75,7 +81,7 @@ func (m *mutation) sidecar(j *jvm, resources corev1.ResourceRequirements) corev1
 	if j.public() {
 		c.Ports = []corev1.ContainerPort{{Name: "ullage-metrics" + strings.TrimPrefix(j.suffix, "-"), ContainerPort: int32(j.port)}}
 	}
-	return c
+	return m.wishes.hatch.apply(c)
 }
 
 // securityContext is what the restricted Pod Security Standard asks for, and
@@ -108,7 +114,7 @@ func securityContext(j *jvm) *corev1.SecurityContext {
 func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	if m.wishes.dest.shared() {
-		env = append(env, fromField("POD_NAMESPACE", "metadata.namespace"), fromField("POD_NAME", "metadata.name"))
+		env = append(env, fromField(podNamespace, "metadata.namespace"), fromField(podName, "metadata.name"))
 	}
 	more := map[string]string{
 		"source":      logDir,
@@ -130,7 +136,7 @@ func (m *mutation) environment(j *jvm) []corev1.EnvVar {
 		}
 		more["addr"] = net.JoinHostPort(host, strconv.Itoa(j.port)) // for ullage status
 	}
-	return slices.Concat(env, m.wishes.environment(more), m.wishes.sinkEnvironment(j.Name))
+	return m.wishes.hatch.environment(slices.Concat(env, m.wishes.environment(more), m.wishes.sinkEnvironment(j.Name)))
 }
 
 func fromField(name, path string) corev1.EnvVar {

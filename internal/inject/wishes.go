@@ -50,6 +50,7 @@ type wishes struct {
 	sidecar sidecar.Config
 
 	container  containerWishes
+	hatch      hatch
 	sinkSecret string // the name of one for the sinks; empty: none
 
 	noScrape bool // no annotations for Prometheus
@@ -107,6 +108,15 @@ func readWishes(annotations, defaults map[string]string, policy Policy) (wishes,
 	}
 	problems = append(problems, w.readFlags(fs, value)...)
 	problems = append(problems, w.readOwn(value, policy)...)
+	asked := func(name string) string {
+		if slices.Contains(policy.Locked, name) {
+			value(name) // for its warning
+			return ""
+		}
+		return strings.TrimSpace(annotations[podmeta.Prefix+name])
+	}
+	h, warnings, bad := readHatch(asked, func(name string) string { return strings.TrimSpace(defaults[name]) }, policy)
+	w.hatch, w.warnings, problems = h, append(w.warnings, warnings...), append(problems, bad...)
 	for _, name := range slices.Sorted(maps.Keys(ignored)) {
 		w.warnings = append(w.warnings, ignored[name])
 	}

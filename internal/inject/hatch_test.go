@@ -1,0 +1,126 @@
+package inject
+
+import (
+	"strings"
+	"testing"
+)
+
+// A proxy and a certificate, which no setting is for, reach the sidecar: from the pod, and from
+// the chart. With a policy, a pod sets what that names and no more.
+func TestVariablesForTheSidecar(t *testing.T) {
+	const proxy = `{"name":"HTTPS_PROXY","value":"http://proxy:3128"}`
+	for name, c := range map[string]struct {
+		defaults, asked string
+		policy          Policy
+		has, hasNot     string
+		warns, refused  string
+	}{
+		"of the pod":                 {asked: "HTTPS_PROXY=http://proxy:3128\nNO_PROXY=.svc,10.0.0.0/8", has: proxy},
+		"of the chart":               {defaults: "HTTPS_PROXY=http://proxy:3128", has: proxy},
+		"added to the chart's":       {defaults: "HTTPS_PROXY=http://proxy:3128", asked: "NO_PROXY=.svc", has: proxy},
+		"the pod's wins":             {defaults: "HTTPS_PROXY=http://other", asked: "HTTPS_PROXY=http://proxy:3128", has: proxy, hasNot: "other"},
+		"a dollar stays":             {asked: "HTTPS_PROXY=http://a:$(B)@c", has: `"http://a:$$(B)@c"`},
+		"a policy names it":          {asked: "HTTPS_PROXY=http://proxy:3128", policy: Policy{Env: []string{"HTTPS_PROXY"}}, has: proxy},
+		"a policy names another":     {asked: "HTTPS_PROXY=http://proxy:3128", policy: Policy{Env: []string{"NO_PROXY"}}, hasNot: "HTTPS_PROXY\"", warns: "pods may not set HTTPS_PROXY in this cluster"},
+		"a policy of other settings": {asked: "HTTPS_PROXY=http://proxy:3128", policy: Policy{Locked: []string{"sink"}}, hasNot: "HTTPS_PROXY\"", warns: "pods may not set HTTPS_PROXY in this cluster"},
+		"the chart's under a policy": {defaults: "HTTPS_PROXY=http://proxy:3128", asked: "HTTPS_PROXY=http://evil", policy: Policy{Locked: []string{"env"}}, has: proxy, hasNot: "value\":\"http://evil", warns: "ullage.dev/env is fixed in this cluster"},
+		"a setting":                  {asked: "ULLAGE_DEST=/", refused: `"ULLAGE_DEST" is a setting: use its annotation`},
+		"another pod's directory":    {asked: "POD_NAME=other", refused: "the injector sets POD_NAME"},
+		"a credential":               {asked: "AWS_SECRET_ACCESS_KEY=x", refused: "put it into the Secret that ullage.dev/sink-secret names"},
+		"no variable":                {asked: "HTTPS_PROXY", refused: "write it like HTTPS_PROXY=http://proxy:3128"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := testConfig()
+			cfg.Policy = c.policy
+			if c.defaults != "" {
+				cfg.Defaults = map[string]string{"env": c.defaults}
+			}
+			checkHatch(t, cfg, "env", c.asked, c.has, c.hasNot, c.warns, c.refused)
+		})
+	}
+}
+
+// A patch of the sidecar's container is the platform's to allow, field by field. What makes the
+// container the sidecar, and what the policy bounds as a setting, it never changes.
+func TestPatchOfTheSidecarsContainer(t *testing.T) {
+	const stop, stopped = `{"lifecycle":{"preStop":{"sleep":{"seconds":5}}}}`, `"lifecycle":{"preStop":{"sleep":{"seconds":5}}}`
+	lifecycle := Policy{ContainerPatch: []string{"lifecycle"}}
+	for name, c := range map[string]struct {
+		defaults, asked string
+		policy          Policy
+		has, hasNot     string
+		warns, refused  string
+	}{
+		"without a policy":          {asked: stop, hasNot: "lifecycle\":{", warns: `pods may not change "lifecycle" of the sidecar in this cluster`},
+		"of the chart":              {defaults: stop, has: stopped},
+		"a policy allows the field": {asked: stop, policy: lifecycle, has: stopped},
+		"a policy allows another":   {asked: `{"securityContext":{"privileged":true}}`, policy: lifecycle, hasNot: `"privileged":true`, warns: `pods may not change "securityContext"`},
+		"one of two fields":         {asked: `{"command":["sh"],` + stop[1:], policy: lifecycle, has: stopped, hasNot: `"command":["sh"]`, warns: `"command"`},
+		"objects are merged": {asked: `{"securityContext":{"seccompProfile":null}}`, policy: Policy{ContainerPatch: []string{"securityContext"}},
+			has: `"readOnlyRootFilesystem":true`, hasNot: "RuntimeDefault"},
+		"mounts are merged by path": {asked: `{"volumeMounts":[{"name":"ca","mountPath":"/ca"},{"mountPath":"/etc/ullage","mountPropagation":"None"}]}`,
+			policy: Policy{ContainerPatch: []string{"volumeMounts"}}, has: `{"mountPath":"/etc/ullage","mountPropagation":"None","name":"ullage-podinfo","readOnly":true}`},
+		"the image":       {asked: `{"image":"docker.io/evil"}`, refused: `"image" is not a field of a container that a patch may change`},
+		"variables":       {asked: `{"env":[{"name":"ULLAGE_DEST","value":"/"}]}`, refused: `"env" is not a field`},
+		"an unknown part": {asked: `{"lifecycle":{"preStart":{}}}`, policy: lifecycle, refused: "it does not fit a container"},
+		"no JSON":         {asked: `lifecycle`, refused: "it is not a JSON object"},
+		"locked":          {asked: stop, policy: Policy{Locked: []string{"container-patch"}, ContainerPatch: []string{"lifecycle"}}, hasNot: "lifecycle\":{", warns: "ullage.dev/container-patch is fixed in this cluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := testConfig()
+			cfg.Policy = c.policy
+			if c.defaults != "" {
+				cfg.Defaults = map[string]string{"container-patch": c.defaults}
+			}
+			checkHatch(t, cfg, "container-patch", c.asked, c.has, c.hasNot, c.warns, c.refused)
+		})
+	}
+}
+
+// checkHatch injects a pod that asks for a value, and looks for texts in the sidecar, in the
+// warnings and in the reasons for a refusal. An empty text is not looked for; no warning but the
+// wanted one is about the setting.
+func checkHatch(t *testing.T, cfg Config, setting, asked, has, hasNot, warns, refused string) {
+	t.Helper()
+	if bad := cfg.Validate(); len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	annotations := map[string]string{}
+	if asked != "" {
+		annotations[setting] = asked
+	}
+	pod := podWith(t, annotations)
+	res := mutate(t, pod, cfg)
+	checkInvariants(t, pod, res, cfg)
+	said := strings.Join(res.Warnings, "\n")
+	if refused != "" {
+		if res.Injected || !strings.Contains(said, refused) {
+			t.Fatalf("injected %v with the warnings\n%s\nwant a refusal: %s", res.Injected, said, refused)
+		}
+		return
+	}
+	if !res.Injected || warns != "" != strings.Contains(said, setting) || !strings.Contains(said, warns) {
+		t.Errorf("injected %v, warnings\n%s\nwant: %s", res.Injected, said, warns)
+	}
+	spec := applyJSON(t, pod, res.Patch).(map[string]any)["spec"]
+	text := marshal(t, spec)
+	if !strings.Contains(text, has) || hasNot != "" && strings.Contains(text, hasNot) {
+		t.Errorf("want %s and not %s in\n%s", has, hasNot, text)
+	}
+}
+
+func TestAPolicyNamesVariablesAndFields(t *testing.T) {
+	for says, policy := range map[string]Policy{
+		`"ULLAGE_SINK" is a setting`:                 {Env: []string{"ULLAGE_SINK"}},
+		`"no-name=" is not a variable`:               {Env: []string{"no-name"}},
+		`"image" is not a field of a container`:      {ContainerPatch: []string{"image"}},
+		`"lifecylce" is not a field of a container`:  {ContainerPatch: []string{"lifecylce"}},
+		`"ullage.dev/env" is not a field of a conta`: {ContainerPatch: []string{"ullage.dev/env"}},
+	} {
+		cfg := testConfig()
+		cfg.Policy = policy
+		if bad := cfg.Validate(); len(bad) != 1 || !strings.Contains(bad[0].Error(), says) {
+			t.Errorf("%+v: %v, want: %s", policy, bad, says)
+		}
+	}
+}
