@@ -92,6 +92,7 @@ func (m *mutation) status() podmeta.Status {
 	for _, j := range m.jvms {
 		s.JVMs = append(s.JVMs, podmeta.JVM{Container: j.Name, Sidecar: j.sidecar(), Attach: string(j.attach), Listen: j.listen()})
 	}
+	s.Adds = m.adds
 	for _, text := range m.warnings[:min(len(m.warnings), maxWarnings)] {
 		s.Warnings = append(s.Warnings, strings.TrimPrefix(text, "ullage: "))
 	}

@@ -101,7 +101,7 @@ func TestAMaximumOfRequestsHoldsInAGuaranteedPod(t *testing.T) {
 		cpu, memory      string // requests
 		warns            string
 	}{
-		{"nothing is asked for", map[string]string{"cpu-request": "100m", "memory-request": "128Mi"}, nil, "80m", "128Mi", ""},
+		{"nothing is asked for", map[string]string{"cpu-request": "100m", "memory-request": "128Mi"}, nil, "50m", "128Mi", ""},
 		{"cpu", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "64"}, "100m", "128Mi", "limit of cpu is 100m"},
 		{"cpu without a limit", map[string]string{"cpu-request": "100m"}, map[string]string{"cpu-limit": "0"}, "100m", "128Mi", "limit of cpu is 100m"},
 		{"memory", map[string]string{"memory-request": "128Mi"}, map[string]string{"memory-limit": "64Gi"}, "20m", "32Mi", "no longer of QoS class Guaranteed"},

@@ -63,6 +63,7 @@ type mutation struct {
 	jvms       []*jvm
 	warnings   []string
 	destVolume string // name of the volume of the durable copy
+	adds       string // what the sidecars add to the pod's requests
 	patch      patch
 }
 
@@ -157,7 +158,7 @@ func (m *mutation) clashes() []problem {
 		}
 	}
 	for _, volume := range m.pod.volumeNames() {
-		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume} {
+		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume, sinkSecretVolume} {
 			if isOurs(volume, name) {
 				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", volume)})
 			}

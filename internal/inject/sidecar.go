@@ -164,7 +164,11 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 	spec := &m.pod.Spec
 	guaranteed := isGuaranteed(spec)
 	lacks := func(name corev1.ResourceName) bool { limit := r.Limits[name]; return limit.Sign() == 0 }
-	if lacks(corev1.ResourceCPU) && (guaranteed || allLimited(spec, corev1.ResourceCPU)) {
+	general := m.cfg.Resources.Limits[corev1.ResourceCPU]
+	switch limit := r.Limits[corev1.ResourceCPU]; {
+	case guaranteed && limit.Cmp(general) == 0: // or there is none
+		r.Limits[corev1.ResourceCPU] = larger(m.cfg.Resources.Guaranteed[corev1.ResourceCPU], r.Requests[corev1.ResourceCPU])
+	case lacks(corev1.ResourceCPU) && allLimited(spec, corev1.ResourceCPU):
 		r.Limits[corev1.ResourceCPU] = larger(cpuLimit, r.Requests[corev1.ResourceCPU])
 	}
 	if lacks(corev1.ResourceMemory) && guaranteed {
@@ -181,6 +185,10 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 	}
 	if onDisk := m.wishes.onDisk(); onDisk > 0 {
 		storage(&r, plus(resource.Quantity{}, onDisk), anyLimited(spec, corev1.ResourceEphemeralStorage))
+	}
+	var warning string
+	if m.adds, warning = m.pod.addition(r, len(m.jvms), guaranteed); warning != "" {
+		m.warn("%s", warning)
 	}
 	return r
 }

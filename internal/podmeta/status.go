@@ -13,6 +13,7 @@ type Status struct {
 	Image    string   `json:"image,omitempty"`
 	Dest     string   `json:"dest,omitempty"`
 	JVMs     []JVM    `json:"jvms,omitempty"`
+	Adds     string   `json:"adds,omitempty"` // to the pod's requests, for people
 	Warnings []string `json:"warnings,omitempty"`
 
 	// Refused is why the pod has no sidecar, and Errors holds the details.
