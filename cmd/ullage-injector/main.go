@@ -13,6 +13,7 @@ const usage = `ullage-injector gives pods with JVMs a tmpfs for their logs, and 
 that ships them.
 
 Usage:
+  ullage-injector check    check the settings of 'serve', before it serves
   ullage-injector inject   do it to the pods and pod templates of a YAML file
   ullage-injector serve    be the admission webhook that does it to new pods
   ullage-injector version  print what this program was built from
@@ -32,6 +33,7 @@ func main() { cli.Main("ullage-injector", dispatch) }
 // dispatch runs the subcommand that args begins with and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
 	return e.Dispatch(ctx, args, usage, map[string]cli.Command{
+		"check":   checkCmd,
 		"inject":  injectCmd,
 		"serve":   serveCmd,
 		"version": cli.Version(version),

@@ -59,6 +59,7 @@ const serveGCPercent = 50
 // serveConfig holds the settings of `ullage-injector serve`.
 type serveConfig struct {
 	file    string // with what is injected
+	open    func(file string) (io.ReadCloser, error)
 	inject  inject.Config
 	webhook webhook.Config
 	certs   certs.Config
@@ -72,6 +73,7 @@ type serveConfig struct {
 func (c *serveConfig) flags(fs *flag.FlagSet) {
 	c.webhook, c.certs, c.admin = webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
 	c.certs.Namespace = certs.PodNamespace()
+	c.open = func(file string) (io.ReadCloser, error) { return os.Open(file) }
 	c.webhook.Flags(fs)
 	c.certs.Flags(fs)
 	c.admin.Flags(fs)
@@ -94,7 +96,7 @@ func (c *serveConfig) load() []error {
 	if c.file == "" {
 		return append(bad, errors.New("--config is missing: name the file that defines what is injected"))
 	}
-	file, err := os.Open(c.file)
+	file, err := c.open(c.file)
 	if err != nil {
 		return append(bad, fmt.Errorf("read --config: %w", err))
 	}
