@@ -101,21 +101,28 @@ type monitor struct {
 		NamespaceSelector struct {
 			Any bool `json:"any"`
 		} `json:"namespaceSelector"`
-		Selector  metav1.LabelSelector `json:"selector"`
-		Endpoints []endpoint           `json:"endpoints"`
-		Pods      []endpoint           `json:"podMetricsEndpoints"`
+		Selector    metav1.LabelSelector `json:"selector"`
+		SampleLimit int                  `json:"sampleLimit"`
+		Endpoints   []endpoint           `json:"endpoints"`
+		Pods        []endpoint           `json:"podMetricsEndpoints"`
 	} `json:"spec"`
 }
 
 type endpoint struct {
-	Port        string `json:"port"`
-	Path        string `json:"path"`
-	Interval    string `json:"interval"`
-	Relabelings []struct {
-		Action       string   `json:"action"`
-		SourceLabels []string `json:"sourceLabels"`
-		Regex        string   `json:"regex"`
-	} `json:"relabelings"`
+	Port              string       `json:"port"`
+	Path              string       `json:"path"`
+	Interval          string       `json:"interval"`
+	ScrapeTimeout     string       `json:"scrapeTimeout"`
+	Relabelings       []relabeling `json:"relabelings"`
+	MetricRelabelings []relabeling `json:"metricRelabelings"`
+}
+
+type relabeling struct {
+	Action       string   `json:"action"`
+	SourceLabels []string `json:"sourceLabels"`
+	Regex        string   `json:"regex"`
+	TargetLabel  string   `json:"targetLabel"`
+	Replacement  string   `json:"replacement"`
 }
 
 var separator = regexp.MustCompile(`(?m)^---\n`)
@@ -168,6 +175,19 @@ func sole[T any](t *testing.T, objects []object) *T {
 		t.Fatalf("%d objects of type %T, want one", len(found), *new(T))
 	}
 	return found[0]
+}
+
+// ofRelease returns the objects that stay, and ofHook those of a hook of helm's.
+func ofRelease(objects []object) []object { return ofHook(objects, "") }
+
+func ofHook(objects []object, hook string) []object {
+	var found []object
+	for _, o := range objects {
+		if strings.HasPrefix(o.Metadata.Annotations["helm.sh/hook"], hook) && (hook != "" || o.Metadata.Annotations["helm.sh/hook"] == "") {
+			found = append(found, o)
+		}
+	}
+	return found
 }
 
 func (o object) String() string { return fmt.Sprintf("%s %s", o.Kind, o.Metadata.Name) }

@@ -23,7 +23,7 @@ const adoptable = "metadata:\n  annotations:\n    meta.helm.sh/release-name: ull
 
 // TestPlainManifest holds deploy/ullage.yaml to the chart.
 func TestPlainManifest(t *testing.T) {
-	text, err := runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--skip-tests", "--set", "registry=registry.example")
+	text, err := runHelm(t, "template", "ullage", chartDir, "--namespace", "ullage-system", "--kube-version", kubeVersion, "--no-hooks", "--set", "registry=registry.example")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ prune:
 		}
 	}
 	var cfg struct{ PullSecrets []string }
-	if err := yaml.Unmarshal([]byte(sole[corev1.ConfigMap](t, objects).Data["config.yaml"]), &cfg); err != nil || len(cfg.PullSecrets) != 1 || cfg.PullSecrets[0] != "123" {
+	if err := yaml.Unmarshal([]byte(sole[corev1.ConfigMap](t, ofRelease(objects)).Data["config.yaml"]), &cfg); err != nil || len(cfg.PullSecrets) != 1 || cfg.PullSecrets[0] != "123" {
 		t.Errorf("%v: %v", cfg, err)
 	}
 }

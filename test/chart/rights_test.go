@@ -87,7 +87,14 @@ func checkBindings(t *testing.T, r rendering, objects []object) {
 // for, of every pod in the chart.
 func TestPodsAreRestricted(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
-		for _, pod := range []corev1.PodSpec{sole[appsv1.Deployment](t, objects).Spec.Template.Spec, sole[batchv1.Job](t, objects).Spec.Template.Spec} {
+		pods := []corev1.PodSpec{sole[appsv1.Deployment](t, objects).Spec.Template.Spec}
+		for _, job := range all[batchv1.Job](objects) {
+			pods = append(pods, job.Spec.Template.Spec)
+		}
+		if len(pods) < 2 {
+			t.Errorf("%d pods, want those of the injector and of the hooks", len(pods))
+		}
+		for _, pod := range pods {
 			s := pod.SecurityContext
 			if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 				t.Errorf("the pod's securityContext: %+v", s)

@@ -81,11 +81,7 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 // config returns what the injector makes of its configuration file.
 func config(t *testing.T, objects []object) inject.Config {
 	t.Helper()
-	configs := slices.DeleteFunc(all[corev1.ConfigMap](objects), func(c *corev1.ConfigMap) bool { return c.Data["config.yaml"] == "" })
-	if len(configs) != 1 {
-		t.Fatalf("%d ConfigMaps have a configuration, want one", len(configs))
-	}
-	cfg, err := inject.LoadConfig(strings.NewReader(configs[0].Data["config.yaml"]))
+	cfg, err := inject.LoadConfig(strings.NewReader(injectorsConfig(t, objects)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +139,7 @@ func TestThePodOfHelmTestIsInjected(t *testing.T) {
 
 func checkTestPod(t *testing.T, objects []object, warnings int) {
 	t.Helper()
-	job := sole[batchv1.Job](t, objects)
+	job := sole[batchv1.Job](t, ofHook(objects, "test"))
 	pod, err := json.Marshal(corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec})
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +153,7 @@ func checkTestPod(t *testing.T, objects []object, warnings int) {
 		t.Errorf("warnings: %q", texts)
 	}
 	for _, op := range result.Patch {
-		if status, ok := op.Value.(string); ok && strings.HasSuffix(op.Path, "~1injected") && !strings.Contains(status, `"listen":":9919"`) {
+		if status, ok := op.Value.(string); ok && op.Path == "/metadata/annotations/ullage.dev~1injected" && !strings.Contains(status, `"listen":":9919"`) {
 			t.Errorf("the sidecar does not listen where the test asks: %s", status)
 		}
 	}

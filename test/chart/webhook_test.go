@@ -73,7 +73,7 @@ func TestWhichPodsAreReviewed(t *testing.T) {
 		if got := asked(t, hooks, r.namespace, on, label("true")); got != want {
 			t.Errorf("a pod in the release's namespace: %d webhooks are asked, want %d", got, want)
 		}
-		job := sole[batchv1.Job](t, objects)
+		job := sole[batchv1.Job](t, ofHook(objects, "test"))
 		if got := asked(t, hooks, job.Namespace, nil, job.Spec.Template.Labels); got != 1 {
 			t.Errorf("the pod of helm test: %d webhooks are asked, want 1", got)
 		}

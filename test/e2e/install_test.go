@@ -45,6 +45,21 @@ func TestRunningPodsDoNotNoticeWhatHelmDoes(t *testing.T) {
 	step("rollback", func() { s.must(helm("rollback", release, "-n", system, "--wait", "--timeout", installIn.String())) })
 	newPods("64Mi")
 
+	step("upgrade with a bad setting", func() {
+		injectors := s.must(kubectl("", "get", "replicasets", "-n", system, "-o", "name"))
+		if err := install("--set-string", "sidecar.defaults.xlog=gc*=debgu"); err == nil || !strings.Contains(err.Error(), "pre-upgrade") {
+			t.Errorf("the upgrade ended with %v, want an error of its pre-upgrade hook", err)
+		}
+		if log := s.must(kubectl("", "logs", "-n", system, "job/"+release+"-injector-check")); !strings.Contains(log, "debgu") {
+			t.Errorf("the check says nothing of the setting: %s", log)
+		}
+		if now := s.must(kubectl("", "get", "replicasets", "-n", system, "-o", "name")); now != injectors {
+			t.Errorf("injectors were rolled out: %s, before: %s", now, injectors)
+		}
+		s.must("", install()) // which removes what the failed check has left
+	})
+	newPods("64Mi")
+
 	step("uninstall", func() { s.must(helm("uninstall", release, "-n", system, "--wait", "--timeout", installIn.String())) })
 	s.nothingLeft()
 	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())

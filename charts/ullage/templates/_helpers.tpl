@@ -149,6 +149,18 @@ A security context or a probe of the chart's, with the user's fields in place of
 {{- toYaml $all -}}
 {{- end }}
 
+{{/* How an endpoint of a monitor, whose values are given, is scraped. */}}
+{{- define "ullage.scrape" -}}
+interval: {{ .interval }}
+{{- with .scrapeTimeout }}
+scrapeTimeout: {{ . }}
+{{- end }}
+{{- with .metricRelabelings }}
+metricRelabelings:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/*
 Namespaces of which no pod is injected: kube-system, and the injector's own.
 Many install into "default" without a thought, with their pods beside it, so
@@ -158,6 +170,28 @@ that one stays in; the injector's own pods are told by their labels.
 - kube-system
 {{- if not (has .Release.Namespace (list "default" "kube-system")) }}
 - {{ .Release.Namespace | quote }}
+{{- end }}
+{{- end }}
+
+{{/* The injector's flags. */}}
+{{- define "ullage.arguments" -}}
+- --config=/etc/ullage/config.yaml
+- --webhook-listen=:{{ .Values.webhook.port }}
+- --listen=:9919
+{{- if include "ullage.selfMade" . }}
+- --certificate-secret={{ include "ullage.certificateSecret" . }}
+- --certificate-lifetime={{ .Values.certificates.lifetime }}
+- --service={{ include "ullage.injector" . }}
+- --namespace={{ .Release.Namespace }}
+- --webhook-configuration={{ include "ullage.injector" . }}
+{{- else }}
+- --tls-cert=/etc/ullage-certificate/tls.crt
+- --tls-key=/etc/ullage-certificate/tls.key
+{{- end }}
+- --log-format={{ .Values.logFormat }}
+- --log-level={{ .Values.logLevel }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
