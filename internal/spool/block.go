@@ -20,6 +20,9 @@ type Block struct {
 	data  []byte // everything taken so far
 	parts [2]part
 	runs  []run
+
+	told    ul.Gap // what the markers stand for
+	markers uint32 // bytes of them
 }
 
 // Begin empties the block and keeps its allocated memory.
@@ -56,6 +59,39 @@ func (b *Block) Take(line []byte, level ul.Level, kept, counts bool) {
 	if counts {
 		b.parts[Kept].lines[level]++
 	}
+}
+
+// mostTold bounds the bytes that one marker may stand for, so that the sum of a block cannot
+// overflow: anybody can write a line that looks like a marker.
+const mostTold = 1 << 40
+
+// TakeMarker is Take for a line that is the marker of a gap and must not be lost with its
+// numbers. Pressure spares it, and once all lines of the block are dropped, the marker that
+// replaces them counts the gap in place of the line.
+func (b *Block) TakeMarker(line []byte, level ul.Level, gap ul.Gap) {
+	if gap.Bytes > mostTold || gap.Total() > gap.Bytes {
+		b.Take(line, level, true, true) // not a marker of ours
+		return
+	}
+	b.Take(line, level, true, false)
+	gap.First, gap.Last = time.Time{}, time.Time{} // the record has its own
+	b.told.Add(gap)
+	b.markers += uint32(len(line))
+}
+
+// sum returns what is missing once Kept is gone, or nil if there are no markers in the
+// block. It comes after close.
+func (b *Block) sum() *ul.Gap {
+	if b.markers == 0 {
+		return nil
+	}
+	g := b.told
+	for level, n := range b.parts[Kept].lines {
+		g.Lines[ul.DropAll][level] += uint64(n)
+	}
+	g.Bytes += uint64(b.parts[Kept].raw - b.markers)
+	g.First, g.Last = b.Read, b.Read
+	return &g
 }
 
 // keep turns the last run, a short stretch of rest, into kept lines.

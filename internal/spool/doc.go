@@ -32,8 +32,8 @@
 //	 64  8  end of the block; 72 its check (4); 76 check length, 77 open,
 //	        78 level, 79 length of the stream's name (1 each)
 //	 80 16  when the first and the last line were read, Unix time in ns
-//	 96 96  lines dropped from the merged records, by reason and level (8 each)
-//	192  8  ... and their bytes
+//	 96 96  lines missing once the part kept is gone, by reason and level (8 each)
+//	192  8  ... and their bytes; all zero: as many as the part has
 //	200 36  part kept: lines by level (4 each), raw bytes, stored bytes, CRC-32C
 //	236 36  part rest: the same
 //	272  4  number of runs
@@ -45,6 +45,10 @@
 // (varints), bytes of kept (varint). A stretch of rest before a kept line has at
 // least [MinRest] bytes; a shorter one is kept too. So the markers that replace
 // the rest are never longer than the block was.
+//
+// A stream of the sidecar's own has markers in its lines: of events that a ring refused.
+// A marker is always a kept line. Once the kept lines of a record are dropped too, the
+// record counts what its markers stand for in their place, so that the numbers are exact.
 //
 // Adjacent records that hold only kept lines and counts are merged, so that the
 // lines kept during a long stall share pages. A merged record covers more of the

@@ -97,7 +97,7 @@ func (l *Log) reserve() {
 func (l *Log) Append(b *Block, without Without) (*Record, error) {
 	b.close()
 	l.reserve() // there may be room by now
-	r := &Record{Of: b.Of, Stream: b.Stream, From: b.From, End: b.End, first: b.Read, last: b.Read, parts: b.parts}
+	r := &Record{Of: b.Of, Stream: b.Stream, From: b.From, End: b.End, first: b.Read, last: b.Read, sum: b.sum(), parts: b.parts}
 	for p := range r.parts {
 		part := &r.parts[p]
 		if part.state = without[p]; part.raw == 0 {

@@ -395,7 +395,7 @@ func TestLinesThatOthersChangedAreAnError(t *testing.T) {
 	}
 }
 
-// A record cannot report more dropped bytes than its block had.
+// A record cannot report more dropped bytes than any file has, or more lines than bytes.
 func TestForgedSumIsNoRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool")
 	l, _ := open(t, path)

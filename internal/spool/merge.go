@@ -35,10 +35,14 @@ func (r *Record) Merges(b *Record) bool {
 func (r *Record) settled() bool { return !r.Holds(Rest) }
 
 // merged reports whether r can be part of a merged record with kept lines:
-// everything dropped from r was discarded, and for no other reason.
+// everything dropped from r was discarded, and for no other reason, and was lines of the
+// file itself.
 func (r *Record) merged() bool {
 	if r.Holds(Kept) || r.parts[Kept].raw == 0 {
 		gap := r.Gap()
+		if gap.Bytes != uint64(r.Lost()) {
+			return false
+		}
 		for _, n := range gap.Lines[ul.DropAll] {
 			if n > 0 {
 				return false
@@ -72,7 +76,7 @@ func (l *Log) Merge(a, b *Record) (*Record, error) {
 			}
 		}
 		block.parts[Rest].state = discarded
-		r.parts = block.parts
+		r.parts, r.sum = block.parts, keptSum(a, b)
 	}
 	if err := l.write(r, &block); err != nil {
 		return nil, fmt.Errorf("merge records of the spool: %w", err)
@@ -80,6 +84,23 @@ func (l *Log) Merge(a, b *Record) (*Record, error) {
 	l.Free(a)
 	l.Free(b)
 	return r, nil
+}
+
+// keptSum returns what is missing once the kept lines of both records are gone, or nil if
+// no marker is among them.
+func keptSum(a, b *Record) *ul.Gap {
+	var sum ul.Gap
+	markers := false
+	for _, r := range []*Record{a, b} {
+		if r.Holds(Kept) {
+			sum.Add(r.keptGap())
+			markers = markers || r.sum != nil
+		}
+	}
+	if !markers {
+		return nil
+	}
+	return &sum
 }
 
 // addStretches adds the runs and the kept lines of r to b.

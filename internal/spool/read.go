@@ -76,8 +76,8 @@ func (l *Log) Read(o *Reading, r *Record) error {
 			parts[Kept] = o.take(parts[Kept], run.kept)
 		}
 	}
-	if kept := &r.parts[Kept]; !r.Holds(Kept) {
-		o.Gap.Add(r.gapOf(kept.lines, kept.raw, kept.state))
+	if !r.Holds(Kept) {
+		o.Gap.Add(r.keptGap())
 	}
 	o.close(r)
 	return nil

@@ -27,7 +27,7 @@ const (
 	maxRun  = 2*binary.MaxVarintLen32 + 1 + ul.NumLevels*binary.MaxVarintLen32
 	maxHead = headerBytes + maxName + maxRuns*maxRun
 
-	// maxOffset bounds offsets, so that sums of them cannot overflow.
+	// maxOffset bounds offsets and sums of bytes, so that sums of them cannot overflow.
 	maxOffset = 1 << 56
 )
 
@@ -78,7 +78,7 @@ type Record struct {
 	End    position.Position // the end of the block
 
 	first, last time.Time // when the first and the last line were read
-	sum         *ul.Gap   // what was dropped from the records merged into this one; nil: nothing
+	sum         *ul.Gap   // what is missing once Kept is gone; nil: as many lines as the part has
 	parts       [2]part
 
 	seq  uint64
@@ -101,17 +101,37 @@ func (r *Record) Lines(p Part) (lines [ul.NumLevels]uint32, bytes uint32) {
 // Gap returns what has been dropped from the record so far.
 func (r *Record) Gap() ul.Gap {
 	var g ul.Gap
-	if r.sum != nil {
-		g = *r.sum
+	if !r.Holds(Kept) {
+		g.Add(r.keptGap())
 	}
-	for i := range r.parts {
-		p := &r.parts[i]
-		if p.state == stored {
-			continue
-		}
-		g.Add(r.gapOf(p.lines, p.raw, p.state))
+	if rest := &r.parts[Rest]; rest.state != stored {
+		g.Add(r.gapOf(rest.lines, rest.raw, rest.state))
 	}
 	return g
+}
+
+// keptGap returns the gap for the part Kept once that is gone. A marker in the part stands
+// for the lines that it counts, and is itself none.
+func (r *Record) keptGap() ul.Gap {
+	if r.sum != nil {
+		return *r.sum
+	}
+	kept := &r.parts[Kept]
+	return r.gapOf(kept.lines, kept.raw, dropped)
+}
+
+// Lost returns how many bytes of the source file the record has lost: those of its lines
+// that were dropped.
+func (r *Record) Lost() (n int64) {
+	if r.Empty() {
+		return r.End.Offset - r.From
+	}
+	for p := range r.parts {
+		if !r.Holds(Part(p)) {
+			n += int64(r.parts[p].raw)
+		}
+	}
+	return n
 }
 
 // gapOf returns the gap for dropped lines of the record.
@@ -285,8 +305,8 @@ func (r *Record) check() error {
 	switch {
 	case r.From < 0 || size <= 0 || r.End.Offset > maxOffset:
 	case !r.End.Valid() || r.End.CheckLen != position.Span(r.End.Offset):
-	case raw > most || raw > size || r.sum == nil && raw != size:
-	case r.sum != nil && (raw > 0 || r.sum.Bytes > uint64(size) || r.sum.Total() > r.sum.Bytes):
+	case raw > most || raw != size && (r.sum == nil || raw > 0):
+	case r.sum != nil && (raw > 0 && r.parts[Kept].raw == 0 || r.sum.Total() > r.sum.Bytes || r.sum.Bytes > maxOffset):
 	case r.runs < 0 || r.runs > maxRuns:
 	case !r.parts[Kept].valid() || !r.parts[Rest].valid():
 	default:

@@ -202,7 +202,12 @@ func (m *mover) classify(f *File, b *spool.Block, data []byte, open bool, level,
 				}
 			}
 		}
-		b.Take(line, level, effective(level) >= keep, counts)
+		if gap, marker := f.stream.marker(line); marker && !open {
+			b.TakeMarker(line, level, gap)
+			counts = false
+		} else {
+			b.Take(line, level, effective(level) >= keep, counts)
+		}
 		if offset += int64(len(line)); offset > f.counted.to {
 			read.bytes += len(line)
 			if counts {

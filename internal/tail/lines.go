@@ -126,7 +126,7 @@ func (l *lineReader) mayEnd(f *File) bool {
 // take hands on data, which lies at the read position.
 func (l *lineReader) take(f *File, data []byte) (int, Chunk, error) {
 	first := f.read.Offset >= f.counted.to
-	lines, dropped := l.classify(f, data, first)
+	lines, dropped, made := l.classify(f, data, first)
 	f.read.advance(data)
 	f.read.Open = data[len(data)-1] != '\n'
 	f.read.ended = false
@@ -134,6 +134,7 @@ func (l *lineReader) take(f *File, data []byte) (int, Chunk, error) {
 		f.counted.rest = false
 	}
 	c := l.chunk(f, lines, dropped, len(data), first)
+	c.Made = made
 	c.Withheld = l.sifter.sift(data)
 	return len(data), c, nil
 }
@@ -149,7 +150,7 @@ func (l *lineReader) takeRest(f *File, area []byte, n int) (int, Chunk, error) {
 	}
 	first := f.read.Offset >= f.counted.to && !f.counted.rest
 	area[n] = '\n'
-	lines, dropped := l.classify(f, area[:n+1], first)
+	lines, dropped, made := l.classify(f, area[:n+1], first)
 	if n > 0 {
 		f.read.advance(area[:n])
 	}
@@ -157,6 +158,7 @@ func (l *lineReader) takeRest(f *File, area []byte, n int) (int, Chunk, error) {
 	f.read.ended = true
 	f.counted.rest = true
 	c := l.chunk(f, lines, dropped, n, first)
+	c.Made = made
 	c.Withheld = l.sifter.sift(area[:n+1])
 	return n + 1, c, nil
 }
@@ -179,8 +181,9 @@ func (l *lineReader) chunk(f *File, lines [ul.NumLevels]uint32, dropped uint64, 
 
 // classify counts the lines that end in data by level, and shows them, if this
 // is the first time, to whoever wants to see lines. A line that was begun in an
-// earlier piece has the level of its beginning, and was shown then.
-func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64) {
+// earlier piece has the level of its beginning, and was shown then. Made are the bytes of
+// markers that the sidecar itself wrote, which are no lines of the JVM.
+func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLevels]uint32, dropped uint64, made int) {
 	show := l.cfg.OnLine
 	if !first {
 		show = nil
@@ -210,13 +213,18 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 			f.read.openLevel = level
 			break
 		}
-		l.sifter.take(f.stream, end+1, level)
-		lines[level]++
+		if _, marker := f.stream.marker(line); marker && !open {
+			l.sifter.take(f.stream, end+1, ul.Error)
+			made += end + 1
+		} else {
+			l.sifter.take(f.stream, end+1, level)
+			lines[level]++
+		}
 		open = false
 		data = rest
 	}
 	l.noteFormat(f.stream)
-	return lines, dropped
+	return lines, dropped, made
 }
 
 // noteFormat logs in which format a stream is, once a header shows it and if it is not UL.

@@ -45,6 +45,13 @@ func archiveNumber(name string) (number int, ok bool) {
 	return number, err == nil
 }
 
+// isEvents reports whether a stream is one of eventsStream's.
+func isEvents(stream string) bool {
+	pid, isLog := strings.CutSuffix(stream, ".log")
+	pid, isEvents := strings.CutPrefix(pid, "events-")
+	return isLog && isEvents && pid != "" && strings.Trim(pid, "0123456789") == ""
+}
+
 // eventsStream returns the stream of a file that the sidecar itself writes events into:
 // events-PID.log of events-PID-MS.log, where MS are milliseconds since the epoch, with or without
 // another number behind them. See package ring.

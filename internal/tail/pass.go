@@ -59,7 +59,7 @@ func (p *recordReader) next(f *File, area []byte) (int, Chunk, error) {
 		p.metrics.dropped.add(f.stream.label, ul.DropAll, lines, 0)
 	}
 	c := p.lines.chunk(f, o.Lines, 0, 0, false)
-	c.Made = o.Made
+	c.Made = max(o.Made, f.stream.markers(o.Data))
 	c.Withheld = p.lines.sifter.siftLines(f.stream, o.Data, before, wasOpen, openLevel)
 	return p.addLines(f, area, len(o.Data), c)
 }

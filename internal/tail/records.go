@@ -79,9 +79,8 @@ func (r *records) add(rec spooled) {
 
 // count takes a record into the sums, or with -1 out of them.
 func (r *records) count(rec *spooled, sign int64) {
-	gap := rec.Gap()
 	r.bytes += sign * (rec.End.Offset - rec.From)
-	r.lost += sign * int64(gap.Bytes)
+	r.lost += sign * rec.Lost()
 }
 
 // freeBefore gives back the records that end at or before offset, since their
@@ -140,7 +139,7 @@ func (r *records) beginAt(offset int64) bool {
 
 // drop drops the lines of a record for a reason, and counts them under a label.
 func (r *records) drop(rec *spooled, why ul.Reason, counts *dropCounts, label string) (freed int64, err error) {
-	before := rec.Gap()
+	before := rec.Lost()
 	for _, p := range []spool.Part{spool.Rest, spool.Kept} {
 		if p == spool.Kept && why == ul.Discard || !rec.Holds(p) {
 			continue
@@ -152,7 +151,6 @@ func (r *records) drop(rec *spooled, why ul.Reason, counts *dropCounts, label st
 		freed += n
 		counts.addPart(label, rec.Record, p)
 	}
-	after := rec.Gap()
-	r.lost += int64(after.Bytes - before.Bytes)
+	r.lost += rec.Lost() - before
 	return freed, nil
 }

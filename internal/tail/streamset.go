@@ -43,7 +43,7 @@ func (t *streamSet) get(name string) (st *Stream, fresh bool) {
 		return st, false
 	}
 	_, refused := t.refused[name]
-	st = &Stream{name: name, label: t.label(name), refused: refused, whole: name == mark.Stream || KindOf(name) != KindLog, class: t.formats.Classifier(name)}
+	st = &Stream{name: name, label: t.label(name), refused: refused, whole: name == mark.Stream || KindOf(name) != KindLog, events: isEvents(name), class: t.formats.Classifier(name)}
 	t.byName[name] = st
 	return st, true
 }
