@@ -129,6 +129,9 @@ func (m *mutation) deny(found []problem) Result {
 func (m *mutation) refuse(found []problem) Result {
 	m.warnings = nil // they are about what is not done
 	s := podmeta.Status{Refused: found[0].reason}
+	if these, none := m.pod.jvmContainers(m.wishes.containers); none == nil {
+		s.Containers = these.names(m.pod)
+	}
 	for _, p := range found {
 		m.warn("not injected: %s", p.text)
 		if len(s.Errors) < maxWarnings {

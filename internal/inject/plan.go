@@ -15,15 +15,15 @@ func (m *mutation) planAll() []problem {
 	for _, text := range m.wishes.warnings {
 		m.warn("%s", text)
 	}
-	indexes, warning, err := m.pod.jvmContainers(m.wishes.containers)
-	if err != nil {
-		return []problem{{podmeta.BadAnnotation, err.Error()}}
+	these, none := m.pod.jvmContainers(m.wishes.containers)
+	if none != nil {
+		return []problem{*none}
 	}
-	if warning != "" {
-		m.warn("%s", warning)
+	if these.warning != "" {
+		m.warn("%s", these.warning)
 	}
 	var found []problem
-	for i, index := range indexes {
+	for i, index := range these.indexes {
 		j, p := m.plan(index, i+1)
 		if p != nil {
 			found = append(found, *p)

@@ -20,7 +20,6 @@ import (
 const (
 	mirrorMark  = "kubernetes.io/config.mirror"
 	defaultMark = "kubectl.kubernetes.io/default-container"
-	osLabel     = "kubernetes.io/os"
 )
 
 // maxAnnotations is how many bytes an API server takes as the names and values
@@ -107,14 +106,12 @@ func (p *pod) room() int {
 // unsuitable says why a pod is none that is ever injected. Empty: it may be.
 func (p *pod) unsuitable() string {
 	switch {
-	case p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows, p.Spec.NodeSelector[osLabel] == string(corev1.Windows):
-		return "it is for Windows nodes, which have no tmpfs"
 	case len(p.Spec.Containers) == 0:
 		return "it has no containers"
 	case slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == "" }):
 		return "it has a container without a name" // or one that is null
 	}
-	return ""
+	return p.elsewhere()
 }
 
 // containerNames are those of all kinds of containers.
@@ -142,30 +139,6 @@ func (p *pod) hides(secrets []string) string {
 		return ""
 	}
 	return fmt.Sprintf("with the pull secrets of the sidecar (%s), the pod no longer gets those of its service account: name them in the pod's imagePullSecrets", strings.Join(secrets, ", "))
-}
-
-// jvmContainers returns the indexes of the containers with a JVM: those that
-// are named, else the one that kubectl takes by default, else the first.
-func (p *pod) jvmContainers(names []string) (indexes []int, warning string, err error) {
-	find := func(name string) int {
-		return slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
-	}
-	for _, name := range names {
-		i := find(name)
-		if i < 0 {
-			return nil, "", fmt.Errorf("%s%s %.80q: the pod has no such container", podmeta.Prefix, containerName, name)
-		}
-		indexes = append(indexes, i)
-	}
-	if len(names) > 0 {
-		return indexes, "", nil
-	}
-	if len(p.Spec.Containers) == 1 {
-		return []int{0}, "", nil
-	}
-	i := max(0, find(p.Annotations[defaultMark]))
-	return []int{i}, fmt.Sprintf("of %d containers, %.80q was chosen as the one with the JVM: confirm that, or name another, with %s%s",
-		len(p.Spec.Containers), p.Spec.Containers[i].Name, podmeta.Prefix, containerName), nil
 }
 
 // user returns the uid and gid that the processes of c begin with, nil where

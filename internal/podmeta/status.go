@@ -17,9 +17,10 @@ type Status struct {
 	Warnings []string `json:"warnings,omitempty"`
 
 	// Refused is why the pod has no sidecar, and Errors holds the details.
-	// Empty: the pod was injected.
-	Refused Reason   `json:"refused,omitempty"`
-	Errors  []string `json:"errors,omitempty"`
+	// Empty: the pod was injected. Containers are those that it was refused for.
+	Refused    Reason   `json:"refused,omitempty"`
+	Errors     []string `json:"errors,omitempty"`
+	Containers []string `json:"containers,omitempty"`
 }
 
 // JVM describes the injection for one container with a JVM.
