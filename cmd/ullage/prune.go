@@ -23,8 +23,9 @@ DIR is where the volume is mounted. In it, each pod's sidecar has a directory,
 NAMESPACE/POD, or NAMESPACE/POD/CONTAINER. A directory is removed if nothing was
 written to it for --older-than and no sidecar holds its lock, however long that
 sidecar's JVM has been silent. With --keep-bytes, the youngest of the old
-directories stay as long as they take no more than that together. Only what a
-sidecar has written is removed. On a terminal nothing is removed: the command
+directories stay as long as they take no more than that together: one that is
+larger than what is left of it goes alone. Only what a sidecar has written is
+removed. On a terminal nothing is removed: the command
 prints what it would remove, and removes it with --dry-run=false.
 
 It needs the right to remove files of the users that the sidecars run as. It

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/ullage/ullage/internal/seek"
 	"github.com/ullage/ullage/internal/segment"
@@ -101,16 +102,29 @@ func one(dir *os.Root, name string, do visit) error {
 
 // measure finds out how large the destination is, and when it was written last.
 // The time of a directory counts for nothing: a run that removes files changes
-// it.
+// it. A file with several names is counted once: a tenant that links one file a
+// thousand times makes no copy larger.
 func (d *destination) measure(dest *os.Root) error {
 	d.bytes = 0
+	linked := map[inode]bool{}
 	count := func(_ *os.Root, _ string, info fs.FileInfo) error {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			d.bytes += st.Blocks * 512
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return errors.New("read the volume: it does not say how large a file is")
 		}
-		if info.Mode().IsRegular() && info.ModTime().After(d.newest) {
-			d.newest = info.ModTime()
+		if info.Mode().IsRegular() {
+			if at := written(info, st); at.After(d.newest) {
+				d.newest = at
+			}
+			if st.Nlink > 1 {
+				is := inode{st.Dev, st.Ino}
+				if linked[is] {
+					return nil
+				}
+				linked[is] = true
+			}
 		}
+		d.bytes += st.Blocks * 512
 		return nil
 	}
 	if err := eachSegment(dest, count); err != nil {
@@ -120,6 +134,20 @@ func (d *destination) measure(dest *os.Root) error {
 		return err
 	}
 	return errors.Join(one(dest, segment.OwnDir, count), one(dest, ".", count))
+}
+
+// inode is a file, whatever its names.
+type inode struct{ device, number uint64 }
+
+// written returns when a file was last written to. Its owner can set the time of
+// modification to one in the future, and with it keep a copy forever; the time of
+// the inode's last change it cannot set, and no write is later than that.
+func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
+	changed := time.Unix(st.Ctim.Unix())
+	if modified := info.ModTime(); modified.Before(changed) {
+		return modified
+	}
+	return changed
 }
 
 // delete removes what is ours. While other files are there our own directory

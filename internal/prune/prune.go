@@ -33,8 +33,9 @@ type Config struct {
 	// OlderThan is the age from which on a destination is removed.
 	OlderThan time.Duration
 
-	// KeepBytes is how much of the old destinations stays, the youngest of them.
-	// Zero: none.
+	// KeepBytes is how much of the old destinations stays. The youngest are kept
+	// first; one that is larger than what is left of KeepBytes goes, and older ones
+	// that fit stay. Zero: none stays.
 	KeepBytes settings.Size
 
 	// DryRun removes nothing.
@@ -83,6 +84,9 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 			return err
 		}
 		r := Result{Path: d.path, Bytes: d.bytes, Newest: d.newest}
+		if r.Newest.After(now) { // the volume's clock is ahead of this node's
+			r.Newest = now
+		}
 		switch {
 		case d.err != nil:
 			r.State, r.Err = Failed, d.err
@@ -91,11 +95,8 @@ func Run(ctx context.Context, dir string, cfg Config, now time.Time, report func
 		case kept+d.bytes <= int64(cfg.KeepBytes):
 			kept += d.bytes
 			r.State = Kept
-		default:
+		default: // it goes alone: how large it is decides nothing about older ones
 			r.State, r.Err = remove(ctx, root, d, cfg.DryRun)
-			if slices.Contains([]string{Removed, Would, Foreign}, r.State) {
-				kept = int64(cfg.KeepBytes) // what is older than one that goes, goes
-			}
 		}
 		report(r)
 	}

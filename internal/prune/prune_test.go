@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+// now is the real time: no test can set when an inode was last changed.
+var now = time.Now()
 
 const day = 24 * time.Hour
 
@@ -335,5 +336,55 @@ func TestADirectoryOfAKubeletStaysEmpty(t *testing.T) {
 	}
 	if states := v.run(Config{OlderThan: 7 * day}); len(states) != 0 {
 		t.Errorf("the second time: %v", states)
+	}
+}
+
+// A tenant that writes in its own directory decides nothing about the copies of others:
+// one file with two hundred names is as large as one file.
+func TestATenantsHardLinksMakeNoCopyLarger(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/victim-1", 12*day)
+	v.pod("shop/victim-2", 11*day)
+	v.pod("shop/attacker", 8*day)
+	first := filepath.Join(v.dir, "shop/attacker/gc-1.log/20261111T100000.000Z-000002.log.zst")
+	for i := range 200 {
+		if err := os.Link(first, filepath.Join(filepath.Dir(first), fmt.Sprintf("20261111T100000.000Z-%06d.log.zst", 3+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states := v.run(Config{OlderThan: 7 * day, KeepBytes: 400 << 10, DryRun: true})
+	want := map[string]string{"shop/attacker": Kept, "shop/victim-1": Kept, "shop/victim-2": Kept}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A copy that is larger than what may stay goes, and takes no older one with it.
+func TestACopyThatIsTooLargeGoesAlone(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/victim-1", 12*day)
+	v.pod("shop/victim-2", 11*day)
+	v.pod("shop/attacker", 8*day)
+	v.write("shop/attacker/gc-1.log/20261111T100000.000Z-000003.log.zst", 1<<20, 8*day)
+	states := v.run(Config{OlderThan: 7 * day, KeepBytes: 400 << 10})
+	want := map[string]string{"shop/attacker": Removed, "shop/victim-1": Kept, "shop/victim-2": Kept}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A time of modification in the future, which any owner of a file can set, is not when
+// the file was written.
+func TestATimeInTheFutureKeepsNoCopyForever(t *testing.T) {
+	v := newVolume(t)
+	v.pod("shop/attacker", -1000*day)
+	later := now.Add(8 * day)
+	err := Run(t.Context(), v.dir, Config{OlderThan: 7 * day}, later, func(r Result) {
+		if r.State != Removed || r.Newest.After(time.Now()) {
+			t.Errorf("%+v", r)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
