@@ -7,9 +7,13 @@ import (
 	"time"
 )
 
+// maxHeader bounds the header of an answer, in bytes. Parsed, it takes many times that.
+const maxHeader = 64 << 10
+
 // HTTP returns a transport that trusts t, keeps no more connections than a sink needs,
-// and gives up on a server that takes nothing or answers nothing. It follows the
-// environment's proxy settings. It bounds no body of an answer: see [Bound].
+// gives up on a server that takes nothing or answers nothing, and on one whose header
+// has no end. It follows the environment's proxy settings. It bounds no body of an
+// answer: see [Bound].
 func HTTP(t Trust) (*http.Transport, error) {
 	behindProxy, err := t.Config("")
 	if err != nil {
@@ -26,7 +30,10 @@ func HTTP(t Trust) (*http.Transport, error) {
 		IdleConnTimeout:       30 * time.Second,
 		MaxIdleConns:          2,
 		MaxConnsPerHost:       4,
-		DisableCompression:    true,
+
+		MaxResponseHeaderBytes: maxHeader,
+
+		DisableCompression: true,
 	}, nil
 }
 

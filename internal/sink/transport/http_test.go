@@ -2,6 +2,8 @@ package transport
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,5 +30,32 @@ func TestRetryAfterIsReadByTheServersClock(t *testing.T) {
 		if got := RetryAfter(h, now); got != c.want {
 			t.Errorf("Retry-After %q, Date %q: %s, want %s", c.retry, c.date, got, c.want)
 		}
+	}
+}
+
+// A server whose header has no end does not fill the memory of the sidecar.
+func TestAHeaderWithoutEnd(t *testing.T) {
+	for _, c := range []struct {
+		bytes int
+		fails bool
+	}{{maxHeader / 2, false}, {2 * maxHeader, true}, {8 << 20, true}} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for range c.bytes / 1024 {
+				w.Header().Add("X-More", strings.Repeat("x", 1014))
+			}
+		}))
+		inner, err := HTTP(Trust{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: inner}).Get(s.URL)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if (err != nil) != c.fails {
+			t.Errorf("a header of %d bytes: %v", c.bytes, err)
+		}
+		inner.CloseIdleConnections()
+		s.Close()
 	}
 }
