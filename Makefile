@@ -211,8 +211,9 @@ chart: ## the Helm chart: linted, rendered, held against the API types; its aler
 	go test -count=1 ./test/chart/...
 
 .PHONY: package
-package: ## what release and push make: complete, the same bytes twice, pulled again from a registry
+package: ## what release and push make: complete, the same bytes twice, pulled again from a registry; sinks in the image (needs root)
 	$(call stage,package)
+	go test -count=1 ./test/image
 	go test -C deploy/release -count=1 ./...
 
 .PHONY: e2e

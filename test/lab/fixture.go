@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,15 +22,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Certificate writes a self-signed certificate for a host name, valid for an
-// hour, and its key. It returns the paths of both files.
-func Certificate(tb testing.TB, host string) (cert, key string) {
+// Certificate writes a self-signed certificate for host names and addresses, valid
+// for an hour, and its key. It returns the paths of both files.
+func Certificate(tb testing.TB, hosts ...string) (cert, key string) {
 	tb.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{host}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
 	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		tb.Fatal(err)
@@ -57,12 +65,23 @@ func DownwardFile(annotations map[string]string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// NeedsRoot skips a test that can only run as root, and says why. In CI, where nobody
+// reads what was skipped, the test fails: the stages that need root have to have it.
+func NeedsRoot(tb testing.TB, why string) {
+	tb.Helper()
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("CI") != "":
+		tb.Fatalf("needs root: %s. CI runs the targets that need root by sudo", why)
+	default:
+		tb.Skipf("needs root: %s", why)
+	}
+}
+
 // AsNobody calls f with another user's rights to files. It needs root.
 func AsNobody(tb testing.TB, f func()) {
 	tb.Helper()
-	if os.Geteuid() != 0 {
-		tb.Skip("needs root, to access files as another user")
-	}
+	NeedsRoot(tb, "it accesses files as another user")
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Setfsuid(65534); err != nil {

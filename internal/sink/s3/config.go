@@ -72,7 +72,7 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 	if b.pauses.inner, err = transport.HTTP(trust); err != nil {
 		return nil, err
 	}
-	keys, err := credentialsOf(from, profile)
+	keys, err := credentialsOf(from, profile, region, trust)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +90,16 @@ func Parse(u *url.URL, o *sink.Options) (*Bucket, error) {
 }
 
 // credentialsOf returns where the keys come from. They are looked up when they are
-// needed, and again when they expire.
-func credentialsOf(from, profile string) (*credentials.Credentials, error) {
+// needed, and again when they expire. The service that hands out a role's keys is asked
+// as the bucket is: trusting the same certificates, with the same bounds.
+func credentialsOf(from, profile, region string, trust transport.Trust) (*credentials.Credentials, error) {
+	inner, err := transport.HTTP(trust)
+	if err != nil {
+		return nil, err
+	}
 	environment := &credentials.EnvAWS{}
-	role := &credentials.IAM{Client: &http.Client{Timeout: transport.ConnectTimeout}} // web identity, pod identity, instance metadata
+	role := &credentials.IAM{Region: region, // web identity, pod identity, instance metadata
+		Client: &http.Client{Timeout: transport.ConnectTimeout, Transport: bounded{inner}}}
 	kind, path, _ := strings.Cut(from, ":")
 	switch kind {
 	case "auto":

@@ -67,5 +67,19 @@ func (p *page) Read(to []byte) (int, error) {
 // maxAnswer is the most that is read of an answer. A listing of 1,000 objects has less.
 const maxAnswer = 2 << 20
 
+// bounded is the transport to the services that hand out keys. An answer of theirs ends
+// at maxAnswer bytes; the client bounds its time.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return resp, err
+	}
+	resp.Body = transport.Bound(resp.Body, maxAnswer, transport.ConnectTimeout)
+	return resp, nil
+}
+
 // last returns what the server said to the last request.
 func (p *pauses) last() time.Duration { return time.Duration(p.after.Load()) }

@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -13,9 +12,10 @@ import (
 )
 
 // Trust says whom a sink trusts, and as whom it presents itself. All are files in PEM.
-// The zero value trusts what the system trusts, and presents no certificate.
+// The zero value trusts what the system trusts, and presents no certificate. A system
+// without certificates, such as our image, trusts the public ones: see [systemRoots].
 type Trust struct {
-	CA   string // trusted besides the system's certificates
+	CA   string // trusted as well as the system's certificates
 	Cert string // of the client; Key is set too then
 	Key  string
 }
@@ -33,14 +33,20 @@ func TrustOf(o *sink.Options) (Trust, error) {
 
 // Config returns the settings of one connection to host. It reads the files.
 func (t Trust) Config(host string) (*tls.Config, error) {
-	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		roots, err := rootsOf(t.CA)
-		if err != nil {
-			return nil, err
-		}
-		c.RootCAs = roots
+	roots, err := systemRoots()
+	if err != nil {
+		return nil, err
 	}
+	if t.CA != "" {
+		text, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("option ca: %w", err)
+		}
+		if !roots.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("option ca: %s holds no certificate", t.CA)
+		}
+	}
+	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: roots}
 	if t.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 		if err != nil {
@@ -49,22 +55,6 @@ func (t Trust) Config(host string) (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
-}
-
-// rootsOf returns the system's certificates and those in a file.
-func rootsOf(path string) (*x509.CertPool, error) {
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, fmt.Errorf("load the system's certificates: %w", err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("option ca: %w", err)
-	}
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("option ca: %s holds no certificate", path)
-	}
-	return roots, nil
 }
 
 // DialTLS returns a function that makes TLS connections. It reads the files for each.
