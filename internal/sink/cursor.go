@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
-	cursorLimit = 64 << 20 // of what is read of a cursor file
+	cursorLimit = 4 << 20  // of what is read of a cursor file: ten thousand streams
 	maxRaw      = 1 << 59  // raw bytes of a segment
 	maxSkip     = 64 << 20 // of a frame, and of what is read with it
 )
@@ -49,8 +46,9 @@ var errMalformed = errors.New("malformed")
 
 // loadCursors reads the file of a sink. A file that does not exist holds none. The error
 // is errMalformed, or that of the file system, which may be another one the next time.
-func loadCursors(path string) (map[string]cursor, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func loadCursors(state files, name string) (map[string]cursor, error) {
+	path := state.path(name)
+	f, err := state.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]cursor{}, nil
 	}
@@ -101,24 +99,4 @@ func (c cursor) check(stream string) error {
 func encodeCursors(c cursors) []byte {
 	text, _ := json.Marshal(c) // of texts and numbers: it cannot fail
 	return append(text, '\n')
-}
-
-// replace writes text to a file beside path, makes it durable, and gives it that name.
-// After a crash, the file at path is the old one or the new one.
-// Only the holder of the destination's lock calls it, so that the file is nobody
-// else's.
-func replace(path string, text []byte) error {
-	next := path + ".next"
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o640)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
 }

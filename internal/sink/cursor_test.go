@@ -15,7 +15,7 @@ func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	r.commits("gc.log", "[1s][info][gc] one")
 	r.gets(1)
 	r.must(r.end())
-	path := r.set.workers[0].cursorPath()
+	path := (files{r.dest}).path("test.json")
 	r.must(os.Rename(path, path+".away"))
 	r.must(os.Mkdir(path, 0o755)) // read(2) of it fails
 
@@ -47,7 +47,7 @@ func TestAMalformedCursorBeginsAgain(t *testing.T) {
 			r.commits("gc.log", "[1s][info][gc] one")
 			first := r.gets(1)
 			r.must(r.end())
-			r.must(os.WriteFile(r.set.workers[0].cursorPath(), []byte(text), 0o640))
+			r.must(os.WriteFile((files{r.dest}).path("test.json"), []byte(text), 0o640))
 
 			r.begin()
 			r.set.Committed(nil, []string{"gc.log"})

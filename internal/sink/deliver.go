@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/segment"
@@ -120,7 +117,10 @@ const asideBytes = 1 << 20
 
 // aside is the list of what a sink has refused, one JSON object a line. The lines
 // themselves are in the segments.
-type aside struct{ path string }
+type aside struct {
+	state files
+	name  string
+}
 
 // refusedRange is one entry of it.
 type refusedRange struct {
@@ -165,7 +165,7 @@ func (w *worker) setAside(b *Batch, why *RejectedError) {
 }
 
 func (a aside) add(r refusedRange) error {
-	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o640)
+	f, err := a.state.list(a.name)
 	if err != nil {
 		return fmt.Errorf("set aside: %w", err)
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +26,7 @@ func (w *worker) identify(stop context.Context) {
 		return
 	}
 	for {
-		id, err := identity(filepath.Join(w.set.dest, stateDir))
+		id, err := identity(files{w.set.dest})
 		if err == nil {
 			sink.Identify(id)
 			w.recovered()
@@ -41,11 +39,10 @@ func (w *worker) identify(stop context.Context) {
 	}
 }
 
-// identity returns the name of the destination with that directory of cursors. The first
-// call makes it, and makes it durable before an engine hears it.
-func identity(dir string) (string, error) {
-	path := filepath.Join(dir, identityFile)
-	text, err := readIdentity(path)
+// identity returns the name of the destination with that state. The first call makes it,
+// and makes it durable before an engine hears it.
+func identity(state files) (string, error) {
+	text, err := readIdentity(state)
 	if err == nil && validIdentity.MatchString(text) {
 		return text, nil
 	}
@@ -54,45 +51,36 @@ func identity(dir string) (string, error) {
 	}
 	var random [12]byte
 	_, _ = rand.Read(random[:]) // never fails
-	text = hex.EncodeToString(random[:])
-	if err := errors.Join(os.MkdirAll(dir, 0o750), create(path, text), syncDir(dir)); err != nil {
+	if err := create(state, hex.EncodeToString(random[:])); err != nil {
 		return "", fmt.Errorf("save the name of the destination: %w", err)
 	}
-	return readIdentity(path) // another sink of this process may have been first
+	return readIdentity(state) // another sink of this process may have been first
 }
 
-// create makes a file with that text, which appears whole or not at all. One that is
-// there and valid stays.
-func create(path, text string) error {
-	next, err := os.CreateTemp(filepath.Dir(path), identityFile+".*")
+// create makes the file with that text, which appears whole or not at all, and makes it
+// durable. One that is there and valid stays.
+func create(state files, text string) error {
+	dir, err := state.dir(true)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(next.Name())
-	_, err = next.WriteString(text)
-	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
+	defer dir.Close()
+	at, next := int(dir.Fd()), identityFile+"."+text
+	if err := state.write(dir, next, []byte(text)); err != nil {
 		return err
 	}
-	if was, err := readIdentity(path); err == nil && !validIdentity.MatchString(was) {
-		return os.Rename(next.Name(), path)
+	defer func() { _ = unix.Unlinkat(at, next, 0) }() // renamed, or not needed
+	if was, e := readIdentity(state); e == nil && !validIdentity.MatchString(was) {
+		err = unix.Renameat(at, next, at, identityFile)
+	} else if err = unix.Linkat(at, next, at, identityFile, 0); err == unix.EEXIST {
+		err = nil
 	}
-	if err := os.Link(next.Name(), path); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(err, dir.Sync())
 }
 
 // readIdentity returns what is in the file, at most a little more than a name.
-func readIdentity(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func readIdentity(state files) (string, error) {
+	f, err := state.read(identityFile)
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +88,7 @@ func readIdentity(path string) (string, error) {
 	var text [64]byte
 	n, err := f.Read(text[:])
 	if n == 0 && err != nil {
-		return "", nil // empty, or no file: not a name
+		return "", nil // empty: not a name
 	}
 	return string(text[:n]), nil
 }

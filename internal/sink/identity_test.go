@@ -8,13 +8,23 @@ import (
 	"time"
 )
 
+// newState makes the directory of the files of sinks, in a destination of its own.
+func newState(t *testing.T) files {
+	t.Helper()
+	state := files{t.TempDir()}
+	if err := os.MkdirAll(state.path(""), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
 func TestADestinationKeepsItsName(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), stateDir)
+	state := files{t.TempDir()}
 	ids := make([]string, 4)
 	var all sync.WaitGroup
 	for i := range ids { // the sinks of a process begin at once
 		all.Go(func() {
-			id, err := identity(dir)
+			id, err := identity(state)
 			if err != nil {
 				t.Error(err)
 			}
@@ -27,10 +37,10 @@ func TestADestinationKeepsItsName(t *testing.T) {
 			t.Fatalf("the names are %q", ids)
 		}
 	}
-	if other, err := identity(t.TempDir()); err != nil || other == ids[0] {
+	if other, err := identity(files{t.TempDir()}); err != nil || other == ids[0] {
 		t.Errorf("another destination has the name %q, error %v", other, err)
 	}
-	left, err := os.ReadDir(dir)
+	left, err := os.ReadDir(state.path(""))
 	if err != nil || len(left) != 1 {
 		t.Errorf("the directory has %v, error %v", left, err)
 	}
@@ -38,24 +48,24 @@ func TestADestinationKeepsItsName(t *testing.T) {
 
 func TestADestinationsDamagedNameIsReplaced(t *testing.T) {
 	for _, damage := range []string{"", "0123", "../../elsewhere/and/much/longer/than/a/name/of/a/destination/is\n"} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, identityFile), []byte(damage), 0o600); err != nil {
+		state := newState(t)
+		if err := os.WriteFile(state.path(identityFile), []byte(damage), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		id, err := identity(dir)
-		if again, _ := identity(dir); err != nil || !validIdentity.MatchString(id) || again != id {
+		id, err := identity(state)
+		if again, _ := identity(state); err != nil || !validIdentity.MatchString(id) || again != id {
 			t.Errorf("after %q the name is %q, then %q, error %v", damage, id, again, err)
 		}
 	}
 }
 
 func TestADestinationsNameThatIsALinkIsNotFollowed(t *testing.T) {
-	dir := t.TempDir()
+	state := newState(t)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
-	if err := os.Symlink(elsewhere, filepath.Join(dir, identityFile)); err != nil {
+	if err := os.Symlink(elsewhere, state.path(identityFile)); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := identity(dir); err == nil {
+	if id, err := identity(state); err == nil {
 		t.Errorf("the name is %q", id)
 	}
 }
@@ -76,7 +86,7 @@ func TestASinkKnowsItsDestinationAndIsNoted(t *testing.T) {
 	r.beginWith(map[string]Kind{"test": {Open: func(Target) (Sink, error) { return k, nil }}})
 	r.commits("gc.log", "[1s][info][gc] one")
 	r.waits("a line is delivered", func() bool { return len(k.got()) == 1 })
-	if want, err := identity(filepath.Join(r.dest, stateDir)); err != nil || k.id != want {
+	if want, err := identity(files{r.dest}); err != nil || k.id != want {
 		t.Errorf("the sink has the name %q, the destination %q, error %v", k.id, want, err)
 	}
 	if note := r.set.Stats()[0].Note; note != "at least once" {

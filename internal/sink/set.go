@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,9 +15,6 @@ import (
 	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/segment"
 )
-
-// stateDir is where the cursors are, in a destination. No stream has such a name.
-const stateDir = ".ullage/sinks"
 
 // Set is all sinks of a sidecar. Create it with [New], then call [Set.Run] once. All
 // methods but Run return at once and may be called from any goroutine.
@@ -116,8 +111,10 @@ func (s *Set) Run(ctx, stop context.Context) error {
 	if len(s.workers) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(s.dest, stateDir), 0o750); err != nil {
+	if dir, err := (files{s.dest}).dir(true); err != nil {
 		s.log.Error("creating the directory of the cursors failed", "error", err, "hint", "sinks begin again after a restart")
+	} else {
+		dir.Close()
 	}
 	var all errgroup.Group
 	errs := make([]error, len(s.workers))

@@ -66,11 +66,12 @@ type state struct {
 
 func newWorker(s *Set, name, url string, kind Kind, sink Sink, m sinkMetrics, log *slog.Logger) *worker {
 	return &worker{set: s, name: name, url: url, segments: kind.Segments, linger: kind.Linger, sink: sink, metrics: m, log: log, wake: make(chan struct{}, 1),
-		aside: aside{path: filepath.Join(s.dest, stateDir, name+".rejected.jsonl")},
+		aside: aside{files{s.dest}, name + ".rejected.jsonl"},
 		state: state{cursors: map[string]cursor{}, pending: map[string]bool{}, behind: map[string]time.Time{}}}
 }
 
-func (w *worker) cursorPath() string { return filepath.Join(w.set.dest, stateDir, w.name+".json") }
+// cursorName is the name of the file of the cursors.
+func (w *worker) cursorName() string { return w.name + ".json" }
 
 // expect records which streams have news.
 func (w *worker) expect(marks map[string]segment.Mark, ended []string) {
@@ -141,13 +142,13 @@ func (w *worker) run(ctx, stop context.Context) error {
 // that cannot be read is tried again until stop ends: a sink that began without it would
 // get everything twice.
 func (w *worker) begin(stop context.Context) {
-	cursors, err := loadCursors(w.cursorPath())
+	cursors, err := loadCursors(files{w.set.dest}, w.cursorName())
 	for err != nil && !errors.Is(err, errMalformed) {
 		w.fail(err)
 		if sleep(stop, w.backoff.after(err)) != nil {
 			return
 		}
-		cursors, err = loadCursors(w.cursorPath())
+		cursors, err = loadCursors(files{w.set.dest}, w.cursorName())
 	}
 	if err != nil {
 		w.metrics.cursorsLost.Inc()
@@ -301,7 +302,7 @@ func (w *worker) save(now time.Time, due bool) {
 	text := encodeCursors(cursors{Sink: w.url, Streams: w.state.cursors})
 	w.state.mu.Unlock()
 	w.saved = now
-	err := replace(w.cursorPath(), text)
+	err := files{w.set.dest}.replace(w.cursorName(), text)
 	if err != nil && !w.unsaving {
 		w.log.Warn("saving the cursor of a sink failed", "error", err, "hint", "after a restart the sink gets some lines again")
 	}

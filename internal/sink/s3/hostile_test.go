@@ -2,6 +2,7 @@ package s3
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,9 +128,7 @@ func TestMemoryOfAnIndex(t *testing.T) {
 	s := served(t, func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
 		sent += n
-		if r.Method == http.MethodGet {
-			w.WriteHeader(http.StatusNotFound)
-		}
+		w.Header().Set("ETag", `"x"`)
 	}, "").(*uploader)
 	e := Entry{Stream: "gc.log", Size: 1 << 20, Raw: 9 << 20, Lines: map[string]uint64{"info": 10000, "debug": 1}, First: time.Now().UTC(), Last: time.Now().UTC()}
 	const n = 700
@@ -206,5 +206,53 @@ func TestAnEndlessListing(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if grown := (int64(after.HeapSys) - int64(before.HeapSys)) >> 20; grown > 300 {
 		t.Errorf("the heap grew by %d MiB for an endless listing", grown)
+	}
+}
+
+// A link that takes the place of a segment, or of its stream's directory, after the segment
+// was listed, is not followed: the bucket gets no file of the node.
+func TestASegmentThatBecomesALink(t *testing.T) {
+	for name, swap := range map[string]func(path, outside string) error{
+		"the file": func(path, outside string) error { return errors.Join(os.Remove(path), os.Symlink(outside, path)) },
+		"the directory": func(path, outside string) error {
+			dir := filepath.Dir(path)
+			return errors.Join(os.Rename(dir, dir+".away"), os.Symlink(filepath.Dir(outside), dir))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent atomic.Int64
+			s := served(t, func(w http.ResponseWriter, r *http.Request) {
+				n, _ := io.Copy(io.Discard, r.Body)
+				sent.Add(n)
+				w.Header().Set("ETag", `"x"`)
+			}, "")
+			b := segmentOf(t, 4096)
+			outside := filepath.Join(t.TempDir(), filepath.Base(b.Segment.Path))
+			if err := errors.Join(os.WriteFile(outside, []byte("precious"), 0o644), swap(b.Segment.Path, outside)); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Deliver(t.Context(), b); err == nil || sent.Load() > 0 {
+				t.Errorf("error %v, %d bytes were sent", err, sent.Load())
+			}
+		})
+	}
+}
+
+// A web server that says 200 to everything is no object store: S3 answers an upload with
+// the ETag of the object.
+func TestAnAnswerWithoutAnETag(t *testing.T) {
+	tagged := false
+	s := served(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if tagged {
+			w.Header().Set("ETag", `"x"`)
+		}
+		fmt.Fprint(w, "welcome")
+	}, "")
+	if err := s.Deliver(t.Context(), segmentOf(t, 4096)); err == nil || !strings.Contains(err.Error(), "ETag") {
+		t.Errorf("got %v, want an error about the ETag", err)
+	}
+	if tagged = true; s.Deliver(t.Context(), segmentOf(t, 4096)) != nil {
+		t.Error("an answer with an ETag is refused")
 	}
 }

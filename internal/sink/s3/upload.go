@@ -19,6 +19,7 @@ import (
 
 	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -54,9 +55,9 @@ func (u *uploader) Deliver(ctx context.Context, b *sink.Batch) error {
 // send uploads a segment, a file that does not change, and returns its entry. Where the
 // writer has not summed it up, it is read while it is uploaded.
 func (u *uploader) send(ctx context.Context, key string, b *sink.Batch) (entry Entry, err error) {
-	f, err := os.Open(b.Segment.Path)
+	f, err := segment.OpenFile(b.Segment)
 	if err != nil {
-		return entry, fmt.Errorf("open the segment: %w", err)
+		return entry, err
 	}
 	defer f.Close()
 	crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
@@ -90,8 +91,18 @@ func (b *Bucket) upload(ctx context.Context, key string, from io.Reader, size in
 	opts := b.options(contentType)
 	opts.UserMetadata = map[string]string{"x-amz-checksum-crc32c": base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc))}
 	opts.DisableContentSha256 = true // the checksum covers the content, and TLS the way
-	if _, err := b.client.PutObject(ctx, b.Name, key, from, size, "", "", opts); err != nil {
+	info, err := b.client.PutObject(ctx, b.Name, key, from, size, "", "", opts)
+	if err != nil {
 		return b.explain("upload", key, err)
+	}
+	return b.stored(key, info)
+}
+
+// stored returns an error unless the answer to an upload has the object's ETag, as that of
+// every object store has: a proxy or a web server may say 200 to anything.
+func (b *Bucket) stored(key string, info minio.UploadInfo) error {
+	if info.ETag == "" {
+		return fmt.Errorf("upload s3://%s/%s: the answer has no ETag, and is not one of S3", b.Name, key)
 	}
 	return nil
 }
@@ -104,10 +115,11 @@ func (b *Bucket) uploadParts(ctx context.Context, key string, from *io.SectionRe
 	if b.client.EndpointURL().Scheme == "https" {
 		opts.Checksum = minio.ChecksumCRC32C
 	}
-	if _, err := b.client.Client.PutObject(ctx, b.Name, key, from, from.Size(), opts); err != nil {
+	info, err := b.client.Client.PutObject(ctx, b.Name, key, from, from.Size(), opts)
+	if err != nil {
 		return b.explain("upload", key, err)
 	}
-	return nil
+	return b.stored(key, info)
 }
 
 func (b *Bucket) options(contentType string) minio.PutObjectOptions {

@@ -1,0 +1,126 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// stateDir is where the files of sinks are, in a destination. No stream has such a name.
+const stateDir = ".ullage/sinks"
+
+// files are those in the stateDir of a destination. A destination can be on a volume that
+// other pods write to, so that every file is opened in a directory that was itself opened
+// by its name alone: no link leads out of the destination, no FIFO blocks, and nothing is
+// written to a file that has another name as well.
+type files struct{ dest string }
+
+// path is the name of a file for people.
+func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
+
+// dir opens the directory. With create, dir makes what is missing, and removes a link that
+// has the name of a directory.
+func (f files) dir(create bool) (*os.File, error) {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	at, err := unix.Open(f.dest, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: f.dest, Err: err}
+	}
+	for name := range strings.SplitSeq(stateDir, "/") {
+		below, err := unix.Openat(at, name, flags, 0)
+		if create && (err == unix.ENOENT || err == unix.ELOOP || err == unix.ENOTDIR) {
+			_ = unix.Unlinkat(at, name, 0)
+			if err = unix.Mkdirat(at, name, 0o750); err == nil || err == unix.EEXIST { // another sink may be first
+				below, err = unix.Openat(at, name, flags, 0)
+			}
+		}
+		unix.Close(at)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: filepath.Join(f.dest, stateDir), Err: err}
+		}
+		at = below
+	}
+	return os.NewFile(uintptr(at), filepath.Join(f.dest, stateDir)), nil
+}
+
+// open opens a regular file. One that is written to must have no other name.
+func (f files) open(dir *os.File, name string, flags int) (*os.File, error) {
+	path := f.path(name)
+	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o640)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		err = errors.New("it is not a regular file")
+	case flags&unix.O_ACCMODE != unix.O_RDONLY && st.Nlink != 1:
+		err = errors.New("it is a file with another name")
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// read opens a file to read it. A file that does not exist, or a directory that does not,
+// is [fs.ErrNotExist].
+func (f files) read(name string) (*os.File, error) {
+	dir, err := f.dir(false)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return f.open(dir, name, unix.O_RDONLY)
+}
+
+// list opens a file to append to it.
+func (f files) list(name string) (*os.File, error) {
+	dir, err := f.dir(true)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return f.open(dir, name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT)
+}
+
+// write makes a new file with that text, and makes the text durable. What has its name is
+// removed, not opened.
+func (f files) write(dir *os.File, name string, text []byte) error {
+	_ = unix.Unlinkat(int(dir.Fd()), name, 0) // what cannot be removed makes open fail
+	file, err := f.open(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// replace writes text to a file beside name, makes it durable, and gives it that name.
+// After a crash, the file is the old one or the new one.
+func (f files) replace(name string, text []byte) error {
+	dir, err := f.dir(true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	next := name + ".next"
+	if err := f.write(dir, next, text); err != nil {
+		return err
+	}
+	if err := unix.Renameat(int(dir.Fd()), next, int(dir.Fd()), name); err != nil {
+		return fmt.Errorf("rename %s: %w", f.path(next), err)
+	}
+	return nil
+}
