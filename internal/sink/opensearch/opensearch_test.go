@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -362,4 +363,18 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// A server that answers with millions of items does not fill the memory of the sidecar: an
+// answer has as many as the request.
+func TestAnAnswerOfMillionsOfItems(t *testing.T) {
+	body := []byte(`{"errors":false,"items":[` + strings.Repeat("0,", answerBytes/2-64) + `0]}`)
+	a := newAttempt(batchOf("[1.0s][info][gc] one"))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := a.enter([]int{0}, body)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 1<<20 {
+		t.Errorf("error %v, the answer took %d MiB", err, took>>20)
+	}
 }

@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"mime"
@@ -34,10 +33,11 @@ func judge(resp *http.Response, body []byte, now time.Time) (partial, error) {
 			err = fmt.Errorf("read the answer: %w", err)
 		}
 		return p, err
-	case code == http.StatusOK && kind == "text/html":
-		return partial{}, errors.New("the answer is a web page: is this the address of an OTLP endpoint?")
-	case code/100 == 2:
+	case code/100 == 2 && len(body) == 0: // an empty protobuf, which Loki and others send without its type
 		return partial{}, nil
+	case code/100 == 2:
+		return partial{}, fmt.Errorf("the answer is %d with content of type %q, not %s as OTLP has it: is this the address of an OTLP endpoint?",
+			code, printable.Text(kind, maxMessage), contentType)
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
 		return partial{}, refused{answerError(resp, kind, body)}
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:

@@ -204,7 +204,12 @@ func TestAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", contentType)
 			_, _ = w.Write([]byte("\xff\xff"))
 		}, "read the answer", nil},
-		"a login page": {func(w http.ResponseWriter, _ []string) { _, _ = w.Write([]byte("<html>log in</html>")) }, "web page", nil},
+		"a login page": {func(w http.ResponseWriter, _ []string) { _, _ = w.Write([]byte("<html>log in</html>")) }, `"text/html", not application/x-protobuf`, nil},
+		"a web server that welcomes everybody": {func(w http.ResponseWriter, _ []string) {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = w.Write([]byte("welcome to the default backend"))
+		}, `"text/plain", not application/x-protobuf`, func(err error) bool { return !errors.As(err, &rejected) }},
+		"204 without content": {func(w http.ResponseWriter, _ []string) { w.WriteHeader(http.StatusNoContent) }, "", nil},
 		"a redirect": {func(w http.ResponseWriter, _ []string) {
 			w.Header().Set("Location", "https://example.invalid/")
 			w.WriteHeader(http.StatusMovedPermanently)
