@@ -15,12 +15,18 @@ import (
 // Create it with [New]. Only [Checkpoint.Save] writes a slot, and only after
 // [Checkpoint.Attach] and [Checkpoint.SetKey].
 type Checkpoint struct {
-	slots       slots
-	lost        bool
-	uncommitted int64
-	marks       map[string]segment.Mark
-	fresh       map[string]segment.Mark // set since the last TakeMarks
-	files       map[position.Content]position.Saved
+	slots slots
+	marks map[string]segment.Mark
+	fresh map[string]segment.Mark // set since the last TakeMarks
+	files map[position.Content]position.Saved
+
+	// Lost says that an earlier checkpoint was lost and the source is not yet aligned with
+	// the segments.
+	Lost bool
+
+	// Uncommitted is how many bytes the process that saved the checkpoint may have on disk
+	// after a mark. The settings of this process may differ.
+	Uncommitted int64
 
 	// Withheld is what was read and is not to be persisted. It is saved with the
 	// positions, so a line is counted once whenever the process is killed.
@@ -31,20 +37,6 @@ type Checkpoint struct {
 func New() *Checkpoint {
 	return &Checkpoint{marks: map[string]segment.Mark{}, fresh: map[string]segment.Mark{}, files: map[position.Content]position.Saved{}}
 }
-
-// Lost reports whether an earlier checkpoint was lost and the source is not yet
-// aligned with the segments.
-func (c *Checkpoint) Lost() bool { return c.lost }
-
-// SetLost sets the result of Lost.
-func (c *Checkpoint) SetLost(lost bool) { c.lost = lost }
-
-// Uncommitted returns how many bytes the process that saved the checkpoint may
-// have on disk after a mark. The settings of this process may differ.
-func (c *Checkpoint) Uncommitted() int64 { return c.uncommitted }
-
-// SetUncommitted sets how many bytes may be on disk after a mark from now on.
-func (c *Checkpoint) SetUncommitted(most int64) { c.uncommitted = most }
 
 // Mark returns where a stream's committed segments end.
 func (c *Checkpoint) Mark(stream string) (m segment.Mark, ok bool) {
@@ -132,12 +124,28 @@ func (c *Checkpoint) ForgetIdle(most int, keep func(stream string) bool) (idle [
 // descriptor.
 func (c *Checkpoint) Attach(dir *os.File) { c.slots.attach(dir) }
 
-// SetKey sets the key that authenticates the slots.
-func (c *Checkpoint) SetKey(key []byte) { c.slots.key = key }
+// SetKey sets what the destination knows: the key that authenticates the slots, and the
+// number of the newest checkpoint that was saved for it. Load refuses older ones. What is
+// saved from now on has a higher number.
+func (c *Checkpoint) SetKey(key []byte, newest uint64) { c.slots.setKey(key, newest) }
 
-// Save writes the checkpoint into the older slot. After Save returns nil, a
-// restart finds this state; after an error, a restart finds this state or the
-// previous one.
+// Number returns the number of the newest checkpoint that is known: of the last Save, of
+// the one that was loaded, or of the newest of the destination. After each Save, the
+// caller has to record the number at the destination before anything is reclaimed.
+func (c *Checkpoint) Number() uint64 { return c.slots.seq }
+
+// runNumbers is how many numbers a process has for its checkpoints. The destination
+// records the first one of a process durably. So the checkpoints of a process have
+// higher numbers than those of all before it, also where a crash of the node has lost
+// what the destination recorded last.
+const runNumbers = 1 << 32
+
+// BeginRun makes the next Save the first one of this process.
+func (c *Checkpoint) BeginRun() { c.slots.seq |= runNumbers - 1 }
+
+// Save writes the checkpoint into the older slot, with the next number. After Save
+// returns nil, a restart finds this state; after an error, a restart finds this state
+// or the previous one.
 //
 // [ErrNoRoom] is the exception: a restart then finds no checkpoint, and the
 // segments decide. The caller may therefore reclaim all the same where nothing
@@ -150,7 +158,7 @@ func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
 func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(state{Seq: seq, Lost: c.lost, Uncommitted: c.uncommitted, Withheld: c.Withheld}); err != nil {
+	if err := enc.Encode(state{Seq: seq, Lost: c.Lost, Uncommitted: c.Uncommitted, Withheld: c.Withheld}); err != nil {
 		return err
 	}
 	to.Truncate(to.Len() - len("}\n"))
@@ -191,7 +199,7 @@ type Found struct {
 // memory for the slots at once, while there is room.
 func (c *Checkpoint) Load() Found {
 	st, found := c.slots.load()
-	c.lost = st.Lost
+	c.Lost = st.Lost
 	for _, f := range st.Files {
 		c.files[f.Content] = f.Saved
 	}
@@ -201,11 +209,11 @@ func (c *Checkpoint) Load() Found {
 	return found
 }
 
-// Unseal sets the key that Load did not have. If the slot that Load used is
-// authentic, its marks are valid from now on. Otherwise invalid gives the
-// reason; it is nil if there was no slot.
-func (c *Checkpoint) Unseal(key []byte) (invalid []error) {
-	st, marked, invalid := c.slots.unseal(key)
+// Unseal is the SetKey that Load did without. If the slot that Load used is
+// authentic and the newest, its marks are valid from now on. Otherwise invalid gives
+// the reason; it is nil if there was no slot.
+func (c *Checkpoint) Unseal(key []byte, newest uint64) (invalid []error) {
+	st, marked, invalid := c.slots.unseal(key, newest)
 	if marked {
 		c.takeMarks(st)
 	}
@@ -213,7 +221,7 @@ func (c *Checkpoint) Unseal(key []byte) (invalid []error) {
 }
 
 func (c *Checkpoint) takeMarks(st state) {
-	c.uncommitted, c.Withheld = st.Uncommitted, st.Withheld
+	c.Uncommitted, c.Withheld = st.Uncommitted, st.Withheld
 	for _, s := range st.Streams {
 		c.marks[s.Name] = s.Mark
 	}

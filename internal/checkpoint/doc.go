@@ -15,7 +15,10 @@
 // # Untrusted input
 //
 // The application can write to the slots. A slot therefore carries an HMAC, whose
-// key lies at the destination. Without a valid slot, each stream's segments
+// key lies at the destination. An HMAC does not tell the newest slot from an old one that
+// the application has put back, so each save has a number, and the destination has the
+// number of the newest. A slot with a lower number is stale: what follows its marks may be
+// committed, and reclaimed from the source. Without a valid slot, each stream's segments
 // decide: the sound part is kept, and its end is looked up in the source files.
 //
 // A start does not wait for the destination. While the key is not known, reading
@@ -25,8 +28,12 @@
 //
 // # Crash windows
 //
-// Save writes the older slot, so that a kill inside it leaves the other one. An
-// empty file beside the slots says that there was a checkpoint once. Save creates
+// Save writes the older slot, so that a kill inside it leaves the other one. After Save,
+// the caller records the number at the destination, and only then reclaims: a kill between
+// the two leaves a slot that is newer than the number, and one that has the number, and
+// the source has every line since the older of the two.
+//
+// An empty file beside the slots says that there was a checkpoint once. Save creates
 // it after the first slot is written and before the writer appends anything, so
 // nothing of a source without this file can be persisted already.
 //

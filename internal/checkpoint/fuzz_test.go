@@ -31,7 +31,7 @@ func FuzzSlot(f *testing.F) {
 		}
 		silent := attached(t, nil, dir)
 		silent.Load()
-		silent.Unseal(testKey)
+		silent.Unseal(testKey, 0)
 		c := attached(t, testKey, dir)
 		if found := c.Load(); !found.Marked || !maps.Equal(c.Files(), good.Files()) {
 			t.Fatalf("beside the forged slot: %+v, %+v", found, c.Files())

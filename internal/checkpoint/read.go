@@ -32,13 +32,14 @@ var (
 	errSlotTorn   = errors.New("torn")
 	errSlotForged = errors.New("forged")
 	errSlotMoved  = errors.New("other_destination")
+	errSlotStale  = errors.New("stale")
 	errSlotOther  = errors.New("unreadable")
 )
 
 // Reason names the class of one of the errors in [Found] for a metric label:
-// torn, forged, other_destination or unreadable.
+// torn, forged, other_destination, stale or unreadable.
 func Reason(err error) string {
-	for _, reason := range []error{errSlotTorn, errSlotForged, errSlotMoved} {
+	for _, reason := range []error{errSlotTorn, errSlotForged, errSlotMoved, errSlotStale} {
 		if errors.Is(err, reason) {
 			return reason.Error()
 		}
@@ -54,20 +55,28 @@ type slot struct {
 	key  string // the name of the key that the slot claims
 }
 
-// newest returns the newest valid slot, or nil if there is none, and an error
+// find returns the newest valid slot, or nil if there is none, and an error
 // for each slot that exists and is not valid. Without the key, every slot of
-// the right form is valid.
-func (s *slots) newest() (found *slot, invalid []error) {
+// the right form is valid. With it, a slot is not valid if a newer one was saved
+// since: the application has put the slot back, or has spoiled the newer one. That is
+// no error while the newest is there, since the other slot of the pair always is older.
+func (s *slots) find() (found *slot, invalid []error) {
+	var stale []error
 	for at, name := range slotNames {
 		got, err := s.read(name)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:
 			invalid = append(invalid, fmt.Errorf("checkpoint slot %s: %w", name, err))
+		case s.key != nil && got.Seq < s.newest:
+			stale = append(stale, fmt.Errorf("checkpoint slot %s: %w: it has the number %d, and %d was saved since", name, errSlotStale, got.Seq, s.newest))
 		case found == nil || got.Seq > found.Seq:
 			got.at = at
 			found = got
 		}
+	}
+	if found == nil {
+		invalid = append(invalid, stale...)
 	}
 	return found, invalid
 }
@@ -241,12 +250,12 @@ func sum(key, body []byte) []byte {
 
 // load returns the state of the newest valid slot.
 func (s *slots) load() (st state, found Found) {
-	newest, invalid := s.newest()
+	got, invalid := s.find()
 	found.Invalid = invalid
-	if newest != nil {
-		st, s.next, s.seq = newest.state, 1-newest.at, newest.Seq
+	if got != nil {
+		st, s.next, s.seq = got.state, 1-got.at, max(got.Seq, s.newest)
 		if found.Marked = s.key != nil; !found.Marked {
-			found.Claimed, s.claimed = true, newest.code
+			found.Claimed, s.claimed = true, got.code
 		}
 	}
 	s.begun = s.hasMark()
@@ -257,16 +266,17 @@ func (s *slots) load() (st state, found Found) {
 	return st, found
 }
 
-// unseal sets the key that load did not have, and returns the state of the
+// unseal is the setKey that load did without, and returns the state of the
 // newest authentic slot. The state is marked if load used that slot.
-func (s *slots) unseal(key []byte) (st state, marked bool, invalid []error) {
-	s.key, s.next, s.seq = key, 0, 0
-	newest, invalid := s.newest()
-	if newest != nil {
-		s.next, s.seq = 1-newest.at, newest.Seq // rather than positions that anybody could have written
-		st, marked = newest.state, newest.code == s.claimed
+func (s *slots) unseal(key []byte, newest uint64) (st state, marked bool, invalid []error) {
+	s.next, s.seq = 0, 0 // rather than a number that anybody could have written
+	s.setKey(key, newest)
+	got, invalid := s.find()
+	if got != nil {
+		s.next, s.seq = 1-got.at, max(got.Seq, newest)
+		st, marked = got.state, got.code == s.claimed
 	}
-	if !marked && invalid == nil && (newest != nil || s.claimed != "") {
+	if !marked && invalid == nil && (got != nil || s.claimed != "") {
 		invalid = []error{fmt.Errorf("%w: reading began with another one", errSlotForged)}
 	}
 	return st, marked, invalid

@@ -58,7 +58,8 @@ type slots struct {
 	next    int      // the slot to write next; the other one is newer
 	size    [2]int64 // the reserved memory
 	begun   bool     // markName exists
-	seq     uint64
+	seq     uint64   // the highest number, see Checkpoint.Number
+	newest  uint64   // what the destination has recorded: a slot with a lower number is stale
 	buf     bytes.Buffer
 }
 
@@ -97,9 +98,16 @@ func (s *slots) removed() bool {
 // ErrNoRoom reports that the tmpfs of the source has no room for a checkpoint.
 var ErrNoRoom = errors.New("the source has no room for the checkpoint")
 
-// save writes what encode produces into the older slot, with the next sequence
-// number.
+// setKey sets what the destination knows.
+func (s *slots) setKey(key []byte, newest uint64) {
+	s.key, s.newest = key, newest
+	s.seq = max(s.seq, newest)
+}
+
+// save writes what encode produces into the older slot, with the next number. The number
+// is used up even if there is no slot in the end: a copy of an older one must be stale.
 func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
+	s.seq++
 	if s.removed() {
 		// Remove the stale slots too: after a restart, the segments decide.
 		return nil
@@ -124,7 +132,7 @@ func (s *slots) save(encode func(to *bytes.Buffer, seq uint64) error) error {
 	if _, err := s.files[at].WriteAt(encoded, 0); err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
-	s.seq, s.next = s.seq+1, 1-at
+	s.next = 1 - at
 	s.begin()
 	return nil
 }
@@ -156,7 +164,7 @@ func (s *slots) encode(encode func(to *bytes.Buffer, seq uint64) error) ([]byte,
 	var room [headerRoom]byte
 	s.buf.Reset()
 	s.buf.Write(room[:])
-	if err := encode(&s.buf, s.seq+1); err != nil {
+	if err := encode(&s.buf, s.seq); err != nil {
 		return nil, fmt.Errorf("encode checkpoint: %w", err)
 	}
 	body := s.buf.Bytes()[headerRoom:]

@@ -34,7 +34,7 @@ func attached(t testing.TB, key []byte, path string) *Checkpoint {
 	}
 	defer dir.Close()
 	c := New()
-	c.SetKey(key)
+	c.SetKey(key, 0)
 	c.Attach(dir)
 	t.Cleanup(func() { c.Attach(nil) })
 	return c
@@ -46,7 +46,7 @@ func committed(t testing.TB, key []byte, dir string) *Checkpoint {
 	c := attached(t, key, dir)
 	c.SetMark("gc.log", mark1)
 	c.SetFiles(map[position.Content]position.Saved{file1: at99, file2: {Stream: "gc.log"}})
-	c.SetUncommitted(1 << 20)
+	c.Uncommitted = 1 << 20
 	mustSave(t, c)
 	return c
 }
@@ -61,13 +61,13 @@ func mustSave(t testing.TB, c *Checkpoint) {
 func TestCheckpointComesBack(t *testing.T) {
 	dir := t.TempDir()
 	want := committed(t, testKey, dir)
-	want.SetLost(true)
+	want.Lost = true
 	mustSave(t, want)
 	got := attached(t, testKey, dir)
 	if found := got.Load(); !found.Marked || found.Claimed || !found.Begun || found.Invalid != nil {
 		t.Errorf("found %+v", found)
 	}
-	if !maps.Equal(got.Files(), want.Files()) || !reflect.DeepEqual(got.marks, want.marks) || !got.Lost() || got.Uncommitted() != 1<<20 {
+	if !maps.Equal(got.Files(), want.Files()) || !reflect.DeepEqual(got.marks, want.marks) || !got.Lost || got.Uncommitted != 1<<20 {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -89,11 +89,11 @@ func TestMarksCountOnceTheKeyIsThere(t *testing.T) {
 	if len(silent.Streams()) > 0 || silent.Files()[file1] != at99 {
 		t.Fatalf("without the key: marks %v, files %v", silent.Streams(), silent.Files())
 	}
-	if invalid := silent.Unseal(testKey); invalid != nil {
+	if invalid := silent.Unseal(testKey, 0); invalid != nil {
 		t.Fatal(invalid)
 	}
-	if m, ok := silent.Mark("gc.log"); !ok || m != mark1 || silent.Uncommitted() != 1<<20 {
-		t.Errorf("with the key: mark %+v, uncommitted %d", m, silent.Uncommitted())
+	if m, ok := silent.Mark("gc.log"); !ok || m != mark1 || silent.Uncommitted != 1<<20 {
+		t.Errorf("with the key: mark %+v, uncommitted %d", m, silent.Uncommitted)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestSlotThatNobodyCouldAuthenticate(t *testing.T) {
 			if c.after != nil {
 				committed(t, c.after, dir)
 			}
-			if invalid := silent.Unseal(testKey); (invalid != nil) != c.invalid || len(silent.Streams()) > 0 {
+			if invalid := silent.Unseal(testKey, 0); (invalid != nil) != c.invalid || len(silent.Streams()) > 0 {
 				t.Errorf("invalid %v, marks of %v are used", invalid, silent.Streams())
 			}
 		})
@@ -209,7 +209,7 @@ func TestSaveLeavesTheNewestSlot(t *testing.T) {
 			}
 			c := attached(t, key, dir)
 			if c.Load(); key == nil {
-				c.Unseal(testKey)
+				c.Unseal(testKey, 0)
 			}
 			mustSave(t, c)
 			if after, err := os.ReadFile(newest); err != nil || !bytes.Equal(before, after) {
@@ -233,7 +233,7 @@ func TestForgedNumberIsNotTaken(t *testing.T) {
 		mustSave(t, forger)
 		silent := attached(t, nil, dir)
 		silent.Load()
-		silent.Unseal(testKey)
+		silent.Unseal(testKey, 0)
 		mustSave(t, silent)
 		if c := attached(t, testKey, dir); !c.Load().Marked || c.slots.seq != 2 {
 			t.Errorf("forged %d: the checkpoint is %d", seq, c.slots.seq)
@@ -278,5 +278,84 @@ func TestPositionThatIsKnownIsNotSetBack(t *testing.T) {
 	}
 	if c.Meet(file2, "other.log") || c.Files()[file2].Stream != "gc.log" {
 		t.Errorf("%+v", c.Files())
+	}
+}
+
+// The application keeps a copy of a slot, and puts it back; or it spoils the newest one,
+// so that the one before is left.
+func TestSlotThatIsOlderThanTheDestinationKnows(t *testing.T) {
+	for name, key := range map[string][]byte{"at a load": testKey, "at an unseal": nil} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			c := committed(t, testKey, dir)
+			mustSave(t, c)
+			if err := os.Remove(filepath.Join(dir, slotNames[1])); err != nil {
+				t.Fatal(err)
+			}
+			load := func(newest uint64) (c *Checkpoint, invalid []error) {
+				dir, err := os.Open(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer dir.Close()
+				c = New()
+				c.SetKey(key, newest)
+				c.Attach(dir)
+				t.Cleanup(func() { c.Attach(nil) })
+				found := c.Load()
+				if key == nil {
+					return c, append(found.Invalid, c.Unseal(testKey, newest)...)
+				}
+				return c, found.Invalid
+			}
+			if c, invalid := load(c.Number() - 1); len(invalid) > 0 || len(c.Streams()) == 0 {
+				t.Errorf("the newest slot is not taken: %v", invalid) // of a process that was killed before it recorded the number
+			}
+			if c, invalid := load(c.Number()); len(invalid) != 1 || Reason(invalid[0]) != "stale" || len(c.Streams()) > 0 {
+				t.Errorf("marks %v of a stale slot, invalid: %v", c.Streams(), invalid)
+			} else if mustSave(t, c); c.Number() != 3 {
+				t.Errorf("the next number is %d, want 3", c.Number())
+			}
+		})
+	}
+}
+
+// The other slot of the pair is older, and that is no news.
+func TestOlderSlotOfThePairIsNotReported(t *testing.T) {
+	dir := t.TempDir()
+	c := committed(t, testKey, dir)
+	mustSave(t, c)
+	again := attached(t, testKey, dir)
+	again.SetKey(testKey, c.Number())
+	if found := again.Load(); !found.Marked || found.Invalid != nil {
+		t.Errorf("%+v", found)
+	}
+}
+
+// A crash of the node loses the numbers that were recorded last, and the application has a
+// copy of a slot elsewhere.
+func TestEachRunHasHigherNumbersThanAllBefore(t *testing.T) {
+	c := attached(t, testKey, t.TempDir())
+	c.BeginRun()
+	mustSave(t, c)
+	recorded := c.Number()
+	for range 100 {
+		mustSave(t, c)
+	}
+	next := attached(t, testKey, t.TempDir())
+	next.SetKey(testKey, recorded)
+	next.BeginRun()
+	if mustSave(t, next); next.Number() <= c.Number() {
+		t.Errorf("the next run begins with %d, and the one before ended with %d", next.Number(), c.Number())
+	}
+}
+
+// A copy of an earlier slot must be a stale one also where no slot was saved since.
+func TestSaveWithoutASlotUsesANumber(t *testing.T) {
+	c := attached(t, testKey, t.TempDir())
+	mustSave(t, c)
+	c.Attach(nil)
+	if mustSave(t, c); c.Number() != 2 {
+		t.Errorf("the number is %d, want 2", c.Number())
 	}
 }

@@ -33,7 +33,12 @@ func (d *destination) acquire(ctx context.Context) error {
 		return err
 	}
 	self().write(d.lock)
-	err := probe(filepath.Join(d.dir, OwnDir))
+	own := filepath.Join(d.dir, OwnDir)
+	// The process that held the lock until now may have recorded a higher one since.
+	if err := d.readNumber(own); err != nil {
+		return d.explain("read the number of the checkpoint in", err)
+	}
+	err := probe(own)
 	if noSpace(err) {
 		d.full = true
 		d.log.Warn("destination is full",

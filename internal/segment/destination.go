@@ -37,7 +37,9 @@ type destination struct {
 	lock *os.File // DEST/.ullage/lock, open; nil: closed
 	key  []byte
 	log  *slog.Logger
-	full bool // a call found no space; retention resets it
+
+	number number // of the newest checkpoint
+	full   bool   // a call found no space; retention resets it
 }
 
 // openDestination creates what is missing of the directory, and opens it.
@@ -74,6 +76,9 @@ func (d *destination) prepare() error {
 	if d.key, err = d.loadKey(own); err != nil {
 		return d.explain("keep a key in", err)
 	}
+	if err := d.readNumber(own); err != nil {
+		return d.explain("read the number of the checkpoint in", err)
+	}
 	return nil
 }
 
@@ -99,6 +104,7 @@ func (d *destination) closeRoot() {
 // close closes the directory and releases the lock.
 func (d *destination) close() error {
 	d.closeRoot()
+	d.number.close()
 	return d.unlock()
 }
 

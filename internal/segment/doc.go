@@ -18,6 +18,7 @@
 //
 //	DEST/.ullage/lock                                    held by the one process that writes
 //	DEST/.ullage/key                                     32 random bytes, see Store.Key
+//	DEST/.ullage/checkpoint-number                       of the newest checkpoint, see Store.Number
 //	DEST/STREAM/20261120T100000.000Z-000001.log.zst      a segment
 //	DEST/STREAM/.seek                                    when lines were read, see package seek
 //
@@ -47,7 +48,7 @@
 // One goroutine, the writer, owns a [Store] and all its streams. It works in
 // this order:
 //
-//	Append... → Sync → save the Mark in the checkpoint → publish → Maintain
+//	Append... → Sync → save the Mark in the checkpoint → SetNumber → publish → Maintain
 //
 // [Stream.Sync] first makes the bytes durable, then the directory entries of new
 // files. The writer creates a segment only after it has synced the whole previous
@@ -66,6 +67,8 @@
 //	in or after Append   Bytes behind the mark, perhaps in a new segment. Resume removes them.
 //	in Sync              The same; the directory entry of a new segment may be missing.
 //	after Sync           Durable bytes behind the checkpoint's mark. Resume removes them.
+//	before SetNumber     The number of the checkpoint before. Nothing was reclaimed since that one, so the
+//	                     caller may use either.
 //	in Resume            Resume deletes the newer segments, the newest first, and truncates last. So the
 //	                     segments always hold a prefix of what was appended, and Resume can run again.
 //	in Recover           The same as in Resume.
@@ -78,6 +81,8 @@
 //
 // # Start
 //
+// A checkpoint whose number is lower than [Store.Number] is an old one, and the caller
+// resumes nothing at its marks: bytes behind them are committed, and no longer in the source.
 // Each stream of the checkpoint is opened and resumed at its mark. A stream
 // without a mark is recovered, and so is one whose mark Resume refuses with
 // [ErrMark]. [Stream.Recover] returns the last bytes of the stream; the caller finds

@@ -12,9 +12,9 @@ import (
 // Nothing was changed. The caller recovers the stream.
 var ErrMark = errors.New("segments do not match the mark")
 
-// maxNewer bounds how many segments Resume looks at: between two commits, a writer
+// maxNewer bounds how many segments Resume deletes: between two commits, a writer
 // creates at most one.
-const maxNewer = 1024
+const maxNewer = 1
 
 // Unbounded, as maxCut of Resume, is for a mark that this process made last: it has
 // itself appended whatever is behind the mark.
@@ -29,8 +29,9 @@ const Unbounded = math.MaxInt64
 // If m is Gone, the segments with a lower number stay as they are.
 //
 // The error wraps [ErrMark] if Resume would have to remove more than maxCut bytes on
-// disk, or a segment that is not newer than an earlier mark; or if the segment of m is
-// shorter than m, or is missing and m is not Gone. An error that wraps [ErrRefused] is
+// disk, or more segments than a writer creates between two commits, or one that is not
+// newer than an earlier mark; or if the segment of m is shorter than m, or is missing and m
+// is not Gone. An error that wraps [ErrRefused] is
 // this stream's. Every other error is the destination's, or [ErrAway]: abandon, wait,
 // [Store.Reopen], and resume again.
 func (t *Stream) Resume(m Mark, maxCut int64) error {
@@ -49,7 +50,7 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 		m = t.mark
 	}
 	t.Abandon()
-	found, err := t.list(maxNewer)
+	found, err := t.list(maxNewer + 2) // with the mark's own, and one that says that there are too many
 	if err != nil {
 		return err
 	}
@@ -93,9 +94,6 @@ func findMark(found []Info, m Mark, top uint64, maxCut int64) (at int, cut int64
 	at = -1
 	switch {
 	case m == Mark{}:
-		if len(found) == maxNewer {
-			return 0, 0, fmt.Errorf("over %d segments behind the zero mark: %w", maxNewer-1, ErrMark)
-		}
 	case m.Offset < 0:
 		return 0, 0, fmt.Errorf("offset %d is negative: %w", m.Offset, ErrMark)
 	default:
@@ -111,6 +109,9 @@ func findMark(found []Info, m Mark, top uint64, maxCut int64) (at int, cut int64
 		if cut < 0 {
 			return 0, 0, fmt.Errorf("segment %s has %d bytes, the mark says %d: %w", m.Segment, found[at].Size, m.Offset, ErrMark)
 		}
+	}
+	if newer := len(found) - at - 1; newer > maxNewer {
+		return 0, 0, fmt.Errorf("%d segments are behind the mark, at most %d can be uncommitted: %w", newer, maxNewer, ErrMark)
 	}
 	for _, info := range found[at+1:] {
 		if info.Seq <= top {

@@ -67,6 +67,26 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 // one. The caller must not change the bytes.
 func (s *Store) Key() []byte { return s.dest.key }
 
+// Number returns the highest number that [Store.SetNumber] was called with, by this
+// process or one before it, and 0 if that is unknown. Every checkpoint has a higher number
+// than all that were saved before for the same destination. The application can put an
+// old checkpoint back, and cannot write the number, so a checkpoint with a lower one is an
+// old one: its marks stand before bytes that were committed since. After [Store.Acquire]
+// or [Store.Reopen] the number may be another one.
+func (s *Store) Number() uint64 { return s.dest.number.newest }
+
+// SetNumber records the number of a checkpoint that was saved. The caller calls it after
+// the checkpoint was saved and before anything is reclaimed, in every save:
+//
+//	killed before    the number is that of the checkpoint before, from which nothing was
+//	                 reclaimed: whichever of the two is there, it may be used
+//	killed after     the checkpoint has the number, and every other one is an old one
+//
+// SetNumber costs a write of 21 bytes into the page cache, and one sync after each
+// [Store.Acquire]. It logs an error and returns none, since the commit is durable: the
+// number is then the one before until a later call succeeds.
+func (s *Store) SetNumber(newest uint64) { s.dest.setNumber(newest) }
+
 // Acquire locks the destination against a second process. Then it writes and syncs
 // a probe file there, so that a destination that cannot work is found at once.
 // Acquire only logs that the destination is full, because retention may make room.

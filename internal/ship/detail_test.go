@@ -74,7 +74,7 @@ func counted(b *bench) checkpoint.Levels {
 	}
 	defer dir.Close()
 	c := checkpoint.New()
-	c.SetKey(store.Key())
+	c.SetKey(store.Key(), store.Number())
 	c.Attach(dir)
 	defer c.Attach(nil)
 	if found := c.Load(); !found.Marked {

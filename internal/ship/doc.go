@@ -8,12 +8,14 @@
 //
 // # Commit
 //
-// The order is append, sync, checkpoint, reclaim, never another:
+// The order is append, sync, checkpoint, number, reclaim, never another:
 //
 //	append      a crash leaves uncommitted bytes behind the checkpoint's mark
 //	sync        ... and so does this one: the restart cuts them off, and reads
 //	            them again from the source, where they still are
 //	checkpoint  position and mark are one atomic step forward
+//	number      the destination knows which checkpoint is the newest: none from before
+//	            is ever used again, whoever puts it back
 //	reclaim     only now is the source's memory given back
 //
 // # Pressure
@@ -32,7 +34,8 @@
 //
 // There is one way to start. Reading begins at the positions that the checkpoint
 // claims; the writer then confirms them, or makes the reader begin again. So a
-// start does not wait for the destination, which has the key of the checkpoint.
+// start does not wait for the destination, which has the key of the checkpoint, and
+// its number.
 // See package checkpoint.
 //
 // # Errors of the destination

@@ -3,6 +3,7 @@ package ship
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
@@ -26,16 +27,17 @@ func (p *placing) begin(ctx context.Context) error {
 	if !p.from.keyed {
 		p.detail.resume()
 	}
+	p.compareNumber()
 	own := p.cfg.mostUncommitted()
-	if own > p.check.Uncommitted() {
-		p.check.SetUncommitted(own)
+	if own > p.check.Uncommitted {
+		p.check.Uncommitted = own
 		p.unsaved = true
 	}
 	if err := p.placeStreams(ctx); err != nil {
 		return err
 	}
 	if len(p.refused.streams) == 0 {
-		p.check.SetUncommitted(own) // what was behind the marks is cut off
+		p.check.Uncommitted = own // what was behind the marks is cut off
 	}
 	p.link.setFailure(nil, time.Time{})
 	again := rewind{ends: p.ends, uncommitted: p.from.invalid && !p.from.keyed, news: p.from.invalid}
@@ -43,15 +45,35 @@ func (p *placing) begin(ctx context.Context) error {
 		if err := p.rewind(ctx, again); err != nil {
 			return err
 		}
-		if err := p.saveCheckpoint(ctx); err != nil {
-			return err
-		}
 	}
+	// Always: from now on, all checkpoints of earlier processes are old ones.
+	p.check.BeginRun()
+	if err := p.saveCheckpoint(ctx); err != nil {
+		return err
+	}
+	p.unsaved = false
 	// Not before: followers and retention take every stream that is not placed for ended.
 	p.follow.begin()
 	p.retain(ctx)
 	p.view.setRestored()
 	return nil
+}
+
+// compareNumber looks whether the checkpoint is still the newest, now that the destination
+// is ours. It was when it was loaded, but another sidecar may have held the destination
+// since, with another source.
+func (p *placing) compareNumber() {
+	newest := p.store.Number()
+	if p.from.outdated = newest > p.check.Number(); p.from.outdated {
+		p.check.SetKey(p.store.Key(), newest)
+		p.stale("", fmt.Errorf("checkpoint %d was saved for this destination by another sidecar", newest))
+	}
+}
+
+// stale reports marks that are not used, of one stream or of all.
+func (p *placing) stale(stream string, err error) {
+	p.log.Warn("checkpoint does not match the segments", "stream", stream, "error", err, "hint", hintInvalid)
+	p.m.checkpointInvalid.WithLabelValues("stale").Inc()
 }
 
 // unplaced returns the streams to be placed: those that have a mark, and those
@@ -97,7 +119,7 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 			continue
 		}
 		if replaced {
-			p.check.SetKey(p.store.Key())
+			p.check.SetKey(p.store.Key(), p.store.Number())
 			return errReplaced
 		}
 		err = p.placeOrRefuse(name)
@@ -115,7 +137,7 @@ func (p *placing) placeOrRefuse(name string) error {
 	}
 	p.refuse(name, err, func() error { return p.tryPlace(name) })
 	if _, marked := p.check.Mark(name); !marked && p.from.invalid {
-		p.check.SetLost(true)
+		p.check.Lost = true
 		p.unsaved = true
 	}
 	return nil
@@ -124,16 +146,15 @@ func (p *placing) placeOrRefuse(name string) error {
 func (p *placing) tryPlace(name string) error {
 	seg := p.store.Stream(name)
 	mark, marked := p.check.Mark(name)
-	if _, unheld := p.from.source.Unheld[name]; marked && !unheld {
+	if _, unheld := p.from.source.Unheld[name]; marked && !unheld && !p.from.outdated {
 		if _, unread := p.from.source.Unread[name]; !unread && !p.detail.supplies(name) {
 			return p.resumeDry(name, seg, mark)
 		}
-		err := seg.Resume(mark, p.check.Uncommitted())
+		err := seg.Resume(mark, p.check.Uncommitted)
 		if !errors.Is(err, segment.ErrMark) {
 			return err
 		}
-		p.log.Warn("checkpoint does not match the segments", "stream", name, "error", err)
-		p.m.checkpointInvalid.WithLabelValues("stale").Inc()
+		p.stale(name, err)
 	}
 	// What cannot be read again must not be cut off.
 	err := p.recover(name, seg)

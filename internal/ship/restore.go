@@ -13,11 +13,12 @@ import (
 
 // start is what is known of streams when reading begins.
 type start struct {
-	keyed   bool // the destination had answered, so that its key is known
-	invalid bool // there is a checkpoint, or a part of one, that does not count
-	lost    bool // there was one, and is none
-	source  tail.Found
-	streams []string // those of them that may have segments which belong to what is in their files
+	keyed    bool // the destination had answered, so that its key is known
+	invalid  bool // there is a checkpoint, or a part of one, that does not count
+	lost     bool // there was one, and is none
+	outdated bool // there is one, and another sidecar has used the destination since
+	source   tail.Found
+	streams  []string // those of them that may have segments which belong to what is in their files
 }
 
 // restore brings the source to where the last process ended. It runs before
@@ -34,8 +35,8 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	}
 	// A sidecar without a checkpoint makes one first. Whoever finds none, where
 	// there was one, knows that it was lost.
-	lost := s.check.Lost() || found.Begun && !found.Marked && !found.Claimed
-	s.check.SetLost(lost)
+	lost := s.check.Lost || found.Begun && !found.Marked && !found.Claimed
+	s.check.Lost = lost
 	saved := streamsOf(s.check.Files())
 	s.src.Start.Restore(s.check.Files(), lost)
 	if _, err := s.src.Scan(); err != nil {
@@ -43,14 +44,11 @@ func (s *Shipper) restore(keyed bool) (start, error) {
 	}
 	if !found.Begun && !found.Marked && !found.Claimed && len(found.Invalid) == 0 && s.src.Start.LostAfterAll() {
 		lost = true
-		s.check.SetLost(true)
+		s.check.Lost = true
 		s.log.Warn("state directory was removed", "hint", "the segments decide where reading resumes; no process but the sidecar should write to .ullage in the source")
 	}
 	s.view.update(s.src)
 	s.check.SetFiles(s.src.Start.Positions())
-	if keyed && !lost && !found.Marked {
-		_ = s.check.Save() // the first commit tries again
-	}
 	from := start{keyed: keyed, invalid: len(found.Invalid) > 0, lost: lost, source: s.src.Start.Found()}
 	if from.streams = from.source.Streams; !lost && (found.Marked || found.Claimed) {
 		from.streams = saved // nothing of others was persisted
@@ -84,17 +82,20 @@ func streamsOf(files map[position.Content]position.Saved) []string {
 	return slices.Collect(maps.Keys(names))
 }
 
+// hintInvalid is what follows from a checkpoint that is not used.
+const hintInvalid = "without a valid one, nothing that is durable is cut, and the segments decide where reading resumes; no process but the sidecar should write to .ullage in the source"
+
 func (s *Shipper) reportInvalid(invalid []error) {
 	for _, err := range invalid {
 		s.metrics.checkpointInvalid.WithLabelValues(checkpoint.Reason(err)).Inc()
-		s.log.Warn("invalid checkpoint slot ignored", "error", err)
+		s.log.Warn("invalid checkpoint slot ignored", "error", err, "hint", hintInvalid)
 	}
 }
 
 // unseal finds out whether the checkpoint that reading began with, while the
 // destination did not answer, is one of ours.
 func (s *Shipper) unseal(from start) start {
-	invalid := s.check.Unseal(s.store.Key())
+	invalid := s.check.Unseal(s.store.Key(), s.store.Number())
 	s.reportInvalid(invalid)
 	if from.invalid = len(invalid) > 0; from.invalid {
 		from.streams = from.source.Streams

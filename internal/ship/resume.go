@@ -86,7 +86,7 @@ func (w *writer) rewind(ctx context.Context, request rewind) error {
 		w.unsaved = true
 	}
 	if len(w.refused.streams) == 0 {
-		w.check.SetLost(false)
+		w.check.Lost = false
 	}
 	clear(w.recovered)
 	clear(w.ends)

@@ -21,7 +21,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		return err
 	}
 	if replaced {
-		w.check.SetKey(w.store.Key())
+		w.check.SetKey(w.store.Key(), w.store.Number())
 		w.unsaved = true
 	}
 	for _, st := range w.streams {

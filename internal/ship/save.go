@@ -24,17 +24,20 @@ func (w *writer) takeNews() {
 
 // saveCheckpoint saves the checkpoint, for as long as it takes: once the segments
 // are synced there is no way back, since the slot may hold the new state even
-// if saving it has failed.
+// if saving it has failed. Then it records the number at the destination, which makes
+// all checkpoints of before old ones. The caller reclaims only after that.
 func (w *writer) saveCheckpoint(ctx context.Context) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		w.takeNews()
 		err := w.check.Save()
 		if err == nil {
+			w.store.SetNumber(w.check.Number())
 			w.follow.saved()
 			return nil
 		}
 		w.m.checkpointErrors.Inc()
 		if errors.Is(err, checkpoint.ErrNoRoom) {
+			w.store.SetNumber(w.check.Number())
 			w.follow.saved()
 			w.log.Warn("source has no room for the checkpoint", "error", err,
 				"hint", "shipping continues; after a crash now, the segments decide where reading resumes")

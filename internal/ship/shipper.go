@@ -175,7 +175,7 @@ func (s *Shipper) ask() (answer chan opened, keyed bool, err error) {
 			return nil, false, a.err
 		}
 		s.store = a.store
-		s.check.SetKey(a.store.Key())
+		s.check.SetKey(a.store.Key(), a.store.Number())
 		s.link.progress.Store(time.Now().UnixNano())
 		answer <- a
 		return answer, true, nil

@@ -30,7 +30,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 			b.t.Fatal(err)
 		}
 		s.store = store
-		s.check.SetKey(store.Key())
+		s.check.SetKey(store.Key(), store.Number())
 	}
 	from, err := s.restore(answers)
 	if err != nil {

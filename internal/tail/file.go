@@ -81,6 +81,17 @@ func (f *File) saved() known {
 	return known{Saved: position.Saved{Stream: f.stream.name, Position: f.committed}, epoch: f.of.Epoch}
 }
 
+// givenBack reports whether reading begins at the beginning of a file that begins with a
+// hole, for which no record stands: a process that knew a later position has punched it. A
+// later position in a hole is not held, since the bytes before it are gone.
+func (f *File) givenBack() bool {
+	if !f.held() || f.read.Offset > 0 || f.size <= position.PageSize || !f.inode.beginsWithHole() {
+		return false
+	}
+	r := f.records.next(0)
+	return r == nil || r.From > 0
+}
+
 // caughtUp reports whether everything that is in the file, as last seen, has
 // been committed.
 func (f *File) caughtUp() bool {

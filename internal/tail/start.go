@@ -28,7 +28,7 @@ func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
 func (s *Start) LostAfterAll() bool {
 	punched := false
 	for _, f := range s.contents.files {
-		punched = punched || f.held() && f.size > position.PageSize && f.inode.beginsWithHole()
+		punched = punched || f.givenBack()
 	}
 	if punched {
 		for _, f := range s.contents.files {
@@ -42,7 +42,8 @@ func (s *Start) LostAfterAll() bool {
 type Found struct {
 	Streams []string // that have files
 
-	// Unheld are those that have a file that did not hold its position. Of these
+	// Unheld are those that have a file that did not hold its position, or that has a
+	// hole right there: what was in it was committed, and given back. Of these
 	// the source cannot supply again what a checkpoint takes for uncommitted.
 	Unheld map[string]struct{}
 
@@ -58,7 +59,7 @@ func (s *Start) Found() Found {
 		found.Streams = append(found.Streams, name)
 	}
 	for _, f := range s.contents.files {
-		if f.unheld {
+		if f.unheld || f.givenBack() {
 			found.Unheld[f.stream.name] = struct{}{}
 		}
 		if f.held() && f.read.Offset < f.size || f.read.Open || !f.records.empty() {

@@ -1,0 +1,339 @@
+package ship
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/statedir"
+	"github.com/ullage/ullage/internal/tail"
+)
+
+// hoard is an application that keeps a copy of every slot that it has ever seen, and the
+// truth about what its sidecars have made durable.
+type hoard struct {
+	*bench
+	rand     *rand.Rand
+	slots    [][]byte
+	files    map[string]*os.File
+	next     int // number of the next line
+	archives int
+	logs     map[int]string             // the stream that each line was written to
+	dests    []string                   // all that were used
+	safe     map[string]map[string]bool // by destination: lines of a commit
+	did      []string                   // what was done, for the message of a failure
+}
+
+func newHoard(t *testing.T, seed uint64) *hoard {
+	b := newBench(t)
+	h := &hoard{bench: b, rand: rand.New(rand.NewPCG(seed, 1)), files: map[string]*os.File{}, logs: map[int]string{},
+		safe: map[string]map[string]bool{}}
+	all := []segment.Compression{segment.Zstd, segment.Gzip, segment.None}
+	b.cfg.Segment.Compress = all[h.rand.IntN(len(all))]
+	b.cfg.Segment.SegmentBytes = settings.Size(16+h.rand.IntN(200)) * settings.Ki
+	b.cfg.Queue = 256 * settings.Ki
+	h.moves()
+	return h
+}
+
+func (h *hoard) note(format string, a ...any) { h.did = append(h.did, fmt.Sprintf(format, a...)) }
+
+// moves goes on with another destination: a new one, or one that was used before.
+func (h *hoard) moves() {
+	if n := h.rand.IntN(len(h.dests) + 1); n < len(h.dests) {
+		h.cfg.Dest = h.dests[n]
+	} else {
+		dir, err := os.MkdirTemp(filepath.Dir(h.cfg.Tail.Source), "ullage-test-dest-")
+		h.must(err)
+		h.t.Cleanup(func() { os.RemoveAll(dir) })
+		h.cfg.Dest = dir
+		h.dests = append(h.dests, dir)
+		h.safe[dir] = map[string]bool{}
+	}
+	h.note("destination %d", slices.Index(h.dests, h.cfg.Dest))
+}
+
+// writes appends lines to a log, which it rotates now and then.
+func (h *hoard) writes() {
+	name := []string{"gc.log", "gc.log", "other.log"}[h.rand.IntN(3)]
+	if h.files[name] != nil && h.rand.IntN(20) == 0 {
+		h.files[name].Close()
+		delete(h.files, name)
+		h.must(os.Rename(h.path(name), h.path(fmt.Sprintf("%s.%d", name, h.archives))))
+		h.archives++ // each has a name of its own: none is overwritten
+		h.note("rotates %s", name)
+	}
+	if h.files[name] == nil {
+		h.files[name] = h.log(name)
+	}
+	var text strings.Builder
+	for range h.rand.IntN(400) {
+		fmt.Fprintf(&text, "[%d.000s][info][gc] line %d %08x\n", h.next, h.next, h.rand.Uint32())
+		h.logs[h.next] = name
+		h.next++
+	}
+	h.write(h.files[name], text.String())
+}
+
+// keeps copies the slots that are there.
+func (h *hoard) keeps() {
+	for _, path := range h.bench.slots() {
+		if data, err := os.ReadFile(path); err == nil && len(bytes.TrimRight(data, "\x00")) > 0 {
+			data = bytes.TrimRight(data, "\x00")
+			if !slices.ContainsFunc(h.slots, func(b []byte) bool { return bytes.Equal(b, data) }) {
+				h.slots = append(h.slots, data)
+			}
+		}
+	}
+}
+
+// begins starts a sidecar, whose destination may answer late.
+func (h *hoard) begins() *Shipper {
+	late := h.rand.IntN(3) == 0
+	s, from := h.begun(!late)
+	if late {
+		s.src.Tick()
+		for range h.rand.IntN(3) {
+			s.reader.round()
+			s.reader.settle()
+		}
+		store, err := segment.Open(h.cfg.Dest, h.cfg.Segment, nil, nil)
+		h.must(err)
+		s.store = store
+		from = s.unseal(from)
+		s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
+	}
+	h.keeps()
+	s.begins(h.t, from)
+	h.keeps()
+	return s
+}
+
+// runs lets a sidecar work for a while, and kills it at some moment.
+func (h *hoard) runs() {
+	s := h.begins()
+	defer s.killed()
+	for range 1 + h.rand.IntN(25) {
+		switch h.rand.IntN(7) {
+		case 0, 1:
+			h.writes()
+			s.src.Tick()
+		case 2:
+			s.reader.round()
+		case 3:
+			if s.link.queue.Bytes() > 0 {
+				h.must(s.writer.appendBatch(h.t.Context()))
+			}
+		case 4:
+			if s.writer.taken.bytes > 0 && h.rand.IntN(4) == 0 {
+				h.isKilledInACommit(s)
+				return
+			}
+			if len(s.link.published) > 0 || s.writer.taken.bytes > 0 {
+				s.commits(h.t)
+				h.commits()
+			}
+		case 5:
+			s.reader.settle()
+		case 6:
+			s.src.Relief.Move(tail.Relief{Want: 64 << 10, Least: 1, Keep: 0})
+		}
+		h.keeps()
+	}
+	h.note("ran to line %d", h.next)
+}
+
+// isKilledInACommit leaves what a kill between the checkpoint and its number leaves.
+func (h *hoard) isKilledInACommit(s *Shipper) {
+	s.reader.settle() // what was published before
+	number := filepath.Join(h.cfg.Dest, segment.OwnDir, "checkpoint-number")
+	before, err := os.ReadFile(number)
+	h.must(err)
+	s.commits(h.t)
+	h.must(os.WriteFile(number, before, 0o640))
+	h.keeps()
+	h.note("ran to line %d, killed before the number", h.next)
+}
+
+// commits takes all that is persisted for durable. It is called after a commit, when nothing
+// more than that is appended.
+func (h *hoard) commits() {
+	for _, stream := range []string{"gc.log", "other.log"} {
+		for line := range strings.Lines(h.persisted(stream)) {
+			h.safe[h.cfg.Dest][line] = true
+		}
+	}
+}
+
+// spoils puts anything into the places of the slots.
+func (h *hoard) spoils() {
+	for _, path := range h.bench.slots() {
+		what := h.rand.IntN(10)
+		switch {
+		case what < 2 || len(h.slots) == 0:
+			h.note("leaves %s", filepath.Base(path))
+		case what < 4:
+			h.must(os.RemoveAll(path))
+			h.note("removes %s", filepath.Base(path))
+		default:
+			n := h.rand.IntN(len(h.slots))
+			if what == 4 {
+				n = h.rand.IntN(min(8, len(h.slots))) // one of the first, before anything was committed
+			}
+			data := bytes.Clone(h.slots[n])
+			if what == 9 {
+				data[h.rand.IntN(len(data))] ^= 1 << h.rand.IntN(8)
+			}
+			h.must(os.RemoveAll(path))
+			writeFile(h.t, path, data)
+			h.note("puts slot %d of %d into %s, damaged: %t", n, len(h.slots), filepath.Base(path), what == 9)
+		}
+	}
+}
+
+// keepsAll fails the test if a durable line has disappeared.
+func (h *hoard) keepsAll() {
+	h.t.Helper()
+	for at, dest := range h.dests {
+		was := h.cfg.Dest
+		h.cfg.Dest = dest
+		have := h.persisted("gc.log") + h.persisted("other.log")
+		h.cfg.Dest = was
+		seen, twice, lost := map[string]int{}, 0, 0
+		for line := range strings.Lines(have) {
+			if seen[line]++; seen[line] == 2 {
+				twice++
+			}
+		}
+		for line := range h.safe[dest] {
+			if seen[line] == 0 {
+				lost++
+			}
+		}
+		if lost > 0 || twice > 0 {
+			h.t.Fatalf("destination %d: %d durable lines have disappeared of %d, %d are there twice:\n%s", at, lost, len(h.safe[dest]), twice, strings.Join(h.did, "\n"))
+		}
+	}
+}
+
+// The application keeps a copy of every slot, and puts back whichever it likes, as often
+// as it likes, also damaged, and mixed with others, while sidecars are killed and
+// destinations change.
+func TestNoOldCheckpointShortensWhatIsDurable(t *testing.T) {
+	for seed := range uint64(16) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			h := newHoard(t, seed)
+			for range 8 {
+				h.runs()
+				h.keepsAll()
+				if h.rand.IntN(2) == 0 {
+					h.spoils()
+				}
+				if h.rand.IntN(6) == 0 {
+					h.moves()
+				}
+			}
+			h.start()
+			h.writes()
+			h.eventually("all is durable", func() bool { return h.ship.Ready() == nil && h.ship.Stats().Usage.Backlog == 0 })
+			h.drain()
+			h.keepsAll()
+			h.everyLine()
+		})
+	}
+}
+
+// everyLine fails the test if a line was never persisted.
+func (h *hoard) everyLine() {
+	h.t.Helper()
+	var all strings.Builder
+	for _, dest := range h.dests {
+		h.cfg.Dest = dest
+		all.WriteString(h.persisted("gc.log") + h.persisted("other.log"))
+	}
+	missing := 0
+	for n := range h.next {
+		if !strings.Contains(all.String(), fmt.Sprintf(" line %d ", n)) {
+			missing++
+		}
+	}
+	if missing > 0 {
+		h.t.Fatalf("%d lines of %d are nowhere:\n%s", missing, h.next, strings.Join(h.did, "\n"))
+	}
+}
+
+// The first slot that knows a log says that nothing of it is committed. The application
+// puts it back once most of the log is punched; or it spoils the newest slot, so that the
+// one before is left.
+func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		put  func(h *hoard)
+	}{
+		{"the first one", func(h *hoard) {
+			first := slices.IndexFunc(h.slots, func(b []byte) bool { return bytes.Contains(b, []byte(`"stream":"gc.log","offset":0`)) })
+			if first < 0 {
+				h.t.Fatal("no slot says that nothing is committed")
+			}
+			writeFile(h.t, h.bench.slots()[0], h.slots[first])
+			h.must(os.Remove(h.bench.slots()[1]))
+		}},
+		{"from before the log was known", func(h *hoard) {
+			writeFile(h.t, h.bench.slots()[0], h.slots[0])
+			h.must(os.Remove(h.bench.slots()[1]))
+		}},
+		{"the one before the newest", func(h *hoard) {
+			truncateFile(h.t, h.newestSlot(), 100)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHoard(t, 0)
+			w := h.log("gc.log")
+			s := h.begins()
+			for n := range 20 {
+				h.write(w, lines(n*500, n*500+500))
+				s.src.Tick()
+				s.reader.round()
+				s.appends(t)
+				h.keeps()
+				s.commits(t)
+				s.reader.settle()
+				h.keeps()
+			}
+			s.killed()
+			if got := allocated(t, w); got > 2*int64(os.Getpagesize()) {
+				t.Fatalf("%d bytes of the log are left, which is no case for this test", got)
+			}
+			c.put(h)
+			h.write(w, lines(10000, 10001))
+			h.ships("line 10000\n")
+			if got, want := h.persisted("gc.log"), lines(0, 10001); got != want {
+				t.Errorf("%d lines are persisted, want %d once each", strings.Count(got, "\n"), strings.Count(want, "\n"))
+			}
+			if testutil.ToFloat64(h.ship.metrics.checkpointInvalid.WithLabelValues("stale")) == 0 {
+				t.Error("the old slot is not counted as stale")
+			}
+		})
+	}
+}
+
+// newestSlot returns the slot that the last sidecar wrote last.
+func (h *hoard) newestSlot() string {
+	last := h.slots[len(h.slots)-1]
+	for _, path := range h.bench.slots() {
+		if data, err := os.ReadFile(path); err == nil && bytes.HasPrefix(data, last) {
+			return path
+		}
+	}
+	h.t.Fatalf("no slot in %s is the newest", h.path(statedir.Name))
+	return ""
+}
