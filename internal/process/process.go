@@ -1,5 +1,5 @@
 // Package process reports what the kernel shows of another process: whether it
-// runs, is stopped, or is dying, and whose it is.
+// runs, is stopped, or is dying, whose it is, and whether it is this program.
 //
 // A process that was killed is not gone at once. A thread in a call to a frozen
 // disk stays until that call returns, and with it stay the locks and sockets of
@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -29,6 +30,41 @@ const (
 	exiting  = 0x4
 	signaled = 0x400 // it exits because of a signal
 )
+
+// Program is what the executable of another process is, as far as the kernel shows it.
+type Program int
+
+const (
+	Unseen Program = iota // not shown, or another file with the name of ours
+	Same                  // the file that this process runs
+	Other                 // a file with another name
+)
+
+// Compare compares the executable of a process that this process can see with that of
+// this process. The kernel shows it for processes of the same user, unless they have made
+// themselves undumpable, which a sidecar does. Whoever can name a file can have any name:
+// a file with the name of ours may be another version of this program, or may not.
+func Compare(pid int) Program {
+	theirs := fmt.Sprintf("/proc/%d/exe", pid)
+	name, err := os.Readlink(theirs)
+	if err != nil {
+		return Unseen
+	}
+	own, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return Unseen
+	}
+	const deleted = " (deleted)"
+	if filepath.Base(strings.TrimSuffix(name, deleted)) != filepath.Base(strings.TrimSuffix(own, deleted)) {
+		return Other
+	}
+	is, err1 := os.Stat(theirs)
+	was, err2 := os.Stat("/proc/self/exe")
+	if err1 == nil && err2 == nil && os.SameFile(is, was) {
+		return Same
+	}
+	return Unseen
+}
 
 // Look returns the state of a process that this process can see. It looks at
 // every thread: the kernel shows SIGKILL as pending for each thread that has

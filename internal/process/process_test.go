@@ -80,3 +80,15 @@ func TestStateOfAThread(t *testing.T) {
 		}
 	}
 }
+
+func TestWhetherAProcessIsThisProgram(t *testing.T) {
+	if got := Compare(os.Getpid()); got != Same {
+		t.Errorf("this process is %d, want %d", got, Same)
+	}
+	if got := Compare(child(t).Process.Pid); got != Other {
+		t.Errorf("sleep is %d, want %d", got, Other)
+	}
+	if got := Compare(1<<22 + 1); got != Unseen {
+		t.Errorf("a process that does not exist is %d, want %d", got, Unseen)
+	}
+}

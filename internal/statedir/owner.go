@@ -18,6 +18,11 @@ const ownerName = "owner"
 // life. An owner gives one about once a second.
 const ownerPatience = 10 * time.Second
 
+// strangerPatience is for how long, in all, the locks of processes count that are not seen
+// to be this program, whatever signs of life there are: the application can give these
+// as well. It is longer than a sidecar that drains needs to end.
+const strangerPatience = time.Minute
+
 // lockBytes is how many bytes of the file Claim tries to lock: more than there
 // are dying owners at once.
 const lockBytes int64 = 32
@@ -47,6 +52,7 @@ type Claimant struct {
 	beat   time.Time     // the owner's last sign of life, by the owner's clock
 	looked time.Time     // when Claim last looked for one
 	silent time.Duration // for how long Claim has seen no other
+	waited time.Duration // for how long Claim has been called, whatever it saw
 }
 
 // Claim makes this process the owner of the source of the state directory dir.
@@ -56,8 +62,14 @@ type Claimant struct {
 // one process, names that process to the others, and releases the lock when the
 // process ends. But a process that was killed in a call to a frozen disk keeps
 // its lock, and the application can take the lock too. So a lock counts only while
-// its holder lives: not if the holder is dying, and not if it has given no sign of
-// life for ownerPatience and is not stopped. Claim then locks another byte.
+// its holder lives and may be a sidecar:
+//
+//	the holder is dying, or gives no sign of life for ownerPatience and is not stopped   no
+//	its executable is seen, and has another name                                         no
+//	it is this one                                                                       yes
+//	it is not seen, or is another file of that name                                      for strangerPatience
+//
+// Claim then locks another byte.
 func (c *Claimant) Claim(dir *os.File) (*Owner, error) {
 	f, fresh, err := openOwned(dir)
 	if Transient(err) {
@@ -104,17 +116,22 @@ func formerOf(f *os.File, fresh bool) Former {
 // listen notes for how long no owner has given a sign of life.
 func (c *Claimant) listen(f *os.File) {
 	now := time.Now()
-	info, err := f.Stat()
-	if err != nil || !info.ModTime().Equal(c.beat) {
-		*c = Claimant{looked: now}
-		if err == nil {
-			c.beat = info.ModTime()
-		}
-		return
+	passed := time.Duration(0)
+	if !c.looked.IsZero() {
+		// If this process itself was stopped meanwhile, that time does not count.
+		passed = min(now.Sub(c.looked), time.Second)
 	}
-	// If this process itself was stopped meanwhile, that time does not count.
-	c.silent += min(now.Sub(c.looked), time.Second)
 	c.looked = now
+	c.waited += passed
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		c.beat, c.silent = time.Time{}, 0
+	case !info.ModTime().Equal(c.beat):
+		c.beat, c.silent = info.ModTime(), 0
+	default:
+		c.silent += passed
+	}
 }
 
 // alone fails with ErrOwned if another process holds a lock on f that counts.
@@ -138,13 +155,17 @@ func (c *Claimant) alone(f *os.File) (ousted string, err error) {
 // void returns why the lock of a process does not count, or "" if it counts. The
 // pid is not positive if this process cannot see the other.
 func (c *Claimant) void(pid int) string {
-	who, state := "a process in another container", process.Running
+	who, state, is := "a process in another container", process.Running, process.Unseen
 	if pid > 0 {
-		who, state = fmt.Sprintf("process %d", pid), process.Look(pid)
+		who, state, is = fmt.Sprintf("process %d", pid), process.Look(pid), process.Compare(pid)
 	}
 	switch {
 	case state == process.Dying:
 		return who + " is dying"
+	case is == process.Other:
+		return who + " is not a sidecar"
+	case is == process.Unseen && c.waited >= strangerPatience:
+		return fmt.Sprintf("%s has held the lock for %s, and is not seen to be a sidecar", who, strangerPatience)
 	case state == process.Stopped:
 		c.silent = 0
 	case c.silent >= ownerPatience:

@@ -65,7 +65,13 @@ type other struct {
 
 func startOther(t *testing.T, source string) *other {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe")
+	return startProgram(t, "/proc/self/exe", source)
+}
+
+// startProgram is startOther with another executable.
+func startProgram(t *testing.T, path, source string) *other {
+	t.Helper()
+	cmd := exec.Command(path)
 	cmd.Env = append(os.Environ(), claimEnv+"="+source)
 	stdin, err1 := cmd.StdinPipe()
 	stdout, err2 := cmd.StdoutPipe()
@@ -187,6 +193,62 @@ func TestALockWithoutASignOfLifeDelaysASidecarOnlyBriefly(t *testing.T) {
 	}
 	o.Close()
 	third.owns(t)
+}
+
+// copied returns a copy of this program that has a name.
+func copied(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/exe")
+	path := filepath.Join(t.TempDir(), name)
+	if err := errors.Join(err, os.WriteFile(path, data, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The application locks the file, and gives signs of life as a sidecar does.
+func TestALockOfAnotherProgramDoesNotKeepASidecarOut(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		delayed bool
+	}{{"java", false}, {filepath.Base(own), true}} {
+		t.Run(c.name, func(t *testing.T) {
+			source := t.TempDir()
+			holder := startProgram(t, copied(t, c.name), source)
+			holder.owns(t)
+			dir := stateDir(t, source)
+			path := filepath.Join(dir.Name(), ownerName)
+			var claimant Claimant
+			claim := func() (*Owner, error) {
+				now := time.Now()
+				if err := os.Chtimes(path, now, now); err != nil {
+					t.Fatal(err)
+				}
+				return claimant.Claim(dir)
+			}
+			for range 3 {
+				if !c.delayed {
+					break
+				}
+				if _, err := claim(); !errors.Is(err, ErrOwned) {
+					t.Fatalf("a lock that may be another sidecar's: %v", err)
+				}
+				claimant.waited = strangerPatience - 10*time.Second // as if so much time had passed
+			}
+			if c.delayed {
+				claimant.waited = strangerPatience
+			}
+			o, err := claim()
+			if err != nil || !strings.Contains(o.Ousted, "a sidecar") {
+				t.Fatalf("%+v, %v", o, err)
+			}
+			o.Close()
+		})
+	}
 }
 
 func TestTheNextOwnerKnowsHowTheFormerOneEnded(t *testing.T) {
