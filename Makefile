@@ -11,6 +11,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 FUZZTIME ?= 1s
+TORTURE  ?= 1m
 ROUNDS   ?= 1
 VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
 
@@ -132,9 +133,9 @@ applog: java ## logs of applications, by real logging libraries, and of one that
 	go test -count=1 ./test/applog ./test/spring
 
 .PHONY: crash
-crash: ## kill -9 at any moment: nothing lost, nothing twice
+crash: ## kill -9 at any moment, and any settings for TORTURE (1m): nothing lost, nothing twice
 	$(call stage,crash)
-	go test -count=1 ./test/crash/...
+	ULLAGE_TORTURE=$(TORTURE) go test -count=1 -timeout 3h ./test/crash/...
 
 .PHONY: fault-quick
 fault-quick: ## what breaks around a sidecar, briefly (needs root; three minutes)

@@ -4,10 +4,18 @@
 // and again and restarted at once. In the end the persisted bytes are the
 // written ones.
 //
+// In a torture, sidecars whose settings are drawn from their extremes are killed,
+// terminated and stopped at random moments, under several JVMs that rotate, with a
+// destination that is full from time to time. Every line is persisted once or counted by
+// a marker or as withheld, and SIGTERM drains. It takes a minute; longer with
+//
+//	make crash TORTURE=10m
+//
 // A second sidecar on the source waits until the first has ended.
 //
 // It needs a tmpfs: one of 64 MiB that it mounts (as root), or /dev/shm. It
-// takes about 95 seconds.
+// takes about three minutes. The torture also mounts a disk of its own, as root; for
+// others the destination is never full.
 //
 // # A limit that no sidecar can lift
 //
@@ -22,4 +30,6 @@
 // the same moments again:
 //
 //	go test ./test/crash -args -seed=12345
+//
+// A round of the torture is named by its seed, with which the flag repeats that round alone.
 package crash

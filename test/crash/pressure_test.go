@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -36,7 +34,10 @@ func TestKilledUnderPressure(t *testing.T) {
 		random = rand.Uint64()
 	}
 	rng := rand.New(rand.NewPCG(random, 2))
-	disk := newDisk(t)
+	disk, err := mountDisk(t)
+	if err != nil {
+		t.Skip(err)
+	}
 	p := &pressed{T: t, disk: disk, source: lab.Tmpfs(t, pressedTmpfs), dest: filepath.Join(disk, "dest"), rng: rng}
 	p.watch.source = p.source
 	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(p.source, stream(0)), Seed: random, Rate: pressedRate})
@@ -170,29 +171,4 @@ func (p *pressed) freeze(how string) {
 	if out, err := exec.Command("fsfreeze", how, p.disk).CombinedOutput(); err != nil {
 		p.Errorf("fsfreeze %s: %v\n%s", how, err, out)
 	}
-}
-
-// newDisk mounts an ext4 of its own, which can be frozen, or skips the test.
-func newDisk(t *testing.T) (dir string) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it mounts and freezes a file system")
-	}
-	tmp := t.TempDir()
-	image := filepath.Join(tmp, "image")
-	dir = filepath.Join(tmp, "disk")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"truncate", "-s", "2G", image},
-		{"mkfs.ext4", "-q", "-F", "-m", "0", image},
-		{"mount", "-o", "loop", image, dir},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("needs ext4 and loop devices: %s: %v\n%s", args[0], err, out)
-		}
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	return dir
 }

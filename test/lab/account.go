@@ -18,6 +18,7 @@ type Account struct {
 	Written   Counts // complete lines of the file, by level
 	Persisted Counts // of these, as they are or glued as they were written
 	Dropped   Drops  // by the markers, by reason and level
+	Withheld  Counts // missing where no marker is, as lines below --persist-level may be
 	Gaps      int    // places with a marker
 	Split     int    // of them, those with more than one
 	Loose     int    // lines glued to a cut one, and the others of their record: their level is anybody's guess
@@ -47,6 +48,9 @@ func (a Account) String() string {
 			text += fmt.Sprintf("; %s %s", reason, counts)
 		}
 	}
+	if n := a.Withheld.Total(); n > 0 {
+		text += fmt.Sprintf("; %d withheld", n)
+	}
 	if a.Exact() {
 		return text + "; exact"
 	}
@@ -60,7 +64,29 @@ func (a Account) String() string {
 // Settle draws up the account of a flood that has stopped, of all that was
 // persisted of its stream.
 func Settle(dest, stream string, report FloodReport) (Account, error) {
+	return settle(newSettlement(report), dest, stream)
+}
+
+// SettleWithheld is Settle where lines were withheld, as many of each level as the
+// checkpoint counts. Nobody knows at which place they were: what is missing at one beyond
+// its markers is taken for withheld, and all of these lines have to be as many.
+func SettleWithheld(dest, stream string, report FloodReport, withheld Counts) (Account, error) {
 	s := newSettlement(report)
+	s.withholds = true
+	a, err := settle(s, dest, stream)
+	if err != nil {
+		return a, err
+	}
+	over := withheld.Total() - a.Withheld.Total()
+	// A drain ends a last line that the writer has cut, and withholds it.
+	if over < 0 || over > min(1, len(s.truth.held)) || distance(withheld, a.Withheld) > 2*a.Loose+over {
+		s.wrong("%d lines (%s) are missing beyond the markers, and the checkpoint counts %d as withheld (%s)", a.Withheld.Total(), a.Withheld, withheld.Total(), withheld)
+	}
+	a.Wrong = s.account.Wrong
+	return a, nil
+}
+
+func settle(s *settlement, dest, stream string) (Account, error) {
 	r, pipe := io.Pipe()
 	go func() { pipe.CloseWithError(ReadStream(pipe, dest, stream)) }()
 	defer r.Close()
@@ -87,11 +113,14 @@ func Settle(dest, stream string, report FloodReport) (Account, error) {
 type settlement struct {
 	account Account
 	truth   *truth
-	next    physical // the next line that was written
-	more    bool     // there is one
-	read    int      // persisted lines, markers too
-	gap     gap
-	odd     []byte // a line that was never written, but for a cut one at the end
+
+	withholds bool // lines may be missing without a marker
+
+	next physical // the next line that was written
+	more bool     // there is one
+	read int      // persisted lines, markers too
+	gap  gap
+	odd  []byte // a line that was never written, but for a cut one at the end
 }
 
 // gap is what is missing, and what markers say, before the next line.
@@ -200,12 +229,28 @@ func (s *settlement) settle() {
 	if len(g.markers) > 1 {
 		s.account.Split++
 	}
+	if s.withholds && said.within(g.missing, g.loose) && bytes <= g.bytes {
+		for level, n := range g.missing {
+			s.account.Withheld[level] += n - said[level]
+		}
+		return
+	}
 	if said.Total() == g.missing.Total() && bytes == g.bytes && distance(said, g.missing) <= 2*g.loose {
 		return
 	}
 	s.account.Unmarked += max(0, g.missing.Total()-said.Total())
 	s.wrong("before it, %d lines (%s), %d bytes are missing, and %d markers say %d lines (%s), %d bytes",
 		g.missing.Total(), g.missing, g.bytes, len(g.markers), said.Total(), said, bytes)
+}
+
+// within reports whether o has at least as many lines of each level, but for some whose
+// level is not known.
+func (c Counts) within(o Counts, loose int) bool {
+	more := 0
+	for level, n := range c {
+		more += max(0, n-o[level])
+	}
+	return more <= loose && c.Total() <= o.Total()
 }
 
 // distance is by how much counts differ.

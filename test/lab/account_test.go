@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,4 +174,84 @@ func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 		t.Errorf("%d bytes in the file, %d in the report, %d losses", len(got), r.Bytes, len(r.Losses))
 	}
 	t.Logf("%d lines, %d bytes, %d losses; %s; %s", r.Lines, r.Bytes, len(r.Losses), f.Latency(0), f.Latency(1))
+}
+
+// Lines may be missing without a marker only if the checkpoint counts as many as withheld.
+func TestSettleWithheld(t *testing.T) {
+	r := report(3, 2000)
+	l, levels, _ := lines(r)
+	var low Counts
+	var above, gapped strings.Builder
+	gap := marker(l[500:800], levels[500:800])
+	lowOutside := Counts{}
+	for i, text := range l {
+		if i == 500 {
+			gapped.WriteString(gap)
+		}
+		outside := i < 500 || i >= 800
+		if levels[i] >= Info {
+			above.WriteString(text)
+			if outside {
+				gapped.WriteString(text)
+			}
+			continue
+		}
+		low[levels[i]]++
+		if outside {
+			lowOutside[levels[i]]++
+		}
+	}
+	other := low
+	other[Debug], other[Trace] = other[Debug]+1, other[Trace]-1
+	one := Counts{Debug: 1}
+	for _, c := range []struct {
+		name, text string
+		withheld   Counts
+		exact      bool
+	}{
+		{"all that is missing", above.String(), low, true},
+		{"and a gap", gapped.String(), lowOutside, true},
+		{"one more is counted", above.String(), low.plus(one), false},
+		{"one less is missing", l[0] + above.String(), low, levels[0] >= Info},
+		{"of another level", above.String(), other, false},
+		{"a line above is missing too", strings.Replace(above.String(), l[slices.Index(levels, Info)], "", 1), low, false},
+	} {
+		dest := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dest, "gc.log"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dest, "gc.log", "a-000001.log"), []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := SettleWithheld(dest, "gc.log", r, c.withheld)
+		if err != nil || a.Exact() != c.exact {
+			t.Errorf("%s: exact: %t, want %t: %s, error: %v", c.name, a.Exact(), c.exact, a, err)
+		}
+	}
+}
+
+// The archives and the newest file are what the report says, one after the other.
+func TestFloodThatRotates(t *testing.T) {
+	path := filepath.Join(Tmpfs(t, "64m"), "gc.log")
+	f := RunFlood(t, Flood{Path: path, Seed: 9, Rate: 10e6, Files: 1000, FileBytes: 100_000})
+	Eventually(t, time.Minute, "it has rotated", func() bool { return f.Bytes() > 1e6 })
+	r, err := f.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(path + ".*")
+	if err != nil || len(files) < 9 {
+		t.Fatalf("%d archives, error: %v", len(files), err)
+	}
+	var got strings.Builder
+	for _, file := range append(files, path) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Write(text)
+	}
+	if l, _, _ := lines(r); got.String() != strings.Join(l, "") {
+		t.Errorf("%d bytes are in the files, which are not the %d of the report", got.Len(), r.Bytes)
+	}
 }

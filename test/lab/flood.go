@@ -16,14 +16,18 @@ import (
 )
 
 // Flood is what a process writes that stands for a JVM: the [Records] of a
-// seed, appended to one file without rotation, as the injected -Xlog does.
-// Where the tmpfs is full it does as HotSpot does: it neither waits nor fails,
+// seed, appended to one file without rotation, as the injected -Xlog does, or to
+// one that it rotates as HotSpot does. Where the tmpfs is full it does as HotSpot does: it neither waits nor fails,
 // the record is cut where the last page ends, further ones are lost, and the
-// first one that fits again is glued to the cut one without a newline.
+// first one that fits again is glued to the cut one without a newline. It does not
+// rotate in between.
 type Flood struct {
 	Path string // of the file, "/source/gc.log"
 	Seed uint64 // of the records
 	Rate int64  // bytes a second; 0 means as fast as possible. One that was held up does not catch up.
+
+	Files     int   // filecount; 0: no rotation
+	FileBytes int64 // filesize; 0: no rotation
 }
 
 // Loss is a row of records that a full tmpfs did not take.

@@ -57,11 +57,10 @@ func beFlood(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fd, err := unix.Open(f.Path, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC, 0o666)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", f.Path, err)
+	w := &flooder{flood: f, board: b, records: NewRecords(f.Seed)}
+	if err := w.open(); err != nil {
+		return err
 	}
-	w := &flooder{board: b, fd: fd, rate: f.Rate, records: NewRecords(f.Seed)}
 	go func() {
 		_, _ = os.Stdin.Read(make([]byte, 1)) // returns at its end
 		w.over.Store(true)
@@ -69,7 +68,7 @@ func beFlood(text []byte) error {
 	if err := w.run(); err != nil {
 		return err
 	}
-	if err := unix.Close(fd); err != nil {
+	if err := unix.Close(w.fd); err != nil {
 		return fmt.Errorf("close %s: %w", f.Path, err)
 	}
 	return json.NewEncoder(os.Stdout).Encode(FloodReport{
@@ -87,9 +86,11 @@ func mapBoard(fd int) (*board, error) {
 
 // flooder writes, on one thread.
 type flooder struct {
+	flood   Flood
 	board   *board
 	fd      int
-	rate    int64
+	size    int64 // of the file
+	slot    int   // number of the next archive
 	records *Records
 	losses  []Loss
 	over    atomic.Bool
@@ -104,15 +105,36 @@ const (
 	mostBehind = 100 * time.Millisecond
 )
 
+func (w *flooder) open() error {
+	fd, err := unix.Open(w.flood.Path, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC, 0o666)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", w.flood.Path, err)
+	}
+	w.fd, w.size = fd, 0
+	return nil
+}
+
+// rotate is HotSpot's, as that of a [Writer].
+func (w *flooder) rotate() error {
+	if err := unix.Close(w.fd); err != nil {
+		return fmt.Errorf("close %s: %w", w.flood.Path, err)
+	}
+	if err := toArchive(w.flood.Path, w.slot, w.flood.Files); err != nil {
+		return err
+	}
+	w.slot = (w.slot + 1) % w.flood.Files
+	return w.open()
+}
+
 func (w *flooder) run() error {
 	begun := time.Now()
 	w.naps = naps()
 	for sent := int64(0); !w.over.Load(); {
 		elapsed := time.Since(begun)
 		due := sent + 64<<10
-		if w.rate > 0 {
-			due = int64(elapsed.Seconds() * float64(w.rate))
-			if behind := time.Duration(float64(due-sent) / float64(w.rate) * 1e9); behind > mostBehind {
+		if w.flood.Rate > 0 {
+			due = int64(elapsed.Seconds() * float64(w.flood.Rate))
+			if behind := time.Duration(float64(due-sent) / float64(w.flood.Rate) * 1e9); behind > mostBehind {
 				begun, due, sent = time.Now(), 1, 0
 			}
 		}
@@ -124,7 +146,7 @@ func (w *flooder) run() error {
 			sent += int64(len(record))
 		}
 		w.board.lines.Store(int64(w.records.Lines()))
-		if w.rate > 0 {
+		if w.flood.Rate > 0 {
 			_ = unix.Nanosleep(&unix.Timespec{Nsec: int64(tick)}, nil)
 		}
 		w.naps = naps()
@@ -148,6 +170,10 @@ func (w *flooder) write(record []byte) error {
 		written += n
 	}
 	w.board.bytes.Add(int64(written))
+	w.size += int64(written)
+	if w.flood.Files > 0 && w.flood.FileBytes > 0 && w.size >= w.flood.FileBytes && written == len(record) {
+		return w.rotate()
+	}
 	return nil
 }
 

@@ -142,19 +142,27 @@ func (w *Writer) open() error {
 	return nil
 }
 
-// rotate is HotSpot's LogFileOutput::rotate. The number of an archive is
-// padded to the digits of the highest one: .0 of 5 files, .00 of 12.
+// rotate is HotSpot's LogFileOutput::rotate.
 func (w *Writer) rotate() error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("rotate the log: %w", err)
 	}
-	archive := fmt.Sprintf("%s.%0*d", w.out.Path, len(strconv.Itoa(w.out.Files-1)), w.slot)
-	if err := os.Remove(archive); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("rotate the log: %w", err)
-	}
-	if err := os.Rename(w.out.Path, archive); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("rotate the log: %w", err)
+	if err := toArchive(w.out.Path, w.slot, w.out.Files); err != nil {
+		return err
 	}
 	w.slot = (w.slot + 1) % w.out.Files
 	return w.open()
+}
+
+// toArchive makes the file an archive, in place of one that may be there. The number of an
+// archive is padded to the digits of the highest one: .0 of 5 files, .00 of 12.
+func toArchive(path string, slot, files int) error {
+	archive := fmt.Sprintf("%s.%0*d", path, len(strconv.Itoa(files-1)), slot)
+	if err := os.Remove(archive); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rotate the log: %w", err)
+	}
+	if err := os.Rename(path, archive); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rotate the log: %w", err)
+	}
+	return nil
 }

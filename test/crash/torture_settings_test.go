@@ -1,0 +1,121 @@
+package crash
+
+import (
+	"flag"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// An extreme is one or several flags that are drawn together, and the values to draw from:
+// the least, the most, the default, and what is odd.
+type extreme struct {
+	flags  []string
+	values [][]string
+}
+
+// one is an extreme of a single flag.
+func one(flag string, values ...string) extreme {
+	e := extreme{flags: []string{flag}}
+	for _, v := range values {
+		e.values = append(e.values, []string{v})
+	}
+	return e
+}
+
+// tortured are the extremes of all settings that ship lines.
+var tortured = []extreme{
+	one("queue", "256Ki", "256Ki", "300Ki", "1Mi", "1025Ki", "2Mi", "4Mi", "64Mi"),
+	one("budget", "0", "1Mi", "3Mi", tortureTmpfs),
+	{[]string{"spool-at", "discard-at", "drop-at"}, [][]string{
+		{"25", "60", "85"}, {"5", "6", "7"}, {"93", "94", "95"}, {"5", "50", "95"}, {"5", "6", "95"}, {"20", "90", "91"}}},
+	one("keep-level", "trace", "debug", "info", "warning", "error", "off"),
+	{[]string{"persist-level", "hindsight", "hindsight-on"}, [][]string{
+		{"trace", "1m", ""}, {"trace", "0s", ""}, {"debug", "2s", "warning"}, {"info", "0s", ""}, {"info", "1m", ""}, {"info", "1s", "warning"},
+		{"warning", "3s", "dropped"}, {"error", "1h", ""}, {"error", "1ms", "warning"}}},
+	one("hindsight-bytes", "64Ki", "1Mi", "8Mi", "1Gi"),
+	one("sync-interval", "10ms", "50ms", "200ms", "1s", "10s", "1h"),
+	one("sync-bytes", "64Ki", "256Ki", "8Mi", "1Gi"),
+	one("segment-bytes", "4Ki", "64Ki", "1Mi", "64Mi", "4Gi"),
+	one("segment-age", "0s", "1ms", "1s", "1h"),
+	one("compress", "zstd", "gzip", "none"),
+	one("reclaim", "auto", "punch", "unlink", "none"),
+	one("match", "*.log*", "*", "gc-*"),
+	one("format", "", "*=auto", "gc-*=ul"),
+}
+
+// untortured are the settings that ship lines and always have one value here.
+var untortured = map[string]string{
+	"source":        "the directory of the round",
+	"dest":          "the directory of the round",
+	"retain-bytes":  "0: the account needs every line",
+	"retain-age":    "0: the account needs every line",
+	"drain-timeout": "longer than any drain takes: a test of its own is about an end before that",
+}
+
+// keptLines are the flags of every sidecar of the torture.
+var keptLines = []string{"--retain-bytes", "0", "--retain-age", "0", "--drain-timeout", "5m"}
+
+// draw draws the flags of one life. Those that are fixed are not drawn.
+func draw(rng *rand.Rand, fixed map[string]string) []string {
+	flags := append([]string{}, keptLines...)
+	for _, e := range tortured {
+		values := e.values[rng.IntN(len(e.values))]
+		for i, name := range e.flags {
+			value := values[i]
+			if v, ok := fixed[name]; ok {
+				value = v
+			}
+			flags = append(flags, "--"+name+"="+value)
+		}
+	}
+	return flags
+}
+
+// A setting that ships lines is tortured, or says why it is not.
+func TestTortureKnowsEverySetting(t *testing.T) {
+	cfg := ship.DefaultConfig()
+	ships := flag.NewFlagSet("ship", flag.ContinueOnError)
+	cfg.Flags(ships)
+	all := sidecar.DefaultConfig()
+	run := flag.NewFlagSet("run", flag.ContinueOnError)
+	all.Flags(run)
+	known := map[string]bool{}
+	for _, e := range tortured {
+		for _, name := range e.flags {
+			if known[name] = true; run.Lookup(name) == nil {
+				t.Errorf("--%s is tortured, and ullage run has no such setting", name)
+			}
+		}
+	}
+	for name := range untortured {
+		if ships.Lookup(name) == nil || known[name] {
+			t.Errorf("--%s is an exception, and is tortured or is no setting that ships lines", name)
+		}
+	}
+	ships.VisitAll(func(f *flag.Flag) {
+		if _, exception := untortured[f.Name]; !known[f.Name] && !exception {
+			t.Errorf("--%s is neither tortured nor an exception: add its extremes", f.Name)
+		}
+	})
+}
+
+// Whatever is drawn is valid together.
+func TestTortureDrawsValidSettings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		cfg := sidecar.DefaultConfig()
+		fs := flag.NewFlagSet("run", flag.ContinueOnError)
+		fs.SetOutput(io.Discard)
+		cfg.Flags(fs)
+		flags := draw(rng, nil)
+		bad := settings.Parse(fs, flags, func(string) (string, bool) { return "", false })
+		if bad = append(bad, cfg.Validate()...); len(bad) > 0 {
+			t.Fatalf("%v: %v", flags, bad)
+		}
+	}
+}

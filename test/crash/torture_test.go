@@ -1,0 +1,295 @@
+package crash
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
+)
+
+const (
+	tortureTmpfs = "12Mi"
+	tortureTime  = time.Minute      // unless ULLAGE_TORTURE says otherwise
+	tortureRound = 15 * time.Second // of lives, one after the other
+	tortureRSS   = mostMemory + 64<<20
+
+	// hung is the limit of whatever must happen, on the slowest machine.
+	hung = 5 * time.Minute
+)
+
+// TestTorture runs rounds of sidecars whose settings are drawn from their extremes. Each life
+// is killed, terminated or stopped at a random moment, while several JVMs write and rotate, and the
+// destination is full from time to time. In the end every line is persisted once and in
+// order, or counted by a marker or as withheld, and SIGTERM drains the source.
+//
+// ULLAGE_TORTURE says for how long: 10m. The flag -seed repeats a round.
+func TestTorture(t *testing.T) {
+	length := tortureTime
+	if text := os.Getenv("ULLAGE_TORTURE"); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatal("ULLAGE_TORTURE: ", err)
+		}
+	}
+	disk, err := mountDisk(t)
+	if err != nil {
+		disk = t.TempDir()
+		t.Logf("the destination is never full: %v", err)
+	}
+	random := *seed
+	if random == 0 {
+		random = rand.Uint64N(1 << 40)
+	}
+	for end := time.Now().Add(length); time.Now().Before(end); random++ {
+		green := t.Run(fmt.Sprintf("seed=%d", random), func(t *testing.T) { newTorture(t, random, disk, err == nil).run() })
+		if !green || *seed != 0 {
+			return
+		}
+	}
+}
+
+// torture is one round.
+type torture struct {
+	*testing.T
+	watch
+	rng    *rand.Rand
+	seed   uint64
+	dest   string
+	filler string // a file that fills the destination; empty: it is never full
+	floods []*lab.Flooding
+	side   *lab.Sidecar
+	ends   map[string]int // how often each kind of end was
+	flags  []string       // of the present life
+}
+
+func newTorture(t *testing.T, seed uint64, disk string, fills bool) *torture {
+	source := lab.Tmpfs(t, strings.TrimSuffix(tortureTmpfs, "i"))
+	r := &torture{T: t, watch: watch{source: source}, rng: rand.New(rand.NewPCG(seed, 4)), seed: seed,
+		dest: filepath.Join(disk, fmt.Sprint("dest-", seed)), ends: map[string]int{}}
+	if fills {
+		r.filler = filepath.Join(disk, "filler")
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(r.dest); r.empty() })
+	// Each archive has a name of its own, so that none is overwritten while no sidecar is there.
+	for i, flood := range []lab.Flood{
+		{Rate: 500_000 << r.rng.IntN(4), Files: 1000, FileBytes: 50_000 << r.rng.IntN(5)},
+		{Rate: 100_000 << r.rng.IntN(4), Files: 1000, FileBytes: 20_000 << r.rng.IntN(5)},
+		{Rate: 10_000 << r.rng.IntN(8)},
+	} {
+		flood.Path, flood.Seed = filepath.Join(source, stream(i)), seed+uint64(i)
+		r.floods = append(r.floods, lab.RunFlood(t, flood))
+	}
+	return r
+}
+
+func (r *torture) run() {
+	defer func() {
+		if r.Failed() {
+			r.Logf("repeat it with: go test ./test/crash -run 'TestTorture$' -args -seed=%d", r.seed)
+			r.Logf("the last sidecar had %q and said:\n%s", r.flags, r.side.Stderr())
+		}
+	}()
+	lives := 0
+	for end := time.Now().Add(tortureRound); time.Now().Before(end); lives++ {
+		r.start(nil)
+		r.torment()
+	}
+	var reports []lab.FloodReport
+	for _, f := range r.floods {
+		report, err := f.Stop()
+		if err != nil {
+			r.Fatal(err)
+		}
+		reports = append(reports, report)
+	}
+	r.empty()
+	r.start(map[string]string{"reclaim": []string{"auto", "punch", "unlink"}[r.rng.IntN(3)]})
+	r.terminate()
+	r.check(r.T)
+	for i, report := range reports {
+		r.settle(stream(i), report)
+	}
+	r.Logf("%d lives: %v; at most %.1f MiB of memory", lives+1, r.ends, float64(r.memory)/(1<<20))
+}
+
+// start begins a life.
+func (r *torture) start(fixed map[string]string) {
+	r.Helper()
+	r.flags = draw(r.rng, fixed)
+	r.side = start(r.T, r.source, r.dest, r.flags)
+	if r.rng.IntN(4) > 0 { // else what follows hits the start
+		if _, err := r.side.Addr(hung); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// torment is a life with what happens to it, and its end.
+func (r *torture) torment() {
+	r.Helper()
+	for range r.rng.IntN(4) {
+		r.lives(700)
+		switch r.rng.IntN(4) {
+		case 0, 1:
+			r.signal(syscall.SIGSTOP)
+			time.Sleep(time.Duration(r.rng.IntN(700)) * time.Millisecond)
+			r.signal(syscall.SIGCONT)
+			r.ends["stopped"]++
+		case 2:
+			r.fill()
+		case 3:
+			r.empty()
+		}
+	}
+	r.lives(300)
+	switch r.rng.IntN(3) {
+	case 0:
+		r.empty()
+		r.terminate()
+	case 1: // killed in the middle of draining, or not
+		r.signal(syscall.SIGTERM)
+		time.Sleep(time.Duration(r.rng.IntN(800)) * time.Millisecond)
+		r.side.Kill()
+		r.ends["killed while draining"]++
+	default:
+		r.side.Kill()
+		r.ends["killed"]++
+	}
+}
+
+// lives lets the sidecar live for at most so many milliseconds.
+func (r *torture) lives(most int) {
+	r.Helper()
+	if r.live(r.side, time.Duration(r.rng.IntN(most))*time.Millisecond); r.err != nil {
+		r.Fatal(r.err)
+	}
+}
+
+func (r *torture) signal(sig syscall.Signal) {
+	r.Helper()
+	if err := r.side.Signal(sig); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// terminate expects that SIGTERM drains, while JVMs write or not. A process that has not
+// set up its handler yet dies of the signal.
+func (r *torture) terminate() {
+	r.Helper()
+	if _, err := r.side.Addr(hung); err != nil {
+		r.Fatal(err)
+	}
+	if err := r.side.Stop(hung); err != nil {
+		r.Fatal(err)
+	}
+	r.ends["drained"]++
+}
+
+// fill leaves little or nothing of the destination's room.
+func (r *torture) fill() {
+	if r.filler == "" {
+		return
+	}
+	r.empty()
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(r.filler), &st); err != nil {
+		r.Fatal(err)
+	}
+	f, err := os.Create(r.filler)
+	if err != nil && !errors.Is(err, unix.ENOSPC) {
+		r.Fatal(err)
+	}
+	left := []int64{0, 4 << 10, 64 << 10, 400 << 10}[r.rng.IntN(4)]
+	if err == nil {
+		// The sidecar takes some of it meanwhile: as much as there is then is taken.
+		for size := int64(st.Bavail)*st.Bsize - left; size > 0 && unix.Fallocate(int(f.Fd()), 0, 0, size) != nil; {
+			size -= 256 << 10
+		}
+		f.Close()
+	}
+	r.ends["full"]++
+}
+
+// empty gives the room back.
+func (r *torture) empty() {
+	if r.filler != "" {
+		_ = os.Remove(r.filler) // it may not be there
+	}
+}
+
+// settle accounts for each line of a flood.
+func (r *torture) settle(stream string, report lab.FloodReport) {
+	r.Helper()
+	withheld, err := lab.Withheld(r.source, stream)
+	if err != nil {
+		r.Fatal(err)
+	}
+	account, err := lab.SettleWithheld(r.dest, stream, report, withheld)
+	if err != nil || !account.Exact() {
+		r.Errorf("%s: %v, error: %v", stream, account, err)
+	}
+	saved, err := r.saved(stream+"+detail", report)
+	if err != nil {
+		r.Errorf("%s: saved lines: %v", stream, err)
+	}
+	r.Logf("%s: %v; %d saved", stream, account, saved)
+}
+
+// saved sees that the lines that were saved are some of the flood's, each once and in order,
+// and returns how many they are.
+func (r *torture) saved(stream string, report lab.FloodReport) (n int, err error) {
+	var text bytes.Buffer
+	if err := lab.ReadStream(&text, r.dest, stream); err != nil {
+		return 0, err
+	}
+	rest := text.Bytes()
+	for line := range lab.LinesOf(report) {
+		if len(rest) == 0 {
+			break
+		}
+		if after, is := bytes.CutPrefix(rest, line.Text); is {
+			rest = after
+			n++
+		}
+	}
+	if len(rest) > 0 {
+		return n, fmt.Errorf("after %d lines comes one that is not of the flood, or is there again, or too late: %.200q", n, rest)
+	}
+	return n, nil
+}
+
+// mountDisk mounts an ext4 of its own, which can be full and can be frozen.
+func mountDisk(t *testing.T) (dir string, err error) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return "", errors.New("needs root: it mounts a file system")
+	}
+	tmp := t.TempDir()
+	image := filepath.Join(tmp, "image")
+	dir = filepath.Join(tmp, "disk")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{
+		{"truncate", "-s", "2G", image},
+		{"mkfs.ext4", "-q", "-F", "-m", "0", image},
+		{"mount", "-o", "loop", image, dir},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("needs ext4 and loop devices: %s: %w\n%s", args[0], err, out)
+		}
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir, nil
+}
