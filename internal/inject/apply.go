@@ -60,7 +60,7 @@ func apply(n *yaml.Node, op Op, isJSON bool) error {
 		}
 	}
 	if op.Op == "test" {
-		if old == nil || old.Value != op.Value {
+		if old == nil || old.Value != fmt.Sprint(op.Value) {
 			return errors.New("the value is not what it was")
 		}
 		return nil

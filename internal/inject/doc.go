@@ -33,9 +33,10 @@
 // # What is left as it is
 //
 // The patch appends to lists, and adds members and lists that are not there.
-// It has one kind of replace, of the value of JDK_JAVA_OPTIONS (or of the
-// variable that ullage.dev/options-variable names), which a test
-// operation of the old value precedes: a second variable of the same name would
+// It has two kinds of replace, each with a test operation of the old value before
+// it. One is of the memory limit of a JVM's container, only if
+// ullage.dev/raise-memory-limit asks for it. The other is of the value of
+// JDK_JAVA_OPTIONS (or of the variable that ullage.dev/options-variable names): a second variable of the same name would
 // work, but server-side apply may drop either of the two. Nothing is written
 // back that was read, so that fields which are newer than our API types stay.
 //

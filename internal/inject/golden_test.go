@@ -132,8 +132,8 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 		return
 	}
 	for _, op := range res.Patch {
-		env := strings.Contains(op.Path, "/env/")
-		if op.Op != "add" && !env {
+		changes := strings.Contains(op.Path, "/env/") || strings.HasSuffix(op.Path, "/memory")
+		if op.Op != "add" && !changes {
 			t.Errorf("%s of %s", op.Op, op.Path)
 		}
 	}

@@ -34,6 +34,8 @@ type jvm struct {
 	host     string
 	port     int // 0: it does not listen
 	rotateAt int64
+	raised   int64 // the memory limit that the injector raises; 0: it raises none
+	pin      bool  // the heap goes by that limit, as it was
 }
 
 func (j *jvm) logVolume() string { return logVolume + j.suffix }
@@ -52,9 +54,8 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 	if at := m.pod.sealedAbove(j.Container, logDir); at != "" {
 		return nil, &problem{podmeta.MountTaken, fmt.Sprintf("container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", j.Name, at, logDir)}
 	}
-	if limit, ok := m.pod.memoryLimit(j.Container); ok && int64(m.wishes.tmpfs()) > limit/4 {
-		m.warn("%s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer",
-			m.wishes.memory(), j.Name, limit>>20)
+	if warning := m.pod.planMemory(j, &m.wishes); warning != "" {
+		m.warn("%s", warning)
 	}
 	if says(j.Container, "-Xlog:disable", m.wishes.earlier()...) {
 		m.warn("container %.80q has -Xlog:disable, which also turns off the log that the injector adds: leave it out", j.Name)

@@ -208,6 +208,7 @@ func (m *mutation) changeJVM(j *jvm) {
 	if j.ownTmp && j.tmp != nil {
 		m.patch.push(tree, at, "volumeMounts", *j.tmp)
 	}
+	m.patch.raiseLimit(j, &m.wishes, tree, at)
 	m.addOptions(j, tree, at)
 	for _, v := range m.wishes.eventsEnv(j.Container) {
 		m.patch.push(tree, at, "env", v)

@@ -60,6 +60,10 @@ func (m *mutation) options(j *jvm) string {
 	if !m.wishes.perfdata && !m.pod.inMemory(j.Container, tmpDir) {
 		options += " -XX:+PerfDisableSharedMem"
 	}
+	// Else the heap would grow with the limit, and take what was added for the log.
+	if j.pin {
+		options += fmt.Sprintf(" -XX:MaxRAM=%d", j.raised)
+	}
 	if j.attach == attach.SharedTmp {
 		options += " -XX:+StartAttachListener"
 	}

@@ -53,6 +53,7 @@ type wishes struct {
 	hatch      hatch
 	sinkSecret string // the name of one for the sinks; empty: none
 
+	raise    bool // the memory limit of the JVM's container, by the size of the tmpfs
 	noScrape bool // no annotations for Prometheus
 	perfdata bool // the JVM keeps its file of counters, wherever that is
 
@@ -77,6 +78,7 @@ const (
 	variableSetting = "options-variable"
 	scrapeSetting   = "scrape-annotations"
 	perfdataSetting = "perfdata"
+	raiseSetting    = "raise-memory-limit"
 	yieldSetting    = "yield-after"
 )
 
@@ -223,6 +225,8 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	}
 	w.perfdata, err = oneOf(cmp.Or(value(perfdataSetting), "off"), "leave", "off")
 	check(perfdataSetting, err)
+	w.raise, err = oneOf(cmp.Or(value(raiseSetting), "false"), "true", "false")
+	check(raiseSetting, err)
 	w.noScrape, err = oneOf(cmp.Or(value(scrapeSetting), "on"), "off", "on")
 	check(scrapeSetting, err)
 	w.sinkSecret, err = parseSecret(value(sinkSecretSetting))

@@ -24,6 +24,6 @@ const (
 // AtAdmission returns the names, without [Prefix], of the annotations that only
 // configure the injection. The others are live, or flags of the sidecar.
 func AtAdmission() []string {
-	return []string{"inject", "injected", "container", "xlog", "buffer", "events", "options-variable", "perfdata", "scrape-annotations", "sink-secret", "env", "container-patch",
+	return []string{"inject", "injected", "container", "xlog", "buffer", "events", "options-variable", "perfdata", "scrape-annotations", "sink-secret", "env", "container-patch", "raise-memory-limit",
 		"image", "image-pull-secrets", "cpu-request", "cpu-limit", "memory-request", "memory-limit", "ephemeral-storage-request", "ephemeral-storage-limit"}
 }

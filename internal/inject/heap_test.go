@@ -1,0 +1,124 @@
+package inject
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The heap is what the JVM makes of its options, wherever in the pod these are.
+func TestHeapThatThePodShows(t *testing.T) {
+	const gi = 1 << 30
+	env := func(pairs ...string) (all []corev1.EnvVar) {
+		for i := 0; i < len(pairs); i += 2 {
+			all = append(all, corev1.EnvVar{Name: pairs[i], Value: pairs[i+1]})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		of     corev1.Container
+		limit  int64
+		mib    int64
+		by     string
+		whole  int64
+		pinned bool
+	}{
+		"by default":                     {of: corev1.Container{}, mib: 256},
+		"by default in a little memory":  {of: corev1.Container{}, limit: 200 << 20, mib: 100},
+		"-Xmx of the command":            {of: corev1.Container{Command: []string{"java", "-Xmx700m", "-jar", "x"}}, mib: 700, by: "-Xmx700m"},
+		"-Xmx in a shell":                {of: corev1.Container{Args: []string{`exec java "-Xmx1G" -jar x`}}, mib: 1024, by: "-Xmx1G"},
+		"the last one wins":              {of: corev1.Container{Command: []string{"java", "-Xmx700m", "-XX:MaxHeapSize=300m"}}, mib: 300, by: "-XX:MaxHeapSize=300m"},
+		"the command after a variable":   {of: corev1.Container{Command: []string{"java", "-Xmx700m"}, Env: env("JDK_JAVA_OPTIONS", "-Xmx300m")}, mib: 700, by: "-Xmx700m"},
+		"a variable after JAVA_TOOL_...": {of: corev1.Container{Env: env("JDK_JAVA_OPTIONS", "-Xmx300m", "JAVA_TOOL_OPTIONS", "-Xmx700m")}, mib: 300, by: "-Xmx300m"},
+		"the last word":                  {of: corev1.Container{Command: []string{"java", "-Xmx700m"}, Env: env("_JAVA_OPTIONS", "-Xmx300m")}, mib: 300, by: "-Xmx300m"},
+		"a share":                        {of: corev1.Container{Env: env("JAVA_OPTS", "-Dx=1 -XX:MaxRAMPercentage=75.0 -XX:+UseG1GC")}, mib: 768, by: "-XX:MaxRAMPercentage=75.0"},
+		"a share with quotes":            {of: corev1.Container{Env: env("JAVA_TOOL_OPTIONS", `'-XX:MaxRAMPercentage=75'`)}, mib: 768, by: "-XX:MaxRAMPercentage=75"},
+		"an amount beats a share":        {of: corev1.Container{Env: env("JAVA_OPTS", "-Xmx300m -XX:MaxRAMPercentage=75")}, mib: 300, by: "-Xmx300m"},
+		"a share of MaxRAM":              {of: corev1.Container{Env: env("JAVA_OPTS", "-XX:MaxRAM=512m -XX:MaxRAMPercentage=50")}, mib: 256, by: "-XX:MaxRAMPercentage=50", pinned: true},
+		"Paketo without head room":       {of: corev1.Container{Env: env("BPL_JVM_THREAD_COUNT", "50")}, whole: 1024},
+		"Paketo with head room":          {of: corev1.Container{Env: env("BPL_JVM_HEAD_ROOM", "10")}, whole: 921},
+		"no number":                      {of: corev1.Container{Env: env("JAVA_OPTS", "-Xmxm -XX:MaxRAMPercentage=x")}, mib: 256},
+		"more than there is":             {of: corev1.Container{Args: []string{"-Xmx99999999999999999999t"}}, mib: 1 << 30, by: "-Xmx99999999999999999999t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.limit == 0 {
+				c.limit = gi
+			}
+			h := heapOf(&c.of, c.limit)
+			if h.bytes>>20 != c.mib || h.by != c.by || h.whole>>20 != c.whole || h.pinned != c.pinned {
+				t.Errorf("heap %d MiB by %q, whole %d MiB, pinned %v; want %d MiB by %q, %d MiB, %v", h.bytes>>20, h.by, h.whole>>20, h.pinned, c.mib, c.by, c.whole, c.pinned)
+			}
+		})
+	}
+}
+
+// Heap, log and reserve are held against the limit. The opt-in raises the limit by the tmpfs, with
+// the request if that is the limit, and pins the heap; where it must not, it says why.
+func TestTheLogAgainstTheHeap(t *testing.T) {
+	limits := func(memory string) object { return object{"limits": object{"memory": memory}} }
+	for name, c := range map[string]struct {
+		annotations object
+		command     []string
+		resources   object
+		whole       object // of the pod
+		limit       string // afterwards
+		request     string
+		pin         bool
+		warns       string // empty: nothing is said of memory
+	}{
+		"85 % of 512Mi":    {command: []string{"java", "-XX:MaxRAMPercentage=85"}, resources: limits("512Mi"), limit: "512Mi", warns: "heap 436 MiB (-XX:MaxRAMPercentage=85), 64 MiB on the log's tmpfs, and 77 MiB that a JVM needs besides: set ullage.dev/raise-memory-limit"},
+		"-Xmx1000m of 1Gi": {command: []string{"java", "-Xmx1000m"}, resources: limits("1Gi"), limit: "1Gi", warns: "heap 1000 MiB (-Xmx1000m)"},
+		"80 % of 1Gi, a large buffer": {annotations: object{"ullage.dev/buffer": "256Mi"}, command: []string{"java", "-XX:MaxRAMPercentage=80"}, resources: limits("1Gi"), limit: "1Gi",
+			warns: "heap 820 MiB (-XX:MaxRAMPercentage=80), 256 MiB on the log's tmpfs"},
+		"a buffer of a quarter":   {annotations: object{"ullage.dev/buffer": "256Mi"}, command: []string{"java", "-Xmx300m"}, resources: limits("1Gi"), limit: "1Gi", warns: "ullage.dev/buffer is 256Mi and counts as memory"},
+		"75 % of 1Gi":             {command: []string{"java", "-XX:MaxRAMPercentage=75"}, resources: limits("1Gi"), limit: "1Gi"},
+		"no limit":                {command: []string{"java", "-Xmx1000m"}},
+		"raised and pinned":       {annotations: object{"ullage.dev/raise-memory-limit": "true"}, command: []string{"java", "-XX:MaxRAMPercentage=85"}, resources: limits("512Mi"), limit: "576Mi", pin: true},
+		"raised, the heap is set": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, command: []string{"java", "-Xmx435m"}, resources: limits("512Mi"), limit: "576Mi"},
+		"raised with the request": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, resources: object{"limits": object{"memory": "512Mi", "cpu": "1"}, "requests": object{"memory": "512Mi", "cpu": "1"}}, limit: "576Mi", request: "576Mi", pin: true},
+		"a smaller request stays": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, resources: object{"limits": object{"memory": "512Mi"}, "requests": object{"memory": "256Mi"}}, limit: "576Mi", request: "256Mi", pin: true},
+		"with the ring of events": {annotations: object{"ullage.dev/raise-memory-limit": "true", "ullage.dev/events": "2Mi"}, resources: limits("512Mi"), limit: "578Mi", pin: true},
+		"a pod with resources as a whole": {annotations: object{"ullage.dev/raise-memory-limit": "true"}, resources: limits("512Mi"), whole: object{"limits": object{"memory": "1Gi"}}, limit: "512Mi",
+			warns: "is not raised: the pod has resources as a whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := object{"securityContext": object{"runAsUser": 1, "runAsGroup": 1}, "resources": c.whole,
+				"containers": []any{object{"name": "app", "command": c.command, "resources": c.resources}}}
+			pod, err := json.Marshal(object{"metadata": object{"annotations": c.annotations}, "spec": spec})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := mutate(t, pod, testConfig())
+			if !res.Injected {
+				t.Fatal(res.Warnings)
+			}
+			text, err := json.Marshal(applyJSON(t, pod, res.Patch))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var after corev1.Pod
+			if err := json.Unmarshal(text, &after); err != nil {
+				t.Fatal(err)
+			}
+			app := after.Spec.Containers[0]
+			memory := func(list corev1.ResourceList) string {
+				if q, ok := list["memory"]; ok {
+					return q.String()
+				}
+				return ""
+			}
+			if limit, request := memory(app.Resources.Limits), memory(app.Resources.Requests); limit != c.limit || request != c.request {
+				t.Errorf("limit %q and request %q, want %q and %q", limit, request, c.limit, c.request)
+			}
+			if pinned := strings.Contains(app.Env[0].Value, " -XX:MaxRAM=536870912"); pinned != c.pin {
+				t.Errorf("pinned %v, want %v: %s", pinned, c.pin, app.Env[0].Value)
+			}
+			said := strings.Join(res.Warnings, "\n")
+			if !strings.Contains(said, c.warns) || c.warns == "" && strings.Contains(said, "memory") {
+				t.Errorf("warnings\n%s\nwant %q", said, c.warns)
+			}
+		})
+	}
+}
