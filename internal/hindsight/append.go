@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +27,7 @@ func (l *Log) Append(b Batch) error {
 		return err
 	}
 	frame := c.compress(b.Raw)
-	h := head{stream: b.Stream, since: b.Since.UnixNano(), read: b.Read.UnixNano(), lines: b.Lines,
+	h := head{stream: b.Stream, since: l.nanos(b.Since), read: l.nanos(b.Read), lines: b.Lines,
 		raw: uint32(len(b.Raw)), frame: uint32(len(frame)), check: position.Checksum(frame), at: l.now.End}
 	l.expire(h.since)
 	l.endSaving(h.since)
@@ -106,7 +105,7 @@ func (l *Log) Next(raw bool) (r Record, ok bool) {
 		return Record{}, false
 	}
 	r = Record{head: *h}
-	r.Batch = Batch{Stream: h.stream, Since: time.Unix(0, h.since), Read: time.Unix(0, h.read), Lines: h.lines}
+	r.Batch = Batch{Stream: h.stream, Since: l.time(h.since), Read: l.time(h.read), Lines: h.lines}
 	if err := l.read(&r, raw); err != nil {
 		l.now.Head, l.first = l.now.End, nil
 		return Record{}, false

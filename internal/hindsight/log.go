@@ -22,7 +22,7 @@ const fileName = "hindsight"
 type State struct {
 	Head  int64 `json:"head"`            // where the oldest record begins
 	End   int64 `json:"end"`             // where the next one will
-	Until int64 `json:"until,omitempty"` // lines written before are saved, Unix time in ns; 0: none are
+	Until int64 `json:"until,omitempty"` // lines written before are saved, ns as in a record; 0: none are
 }
 
 // Suffix is what the name of a stream with saved lines has behind the name of the stream
@@ -34,7 +34,8 @@ const Suffix = "+detail"
 // [Log.SetLimit] and [Log.Stats], which are safe for concurrent use.
 type Log struct {
 	window time.Duration
-	until  atomic.Int64 // asked for; Unix time in ns
+	began  time.Time    // see nanos
+	until  atomic.Int64 // asked for; ns as in a record
 
 	mu        sync.Mutex
 	limit     int64
@@ -49,7 +50,20 @@ type Log struct {
 }
 
 // New returns a Log that keeps records for a window, and of at most limit bytes.
-func New(window time.Duration, limit int64) *Log { return &Log{window: window, limit: limit} }
+func New(window time.Duration, limit int64) *Log {
+	return &Log{window: window, began: time.Now(), limit: limit}
+}
+
+// nanos returns a time as records and [State] have it: Unix time as it would be had the
+// system clock not been set since the process began. A clock that is set back would
+// otherwise keep lines from being too old, and in the time in which they are saved, until
+// it has come as far again.
+func (l *Log) nanos(t time.Time) int64 { return l.began.UnixNano() + int64(t.Sub(l.began)) }
+
+// time is the opposite of nanos.
+func (l *Log) time(nanos int64) time.Time {
+	return l.began.Add(time.Duration(nanos - l.began.UnixNano()))
+}
 
 // SetLimit changes how many bytes the log may hold.
 func (l *Log) SetLimit(bytes int64) {
@@ -93,10 +107,12 @@ func Remove(dir *os.File) {
 }
 
 // Resume continues with what a checkpoint says that the file holds, and cuts off the
-// rest. A state that does not fit the file is that of an empty log.
+// rest. A state that does not fit the file is that of an empty log. Lines are saved for
+// one more window at most, since the clock may have been set back meanwhile.
 func (l *Log) Resume(s State) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	s.Until = min(s.Until, l.nanos(time.Now().Add(l.window)))
 	l.until.Store(max(l.until.Load(), s.Until))
 	if l.file == nil {
 		return nil
@@ -129,7 +145,7 @@ func (l *Log) Close() {
 // SaveUntil has the lines saved that the log holds, and those that are written until
 // then.
 func (l *Log) SaveUntil(t time.Time) {
-	for at := t.UnixNano(); ; {
+	for at := l.nanos(t); ; {
 		was := l.until.Load()
 		if was >= at || l.until.CompareAndSwap(was, at) {
 			return
@@ -193,10 +209,10 @@ func (l *Log) Stats() Stats {
 	defer l.mu.Unlock()
 	st := Stats{Bytes: l.now.End - l.committed.Head}
 	if h := l.peek(); h != nil {
-		st.Oldest = time.Unix(0, h.since)
+		st.Oldest = l.time(h.since)
 	}
 	if until := l.until.Load(); until > 0 {
-		st.Until = time.Unix(0, until)
+		st.Until = l.time(until)
 	}
 	return st
 }

@@ -348,3 +348,14 @@ func BenchmarkAppend(b *testing.B) {
 	}
 	b.ReportMetric(ratio, "ratio")
 }
+
+// The system clock is set back by a day while lines are saved, and the sidecar restarts.
+func TestAClockThatWasSetBackEndsSavingAfterAWindow(t *testing.T) {
+	h := open(t, 1<<20)
+	h.SaveUntil(time.Now().Add(24 * time.Hour))
+	h.commit()
+	h.restart(1 << 20)
+	if until := h.Stats().Until; until.IsZero() || until.After(time.Now().Add(h.window)) {
+		t.Errorf("lines are saved until %s, with a window of %s", until, h.window)
+	}
+}
