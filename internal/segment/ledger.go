@@ -65,7 +65,8 @@ func compareEntry(a, b entry) int {
 // they seal, cut and delete; retention replaces the ledger by a scan of the disk
 // while it is not fresh.
 type ledger struct {
-	began time.Time // when the clock of the ledger began
+	began time.Time     // when the clock of the ledger began
+	idle  time.Duration // for how long nothing was committed before that, by the system clock
 
 	fresh  bool    // false: the disk must be scanned
 	oldest []entry // what can be deleted, in order: all of it, or the beginning
@@ -77,13 +78,39 @@ type ledger struct {
 	seeks  use     // seek files of the streams that are not open
 }
 
+// newLedger returns the ledger of a process that begins now, at a destination whose last
+// commit was at a time; zero: unknown.
+func newLedger(now, last time.Time) *ledger {
+	l := &ledger{began: now}
+	if !last.IsZero() {
+		l.idle = max(0, now.Sub(last))
+	}
+	return l
+}
+
 // clock places a moment on the clock of the ledger, which counts milliseconds since
 // Open and never steps. A moment in the future becomes now, because the system clock
 // was ahead when the moment was recorded. So a step of the system clock changes
 // neither order nor age of the segments that are known.
+//
+// Of a moment that only a file system knows, the clock takes the lesser age: by the system
+// clock, or by what that would show without a step since Open. The time before Open in
+// which nothing was committed makes no segment older, because a step of the system
+// clock is no different from it. So a clock that is far ahead makes retention delete
+// nothing that was not due at the last commit; at worst, segments stay longer by the
+// time for which there was no sidecar.
 func (l *ledger) clock(at, now time.Time) int64 {
-	age := max(0, now.Sub(at))
-	return (now.Sub(l.began) - age).Milliseconds()
+	since := now.Sub(l.began)
+	return (since - l.age(at, now, since)).Milliseconds()
+}
+
+// age returns the age of a moment, where so much time has passed since Open.
+func (l *ledger) age(at, now time.Time, since time.Duration) time.Duration {
+	age := max(0, min(now.Sub(at), l.began.Add(since).Sub(at)))
+	if age > since {
+		age = max(since, age-l.idle)
+	}
+	return age
 }
 
 func (l *ledger) entryOf(info Info, now time.Time) entry {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,15 +24,16 @@ const (
 // number is what the destination knows of the checkpoint, see [Store.Number].
 type number struct {
 	newest uint64
-	file   *os.File // nil: not open for writing
-	synced bool     // something was synced since the file was opened
-	failed bool     // the last record failed, and that was logged
+	wrote  time.Time // when a process before this one recorded it; zero: unknown
+	file   *os.File  // nil: not open for writing
+	synced bool      // something was synced since the file was opened
+	failed bool      // the last record failed, and that was logged
 }
 
 // read reads the number. No file, or an empty one, is 0: nothing was recorded.
 func (n *number) read(own string) error {
 	n.close()
-	n.newest = 0
+	n.newest, n.wrote = 0, time.Time{}
 	file, err := os.OpenFile(filepath.Join(own, numberName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -40,6 +42,9 @@ func (n *number) read(own string) error {
 		return err
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err == nil {
+		n.wrote = info.ModTime()
+	}
 	return n.parse(file)
 }
 

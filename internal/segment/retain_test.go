@@ -223,3 +223,53 @@ func TestMaintainWithNothingToDoIsCheap(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// The system clock is set forward by years while there is no sidecar. What was written
+// shortly before is not old, and what was due is deleted.
+func TestClockFarAheadDeletesNothingThatWasNotDue(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 10 * 365 * 24 * time.Hour} {
+		dest := t.TempDir()
+		s := openStore(t, dest, retaining(0, time.Hour))
+		must(t, s.Acquire(t.Context()))
+		young, old := sealOne(t, freshStream(t, s, "young")), sealOne(t, freshStream(t, s, "old"))
+		s.SetNumber(1)
+		must(t, s.Close())
+		last := time.Now().Add(-ahead)
+		for path, at := range map[string]time.Time{
+			numberFile(dest): last,
+			filepath.Join(dest, "young", young.Segment): last.Add(-30 * time.Minute),
+			filepath.Join(dest, "old", old.Segment):     last.Add(-2 * time.Hour),
+		} {
+			must(t, os.Chtimes(path, at, at))
+		}
+		s = openStore(t, dest, retaining(0, time.Hour))
+		must(t, s.Acquire(t.Context()))
+		for range 2 {
+			must(t, s.Maintain(time.Now()))
+			if young, old := namesOf(t, dest, "young"), namesOf(t, dest, "old"); len(young) != 1 || len(old) != 0 {
+				t.Errorf("ahead by %s: young segments %v, old ones %v", ahead, young, old)
+			}
+			s.ledger.forget() // the second scan knows the same
+		}
+		must(t, s.Maintain(time.Now().Add(31*time.Minute)))
+		if left := namesOf(t, dest, "young"); len(left) > 0 {
+			t.Errorf("ahead by %s: after half an hour %v is left", ahead, left)
+		}
+	}
+}
+
+// A step of the system clock changes no age while the process runs, also after a scan.
+func TestStepOfTheClockChangesNoAge(t *testing.T) {
+	began := time.Now()
+	l := newLedger(began, time.Time{})
+	wrote := began.Add(-time.Minute).Round(0)     // as a file system says
+	after := func(step time.Duration) time.Time { // ten minutes later, by a clock with a step
+		return began.Add(10 * time.Minute).Round(0).Add(step)
+	}
+	for step, want := range map[time.Duration]time.Duration{0: 11 * time.Minute, time.Hour: 11 * time.Minute, -time.Hour: 0} {
+		// What the system clock says of now, and the monotonic clock of the time since Open.
+		if got := l.age(wrote, after(step), 10*time.Minute); got != want {
+			t.Errorf("a step of %s: age %s, want %s", step, got, want)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func (r *retention) scan(now time.Time) error {
 		return fmt.Errorf("scan destination: %w", err)
 	}
 	defer root.Close()
-	l := ledger{began: r.ledger.began, fresh: true, all: true}
+	l := ledger{began: r.ledger.began, idle: r.ledger.idle, fresh: true, all: true}
 	for _, t := range r.streams {
 		t.seek.counted = 0
 	}

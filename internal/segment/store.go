@@ -49,7 +49,7 @@ func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{cfg: cfg, log: log, metrics: newMetrics(), dest: dest, ledger: &ledger{began: time.Now()},
+	p := &parts{cfg: cfg, log: log, metrics: newMetrics(), dest: dest, ledger: newLedger(time.Now(), dest.number.wrote),
 		verifier: &verifier{dest: dest}, streams: map[string]*Stream{}, boot: readBootClock(), sealAt: int64(cfg.SegmentBytes)}
 	p.encoder, err = newEncoder(cfg.Compress)
 	if err == nil {
