@@ -24,7 +24,7 @@ const (
 // Recover returns the last raw bytes of the stream, up to [TailBytes], from as many
 // segments as that takes, and how many bytes on disk it cut. Segments without
 // compression have no frames: Recover cuts NULs at their end, and then what is left
-// behind the last newline.
+// behind the last newline, unless it is so long that it is a part of a line over the limit.
 //
 // An error that wraps [ErrRefused] is this stream's. Every other error is the
 // destination's: abandon, wait, and recover again.

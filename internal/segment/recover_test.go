@@ -196,9 +196,12 @@ func TestRecoverOfLongLinesWithoutCompression(t *testing.T) {
 	long := append(bytes.Repeat([]byte("x"), 3*blockBytes), '\n')
 	for name, c := range map[string]struct{ data, want []byte }{
 		"line over many blocks":  {join(long, []byte("half")), long},
-		"newline at block start": {join(long, bytes.Repeat([]byte("y"), blockBytes-1)), long},
-		"no newline at all":      {bytes.Repeat([]byte("x"), 2*blockBytes), nil},
-		"only a newline":         {[]byte("\n" + strings.Repeat("z", blockBytes)), []byte("\n")},
+		"newline at block start": {join(long[:blockBytes], []byte("\n"), bytes.Repeat([]byte("y"), longLine-1)), join(long[:blockBytes], []byte("\n"))},
+		"no newline at all":      {bytes.Repeat([]byte("x"), longLine-1), nil},
+		"only a newline":         {[]byte("\n" + strings.Repeat("z", longLine-1)), []byte("\n")},
+		"part of a long line":    {join(long, long[:longLine]), join(long, long[:longLine])},
+		"... and zeros":          {join(long[:2*blockBytes], make([]byte, blockBytes)), long[:2*blockBytes]},
+		"torn, with zeros in it": {join(long, make([]byte, longLine), []byte("half")), long},
 		"many zeros":             {join(long, make([]byte, 5*blockBytes)), long},
 		"half a line and zeros":  {join(long, []byte("half"), make([]byte, blockBytes)), long},
 	} {

@@ -73,28 +73,48 @@ func appendTail(tail, raw []byte, n int) []byte {
 	return append(tail, raw...)
 }
 
-// verifyLines is verify for a segment without frames. It reads backwards.
+// longLine is less than every part of a line over the limit that is appended without its
+// end, and more than a crash leaves of any other line.
+const longLine = 32 << 10
+
+// verifyLines is verify for a segment without frames. It reads backwards. What is behind
+// the last newline is half a line, which a crash has torn, unless it is a part of a line
+// over the limit: such a line is appended and committed in parts.
 func verifyLines(file *os.File, size int64) (sound int64, tail []byte, err error) {
 	buf := make([]byte, blockBytes)
-	nuls := true
-	for end := size; end > 0 && sound == 0; {
-		block := buf[:min(end, blockBytes)]
-		begin := end - int64(len(block))
-		if err := readFull(file, block, begin); err != nil {
+	end, err := lastByte(file, size, buf, func(b byte) bool { return b != 0 })
+	if err != nil {
+		return 0, nil, err
+	}
+	sound = end
+	part := buf[:min(end, longLine)]
+	if err := readFull(file, part, end-int64(len(part))); err != nil {
+		return 0, nil, err
+	}
+	if len(part) < longLine || bytes.ContainsAny(part, "\n\x00") {
+		if sound, err = lastByte(file, end, buf, func(b byte) bool { return b == '\n' }); err != nil {
 			return 0, nil, err
 		}
-		if nuls {
-			block = bytes.TrimRight(block, "\x00")
-			nuls = len(block) == 0
-		}
-		sound = begin + int64(bytes.LastIndexByte(block, '\n')) + 1
-		if sound == begin {
-			sound = 0 // no newline in this block
-		}
-		end = begin
 	}
 	tail = make([]byte, min(sound, TailBytes))
 	return sound, tail, readFull(file, tail, sound-int64(len(tail)))
+}
+
+// lastByte returns the offset behind the last byte before end that is one of those, or 0.
+func lastByte(file *os.File, end int64, buf []byte, is func(b byte) bool) (int64, error) {
+	for end > 0 {
+		block := buf[:min(end, blockBytes)]
+		end -= int64(len(block))
+		if err := readFull(file, block, end); err != nil {
+			return 0, err
+		}
+		for i := len(block); i > 0; i-- {
+			if is(block[i-1]) {
+				return end + int64(i), nil
+			}
+		}
+	}
+	return 0, nil
 }
 
 func readFull(file *os.File, p []byte, at int64) error {

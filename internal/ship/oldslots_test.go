@@ -326,6 +326,49 @@ func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 	}
 }
 
+// A part of a line over the limit is committed, and given back, before its end is written.
+// The application spoils the checkpoint.
+func TestAPartOfALongLineOutlivesTheCheckpoint(t *testing.T) {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+		t.Run(how.String(), func(t *testing.T) {
+			b := newBench(t)
+			b.cfg.Segment.Compress = how
+			b.cfg.Queue = 256 * settings.Ki
+			w := b.log("gc.log")
+			begin, end := lines(0, 10)+"[0.1s][info][gc] "+strings.ReplaceAll(lines(0, 20_000), "\n", " "), "is over\n"+lines(10, 20)
+			b.write(w, begin)
+			s, from := b.begun(true)
+			s.begins(t, from)
+			for range 10 {
+				s.reader.round()
+				s.appends(t)
+				s.commits(t)
+				s.reader.settle()
+			}
+			durable := b.persisted("gc.log")
+			if len(durable) < len(begin)-128<<10 || allocated(t, w) > 256<<10 {
+				t.Fatalf("of %d bytes %d are durable, and %d are left in the source, which is no case for this test", len(begin), len(durable), allocated(t, w))
+			}
+			s.killed()
+			b.loseCheckpoint()
+			b.write(w, end)
+			b.ships("line 19\n")
+			if got, want := b.persisted("gc.log"), begin+end; got != want {
+				t.Errorf("%d bytes are persisted, want %d; the first difference is at %d", len(got), len(want), firstDifference(got, want))
+			}
+		})
+	}
+}
+
+func firstDifference(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
 // newestSlot returns the slot that the last sidecar wrote last.
 func (h *hoard) newestSlot() string {
 	last := h.slots[len(h.slots)-1]
