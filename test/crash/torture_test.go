@@ -20,9 +20,9 @@ import (
 
 const (
 	tortureTmpfs = "12Mi"
-	tortureTime  = time.Minute      // unless ULLAGE_TORTURE says otherwise
-	tortureRound = 15 * time.Second // of lives, one after the other
-	tortureRSS   = mostMemory + 64<<20
+	tortureTime  = time.Minute         // unless ULLAGE_TORTURE says otherwise
+	tortureRound = 15 * time.Second    // of lives, one after the other
+	tortureRSS   = mostMemory + 64<<20 // with the largest queue
 
 	// hung is the limit of whatever must happen, on the slowest machine.
 	hung = 5 * time.Minute
@@ -116,7 +116,7 @@ func (r *torture) run() {
 	r.empty()
 	r.start(map[string]string{"reclaim": []string{"auto", "punch", "unlink"}[r.rng.IntN(3)]})
 	r.terminate()
-	r.check(r.T)
+	r.check(r.T, tortureRSS)
 	for i, report := range reports {
 		r.settle(stream(i), report)
 	}
