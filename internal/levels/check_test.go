@@ -10,9 +10,7 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// patience is how long is waited for what takes a second or two at most: the
-// machine may be busy.
-const patience = 10 * time.Second
+const patience = lab.Patience
 
 // becomes waits until a condition holds, and reports whether it came to.
 func becomes(limit time.Duration, holds func() bool) bool {

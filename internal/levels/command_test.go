@@ -136,6 +136,7 @@ func TestASetThatFindsNoJVMButOneThatHasEndedLeavesNothing(t *testing.T) {
 func TestASetThatSomeJVMsTakeIsWantedAndTellsOfTheOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
 	stuck, j := r.jvm(1), r.jvm(2)
 	stuck.when(always(hang))
 	r.annotate()
@@ -186,6 +187,7 @@ func TestAResetEndsTheRaiseOfAnAnnotationUntilThatChanges(t *testing.T) {
 
 func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 	r, j := alone(t)
+	r.cfg.Attach.Timeout = impatience
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
@@ -229,15 +231,14 @@ func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 func TestASetIsCancelled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.cfg.Attach.Timeout = 20 * time.Second
+	r.cfg.Attach.Timeout = time.Hour
 	j := r.jvm(1)
 	j.when(always(hang))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	began := time.Now()
 	_, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour)
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > drainTimeout+2*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 	j.when(nil)
 	r.annotate()

@@ -84,6 +84,7 @@ func TestAKillAroundARaise(t *testing.T) {
 	for name, how := range map[string]reaction{"after the save, before the command": hang, "after the command, before the save": stumble} {
 		for _, still := range []bool{true, false} {
 			r := newRig(t)
+			r.cfg.Attach.Timeout = impatience
 			j := r.jvm(1)
 			r.annotate("log", "gc*=debug")
 			r.killedAt(r.process(), j, 1, configuring, how)
@@ -104,6 +105,7 @@ func TestAKillAroundARaise(t *testing.T) {
 
 func TestAKillBeforeTheSaveLeavesNothing(t *testing.T) {
 	r, j := alone(t)
+	r.cfg.Attach.Timeout = impatience
 	j.when(once(1, listCommand, hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
@@ -151,6 +153,7 @@ func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
 	for name, how := range map[string]reaction{"before the command": hang, "after the command, before the save": stumble} {
 		for after, want := range map[string]string{"safepoint*=debug": atop("safepoint*=debug"), "gc*=debug": atop("gc*=debug"), "": ownSelection} {
 			r := newRig(t)
+			r.cfg.Attach.Timeout = impatience
 			j := r.jvm(1)
 			r.annotate("log", "gc*=debug")
 			p := r.process()
@@ -173,6 +176,7 @@ func TestAKillAroundAChangeOfTheRaise(t *testing.T) {
 // A command that was not answered may have taken effect.
 func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
 	r, j := alone(t)
+	r.cfg.Attach.Timeout = impatience
 	p := r.raised(j)
 	j.when(once(1, configuring, stumble))
 	r.annotate("log", "safepoint*=debug")
@@ -186,6 +190,7 @@ func TestAChangeThatWasNotAnsweredIsTakenBack(t *testing.T) {
 
 func TestARestoreThatWasNotVerifiedIsRaisedAgain(t *testing.T) {
 	r, j := alone(t)
+	r.cfg.Attach.Timeout = impatience
 	p := r.raised(j)
 	j.when(once(1, listCommand, hang))
 	r.restored(p, j)

@@ -16,9 +16,8 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
 	until := p.Status().Until
-	began := time.Now()
-	if err := stop(); err != nil || time.Since(began) > 2*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 	logs(t, j, ownSelection)
 	p.log.says(t, 1, "the sidecar drains")
@@ -66,7 +65,7 @@ func TestADrainThatFindsNothingRaisedSendsNothing(t *testing.T) {
 func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.cfg.Attach.Timeout = 20 * time.Second // so that the drain's own deadline matters
+	r.cfg.Attach.Timeout = time.Hour // so that the drain's own deadline matters
 	j := r.jvm(1)
 	r.annotate("log", "gc*=debug")
 	p := r.process()
@@ -74,10 +73,8 @@ func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
 	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
 	j.when(always(hang))
-	began := time.Now()
-	err := stop()
-	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "1 JVMs are left with a raised log level") || took > drainTimeout+500*time.Millisecond {
-		t.Errorf("after %s: %v", took, err)
+	if err := stop(); err == nil || !strings.Contains(err.Error(), "1 JVMs are left with a raised log level") {
+		t.Error(err)
 	}
 	j.when(nil)
 	r.annotate()
@@ -88,16 +85,15 @@ func TestADrainOfAJVMThatHangsEndsWithAnError(t *testing.T) {
 func TestADrainWhileAJVMHangsBegins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.cfg.Attach.Timeout = 20 * time.Second
+	r.cfg.Attach.Timeout = time.Hour
 	stuck, j := r.jvm(1), r.jvm(2)
 	stuck.when(once(1, listCommand, hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	stop := p.run()
 	soon(t, patience, j, atop("gc*=debug"))
-	began := time.Now()
-	if err := stop(); err != nil || time.Since(began) > 2*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 	logs(t, j, ownSelection)
 	logs(t, stuck, ownSelection)
@@ -106,6 +102,7 @@ func TestADrainWhileAJVMHangsBegins(t *testing.T) {
 // A restore that has just failed is not due again when the drain comes.
 func TestADrainWaitsForNoNextAttempt(t *testing.T) {
 	r, j := alone(t)
+	r.cfg.Attach.Timeout = impatience
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	stop := p.run()

@@ -66,6 +66,7 @@ func TestARefusedRaiseThatCouldNotBeTakenBackIsTakenBackLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
+			r.cfg.Attach.Timeout = impatience
 			j := r.jvm(1)
 			p := r.process()
 			if c.before != "" {
@@ -76,7 +77,7 @@ func TestARefusedRaiseThatCouldNotBeTakenBackIsTakenBackLater(t *testing.T) {
 			r.annotate("log", "gc*=debug,gc+ref+heap=trace")
 			p.run()
 			within(t, patience, "the refusal", func() bool { return len(p.Status().Errors) > 0 })
-			if !becomes(5*time.Second, func() bool { return j.selection() == c.want && (c.before != "" || len(p.savedJVMs(r)) == 0) }) {
+			if !becomes(patience, func() bool { return j.selection() == c.want && (c.before != "" || len(p.savedJVMs(r)) == 0) }) {
 				t.Errorf("the JVM is left with %s, want %s; remembered are %d baselines; it was told %q", j.selection(), c.want, len(p.savedJVMs(r)), j.sent(0))
 			}
 		})
@@ -131,13 +132,25 @@ func TestAnOutputThatIsGoneAfterTheRestoreIsAnError(t *testing.T) {
 func TestAJVMThatHangsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.cfg.Attach.Timeout = 1500 * time.Millisecond
+	r.cfg.Attach.Timeout = time.Hour
 	stuck, j := r.jvm(1), r.jvm(2)
 	stuck.when(always(hang))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
 	p.run()
-	soon(t, 1200*time.Millisecond, j, atop("gc*=debug"))
+	soon(t, patience, j, atop("gc*=debug"))
+}
+
+func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(always(hang))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "the hung one is in the status", func() bool { return len(p.Status().JVMs) == 2 && p.Status().JVMs[0].Error != "" })
 	st := p.Status()
 	if st.JVMs[0].PID != 1 || st.JVMs[0].Kind != attach.TimedOut || st.JVMs[0].Applied != "" || st.JVMs[1].Error != "" || st.JVMs[1].Applied != "gc*=debug" {
@@ -163,6 +176,7 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 	t.Parallel()
 	for kind, how := range map[attach.Kind]reaction{attach.TimedOut: hang, attach.BadReply: garble} {
 		r := newRig(t)
+		r.cfg.Attach.Timeout = impatience
 		j := r.jvm(1)
 		j.when(always(how))
 		r.annotate("log", "gc*=debug")
@@ -187,6 +201,7 @@ func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
 
 func TestAJVMThatClosesWithoutAnAnswerIsTriedAgain(t *testing.T) {
 	r, j := alone(t)
+	r.cfg.Attach.Timeout = impatience
 	j.when(once(1, listCommand, mute))
 	r.annotate("log", "gc*=debug")
 	p := r.process()
@@ -229,7 +244,7 @@ func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
 	r.annotate()
 	stop := p.run()
 	soon(t, patience, j, ownSelection)
-	if !becomes(5*time.Second, func() bool { return len(p.savedJVMs(r)) == 0 }) {
+	if !becomes(patience, func() bool { return len(p.savedJVMs(r)) == 0 }) {
 		t.Errorf("it is still tried to restore it: %+v, errors %q", p.Status().JVMs, p.Status().Errors)
 	}
 	if err := stop(); err != nil {

@@ -117,7 +117,7 @@ func TestADirectoryInThePlaceOfTheNewStateIsLeftAlone(t *testing.T) {
 func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.cfg.Attach.Timeout = 5 * time.Second
+	r.cfg.Attach.Timeout = time.Hour
 	slow, j := r.jvm(1), startJVM(t, r.cfg.Attach.Tmp, 2, filepath.Join(r.cfg.Source, "b.log"))
 	slow.when(always(hang))
 	p := r.process()
@@ -125,9 +125,7 @@ func TestASlowJVMHoldsUpNoChange(t *testing.T) {
 	for i := range 4 {
 		sel := fmt.Sprintf("gc*=%s", []string{"debug", "trace"}[i%2])
 		r.annotate("log", sel)
-		asked := time.Now()
-		within(t, 3*time.Second, "the change", func() bool { return strings.HasSuffix(j.selection(), sel) })
-		t.Logf("after %s", time.Since(asked))
+		within(t, patience, "the change", func() bool { return strings.HasSuffix(j.selection(), sel) })
 	}
 	slow.when(nil)
 	r.annotate()

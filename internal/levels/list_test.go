@@ -21,6 +21,7 @@ func live(listed []Listed) []Listed {
 func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
 	if _, err := r.command().List(t.Context()); err == nil || !strings.Contains(err.Error(), "no JVM has a socket in") {
 		t.Error(err)
 	}
@@ -72,6 +73,7 @@ func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
 func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
 	for pid := range 20 {
 		must(t, listenAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1))).Close())
 	}
@@ -101,7 +103,6 @@ func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
 func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	r, j := alone(t)
 	r.cfg.Source += "/nowhere"
-	began := time.Now()
 	listed, err := r.command().List(t.Context())
 	if len(listed) != 1 || !errors.Is(err, errNoSource) {
 		t.Errorf("listed %+v, %v", listed, err)
@@ -111,14 +112,12 @@ func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
 	if len(listed) != 0 || !errors.Is(err, errNoSource) || slices.Contains(j.sent(told), rotateCommand) {
 		t.Errorf("rotated %+v, %v, %q", listed, err, j.sent(told))
 	}
-	if took := time.Since(began); took > 4*pollInterval {
-		t.Errorf("after %s: nothing is to be waited for", took)
-	}
 }
 
 func TestRotateRotatesThoseThatAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
 	stuck, j := r.jvm(1), r.jvm(2)
 	stuck.when(once(1, rotateCommand, hang))
 	rotated, err := r.command().Rotate(t.Context())

@@ -85,7 +85,7 @@ func TestARestartedJVMIsRaisedAgain(t *testing.T) {
 	p.run()
 	soon(t, patience, j, atop("gc*=debug"))
 	j.restart()
-	soon(t, 3*time.Second, j, atop("gc*=debug"))
+	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "it is in the status", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied != "" })
 	r.annotate()
 	soon(t, patience, j, ownSelection)
@@ -106,7 +106,7 @@ func TestAJVMThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	within(t, patience, "it looks again", func() bool { return p.Status().Since.Before(time.Now().Add(-2 * time.Second)) })
 	p.log.says(t, 1, "waiting for a JVM")
 	j := r.jvm(1)
-	soon(t, 3*time.Second, j, atop("gc*=debug"))
+	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
 }
 

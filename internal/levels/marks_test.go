@@ -187,6 +187,7 @@ func TestAJVMThatCrashedIsMarkedAsCrashed(t *testing.T) {
 // A JVM that does not describe itself is marked by what is known.
 func TestAJVMWithoutADescription(t *testing.T) {
 	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
 	j := r.jvm(7)
 	j.when(func(cmd string) reaction {
 		if strings.HasPrefix(cmd, "VM.uptime") {

@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,11 @@ func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 	p := r.process()
 	p.run()
 	soonest := time.Hour
-	for _, lasts := range []string{"1250ms", "1251ms", "1252ms"} { // the machine may be busy
-		r.annotate("log", "gc*=debug", "log-for", lasts) // to between two polls
+	for n := 0; soonest > 100*time.Millisecond; n++ { // the machine may be busy
+		if n == 30 {
+			t.Fatalf("of %d raises, each ended %s late at least", n, soonest)
+		}
+		r.annotate("log", "gc*=debug", "log-for", fmt.Sprintf("%dms", 1250+n)) // to between two polls
 		soon(t, patience, j, atop("gc*=debug"))
 		within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
 		until := p.Status().Until
@@ -45,9 +49,6 @@ func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 		if soonest = min(soonest, late); late < 0 {
 			t.Errorf("it ended %s too early", -late)
 		}
-	}
-	if soonest > 100*time.Millisecond {
-		t.Errorf("it ended %s late at least", soonest)
 	}
 }
 

@@ -25,10 +25,13 @@ type rig struct {
 	last    *process
 }
 
+// impatience is Attach.Timeout where a JVM does not answer. Elsewhere a busy machine may take its time.
+const impatience = time.Second
+
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{t: t, cfg: DefaultConfig()}
-	r.cfg.Attach = attach.Config{Mode: attach.SharedTmp, Tmp: t.TempDir(), Timeout: 400 * time.Millisecond}
+	r.cfg.Attach = attach.Config{Mode: attach.SharedTmp, Tmp: t.TempDir(), Timeout: patience}
 	r.cfg.Source, r.cfg.Match = t.TempDir(), "*.log*"
 	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
 	r.cfg.Known = knownNames

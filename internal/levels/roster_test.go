@@ -56,6 +56,7 @@ func TestLogsOutsideOfTheSourceAreFound(t *testing.T) {
 // A JVM that does not answer is left alone after a while.
 func TestAJVMThatDoesNotAnswerIsNotAskedForEver(t *testing.T) {
 	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
 	j := r.jvm(7)
 	j.when(func(string) reaction { return mute })
 	e, _ := newRoster(r)

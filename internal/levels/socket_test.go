@@ -165,13 +165,9 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 			must(t, forger.lock())
 			defer forger.unlock()
 			serveAt(t, r.state(socketName), c.serve)
-			began := time.Now()
 			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
-			}
-			if took := time.Since(began); took > 2*lockPatience {
-				t.Errorf("after %s", took)
 			}
 		})
 	}
@@ -257,10 +253,6 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	}
 	logs(t, j, atop("gc*=debug"))
 	idle(3 * maxClients)
-	began := time.Now()
 	must(t, stop())
-	if took := time.Since(began); took > requestTimeout {
-		t.Errorf("it ended after %s", took)
-	}
 	logs(t, j, ownSelection)
 }

@@ -231,7 +231,7 @@ func TestASourceThatIsMissingIsWaitedFor(t *testing.T) {
 		t.Errorf("without a source it told the JVM %q", j.sent(0))
 	}
 	must(t, os.Mkdir(r.cfg.Source, 0o700))
-	soon(t, 3*time.Second, j, atop("gc*=debug"))
+	soon(t, patience, j, atop("gc*=debug"))
 	r.annotate()
 	soon(t, patience, j, ownSelection)
 	p.log.says(t, 0, "WARN")

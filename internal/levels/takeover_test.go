@@ -158,8 +158,7 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	p.tick(t.Context()) // it listens, and does nothing more
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }

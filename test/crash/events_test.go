@@ -184,17 +184,18 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 	}
 }
 
-// TestAFlightRecorderOfAKilledJVM prints what a JVM has logged last, up to its kill. A thread that was stopped in the
-// middle of an event for as long as the others need to go around writes into one of theirs: a few may be odd.
+// TestAFlightRecorderOfAKilledJVM prints what a JVM has logged last, up to its kill. Which threads that are is the
+// scheduler's choice: one that catches up fills the recorder within a millisecond. Of each thread that has any
+// event in it, all later ones are there too, without a hole. A thread that is stopped in the middle of an event, for
+// as long as the others need to go around, then writes into theirs: each thread has spoilt a few at most.
 func TestAFlightRecorderOfAKilledJVM(t *testing.T) {
 	jdks, err := lab.JDKs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	source := lab.Tmpfs(t, "64m")
-	s := startStorm(t, jdks[0], stormClasses(t, jdks[0]), source+",size=256Ki,recorder", 300_000, 60)
-	of := s.counter(t, 0)
-	lab.Eventually(t, 30*time.Second, "the recorder has gone around", func() bool { of = s.counter(t, 0); return of(1) > 10_000 })
+	s := startStorm(t, jdks[0], stormClasses(t, jdks[0]), source+",size=256Ki,recorder", 300_000, 600)
+	lab.Eventually(t, "the recorder has gone around", func() bool { return s.counter(t, 0)(1) > 10_000 })
 	s.Kill()
 	recorders, err := filepath.Glob(filepath.Join(source, "recorder-*.ring"))
 	if err != nil || len(recorders) != 1 {
@@ -205,32 +206,32 @@ func TestAFlightRecorderOfAKilledJVM(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last [stormThreads]uint64
-	events, odd, current := 0, 0, 0
+	events, odd, missing := 0, 0, uint64(0)
 	for line := range strings.Lines(string(out)) {
 		var id int
 		var n uint64
 		_, message, ok := strings.Cut(line, "): ")
-		if _, err := fmt.Sscanf(message, "%d %d ", &id, &n); !ok || err != nil || id < 0 || id >= stormThreads {
+		_, err := fmt.Sscanf(message, "%d %d ", &id, &n)
+		if !ok || err != nil || id < 0 || id >= stormThreads || n <= last[id] || n > s.counter(t, id)(0) {
 			odd++
 			continue
 		}
-		if last[id] > 0 && n != last[id]+1 {
-			odd++
+		if last[id] > 0 {
+			missing += n - last[id] - 1
 		}
 		last[id] = n
 		events++
 	}
-	for id := range stormThreads {
-		of := s.counter(t, id)
-		if last[id] > 0 && (last[id]+uint64(odd) < of(1) || last[id] > of(0)) {
-			t.Errorf("thread %d: the last event is %d, of %d that were kept, and %d begun", id, last[id], of(1), of(0))
-		}
-		if last[id] > 0 {
-			current++
+	threads := 0
+	for id, n := range last {
+		if n > 0 {
+			threads++
+			missing += max(n, s.counter(t, id)(1)) - n
 		}
 	}
-	if events < 1000 || current != stormThreads || odd > stormThreads {
-		t.Errorf("of %d threads, and %d odd ones", current, odd)
+	t.Logf("%d events of %d threads, %d missing, %d odd", events, threads, missing, odd)
+	// The largest record covers four of the smallest, or parts of five.
+	if spoilt := missing + uint64(odd); events < 1000 || spoilt > 5*stormThreads {
+		t.Errorf("%d events, and %d that are missing or odd", events, spoilt)
 	}
-	t.Logf("%d events of %d threads, %d odd", events, current, odd)
 }

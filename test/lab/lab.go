@@ -95,6 +95,10 @@ func Tmpfs(tb testing.TB, size string) string {
 	return dir
 }
 
+// Patience is how long a test waits for what takes a moment. Only a defect takes so long: it is there so that a test
+// which hangs says what it waited for, and it is no measure of anything. The machine may have other work.
+const Patience = 2 * time.Minute
+
 // Eventually fails the test unless the condition holds within the time.
 func Eventually(tb testing.TB, within time.Duration, what string, holds func() bool) {
 	tb.Helper()
