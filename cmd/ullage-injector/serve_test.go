@@ -29,7 +29,7 @@ type output struct{ lab.Journal }
 // wait returns the first part of the output that the pattern has in brackets.
 func (o *output) wait(t testing.TB, pattern string) string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(lab.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if m := regexp.MustCompile(pattern).FindStringSubmatch(o.String()); m != nil {
 			return m[1]
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/stdout"
+	"github.com/ullage/ullage/test/lab"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/reference.md instead of comparing them")
@@ -239,7 +240,7 @@ func metricsOfASidecar(t *testing.T, cfg sidecar.Config, text string) string {
 	}
 	go io.Copy(io.Discard, out)
 	metrics := ""
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(lab.Patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if metrics = get(t, "http://"+said.Listen+"/metrics"); strings.Contains(metrics, text) {
 			return metrics
 		}

@@ -197,8 +197,8 @@ func TestATakenPortIsTriedAgain(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	l.Close()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: lab.Patience}
+	for deadline := time.Now().Add(lab.Patience); ; time.Sleep(20 * time.Millisecond) {
 		resp, err := client.Get("http://" + l.Addr().String() + "/healthz")
 		if err == nil {
 			resp.Body.Close()

@@ -148,13 +148,9 @@ func TestWhateverIsInTheSocketsPlace(t *testing.T) {
 			c.make(t, tmp)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			started := time.Now()
 			kind, err := tryAll(New(testConfig(tmp), tmp))
 			if kind != c.want {
 				t.Errorf("kind %q, want %q: %v", kind, c.want, err)
-			}
-			if took := time.Since(started); took > 2*time.Second {
-				t.Errorf("took %v", took)
 			}
 			runtime.ReadMemStats(&after)
 			if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
@@ -253,14 +249,22 @@ func TestStaleSocketIsBelievedAtOnceTheSecondTime(t *testing.T) {
 	c := New(testConfig(tmp), tmp)
 	j := one(t, c)
 	l.Close()
-	for i, want := range []bool{true, false} {
+	run := func() time.Duration {
 		started := time.Now()
 		if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NoJVM {
 			t.Fatal(err)
 		}
-		if took := time.Since(started); took > refusedFor != want {
-			t.Errorf("attempt %d took %v", i, took)
-		}
+		return time.Since(started)
+	}
+	if took := run(); took < refusedFor {
+		t.Errorf("the first attempt took %v, want at least %v", took, refusedFor)
+	}
+	soonest := run()
+	for n := 0; soonest >= refusedFor && n < 20; n++ { // the machine may be busy
+		soonest = min(soonest, run())
+	}
+	if soonest >= refusedFor {
+		t.Errorf("the later attempts took %v at least: nothing was to be waited for", soonest)
 	}
 }
 

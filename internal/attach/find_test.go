@@ -83,16 +83,12 @@ func TestDirectoryWithTooManyEntries(t *testing.T) {
 		must(t, err)
 		unix.Close(fd)
 	}
-	started := time.Now()
 	jvms, problems := New(testConfig(tmp), tmp).Find(t.Context())
 	if len(jvms) != 1 || jvms[0].PID != 1 {
 		t.Errorf("found %v, want process 1", jvms)
 	}
 	if len(problems) != maxFound || !strings.Contains(problems[0].Error(), "more than 10000 entries") {
 		t.Errorf("%d problems, the first: %v", len(problems), problems[0])
-	}
-	if took := time.Since(started); took > 5*time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 

@@ -50,7 +50,7 @@ func startFollower(t *testing.T, cfg Config, args ...string) *follower {
 func (f *follower) expect(text string) {
 	f.t.Helper()
 	f.want.WriteString(text)
-	for deadline := time.Now().Add(10 * time.Second); len(f.stdout.String()) < f.want.Len(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(lab.Patience); len(f.stdout.String()) < f.want.Len(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // gapAt is a gap of n lines, dropped within a second.
@@ -62,7 +63,7 @@ func TestFollowOfGapsListsEachOnce(t *testing.T) {
 	d.append(s, "[0.100s][info][gc] one\n")
 	mark := d.sync(s)
 	f := startFollower(t, Config{Gaps: true}, d.dir)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(f.stderr.String(), "no gaps yet; waiting for one"); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(lab.Patience); !strings.Contains(f.stderr.String(), "no gaps yet; waiting for one"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("stderr %q", f.stderr.String())
 		}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what takes a moment.
-const patience = 20 * time.Second
+const patience = lab.Patience
 
 // clock is a time that a test moves.
 type clock struct {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 const testUsage = "prog does something.\n"
@@ -104,7 +106,7 @@ func TestMain(m *testing.M) {
 // draining starts the program and sends it a first signal.
 func draining(t *testing.T, first os.Signal) (p *exec.Cmd, stdin io.Closer) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), lab.Patience)
 	p = exec.CommandContext(ctx, os.Args[0], "a", "b")
 	t.Cleanup(func() { cancel(); _ = p.Wait() })
 	p.Env = append(os.Environ(), asMain+"=1", "GORACE=atexit_sleep_ms=0")

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // echo accepts connections of a limited listener and sends back what they send.
@@ -37,7 +39,7 @@ func echo(t *testing.T, most int) (addr string, l net.Listener) {
 
 // says sends a byte and reports whether it comes back.
 func says(c net.Conn) bool {
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(lab.Patience))
 	if _, err := c.Write([]byte("x")); err != nil {
 		return false
 	}
@@ -70,7 +72,7 @@ func TestANewcomerTakesThePlaceOfTheIdlest(t *testing.T) {
 	if !says(dial(t, addr)) {
 		t.Error("the newcomer is not served")
 	}
-	_ = conns[1].SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = conns[1].SetReadDeadline(time.Now().Add(lab.Patience))
 	if _, err := conns[1].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the idlest was not closed: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // child starts a process that lives until the test ends.
@@ -22,7 +24,7 @@ func child(t *testing.T) *exec.Cmd {
 
 func becomes(t *testing.T, pid int, want State) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); Look(pid) != want; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(lab.Patience); Look(pid) != want; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("state %d, want %d", Look(pid), want)
 		}

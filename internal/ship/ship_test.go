@@ -17,6 +17,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -134,10 +135,10 @@ func (b *bench) persisted(stream string) string {
 // eventually waits until ok holds; the deadline is there for a broken build.
 func (b *bench) eventually(what string, ok func() bool) {
 	b.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(lab.Patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("not within 30s: %s", what)
+			b.t.Fatalf("not within %s: %s", lab.Patience, what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // onSave calls a function the first time that a worker fails to save its cursor, which is
@@ -50,7 +51,7 @@ func TestTheLastCommitIsDeliveredBeforeTheEnd(t *testing.T) {
 	r.must(err)
 	set.workers[0].saved = time.Now() // not in the middle of the round
 	set.Committed(map[string]segment.Mark{"gc.log": r.appends("gc.log", "[1s][info][gc] one")}, nil)
-	stop, cut := context.WithTimeout(t.Context(), 10*time.Second)
+	stop, cut := context.WithTimeout(t.Context(), lab.Patience)
 	defer cut()
 	r.must(set.Run(ctx, stop))
 	r.expects("gc.log 0 info [1s][info][gc] one", "gc.log 19 info [2s][info][gc] two")

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -155,9 +156,9 @@ func (r *rig) gets(n int) []string {
 // waits waits for a condition.
 func (r *rig) waits(what string, holds func() bool) {
 	r.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(lab.Patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.Fatalf("not within 10s: %s", what)
+			r.Fatalf("not within %s: %s", lab.Patience, what)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/process"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // claimEnv makes this program another process that claims a source.
@@ -116,7 +117,7 @@ func stateDir(t *testing.T, source string) *os.File {
 // becomesOwner claims until this process is the owner.
 func becomesOwner(t *testing.T, c *Claimant, dir *os.File) *Owner {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(lab.Patience); ; time.Sleep(time.Millisecond) {
 		o, err := c.Claim(dir)
 		if err == nil {
 			return o

@@ -167,7 +167,7 @@ func TestLeaseHoldsUpNoRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.write(r.writer("gc.log"), "two\n")
-	if took := time.Since(begun); took > time.Second {
+	if took := time.Since(begun); took > 30*time.Second { // the kernel takes the lease away after 45 s
 		t.Errorf("a rotation took %s", took)
 	}
 	if fd, err := unix.Open(r.path("gc.log.0"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != unix.EWOULDBLOCK {

@@ -78,7 +78,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		work.Go(func() {
 			defer conn.Close()
 			_, _ = io.WriteString(conn, text)
-			_ = conn.SetReadDeadline(time.Now().Add(readTimeout + 10*time.Second))
+			_ = conn.SetReadDeadline(time.Now().Add(readTimeout + lab.Patience))
 			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%s: still connected", name)
 			}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/test/lab"
 )
 
 func served(t *testing.T, h http.HandlerFunc, more string) sink.Sink {
@@ -113,7 +114,7 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 			answer(w, gone)
 		}, "")
 		s.(*uploader).bucket.pauses.patience = 100 * time.Millisecond
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), lab.Patience)
 		if _ = s.Deliver(ctx, segmentOf(t, 4096)); ctx.Err() != nil {
 			t.Errorf("%s: Deliver returned because the test ended it", name)
 		}
