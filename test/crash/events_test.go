@@ -115,7 +115,7 @@ func (s *storm) settle(t *testing.T, dest string) (events, refused uint64) {
 // ended waits until nothing of the rings is left in the source.
 func ended(t *testing.T, source string) {
 	t.Helper()
-	lab.Eventually(t, 30*time.Second, "all events are durable", func() bool {
+	lab.Eventually(t, lab.Patience, "all events are durable", func() bool {
 		left, err := filepath.Glob(filepath.Join(source, "events-*"))
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 			}
 			switch {
 			case !c.killJVM:
-				if err := s.Wait(30 * time.Second); err != nil {
+				if err := s.Wait(lab.Patience); err != nil {
 					t.Fatal(err)
 				}
 			case c.killSide:
@@ -195,7 +195,7 @@ func TestAFlightRecorderOfAKilledJVM(t *testing.T) {
 	}
 	source := lab.Tmpfs(t, "64m")
 	s := startStorm(t, jdks[0], stormClasses(t, jdks[0]), source+",size=256Ki,recorder", 300_000, 600)
-	lab.Eventually(t, "the recorder has gone around", func() bool { return s.counter(t, 0)(1) > 10_000 })
+	lab.Eventually(t, lab.Patience, "the recorder has gone around", func() bool { return s.counter(t, 0)(1) > 10_000 })
 	s.Kill()
 	recorders, err := filepath.Glob(filepath.Join(source, "recorder-*.ring"))
 	if err != nil || len(recorders) != 1 {
