@@ -17,8 +17,7 @@ import (
 
 func TestMain(m *testing.M) { lab.Main(m) }
 
-// patience is how long a program may take that takes a second or three.
-const patience = 60 * time.Second
+const patience = lab.Patience
 
 // application is a program that logs a Scenario by a library.
 type application struct {

@@ -13,13 +13,14 @@ import (
 	shot "github.com/chromedp/cdproto/page" // the tests have a function named page
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // Pictures is the directory of the pictures, seen from the tests.
 const Pictures = "../../bin/browser"
 
-// patience is how long a page may take for what takes it a moment.
-const patience = 30 * time.Second
+const patience = lab.Patience
 
 // Browser is a running Chromium. Get one with [Start].
 type Browser struct{ ctx context.Context }

@@ -15,6 +15,8 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // drawnFile is the dashboard as a page, for the tests in a browser.
@@ -93,7 +95,7 @@ func drawDashboard(t *testing.T, p scraper) {
 // seen waits until the JVM has been watched for so long, and returns the time.
 func (p scraper) seen(t *testing.T, long time.Duration) time.Time {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !p.answers(t, fmt.Sprintf("rate(ullage_read_lines_total[$__rate_interval] offset %.0fs)", long.Seconds())); {
+	for deadline := time.Now().Add(lab.Patience); !p.answers(t, fmt.Sprintf("rate(ullage_read_lines_total[$__rate_interval] offset %.0fs)", long.Seconds())); {
 		if time.Now().After(deadline) {
 			t.Fatalf("the JVM was not seen for %s", long)
 		}

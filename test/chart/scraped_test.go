@@ -37,7 +37,7 @@ func TestEveryQueryHasAnAnswer(t *testing.T) {
 	for key, query := range readDashboard(t).labelQueries(t) {
 		queries[key] = query
 	}
-	deadline := time.Now().Add(40 * time.Second)
+	deadline := time.Now().Add(lab.Patience)
 	for _, key := range slices.Sorted(maps.Keys(queries)) {
 		answered := p.answers(t, queries[key])
 		for emptyPanels[key] == "" && !answered && time.Now().Before(deadline) {
@@ -142,7 +142,7 @@ func started(t *testing.T, cmd *exec.Cmd) (addr string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Kill)
-	if addr, err = s.Addr(30 * time.Second); err != nil {
+	if addr, err = s.Addr(lab.Patience); err != nil {
 		t.Fatal(err)
 	}
 	return addr
@@ -193,7 +193,7 @@ scrape_configs:
 		}
 	})
 	p := scraper{fmt.Sprintf("http://127.0.0.1:%d", port)}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(lab.Patience); ; time.Sleep(50 * time.Millisecond) {
 		resp, err := http.Get(p.url + "/-/ready")
 		if err == nil {
 			resp.Body.Close()

@@ -134,10 +134,10 @@ func run(t *testing.T, s series) {
 // drain ends the last sidecar by SIGTERM, once it is up.
 func drain(t *testing.T, last *lab.Sidecar) {
 	t.Helper()
-	if _, err := last.Addr(10 * time.Second); err != nil {
+	if _, err := last.Addr(lab.Patience); err != nil {
 		t.Fatal(err)
 	}
-	if err := last.Stop(30 * time.Second); err != nil {
+	if err := last.Stop(lab.Patience); err != nil {
 		t.Error(err)
 	}
 }

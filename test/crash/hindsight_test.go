@@ -78,7 +78,7 @@ func (k *heldKilling) kills() {
 	k.Helper()
 	for n := range heldKills {
 		side := k.start()
-		if _, err := side.Addr(20 * time.Second); err != nil {
+		if _, err := side.Addr(lab.Patience); err != nil {
 			k.Fatal(err)
 		}
 		if n == heldKills/2 {
@@ -92,12 +92,12 @@ func (k *heldKilling) kills() {
 // save has the sidecar save, and waits until a kill cannot make it forget that.
 func (k *heldKilling) save() {
 	k.Helper()
-	lab.Eventually(k, 20*time.Second, "the window has passed", func() bool { return time.Since(k.looks[0].at) > heldWindow+500*time.Millisecond })
+	lab.Eventually(k, lab.Patience, "the window has passed", func() bool { return time.Since(k.looks[0].at) > heldWindow+500*time.Millisecond })
 	k.asked = time.Now()
 	if out, err := exec.Command(lab.Binary(), "log", "save", "--source", k.source).CombinedOutput(); err != nil {
 		k.Fatalf("%v: %s", err, out)
 	}
-	lab.Eventually(k, 20*time.Second, "the save is in the checkpoint", func() bool { return lab.SavesUntil(k.source) > 0 })
+	lab.Eventually(k, lab.Patience, "the save is in the checkpoint", func() bool { return lab.SavesUntil(k.source) > 0 })
 }
 
 // compare compares what the flood wrote with what became of it, and returns how many bytes

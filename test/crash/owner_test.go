@@ -36,7 +36,7 @@ func TestASecondSidecarWaitsForTheEndOfTheFirst(t *testing.T) {
 			first := lab.Run(t, source, dest)
 			ready(t, first)
 			second := waiting(t, source, dest, c.elsewhere)
-			if err := waiting(t, source, dest, c.elsewhere).Stop(10 * time.Second); err != nil {
+			if err := waiting(t, source, dest, c.elsewhere).Stop(lab.Patience); err != nil {
 				t.Errorf("a sidecar that waits does not end: %v", err)
 			}
 			if c.stopped {
@@ -80,7 +80,7 @@ func waiting(t *testing.T, source, dest string, elsewhere bool) *lab.Sidecar {
 		t.Fatal(err)
 	}
 	t.Cleanup(side.Kill)
-	lab.Eventually(t, 10*time.Second, "the sidecar says that it waits", func() bool {
+	lab.Eventually(t, lab.Patience, "the sidecar says that it waits", func() bool {
 		code, body, err := side.Get("/readyz")
 		_, status, _ := side.Get("/status")
 		return err == nil && code == 503 && strings.Contains(body, "owns the source") && strings.Contains(status, "owns the source") &&
@@ -98,7 +98,7 @@ func signal(t *testing.T, side *lab.Sidecar, sig syscall.Signal) {
 
 func ready(t *testing.T, side *lab.Sidecar) {
 	t.Helper()
-	lab.Eventually(t, 20*time.Second, "the sidecar is ready", func() bool {
+	lab.Eventually(t, lab.Patience, "the sidecar is ready", func() bool {
 		code, _, err := side.Get("/readyz")
 		return err == nil && code == 200
 	})

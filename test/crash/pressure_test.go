@@ -92,7 +92,7 @@ type pressed struct {
 func (p *pressed) start() *lab.Sidecar {
 	p.Helper()
 	side := start(p.T, p.source, p.dest, []string{"--sync-interval", "100ms", "--segment-bytes", "1Mi", "--drain-timeout", "60s"})
-	if _, err := side.Addr(20 * time.Second); err != nil {
+	if _, err := side.Addr(lab.Patience); err != nil {
 		p.Fatal(err)
 	}
 	return side
@@ -157,7 +157,7 @@ func (p *pressed) frozenLife() {
 		p.freeze("-u")
 		frozen = false
 	}
-	if _, err := side.Wait(20 * time.Second); err != nil {
+	if _, err := side.Wait(lab.Patience); err != nil {
 		p.Fatal(err)
 	}
 	p.ended(side)

@@ -59,7 +59,7 @@ func runRotationStorm(t *testing.T, niceness int, length time.Duration, outputs 
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := side.Stop(2 * time.Minute); err != nil {
+	if err := side.Stop(lab.Patience); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -69,7 +69,7 @@ func (d *demo) ship(name string, flags ...string) (*shipped, error) {
 	if s.side, err = lab.StartCommand(cmd); err != nil {
 		return nil, err
 	}
-	_, err = s.side.Addr(10 * time.Second)
+	_, err = s.side.Addr(lab.Patience)
 	return s, err
 }
 

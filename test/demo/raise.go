@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/ul"
 	"github.com/ullage/ullage/test/jvm"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // The raise that the demo asks for. What it adds to the log is at level trace,
@@ -56,9 +57,9 @@ func (d *demo) awaitRestore(ctx context.Context) {
 	}
 }
 
-// when returns when something has become true, or zero after some seconds.
+// when returns when something has become true, or zero if that never comes.
 func (d *demo) when(ctx context.Context, true func() bool) time.Time {
-	ctx, cancel := context.WithTimeout(ctx, d.raise.lasts+5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, d.raise.lasts+lab.Patience)
 	defer cancel()
 	for ctx.Err() == nil {
 		if true() {

@@ -74,7 +74,7 @@ func (d *demo) startSidecar() error {
 		return err
 	}
 	d.side = side
-	_, err = side.Addr(10 * time.Second)
+	_, err = side.Addr(lab.Patience)
 	return err
 }
 

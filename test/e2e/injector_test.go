@@ -31,7 +31,7 @@ func TestInjectorIsDownAndBack(t *testing.T) {
 	}
 
 	s.must("", scale(2))
-	s.must("", injects(30*time.Second))
+	s.must("", injects(time.Minute))
 	s.apply(jvmPod{Name: "later", JDK: 25}.manifest())
 	if got := s.containers("later"); got != "app ullage" {
 		t.Errorf("with the injector back a pod has the containers %q, want app and ullage", got)

@@ -10,22 +10,22 @@ import (
 )
 
 // exitsUndrained ends a sidecar whose destination does not take lines: it has
-// to give up in time and to say what is left.
-func exitsUndrained(t *testing.T, side *lab.Sidecar, timeout time.Duration) {
+// to give up, while the destination stays so, and to say what is left.
+func exitsUndrained(t *testing.T, side *lab.Sidecar) {
 	t.Helper()
-	saysUndrained(t, side, timeout)
+	saysUndrained(t, side)
 	if code, err := side.Wait(patience); err != nil || code != 1 {
 		t.Errorf("exit code %d, want 1; error: %v", code, err)
 	}
 }
 
-func saysUndrained(t *testing.T, side *lab.Sidecar, timeout time.Duration) {
+func saysUndrained(t *testing.T, side *lab.Sidecar) {
 	t.Helper()
 	begun := time.Now()
 	if err := side.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	lab.Eventually(t, timeout+2*time.Second, "the sidecar says what is left", func() bool {
+	lab.Eventually(t, patience, "the sidecar says what is left", func() bool {
 		return strings.Contains(side.Stderr(), "not drained within") && strings.Contains(side.Stderr(), "bytes of")
 	})
 	t.Logf("gave up after %s: %s", time.Since(begun).Round(10*time.Millisecond), lastLine(side.Stderr()))
@@ -43,7 +43,7 @@ func TestTerminatedWhileFrozen(t *testing.T) {
 	r := newRig(t, v.dir+"/dest", "--drain-timeout", "1s")
 	thaw := v.freeze()
 	r.writes(perSecond)
-	saysUndrained(t, r.side, time.Second)
+	saysUndrained(t, r.side)
 	if r.side.Exited() {
 		t.Log("the process ended before the thaw")
 	}

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 
 const (
 	stream    = "gc.log"
-	patience  = 20 * time.Second
+	patience  = lab.Patience
 	perSecond = 5000
 )
 

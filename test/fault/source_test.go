@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -36,17 +35,17 @@ func TestSourceThatIsFull(t *testing.T) {
 			source, dest := lab.Tmpfs(t, "8m"), t.TempDir()
 			if c.before {
 				s := lab.Run(t, source, dest)
-				if _, err := s.Addr(10 * time.Second); err != nil {
+				if _, err := s.Addr(patience); err != nil {
 					t.Fatal(err)
 				}
 				s.Kill()
 			}
 			written := fill(t, source, c.files)
 			s := lab.Run(t, source, dest)
-			if _, err := s.Addr(10 * time.Second); err != nil {
+			if _, err := s.Addr(patience); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Stop(60 * time.Second); err != nil {
+			if err := s.Stop(patience); err != nil {
 				t.Fatal(err)
 			}
 			for name, text := range written {
@@ -123,14 +122,14 @@ func TestDrainReadsFilesThatWaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Kill)
-	lab.Eventually(t, 10*time.Second, "some files wait, and the lines of all others are committed", func() bool {
+	lab.Eventually(t, patience, "some files wait, and the lines of all others are committed", func() bool {
 		waiting, err := s.Metric(`ullage_source_ignored_files{reason="too_many"}`)
 		return err == nil && waiting > files/2 && persistedLines(t, s) == files-int(waiting)
 	})
 	for _, f := range open {
 		f.Close()
 	}
-	if err := s.Stop(60 * time.Second); err != nil {
+	if err := s.Stop(patience); err != nil {
 		t.Fatal(err)
 	}
 	for i := range files {

@@ -132,7 +132,7 @@ func takes(t *testing.T, dir string, bytes int64) (path string) {
 func saysOf(t *testing.T, side *lab.Sidecar, words ...string) {
 	t.Helper()
 	defer func() { t.Logf("it said:\n%s", side.Stderr()) }()
-	lab.Eventually(t, patience/4, "it says so", func() bool {
+	lab.Eventually(t, patience, "it says so", func() bool {
 		for _, word := range words {
 			if !strings.Contains(side.Stderr(), word) {
 				return false

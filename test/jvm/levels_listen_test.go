@@ -137,12 +137,12 @@ func newTmp(t testing.TB) string {
 
 // ask runs a diagnostic command as jcmd does.
 func ask(socket, command string) (string, error) {
-	conn, err := net.DialTimeout("unix", socket, time.Second)
+	conn, err := net.DialTimeout("unix", socket, patience)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return "", err
 	}
 	if _, err := fmt.Fprintf(conn, "1\x00jcmd\x00%s\x00\x00\x00", command); err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -102,7 +101,7 @@ func (r *levelRig) notPermitted(jvm *listened, user, uid, gid uint32) {
 		}
 	}()
 	want := fmt.Sprintf("runs as %d:%[1]d, the sidecar as %d:%d: set runAsUser: %[1]d, runAsGroup: %[1]d", user, uid, gid)
-	lab.Eventually(r, 10*time.Second, fmt.Sprintf("%q in /status", want), func() bool {
+	lab.Eventually(r, patience, fmt.Sprintf("%q in /status", want), func() bool {
 		l := r.levels()
 		said = strings.Join(l.Errors, "\n")
 		return strings.Contains(said, want) && l.Raise != nil

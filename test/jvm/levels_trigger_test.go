@@ -229,7 +229,7 @@ func (r *levelRig) stall(jvm *listened) {
 	r.Helper()
 	var changed time.Time
 	stops, stopped := 0, false
-	lab.Eventually(r, time.Minute, "a collection is stopped", func() bool {
+	lab.Eventually(r, patience, "a collection is stopped", func() bool {
 		if time.Since(changed) < 250*time.Millisecond {
 			return r.levels().Raise != nil
 		}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -45,8 +44,7 @@ func prepare(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// patience is how long a test waits for what takes a second or two.
-const patience = 60 * time.Second
+const patience = lab.Patience
 
 // each runs a test with every JDK.
 func each(t *testing.T, test func(t *testing.T, jdk lab.JDK)) {

@@ -144,7 +144,7 @@ func TestFloodOfATmpfsThatIsFull(t *testing.T) {
 	}
 	path := filepath.Join(dir, "gc.log")
 	f := RunFlood(t, Flood{Path: path, Seed: 9, Rate: 20e6})
-	Eventually(t, 10*time.Second, "it is full", func() bool { return f.Lost() > 100 })
+	Eventually(t, Patience, "it is full", func() bool { return f.Lost() > 100 })
 	f.Phase(1)
 	// Space comes back while it writes, a page here, and a few there.
 	var taken []byte

@@ -154,11 +154,11 @@ func (s *Sidecar) Addr(timeout time.Duration) (string, error) {
 
 // Get asks the admin HTTP for a path, such as "/readyz".
 func (s *Sidecar) Get(path string) (status int, body string, err error) {
-	addr, err := s.Addr(10 * time.Second)
+	addr, err := s.Addr(Patience)
 	if err != nil {
 		return 0, "", err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
 	if err != nil {

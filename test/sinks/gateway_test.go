@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { lab.Main(m) }
 
-const patience = 30 * time.Second
+const patience = lab.Patience
 
 // server builds a program of test/servers into the cache, unless it is there.
 func server(t testing.TB, module, program string) string {

@@ -10,15 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ullage/ullage/test/lab"
 )
 
 func TestMain(m *testing.M) { lab.Main(m) }
 
-// patience is how long a test waits for what takes a second or three.
-const patience = 60 * time.Second
+const patience = lab.Patience
 
 // way is how an application's lines get onto the tmpfs.
 type way struct {
