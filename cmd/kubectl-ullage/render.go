@@ -53,6 +53,14 @@ func level(st admin.Status) string {
 	}
 }
 
+// freeShare is the free part of the budget.
+func freeShare(st admin.Status) string {
+	if st.BudgetBytes <= 0 {
+		return "?"
+	}
+	return fmt.Sprintf("%.0f%%", 100*st.FreeShare())
+}
+
 // sidecarNow is the time of the sidecar's clock, which need not be ours.
 func sidecarNow(st admin.Status) time.Time {
 	if st.Started.IsZero() {

@@ -25,7 +25,7 @@ containers has a sidecar, and a row, for each.
 
   READY     whether it persists what it reads
   BACKLOG   bytes that the JVM has written and that are not yet durable
-  HEADROOM  free bytes of the tmpfs that the JVM writes to
+  FREE      the free part of the budget, which is what the log may use of the tmpfs
   LAG       age of the oldest line that is not yet durable
   LEVEL     "own", or what the level was raised to, and for how much longer;
             "off": the sidecar does not change levels
@@ -70,13 +70,13 @@ func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
 
 // statusTable has a row for each answer. No cell but the last has a space.
 func statusTable(answers []answer, namespaces bool) string {
-	header := "POD\tREADY\tBACKLOG\tHEADROOM\tLAG\tLEVEL\tERRORS"
+	header := "POD\tREADY\tBACKLOG\tFREE\tLAG\tLEVEL\tERRORS"
 	return table(answers, namespaces, header, func(a answer) string {
 		if a.err != nil {
 			return "?\t-\t-\t-\t-\t" + problems(a)
 		}
 		st := a.status
-		return strings.Join([]string{yesNo(st.Ready), printable.Quantity(st.BacklogBytes), printable.Quantity(st.HeadroomBytes),
+		return strings.Join([]string{yesNo(st.Ready), printable.Quantity(st.BacklogBytes), freeShare(st),
 			printable.Seconds(st.LagSeconds), level(st), problems(a)}, "\t")
 	})
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/printable"
 )
@@ -19,12 +17,12 @@ Usage:
   kubectl ullage top [POD...]
   kubectl ullage top -l SELECTOR | -A
 
-Sidecars that cannot be reached come first. The others follow by headroom in
-tenths of the budget, and among equals by lag, the greatest first. Pods that have
+Sidecars that cannot be reached come first. The others follow by the free
+part of their budget, in tenths, and among equals by lag, the greatest first. Pods that have
 ended are left out.
 
+  FREE      the free part of the budget, which is what the log may use of the tmpfs
   HEADROOM  free bytes of the tmpfs that the JVM writes to
-  FREE      the same as a share of the budget that the backlog may take
   BACKLOG   bytes that the JVM has written and that are not yet durable
   LAG       age of the oldest line that is not yet durable
 
@@ -53,15 +51,12 @@ func topCmd(ctx context.Context, args []string, e env, c cluster) int {
 }
 
 func topTable(answers []answer, namespaces bool) string {
-	return table(answers, namespaces, "POD\tHEADROOM\tFREE\tBACKLOG\tLAG\tERRORS", func(a answer) string {
+	return table(answers, namespaces, "POD\tFREE\tHEADROOM\tBACKLOG\tLAG\tERRORS", func(a answer) string {
 		if a.err != nil {
 			return "?\t?\t?\t?\t" + problems(a)
 		}
-		st, share := a.status, "?"
-		if st.BudgetBytes > 0 {
-			share = fmt.Sprintf("%.0f%%", 100*free(st))
-		}
-		return strings.Join([]string{printable.Quantity(st.HeadroomBytes), share, printable.Quantity(st.BacklogBytes), printable.Seconds(st.LagSeconds), problems(a)}, "\t")
+		st := a.status
+		return strings.Join([]string{freeShare(st), printable.Quantity(st.HeadroomBytes), printable.Quantity(st.BacklogBytes), printable.Seconds(st.LagSeconds), problems(a)}, "\t")
 	})
 }
 
@@ -73,9 +68,9 @@ func worse(a, b answer) int {
 	// Small differences of headroom say less than the lag does.
 	x, y := a.status, b.status
 	return cmp.Or(
-		cmp.Compare(int(10*free(x)), int(10*free(y))),
+		cmp.Compare(int(10*x.FreeShare()), int(10*y.FreeShare())),
 		cmp.Compare(y.LagSeconds, x.LagSeconds),
-		cmp.Compare(x.HeadroomBytes, y.HeadroomBytes),
+		cmp.Compare(x.FreeShare(), y.FreeShare()),
 	)
 }
 
@@ -84,13 +79,4 @@ func rank(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// free is the headroom as a share of the budget, 0 to 1: a tmpfs may be larger
-// than the budget. It is 0 where no budget is known.
-func free(st admin.Status) float64 {
-	if st.BudgetBytes <= 0 {
-		return 0
-	}
-	return min(1, max(0, float64(st.HeadroomBytes)/float64(st.BudgetBytes)))
 }

@@ -80,8 +80,8 @@ func headRows(st admin.Status) [][2]string {
 		{"compress", st.Compress},
 		{"reclaim", reclaim},
 		{"backlog", backlog(st)},
-		{"budget", printable.Bytes(st.BudgetBytes)},
-		{"headroom", printable.Bytes(st.HeadroomBytes)},
+		{"budget", "in use " + share(st.BudgetUsedBytes, st.BudgetBytes)},
+		{"headroom", printable.Bytes(max(0, st.BudgetBytes-st.BudgetUsedBytes)) + " of the budget; the tmpfs has " + printable.Bytes(st.HeadroomBytes) + " free"},
 		{"queue", share(st.QueueUsedBytes, st.QueueCapacityBytes)},
 		{"lag", printable.Seconds(st.LagSeconds) + ", " + lastCommit(st)},
 		{"read", volume(st.Read)},
@@ -246,7 +246,7 @@ func copyRows(st admin.Status) [][2]string {
 func backlog(st admin.Status) string {
 	text := printable.Bytes(st.BacklogBytes)
 	if st.SpooledBytes > 0 {
-		text += " (" + printable.Bytes(st.SpooledBytes) + " of it in the spool, compressed)"
+		text += " (" + printable.Bytes(st.SpooledBytes) + " of it in the spool, before compression)"
 	}
 	return text
 }

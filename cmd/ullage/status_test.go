@@ -29,7 +29,7 @@ func full() admin.Status {
 		Version: "v0.1.0", Started: started, UptimeSeconds: 11524.2,
 		Where: admin.Where{Source: "/var/log/jvm", Destination: "/var/lib/ullage"}, Ready: true,
 		Reclaim: admin.Reclaim{Mode: "punch", Why: "auto: the tmpfs can punch holes"}, Compress: "zstd",
-		Space: admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20,
+		Space: admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, BudgetUsedBytes: 6 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20,
 			Rings: []admin.Ring{{Name: "events-7-1763722140123.ring", PID: 7, CapacityBytes: 2 << 20, UsedBytes: 12 << 10},
 				{Name: "events-8-1763722140123.ring", CapacityBytes: 2 << 20, Abandoned: true, Ended: true, Problem: "the ring has 0 bytes"}}},
 		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
@@ -66,9 +66,9 @@ source:       /var/log/jvm
 destination:  /var/lib/ullage
 compress:     zstd
 reclaim:      punch (auto: the tmpfs can punch holes)
-backlog:      1.20 MiB (1.00 MiB of it in the spool, compressed)
-budget:       64.0 MiB
-headroom:     60.0 MiB
+backlog:      1.20 MiB (1.00 MiB of it in the spool, before compression)
+budget:       in use 6.00 MiB of 64.0 MiB (9 %)
+headroom:     58.0 MiB of the budget; the tmpfs has 60.0 MiB free
 queue:        4.00 KiB of 4.00 MiB (0 %)
 lag:          400ms, last commit 1.2s ago
 read:         1234567 lines, 5.00 GiB

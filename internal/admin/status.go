@@ -74,11 +74,22 @@ type Space struct {
 	SpooledBytes       int64 `json:"spooledBytes"` // the part of the backlog that is in the spool, before compression
 	HeadroomBytes      int64 `json:"headroomBytes"`
 	BudgetBytes        int64 `json:"budgetBytes"`
+	BudgetUsedBytes    int64 `json:"budgetUsedBytes"` // memory of the source files and of the spool
 	QueueUsedBytes     int64 `json:"queueUsedBytes"`
 	QueueCapacityBytes int64 `json:"queueCapacityBytes"`
 
 	// Rings are the rings of events in the source. Their memory is the JVMs'.
 	Rings []Ring `json:"rings,omitempty"`
+}
+
+// FreeShare is the free part of the budget, 0 to 1; 0 where no budget is known. The part
+// that is used decides when lines are compressed and dropped, whatever else is free of
+// the tmpfs.
+func (s Space) FreeShare() float64 {
+	if s.BudgetBytes <= 0 {
+		return 0
+	}
+	return min(1, max(0, 1-float64(s.BudgetUsedBytes)/float64(s.BudgetBytes)))
 }
 
 // Ring is the ring that a JVM writes its events into.

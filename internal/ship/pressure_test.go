@@ -116,6 +116,23 @@ func TestDroppingSparesTheStreamBelowItsShare(t *testing.T) {
 	}
 }
 
+// A budget that is smaller than the tmpfs is used up while most of the tmpfs is free: what is
+// shown must be the part of the budget, since lines are dropped by that.
+func TestTheUsedPartOfTheBudgetIsShownWhateverTheFileSystemHasFree(t *testing.T) {
+	b := newBench(t)
+	b.small()
+	b.write(b.log("gc.log"), debugLines(0, 40000))
+	s, from := b.begun(true)
+	s.begins(t, from)
+	m := s.reader.budget.measure()
+	s.reader.budget.adapt(m.budget)
+	s.reader.view.update(s.src)
+	st := s.Stats()
+	if st.BudgetUsed < 4*st.Budget || st.BudgetUsed != m.own || st.Usage.Headroom < st.Budget {
+		t.Errorf("%d bytes of %d are shown as used, with %d free in the file system; want %d", st.BudgetUsed, st.Budget, st.Usage.Headroom, m.own)
+	}
+}
+
 // The queue has no room, and looking at the pressure took long: new files are
 // seen nevertheless.
 func TestNewFilesAreSeenWhileTheQueueIsFull(t *testing.T) {

@@ -24,6 +24,7 @@ type view struct {
 	budget    int64
 	dropping  string
 	usage     tail.Usage
+	used      int64 // of the budget
 	source    tail.Stats
 
 	turn chan struct{} // closed once no other sidecar owns the source
@@ -58,10 +59,10 @@ func (v *view) setRestored() {
 }
 
 func (v *view) update(src *tail.Source) {
-	usage, source := src.Relief.Usage(), src.Stats()
+	usage, used, source := src.Relief.Usage(), src.Relief.Memory(), src.Stats()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.usage, v.source = usage, source
+	v.usage, v.used, v.source = usage, used, source
 }
 
 // sawGone reports whether the reader has seen that a refused stream has no files any more.
@@ -110,6 +111,7 @@ func (v *view) unreadable() error {
 type Stats struct {
 	Usage          tail.Usage
 	Budget         int64
+	BudgetUsed     int64 // memory of the source files and of the spool
 	QueueUsed      int
 	QueueCapacity  int
 	Reclaim        string        // mode in effect
@@ -153,7 +155,8 @@ func (s *Shipper) Stats() Stats {
 	s.link.mu.Unlock()
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
-	st.Usage, st.Budget, st.Reclaim, st.Ignored = s.view.usage, s.view.budget, s.view.source.Reclaim, s.view.source.Ignored
+	st.Usage, st.Budget, st.BudgetUsed = s.view.usage, s.view.budget, s.view.used
+	st.Reclaim, st.Ignored = s.view.source.Reclaim, s.view.source.Ignored
 	st.Stranger = s.view.source.Stranger
 	st.Dropping = s.view.dropping
 	st.StreamsOmitted = s.view.source.Omitted

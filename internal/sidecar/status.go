@@ -28,7 +28,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 		Where: admin.Where{Pod: cfg.Sinks.Pod.Name, Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest}, Compress: cfg.Ship.Segment.Compress.String(),
 		Ready: true, Reclaim: admin.Reclaim{Mode: st.Reclaim},
 		Space: admin.Space{BacklogBytes: st.Usage.Backlog, SpooledBytes: st.Usage.Spooled,
-			HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget,
+			HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget, BudgetUsedBytes: st.BudgetUsed,
 			QueueUsedBytes: int64(st.QueueUsed), QueueCapacityBytes: int64(st.QueueCapacity)},
 		LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
 		Lines: admin.Lines{

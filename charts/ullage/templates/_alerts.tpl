@@ -37,7 +37,7 @@ ullage-lines:
       description: The JVM dropped lines itself (-Xlog:async), found its tmpfs or its ring of events full, or deleted or truncated a log that was not read to its end.
   - alert: UllageHeadroomLow
     expr: |-
-      min {{ $by }} (ullage_headroom_bytes / (ullage_budget_bytes > 0)) < {{ $rules.headroom.share }}
+      min {{ $by }} (1 - ullage_budget_used_bytes / (ullage_budget_bytes > 0)) < {{ $rules.headroom.share }}
     for: {{ $rules.headroom.for }}
     labels: {severity: warning}
     annotations:

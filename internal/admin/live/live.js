@@ -77,7 +77,7 @@ function rate(of, back) {
 const perSecond = (v) => (v > 0 && v < 10 ? v.toFixed(1) : count(v)) + ' lines/s';
 
 function space(s) {
-  const free = Math.min(s.headroomBytes, s.budgetBytes); // a tmpfs may be larger than the budget
+  const free = Math.max(0, s.budgetBytes - s.budgetUsedBytes); // lines are dropped by this, whatever is free of the tmpfs
   const share = s.budgetBytes > 0 ? Math.max(0, free / s.budgetBytes) : 0;
   show('headroom', bytes(free));
   show('headroom-share', 'free, ' + Math.round(100 * share) + ' % of the budget');
@@ -86,7 +86,7 @@ function space(s) {
   meter.setAttribute('aria-valuenow', Math.round(100 * share));
   meter.setAttribute('aria-valuetext', bytes(free) + ' free, ' + Math.round(100 * share) + ' % of the budget');
   meter.firstElementChild.style.width = 100 * share + '%';
-  list('space', [['budget', bytes(s.budgetBytes)], ['tmpfs', s.headroomBytes > free ? bytes(s.headroomBytes) + ' free' : ''], ['queue', bytes(s.queueUsedBytes) + ' of ' + bytes(s.queueCapacityBytes)],
+  list('space', [['budget', bytes(s.budgetBytes)], ['tmpfs', bytes(s.headroomBytes) + ' free'], ['queue', bytes(s.queueUsedBytes) + ' of ' + bytes(s.queueCapacityBytes)],
     ['reclaim', s.reclaim.mode + (s.reclaim.why ? ' (' + s.reclaim.why + ')' : '')]]);
 }
 
