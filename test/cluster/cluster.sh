@@ -11,6 +11,8 @@ usage="usage: cluster.sh COMMAND
   down          remove the cluster that 'up' started
   status        say whether it works
   load FILE...  give image archives to it
+  arch          print the architecture of its nodes, as Go calls it
+  node-image    print the node image that kind publishes for the pinned version
   kubeconfig    print the path of its kubeconfig
   env           print settings for a shell: eval \"\$(cluster.sh env)\"
 CLUSTER=local, kind or existing says which; empty means the first of: the one
@@ -66,10 +68,21 @@ existing_up() { kube get --raw=/readyz >/dev/null || fail "the cluster of $(kube
 existing_down() { say "it was there before, and stays"; }
 existing_status() { kube get nodes; }
 existing_load() {
-    case $(kube config current-context) in
-    kind-*) kind load image-archive --name "$(kube config current-context | sed s/^kind-//)" "$@" ;;
-    *) fail "how images get into an existing cluster is not known: push them to a registry that it pulls from" ;;
-    esac
+    local context archive
+    context=$(kube config current-context)
+    for archive in "$@"; do
+        case $context in
+        kind-*) kind load image-archive --name "${context#kind-}" "$archive" ;;
+        k3d-*) k3d image import --cluster "${context#k3d-}" "$archive" ;;
+        docker-desktop | rancher-desktop | orbstack | colima*) docker load --input "$archive" ;; # the nodes have this daemon's images
+        *)
+            # A profile of minikube has any name, and its nodes say that they are minikube's.
+            [ -n "$(kube get nodes -l minikube.k8s.io/name -o name)" ] ||
+                fail "how images get into the cluster of the context $context is not known: push them to a registry that it pulls from"
+            minikube --profile "$context" image load "$archive"
+            ;;
+        esac || fail "$archive can't be loaded into $context, see above"
+    done
 }
 
 [ $# -gt 0 ] || { say "$usage"; exit 2; }
@@ -103,6 +116,12 @@ load)
     [ $# -gt 0 ] || fail "load: which archives?"
     lock
     "${cluster}_load" "$@"
+    ;;
+arch) kube get nodes -o 'jsonpath={.items[0].status.nodeInfo.architecture}' ;;
+node-image)
+    image=$(published_image)
+    [ -n "$image" ] || fail "kind $kind_version names no node image"
+    echo "$image"
     ;;
 kubeconfig) kubeconfig ;;
 env) printf 'export KUBECONFIG=%q\nexport PATH=%q:$PATH\n' "$(kubeconfig)" "$bin" ;;

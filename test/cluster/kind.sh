@@ -30,8 +30,9 @@ use_engine() {
 # published_image prints the node image that this release of kind was tested with.
 published_image() {
     local dir
-    dir=$(cd "$here/kubernetes" && go mod download -json "sigs.k8s.io/kind@$kind_version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-    sed -n 's/^const Image = "\(.*\)"$/\1/p' "$dir/pkg/apis/config/defaults/image.go"
+    # awk, as the sed of BSD and of macOS knew no \t for decades.
+    dir=$(cd "$here/kubernetes" && go mod download -json "sigs.k8s.io/kind@$kind_version" | awk -F'"' '$2 == "Dir" { print $4 }')
+    awk -F'"' '/^const Image = / { print $2 }' "$dir/pkg/apis/config/defaults/image.go"
 }
 
 # pulled IMAGE: is it there, or can it be had?

@@ -204,3 +204,47 @@ func TestLocalDownRemovesOnlyWhatUpMade(t *testing.T) {
 		})
 	}
 }
+
+// A sed that reads \t as t, as that of BSD did for decades, finds the node image of kind.
+func TestTheNodeImageIsFoundWithoutGNUSed(t *testing.T) {
+	m := newKindMachine(t, "", "")
+	m.program("sed", `exec /usr/bin/env -i PATH=/usr/bin:/bin sed "${@//\\t/t}"`)
+	out, err := m.bash("../cluster/cluster.sh node-image 2>/dev/null")
+	if image, _, _ := strings.Cut(out, "\n"); err != nil || image != "node:1" {
+		t.Errorf("got %q, error %v", out, err)
+	}
+}
+
+// How images get into a cluster that was there before, by the name of its context.
+func TestImagesGetIntoAnExistingCluster(t *testing.T) {
+	for context, want := range map[string]string{
+		"kind-dev":        "kind load image-archive --name dev a.tar",
+		"k3d-dev":         "k3d image import --cluster dev a.tar",
+		"docker-desktop":  "docker load --input a.tar",
+		"rancher-desktop": "docker load --input a.tar",
+		"minikube":        "minikube --profile minikube image load a.tar",
+		"dev":             "minikube --profile dev image load a.tar", // a profile of minikube's
+		"production":      "",
+	} {
+		t.Run(context, func(t *testing.T) {
+			m := newMachine(t)
+			for _, name := range []string{"kind", "k3d", "docker", "minikube"} {
+				m.program(name, "")
+			}
+			m.program("kubectl", `case $* in
+*current-context) echo `+context+` ;;
+*'get nodes -l minikube'*) case `+context+` in minikube | dev) echo node/n ;; esac ;;
+esac`)
+			out, err := m.bash("CLUSTER=existing KUBECONFIG=x ../cluster/cluster.sh load a.tar")
+			if want == "" {
+				if err == nil || !strings.Contains(out, "push them to a registry") {
+					t.Errorf("got %v: %s", err, out)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(m.read("calls"), want+"\n") {
+				t.Errorf("%v, want %q in\n%s", err, want, out)
+			}
+		})
+	}
+}

@@ -66,11 +66,17 @@ func (t *try) images(ctx context.Context) error {
 		}
 		t.java, archives = localImage, append(archives, java)
 	}
-	t.env = append(t.env, "VERSION="+t.version)
+	// The nodes' architecture, which is not that of this Go under Rosetta, or where the
+	// daemon is on another machine.
+	arch, err := t.script(ctx, clusterScript, "arch")
+	if err != nil {
+		return err
+	}
+	t.env = append(t.env, "VERSION="+t.version, "ARCH="+arch)
 	if _, err := t.script(ctx, "deploy/image/build.sh", "tar"); err != nil {
 		return err
 	}
-	_, err := t.script(ctx, clusterScript, append([]string{"load"}, archives...)...)
+	_, err = t.script(ctx, clusterScript, append([]string{"load"}, archives...)...)
 	return err
 }
 
