@@ -1,6 +1,6 @@
 # The images of ullage and of its injector: docker build --target ullage .
 # The same content as `make image-tar` makes without a daemon.
-ARG GO_IMAGE=golang:1.26
+ARG GO_IMAGE=golang:1.26@sha256:3aff6657219a4d9c14e27fb1d8976c49c29fddb70ba835014f477e1c70636647
 
 # Go compiles for other platforms itself, so it runs on the builder's own.
 FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS source

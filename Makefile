@@ -9,11 +9,16 @@ SHELL         := bash
 # Tools are pinned, so that a new release of one cannot break an old commit.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+COSIGN      := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 
 FUZZTIME ?= 1s
 TORTURE  ?= 1m
 ROUNDS   ?= 1
 VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
+# In the environment of recipes: a name that is pasted into a line of the shell
+# could end the line, and a tag may have any name.
+export VERSION REGISTRY BUILDER
 
 # A checkout that git refuses to read (none, or another user's, as in many
 # containers) is built without a revision, where go build would fail.
@@ -74,6 +79,8 @@ lint: vet ## all linters
 	go run $(STATICCHECK) ./...
 	cd deploy/release && go run $(STATICCHECK) ./...
 	cd test/browser && go run $(STATICCHECK) ./...
+	@# actionlint: workflows, which only run after they are pushed.
+	go run $(ACTIONLINT)
 	@# lint.sh: functions that fit a screen, types that fit a head.
 	@test/lint.sh
 
@@ -241,12 +248,20 @@ try-env: ## settings for a shell after try: eval "$(make -s try-env)"
 	@go run ./test/try env
 
 .PHONY: push
-push: ## push the images (amd64, arm64) and the chart to REGISTRY=registry.example/team as VERSION=0.1.0
-	@go run -C deploy/release . push --registry '$(REGISTRY)' --version '$(VERSION)'
+push: ## push the images (amd64, arm64, ppc64le, s390x) and the chart to REGISTRY=registry.example/team as VERSION=0.1.0
+	@go run -C deploy/release . push --registry "$$REGISTRY" --version "$$VERSION"
 
 .PHONY: release
 release: ## what a release VERSION=0.1.0 consists of, into dist: archives, images, chart, SBOM, provenance, checksums
-	@go run -C deploy/release . make --version '$(VERSION)' --out '$(CURDIR)/dist'
+	@go run -C deploy/release . make --version "$$VERSION" --registry "$$REGISTRY" --builder "$$BUILDER" --out '$(CURDIR)/dist'
+
+.PHONY: sign
+sign: ## sign what release wrote into dist and push pushed to REGISTRY as VERSION: by the identity of a workflow, or who logs in (network)
+	@go run -C deploy/release . sign --version "$$VERSION" --registry "$$REGISTRY" --out '$(CURDIR)/dist' --cosign 'go run $(COSIGN)'
+
+.PHONY: publish
+publish: ## make the release of VERSION on GitHub out of dist (gh, logged in)
+	@gh release create "v$${VERSION#v}" dist/* --verify-tag --title "v$${VERSION#v}" --notes-file "dist/ullage_$${VERSION#v}_changes.md"
 
 .PHONY: clean
 clean: ## remove what was built
@@ -261,6 +276,10 @@ image: ## the images, by docker, podman or buildah
 image-tar: ## the images as archives in bin, without a daemon
 	$(call stage,image archives)
 	@VERSION=$(VERSION) deploy/image/build.sh tar
+
+.PHONY: node-image
+node-image: ## print the node image that kind publishes for the pinned version (as make try finds it)
+	@test/cluster/cluster.sh node-image
 
 .PHONY: cluster-up
 cluster-up: ## a Kubernetes for the tests: CLUSTER=local, kind or existing

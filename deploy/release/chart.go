@@ -27,8 +27,12 @@ func (c chart) fileName() string { return "ullage-" + c.version + ".tgz" }
 // The lines of Chart.yaml that a release changes.
 var chartVersions = regexp.MustCompile(`(?m)^(version|appVersion): .*$`)
 
-// chart packs the chart. Its version and the tag of its images are the release's.
-func (s source) chart() (chart, error) {
+// The line of values.yaml that names the registry of the images.
+var chartRegistry = regexp.MustCompile(`(?m)^registry: ""$`)
+
+// chart packs the chart. Its version and the tag of its images are the release's, and
+// its images are in registry, so that it installs as it is.
+func (s source) chart(registry string) (chart, error) {
 	c := chart{version: s.version}
 	root := filepath.Join(s.root, chartDir)
 	ignored, err := s.read(chartDir + "/.helmignore")
@@ -53,6 +57,12 @@ func (s source) chart() (chart, error) {
 			if c.config, err = yaml.YAMLToJSON(data); err != nil {
 				return err
 			}
+		}
+		if rel == "values.yaml" {
+			if len(chartRegistry.FindAll(data, -1)) != 1 {
+				return fmt.Errorf("%s has not one line %s", name, chartRegistry)
+			}
+			data = chartRegistry.ReplaceAllLiteral(data, []byte("registry: "+registry))
 		}
 		entries = append(entries, entry{path.Join("ullage", filepath.ToSlash(rel)), 0o644, data})
 		return nil

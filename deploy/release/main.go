@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -8,11 +9,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 )
 
 const usage = `usage: release make --version 0.1.0 --out DIR
-       release push --version 0.1.0 --registry registry.example/team`
+       release push --version 0.1.0 --registry registry.example/team
+       release sign --version 0.1.0 --registry registry.example/team --out DIR`
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -26,13 +30,13 @@ func main() {
 
 // options are what the command line says.
 type options struct {
-	root, version, out, registry string
+	root, version, out, registry, builder, cosign string
 }
 
 // run runs the command that args begins with. Only what the command is asked for
 // goes to stdout; progress goes to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) == 0 || args[0] != "make" && args[0] != "push" {
+	if len(args) == 0 || !slices.Contains([]string{"make", "push", "sign"}, args[0]) {
 		return errors.New(usage)
 	}
 	var o options
@@ -41,7 +45,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs.StringVar(&o.root, "root", "../..", "the checkout")
 	fs.StringVar(&o.version, "version", "", "the `VERSION`, such as 0.1.0")
 	fs.StringVar(&o.out, "out", "", "the `DIRECTORY` that make writes; an earlier release in it is replaced")
-	fs.StringVar(&o.registry, "registry", "", "the `REGISTRY` that push pushes to, with a path if need be")
+	fs.StringVar(&o.registry, "registry", "", "the `REGISTRY` that push pushes to and the chart names, with a path if need be")
+	fs.StringVar(&o.builder, "builder", "", "the `URI` of the platform that builds, for the provenance; by default a person's machine")
+	fs.StringVar(&o.cosign, "cosign", "cosign", "the `COMMAND` that signs, with arguments")
 	if err := fs.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -50,8 +56,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	src.progress = stderr
-	if args[0] == "push" {
+	switch args[0] {
+	case "push":
 		return push(ctx, src, o.registry, stdout)
+	case "sign":
+		return signer{source: src, registry: o.registry, dir: o.out, cosign: strings.Fields(o.cosign)}.sign(ctx)
 	}
+	src.registry, src.builder = cmp.Or(o.registry, published), cmp.Or(o.builder, byHand)
 	return makeRelease(ctx, src, allTargets, o.out)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -24,23 +25,20 @@ func (p platform) String() string { return p.os + "/" + p.arch }
 // directory is where build.sh puts the programs of a platform.
 func (p platform) directory() string { return p.os + "-" + p.arch }
 
-func platforms(systems ...string) (all []platform) {
-	for _, system := range systems {
-		all = append(all, platform{system, "amd64"}, platform{system, "arm64"})
-	}
-	return all
-}
+// linux has every architecture for which there are both a Kubernetes and a JDK.
+var linux = []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "ppc64le"}, {"linux", "s390x"}}
 
 // allTargets are what a release consists of: the plugin runs wherever kubectl does.
 var allTargets = []target{
-	{"ullage", platforms("linux"), true},
-	{"ullage-injector", platforms("linux"), true},
+	{"ullage", linux, true},
+	{"ullage-injector", linux, true},
 	{plugin, pluginPlatforms, false},
 }
 
 const plugin = "kubectl-ullage"
 
-var pluginPlatforms = platforms("linux", "darwin", "windows")
+var pluginPlatforms = append(slices.Clone(linux),
+	platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}, platform{"windows", "arm64"})
 
 // makeRelease writes all files of a release into out, which appears under its name
 // when it is complete.
@@ -92,7 +90,7 @@ func (r *release) write(ctx context.Context, targets []target) error {
 	if err != nil {
 		return err
 	}
-	chart, err := r.chart()
+	chart, err := r.chart(r.registry)
 	if err != nil {
 		return err
 	}

@@ -44,14 +44,14 @@ func push(ctx context.Context, src source, registry string, stdout io.Writer) (e
 			return loginHint(host, err)
 		}
 	}
-	if err := src.pushChart(ctx, registry+"/charts/ullage:"+src.version); err != nil {
+	if err := src.pushChart(ctx, registry); err != nil {
 		return loginHint(host, err)
 	}
 	plain := ""
 	if host.Scheme() == "http" {
 		plain = " --plain-http"
 	}
-	fmt.Fprintf(stdout, "helm install ullage oci://%[1]s/charts/ullage --version %[2]s%[3]s --set registry=%[1]s --namespace ullage-system --create-namespace --wait\n",
+	fmt.Fprintf(stdout, "helm install ullage oci://%[1]s/charts/ullage --version %[2]s%[3]s --namespace ullage-system --create-namespace --wait\n",
 		registry, src.version, plain)
 	return nil
 }

@@ -20,13 +20,17 @@ const (
 	typeChart       types.MediaType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
+// chartTag returns what the chart is called in a registry.
+func (s source) chartTag(registry string) string { return registry + "/charts/ullage:" + s.version }
+
 // pushChart pushes the chart as `helm push` does.
-func (s source) pushChart(ctx context.Context, tag string) error {
+func (s source) pushChart(ctx context.Context, registry string) error {
+	tag := s.chartTag(registry)
 	ref, err := name.ParseReference(tag, name.StrictValidation)
 	if err != nil {
 		return fmt.Errorf("push the chart: %w", err)
 	}
-	c, err := s.chart()
+	c, err := s.chart(registry)
 	if err != nil {
 		return err
 	}

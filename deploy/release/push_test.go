@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// What push has pushed can be pulled from a registry: the images for both
+// What push has pushed can be pulled from a registry: the images for all
 // architectures, whose programs are of this version, and the chart.
 func TestWhatWasPushedIsPulled(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -29,13 +29,13 @@ func TestWhatWasPushedIsPulled(t *testing.T) {
 	if err := push(t.Context(), checkout(t), team, &command); err != nil {
 		t.Fatal(err)
 	}
-	want := "helm install ullage oci://" + team + "/charts/ullage --version " + version + " --plain-http --set registry=" + team +
+	want := "helm install ullage oci://" + team + "/charts/ullage --version " + version + " --plain-http" +
 		" --namespace ullage-system --create-namespace --wait\n"
 	if command.String() != want {
 		t.Errorf("push prints\n%s, want\n%s", command.String(), want)
 	}
 	for _, program := range []string{"ullage", "ullage-injector"} {
-		for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+		for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "ppc64le": elf.EM_PPC64, "s390x": elf.EM_S390} {
 			ref := parse(t, team+"/"+program+":"+version)
 			image, err := remote.Image(ref, remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}))
 			if err != nil {
@@ -50,7 +50,7 @@ func TestWhatWasPushedIsPulled(t *testing.T) {
 			}
 		}
 	}
-	pulledChart(t, parse(t, team+"/charts/ullage:"+version))
+	pulledChart(t, parse(t, team+"/charts/ullage:"+version), team)
 }
 
 // A refused push reports how to log in.
@@ -65,13 +65,13 @@ func TestRegistryThatRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = loginHint(registry, checkout(t).pushChart(t.Context(), host+"/charts/ullage:"+version))
+	err = loginHint(registry, checkout(t).pushChart(t.Context(), host))
 	if err == nil || !strings.Contains(err.Error(), "docker login "+host) {
 		t.Errorf("the error is %v", err)
 	}
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	err = loginHint(registry, checkout(t).pushChart(t.Context(), strings.TrimPrefix(gone.URL, "http://")+"/charts/ullage:"+version))
+	err = loginHint(registry, checkout(t).pushChart(t.Context(), strings.TrimPrefix(gone.URL, "http://")))
 	if err == nil || strings.Contains(err.Error(), "login") {
 		t.Errorf("of a registry that is down, the error is %v", err)
 	}
@@ -128,7 +128,7 @@ func programOf(t *testing.T, image v1.Image, program string) []byte {
 }
 
 // pulledChart checks what helm takes for a chart.
-func pulledChart(t *testing.T, ref name.Reference) {
+func pulledChart(t *testing.T, ref name.Reference, registry string) {
 	t.Helper()
 	image, err := remote.Image(ref)
 	if err != nil {
@@ -154,5 +154,5 @@ func pulledChart(t *testing.T, ref name.Reference) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkChart(t, data)
+	checkChart(t, data, registry)
 }

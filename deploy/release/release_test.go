@@ -36,6 +36,7 @@ func checkout(t *testing.T) source {
 		t.Fatal(err)
 	}
 	s.progress = t.Output()
+	s.registry, s.builder = published, byHand
 	return s
 }
 
@@ -91,7 +92,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("the archive for Windows begins with %v: %v", z.File, err)
 		}
 	})
-	t.Run("chart", func(t *testing.T) { checkChart(t, files["ullage-"+version+".tgz"]) })
+	t.Run("chart", func(t *testing.T) { checkChart(t, files["ullage-"+version+".tgz"], published) })
 	t.Run("SBOM", func(t *testing.T) { checkSBOM(t, files["ullage_"+version+".spdx.json"]) })
 	t.Run("provenance", func(t *testing.T) { checkProvenance(t, files) })
 	t.Run("checksums", func(t *testing.T) { checkSums(t, files) })
@@ -147,16 +148,26 @@ func reportsVersion(t *testing.T, program []byte) {
 	}
 }
 
-func checkChart(t *testing.T, archive []byte) {
+func checkChart(t *testing.T, archive []byte, registry string) {
 	entries := untar(t, archive)
 	var about struct{ Version, AppVersion string }
 	if err := yaml.Unmarshal(entries["ullage/Chart.yaml"], &about); err != nil || about.Version != version || about.AppVersion != version {
 		t.Errorf("Chart.yaml has %+v: %v", about, err)
 	}
-	for _, name := range []string{"values.yaml", "values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {
+	checkRegistryOf(t, entries["ullage/values.yaml"], registry)
+	for _, name := range []string{"values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {
 		if want, err := os.ReadFile(filepath.Join("../..", chartDir, name)); err != nil || !bytes.Equal(entries["ullage/"+name], want) {
 			t.Errorf("the chart has another %s: %v", name, err)
 		}
+	}
+}
+
+// The chart names the registry that it is in, so that `helm install` needs no value.
+func checkRegistryOf(t *testing.T, values []byte, registry string) {
+	t.Helper()
+	var set struct{ Registry string }
+	if err := yaml.Unmarshal(values, &set); err != nil || set.Registry != registry {
+		t.Errorf("values.yaml names the registry %q, want %q: %v", set.Registry, registry, err)
 	}
 }
 

@@ -17,6 +17,12 @@ import (
 // repository is where the sources are.
 const repository = "https://github.com/ullage/ullage"
 
+// published is the registry that the releases of the repository are pushed to.
+const published = "ghcr.io/ullage"
+
+// byHand is the builder of a release that a person makes.
+const byHand = repository + "/blob/main/CONTRIBUTING.md#releases"
+
 // source is the checkout that a release is built from.
 type source struct {
 	root     string
@@ -24,6 +30,9 @@ type source struct {
 	revision string    // of the commit, with -dirty where files differ from it; empty without git
 	date     time.Time // of the commit, or SOURCE_DATE_EPOCH
 	progress io.Writer
+
+	// Of a release alone: the registry that the chart names, and who builds.
+	registry, builder string
 }
 
 // validVersion is a semantic version without build metadata, because neither the
