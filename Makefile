@@ -15,7 +15,7 @@ COSIGN      := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 FUZZTIME ?= 1s
 TORTURE  ?= 1m
 ROUNDS   ?= 1
-VERSION  := $(or $(VERSION),$(shell git describe --always --dirty 2>/dev/null))
+VERSION  := $(or $(value VERSION),$(shell git describe --always --dirty 2>/dev/null))
 # In the environment of recipes: a name that is pasted into a line of the shell
 # could end the line, and a tag may have any name.
 export VERSION REGISTRY BUILDER
@@ -261,7 +261,8 @@ sign: ## sign what release wrote into dist and push pushed to REGISTRY as VERSIO
 
 .PHONY: publish
 publish: ## make the release of VERSION on GitHub out of dist (gh, logged in)
-	@gh release create "v$${VERSION#v}" dist/* --verify-tag --title "v$${VERSION#v}" --notes-file "dist/ullage_$${VERSION#v}_changes.md"
+	@gh release create "v$${VERSION#v}" dist/* --verify-tag --title "v$${VERSION#v}" --notes-file "dist/ullage_$${VERSION#v}_changes.md" \
+	  $$(case $$VERSION in *-*) echo --prerelease ;; esac)
 
 .PHONY: clean
 clean: ## remove what was built
