@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ullage/ullage/internal/inject"
 	"github.com/ullage/ullage/internal/podmeta"
@@ -113,6 +114,10 @@ func TestTheInjectorsConfiguration(t *testing.T) {
 		})},
 		{`{sidecar: {defaults: {retain-age: "0", xlog: "gc*=info", match: "*", dest: "ephemeral:1Gi"}}}`, with(func(c *inject.Config) {
 			c.Defaults = map[string]string{"retain-age": "0", "xlog": "gc*=info", "match": "*", "dest": "ephemeral:1Gi"}
+		})},
+		{"{sidecar: {resources: {guaranteed: {cpu: 200m}}}, policy: {env: [NO_PROXY], containerPatch: [lifecycle]}}", with(func(c *inject.Config) {
+			c.Policy = inject.Policy{Env: []string{"NO_PROXY"}, ContainerPatch: []string{"lifecycle"}}
+			c.Resources.Guaranteed = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
 		})},
 	} {
 		text, err := template(t, c.values)

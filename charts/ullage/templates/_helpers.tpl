@@ -212,8 +212,20 @@ pullSecrets:
   - {{ .name | quote }}
   {{- end }}
 {{- end }}
-{{- if or .Values.policy.locked .Values.policy.max }}
+{{- if or .Values.policy.locked .Values.policy.max .Values.policy.env .Values.policy.containerPatch }}
 policy:
+  {{- with .Values.policy.env }}
+  env:
+    {{- range . }}
+    - {{ . | quote }}
+    {{- end }}
+  {{- end }}
+  {{- with .Values.policy.containerPatch }}
+  containerPatch:
+    {{- range . }}
+    - {{ . | quote }}
+    {{- end }}
+  {{- end }}
   {{- with .Values.policy.locked }}
   locked:
     {{- range . }}
