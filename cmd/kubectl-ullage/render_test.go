@@ -13,7 +13,7 @@ import (
 
 func TestTheWorstComesFirst(t *testing.T) {
 	of := func(name string, headroom int64, lag float64) answer {
-		return answer{of: sidecar{pod: name}, status: admin.Status{Space: admin.Space{HeadroomBytes: 1 << 30, BudgetBytes: 1000, BudgetUsedBytes: 1000 - headroom}, LagSeconds: lag}}
+		return answer{of: sidecar{pod: name}, status: admin.Status{Space: admin.Space{HeadroomBytes: 1 << 30, BudgetBytes: 1000, BudgetUsedBytes: 1000 - headroom}, Progress: admin.Progress{LagSeconds: lag}}}
 	}
 	answers := []answer{of("idle", 1000, 0), of("lags", 980, 300), of("full", 20, 1), of("fuller", 10, 1), of("half", 500, 0), of("larger", 9999, 1),
 		{of: sidecar{pod: "gone"}, err: errNoPod}, {of: sidecar{pod: "bare"}, err: errNoSidecar}}

@@ -65,7 +65,8 @@ lines by level are written like info=1200,debug=34, those discarded below --keep
 and those dropped whatever their level. KIND is 'jvm-async' for lines that the JVM
 dropped and reported (-Xlog:async), and 'jvm-full' where a line was cut because the
 JVM's tmpfs was full: others may have been lost whole, and SECONDS is until the next
-one. The sum, or that there are none, goes to stderr.
+one. The sum, or that there are none, goes to stderr, and what a running sidecar has
+dropped or holds that is not in the copy yet; if lines were dropped, the exit status is 1.
 
 --marks lists these places and the marks of 'ullage run', in the order of time: starts and
 ends of JVMs and of the sidecar, changes of log levels, archives that were overwritten

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ullage/ullage/internal/check"
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -37,6 +38,12 @@ a stream has one line for each thing that is missing:
   truncated  how often a file was truncated in place: nobody knows what was lost
   short      retention has deleted what was written after --since
 
+A copy is also not complete while a running sidecar has lines, or has dropped lines, that
+are not in it yet. A sidecar that runs in the same pod or on the same machine is asked; it
+is given some seconds to persist what it has just read. One that owns the destination and
+cannot be asked makes the copy not complete, too. Nor is it complete if no stream has any
+line in that time: a JVM that logged nothing looks like one whose log never arrived.
+
 Two lines have the marks of 'ullage run' by kind (see 'ullage cat --marks'), and those
 among them that mean lost lines or a crash. Marks are no JVM's stream, and count as
 none.
@@ -44,8 +51,8 @@ none.
 The last line sums up, and says how far back the copy reaches. With --json, each
 run, each stream and the sum is one JSON object a line.
 
-Lines that never reached the source are in no copy, and bytes at the end that a
-running sidecar is writing now do not count.
+Lines that never reached the source are in no copy. Without a running sidecar, what is
+left on a tmpfs is not looked at: the next sidecar ships it.
 
 Examples:
   ullage check /var/lib/ullage
@@ -121,6 +128,12 @@ func checkCmd(ctx context.Context, args []string, e cli.Env) int {
 type clearing struct {
 	check.Receiver
 	progress *cli.Progress
+}
+
+// Lack implements [check.Receiver].
+func (c clearing) Lack(l owner.Lack) error {
+	c.progress.Clear()
+	return c.Receiver.Lack(l)
 }
 
 // Run implements [check.Receiver].

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/check"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -48,6 +49,18 @@ type jsonLines struct{ io.Writer }
 func (j jsonLines) Write(b []byte) (int, error) {
 	_, err := io.WriteString(j.Writer, printable.JSON(string(b)))
 	return len(b), err
+}
+
+// Lack implements [check.Receiver].
+func (p *checkPrinter) Lack(l owner.Lack) error {
+	if p.json != nil {
+		return p.json.Encode(struct {
+			Kind string `json:"kind"`
+			owner.Lack
+		}{"sidecar", l})
+	}
+	_, err := fmt.Fprintln(p.out, l)
+	return err
 }
 
 // Run implements [check.Receiver].
@@ -118,13 +131,17 @@ func (p *checkPrinter) total(t check.Total) error {
 	if err := p.marks(t); err != nil {
 		return err
 	}
-	state := "complete"
+	text := "complete: "
 	if !t.Complete {
-		state = fmt.Sprintf("NOT COMPLETE: %d of", t.Incomplete)
+		text = "NOT COMPLETE: "
 	}
-	text := fmt.Sprintf("%s: %d streams, %d runs, %d lines", state, t.Streams, t.Runs, t.Lines)
-	if !t.Complete {
-		text = fmt.Sprintf("%s %d streams; %d runs, %d lines", state, t.Streams, t.Runs, t.Lines)
+	switch {
+	case t.Incomplete > 0:
+		text += fmt.Sprintf("%d of %d streams; %d runs, %d lines", t.Incomplete, t.Streams, t.Runs, t.Lines)
+	case t.Empty && !t.Ends.IsZero():
+		text += "no lines in that time; the copy ends " + t.Ends.UTC().Format(checkTime)
+	default:
+		text += fmt.Sprintf("%d streams, %d runs, %d lines", t.Streams, t.Runs, t.Lines)
 	}
 	switch reaches := t.Reaches.UTC().Format(checkTime); {
 	case t.Reaches.IsZero():
@@ -133,6 +150,9 @@ func (p *checkPrinter) total(t check.Total) error {
 		text += "; back to " + reaches + ", retention has deleted what was before"
 	default:
 		text += "; from the beginning, " + reaches
+	}
+	if t.Sidecar != nil {
+		text += "; and " + t.Sidecar.String()
 	}
 	_, err := fmt.Fprintln(p.out, text)
 	return err

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
@@ -29,10 +26,6 @@ Examples:
   ullage status --json | jq .headroomBytes
   kubectl exec POD -c ullage -- ullage status
 `
-
-// maxStatus bounds the answer. A real one is under 100 KiB, but any program may
-// listen at the address.
-const maxStatus = 1 << 20
 
 // statusConfig has the settings of `ullage status`.
 type statusConfig struct {
@@ -66,7 +59,10 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 	if code, ok := e.Parse(fs, statusAbout, args, func() []error { return append(c.validate(), cli.Unexpected(fs.Args())...) }); !ok {
 		return code
 	}
-	body, st, err := fetchStatus(ctx, c)
+	body, st, err := admin.Client{Addr: c.addr, Timeout: c.timeout}.Status(ctx)
+	if errors.Is(err, admin.ErrUnreachable) {
+		err = fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
+	}
 	if err != nil {
 		return e.Fail("status", err)
 	}
@@ -79,49 +75,4 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 		return e.Fail("status", fmt.Errorf("write the answer: %w", err))
 	}
 	return cli.OK
-}
-
-// fetchStatus sends one request, and returns the answer raw and decoded.
-func fetchStatus(ctx context.Context, c statusConfig) ([]byte, admin.Status, error) {
-	var st admin.Status
-	place := "http://" + c.addr + "/status"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
-	if err != nil {
-		return nil, st, fmt.Errorf("ask %s: %w", place, err)
-	}
-	// Use no proxy from the environment: the sidecar is local.
-	client := &http.Client{Timeout: c.timeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, st, c.unanswered(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, st, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", place, resp.Status)
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
-	if err != nil {
-		return nil, st, c.unanswered(err)
-	}
-	if len(body) > maxStatus {
-		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", place, maxStatus)
-	}
-	if err := json.Unmarshal(body, &st); err != nil {
-		return nil, st, fmt.Errorf("decode the answer of %s: %w: does ullage listen there?", place, err)
-	}
-	return body, st, nil
-}
-
-// unanswered returns why there is no complete answer, without the text that
-// net/http adds to the cause.
-func (c statusConfig) unanswered(err error) error {
-	var network net.Error
-	if errors.As(err, &network) && network.Timeout() {
-		return fmt.Errorf("%s accepted the request and did not answer within %s: ullage is stopped or very busy, or something else listens there (set a longer --timeout)", c.addr, c.timeout)
-	}
-	var asked *url.Error
-	if errors.As(err, &asked) {
-		err = asked.Err
-	}
-	return fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
 }

@@ -32,7 +32,7 @@ func full() admin.Status {
 		Space: admin.Space{BacklogBytes: 1258291, SpooledBytes: 1 << 20, HeadroomBytes: 60 << 20, BudgetBytes: 64 << 20, BudgetUsedBytes: 6 << 20, QueueUsedBytes: 4096, QueueCapacityBytes: 4 << 20,
 			Rings: []admin.Ring{{Name: "events-7-1763722140123.ring", PID: 7, CapacityBytes: 2 << 20, UsedBytes: 12 << 10},
 				{Name: "events-8-1763722140123.ring", CapacityBytes: 2 << 20, Abandoned: true, Ended: true, Problem: "the ring has 0 bytes"}}},
-		LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second),
+		Progress: admin.Progress{LagSeconds: 0.4, LastCommit: started.Add(11523 * time.Second)},
 		Lines: admin.Lines{Read: admin.Volume{Lines: 1234567, Bytes: 5 << 30}, Persisted: admin.Volume{Lines: 1234000, Bytes: 5 << 30},
 			Dropped: admin.Volume{Lines: 500, Bytes: 60000}, Dropping: "discard",
 			ByLevel: map[string]int64{"info": 1233990, "error": 10}, Events: 1200, EventsDropped: 30,
@@ -217,7 +217,7 @@ func TestStatusDistrustsWhatListensThere(t *testing.T) {
 	}{
 		"no such path": {http.NotFound, "404 Not Found: does ullage listen there?"},
 		"no JSON":      {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }, "decode the answer"},
-		"endless":      {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2*maxStatus)) }, "longer than"},
+		"endless":      {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "longer than"},
 		"too slow":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,5 +27,8 @@
 // These functions must not wait for a disk: a probe that waits is a probe that
 // fails, and the sidecar exists for stalled disks.
 //
-// Only [Server.Run] starts goroutines, and it waits for all of them.
+// A process that reads the durable copy asks at an address that follows from the copy, and
+// not at a port: see [Server.ListenAt] and [Client].
+//
+// Only [Server.Run] and [Server.ListenAt] start goroutines, and Run waits for all of them.
 package admin

@@ -51,6 +51,7 @@ type Server struct {
 	most     int          // the most open connections
 	log      *slog.Logger
 	stopper  *graceful.Stopper
+	local    local
 }
 
 // takenPoll is the time between two attempts to listen at a taken address.
@@ -106,6 +107,7 @@ func (s *Server) Addr() net.Addr {
 
 // Close frees the address of a server that will not run.
 func (s *Server) Close() error {
+	s.local.stop()
 	if s.listener == nil {
 		return nil
 	}
@@ -120,12 +122,13 @@ func (s *Server) Close() error {
 // returns nil after ctx has ended, or the error that ended serving earlier. If
 // the listener is off, Run only waits for ctx.
 func (s *Server) Run(ctx context.Context) error {
+	defer s.local.stop()
 	if s.taken != "" {
 		s.retry(ctx)
 	}
 	if s.listener == nil {
 		<-ctx.Done()
-		return nil
+		return s.stop()
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(s.listener) }()

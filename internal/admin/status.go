@@ -25,10 +25,7 @@ type Status struct {
 
 	Space
 
-	// LagSeconds is the age of the oldest line that is not yet durable.
-	LagSeconds float64   `json:"lagSeconds"`
-	LastCommit time.Time `json:"lastCommit,omitzero"`
-
+	Progress
 	Lines
 	Held
 
@@ -101,6 +98,26 @@ type Ring struct {
 	Abandoned     bool   `json:"abandoned,omitempty"` // the JVM goes on in another one
 	Ended         bool   `json:"ended,omitempty"`     // the JVM is gone
 	Problem       string `json:"problem,omitempty"`   // why events are not taken out now
+}
+
+// Progress is how far the durable copy is behind the source.
+type Progress struct {
+	// LagSeconds is the age of the oldest line that is not yet durable.
+	LagSeconds float64   `json:"lagSeconds"`
+	LastCommit time.Time `json:"lastCommit,omitzero"`
+
+	// Unpersisted is what the durable copy does not show yet, as it was at SeenAt. A zero
+	// SeenAt: the source was not opened yet.
+	Unpersisted Unpersisted `json:"unpersisted,omitzero"`
+	SeenAt      time.Time   `json:"seenAt,omitzero"`
+}
+
+// Unpersisted is what the durable copy does not show yet of what JVMs have written. An
+// unterminated last line is not part of it.
+type Unpersisted struct {
+	Bytes        int64     `json:"bytes"`                  // of lines that are not durable
+	DroppedLines int64     `json:"droppedLines,omitempty"` // at places whose marker is not durable
+	Since        time.Time `json:"since,omitzero"`         // everything that the source had then is durable; zero: all of it is
 }
 
 // Lines counts lines by what happened to them.
@@ -284,6 +301,8 @@ type Stream struct {
 	PersistedBytes int64  `json:"persistedBytes"`
 	DroppedLines   int64  `json:"droppedLines,omitempty"`
 	BacklogBytes   int64  `json:"backlogBytes"`
+
+	Unpersisted Unpersisted `json:"unpersisted,omitzero"`
 
 	// Segment is the active segment's file name; empty if none is open.
 	Segment      string `json:"segment,omitempty"`

@@ -34,6 +34,7 @@ type gapTable struct {
 	sum    ul.Gap
 	over   bool // the sum overflows its numbers
 	jvm    int  // holes that the JVM left
+	lacks  lacks
 	rows   []gapRow
 	widths gapWidths // widths of the printed columns; zero before the header
 }
@@ -145,6 +146,9 @@ func (t *gapTable) summary(partial bool) string {
 	}
 	if t.jvm > 0 {
 		text += "; the JVM itself lost lines at " + plural(t.jvm, "place")
+	}
+	for _, l := range t.lacks {
+		text += "; and " + l.String()
 	}
 	return text
 }

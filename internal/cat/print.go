@@ -78,8 +78,9 @@ func New(cfg Config, stdout, stderr io.Writer) *Printer {
 	return p
 }
 
-// Failed reports whether something was not found or could not be read.
-func (p *Printer) Failed() bool { return p.failed }
+// Failed reports whether something was not found or could not be read, or a gap could not be
+// listed because its marker is not in the copy yet.
+func (p *Printer) Failed() bool { return p.failed || p.gaps.lacks.gaps() }
 
 // Run prints everything that Find found and then, with Follow, what is
 // appended, until ctx ends or nobody reads the output any more. It closes all
@@ -100,6 +101,9 @@ func (p *Printer) Run(ctx context.Context) (err error) {
 			p.note("%s", text)
 		}
 	}()
+	if err := p.gaps.lacks.ask(ctx, p.cfg, p.items); err != nil {
+		return err
+	}
 	if err := p.seekTail(ctx); err != nil {
 		return err
 	}

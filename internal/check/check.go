@@ -11,6 +11,7 @@ import (
 
 	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -92,6 +93,14 @@ func mayHoldSegments(dir string) bool {
 // of the receiver: what is wrong with a stream is in its result.
 func Streams(ctx context.Context, dir string, names []string, cfg Config, to Receiver) (Total, error) {
 	total := Total{Complete: true}
+	lack, err := cfg.lack(ctx, dir)
+	if err == nil && lack != nil {
+		total.Complete, total.Sidecar = false, lack
+		err = to.Lack(*lack)
+	}
+	if err != nil {
+		return total, err
+	}
 	marks, err := readMarks(ctx, dir, cfg)
 	if err != nil {
 		return total, err
@@ -111,14 +120,38 @@ func Streams(ctx context.Context, dir string, names []string, cfg Config, to Rec
 			return total, err
 		}
 		p.base += s.out.Bytes
+		if s.ends.After(total.Ends) {
+			total.Ends = s.ends
+		}
+	}
+	if total.Lines == 0 && sum.gaps == 0 {
+		total.Complete, total.Empty = false, true
 	}
 	return total, nil
+}
+
+// lack returns what the copy in dir does not show of the window and the streams that are to
+// be checked. It asks before anything is read, so that all else is read.
+func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
+	dest, stream, ok := owner.Of(dir)
+	if !ok {
+		return nil, nil
+	}
+	wants := c.matches
+	switch {
+	case stream != "":
+		wants = func(name string) bool { return name == stream }
+	case c.Stream == "":
+		wants = nil
+	}
+	return dest.Lacks(ctx, wants, c.Until)
 }
 
 // summing adds up the streams on their way to the receiver.
 type summing struct {
 	Receiver
 	total *Total
+	gaps  uint64
 }
 
 // Stream implements [Receiver].
@@ -127,6 +160,7 @@ func (s *summing) Stream(st Stream) error {
 	t.Streams++
 	t.Runs += st.Runs
 	t.Lines += st.Lines
+	s.gaps += st.Gaps
 	if !st.Complete {
 		t.Complete = false
 		t.Incomplete++

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/ul"
@@ -23,6 +24,8 @@ type results struct {
 	streams []Stream
 	fail    error
 }
+
+func (r *results) Lack(owner.Lack) error { return r.fail }
 
 func (r *results) Run(run Run) error {
 	r.runs = append(r.runs, run)

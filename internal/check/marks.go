@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -32,6 +33,9 @@ func readMarks(ctx context.Context, dir string, cfg Config) (*marks, error) {
 	s.lines.take = func(head, _ []byte) { m.line(head) }
 	return m, s.check(ctx)
 }
+
+// Lack implements [Receiver].
+func (m *marks) Lack(owner.Lack) error { return nil }
 
 // Run implements [Receiver].
 func (m *marks) Run(Run) error { return nil }

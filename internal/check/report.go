@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -92,6 +93,17 @@ type Total struct {
 	Reaches time.Time `json:"reaches,omitzero"`
 	Cut     bool      `json:"cut,omitempty"`
 
+	// Empty says that there is no line, nor a gap, in the window. Such a copy is not
+	// complete: it looks the same if nothing was logged and if nothing was persisted.
+	Empty bool `json:"empty,omitempty"`
+
+	// Ends is when the last line that was read was written, in the window or not.
+	Ends time.Time `json:"ends,omitzero"`
+
+	// Sidecar is what the copy does not show, because a running sidecar has yet to
+	// persist it. Nil: nothing.
+	Sidecar *owner.Lack `json:"sidecar,omitempty"`
+
 	// Marks are the marks of the destination, by kind. Warnings are those of them that
 	// mean lost lines or a crash. MarksDamaged says that not all could be read.
 	Marks        map[mark.Kind]uint64 `json:"marks,omitempty"`
@@ -101,6 +113,7 @@ type Total struct {
 
 // Receiver receives results. An error of it ends the check.
 type Receiver interface {
+	Lack(owner.Lack) error // first, if there is one; reading may have to wait for a disk
 	Run(Run) error
 	Stream(Stream) error
 }

@@ -38,6 +38,7 @@ type stream struct {
 	inside bool // the last record is in the window, and so are its further lines
 	past   int  // records in a row that are later than the window
 
+	ends     time.Time // when the last line that was read was written; zero: unknown
 	dir      string
 	segs     []segment.Info
 	seg      string    // the name of the segment that was read last
@@ -184,6 +185,9 @@ func (s *stream) date(head []byte) {
 		s.endRun()
 	}
 	when := s.clock.last
+	if when.After(s.ends) {
+		s.ends = when
+	}
 	s.inside = when.IsZero() || s.cfg.overlaps(when, when)
 	if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
 		s.past++
@@ -219,6 +223,9 @@ func (s *stream) untimed() {
 // end hands on the last run and the stream.
 func (s *stream) end() error {
 	s.endRun()
+	if n := len(s.segs); n > 0 && s.ends.IsZero() {
+		s.ends = s.segs[n-1].ModTime
+	}
 	o := &s.out
 	o.Complete = o.Gaps == 0 && o.JVMDropped == 0 && o.JVMCuts == 0 && o.DamagedBytes == 0 && o.Unreadable == 0 && o.Missing == 0 && o.MissedArchives == 0 && o.Truncations == 0 && !o.Short
 	if s.fail != nil {

@@ -75,11 +75,13 @@ func (h holder) write(lock *os.File) {
 // it when the process dies. A process that was killed inside a call into a stalled
 // disk holds the lock until the disk answers. takeLock waits for such a process without
 // a limit: its call may still append to a segment, and a new owner would meanwhile
-// truncate that segment. takeLock fails at once if the holder is alive. It cannot see
-// whether a process in another namespace is alive, and waits for it for the time unseen.
+// truncate that segment. takeLock fails if the holder is alive, but not at the first
+// attempt: a reader that looks for an owner holds the lock for a moment, see [OwnerOf]. It
+// cannot see whether a process in another namespace is alive, and waits for it for the
+// time unseen.
 func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
-	for waiting := false; ; waiting = true {
+	for tried := 0; ; tried++ {
 		err := retry(func() error { return unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 		switch {
 		case err == nil:
@@ -95,10 +97,10 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		if !seen {
 			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
-		if seen && (who.pid == us.pid || process.Look(who.pid) != process.Dying) || !seen && time.Now().After(until) {
+		if seen && tried > 0 && (who.pid == us.pid || process.Look(who.pid) != process.Dying) || !seen && time.Now().After(until) {
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
-		if !waiting {
+		if tried == 1 {
 			d.log.Warn("waiting for another ullage to release the destination", "dir", d.dir, "holder", who.String(), "hint", hint)
 		}
 		select {

@@ -54,6 +54,12 @@ type Config struct {
 	// source and the sidecar's own in it, and may be nil. Not a flag.
 	OnSource func(source, state *os.File)
 
+	// OnDestination is called with the directory of the durable copy before it is opened,
+	// again once it was opened, because it may not have existed, and when another directory
+	// has taken its place. It may wait for the destination, but not for the writer. It may be
+	// nil. Not a flag.
+	OnDestination func(dir string)
+
 	Followers Followers // not a flag
 }
 
@@ -80,6 +86,13 @@ type Followers struct {
 	Deleted func(segment.Info)
 
 	SealAtEnd bool // seal the newest segments once everything is drained
+}
+
+// onDestination calls OnDestination.
+func (c *Config) onDestination() {
+	if c.OnDestination != nil {
+		c.OnDestination(c.Dest)
+	}
 }
 
 // DefaultConfig returns the documented defaults.

@@ -119,6 +119,7 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 			continue
 		}
 		if replaced {
+			p.cfg.onDestination()
 			p.check.SetKey(p.store.Key(), p.store.Number())
 			return errReplaced
 		}

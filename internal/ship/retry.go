@@ -21,6 +21,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		return err
 	}
 	if replaced {
+		w.cfg.onDestination()
 		w.check.SetKey(w.store.Key(), w.store.Number())
 		w.unsaved = true
 	}

@@ -120,10 +120,12 @@ type opened struct {
 
 // open opens the destination. It may never return.
 func (s *Shipper) open() opened {
+	s.cfg.onDestination()
 	store, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	if err != nil {
 		return opened{err: err}
 	}
+	s.cfg.onDestination()
 	store.KeepFor(s.cfg.Followers.Needed, s.cfg.Followers.Deleted)
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {

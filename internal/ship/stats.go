@@ -126,7 +126,9 @@ type Stats struct {
 	Held           hindsight.Stats // what is held in hindsight; the zero value if nothing is
 	Ignored        map[string]int
 	Streams        []Stream
-	StreamsOmitted int // beyond the bound on Streams
+	Unpersisted    tail.Unpersisted // as it was at SeenAt
+	SeenAt         time.Time        // zero: the source was not opened yet
+	StreamsOmitted int              // beyond the bound on Streams
 }
 
 // Stream is one stream and its newest committed segment.
@@ -160,6 +162,7 @@ func (s *Shipper) Stats() Stats {
 	st.Stranger = s.view.source.Stranger
 	st.Dropping = s.view.dropping
 	st.StreamsOmitted = s.view.source.Omitted
+	st.Unpersisted, st.SeenAt = s.view.source.Unpersisted, s.view.source.At
 	for _, stream := range s.view.source.Streams {
 		mark := marks[stream.Name]
 		if mark.Gone {

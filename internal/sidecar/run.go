@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/levels"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
@@ -39,10 +40,12 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	}
 	events := &recent{}
 	cfg.Ship.Followers.OnGap = events.gap
+	var server *admin.Server
+	cfg.Ship.OnDestination = func(dir string) { listenFor(dir, server) } // once the shipper runs
 	shipper := saving.ship(&cfg, reg, log)
 	started := time.Now()
 	cfg.Admin.Connections = tail.Connections()
-	server, err := admin.New(cfg.Admin, reg, admin.Answers{
+	server, err = admin.New(cfg.Admin, reg, admin.Answers{
 		Ready: func() error { return cmp.Or(shipper.Ready(), sinks.Ready()) },
 		Status: func() any {
 			st := statusOf(cfg, of, shipper, sinks, loop, roster.Files(), reg, started)
@@ -54,15 +57,7 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
-	listen := cfg.Admin.Listen
-	if addr := server.Addr(); addr != nil {
-		listen = addr.String() // with the real port
-	}
-	log.Info("starting", "source", cfg.Ship.Tail.Source, "match", cfg.Ship.Tail.Match, "dest", cfg.Ship.Dest,
-		"compress", cfg.Ship.Segment.Compress.String(), "listen", listen, "version", of.Version)
-	if err := batch(); err != nil {
-		log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; all else works")
-	}
+	cfg.begin(server, of, log)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	var serve, work errgroup.Group
 	serve.Go(func() error { return server.Run(serving) })
@@ -102,6 +97,27 @@ func Run(ctx context.Context, cfg Config, of build.Info, log *slog.Logger) error
 	err = errors.Join(err, work.Wait())
 	stopServing()
 	return errors.Join(err, serve.Wait())
+}
+
+// listenFor lets readers of the durable copy in dir ask the sidecar. Whoever opens the
+// destination reports why it does not exist.
+func listenFor(dir string, server *admin.Server) {
+	if addr, err := owner.Address(dir); err == nil {
+		server.ListenAt(addr)
+	}
+}
+
+// begin logs the start, and takes the scheduling policy of a sidecar.
+func (c *Config) begin(server *admin.Server, of build.Info, log *slog.Logger) {
+	listen := c.Admin.Listen
+	if addr := server.Addr(); addr != nil {
+		listen = addr.String() // with the real port
+	}
+	log.Info("starting", "source", c.Ship.Tail.Source, "match", c.Ship.Tail.Match, "dest", c.Ship.Dest,
+		"compress", c.Ship.Segment.Compress.String(), "listen", listen, "version", of.Version)
+	if err := batch(); err != nil {
+		log.Warn("batch scheduling failed", "error", err, "hint", "a JVM on the same processors may be interrupted more often; all else works")
+	}
 }
 
 // levelsLoop returns what keeps the log levels, and what it asks to save lines.

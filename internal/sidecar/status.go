@@ -30,7 +30,8 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 		Space: admin.Space{BacklogBytes: st.Usage.Backlog, SpooledBytes: st.Usage.Spooled,
 			HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget, BudgetUsedBytes: st.BudgetUsed,
 			QueueUsedBytes: int64(st.QueueUsed), QueueCapacityBytes: int64(st.QueueCapacity)},
-		LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
+		Progress: admin.Progress{LagSeconds: st.Lag.Seconds(), LastCommit: st.LastCommit,
+			Unpersisted: unpersistedOf(st.Unpersisted), SeenAt: st.SeenAt},
 		Lines: admin.Lines{
 			Read:      admin.Volume{Lines: counts.sum("ullage_read_lines_total"), Bytes: counts.sum("ullage_read_bytes_total")},
 			Persisted: admin.Volume{Lines: counts.sum("ullage_persisted_lines_total"), Bytes: counts.sum("ullage_persisted_bytes_total")},
@@ -80,6 +81,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			PersistedLines: lines[stream.Name],
 			PersistedBytes: bytes[stream.Name],
 			DroppedLines:   dropped[stream.Name],
+			Unpersisted:    unpersistedOf(stream.Unpersisted),
 			Segment:        stream.Segment, SegmentBytes: stream.SegmentBytes, Refused: stream.Refused,
 		})
 	}
@@ -103,6 +105,10 @@ func jvmUser(u *process.User) *admin.JVMUser {
 		out.GID = &u.GID
 	}
 	return out
+}
+
+func unpersistedOf(u tail.Unpersisted) admin.Unpersisted {
+	return admin.Unpersisted{Bytes: u.Bytes, DroppedLines: u.Dropped, Since: u.Since}
 }
 
 // ringsOf are the rings of events as /status shows them.

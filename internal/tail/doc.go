@@ -130,7 +130,7 @@
 //	contents  which files there are, held or absent, in which stream, with which
 //	          name: contents.go, streamset.go, absent.go, openline.go
 //	a file    its positions, its inode, its records: file.go, reading.go, inode.go,
-//	          records.go
+//	          records.go; what the durable copy does not show of it: unpersisted.go
 //
 // A [Source] starts no goroutine and is not safe for concurrent use, apart
 // from its metrics.

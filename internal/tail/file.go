@@ -28,6 +28,7 @@ type File struct {
 	committed position.Position // durable
 	counted   counted
 	records   records // of lines that were moved into the spool
+	awaited   awaited
 
 	unaligned bool // it may be persisted already
 	unheld    bool // the file did not hold its saved position: it was truncated while nobody looked

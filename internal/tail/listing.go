@@ -17,6 +17,7 @@ type listing struct {
 	denied  *process.User  // whose files we may not read; nil: there are none
 	pass    int            // listings so far
 	waited  int            // the last of them in which a file waited, since too many are held; 0: none
+	awaited time.Time      // since when files have waited for a descriptor; zero: none does
 	round   int            // counts the scans that left out nothing: what comes later is younger
 
 	upTo time.Time // the last change of the directory that the last scan is sure to have seen

@@ -22,10 +22,11 @@ type spooled struct {
 // records are those of one content whose lines are not durable, in the order of
 // the content, and without overlaps.
 type records struct {
-	list  []spooled
-	bytes int64 // of the content that they stand for
-	lost  int64 // ... and that were dropped
-	solid stretch
+	list      []spooled
+	bytes     int64 // of the content that they stand for
+	lost      int64 // ... and that were dropped
+	lostLines int64 // ... the lines of these bytes
+	solid     stretch
 }
 
 // stretch is a part of a file behind the block that was read last, in which no hole was
@@ -80,7 +81,9 @@ func (r *records) add(rec spooled) {
 // count takes a record into the sums, or with -1 out of them.
 func (r *records) count(rec *spooled, sign int64) {
 	r.bytes += sign * (rec.End.Offset - rec.From)
+	gap := rec.Gap()
 	r.lost += sign * rec.Lost()
+	r.lostLines += sign * int64(gap.Total())
 }
 
 // freeBefore gives back the records that end at or before offset, since their
@@ -139,7 +142,7 @@ func (r *records) beginAt(offset int64) bool {
 
 // drop drops the lines of a record for a reason, and counts them under a label.
 func (r *records) drop(rec *spooled, why ul.Reason, counts *dropCounts, label string) (freed int64, err error) {
-	before := rec.Lost()
+	before, lost := rec.Gap(), rec.Lost()
 	for _, p := range []spool.Part{spool.Rest, spool.Kept} {
 		if p == spool.Kept && why == ul.Discard || !rec.Holds(p) {
 			continue
@@ -151,6 +154,8 @@ func (r *records) drop(rec *spooled, why ul.Reason, counts *dropCounts, label st
 		freed += n
 		counts.addPart(label, rec.Record, p)
 	}
-	r.lost += rec.Lost() - before
+	after := rec.Gap()
+	r.lost += rec.Lost() - lost
+	r.lostLines += int64(after.Total() - before.Total())
 	return freed, nil
 }

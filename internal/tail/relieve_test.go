@@ -300,6 +300,9 @@ func (m *dropModel) finish() {
 	if gone != m.dropped {
 		m.t.Errorf("markers count %d lines, the metric %v", gone, m.dropped)
 	}
+	if u := m.src.Stats().Unpersisted; u != (Unpersisted{}) {
+		m.t.Errorf("when all is durable, %+v is not", u)
+	}
 	for _, f := range m.src.contents.files {
 		if !f.records.empty() {
 			m.t.Errorf("%d records are left", len(f.records.list))

@@ -261,4 +261,4 @@ func (s *Source) Reclaim() (gone []position.Content, back map[position.Content]p
 }
 
 // Stats returns how the source stands.
-func (s *Source) Stats() Stats { return statsOf(s.contents, s.listing, s.capacity) }
+func (s *Source) Stats() Stats { return statsOf(s.contents, s.listing, s.capacity, time.Now()) }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/process"
@@ -17,6 +18,10 @@ type Stats struct {
 	// 200 of them; Omitted is how many more there are.
 	Streams []StreamStats
 	Omitted int
+
+	// Unpersisted is of all streams but that of marks, as it was at At.
+	Unpersisted Unpersisted
+	At          time.Time
 
 	Gone    map[string]struct{} // refused streams of which a scan since has found no file
 	Ignored map[string]int      // entries that the last scan left alone, by reason
@@ -36,6 +41,8 @@ type StreamStats struct {
 	Files   int    // held open
 	Backlog int64  // bytes
 	Format  string // of the last header; empty: none was read
+
+	Unpersisted Unpersisted
 }
 
 // maxStats bounds how many streams Stats lists.
@@ -47,13 +54,13 @@ type ranked struct {
 	backlog int64
 }
 
-func statsOf(c *contents, l *listing, limits *capacity) Stats {
-	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l)}
+func statsOf(c *contents, l *listing, limits *capacity, now time.Time) Stats {
+	s := Stats{Reclaim: reclaimMode(c), Ignored: maps.Clone(l.ignored), Gone: limits.gone(), Stranger: strangerOf(c, l), Unpersisted: unpersistedLogs(c, l, now), At: now}
 	all := c.streams.rank()
 	listed := min(len(all), maxStats)
 	s.Streams, s.Omitted = make([]StreamStats, 0, listed), len(all)-listed
 	for _, st := range all[:listed] {
-		s.Streams = append(s.Streams, st.stats(st.backlog))
+		s.Streams = append(s.Streams, st.stats(st.backlog, now))
 	}
 	return s
 }
@@ -92,8 +99,8 @@ func (t *streamSet) rank() []ranked {
 	return t.ranking
 }
 
-func (st *Stream) stats(backlog int64) StreamStats {
-	s := StreamStats{Name: st.name, Backlog: backlog}
+func (st *Stream) stats(backlog int64, now time.Time) StreamStats {
+	s := StreamStats{Name: st.name, Backlog: backlog, Unpersisted: st.unpersisted(now)}
 	if f := st.class.Format(); f != format.Auto {
 		s.Format = f.String()
 	}

@@ -304,7 +304,7 @@ func troubled(began time.Time) admin.Status {
 		Reason: "the destination stalls: a line has waited for 1m3s " + hostile, Reclaim: admin.Reclaim{Mode: "unlink", Why: "punching holes is not permitted"}, Compress: "zstd",
 		Space: admin.Space{BacklogBytes: 912 << 20, SpooledBytes: 900 << 20, HeadroomBytes: 7 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4 << 20, QueueCapacityBytes: 4 << 20,
 			Rings: []admin.Ring{{Name: "app.ring", Problem: hostile}}},
-		LagSeconds: 63.2, LastCommit: time.Now().Add(-63 * time.Second),
+		Progress: admin.Progress{LagSeconds: 63.2, LastCommit: time.Now().Add(-63 * time.Second)},
 		Lines: admin.Lines{
 			Persisted: admin.Volume{Lines: 1234567, Bytes: 150 << 20}, Dropped: admin.Volume{Lines: 98765, Bytes: 12 << 20}, Dropping: "discard",
 			ByLevel:   map[string]int64{"error": 1, "warning": 23, "info": 456789, "debug": 700000, "trace": 70000, "unknown": 7754},

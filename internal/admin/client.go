@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// maxStatus bounds the answer. A real one is under 100 KiB, but any program may
+// listen at the address.
+const maxStatus = 1 << 20
+
+// Client asks a sidecar for its status.
+type Client struct {
+	Addr    string        // host:port, or that of [Server.ListenAt]
+	Timeout time.Duration // for the whole answer
+
+	// Check, if not nil, looks at each connection before anything is asked.
+	Check func(net.Conn) error
+}
+
+// ErrUnreachable reports that nothing listens at the address.
+var ErrUnreachable = errors.New("nothing listens there")
+
+// Status sends one request, and returns the answer raw and decoded.
+func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
+	var st Status
+	place, network := "http://"+c.Addr+"/status", "tcp"
+	if c.Addr != "" && c.Addr[0] == '@' {
+		place, network = "http://localhost/status", "unix"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	if err != nil {
+		return nil, st, fmt.Errorf("ask %s: %w", c.Addr, err)
+	}
+	// Use no proxy from the environment: the sidecar is local.
+	client := &http.Client{Timeout: c.Timeout, Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, network) }}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, st, c.unanswered(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, st, fmt.Errorf("ask %s: the answer is %s: does ullage listen there?", c.Addr, resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
+	if err != nil {
+		return nil, st, c.unanswered(err)
+	}
+	if len(body) > maxStatus {
+		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", c.Addr, maxStatus)
+	}
+	if err := json.Unmarshal(body, &st); err != nil {
+		return nil, st, fmt.Errorf("decode the answer of %s: %w: does ullage listen there?", c.Addr, err)
+	}
+	return body, st, nil
+}
+
+func (c Client) dial(ctx context.Context, network string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, c.Addr)
+	if err != nil || c.Check == nil {
+		return conn, err
+	}
+	if err := c.Check(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// unanswered returns why there is no complete answer, without the text that
+// net/http adds to the cause.
+func (c Client) unanswered(err error) error {
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() {
+		return fmt.Errorf("%s accepted the request and did not answer within %s: ullage is stopped or very busy, or something else listens there", c.Addr, c.Timeout)
+	}
+	var asked *url.Error
+	if errors.As(err, &asked) {
+		err = asked.Err
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return err
+}
