@@ -67,9 +67,7 @@ func newVolumeOf(t *testing.T, size string, mkfs ...string) *volume {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it mounts file systems and runs programs as other users")
-	}
+	lab.NeedsRoot(t, "it mounts file systems and runs programs as other users")
 	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
 		t.Skip("needs mkfs.ext4 (package e2fsprogs): ", err)
 	}

@@ -19,9 +19,7 @@ import (
 // checkpoint either: with one stream, and with more files than the slots that
 // an earlier run has reserved can name.
 func TestSourceThatIsFull(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it mounts a tmpfs")
-	}
+	lab.NeedsRoot(t, "it mounts a tmpfs")
 	for _, c := range []struct {
 		name   string
 		before bool // a run that reserved slots and was killed

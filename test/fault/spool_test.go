@@ -16,9 +16,7 @@ import (
 // TestSpoolOnAFullTmpfs has no byte left for lines, again and again: there is
 // room for records without any, or nothing could be dropped.
 func TestSpoolOnAFullTmpfs(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it mounts a tmpfs")
-	}
+	lab.NeedsRoot(t, "it mounts a tmpfs")
 	dir := lab.Tmpfs(t, "8m")
 	f, err := os.Create(filepath.Join(dir, "spool"))
 	if err != nil {

@@ -113,9 +113,7 @@ exec "$@"`
 // needs skips the test where there is no root, or not the program.
 func needs(t testing.TB, program string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to give a JVM a /tmp or a user of its own")
-	}
+	lab.NeedsRoot(t, "to give a JVM a /tmp or a user of its own")
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skip("needs util-linux: ", err)
 	}

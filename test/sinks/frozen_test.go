@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -20,9 +19,7 @@ type frozen struct {
 // newFrozen makes an ext4 on a loop device, in memory.
 func newFrozen(tb testing.TB) *frozen {
 	tb.Helper()
-	if os.Geteuid() != 0 {
-		tb.Skip("needs root: it mounts and freezes file systems")
-	}
+	lab.NeedsRoot(tb, "it mounts and freezes file systems")
 	image := filepath.Join(lab.Tmpfs(tb, "300m"), "image")
 	dir := tb.TempDir()
 	for _, args := range [][]string{{"truncate", "-s", "256M", image}, {"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir}} {

@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,9 +15,7 @@ import (
 // freezable returns a directory on a file system of its own, and what freezes and thaws it.
 func freezable(t *testing.T) (dir string, freeze, thaw func()) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it mounts a file system")
-	}
+	lab.NeedsRoot(t, "it mounts a file system")
 	run := func(name string, args ...string) {
 		t.Helper()
 		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
