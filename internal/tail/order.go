@@ -10,7 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/position"
 )
 
-// compare orders the files of one stream from the oldest to the newest. No
+// compareAge orders the files of one stream from the oldest to the newest. No
 // clock counts where something else gives the order:
 //
 //   - A file that an earlier scan found is older than one that came since.
@@ -18,7 +18,7 @@ import (
 //   - On tmpfs inode numbers count up.
 //
 // Archive numbers give no order, since HotSpot takes them in a cycle.
-func (f *File) compare(g *File) int {
+func compareAge(f, g *File) int {
 	live := 0
 	if f.live() != g.live() {
 		live = -1

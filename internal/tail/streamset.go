@@ -127,7 +127,7 @@ func (t *streamSet) place(pass int) (all bool) {
 		if len(st.found) == 0 {
 			continue
 		}
-		slices.SortFunc(st.found, (*File).compare)
+		slices.SortFunc(st.found, compareAge)
 		n := len(st.found)
 		for n > 0 && st.found[n-1].pass == pass {
 			n--
@@ -147,7 +147,7 @@ func (t *streamSet) place(pass int) (all bool) {
 func (t *streamSet) insert(f *File) {
 	st := f.stream
 	at := len(st.files)
-	for at > 0 && f.compare(st.files[at-1]) < 0 {
+	for at > 0 && compareAge(f, st.files[at-1]) < 0 {
 		at--
 	}
 	st.files = slices.Insert(st.files, at, f)
