@@ -142,6 +142,9 @@ func (w *wishes) lowerRequests() {
 	r := &w.container.resources
 	for _, a := range amounts() {
 		request, limit := r.Requests[a.resource], r.Limits[a.resource]
+		if a.resource == corev1.ResourceMemory && limit.Sign() > 0 {
+			limit = plus(limit, w.addedMemory())
+		}
 		if a.limit || limit.Sign() == 0 || request.Cmp(limit) <= 0 {
 			continue
 		}

@@ -51,7 +51,7 @@ func TestARequestOverTheLimitIsLowered(t *testing.T) {
 		annotations map[string]string
 		has, warns  string
 	}{
-		{map[string]string{"memory-request": "1Gi"}, `"memory":"64Mi"`, "memory-request 1Gi is over the limit: it is 64Mi"},
+		{map[string]string{"memory-request": "1Gi"}, `"requests":{"cpu":"20m","ephemeral-storage":"288Mi","memory":"128Mi"`, "memory-request 1Gi is over the limit: it is 128Mi"},
 		{map[string]string{"memory-request": "1Gi", "memory-limit": "2Gi"}, `"memory":"1Gi"`, ""},
 		{map[string]string{"cpu-limit": "10m"}, `"requests":{"cpu":"10m"`, "cpu-request 20m is over the limit: it is 10m"},
 	} {

@@ -63,6 +63,9 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 	if file := m.pod.diskLog(j.Container); file != "" {
 		m.warn("container %.80q has a log of its own at %.80s, which is not in memory: the JVM waits when that disk does: write it below %s, which is shipped", j.Name, file, logDir)
 	}
+	if warning := m.wishes.tooOld(j.Container); warning != "" {
+		m.warn("%s", warning)
+	}
 	m.planUser(j)
 	m.planAttach(j)
 	for _, problem := range m.wishes.eventProblems(j) {
@@ -94,7 +97,12 @@ func (m *mutation) planUser(j *jvm) {
 		if j.attach != attach.Off {
 			j.attach, text = attach.Off, text+", and log levels can't be changed"
 		}
-		m.warn("the user of container %.80q is not known: %s: set runAsUser and runAsGroup in its securityContext to those of its image", j.Name, text)
+		write := "securityContext: {runAsUser: UID, runAsGroup: GID}"
+		if j.gid != nil {
+			write = "securityContext: {runAsUser: UID}"
+		}
+		m.warn("the user of container %.80q is not known: %s: write %s into the pod's spec, with the numbers that `kubectl exec POD -c %.80s -- id` prints, and once the JVM logs `kubectl ullage status`",
+			j.Name, text, write, j.Name)
 	case *j.uid == 0:
 		m.warn("container %.80q runs as root, and so does its sidecar, without capabilities: set runAsUser and runAsGroup", j.Name)
 	}
@@ -113,7 +121,7 @@ func (m *mutation) planAttach(j *jvm) {
 		m.planTmp(j)
 	}
 	if j.gid == nil && j.attach != attach.Off {
-		m.warn("the group of container %.80q is not known: log levels can be changed only if it is that of the sidecar, 0: set runAsGroup in its securityContext", j.Name)
+		m.warn("the group of container %.80q is not known: log levels can be changed only if it is that of the sidecar, 0: write securityContext: {runAsGroup: GID} into the pod's spec, with the number that `kubectl exec POD -c %.80s -- id -g` prints", j.Name, j.Name)
 	}
 }
 
@@ -124,6 +132,10 @@ func (m *mutation) planTmp(j *jvm) {
 	at := mountAt(j.Container, tmpDir)
 	if at == nil {
 		j.tmp, j.ownTmp = &corev1.VolumeMount{Name: tmpVolume + j.suffix, MountPath: tmpDir}, true
+		if what := imageTmp(j.Container); what != "" {
+			m.warn("container %.80q names %.120s, and the volume that the sidecar shares as its /tmp hides what the image has there: if it is the image's, set %s%s to process-namespace or off",
+				j.Name, what, podmeta.Prefix, attachName)
+		}
 		return
 	}
 	v := m.pod.volume(at.Name)

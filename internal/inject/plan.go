@@ -40,6 +40,9 @@ func (m *mutation) planAll() []problem {
 	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
 	if len(found) == 0 {
 		m.warnDest()
+		if text := m.pod.undrained(); text != "" {
+			m.warn("%s", text)
+		}
 		if text := m.pod.hides(m.wishes.container.pullSecrets); text != "" {
 			m.warn("%s", text)
 		}
@@ -94,7 +97,7 @@ func (m *mutation) planPorts() []string {
 		return nil
 	}
 	if m.pod.Spec.HostNetwork && m.wishes.listen == "" {
-		m.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9919",
+		m.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9929",
 			podmeta.Prefix, listenName)
 		return nil
 	}
@@ -119,6 +122,9 @@ func (m *mutation) warnDest() {
 	kind := m.wishes.dest.endsIn(m.pod)
 	if kind != "" && len(m.wishes.sidecar.Sinks.URLs) == 0 {
 		m.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, podmeta.Prefix, destName)
+	}
+	if forgetful(m.pod.volume(m.wishes.dest.volume)) {
+		m.warn("the volume of %s%s is a directory of the node that is in memory: the durable copy ends with the node, and takes its memory: use one on a disk", podmeta.Prefix, destName)
 	}
 	if kind == "emptyDir" {
 		return

@@ -68,3 +68,16 @@ func TestGuaranteedIsAnAmountOfCPU(t *testing.T) {
 		}
 	}
 }
+
+// On a cluster that lowers limits to the requests, such as GKE Autopilot, the spool has room only
+// if the pod requests what the sidecar's limit is with the buffer.
+func TestARequestOfMemoryMayReachTheLimitWithTheBuffer(t *testing.T) {
+	for asked, want := range map[string]string{"128Mi": "128Mi", "129Mi": "128Mi"} {
+		r, res := sidecarResources(t, podLimited(t, map[string]string{"memory-request": asked}, map[string]string{"memory": "1Gi"}), testConfig())
+		request, limit := r.Requests[corev1.ResourceMemory], r.Limits[corev1.ResourceMemory]
+		said := strings.Join(res.Warnings, "\n")
+		if request.String() != want || limit.String() != "128Mi" || strings.Contains(said, "is over the limit") != (asked != want) {
+			t.Errorf("asked for %s: request %s, limit %s, want %s and 128Mi; warnings\n%s", asked, request.String(), limit.String(), want, said)
+		}
+	}
+}

@@ -175,8 +175,7 @@ func (m *mutation) resources() corev1.ResourceRequirements {
 		r.Limits[corev1.ResourceMemory] = larger(memoryLimit, r.Requests[corev1.ResourceMemory])
 	}
 	if !lacks(corev1.ResourceMemory) {
-		queue := m.wishes.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue
-		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], max(0, queue)+m.wishes.mostSpooled()+sinkMemory*settings.Size(len(m.wishes.sidecar.Sinks.URLs)))
+		r.Limits[corev1.ResourceMemory] = plus(r.Limits[corev1.ResourceMemory], m.wishes.addedMemory())
 	}
 	if guaranteed {
 		if warning := m.cfg.Policy.guarantee(&r); warning != "" {
@@ -201,6 +200,12 @@ const asGoodAsNone settings.Size = 1 << 50
 // for the JVM's container, these two for the sidecar's.
 func (w *wishes) mostSpooled() settings.Size {
 	return min(cmp.Or(w.sidecar.Ship.Budget, w.buffer), asGoodAsNone)
+}
+
+// addedMemory returns what is added to the sidecar's limit of memory.
+func (w *wishes) addedMemory() settings.Size {
+	queue := w.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue
+	return max(0, queue) + w.mostSpooled() + sinkMemory*settings.Size(len(w.sidecar.Sinks.URLs))
 }
 
 // storage asks for what the durable copy may take of the node's disk, so that

@@ -1,0 +1,92 @@
+package inject
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// warningsOf injects a pod with the container, and returns the warnings.
+func warningsOf(t *testing.T, annotations, container, spec object) string {
+	t.Helper()
+	all := object{"securityContext": object{"runAsUser": 1, "runAsGroup": 1, "fsGroup": 1}, "containers": []any{container}}
+	for name, value := range spec {
+		all[name] = value
+	}
+	container["name"] = "app"
+	pod, err := json.Marshal(object{"metadata": object{"annotations": annotations}, "spec": all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := mutate(t, pod, testConfig())
+	checkInvariants(t, pod, res, testConfig())
+	if !res.Injected {
+		t.Fatalf("the pod is not injected: %q", res.Warnings)
+	}
+	return strings.Join(res.Warnings, "\n")
+}
+
+// The volume at /tmp hides what the image has there, and a JVM would not find its jar.
+func TestWhatTheImageHasInTmpIsSeen(t *testing.T) {
+	for name, c := range map[string]struct {
+		container object
+		says      string // empty: nothing
+	}{
+		"a jar":                       {object{"command": []string{"java", "-jar", "/tmp/app.jar"}}, "names /tmp/app.jar,"},
+		"a file of arguments":         {object{"command": []string{"java", "@/tmp/java.args", "Main"}}, "names /tmp/java.args,"},
+		"a class path":                {object{"args": []string{"-cp", "/app/x.jar:/tmp/lib/*"}}, "names /tmp/lib/*,"},
+		"an agent in a variable":      {object{"env": []any{object{"name": "JAVA_TOOL_OPTIONS", "value": "-javaagent:/tmp/agent.jar"}}}, "names /tmp/agent.jar,"},
+		"the working directory":       {object{"workingDir": "/tmp"}, "names /tmp, its working directory,"},
+		"a heap dump":                 {object{"args": []string{"-XX:HeapDumpPath=/tmp/dumps"}}, ""},
+		"a directory for temporaries": {object{"args": []string{"-Djava.io.tmpdir=/tmp/work"}}, ""},
+		"another directory":           {object{"args": []string{"-jar", "/opt/tmp/app.jar"}}, ""},
+		"a volume is there already":   {object{"args": []string{"-jar", "/tmp/app.jar"}, "volumeMounts": []any{object{"name": "scratch", "mountPath": "/tmp"}}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := warningsOf(t, nil, c.container, object{"volumes": []any{object{"name": "scratch", "emptyDir": object{}}}})
+			if strings.Contains(said, "hides what the image has there") != (c.says != "") || !strings.Contains(said, c.says) || c.says != "" && !strings.Contains(said, "set ullage.dev/attach to process-namespace or off") {
+				t.Errorf("warnings\n%s\nwant %q", said, c.says)
+			}
+		})
+	}
+	if said := warningsOf(t, object{"ullage.dev/attach": "off"}, object{"workingDir": "/tmp"}, nil); strings.Contains(said, "hides") {
+		t.Errorf("with attach off there is no volume at /tmp:\n%s", said)
+	}
+}
+
+func TestAnImageOfJDK8IsSeenByItsTag(t *testing.T) {
+	for image, old := range map[string]bool{
+		"eclipse-temurin:8-jre": true, "docker.io/library/openjdk:8u402-jdk": true, "registry.example:5000/openjdk:1.8.0": true, "amazoncorretto:8": true,
+		"tomcat:9-jdk8-temurin": true, "maven:3.9-jdk-8": true, "bellsoft/liberica-openjdk-alpine:8": true,
+		"eclipse-temurin:17.0.8": false, "eclipse-temurin:18": false, "eclipse-temurin:21": false, "team/java-app:8.1.2": false, "web:8": false, "temurin:80": false,
+		"openjdk": false, "eclipse-temurin@sha256:8888": false,
+	} {
+		for variable, says := range map[string]string{"JAVA_TOOL_OPTIONS": "does not start with the options", "JDK_JAVA_OPTIONS": "nothing is logged"} {
+			said := warningsOf(t, object{"ullage.dev/options-variable": variable}, object{"image": image}, nil)
+			if strings.Contains(said, says) != old {
+				t.Errorf("%s with %s: a warning is wanted: %v; warnings\n%s", image, variable, old, said)
+			}
+		}
+	}
+}
+
+func TestACopyThatDoesNotOutliveThePod(t *testing.T) {
+	for dir, inMemory := range map[string]bool{"/dev/shm": true, "/run/logs": true, "/var/run": true, "/var/lib/logs": false, "/running": false} {
+		said := warningsOf(t, object{"ullage.dev/dest": "volume:node"}, object{}, object{"volumes": []any{object{"name": "node", "hostPath": object{"path": dir}}}})
+		if strings.Contains(said, "is a directory of the node that is in memory") != inMemory {
+			t.Errorf("hostPath %s: a warning is wanted: %v; warnings\n%s", dir, inMemory, said)
+		}
+	}
+	for grace, warns := range map[int]bool{0: true, 30: false} {
+		if said := warningsOf(t, nil, object{}, object{"terminationGracePeriodSeconds": grace}); strings.Contains(said, "the last lines are lost") != warns {
+			t.Errorf("a grace period of %d: a warning is wanted: %v; warnings\n%s", grace, warns, said)
+		}
+	}
+}
+
+// The injector's own port is 9919, and it may have hostNetwork as well.
+func TestThePortForHostNetworkIsNotTheInjectors(t *testing.T) {
+	if said := warningsOf(t, nil, object{}, object{"hostNetwork": true}); !strings.Contains(said, "hostNetwork") || strings.Contains(said, "9919") {
+		t.Error(said)
+	}
+}
