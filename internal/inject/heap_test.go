@@ -91,6 +91,7 @@ func TestTheLogAgainstTheHeap(t *testing.T) {
 				t.Fatal(err)
 			}
 			res := mutate(t, pod, testConfig())
+			checkInvariants(t, pod, res, testConfig())
 			if !res.Injected {
 				t.Fatal(res.Warnings)
 			}

@@ -74,12 +74,13 @@ func randomPod(r *rand.Rand) object {
 func randomAnnotations(r *rand.Rand) object {
 	a := object{"example.com/a~b": "c"}
 	for name, values := range map[string][]string{
-		"attach":    {"off", "shared-tmp", "process-namespace", "auto", "x"},
-		"container": {"c0", "c0,c1", "c1", ""},
-		"dest":      {"emptyDir", "pvc:a", "ephemeral:1Gi", "ephemeral:1Gi:b", "x"},
-		"buffer":    {"1Mi", "64Mi", "7Ti", "9223372036854775807"},
-		"listen":    {"off", ":9000", "127.0.0.1:9001", "[::]:65535"},
-		"queue":     {"1Gi", "256Ki"}, "retain-bytes": {"0", "7000000Ti"},
+		"attach":             {"off", "shared-tmp", "process-namespace", "auto", "x"},
+		"container":          {"c0", "c0,c1", "c1", ""},
+		"dest":               {"emptyDir", "pvc:a", "ephemeral:1Gi", "ephemeral:1Gi:b", "x"},
+		"buffer":             {"1Mi", "64Mi", "7Ti", "9223372036854775807"},
+		"listen":             {"off", ":9000", "127.0.0.1:9001", "[::]:65535"},
+		"raise-memory-limit": {"true", "false", "x"}, "env": {"HTTPS_PROXY=http://p:1 A=b", "x"}, "container-patch": {`{"lifecycle":null}`, "x"},
+		"queue": {"1Gi", "256Ki"}, "retain-bytes": {"0", "7000000Ti"},
 		"xlog": {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"},
 	} {
 		maybe(r, 6, a, podmeta.Prefix+name, pick(r, values...))
