@@ -157,6 +157,7 @@ func TestEventsOfKilledJVMsAndSidecars(t *testing.T) {
 			source, dest := lab.Tmpfs(t, "64m"), t.TempDir()
 			side := lab.Run(t, source, dest, busy...)
 			s := startStorm(t, jdk, classes, source+",size="+c.ring, c.rate, 3)
+			lab.Eventually(t, lab.Patience, "the JVM logs", func() bool { return s.counter(t, 0)(1) > 0 })
 			for end := time.Now().Add(2 * time.Second); c.killSide && time.Now().Before(end); {
 				time.Sleep(anyMoment(rng, 0))
 				side.Kill()
