@@ -222,7 +222,8 @@ chart: ## the Helm chart: linted, rendered, held against the API types; its aler
 package: ## what release and push make: complete, the same bytes twice, pulled again from a registry; sinks in the image (needs root)
 	$(call stage,package)
 	go test -count=1 ./test/image
-	go test -C deploy/release -count=1 ./...
+	@# Four architectures from a cold cache take a while.
+	go test -C deploy/release -count=1 -timeout 40m ./...
 
 .PHONY: e2e
 e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts one where there is none; see test/cluster)

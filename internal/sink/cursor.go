@@ -52,6 +52,9 @@ func loadCursors(state files, name string) (map[string]cursor, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]cursor{}, nil
 	}
+	if errors.Is(err, errNoFile) {
+		return nil, fmt.Errorf("read the cursor: %w: %w", errMalformed, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the cursor: %w", err)
 	}

@@ -20,6 +20,10 @@ const stateDir = ".ullage/sinks"
 // written to a file that has another name as well.
 type files struct{ dest string }
 
+// errNoFile is the error of a link, a FIFO or a socket in the place of a file: whatever
+// another pod has put there, it has nothing that a sink has written.
+var errNoFile = errors.New("it is not a regular file")
+
 // path is the name of a file for people.
 func (f files) path(name string) string { return filepath.Join(f.dest, stateDir, name) }
 
@@ -52,6 +56,9 @@ func (f files) dir(create bool) (*os.File, error) {
 func (f files) open(dir *os.File, name string, flags int) (*os.File, error) {
 	path := f.path(name)
 	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o640)
+	if err == unix.ELOOP {
+		err = errNoFile
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
@@ -59,8 +66,10 @@ func (f files) open(dir *os.File, name string, flags int) (*os.File, error) {
 	err = unix.Fstat(fd, &st)
 	switch {
 	case err != nil:
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		err = unix.EISDIR
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		err = errors.New("it is not a regular file")
+		err = errNoFile
 	case flags&unix.O_ACCMODE != unix.O_RDONLY && st.Nlink != 1:
 		err = errors.New("it is a file with another name")
 	}

@@ -17,6 +17,12 @@ func TestAnotherPodPutsThingsInThePlaceOfASinksFiles(t *testing.T) {
 		"a FIFO that becomes the cursor": func(_ *rig, state files, _ string) error {
 			return unix.Mkfifo(state.path("test.json.next"), 0o666)
 		},
+		"a FIFO in the place of the cursor": func(_ *rig, state files, _ string) error {
+			return unix.Mkfifo(state.path("test.json"), 0o666)
+		},
+		"a link in the place of the cursor": func(_ *rig, state files, outside string) error {
+			return os.Symlink(filepath.Join(outside, "precious"), state.path("test.json"))
+		},
 		"a file of another, linked to what becomes the cursor": func(_ *rig, state files, outside string) error {
 			return os.Link(filepath.Join(outside, "precious"), state.path("test.json.next"))
 		},
