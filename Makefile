@@ -221,7 +221,7 @@ chart: ## the Helm chart: linted, rendered, held against the API types; its aler
 .PHONY: package
 package: ## what release and push make: complete, the same bytes twice, pulled again from a registry; sinks in the image (needs root)
 	$(call stage,package)
-	go test -count=1 ./test/image
+	go test -count=1 -timeout 30m ./test/image
 	@# Four architectures from a cold cache take a while.
 	go test -C deploy/release -count=1 -timeout 40m ./...
 

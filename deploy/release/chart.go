@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -53,7 +54,7 @@ func (s source) chart(registry string) (chart, error) {
 			return err
 		}
 		if rel == "Chart.yaml" {
-			data = chartVersions.ReplaceAll(data, []byte("$1: "+s.version))
+			data = s.annotate(chartVersions.ReplaceAll(data, []byte("$1: "+s.version)), registry)
 			if c.config, err = yaml.YAMLToJSON(data); err != nil {
 				return err
 			}
@@ -74,6 +75,18 @@ func (s source) chart(registry string) (chart, error) {
 		return c, fmt.Errorf("pack the chart: %w", err)
 	}
 	return c, nil
+}
+
+// annotate adds to Chart.yaml, whose last block are the annotations, what Artifact Hub
+// shows of a release.
+func (s source) annotate(about []byte, registry string) []byte {
+	about = append(about, "  artifacthub.io/prerelease: \""+strconv.FormatBool(strings.Contains(s.version, "-"))+"\"\n  artifacthub.io/images: |\n"...)
+	for _, t := range allTargets {
+		if t.image {
+			about = fmt.Appendf(about, "    - name: %[1]s\n      image: %[2]s/%[1]s:%[3]s\n", t.program, registry, s.version)
+		}
+	}
+	return about
 }
 
 // matches reports whether a file's name matches a pattern of .helmignore. The

@@ -47,13 +47,17 @@ func push(ctx context.Context, src source, registry string, stdout io.Writer) (e
 	if err := src.pushChart(ctx, registry); err != nil {
 		return loginHint(host, err)
 	}
+	_, err = fmt.Fprintln(stdout, src.installLine(registry, host))
+	return err
+}
+
+// installLine is the command that installs what was pushed.
+func (s source) installLine(registry string, host name.Registry) string {
 	plain := ""
 	if host.Scheme() == "http" {
 		plain = " --plain-http"
 	}
-	fmt.Fprintf(stdout, "helm install ullage oci://%[1]s/charts/ullage --version %[2]s%[3]s --namespace ullage-system --create-namespace --wait\n",
-		registry, src.version, plain)
-	return nil
+	return fmt.Sprintf("helm install ullage oci://%s/charts/ullage --version %s%s --namespace ullage-system --create-namespace --wait", registry, s.version, plain)
 }
 
 // checkRegistry refuses what is not the name of a registry, with or without a path.

@@ -150,9 +150,16 @@ func reportsVersion(t *testing.T, program []byte) {
 
 func checkChart(t *testing.T, archive []byte, registry string) {
 	entries := untar(t, archive)
-	var about struct{ Version, AppVersion string }
+	var about struct {
+		Version, AppVersion string
+		Annotations         map[string]string
+	}
 	if err := yaml.Unmarshal(entries["ullage/Chart.yaml"], &about); err != nil || about.Version != version || about.AppVersion != version {
 		t.Errorf("Chart.yaml has %+v: %v", about, err)
+	}
+	var images []struct{ Name, Image string }
+	if err := yaml.UnmarshalStrict([]byte(about.Annotations["artifacthub.io/images"]), &images); err != nil || len(images) != 2 || images[0].Image != registry+"/ullage:"+version {
+		t.Errorf("Artifact Hub gets the images %+v: %v", images, err)
 	}
 	checkRegistryOf(t, entries["ullage/values.yaml"], registry)
 	for _, name := range []string{"values.schema.json", "templates/deployment.yaml", "templates/tests/injection.yaml"} {
