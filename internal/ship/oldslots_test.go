@@ -2,6 +2,7 @@ package ship
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -323,6 +324,44 @@ func TestAnOldSlotIsNoCheckpoint(t *testing.T) {
 				t.Error("the old slot is not counted as stale")
 			}
 		})
+	}
+}
+
+// A sidecar waits for the destination, which another sidecar holds and writes to until it
+// ends. What that one has made durable stays.
+func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		b := newBench(t)
+		w := b.log("gc.log")
+		b.write(w, lines(0, 100))
+		b.ships("line 99\n")
+		if !known { // another source, which has no checkpoint yet
+			b.newSource()
+			w = b.log("gc.log")
+		}
+		s, from := b.begun(true)
+		other, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
+		b.must(err)
+		b.must(other.Acquire(t.Context()))
+		str := other.Stream("gc.log")
+		_, _, err = str.Recover()
+		b.must(errors.Join(err, str.Append([]byte(lines(1000, 1100)))))
+		_, err = str.Sync()
+		b.must(err)
+		other.SetNumber(other.Number() + 10)
+		b.must(other.Close())
+		b.write(w, lines(100, 200))
+		s.begins(t, from)
+		s.src.Tick()
+		s.reader.round()
+		s.appends(t)
+		s.commits(t)
+		if got, want := b.persisted("gc.log"), lines(0, 100)+lines(1000, 1100)+lines(100, 200); got != want {
+			t.Errorf("checkpoint %t: %d lines are persisted, want %d", known, strings.Count(got, "\n"), strings.Count(want, "\n"))
+		}
+		if stale := testutil.ToFloat64(s.metrics.checkpointInvalid.WithLabelValues("stale")) > 0; stale != known {
+			t.Errorf("checkpoint %t: stale %t", known, stale)
+		}
 	}
 }
 

@@ -64,8 +64,11 @@ func (p *placing) begin(ctx context.Context) error {
 // since, with another source.
 func (p *placing) compareNumber() {
 	newest := p.store.Number()
-	if p.from.outdated = newest > p.check.Number(); p.from.outdated {
-		p.check.SetKey(p.store.Key(), newest)
+	if newest <= p.check.Number() {
+		return
+	}
+	p.check.SetKey(p.store.Key(), newest)
+	if p.from.outdated = len(p.check.Streams()) > 0; p.from.outdated {
 		p.stale("", fmt.Errorf("checkpoint %d was saved for this destination by another sidecar", newest))
 	}
 }
