@@ -209,7 +209,7 @@ func (l *Log) Stats() Stats {
 	defer l.mu.Unlock()
 	st := Stats{Bytes: l.now.End - l.committed.Head}
 	if h := l.peek(); h != nil {
-		st.Oldest = l.time(h.since)
+		st.Oldest = l.time(h.since).Round(0) // another process may have written the record: no monotonic clock says when
 	}
 	if until := l.until.Load(); until > 0 {
 		st.Until = l.time(until)
