@@ -180,7 +180,7 @@ func (p *pod) raisable(c *corev1.Container) string {
 // raiseLimit raises the limit of a container, whose tree is at the path, by the size of the tmpfs.
 // A request that is the limit is raised as well: without a request the limit is one, and a pod of
 // QoS class Guaranteed stays one.
-func (m *patch) raiseLimit(j *jvm, w *wishes, tree map[string]any, at string) {
+func (p *patch) raiseLimit(j *jvm, w *wishes, tree map[string]any, at string) {
 	if j.raised == 0 {
 		return
 	}
@@ -192,6 +192,6 @@ func (m *patch) raiseLimit(j *jvm, w *wishes, tree map[string]any, at string) {
 	}
 	more := plus(limit, w.tmpfs())
 	for _, list := range lists {
-		m.change(at+"/resources/"+list+"/memory", resources[list].(map[string]any)["memory"], more.String())
+		p.change(at+"/resources/"+list+"/memory", resources[list].(map[string]any)["memory"], more.String())
 	}
 }
