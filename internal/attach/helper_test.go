@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 // The test binary is also what the tests start: a process that behaves as
@@ -26,6 +27,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	unix.Umask(0o022)                     // processes of other users share files
+	_ = os.Chmod("/proc/self/exe", 0o755) // and run this program, which was built with another mask
 	switch os.Getenv(roleVar) {
 	case "jvm":
 		if err := standIn(); err != nil {

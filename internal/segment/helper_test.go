@@ -14,9 +14,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	unix.Umask(0o022) // modes of files are tested
+	goleak.VerifyTestMain(m)
+}
 
 var allCompressions = []Compression{Zstd, Gzip, None}
 
