@@ -23,9 +23,6 @@ const (
 	tortureTime  = time.Minute         // unless ULLAGE_TORTURE says otherwise
 	tortureRound = 15 * time.Second    // of lives, one after the other
 	tortureRSS   = mostMemory + 64<<20 // with the largest queue
-
-	// hung is the limit of whatever must happen, on the slowest machine.
-	hung = 5 * time.Minute
 )
 
 // TestTorture runs rounds of sidecars whose settings are drawn from their extremes. Each life
@@ -129,7 +126,7 @@ func (r *torture) start(fixed map[string]string) {
 	r.flags = draw(r.rng, fixed)
 	r.side = start(r.T, r.source, r.dest, r.flags)
 	if r.rng.IntN(4) > 0 { // else what follows hits the start
-		if _, err := r.side.Addr(hung); err != nil {
+		if _, err := r.side.Addr(lab.Patience); err != nil {
 			r.Fatal(err)
 		}
 	}
@@ -187,10 +184,10 @@ func (r *torture) signal(sig syscall.Signal) {
 // set up its handler yet dies of the signal.
 func (r *torture) terminate() {
 	r.Helper()
-	if _, err := r.side.Addr(hung); err != nil {
+	if _, err := r.side.Addr(lab.Patience); err != nil {
 		r.Fatal(err)
 	}
-	if err := r.side.Stop(hung); err != nil {
+	if err := r.side.Stop(lab.Patience); err != nil {
 		r.Fatal(err)
 	}
 	r.ends["drained"]++
