@@ -12,8 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/ullage/ullage/internal/certs"
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/kubeapi"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -41,7 +41,7 @@ func checkCmd(_ context.Context, args []string, e cli.Env) int {
 	fs := flag.NewFlagSet("check", flag.ContinueOnError)
 	cfg.flags(fs)
 	file := fs.String(manifestFlag, "", "YAML `FILE` with Kubernetes objects; - is standard input")
-	cfg.certs.Cluster = certs.InCluster(e.LookupEnv)
+	cfg.certs.Cluster = kubeapi.InCluster(e.LookupEnv)
 	code, ok := e.Parse(fs, checkAbout, args, func() []error {
 		bad := cli.Unexpected(fs.Args())
 		if *file == "" {
@@ -98,7 +98,7 @@ func (i injector) check(e cli.Env) int {
 		}
 		return io.NopCloser(strings.NewReader(text)), nil
 	}
-	cfg.certs.Cluster = certs.InCluster(e.LookupEnv)
+	cfg.certs.Cluster = kubeapi.InCluster(e.LookupEnv)
 	code, _ := e.Parse(fs, checkAbout, i.args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.load()...) })
 	return code
 }

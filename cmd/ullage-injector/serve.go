@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,7 @@ import (
 	"github.com/ullage/ullage/internal/cgroup"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/kubeapi"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/webhook"
 )
@@ -63,6 +65,7 @@ type serveConfig struct {
 	inject  inject.Config
 	webhook webhook.Config
 	certs   certs.Config
+	events  bool // create Kubernetes Events
 	admin   admin.Config
 
 	logFormat string // "text" or "json"
@@ -72,12 +75,13 @@ type serveConfig struct {
 // flags declares every setting on fs. In a pod, the namespace is the pod's.
 func (c *serveConfig) flags(fs *flag.FlagSet) {
 	c.webhook, c.certs, c.admin = webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
-	c.certs.Namespace = certs.PodNamespace()
+	c.certs.Namespace = kubeapi.PodNamespace()
 	c.open = func(file string) (io.ReadCloser, error) { return os.Open(file) }
 	c.webhook.Flags(fs)
 	c.certs.Flags(fs)
 	c.admin.Flags(fs)
 	fs.StringVar(&c.file, "config", "", "YAML or JSON `FILE` that defines what is injected; required")
+	fs.BoolVar(&c.events, "events", false, "create Kubernetes Events about the controllers of pods that were injected or could not be; the service account\nmust be allowed to create events, and the webhook configuration must have the side effects NoneOnDryRun")
 	fs.StringVar(&c.logFormat, "log-format", "text", "`FORMAT` of the log on stderr: text or json")
 	fs.StringVar(&c.logLevel, "log-level", "info", "lowest `LEVEL` that is logged: debug, info, warn, error")
 }
@@ -92,6 +96,9 @@ func (c *serveConfig) load() []error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
 		bad = append(bad, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", c.logLevel))
+	}
+	if c.events && c.certs.Cluster.Validate() != nil {
+		bad = append(bad, fmt.Errorf("--events: %w", errors.Join(c.certs.Cluster.Validate()...)))
 	}
 	if c.file == "" {
 		return append(bad, errors.New("--config is missing: name the file that defines what is injected"))
@@ -140,7 +147,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	var cfg serveConfig
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	cfg.flags(fs)
-	cfg.certs.Cluster = certs.InCluster(e.LookupEnv)
+	cfg.certs.Cluster = kubeapi.InCluster(e.LookupEnv)
 	code, ok := e.Parse(fs, serveAbout, args, func() []error { return append(cli.Unexpected(fs.Args()), cfg.load()...) })
 	if !ok {
 		return code
@@ -168,6 +175,13 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 	if err != nil {
 		return err
 	}
+	var recorder *kubeapi.Recorder
+	if cfg.events {
+		if recorder, err = kubeapi.NewRecorder(cfg.certs.Cluster, reg, log); err != nil {
+			return fmt.Errorf("prepare events: %w", err)
+		}
+		cfg.webhook.OnDecision = func(n webhook.Notice) { recorder.Record(eventOf(n)) }
+	}
 	hook, err := webhook.New(cfg.webhook, serving, cfg.mutate, reg, log)
 	if err != nil {
 		return err
@@ -188,9 +202,26 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 	var work errgroup.Group
 	work.Go(func() error { return server.Run(answering) })
 	work.Go(func() error { serving.Run(answering); return nil })
+	if recorder != nil {
+		work.Go(func() error { recorder.Run(answering); return nil })
+	}
 	err = hook.Run(ctx)
 	stop()
 	return errors.Join(err, work.Wait())
+}
+
+// eventOf returns what the controller of a pod shows. The pod itself has no
+// name yet, or is not there if another webhook refuses it.
+func eventOf(n webhook.Notice) kubeapi.Event {
+	e := kubeapi.Event{Namespace: n.Namespace, APIVersion: n.Owner.APIVersion, Kind: n.Owner.Kind, Name: n.Owner.Name, UID: string(n.Owner.UID),
+		Reason: "Injected", Message: "a pod has got the log sidecar", Warning: !n.Injected}
+	if !n.Injected {
+		e.Reason, e.Message = "NotInjected", "a pod starts without the log sidecar"
+	}
+	if len(n.Warnings) > 0 {
+		e.Message += ": " + strings.Join(n.Warnings, "; ")
+	}
+	return e
 }
 
 // serveStatus is the answer of /status.

@@ -12,7 +12,9 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +66,7 @@ func TestWhatTheAPIRefusesIsToldWithItsRemedy(t *testing.T) {
 func TestAnAPIThatAnswersNonsense(t *testing.T) {
 	for name, answer := range map[string]string{
 		"nothing": "", "no JSON": "<html>", "null": "null", "a list": "[]", "no version": `{"metadata":{}}`, "a wrong version": `{"metadata":{"resourceVersion":7}}`,
-		"bad data": `{"metadata":{"resourceVersion":"1"},"data":{"ca.crt":"!"}}`, "too much": strings.Repeat(" ", maxObject) + "{}", "webhooks that are texts": `{"metadata":{"resourceVersion":"1"},"webhooks":"x"}`,
+		"bad data": `{"metadata":{"resourceVersion":"1"},"data":{"ca.crt":"!"}}`, "too much": strings.Repeat(" ", 4<<20) + "{}", "webhooks that are texts": `{"metadata":{"resourceVersion":"1"},"webhooks":"x"}`,
 	} {
 		f, c := newFakeAPI(t), newClock()
 		f.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
@@ -93,9 +95,15 @@ func TestTheTokenIsReadAgainAndGoesNowhereElse(t *testing.T) {
 	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an unknown server is asked") }))
 	defer elsewhere.Close()
 	elsewhere.Config.ErrorLog = newQuietLog()
-	r.api.base = elsewhere.URL
-	r.api.http.Transport.(*http.Transport).TLSClientConfig.RootCAs = x509.NewCertPool()
+	u, err := url.Parse(elsewhere.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
 	write(t, f.cluster.TokenFile, []byte(testToken))
+	cluster := f.cluster
+	cluster.Host, cluster.Port, cluster.CAFile = u.Hostname(), u.Port(), filepath.Join(t.TempDir(), "ca.crt")
+	write(t, cluster.CAFile, []byte(otherCA(t)))
+	r = newReplica(t, &fakeAPI{cluster: cluster}, newClock())
 	if err := r.look(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("error %v", err)
 	}

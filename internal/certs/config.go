@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"time"
+
+	"github.com/ullage/ullage/internal/kubeapi"
 )
 
 // Config says where the certificate of a [Serving] comes from.
@@ -21,7 +23,7 @@ type Config struct {
 	Configuration string        // the MutatingWebhookConfiguration whose caBundle is kept current
 
 	// Cluster is how to reach the Kubernetes API. It is not a flag.
-	Cluster Cluster
+	Cluster kubeapi.Cluster
 }
 
 // The bounds of Lifetime.
@@ -91,7 +93,10 @@ func (c Config) validateSelfMade() []error {
 			bad = append(bad, fmt.Errorf("invalid value %q for --%s: Kubernetes does not allow this name", name.value, name.flag))
 		}
 	}
-	return append(bad, c.Cluster.validate()...)
+	for _, err := range c.Cluster.Validate() {
+		bad = append(bad, fmt.Errorf("self-made certificates: %w (or give --tls-cert and --tls-key)", err))
+	}
+	return bad
 }
 
 func isName(s string) bool { return len(s) <= maxName && subdomain.MatchString(s) }

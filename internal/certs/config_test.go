@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/kubeapi"
 )
 
 func TestConfig(t *testing.T) {
 	good := DefaultConfig()
 	good.Secret, good.Service, good.Namespace, good.Configuration = "certs", "injector", "shop-system", "ullage.example.com"
-	good.Cluster = InCluster(func(name string) (string, bool) {
+	good.Cluster = kubeapi.InCluster(func(name string) (string, bool) {
 		return map[string]string{"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}[name], true
 	})
 	if bad := good.Validate(); len(bad) > 0 {
@@ -33,7 +35,7 @@ func TestConfig(t *testing.T) {
 		{good, func(c *Config) { c.Namespace = "A" }, "--namespace"},
 		{good, func(c *Config) { c.Namespace = "a/b" }, "--namespace"},
 		{good, func(c *Config) { c.Configuration = strings.Repeat("x", 254) }, "--webhook-configuration"},
-		{good, func(c *Config) { c.Cluster.Host = "" }, "run this in a pod"},
+		{good, func(c *Config) { c.Cluster.Host = "" }, "run it in a pod"},
 		{good, func(c *Config) { c.Cluster.Port = "x" }, "KUBERNETES_SERVICE_PORT"},
 		{good, func(c *Config) { c.TLSCert = "x" }, "go together"},
 		{files, func(c *Config) { c.TLSCert = "" }, "go together"},

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ullage/ullage/internal/kubeapi"
 )
 
 const (
@@ -36,7 +38,7 @@ const testConfiguration = `{"kind":"MutatingWebhookConfiguration","metadata":{"n
 type fakeAPI struct {
 	t       *testing.T
 	server  *httptest.Server
-	cluster Cluster
+	cluster kubeapi.Cluster
 
 	mu      sync.Mutex
 	objects map[string]map[string]any // by path
@@ -56,7 +58,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	f.cluster = Cluster{Host: u.Hostname(), Port: u.Port(), TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.crt")}
+	f.cluster = kubeapi.Cluster{Host: u.Hostname(), Port: u.Port(), TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.crt")}
 	write(t, f.cluster.TokenFile, []byte(testToken+"\n"))
 	write(t, f.cluster.CAFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.server.Certificate().Raw}))
 	f.put(secretPath, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"certs","labels":{"app":"ullage"}},"type":"Opaque","data":{"other":"b3RoZXI="},"future":{"field":1}}`)

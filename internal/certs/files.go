@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"syscall"
 	"time"
 
+	"github.com/ullage/ullage/internal/kubeapi"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -19,9 +16,6 @@ const (
 	// filesInterval is how often the files are read. A kubelet swaps the
 	// directory of a Secret volume about a minute after the Secret changed.
 	filesInterval = 3 * time.Second
-
-	// maxFile bounds a certificate, key or token file.
-	maxFile = 1 << 20
 )
 
 // files takes the certificate from two files, whenever they change. A pair that
@@ -67,11 +61,11 @@ func (f *files) look() {
 // take compares contents rather than times and sizes: the files are small, and
 // two changes may share a timestamp.
 func (f *files) take() error {
-	cert, err := readFile(f.cert)
+	cert, err := kubeapi.ReadFile(f.cert)
 	if err != nil {
 		return fmt.Errorf("read --tls-cert: %w", err)
 	}
-	key, err := readFile(f.key)
+	key, err := kubeapi.ReadFile(f.key)
 	if err != nil {
 		return fmt.Errorf("read --tls-key: %w", err)
 	}
@@ -90,29 +84,4 @@ func (f *files) take() error {
 	f.serving.set(&pair)
 	f.log.Info("certificate taken from files", "file", f.cert, "names", pair.Leaf.DNSNames, "expires", pair.Leaf.NotAfter)
 	return nil
-}
-
-// readFile reads a regular file of a bounded size. It does not wait for the
-// writer of a FIFO.
-func readFile(name string) ([]byte, error) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New(name + " is not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d MiB", name, maxFile>>20)
-	}
-	return data, nil
 }

@@ -116,7 +116,7 @@ func TestABadPairKeepsTheOldOne(t *testing.T) {
 			write(t, filepath.Join(dir, "tls.crt"), expired)
 			write(t, filepath.Join(dir, "tls.key"), expiredKey)
 		}, "expired at"},
-		{"too large", func(dir string) { write(t, filepath.Join(dir, "tls.crt"), make([]byte, maxFile+1)) }, "larger than 1 MiB"},
+		{"too large", func(dir string) { write(t, filepath.Join(dir, "tls.crt"), make([]byte, 1<<20+1)) }, "larger than 1 MiB"},
 		{"a directory", func(dir string) {
 			os.Remove(filepath.Join(dir, "tls.crt"))
 			os.Mkdir(filepath.Join(dir, "tls.crt"), 0o755)

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/ullage/ullage/internal/kubeapi"
 	"github.com/ullage/ullage/internal/printable"
 )
 
@@ -63,7 +64,7 @@ func (k *keeper) trusted() error { return *k.distrust.Load() }
 // run looks every lookInterval until ctx ends. After an error it looks again
 // after a second, then after ever longer waits.
 func (k *keeper) run(ctx context.Context) {
-	defer k.api.http.CloseIdleConnections()
+	defer k.api.Close()
 	retry := time.Second
 	for {
 		err := k.look(ctx)
@@ -121,7 +122,7 @@ func (k *keeper) look(ctx context.Context) error {
 	for range maxConflicts {
 		conf, confErr := k.api.readConfiguration(ctx, k.cfg.Configuration)
 		m, err := k.agree(ctx)
-		if errors.Is(err, errConflict) {
+		if errors.Is(err, kubeapi.ErrConflict) {
 			conflict = err
 			continue
 		}
@@ -136,7 +137,7 @@ func (k *keeper) look(ctx context.Context) error {
 			return err
 		}
 		failure := k.publish(ctx, conf, m)
-		if errors.Is(failure, errConflict) {
+		if errors.Is(failure, kubeapi.ErrConflict) {
 			conflict = failure
 			continue
 		}
@@ -190,7 +191,7 @@ func (k *keeper) serve(m material) {
 }
 
 // agree brings the Secret up to date if that is due, and returns its content. It
-// returns what is usable of the content along with an error. errConflict:
+// returns what is usable of the content along with an error. kubeapi.ErrConflict:
 // another replica wrote first.
 func (k *keeper) agree(ctx context.Context) (material, error) {
 	s, err := k.api.readSecret(ctx, k.cfg.Namespace, k.cfg.Secret)
@@ -264,7 +265,7 @@ func (k *keeper) settled(m material, now time.Time) bool {
 // ours returns the indexes of the webhooks whose caBundle is ours to keep.
 func (k *keeper) ours(conf configuration) []int { return conf.ours(k.cfg.Service, k.cfg.Namespace) }
 
-// publish brings the caBundle up to date. errConflict: somebody else wrote first.
+// publish brings the caBundle up to date. kubeapi.ErrConflict: somebody else wrote first.
 func (k *keeper) publish(ctx context.Context, conf configuration, m material) error {
 	ours := k.ours(conf)
 	if len(ours) == 0 {

@@ -35,7 +35,7 @@ func newReplica(t *testing.T, f *fakeAPI, c *clock) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { api.http.CloseIdleConnections() }) // of the last one
+	t.Cleanup(api.Close) // of the last one
 	log := &lab.Journal{}
 	k := newKeeper(cfg, api, newServing(m), log.Logger())
 	k.now = c.now

@@ -25,7 +25,7 @@ type metadata struct {
 
 func (c *client) readSecret(ctx context.Context, namespace, name string) (secret, error) {
 	s := secret{path: "/api/v1/namespaces/" + namespace + "/secrets/" + name}
-	if err := c.do(ctx, getSecret, s.path, "", nil, &s.fields); err != nil {
+	if err := c.Do(ctx, getSecret, s.path, "", nil, &s.fields); err != nil {
 		return secret{}, err
 	}
 	var meta metadata
@@ -57,7 +57,7 @@ func (c *client) writeSecret(ctx context.Context, s secret, data map[string][]by
 		return fmt.Errorf("encode the Secret: %w", err)
 	}
 	var ignored json.RawMessage
-	return c.do(ctx, updateSecret, s.path, "application/json", body, &ignored)
+	return c.Do(ctx, updateSecret, s.path, "application/json", body, &ignored)
 }
 
 // configuration is the part of a MutatingWebhookConfiguration
@@ -78,7 +78,7 @@ type configuration struct {
 
 func (c *client) readConfiguration(ctx context.Context, name string) (configuration, error) {
 	conf := configuration{path: "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + name}
-	if err := c.do(ctx, getConfiguration, conf.path, "", nil, &conf); err != nil {
+	if err := c.Do(ctx, getConfiguration, conf.path, "", nil, &conf); err != nil {
 		return configuration{}, err
 	}
 	if conf.Metadata.ResourceVersion == "" {
@@ -142,5 +142,5 @@ func (c *client) patchConfiguration(ctx context.Context, conf configuration, ops
 		return fmt.Errorf("encode the patch: %w", err)
 	}
 	var ignored json.RawMessage
-	return c.do(ctx, patchConfiguration, conf.path, "application/json-patch+json", body, &ignored)
+	return c.Do(ctx, patchConfiguration, conf.path, "application/json-patch+json", body, &ignored)
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Config holds the settings of a [Server].
@@ -22,8 +24,20 @@ type Config struct {
 	// without a sidecar. It is not a flag of this package.
 	DenyOnError bool
 
+	// OnDecision, if not nil, is called for each pod that is injected or refused, but
+	// for dry runs. It must not block. It is not a flag.
+	OnDecision func(Notice)
+
 	// Reasons are all values of [Decision.Refused]. They are not a flag.
 	Reasons []string
+}
+
+// Notice is what became of a pod that has a controller.
+type Notice struct {
+	Namespace string
+	Owner     metav1.OwnerReference // the controller, as the review has it
+	Injected  bool
+	Warnings  []string
 }
 
 const maxShutdownDelay = 5 * time.Minute

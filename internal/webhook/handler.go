@@ -96,6 +96,7 @@ var (
 type handler struct {
 	mutate  Mutate
 	deny    bool // on errors
+	notify  func(Notice)
 	log     *slog.Logger
 	quiet   *quiet // for lines that strangers can cause
 	metrics metrics
@@ -109,7 +110,7 @@ type handler struct {
 
 func newHandler(cfg Config, mutate Mutate, m metrics, log *slog.Logger) *handler {
 	return &handler{
-		mutate: mutate, deny: cfg.DenyOnError, log: log, quiet: newQuiet(log), metrics: m,
+		mutate: mutate, deny: cfg.DenyOnError, notify: cfg.OnDecision, log: log, quiet: newQuiet(log), metrics: m,
 		memory: semaphore.NewWeighted(maxMemory), large: semaphore.NewWeighted(maxLarge),
 	}
 }
@@ -254,11 +255,14 @@ func (d Decision) result() string {
 // should have: that of a dry run gets none in any case. Nobody sees the warnings of a pod that a controller creates, so
 // the log has them and the name of the pod's owner.
 func (h *handler) report(result string, req *admissionv1.AdmissionRequest, d Decision, operations int) {
-	pod, owner := names(req.Object.Raw)
+	pod, owner, controller := names(req.Object.Raw)
 	dryRun := req.DryRun != nil && *req.DryRun
 	log := h.log.With("namespace", printable.Text(req.Namespace, maxName), "pod", pod, "owner", owner, "dry_run", dryRun)
 	if d.Refused != "" && !dryRun {
 		h.metrics.refuse(d.Refused)
+	}
+	if h.notify != nil && !dryRun && controller != nil && (result == injected || result == refused) {
+		h.notify(Notice{Namespace: req.Namespace, Owner: *controller, Injected: result == injected, Warnings: d.Warnings})
 	}
 	warnings := printable.Text(strings.Join(d.Warnings, "; "), maxText)
 	switch {

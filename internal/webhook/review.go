@@ -51,22 +51,22 @@ func createsPod(r *admissionv1.AdmissionRequest) bool {
 
 // names returns the name of a pod, and that of the object that a person has made
 // for it, such as deployment/web: empty if there is none. Both are for the log,
-// and untrusted text.
-func names(pod []byte) (name, owner string) {
+// and untrusted text. The controller is as the pod has it, or nil.
+func names(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
 	var p metav1.PartialObjectMetadata
 	_ = json.Unmarshal(pod, &p)
 	name = printable.Text(p.Name, maxName)
 	if p.Name == "" {
 		name = printable.Text(p.GenerateName, maxName) + "*"
 	}
-	for _, o := range p.OwnerReferences {
+	for i, o := range p.OwnerReferences {
 		if o.Controller == nil || !*o.Controller {
 			continue
 		}
 		kind, of := podmeta.Owner(o.Kind, o.Name, p.Labels)
-		return name, printable.Text(kind+"/"+of, maxName)
+		return name, printable.Text(kind+"/"+of, maxName), &p.OwnerReferences[i]
 	}
-	return name, ""
+	return name, "", nil
 }
 
 // head is what an answer to an unreadable review needs.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/admin"
 	"github.com/ullage/ullage/internal/certs"
+	"github.com/ullage/ullage/internal/kubeapi"
 	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/webhook"
 )
@@ -25,12 +26,13 @@ func TestTheInjectorsArguments(t *testing.T) {
 			t.Fatalf("arguments: %q", c.Args)
 		}
 		hook, cert, adm := webhook.DefaultConfig(), certs.DefaultConfig(), admin.DefaultConfig()
-		cert.Cluster = certs.Cluster{Host: "10.96.0.1", Port: "443"}
+		cert.Cluster = kubeapi.Cluster{Host: "10.96.0.1", Port: "443"}
 		fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 		hook.Flags(fs)
 		cert.Flags(fs)
 		adm.Flags(fs)
 		file := fs.String("config", "", "")
+		fs.Bool("events", false, "")
 		fs.String("log-format", "", "")
 		fs.String("log-level", "", "")
 		bad := settings.Parse(fs, c.Args[1:], func(string) (string, bool) { return "", false })

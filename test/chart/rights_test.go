@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
@@ -35,9 +36,8 @@ func rights(objects []object) []string {
 	return list
 }
 
-// TestRightsAreThoseOfSelfMadeCertificatesOrNone is also why the injector's
-// pods have a token only then.
-func TestRightsAreThoseOfSelfMadeCertificatesOrNone(t *testing.T) {
+// The injector's pods have a token only if they have a right.
+func TestRightsAreThoseOfSelfMadeCertificatesAndOfEvents(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
 		name := sole[appsv1.Deployment](t, objects).Name
 		var want []string
@@ -50,12 +50,21 @@ func TestRightsAreThoseOfSelfMadeCertificatesOrNone(t *testing.T) {
 				"cluster patch admissionregistration.k8s.io/mutatingwebhookconfigurations " + name,
 			}
 		}
+		events := r.name == "secret"
+		if events {
+			want = append(want, "cluster create /events")
+		}
 		if diff := cmp.Diff(want, rights(objects)); diff != "" {
 			t.Errorf("rights (-want +got):\n%s", diff)
 		}
 		token := sole[appsv1.Deployment](t, objects).Spec.Template.Spec.AutomountServiceAccountToken
-		if token == nil || *token != selfMade {
-			t.Errorf("automountServiceAccountToken is %v, want %v", token, selfMade)
+		if token == nil || *token != (selfMade || events) {
+			t.Errorf("automountServiceAccountToken is %v, want %v", token, selfMade || events)
+		}
+		for _, p := range all[networkingv1.NetworkPolicy](objects) {
+			if (len(p.Spec.Egress) > 0) != (selfMade || events) {
+				t.Errorf("the policy lets out %v", p.Spec.Egress)
+			}
 		}
 		checkBindings(t, r, objects)
 	})

@@ -82,9 +82,13 @@ func TestWhichPodsAreReviewed(t *testing.T) {
 
 func TestWebhooksHinderNoPod(t *testing.T) {
 	each(t, func(t *testing.T, r rendering, objects []object) {
+		effects := admissionregistrationv1.SideEffectClassNone
+		if r.name == "secret" { // where the injector creates events
+			effects = admissionregistrationv1.SideEffectClassNoneOnDryRun
+		}
 		for _, w := range webhooks(t, objects) {
 			if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 ||
-				*w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
+				*w.SideEffects != effects ||
 				*w.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy ||
 				*w.MatchPolicy != admissionregistrationv1.Equivalent ||
 				len(w.AdmissionReviewVersions) != 1 || w.AdmissionReviewVersions[0] != "v1" {

@@ -37,6 +37,11 @@ than the self-made, which is of another type and goes when it is not used.
 {{- if not (or .Values.certificates.certManager.enabled .Values.certificates.secretName) }}true{{ end -}}
 {{- end }}
 
+{{/* "true" if the injector speaks to the API; else empty. */}}
+{{- define "ullage.usesAPI" -}}
+{{- if or (include "ullage.selfMade" .) .Values.events.enabled }}true{{ end -}}
+{{- end }}
+
 {{/* What selects the injector's pods. It can't be changed by an upgrade. */}}
 {{- define "ullage.selectorLabels" -}}
 app.kubernetes.io/name: ullage-injector
@@ -187,6 +192,9 @@ that one stays in; the injector's own pods are told by their labels.
 {{- else }}
 - --tls-cert=/etc/ullage-certificate/tls.crt
 - --tls-key=/etc/ullage-certificate/tls.key
+{{- end }}
+{{- if .Values.events.enabled }}
+- --events
 {{- end }}
 - --log-format={{ .Values.logFormat }}
 - --log-level={{ .Values.logLevel }}
