@@ -166,7 +166,11 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown 
 		if a.err != nil {
 			return outcome{err: fmt.Errorf("ask the sidecar of %s: %w", a.of, a.err)}
 		}
-		if err := cannotRaise(a.status.Levels); raising && err != nil {
+		err := cannotRaise(a.status.Levels)
+		if errors.Is(err, errOff) {
+			err = a.whyOff()
+		}
+		if raising && err != nil {
 			return outcome{err: fmt.Errorf("%s: %w", a.of, err)}
 		}
 	}

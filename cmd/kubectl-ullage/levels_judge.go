@@ -54,11 +54,36 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 	}
 }
 
+// levelsOff reports whether a sidecar does not change levels.
+func levelsOff(l *admin.Levels) bool { return l == nil || l.Off }
+
+// whyOff returns why the sidecar of an answer does not change levels, and what to do. Mostly
+// nobody has set --attach off: the injector did, because the pod does not say as which user
+// the JVM runs, or shares no /tmp. It says so in its warnings.
+func (a answer) whyOff() error {
+	if u := a.status.JVMUser; u != nil {
+		return fmt.Errorf("the sidecar runs as another user than the JVM, and cannot change log levels: %s in the securityContext of the pod template", u.Advice)
+	}
+	var warned []string
+	for _, text := range a.of.warnings {
+		if strings.Contains(text, "log levels") {
+			warned = append(warned, text)
+		}
+	}
+	if len(warned) > 0 {
+		return fmt.Errorf("the sidecar does not change log levels, and the injector said why: %s", strings.Join(warned, "; "))
+	}
+	return errOff
+}
+
+// errOff is the error where the sidecar was told not to change levels.
+var errOff = fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", podmeta.Prefix)
+
 // cannotRaise returns why an annotation would have no effect.
 func cannotRaise(l *admin.Levels) error {
 	switch {
-	case l == nil || l.Off:
-		return fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", podmeta.Prefix)
+	case levelsOff(l):
+		return errOff
 	case l.Raise != nil && l.Raise.Cause == fromCommand:
 		return fmt.Errorf("'ullage log set' has raised the level to %s until %s, and a command overrides annotations: "+
 			"end that raise first, with 'ullage log reset' in the sidecar", l.Raise.Selection, printable.Until(l.Raise.Until))

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ullage/ullage/internal/podmeta"
 )
 
 // maxPods bounds what kubectl prints of all pods: ten thousand are about 60 MiB.
@@ -124,10 +126,12 @@ func isSidecar(c container) bool {
 // sidecars returns the sidecars of a pod, in their order.
 func (c cluster) sidecars(p pod) []sidecar {
 	var found []sidecar
+	injected, _ := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
 	for _, one := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		if isSidecar(one) {
 			s := sidecar{cluster: c.in(p.Metadata.Namespace), pod: p.Metadata.Name, container: one}
-			s.down = whyDown(p, one.Name)
+			s.down, s.warnings = whyDown(p, one.Name), injected.Warnings
+			_, s.raising = p.Metadata.Annotations[logKey]
 			s.ended = p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed"
 			found = append(found, s)
 		}

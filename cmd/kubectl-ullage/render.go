@@ -28,6 +28,12 @@ func problems(a answer) string {
 	if e := a.status.DestinationErrors; e.Last != "" {
 		all = append(all, fmt.Sprintf("%d at the destination, last: %s", e.Count, e.Last))
 	}
+	if u := a.status.JVMUser; u != nil {
+		all = append(all, u.Advice)
+	}
+	if a.of.raising && levelsOff(a.status.Levels) {
+		all = append(all, logKey+" has no effect: "+a.whyOff().Error())
+	}
 	if l := a.status.Levels; l != nil {
 		for _, bad := range l.Annotations {
 			all = append(all, bad.Key+": "+bad.Problem)
@@ -41,7 +47,7 @@ func problems(a answer) string {
 // lasts yet.
 func level(st admin.Status) string {
 	switch l := st.Levels; {
-	case l == nil || l.Off:
+	case levelsOff(l):
 		return "off"
 	case l.Raise == nil:
 		return "own"

@@ -24,9 +24,11 @@ type sidecar struct {
 	cluster   cluster // in the pod's namespace
 	pod       string
 	container container
-	several   bool   // the pod has more than this one
-	down      string // why it cannot be asked; empty: it runs
-	ended     bool   // so has its pod: no fault that it does not run
+	several   bool     // the pod has more than this one
+	down      string   // why it cannot be asked; empty: it runs
+	ended     bool     // so has its pod: no fault that it does not run
+	raising   bool     // the pod has the annotation that asks for a level
+	warnings  []string // of the injector, about the pod
 }
 
 // String names the sidecar as short as can be.

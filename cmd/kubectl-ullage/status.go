@@ -31,6 +31,9 @@ containers has a sidecar, and a row, for each.
             "off": the sidecar does not change levels
   ERRORS    what is wrong, or why the sidecar cannot be reached
 
+Where sidecars run different versions, as after an upgrade of the injector, a line on
+stderr says how many are not of the newest: an old one stays until its pod is recreated.
+
 It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks the
 sidecar that it should have. Pods of namespaces with the label
 ullage.dev/injection are known to lack theirs only to those who may list
@@ -64,6 +67,9 @@ func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
 	}
 	if code := e.print("status", text); code != cli.OK {
 		return code
+	}
+	if text := outdated(answers); text != "" {
+		fmt.Fprintf(e.stderr, "kubectl ullage status: %s\n", printable.Line(text))
 	}
 	return s.outcome("status", e, answers)
 }

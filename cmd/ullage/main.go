@@ -36,7 +36,7 @@ Try it, with a JVM on this machine (/dev/shm is a tmpfs):
   mkdir -p /dev/shm/jvm /tmp/durable
   ullage run --source /dev/shm/jvm --dest /tmp/durable &
   java -Xlog:gc*,safepoint:file=/dev/shm/jvm/gc.log:time,uptime,level,tags:filecount=1,filesize=0 -version
-  sleep 2 && ullage status
+  sleep 2; ullage status --source /dev/shm/jvm
   kill %1 && wait %1
   ullage cat /tmp/durable
 

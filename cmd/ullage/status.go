@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/ullage/ullage/internal/admin"
@@ -17,9 +18,11 @@ import (
 const statusAbout = `ullage status shows the state of a running 'ullage run'.
 
 Usage:
-  ullage status [--addr HOST:PORT] [--json] [--timeout DURATION]
+  ullage status [--addr HOST:PORT] [--source DIR] [--json] [--timeout DURATION]
 
-It exits with 0 when the sidecar answers, even with "not ready".
+It exits with 0 when the sidecar answers, even with "not ready". With --source it
+exits with 1 if another source's sidecar answers: several on one machine, or in one
+pod, need a --listen of their own.
 
 Examples:
   ullage status
@@ -30,6 +33,7 @@ Examples:
 // statusConfig has the settings of `ullage status`.
 type statusConfig struct {
 	addr    string
+	source  string // of the sidecar that is asked; empty: any
 	json    bool
 	timeout time.Duration
 }
@@ -37,6 +41,7 @@ type statusConfig struct {
 func (c *statusConfig) flags(fs *flag.FlagSet) {
 	// The default of --listen has a port and no host.
 	fs.StringVar(&c.addr, "addr", "127.0.0.1"+admin.DefaultConfig().Listen, "`HOST:PORT` where 'ullage run' listens (its --listen)")
+	fs.StringVar(&c.source, "source", "", "the `DIR` that the sidecar ships; an answer of another one is an error")
 	fs.BoolVar(&c.json, "json", false, "print the answer as JSON")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "wait at most this `DURATION` for the answer")
 }
@@ -63,6 +68,9 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 	if errors.Is(err, admin.ErrUnreachable) {
 		err = fmt.Errorf("cannot reach %s: is 'ullage run' running? (%w)", c.addr, err)
 	}
+	if err == nil {
+		err = c.checkSource(st)
+	}
 	if err != nil {
 		return e.Fail("status", err)
 	}
@@ -75,4 +83,19 @@ func statusCmd(ctx context.Context, args []string, e cli.Env) int {
 		return e.Fail("status", fmt.Errorf("write the answer: %w", err))
 	}
 	return cli.OK
+}
+
+// checkSource returns an error where the sidecar of another source has answered.
+func (c statusConfig) checkSource(st admin.Status) error {
+	if c.source == "" {
+		return nil
+	}
+	want, err := filepath.Abs(c.source)
+	if err != nil {
+		return fmt.Errorf("find --source: %w", err)
+	}
+	if st.Source != want {
+		return fmt.Errorf("%s is the sidecar of %s, not of %s: ask another --addr (each 'ullage run' needs a --listen of its own)", c.addr, st.Source, want)
+	}
+	return nil
 }

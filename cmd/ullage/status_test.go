@@ -192,6 +192,14 @@ func TestStatusAsksARealServer(t *testing.T) {
 	if code != cli.OK || out != fullText || errs != "" {
 		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s", code, out, errs)
 	}
+	if code, out, errs = status("--addr", s.Addr().String(), "--source", "/var/log/jvm/"); code != cli.OK || out != fullText {
+		t.Errorf("its own source: exit %d, stderr:\n%s", code, errs)
+	}
+	// Another sidecar has the port.
+	if code, out, errs = status("--addr", s.Addr().String(), "--source", "/dev/shm/jvm"); code != cli.Failure || out != "" ||
+		!strings.Contains(errs, " is the sidecar of /var/log/jvm, not of /dev/shm/jvm: ") {
+		t.Errorf("exit %d, stdout:\n%s\nstderr:\n%s", code, out, errs)
+	}
 	code, out, _ = status("--json", "--addr="+s.Addr().String())
 	var st admin.Status
 	if err := json.Unmarshal([]byte(out), &st); err != nil || code != cli.OK {

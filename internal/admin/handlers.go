@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -51,6 +53,37 @@ func newMux(reg *prometheus.Registry, of Answers, log *slog.Logger) http.Handler
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, of.Recent()) })
 	mux.HandleFunc("GET /{$}", root)
 	return mux
+}
+
+// answering passes on the requests that name this machine, and refuses others with 403: a page in
+// a browser whose name was made to resolve to this address (DNS rebinding) could otherwise
+// read the status and the last lines. An IP address cannot be made to resolve, and nobody
+// can register a name without a dot or below the suffixes: so a cluster's Services, a
+// forwarded port and Prometheus, which scrapes pods by IP address, reach the server.
+func answering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLocal(r.Host) {
+			text(w, http.StatusForbidden, "ullage answers to an IP address, localhost, or the name of a Service (web, web.shop.svc), and not to another name\n")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// localSuffixes end names that only a machine or a cluster resolves.
+var localSuffixes = []string{".localhost", ".svc", ".cluster.local", ".internal"}
+
+// isLocal takes the value of a Host header. It is empty in a request of HTTP/1.0, which no
+// browser sends.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
+		return true
+	}
+	return slices.ContainsFunc(localSuffixes, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
 
 // metrics serves reg. Compression stays off: it kept 1.4 MiB resident in a

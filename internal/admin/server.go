@@ -70,7 +70,7 @@ func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*S
 	s.http = &http.Server{
 		// net/http logs a line for each rejected semicolon. Allow semicolons,
 		// so that no client can write to our log.
-		Handler:           http.AllowQuerySemicolons(newMux(reg, of, log)),
+		Handler:           http.AllowQuerySemicolons(answering(newMux(reg, of, log))),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

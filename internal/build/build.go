@@ -18,6 +18,9 @@ var (
 	committed string // time of the commit, in seconds since 1970
 )
 
+// Docs is where the documentation is, for hints and help: no container has its files.
+const Docs = "https://github.com/ullage/ullage/blob/main/docs/"
+
 // Info says what a binary was built from. Revision and Date are empty where
 // it was not built in a git checkout and the linker was told of none.
 type Info struct {

@@ -20,7 +20,7 @@ func advise(r *view.Report) {
 		r.Advice = append(r.Advice, view.Advice{Text: text, Evidence: fmt.Sprintf(evidence, values...)})
 	}
 	if t.Suspected > 0 {
-		add("Look at what the machine did during these stops: a disk, swapping, or a CPU quota. Keep the log off the disk.",
+		add("Look at what the machine did during these stops: a disk, swapping, or a CPU quota. If the JVM writes this log to a disk itself, move it to a tmpfs.",
 			"In %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint went on for so long before or after its pauses.",
 			view.Plural(t.Suspected, "stop"), view.Duration(r.Floor))
 	}

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/internal/tail"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -212,10 +211,13 @@ func (p *pressure) drop(why ul.Reason, relief tail.Relief, m usage) (freed int64
 		below = "all"
 	}
 	cause := "the destination is slower than the JVMs"
+	if failure := p.link.current(); failure != nil {
+		cause = "the destination fails: " + failure.Error()
+	}
 	if relief.Refused {
 		cause = "the destination refuses streams"
 	}
 	p.log.Warn("dropping lines", "why", cause, "below", below,
-		"used_percent", int(m.used*100), "budget", settings.Size(m.budget).String(), "memory_bytes", m.own)
+		"used_percent", int(m.used*100), "used_bytes", m.own, "budget_bytes", m.budget)
 	return freed
 }

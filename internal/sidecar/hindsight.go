@@ -10,6 +10,7 @@ import (
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // saving lets triggers, commands and annotations save the lines that are held in hindsight.
@@ -49,7 +50,7 @@ func at(t time.Time) string {
 // lookout returns what looks for the conditions on which lines are saved, or nil.
 func (s *saving) lookout(c *Config) *levels.Lookout {
 	t, err := podmeta.ParseTrigger(c.Levels.HindsightOn)
-	if c.Levels.OnSave == nil || err != nil || t.IsZero() {
+	if c.Ship.PersistLevel <= ul.Trace || c.Ship.Hindsight == 0 || err != nil || t.IsZero() {
 		return nil
 	}
 	return levels.NewLookout(t, c.StallFloor, func(cause, why string) { _, _ = s.save(cause, why) })

@@ -18,7 +18,6 @@ import (
 	"github.com/ullage/ullage/internal/owner"
 	"github.com/ullage/ullage/internal/ring"
 	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // Run ships until ctx ends and then drains, and meanwhile keeps the
@@ -123,9 +122,7 @@ func (c *Config) begin(server *admin.Server, of build.Info, log *slog.Logger) {
 // levelsLoop returns what keeps the log levels, and what it asks to save lines.
 func (c *Config) levelsLoop(journal *mark.Journal, reg prometheus.Registerer, log *slog.Logger) (*levels.Loop, *saving) {
 	s := &saving{journal: journal, log: log}
-	if c.Ship.PersistLevel > ul.Trace && c.Ship.Hindsight > 0 {
-		c.Levels.OnSave = s.save
-	}
+	c.Levels.OnSave = s.save // which returns ship.ErrNoHindsight where no lines are held
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
 	c.Levels.StallFloor, c.Levels.Stops = c.StallFloor, c.Insight.On

@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"cmp"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +26,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	st, counts := s.Stats(), gather(reg).without("stream", mark.Stream)
 	out := admin.Status{
 		Version: of.Version, Started: started, UptimeSeconds: time.Since(started).Seconds(),
-		Where: admin.Where{Pod: cfg.Sinks.Pod.Name, Source: cfg.Ship.Tail.Source, Destination: cfg.Ship.Dest}, Compress: cfg.Ship.Segment.Compress.String(),
+		Where: admin.Where{Pod: cfg.Sinks.Pod.Name, Source: absolute(cfg.Ship.Tail.Source), Destination: absolute(cfg.Ship.Dest)}, Compress: cfg.Ship.Segment.Compress.String(),
 		Ready: true, Reclaim: admin.Reclaim{Mode: st.Reclaim},
 		Space: admin.Space{BacklogBytes: st.Usage.Backlog, SpooledBytes: st.Usage.Spooled,
 			HeadroomBytes: st.Usage.Headroom, BudgetBytes: st.Budget, BudgetUsedBytes: st.BudgetUsed,
@@ -96,6 +97,14 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 		out.Levels.OtherLogs = elsewhere
 	}
 	return out
+}
+
+// absolute is a path as another process, with another working directory, finds it.
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
 }
 
 // jvmUser is who the JVM is, and what to do about it.

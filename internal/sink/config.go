@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/format"
 )
 
@@ -44,7 +45,7 @@ func DefaultConfig() Config { return Config{UploadAge: 5 * time.Minute} }
 
 // Flags declares the settings on fs, with the values of c as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
-	fs.Var(&c.URLs, "sink", "also copy what is durable to this `URL`; repeat it, or separate several by spaces; see docs/sinks.md")
+	fs.Var(&c.URLs, "sink", "also copy what is durable to this `URL`; repeat it, or separate several by spaces; see "+build.Docs+"sinks.md")
 	fs.BoolVar(&c.Require, "require-sink", c.Require, "not ready while a sink fails")
 	fs.DurationVar(&c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: as --segment-age says")
 	fs.StringVar(&c.Pod.Namespace, "pod-namespace", c.Pod.Namespace, "`NAMESPACE` of the pod, for sinks")

@@ -40,7 +40,7 @@ func Open(source *os.File) (*os.File, error) {
 		err = &fs.PathError{Op: "open state directory", Path: path, Err: err}
 		var st unix.Stat_t
 		if errors.Is(err, fs.ErrPermission) && unix.Fstatat(at, Name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			err = fmt.Errorf("%w (%s; run the sidecar as that user, or remove the directory)", err, OwnerHint(st.Uid, st.Gid, st.Mode))
+			err = fmt.Errorf("%w (%s; run the sidecar as that user; do not remove the directory: it can hold lines that are nowhere else)", err, OwnerHint(st.Uid, st.Gid, st.Mode))
 		}
 		return nil, err
 	}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/ullage/ullage/internal/admin"
+)
+
+func TestSidecarsOfAnOlderVersionAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		versions []string // of sidecars; "?" does not answer
+		want     string
+	}{
+		{nil, ""},
+		{[]string{"v0.2.0", "v0.2.0", "?", ""}, ""},
+		{[]string{"v0.2.0", "v0.10.0", "v0.2.0"}, "2 of 3 sidecars run an older version than v0.10.0 (v0.2.0): restart their pods"},
+		{[]string{"v0.2.0-rc.1", "v0.2.0", "v0.1.9"}, "2 of 3 sidecars run an older version than v0.2.0 (v0.1.9, v0.2.0-rc.1): restart their pods"},
+	} {
+		var answers []answer
+		for _, v := range c.versions {
+			a := answer{status: admin.Status{Version: v}}
+			if v == "?" {
+				a = answer{err: errNoSidecar}
+			}
+			answers = append(answers, a)
+		}
+		if got := outdated(answers); got != c.want {
+			t.Errorf("%q: %q, want %q", c.versions, got, c.want)
+		}
+	}
+}
