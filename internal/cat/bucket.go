@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/clock"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/sink/s3"
 )
@@ -135,8 +136,8 @@ func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (don
 		}
 		n, readErr := raw.Read(buf)
 		if done == 0 && n > 0 {
-			clock := &b.series.pick.clock
-			clock.point(at, clock.ends(firstLine(buf[:n])))
+			dates := &b.series.pick.clock
+			dates.Point(at, dates.Ends(clock.FirstLine(buf[:n])))
 		}
 		done += int64(n)
 		b.series.lines.feed(buf[:n])

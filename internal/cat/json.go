@@ -66,7 +66,7 @@ func (s *series) appendHead(out, text []byte) (head, message []byte) {
 		out = line.time.UTC().AppendFormat(out, jsonTime)
 		out = append(out, `",`...)
 	}
-	if read := s.pick.clock.to; !read.IsZero() {
+	if _, read := s.pick.clock.Read(); !read.IsZero() {
 		out = append(out, `"read":"`...)
 		out = read.UTC().AppendFormat(out, jsonTime)
 		out = append(out, `",`...)

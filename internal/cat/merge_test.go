@@ -26,7 +26,7 @@ type record struct {
 // returns the records. Some frames end inside a record.
 func (d *shipped) random(r *rand.Rand, name string, frames int) (written []record) {
 	s := d.restart(name, segment.Mark{})
-	at := noon.Add(time.Duration(r.Intn(3000)) * time.Millisecond)
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(r.Intn(3000)) * time.Millisecond)
 	var raw []byte
 	for range frames {
 		for range 1 + r.Intn(20) {

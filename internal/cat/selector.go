@@ -4,17 +4,10 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/ullage/ullage/internal/clock"
 	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/ul"
-)
-
-// The rest of a stream is not read where pastLines records in a row are later than Until
-// by more than pastSlack. Threads of a JVM log in a slightly different order than they
-// take the time, and a single line proves nothing: anybody can write it.
-const (
-	pastLines = 64
-	pastSlack = 10 * time.Second
 )
 
 // selector decides which lines of one stream are wanted, and finds their level and time.
@@ -26,13 +19,12 @@ type selector struct {
 
 	class  format.Classifier
 	cuts   ul.Cuts
-	parser ul.Parser
-	clock  timeline
+	clock  clock.Stream
 	began  bool      // a record was seen
 	record bool      // the last record passes, and so do its continuations
 	orphan bool      // until the next record, lines belong to one that is not wanted
 	when   time.Time // the time of the last record that has one; zero: none has
-	past   int       // such records in a row that are later than Until
+	past   clock.Past
 
 	line   line // the last one
 	passes bool // it passes
@@ -58,7 +50,7 @@ func (s *selector) take(p piece, rest []byte) bool {
 }
 
 // over reports whether all that follows in the stream is later than Until.
-func (s *selector) over() bool { return s.past >= pastLines }
+func (s *selector) over() bool { return s.past.Over() }
 
 // decide reports whether the line with this beginning passes.
 func (s *selector) decide(head, rest []byte) bool {
@@ -73,7 +65,7 @@ func (s *selector) decide(head, rest []byte) bool {
 	s.line = line{kind: class.Kind, level: class.Level}
 	if timed {
 		s.date(head)
-		s.line.run = s.clock.run
+		s.line.run = s.clock.Run()
 	}
 	if s.orphan = s.orphan && class.Kind != ul.Header && class.Kind != ul.Drop; s.orphan {
 		return false
@@ -104,7 +96,7 @@ func (s *selector) inside() bool {
 	if !s.when.IsZero() {
 		return s.cfg.within(s.when)
 	}
-	from, to := s.clock.from, s.clock.to
+	from, to := s.clock.Read()
 	return to.IsZero() || !to.Before(s.cfg.Since) && (s.cfg.Until.IsZero() || !from.After(s.cfg.Until))
 }
 
@@ -112,35 +104,24 @@ func (s *selector) inside() bool {
 // time at which it was read.
 func (s *selector) date(head []byte) {
 	if s.line.kind == ul.Header || s.line.kind == ul.Drop {
-		record := s.parser.Parse(head)
-		if _, dated := record.When(); !dated {
-			s.clock.dated(format.When(head))
-		}
-		if when, ok := s.clock.date(record); ok {
+		s.clock.Line(head)
+		if when, _ := s.clock.Last(); !when.IsZero() {
 			s.when = when
-			s.late(when)
+			s.past.See(when, s.cfg.Until)
 		}
 	}
 	s.line.time = s.when
 	if s.when.IsZero() {
-		s.line.time = s.clock.to
-		s.late(s.clock.from)
-	}
-}
-
-// late counts the records in a row that are later than Until.
-func (s *selector) late(when time.Time) {
-	if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
-		s.past++
-	} else {
-		s.past = 0
+		from, to := s.clock.Read()
+		s.line.time = to
+		s.past.See(from, s.cfg.Until)
 	}
 }
 
 // decideGap reports whether the marker of a gap passes. The marker is not a line of the
 // JVM: a line without a level or date of its own does not inherit those of a marker.
 func (s *selector) decideGap(g ul.Gap) bool {
-	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, run: s.clock.run, hole: &hole{kind: dropped, at: g.First, lines: g.Total(), gap: g}}
+	s.line = line{kind: ul.Header, level: ul.Warning, time: g.First, run: s.clock.Run(), hole: &hole{kind: dropped, at: g.First, lines: g.Total(), gap: g}}
 	return ul.Warning >= s.cfg.Level && s.cfg.within(g.First)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/clock"
 	"github.com/ullage/ullage/internal/ul"
 )
 
@@ -120,19 +121,19 @@ func TestSelectionEndsBehindUntil(t *testing.T) {
 	if !take(-time.Minute) || !take(0) || take(time.Millisecond) || take(24*365*time.Hour) {
 		t.Error("the lines up to Until do not pass alone")
 	}
-	for range 2 * pastLines {
-		take(pastSlack)
+	for range 2 * clock.PastLines {
+		take(clock.PastSlack)
 	}
 	if pick.over() {
 		t.Error("over among lines that may be out of order")
 	}
-	for range pastLines - 1 {
+	for range clock.PastLines - 1 {
 		take(time.Hour)
 	}
 	if pick.over() || !take(0) {
 		t.Error("over before it is sure")
 	}
-	for range pastLines {
+	for range clock.PastLines {
 		take(time.Hour)
 	}
 	if !pick.over() {

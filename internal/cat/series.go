@@ -9,8 +9,10 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/mark"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // series reads the segments of one stream, or files that the user named, line by line:
@@ -25,16 +27,16 @@ type series struct {
 	from   string         // the name of the segment to begin with; empty: the oldest
 
 	follower *segment.Follower // nil before the first read
-	segment  string            // that was read last
 	foreign  *foreign          // reads a compressed file that is not a segment, instead
 	lines    lines
 	pick     *selector
 	cur      piece // what next has moved to
 	muted    bool  // it belongs to a line before the last Tail
+	counted  counted
 
 	turn
 	parked
-	bounds bounds
+	index seekIndex
 
 	bad    segment.DamageError
 	over   bool   // nothing more is wanted of it
@@ -43,7 +45,9 @@ type series struct {
 }
 
 func newSeries(p *Printer, name, dir string) *series {
-	return &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, class: p.cfg.Formats.Classifier(name), marks: name == mark.Stream}}
+	s := &series{p: p, name: name, dir: dir, pick: &selector{cfg: p.cfg, class: p.cfg.Formats.Classifier(name), marks: name == mark.Stream}}
+	s.pick.clock.Spans, s.pick.clock.Index = true, s.seekIndex
+	return s
 }
 
 // addFile adds a file that the user named.
@@ -62,6 +66,10 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	for {
 		if p, ok := s.lines.next(); ok {
 			if s.pick.take(p, s.lines.rest) {
+				if s.counted.over(p.first) {
+					s.finish()
+					return false, nil
+				}
 				s.cur = p
 				s.setKey()
 				return true, nil
@@ -150,12 +158,33 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// firstLine returns the first line of raw, which may be all of it.
-func firstLine(raw []byte) []byte {
-	if n := bytes.IndexByte(raw, '\n'); n >= 0 {
-		return raw[:n+1]
+// clock lets the clock of the series take in raw, a frame that was just read.
+func (s *series) clock(raw []byte) {
+	clock, seg := &s.pick.clock, s.follower.Segment()
+	switch {
+	case !s.pick.timed && !s.p.cfg.timed():
+	case s.p.live:
+		clock.Live(seg, raw)
+	case clock.Frame(seg, s.follower.Frame(), raw):
+		s.pick.orphan = hasRecord(raw, s.pick.class)
 	}
-	return raw
+}
+
+// lookLines is how many lines at the beginning of a frame are examined.
+const lookLines = 100
+
+// hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
+func hasRecord(raw []byte, class format.Classifier) bool {
+	n := 0
+	for line := range bytes.Lines(raw) {
+		if class.Classify(bytes.TrimSuffix(line, []byte{'\n'}), nil).Kind == ul.Header {
+			return true
+		}
+		if n++; n == lookLines {
+			break
+		}
+	}
+	return false
 }
 
 // open creates the follower.

@@ -10,7 +10,7 @@ import (
 
 // seekTail finds where the last lines begin: in which segment of each series, and how
 // many lines before them are in the way. It reads the newest segments twice rather than
-// hold lines in memory. Lines that are appended meanwhile are printed as well.
+// hold lines in memory. Without Follow, lines that are appended meanwhile are not printed.
 func (p *Printer) seekTail(ctx context.Context) error {
 	if p.cfg.Tail == 0 {
 		return nil
@@ -23,10 +23,31 @@ func (p *Printer) seekTail(ctx context.Context) error {
 				return err
 			}
 			total += n
+			s.counted = counted{on: !p.cfg.Follow, left: n}
 		}
 	}
 	p.skip = max(0, total-p.cfg.Tail)
 	return nil
+}
+
+// counted is how many of the lines of a series that were counted are left to be printed, if
+// nothing is printed that has come since.
+type counted struct {
+	on   bool
+	left int
+}
+
+// over reports whether the next piece belongs to a line that was not counted. First says
+// that the piece begins a line.
+func (c *counted) over(first bool) bool {
+	switch {
+	case !c.on || !first:
+		return false
+	case c.left == 0:
+		return true
+	}
+	c.left--
+	return false
 }
 
 // seekTail makes the series begin with the newest segments that have as many lines as
@@ -67,7 +88,7 @@ func (s *series) count(ctx context.Context, segs []segment.Info) (n int, err err
 	quiet := newSeries(New(cfg, io.Discard, io.Discard), s.name, s.dir)
 	quiet.files, quiet.sealed = segs, s.sealed
 	if cfg.timed() {
-		quiet.bounds.index, quiet.bounds.looked = s.seekIndex(), true
+		quiet.index = seekIndex{s.seekIndex(), true}
 	}
 	if len(segs) == 0 {
 		return 0, nil

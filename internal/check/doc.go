@@ -22,7 +22,6 @@
 // # Times
 //
 // The time of a record is its date. Without one, it is the start of the JVM's run and
-// the record's uptime; the start is estimated from the times at which segments were
-// created. A further line of a message has the time of its first line. A stream without
+// the record's uptime; the start is estimated as all readers do, see package clock. A further line of a message has the time of its first line. A stream without
 // any times has those of its segments.
 package check

@@ -7,19 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/clock"
 	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/seek"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
-)
-
-// All that follows in a stream is later than Until if pastLines dated records in a row
-// are pastSlack later: threads of a JVM log in a slightly different order than they take
-// the time, and a single line proves nothing.
-const (
-	pastLines = 64
-	pastSlack = 10 * time.Second
 )
 
 // stream checks one stream.
@@ -32,16 +27,14 @@ type stream struct {
 	lines  lines
 	class  format.Classifier
 	cuts   ul.Cuts
-	record ul.Record
-	clock  clock
+	clock  clock.Stream
 	run    Run
 	inside bool // the last record is in the window, and so are its further lines
-	past   int  // records in a row that are later than the window
+	past   clock.Past
 
 	ends     time.Time // when the last line that was read was written; zero: unknown
 	dir      string
 	segs     []segment.Info
-	seg      string    // the name of the segment that was read last
 	progress *progress // of all streams
 }
 
@@ -49,6 +42,10 @@ func newStream(name, dir string, cfg Config, to Receiver) *stream {
 	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true, progress: &progress{}, class: cfg.Formats.Classifier(name)}
 	s.run = Run{Stream: name, Run: 1}
 	s.lines.take = s.line
+	s.clock.Index = sync.OnceValue(func() *seek.Index {
+		index, _ := seek.Read(dir, seek.MaxBytes) // one that cannot be read is as none
+		return index
+	})
 	return s
 }
 
@@ -90,16 +87,13 @@ func (s *stream) read(ctx context.Context) error {
 		return fmt.Errorf("follow %s: %w", s.dir, err)
 	}
 	defer f.Close()
-	for s.past < pastLines {
+	for !s.past.Over() {
 		if err := errors.Join(ctx.Err(), s.fail); err != nil {
 			return err
 		}
 		raw, err := f.Next()
 		if err == nil {
-			if at := f.Segment(); at.Name != s.seg {
-				s.seg = at.Name
-				s.clock.segment(at.Start)
-			}
+			s.clock.Frame(f.Segment(), f.Frame(), raw)
 			s.lines.write(raw)
 			s.progress.report(s.segs, f.Segment(), f.Frame().End)
 		} else if !s.meet(f, err) {
@@ -172,28 +166,22 @@ func (s *stream) line(head, rest []byte) {
 	s.run.Lines++
 	s.run.Levels[class.Level]++
 	s.run.JVMDropped += class.Dropped
-	s.run.span(s.clock.last, s.clock.rough)
+	s.run.span(s.clock.Last())
 }
 
 // date finds the time of a record, and ends the run before it if it begins another.
 func (s *stream) date(head []byte) {
-	s.record.Parse(head)
-	if _, dated := s.record.When(); !dated {
-		s.clock.dated(format.When(head))
-	}
-	if s.clock.take(&s.record) && s.clock.runs.Number() > 1 {
+	before := s.clock.Run()
+	s.clock.Line(head)
+	if before > 0 && s.clock.Run() > before {
 		s.endRun()
 	}
-	when := s.clock.last
+	when, _ := s.clock.Last()
 	if when.After(s.ends) {
 		s.ends = when
 	}
 	s.inside = when.IsZero() || s.cfg.overlaps(when, when)
-	if until := s.cfg.Until; !until.IsZero() && when.After(until.Add(pastSlack)) {
-		s.past++
-	} else {
-		s.past = 0
-	}
+	s.past.See(when, s.cfg.Until)
 }
 
 // endRun hands on the run that ends here, unless all of it is outside of the window.

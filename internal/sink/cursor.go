@@ -25,7 +25,7 @@ type cursor struct {
 	Raw     int64    `json:"raw"`             // raw bytes of the segment before that frame
 	Skip    int64    `json:"skip,omitempty"`  // raw bytes behind it that are acknowledged too
 	Level   ul.Level `json:"level,omitempty"` // that a continuation inherits there
-	Dates   dating   `json:"dates,omitzero"`  // what the times of lines are found out by, there
+	Dates   dates    `json:"dates,omitzero"`  // what the times of lines are found out by, there
 }
 
 // place is where a Follower begins for c. Committed bytes never change, so that there

@@ -3,67 +3,51 @@ package sink
 import (
 	"time"
 
-	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/clock"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ul"
 )
 
 const (
-	// Dates from 1970 to dusk and uptimes to maxUptime are believed, so that sums of them
-	// in Unix nanoseconds, which engines count in, do not overflow.
-	dusk      = 7_258_118_400 * int64(time.Second) // the end of 2199
-	maxUptime = 50 * 366 * 24 * time.Hour
+	// Times are from 1970 to dusk, the end of 2199, so that engines can count them in Unix
+	// nanoseconds. A JVM may have started maxUptime before.
+	dusk      = 7_258_118_400 * int64(time.Second)
+	maxUptime = clock.MaxUptime
 )
 
-// dating finds out when the lines of one stream were written. The zero value is ready for
-// the first line of a stream. It depends on what the segments hold and on when they were
-// created, so that a line has the same time when it is delivered again.
+// dating dates the lines of one stream as all readers of a copy do, see package clock. The
+// zero value is ready for the first line of a stream.
 //
-// A line with a date has that time. A line with an uptime has the JVM's start plus its
-// uptime; the log does not say when the JVM started. A segment is created when its first
-// line is appended, soon after that line was written. So each segment gives the start an
-// upper bound: its creation less the uptime of its first line. The least bound is the
-// closest: the first lines of the others had waited longer. An uptime that falls shows
-// that another JVM has started, no earlier than the last line of the JVM before it. That
-// lower bound holds until the next segment gives an upper one.
-type dating struct {
-	Start  int64 `json:"start,omitempty"`  // of the JVM, Unix nanoseconds; 0: not known
-	Uptime int64 `json:"uptime,omitempty"` // the greatest of that JVM, nanoseconds
-	Last   int64 `json:"last,omitempty"`   // time of the last line that shows one, Unix nanoseconds; 0: none does
-	Lower  bool  `json:"lower,omitempty"`  // Start is a lower bound
-}
+// A sink reads lines as soon as they are committed, and does not know yet what later writes
+// will show. So the time of an undated line can be later than what 'ullage cat' prints an
+// hour afterwards, but never later than the commit; and if a sink gets the line again after
+// a kill, it can be another one than before.
+type dating struct{ clock.Stream }
 
-// date returns the time of the next line of the stream. First says that it is the first
-// line of seg. A line that shows no time has that of the last line before it that does,
-// or if there is none, that of the last change of seg.
-func (d *dating) date(seg *segment.Info, first bool, kind ul.Kind, line []byte) time.Time {
-	if kind == ul.Header || kind == ul.Drop {
-		var r ul.Record
-		r.Parse(line)
-		at, dated := r.When()
-		if !dated {
-			at, dated = format.When(line)
-		}
-		dated = dated && at.Equal(bounded(at))
-		if dated && string(r.Tags) == "ullage" {
-			return at // a marker's time is when lines were dropped: the lines around it may be older
-		}
-		if up, ok := r.Since(); dated {
-			d.Last = at.UnixNano()
-		} else if ok && up <= maxUptime {
-			d.Last = d.since(bounded(seg.Start).UnixNano(), first, int64(up))
-		}
+// date returns the time of the next line of the stream, which is in seg. A line that shows
+// no time has that of the last line before it that does, or if there is none, that of the
+// last change of seg.
+func (d *dating) date(seg *segment.Info, kind ul.Kind, line []byte) time.Time {
+	if g, ok := ul.ParseMarker(line); ok {
+		return bounded(g.First) // when lines were dropped: the lines around it may be older
 	}
+	if kind == ul.Header || kind == ul.Drop {
+		d.Line(line)
+	}
+	last, _ := d.Last()
+	_, read := d.Read()
 	switch {
-	case d.Last != 0:
-		return time.Unix(0, d.Last).UTC()
+	case !last.IsZero():
+		return bounded(last)
+	case !read.IsZero():
+		return bounded(read)
 	case seg.ModTime.After(seg.Start):
-		return bounded(seg.ModTime.UTC())
+		return bounded(seg.ModTime)
 	}
 	return bounded(seg.Start)
 }
 
-// bounded returns t, or the bound that it is beyond.
+// bounded returns t in UTC, or the bound that it is beyond.
 func bounded(t time.Time) time.Time {
 	switch {
 	case t.Unix() <= 0:
@@ -71,24 +55,51 @@ func bounded(t time.Time) time.Time {
 	case t.Unix() >= dusk/int64(time.Second):
 		return time.Unix(0, dusk).UTC()
 	}
-	return t
+	return t.UTC()
 }
 
-// since returns the time of a line by its uptime. Created is when its segment was.
-func (d *dating) since(created int64, first bool, up int64) int64 {
-	if ul.Restarted(time.Duration(d.Uptime), time.Duration(up)) {
-		d.Start, d.Uptime, d.Lower = d.Last, 0, true
-	}
-	bound := created - up
-	if d.Start == 0 || first && (d.Lower || bound < d.Start) {
-		d.Start, d.Lower = bound, !first
-	}
-	d.Uptime = max(d.Uptime, up)
-	return min(max(d.Start+up, 1), dusk)
+// dates is what a cursor remembers of a dating. Times are in Unix nanoseconds; 0: not known.
+type dates struct {
+	Start  int64 `json:"start,omitempty"`  // of the JVM
+	Uptime int64 `json:"uptime,omitempty"` // the greatest of that JVM, nanoseconds
+	Last   int64 `json:"last,omitempty"`   // time of the last line that shows one
+	Lower  bool  `json:"lower,omitempty"`  // Start is a lower bound
+	Exact  bool  `json:"exact,omitempty"`  // Start is from a line with date and uptime
 }
 
-// check reports whether d can come from [dating.date].
-func (d *dating) check() bool {
+// dates returns what to remember.
+func (d *dating) dates() dates {
+	s := d.State()
+	return dates{Start: nanos(s.Start), Uptime: int64(s.Uptime), Last: nanos(s.Last), Lower: s.Guessed, Exact: s.Exact}
+}
+
+// resume goes on where from was remembered.
+func (d *dating) resume(from dates) {
+	s := clock.State{Uptime: time.Duration(from.Uptime), Guessed: from.Lower, Exact: from.Exact}
+	if from.Start != 0 {
+		s.Start, s.Run = time.Unix(0, from.Start), 1
+	}
+	if from.Last != 0 {
+		s.Last = time.Unix(0, from.Last)
+	}
+	d.Resume(s)
+}
+
+// nanos returns a time in Unix nanoseconds, at a bound where it is beyond.
+func nanos(t time.Time) int64 {
+	switch earliest := time.Unix(0, -int64(maxUptime)); {
+	case t.IsZero():
+		return 0
+	case t.Before(earliest):
+		return earliest.UnixNano()
+	case t.Unix() >= dusk/int64(time.Second):
+		return dusk
+	}
+	return t.UnixNano()
+}
+
+// check reports whether d can come from [dating.dates].
+func (d dates) check() bool {
 	inTime := func(at int64) bool { return at >= -int64(maxUptime) && at <= dusk }
 	return inTime(d.Start) && inTime(d.Last) && d.Uptime >= 0 && d.Uptime <= int64(maxUptime)
 }

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/seek"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -36,8 +40,10 @@ type lineFeed struct {
 	skip  int64  // bytes that the Follower returns again, since the feed began inside a frame
 	buf   []byte
 	ends  []frameEnd
-	ahead []byte // the first frame of the next segment, in the Follower's memory
-	whole bool   // nothing follows buf without a break: its last line may have no end
+	fresh []frame // of buf, whose lines are not dated yet
+	taken int64   // bytes that were in buf before it
+	ahead []byte  // the first frame of the next segment, in the Follower's memory
+	whole bool    // nothing follows buf without a break: its last line may have no end
 
 	batch Batch
 	cut   int // bytes of buf that the batch takes
@@ -50,6 +56,37 @@ type lineMemory struct {
 	buf      []byte
 	lines    []Line
 	ends     []frameEnd
+	seek     seekFile
+}
+
+// seekFile is a seek file that was read, and what it was then. It is read again when it has
+// changed: that is at most once in 10 s or in 1 MiB.
+type seekFile struct {
+	path  string
+	was   fs.FileInfo
+	index *seek.Index
+}
+
+// index returns the seek file in the directory of a stream. A file that cannot be read is
+// as none.
+func (m *lineMemory) index(dir string) *seek.Index {
+	path := filepath.Join(dir, seek.Name)
+	info, err := os.Lstat(path)
+	if err != nil {
+		m.seek = seekFile{}
+		return nil
+	}
+	if s := m.seek; s.path != path || !os.SameFile(s.was, info) || s.was.Size() != info.Size() || !s.was.ModTime().Equal(info.ModTime()) {
+		index, _ := seek.Read(dir, seek.MaxBytes)
+		m.seek = seekFile{path, info, index}
+	}
+	return m.seek.index
+}
+
+// frame is a frame in buf whose times the clock has to take in before its lines.
+type frame struct {
+	segment.Frame
+	begin, end int64 // of its bytes among all that were in buf
 }
 
 // frameEnd is the end of a frame in a segment.
@@ -65,7 +102,8 @@ func newLineFeed(dir, stream string, class format.Classifier, c cursor, m *lineM
 	f := &lineFeed{follower: follower, trouble: trouble, class: class, done: c, skip: c.Skip, batch: Batch{Stream: stream, Lines: m.lines[:0]},
 		memory: m, buf: m.buf[:0], ends: m.ends[:0]}
 	f.class.Resume(c.Level)
-	f.dates = c.Dates
+	f.dates.resume(c.Dates)
+	f.dates.Index = func() *seek.Index { return m.index(dir) }
 	return f, nil
 }
 
@@ -88,12 +126,13 @@ func (f *lineFeed) next() (*Batch, error) {
 func (f *lineFeed) acknowledge() cursor {
 	at := f.done.Raw + f.done.Skip + int64(f.cut)
 	f.buf = f.buf[:copy(f.buf, f.buf[f.cut:])]
+	f.taken += int64(f.cut)
 	passed := 0
 	for ; passed < len(f.ends) && f.ends[passed].raw <= at; passed++ {
 		f.done.Offset, f.done.Raw = f.ends[passed].disk, f.ends[passed].raw
 	}
 	f.ends = f.ends[:copy(f.ends, f.ends[passed:])]
-	f.done.Skip, f.done.Level, f.done.Dates = at-f.done.Raw, f.class.Level(), f.dates
+	f.done.Skip, f.done.Level, f.done.Dates = at-f.done.Raw, f.class.Level(), f.dates.dates()
 	f.cut = 0
 	return f.done
 }
@@ -145,6 +184,7 @@ func (f *lineFeed) enough() bool {
 // enter begins another segment with raw, its first frame.
 func (f *lineFeed) enter(raw []byte) {
 	f.done, f.skip, f.ends = cursor{Segment: f.follower.Segment().Name, Level: f.done.Level, Dates: f.done.Dates}, 0, f.ends[:0]
+	f.fresh = f.fresh[:0]
 	f.add(raw)
 }
 
@@ -154,8 +194,12 @@ func (f *lineFeed) add(raw []byte) {
 	n := min(f.skip, int64(len(raw)))
 	f.skip -= n
 	f.buf = append(f.buf, raw[n:]...)
-	frame := f.follower.Frame()
-	f.ends = append(f.ends, frameEnd{frame.End, frame.Raw})
+	at := f.follower.Frame()
+	f.ends = append(f.ends, frameEnd{at.End, at.Raw})
+	if n < int64(len(raw)) {
+		end := f.taken + int64(len(f.buf))
+		f.fresh = append(f.fresh, frame{at, end - int64(len(raw)) + n, end})
+	}
 }
 
 // lines cuts the lines of a batch out of buf.
@@ -186,6 +230,17 @@ func (f *lineFeed) lines() {
 // line adds a line to the batch. Rest is what is known to follow.
 func (f *lineFeed) line(offset int64, text, rest []byte) {
 	class := f.class.Classify(text, rest)
-	at := f.dates.date(&f.batch.Segment, offset == 0, class.Kind, text)
+	f.clock(f.cut + len(text))
+	at := f.dates.date(&f.batch.Segment, class.Kind, text)
 	f.batch.Lines = append(f.batch.Lines, Line{Offset: offset, Text: text, Time: at, Class: class})
+}
+
+// clock lets the clock take in the frames of buf up to the one that has the byte at an offset,
+// as a reader does that needs all of a line before it looks at it.
+func (f *lineFeed) clock(offset int) {
+	for len(f.fresh) > 0 && f.fresh[0].begin-f.taken <= int64(offset) {
+		next := f.fresh[0]
+		f.fresh = f.fresh[1:]
+		f.dates.Frame(f.batch.Segment, next.Frame, f.buf[next.begin-f.taken:next.end-f.taken])
+	}
 }

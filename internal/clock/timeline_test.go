@@ -1,4 +1,4 @@
-package cat
+package clock
 
 import (
 	"bytes"
@@ -76,7 +76,7 @@ func TestTimeline(t *testing.T) {
 }
 
 func testTimeline(t *testing.T, steps []step) {
-	var clock timeline
+	var clock Timeline
 	ofDay := func(text string) time.Time {
 		at, err := time.Parse("15:04:05", text)
 		if err != nil {
@@ -86,12 +86,12 @@ func testTimeline(t *testing.T, steps []step) {
 	}
 	for _, s := range steps {
 		if s.point != "" {
-			clock.point(ofDay(s.point), clock.ends([]byte(s.raw)))
+			clock.Point(ofDay(s.point), clock.Ends([]byte(s.raw)))
 			continue
 		}
 		var r ul.Record
 		r.Parse([]byte(s.raw))
-		got, ok := clock.date(&r)
+		got, ok := clock.Date(&r)
 		if want := s.want != "-"; ok != want || want && !got.Equal(ofDay(s.want)) || clock.run != s.run {
 			t.Errorf("%s: %v, %v, run %d, want %s, run %d", s.raw, got, ok, clock.run, s.want, s.run)
 		}
@@ -104,16 +104,16 @@ func FuzzTimeline(f *testing.F) {
 	f.Add([]byte("[10.000s][info] a\n[0.010s][info] b\n"), int64(1))
 	f.Add([]byte("[9223372036.854s][info] a\n[0.010s][info] b\n[2026-11-20T11:00:20.000+0000][20.000s][info] b\n"), int64(-1<<62))
 	f.Fuzz(func(t *testing.T, raw []byte, at int64) {
-		var clock timeline
+		var clock Timeline
 		var r ul.Record
 		for range 2 {
-			clock.point(time.UnixMilli(at), clock.ends(raw))
+			clock.Point(time.UnixMilli(at), clock.Ends(raw))
 			if len(clock.ahead) > bytes.Count(raw, []byte{'\n'})+1 {
 				t.Fatalf("%d runs in %d bytes", len(clock.ahead), len(raw))
 			}
 			for line := range bytes.Lines(raw) {
 				r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
-				if when, ok := clock.date(&r); ok == when.IsZero() {
+				if when, ok := clock.Date(&r); ok == when.IsZero() {
 					t.Fatalf("%v, %v", when, ok)
 				}
 			}

@@ -1,15 +1,14 @@
-package cat
+package clock
 
 import (
 	"bytes"
 	"iter"
 	"time"
 
-	"github.com/ullage/ullage/internal/format"
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// timeline finds the time of the records of one stream: their date or, without one, the
+// Timeline finds the time of the records of one stream: their date or, without one, the
 // start of their JVM and their uptime. A run of a JVM begins where uptime falls back.
 //
 // The start of a run follows from points: what was persisted at a known time was
@@ -21,16 +20,62 @@ import (
 // when the last line of the run before was written.
 //
 // The zero value is the timeline of a stream that nothing is known about.
-type timeline struct {
+type Timeline struct {
 	run   int           // number of the run, from 1 up; 0: there was no uptime yet
 	up    time.Duration // the highest uptime of the run
 	start time.Time     // of the run; zero: unknown
 	basis basis
 	ahead []time.Time // starts of the next runs, from the last point
 
-	last time.Time // the time of the last record that has one
+	last  time.Time // the time of the last record that has one
+	rough bool      // ... is estimated
 
 	from, to time.Time // when the lines that come next were read; zero: unknown
+}
+
+// MaxUptime bounds the uptimes that are believed, and so are dates from 1970 to dusk, the end
+// of 2199, so that no sum overflows in nanoseconds.
+const (
+	MaxUptime = 50 * 366 * 24 * time.Hour
+	dusk      = 7_258_118_400 // Unix seconds
+)
+
+func believed(when time.Time) bool { return when.Unix() > 0 && when.Unix() < dusk }
+
+// Run returns the number of the present run, from 1 up; 0: no record had an uptime yet.
+func (t *Timeline) Run() int { return t.run }
+
+// Last returns the time of the last record that has one, and whether it is estimated.
+// Zero: none has.
+func (t *Timeline) Last() (at time.Time, estimated bool) { return t.last, t.rough }
+
+// Read returns when the lines that come next were read: not before from and not after to.
+// Zero: unknown.
+func (t *Timeline) Read() (from, to time.Time) { return t.from, t.to }
+
+// State is what a reader that goes on later has to remember of a Timeline.
+type State struct {
+	Start, Last time.Time
+	Uptime      time.Duration // the highest of the run
+	Run         int
+	Guessed     bool // Start is the end of the run before
+	Exact       bool // Start is from a record with date and uptime
+}
+
+// State returns the state.
+func (t *Timeline) State() State {
+	return State{Start: t.start, Last: t.last, Uptime: t.up, Run: t.run, Guessed: t.run > 0 && t.basis == guessed, Exact: t.basis == exact}
+}
+
+// Resume goes on at a state.
+func (t *Timeline) Resume(s State) {
+	*t = Timeline{run: s.Run, up: s.Uptime, start: s.Start, last: s.Last, basis: pointed}
+	switch {
+	case s.Exact:
+		t.basis = exact
+	case s.Guessed || s.Run == 0:
+		t.basis = guessed
+	}
 }
 
 // basis is what a run's start is known from.
@@ -42,10 +87,11 @@ const (
 	exact
 )
 
-// date returns the time of a record, or of the last one before it that has a time. It
+// Date returns the time of a record, or of the last one before it that has a time. It
 // returns false if none has.
-func (t *timeline) date(r *ul.Record) (time.Time, bool) {
+func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 	up, hasUp := r.Since()
+	hasUp = hasUp && up <= MaxUptime
 	if hasUp {
 		if t.run == 0 || ul.Restarted(t.up, up) {
 			t.begin()
@@ -54,26 +100,28 @@ func (t *timeline) date(r *ul.Record) (time.Time, bool) {
 		t.up = max(t.up, up)
 	}
 	when, dated := r.When()
+	dated = dated && believed(when)
 	switch {
 	case dated && hasUp:
 		t.start, t.basis, t.last = when.Add(-up), exact, when
+		t.rough = false
 	case dated:
-		t.last = when
+		t.last, t.rough = when, false
 	case hasUp && !t.start.IsZero():
-		t.last = t.start.Add(up)
+		t.last, t.rough = t.start.Add(up), t.basis != exact
 	}
 	return t.last, !t.last.IsZero()
 }
 
-// dated says that a record, which is not of a JVM's own log, has a time, if ok.
-func (t *timeline) dated(when time.Time, ok bool) {
-	if ok {
-		t.last = when
+// Dated says that a record, which is not of a JVM's own log, has a time, if ok.
+func (t *Timeline) Dated(when time.Time, ok bool) {
+	if ok && believed(when) {
+		t.last, t.rough = when, false
 	}
 }
 
 // begin begins the next run.
-func (t *timeline) begin() {
+func (t *Timeline) begin() {
 	t.run++
 	t.start, t.basis = t.last, guessed
 	if len(t.ahead) > 0 {
@@ -81,13 +129,20 @@ func (t *timeline) begin() {
 	}
 }
 
-// point says that the lines from which ends was made, which are read next, were written
+// Point says that the lines from which ends was made, which are read next, were written
 // before a time, and the last of them shortly before.
-func (t *timeline) point(at time.Time, ends ends) {
+func (t *Timeline) Point(at time.Time, ends Ends) {
 	starts := make([]time.Time, len(ends))
 	for i := len(ends) - 1; i >= 0; i-- {
 		at = at.Add(-ends[i]) // the run before ended no later than this one started
 		starts[i] = at
+	}
+	if begun := min(t.run, 1); begun < len(starts) {
+		for i, known := range t.ahead[:min(len(t.ahead), len(starts)-begun)] {
+			if known.Before(starts[begun+i]) {
+				starts[begun+i] = known
+			}
+		}
 	}
 	if t.run > 0 {
 		if t.basis == guessed || t.basis == pointed && starts[0].Before(t.start) {
@@ -98,20 +153,20 @@ func (t *timeline) point(at time.Time, ends ends) {
 	t.ahead = starts
 }
 
-// ends is the highest uptime of each run of a JVM in a part of a stream.
-type ends []time.Duration
+// Ends is the highest uptime of each run of a JVM in a part of a stream.
+type Ends []time.Duration
 
-// ends returns that of the present run, if there is one, and of each run that begins in
+// Ends returns that of the present run, if there is one, and of each run that begins in
 // raw.
-func (t *timeline) ends(raw []byte) (e ends) {
+func (t *Timeline) Ends(raw []byte) (e Ends) {
 	if t.run > 0 {
-		e = ends{t.up}
+		e = Ends{t.up}
 	}
 	return e.add(raw)
 }
 
 // add continues with the lines in raw.
-func (e ends) add(raw []byte) ends {
+func (e Ends) add(raw []byte) Ends {
 	var r ul.Record
 	for line := range bytes.Lines(raw) {
 		if line[0] != '[' {
@@ -120,7 +175,7 @@ func (e ends) add(raw []byte) ends {
 		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 		up, ok := r.Since()
 		switch n := len(e); {
-		case !ok:
+		case !ok || up > MaxUptime:
 		case n == 0 || ul.Restarted(e[n-1], up):
 			e = append(e, up)
 		default:
@@ -136,7 +191,7 @@ const lookLines = 100
 // begins reports whether it looks as if a run begins in raw, by the first and the last
 // uptime in raw. A JVM that is restarted and logs longer than the one before it, all in
 // one frame, is not noticed.
-func (t *timeline) begins(raw []byte) bool {
+func (t *Timeline) begins(raw []byte) bool {
 	first, ok := edgeUptime(bytes.Lines(raw))
 	if !ok {
 		return false
@@ -159,20 +214,6 @@ func edgeUptime(lines iter.Seq[[]byte]) (up time.Duration, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// hasRecord reports whether a record, as class finds them, begins in the first lines of raw.
-func hasRecord(raw []byte, class format.Classifier) bool {
-	n := 0
-	for line := range bytes.Lines(raw) {
-		if class.Classify(bytes.TrimSuffix(line, []byte{'\n'}), nil).Kind == ul.Header {
-			return true
-		}
-		if n++; n == lookLines {
-			break
-		}
-	}
-	return false
 }
 
 // backwards yields the lines of raw, the last one first.

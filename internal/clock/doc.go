@@ -1,0 +1,15 @@
+// Package clock says when each line of a durable copy was written. Every reader of a copy
+// uses it, so that a line has one time, whoever shows it.
+//
+//	Stream.Frame, Stream.Line... → Timeline.Last, Timeline.Run
+//
+// A record has the time of its date. A record without a date has the start of its JVM and
+// its uptime; when the JVM started follows from when lines were persisted, see [Timeline].
+// Further lines of a message, and lines that show neither, have the time of the record
+// before them. No undated line is later than the last write of its segment, unless the
+// segment is a copy whose times say nothing.
+//
+// What a reader knows depends on when it reads. A reader that follows a sidecar does not
+// know yet what a later write will show; then it may date a line later than another
+// reader does an hour after, and never later than it was read itself.
+package clock
