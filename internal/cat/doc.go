@@ -6,17 +6,15 @@
 //
 // The package has these parts. Each uses only what its arrow points to:
 //
-//	Printer → merging → series → selector → timeline
-//	                           → bounds
+//	Printer → merging → series → selector → clock.Stream
 //	                           → lines
 //
 // A [Printer] finds the series, and prints their lines as text or as a table of gaps. The
 // merging picks the series with the earliest line next. A series reads the bytes of one
 // stream: by a [segment.Follower], or decoded as a whole where another program compressed
 // it. Its lines cut the bytes into whole lines; its selector decides which lines are
-// wanted, by level, time and kind; the timeline finds the time of a line that has no date.
-// The bounds of a series say where in its segments reading begins, and by when lines were
-// written: they are those of the seek file, if there is one.
+// wanted, by level, time and kind; its clock finds the time of each line. The seek file, if
+// there is one, says where in its segments reading begins.
 //
 // # Memory
 //
