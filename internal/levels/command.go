@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/attach"
 	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/internal/ul"
 )
@@ -76,10 +77,14 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 
 // Set raises shipped outputs of every JVM for a while: the ones of the streams
 // that match a pattern, or, if that is empty, all whose lines show their level. A
-// JVM that refuses keeps its level. If no JVM takes the raise, Set withdraws it
+// pattern that matches no stream is an error, and changes nothing: the raise that
+// is in effect goes on. A JVM that refuses keeps its level. If no JVM takes the raise, Set withdraws it
 // and the error gives the reason. If Set returns changes or no error, and
 // [Command.Kept] is false, the caller must call [Command.Hold].
 func (c *Command) Set(ctx context.Context, sel selection.Selection, stream string, lasts time.Duration) ([]Change, time.Time, error) {
+	if err := c.checkStream(ctx, stream); err != nil {
+		return nil, time.Time{}, err
+	}
 	r, err := c.do(ctx, request{Verb: verbSet, Selection: sel.String(), Stream: stream, For: lasts, PID: c.cfg.Attach.PID})
 	if err != nil && len(r.Changes) == 0 && c.loop != nil {
 		if ctx.Err() != nil { // a JVM may have taken the raise without answering
@@ -88,6 +93,31 @@ func (c *Command) Set(ctx context.Context, sel selection.Selection, stream strin
 		c.close()
 	}
 	return r.Changes, r.Until, err
+}
+
+// checkStream returns an error if every JVM lists its outputs and no stream of a shipped output
+// matches. A raise of other streams begins with the restore of every JVM, so a typo would
+// otherwise end the raise in effect and begin it again. If a JVM cannot be listed, checkStream
+// returns nil: the raise reports the reason.
+func (c *Command) checkStream(ctx context.Context, stream string) error {
+	if stream == "" {
+		return nil
+	}
+	listed, err := c.List(ctx)
+	if err != nil {
+		return nil
+	}
+	var others []error
+	for _, l := range listed {
+		names, found := l.streams(stream)
+		switch {
+		case found:
+			return nil
+		case len(names) > 0:
+			others = append(others, named(attach.JVM{PID: l.PID}, otherStream(stream, names)))
+		}
+	}
+	return errors.Join(others...)
 }
 
 // SetApp raises the events of every application for a while, and returns the end of that raise. Only an `ullage run`

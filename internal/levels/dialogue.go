@@ -128,7 +128,7 @@ func (d dialogue) learn(j attach.JVM, outputs []attach.Output, stream string) (*
 	case len(b.Outputs) > 0:
 		return b, nil
 	case len(others) > 0 && stream != "":
-		return nil, fmt.Errorf("%w, %q (it has: %s)", errOtherStream, stream, strings.Join(others, ", "))
+		return nil, otherStream(stream, others)
 	case len(others) > 0:
 		return nil, fmt.Errorf("%w (it has: %s)", errNoLevel, strings.Join(others, ", "))
 	default:

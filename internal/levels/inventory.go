@@ -33,6 +33,19 @@ type ListedOutput struct {
 	ByName bool
 }
 
+// streams returns the streams of the shipped outputs, and whether a raise of the streams that
+// match a pattern changes one of them.
+func (l Listed) streams(pattern string) (names []string, found bool) {
+	j := attach.JVM{PID: l.PID}
+	for _, o := range l.Outputs {
+		if o.Shipped {
+			names = append(names, streamsOf(j, o.Output)[1])
+			found = found || aims(pattern, j, o.Output)
+		}
+	}
+	return names, found
+}
+
 // NoJVMError reports that no JVM answered and that there was no other error.
 type NoJVMError struct {
 	text  string

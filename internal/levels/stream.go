@@ -2,6 +2,7 @@ package levels
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/printable"
 	"github.com/ullage/ullage/internal/selection"
 	"github.com/ullage/ullage/internal/tail"
 )
@@ -83,6 +85,15 @@ var (
 	errOtherStream = errors.New("none of its shipped outputs is the stream to raise")
 	errNoLevel     = errors.New("the lines of its shipped outputs do not show their level (decorator level): only a raise that names the stream changes them")
 )
+
+// otherStream returns errOtherStream of a JVM, with its shipped streams.
+func otherStream(pattern string, streams []string) error {
+	var shown []string
+	for _, name := range streams[:min(len(streams), maxNames)] {
+		shown = append(shown, printable.Escaped(name, maxShown))
+	}
+	return fmt.Errorf("%w, %q (it has: %s)", errOtherStream, pattern, strings.Join(shown, ", "))
+}
 
 // nothingToRaise reports whether err is one of these reasons.
 func nothingToRaise(err error) bool {

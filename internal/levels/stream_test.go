@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -126,10 +127,11 @@ func TestAnotherStreamTakesTheRaise(t *testing.T) {
 	if want := []string{"app-%t.log true false", "gc-%p.log true false", "plain.log false true"}; !slices.Equal(did, want) {
 		t.Errorf("%q, want %q", did, want)
 	}
-	restored := slices.Index(j.sent(n), listCommand)
-	for i, cmd := range j.sent(n) {
+	sent := j.sent(n + 2) // without the list and the description before it
+	restored := slices.Index(sent, listCommand)
+	for i, cmd := range sent {
 		if strings.Contains(cmd, "plain.log") && i < restored {
-			t.Errorf("the second stream is raised before the first is verified: %q", j.sent(n))
+			t.Errorf("the second stream is raised before the first is verified: %q", sent)
 		}
 	}
 	p.hasMetric(1, "ullage_level_restores_total")
@@ -170,6 +172,59 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 	}
 }
 
+// A typo in a stream must not end the raise in effect and begin it again: each is a change
+// of the JVM, and a mark.
+func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
+	for _, before := range []string{"", "gc-7.log"} {
+		t.Run(before, func(t *testing.T) {
+			r, j := twoStreams(t)
+			m := &marked{}
+			r.cfg.OnMark = m.add
+			p := r.process()
+			if _, err := p.setStream("gc*=debug", before); err != nil {
+				t.Fatal(err)
+			}
+			m.take()
+			until, n := p.Status().Until, j.count()
+			changes, err := p.setStream("gc*=trace", "nosuch.log")
+			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
+				t.Errorf("%+v, %v", changes, err)
+			}
+			for _, cmd := range j.sent(n) {
+				if strings.Contains(cmd, "output=") {
+					t.Errorf("the JVM was sent %q", cmd)
+				}
+			}
+			m.gives(t)
+			if got := p.Status().Until; !got.Equal(until) {
+				t.Errorf("the raise ends at %s, want %s", got, until)
+			}
+		})
+	}
+}
+
+// A command that holds a raise must not hand it over to a command that fails: no process
+// would end the raise then.
+func TestATypoInAStreamDoesNotTakeTheRaiseOver(t *testing.T) {
+	r, j := twoStreams(t)
+	holder := r.command()
+	if _, _, err := holder.Set(t.Context(), selected(t, "gc*=debug"), "gc-7.log", time.Hour); err != nil || holder.Kept() {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	held := make(chan error, 1)
+	go func() { held <- holder.Hold(ctx) }()
+	if changes, _, err := r.command().Set(t.Context(), selected(t, "gc*=trace"), "nosuch.log", time.Hour); err == nil || len(changes) > 0 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	j.only("gc*=debug", gcOutput)
+	cancel()
+	if err := <-held; err != nil {
+		t.Errorf("the command that holds the raise ends with %v", err)
+	}
+	j.only("")
+}
+
 // Two JVMs, of which one has the stream: the other is left alone, without an
 // error.
 func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
@@ -181,7 +236,7 @@ func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
 	}
 	j.only("gc*=debug", gcOutput)
 	logs(t, other, ownSelection)
-	if other.hasTaken(1); len(p.Status().Errors) > 0 {
+	if other.hasTaken(3); len(p.Status().Errors) > 0 {
 		t.Errorf("%q", p.Status().Errors)
 	}
 }
@@ -233,7 +288,7 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 
 // A sidecar is killed between the streams, wherever that is.
 func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
-	for n := 1; n <= 3; n++ { // restore, list, list; then the raise
+	for n := 1; n <= 5; n++ { // list, description; restore, list, list; then the raise
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			r, j := twoStreams(t)
 			p := r.process()
