@@ -41,8 +41,8 @@ func (r *room) stale(used use) bool {
 // measure sets everything from what the file system says and what segments use.
 func (r *room) measure(st unix.Statfs_t, retain, segment int64, used use) {
 	// What is reserved for root is not available to us, even as root.
-	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * st.Frsize, inodes: int64(st.Files)}
-	free := use{bytes: int64(st.Bavail) * st.Frsize, inodes: int64(st.Ffree)}
+	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * int64(st.Frsize), inodes: int64(st.Files)}
+	free := use{bytes: int64(st.Bavail) * int64(st.Frsize), inodes: int64(st.Ffree)}
 	reserve := use{bytes: min(max(segment, reserveBytes), r.size.bytes/8), inodes: min(reserveInodes, r.size.inodes/8)}
 	r.bound, r.reach = use{bytes: retain, inodes: r.size.inodes}, retain
 	if r.size.bytes > 0 {

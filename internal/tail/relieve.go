@@ -52,8 +52,8 @@ func (r *Reliever) Usage() Usage {
 	}
 	var st unix.Statfs_t
 	if r.dir.opened() && unix.Fstatfs(r.dir.fd(), &st) == nil {
-		u.Total = int64(st.Blocks) * st.Bsize
-		u.Headroom = int64(st.Bavail) * st.Bsize
+		u.Total = int64(st.Blocks) * int64(st.Bsize)
+		u.Headroom = int64(st.Bavail) * int64(st.Bsize)
 		u.Tmpfs = st.Type == unix.TMPFS_MAGIC
 	}
 	return u
