@@ -399,6 +399,30 @@ func TestAWaitBesideThePauseIsSuspected(t *testing.T) {
 	}
 }
 
+// The JVM logs CPU times in hundredths of a second. The first pause is from a JVM 17.
+func TestAPauseShorterThanTheFloorIsNotSuspectedForItsRoundedTime(t *testing.T) {
+	for _, test := range []struct {
+		length, real string
+		floor        Floor
+		want         Suspicion
+	}{
+		{"91.812", "0.10", 0, NoSuspicion},
+		{"97.204", "0.10", 0, NoSuspicion},
+		{"100.001", "0.10", 0, Idle},
+		{"91.812", "0.10", Floor(90 * time.Millisecond), Idle},
+		{"2.748", "0.10", 0, NoSuspicion}, // 90 ms or more
+		{"2.748", "0.11", 0, Idle},        // of which 100 ms or more were a wait to write the pause's line
+		{"6.000", "0.00", Floor(5 * time.Millisecond), NoSuspicion},
+	} {
+		all := join(lines(
+			"[1.000s][info][gc    ] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) "+test.length+"ms",
+			"[1.000s][info][gc,cpu] GC(3) User=0.00s Sys=0.01s Real="+test.real+"s"))
+		if len(all.stops) != 1 || all.stops[0].Suspect(test.floor) != test.want {
+			t.Errorf("a pause of %s ms, real %s s, floor %s: %v, want %v", test.length, test.real, test.floor.Duration(), all.stops[0].Suspect(test.floor), test.want)
+		}
+	}
+}
+
 // What a heap dump does behind its collection is its own work. From a JVM 17, but for the lengths.
 func TestAnOperationThatCollectsFirstIsNoWait(t *testing.T) {
 	all := join(lines(

@@ -26,12 +26,18 @@ func (s Suspicion) String() string {
 	return suspicionNames[0]
 }
 
-// Suspect returns the strongest suspicion about a pause by its times.
+// tick is the unit of a pause's [Times].
+const tick = 10 * time.Millisecond
+
+// Suspect returns the strongest suspicion about a pause by its times. A pause that took less than
+// the floor has none. The line of the pause shows its exact length, but not the wait to write that
+// line, which is in the real time of its Times as well. That real time is up to a tick too long.
 func (p *GCPause) Suspect(floor Floor) Suspicion {
 	t := &p.Times
 	cpu := t.User + t.Sys
+	took := max(p.Duration, t.Real-tick)
 	switch {
-	case !t.Known || t.Real < floor.Duration():
+	case !t.Known || t.Real < floor.Duration() || took < floor.Duration():
 		return NoSuspicion
 	case t.Real >= 2*cpu:
 		return Idle
