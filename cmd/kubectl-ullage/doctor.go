@@ -19,7 +19,8 @@ that it has.
 Usage:
   kubectl ullage doctor               is the injector well?
   kubectl ullage doctor POD           ... and this pod?
-  kubectl ullage doctor deploy/NAME   ... and this workload: its template and newest pod?
+  kubectl ullage doctor deploy/NAME   ... and this workload (or sts/, ds/, job/, rollout/ and so on):
+                                    its template and newest pod?
 
 It looks at labels and annotations of the pod, of its workload and of its
 namespace, at the webhook with its certificate and its pods, and at the sidecar
@@ -61,7 +62,7 @@ type doctor struct {
 
 func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 	d := doctor{cluster: c}
-	var kind, name string
+	var about target // zero: the injector alone
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	d.cluster.flags(fs)
 	code, ok := e.parse(fs, doctorAbout, args, func(names []string) []error {
@@ -69,7 +70,7 @@ func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 			return nil
 		}
 		var err error
-		if kind, name, err = parseTarget(names[0]); err != nil {
+		if about, err = parseTarget(names[0]); err != nil {
 			return []error{err}
 		}
 		return cli.Unexpected(names[1:])
@@ -77,7 +78,7 @@ func doctorCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if !ok {
 		return code
 	}
-	findings, err := d.run(ctx, kind, name)
+	findings, err := d.run(ctx, about)
 	if err != nil {
 		return e.fail("doctor", err)
 	}
@@ -107,22 +108,22 @@ func exitCode(findings []finding) int {
 
 // run finds out what it can, in two rounds of calls at the same time, and
 // judges it.
-func (d *doctor) run(ctx context.Context, kind, name string) ([]finding, error) {
+func (d *doctor) run(ctx context.Context, about target) ([]finding, error) {
 	var g errgroup.Group
 	g.Go(func() error { d.hooks = d.cluster.hooks(ctx); return nil })
-	if name != "" {
-		g.Go(func() (err error) { d.subject, err = d.cluster.subject(ctx, kind, name); return err })
+	if about != (target{}) {
+		g.Go(func() (err error) { d.subject, err = d.cluster.subject(ctx, about); return err })
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	g.Go(func() error { d.hooks.look(ctx, d.cluster); return nil })
-	if name != "" {
+	if about != (target{}) {
 		d.examine(ctx, &g)
 	}
 	_ = g.Wait() // what could not be found out is a finding
 	findings := d.hooks.findings()
-	if name != "" {
+	if about != (target{}) {
 		findings = append(findings, d.subjectFindings()...)
 		findings = append(findings, d.hidden(ctx)...)
 	}

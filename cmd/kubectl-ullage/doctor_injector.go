@@ -150,16 +150,6 @@ func (h *hooks) look(ctx context.Context, c cluster) {
 	}
 }
 
-// ready says whether every container of the pod is.
-func (p pod) ready() bool {
-	for _, st := range p.Status.ContainerStatuses {
-		if !st.Ready {
-			return false
-		}
-	}
-	return len(p.Status.ContainerStatuses) > 0
-}
-
 func (h *hooks) findings() []finding {
 	switch {
 	case h.err != nil:

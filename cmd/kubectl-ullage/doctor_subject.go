@@ -25,48 +25,14 @@ type subject struct {
 	meta     metadata
 }
 
-// workload is what makes pods of a template.
-type workload struct {
-	kind string // as kubectl takes it: deployment
-	meta metadata
-	spec map[string]any
-}
-
-func (w *workload) String() string { return w.kind + "/" + w.meta.Name }
-
-// kinds are the workloads, by every name that kubectl knows for them.
-var kinds = map[string][]string{
-	"pod":         {"pods", "po"},
-	"deployment":  {"deployments", "deploy"},
-	"statefulset": {"statefulsets", "sts"},
-	"daemonset":   {"daemonsets", "ds"},
-	"replicaset":  {"replicasets", "rs"},
-	"job":         {"jobs"},
-	"cronjob":     {"cronjobs", "cj"},
-}
-
-// parseTarget reads web-0, pod/web-0 or deploy/web.
-func parseTarget(arg string) (kind, name string, err error) {
-	given, name, found := strings.Cut(arg, "/")
-	if !found {
-		given, name = "pod", arg
-	}
-	for kind, others := range kinds {
-		if (given == kind || slices.Contains(others, given)) && dnsName.MatchString(name) {
-			return kind, name, nil
-		}
-	}
-	return "", "", fmt.Errorf("%q is neither the name of a pod nor that of a workload: write it like web-0 or deploy/web", arg)
-}
-
 // subject gets what the doctor is asked about.
-func (c cluster) subject(ctx context.Context, kind, name string) (subject, error) {
-	out, err := c.run(ctx, maxPods, "get", kind+"/"+name, "--output=json")
-	if err != nil {
-		return subject{}, fmt.Errorf("get %s/%s: %w", kind, name, err)
+func (c cluster) subject(ctx context.Context, t target) (subject, error) {
+	if t.kind != podKind {
+		return c.workloadSubject(ctx, t)
 	}
-	if kind != "pod" {
-		return c.workloadSubject(ctx, kind, out)
+	out, err := c.get(ctx, t)
+	if err != nil {
+		return subject{}, err
 	}
 	s := subject{pod: new(pod)}
 	if err := decodeBoth(out, s.pod, &s.template); err != nil {
@@ -74,16 +40,15 @@ func (c cluster) subject(ctx context.Context, kind, name string) (subject, error
 	}
 	s.meta, s.namespace = s.pod.Metadata, s.pod.Metadata.Namespace
 	// Not everybody may get it, and not every owner is a workload of ours.
-	if kind, name := s.meta.owner(); kinds[kind] != nil {
-		if out, err := c.in(s.namespace).run(ctx, maxPods, "get", kind+"/"+name, "--output=json"); err == nil {
-			s.workload, _ = parseWorkload(kind, out)
-		}
+	kind, name := s.meta.owner()
+	if _, known := kinds[kind]; known {
+		s.workload, _ = c.in(s.namespace).workload(ctx, target{kind, name})
 	}
 	return s, nil
 }
 
-func (c cluster) workloadSubject(ctx context.Context, kind string, text []byte) (subject, error) {
-	w, err := parseWorkload(kind, text)
+func (c cluster) workloadSubject(ctx context.Context, t target) (subject, error) {
+	w, err := c.workload(ctx, t)
 	if err != nil {
 		return subject{}, err
 	}
@@ -101,52 +66,6 @@ func (c cluster) workloadSubject(ctx context.Context, kind string, text []byte) 
 		}
 	}
 	return s, nil
-}
-
-// podsOf returns the pods of a workload; none, if it does not say which. Another
-// workload may have pods with the same labels.
-func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
-	var selector labelSelector
-	if err := recode(w.spec["selector"], &selector); err != nil {
-		return nil, err
-	}
-	many := c.in(w.meta.Namespace)
-	if many.selector = selector.String(); many.selector == "" {
-		return nil, nil
-	}
-	pods, err := many.pods(ctx, nil)
-	return slices.DeleteFunc(pods, func(p pod) bool { return !w.owns(p.Metadata) }), err
-}
-
-// owns reports whether a pod with such metadata is one of the workload's.
-func (w *workload) owns(m metadata) bool {
-	kind, name := m.controller()
-	if kind == w.kind && name == w.meta.Name {
-		return true
-	}
-	kind, name = m.owner()
-	return kind == w.kind && name == w.meta.Name
-}
-
-func parseWorkload(kind string, text []byte) (*workload, error) {
-	var got struct {
-		Metadata metadata       `json:"metadata"`
-		Spec     map[string]any `json:"spec"`
-	}
-	if err := json.Unmarshal(text, &got); err != nil {
-		return nil, fmt.Errorf("decode the output of kubectl: %w", err)
-	}
-	return &workload{kind: kind, meta: got.Metadata, spec: got.Spec}, nil
-}
-
-// template is the pod template.
-func (w *workload) template() map[string]any {
-	at := []string{"template"}
-	if w.kind == "cronjob" {
-		at = []string{"jobTemplate", "spec", "template"}
-	}
-	t, _ := dig(w.spec, at...).(map[string]any)
-	return t
 }
 
 // controller returns the object that has made a pod; empty: nobody has.

@@ -70,15 +70,3 @@ func TestLabelSelectors(t *testing.T) {
 		}
 	}
 }
-
-func TestTargetsAreWrittenAsForKubectl(t *testing.T) {
-	for arg, want := range map[string]string{
-		"web-0": "pod/web-0", "po/web-0": "pod/web-0", "deploy/web": "deployment/web", "deployments/web": "deployment/web", "sts/db": "statefulset/db", "cj/x": "cronjob/x",
-		"svc/web": "/", "deploy/": "/", "deploy/--all": "/", "": "/", "a/b/c": "/",
-	} {
-		kind, name, err := parseTarget(arg)
-		if got := kind + "/" + name; got != want || (err != nil) != (want == "/") {
-			t.Errorf("%q: %s, %v", arg, got, err)
-		}
-	}
-}

@@ -25,7 +25,7 @@ Usage:
                                                         raise it for a time
   kubectl ullage levels TARGET --reset                  end the raise now
 
-TARGET is a pod, or all pods of a workload, deploy/NAME, or of a label, -l SELECTOR.
+TARGET is a pod, or all pods of a workload, as deploy/NAME, or of a label, -l SELECTOR.
 Of several pods, those that have no sidecar, or whose sidecar does not answer, are
 reported, and do not keep the others from being raised.
 
@@ -58,8 +58,7 @@ const (
 // levelsConfig has the settings of `kubectl ullage levels`.
 type levelsConfig struct {
 	cluster cluster
-	kind    string // of the target: pod, deployment … Empty: the pods of a label
-	name    string
+	target  target          // zero: the pods of a label
 	request podmeta.Request // zero: show or reset
 	lasts   string          // of the raise
 	stream  string          // the pattern of the only streams to raise
@@ -84,10 +83,10 @@ func (c *levelsConfig) validate(args []string) []error {
 	}
 	if c.cluster.selector == "" {
 		if len(args) == 0 {
-			return append(bad, errors.New("no pod is given: name one that 'kubectl get pods' shows, or a workload as deploy/web, or -l SELECTOR"))
+			return append(bad, fmt.Errorf("%w, or -l SELECTOR", errNoTarget))
 		}
 		var err error
-		if c.kind, c.name, err = parseTarget(args[0]); err != nil {
+		if c.target, err = parseTarget(args[0]); err != nil {
 			bad = append(bad, err)
 		}
 		args = args[1:]
@@ -126,10 +125,14 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if code, ok := e.parse(fs, levelsAbout, args, cfg.validate); !ok {
 		return code
 	}
-	if cfg.kind != "pod" {
+	if cfg.target.kind != podKind {
 		return cfg.fleet(ctx, e)
 	}
-	found, err := cfg.cluster.the(ctx, cfg.name)
+	p, err := cfg.cluster.the(ctx, cfg.target.name)
+	if err != nil {
+		return e.fail("levels", err)
+	}
+	found, err := cfg.cluster.running(p)
 	if err != nil {
 		return e.fail("levels", err)
 	}
@@ -141,7 +144,7 @@ func levelsCmd(ctx context.Context, args []string, e env, c cluster) int {
 	case o.annotated && cfg.reset:
 		o.err = fmt.Errorf("%w\nthe annotations are gone; the sidecar goes on trying", o.err)
 	case o.annotated:
-		o.err = fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", o.err, cfg.name)
+		o.err = fmt.Errorf("%w\nthe annotations stay; 'kubectl ullage levels %s --reset' takes them away", o.err, cfg.target)
 	}
 	return e.fail("levels", o.err)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,28 +14,13 @@ import (
 	"github.com/ullage/ullage/internal/printable"
 )
 
-// errNoPods is the error of a target without a pod that runs.
-var errNoPods = errors.New("no pod of it runs")
-
 // members returns the pods that are meant and have not ended.
 func (c *levelsConfig) members(ctx context.Context) ([]pod, error) {
-	var pods []pod
-	var err error
-	if c.kind == "" {
-		pods, err = c.cluster.pods(ctx, nil)
-	} else {
-		var out []byte
-		if out, err = c.cluster.run(ctx, maxPods, "get", c.kind+"/"+c.name, "--output=json"); err != nil {
-			return nil, fmt.Errorf("get %s/%s: %w", c.kind, c.name, err)
-		}
-		var w *workload
-		if w, err = parseWorkload(c.kind, out); err != nil {
-			return nil, err
-		}
-		pods, err = c.cluster.podsOf(ctx, w)
+	if c.target != (target{}) {
+		return c.cluster.members(ctx, c.target)
 	}
-	pods = slices.DeleteFunc(pods, func(p pod) bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" })
-	if err == nil && len(pods) == 0 {
+	pods, err := c.cluster.pods(ctx, nil)
+	if pods = slices.DeleteFunc(pods, pod.ended); err == nil && len(pods) == 0 {
 		err = errNoPods
 	}
 	return pods, err

@@ -17,10 +17,13 @@ import (
 const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted, in order.
 
 Usage:
-  kubectl ullage logs POD [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
-                          [--level L] [--stream S] [--json] [-c NAME]
-  kubectl ullage logs POD --marks [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
-                          [--stream S] [--json] [-c NAME]
+  kubectl ullage logs TARGET [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
+                             [--level L] [--stream S] [--json] [-c NAME]
+  kubectl ullage logs TARGET --marks [-f] [--tail N] [--since T] [--until T] [--around T [--within D]]
+                             [--stream S] [--json] [-c NAME]
+
+TARGET is a pod or a workload, as deploy/web. Of a workload, the command takes the oldest pod
+that is ready, and says on stderr which that is.
 
 It runs 'ullage cat' in the sidecar and takes the same values. T is a duration
 before now (10m, 36h), a time with its zone, or a local one (16:45, 2026-11-20T16:45);
@@ -39,6 +42,7 @@ Examples:
   kubectl ullage logs web-0 --since 10m --level warning
   kubectl ullage logs web-0 --around 2026-11-20T16:45:11 --within 1m
   kubectl ullage logs web-0 --tail 20 -f | grep Pause
+  kubectl ullage logs deploy/web --since 5m
   kubectl ullage logs web-0 --marks --since 1h
 `
 

@@ -22,17 +22,22 @@ import (
 const usage = `kubectl ullage shows and controls the ullage sidecars of pods, which ship the logs of JVMs.
 
 Usage:
-  kubectl ullage levels POD|deploy/NAME|-l SELECTOR SELECTION [--for 10m]
+  kubectl ullage levels TARGET|-l SELECTOR SELECTION [--for 10m]
                                                     raise what its JVMs log, for a time
-  kubectl ullage levels POD|... [--reset]           show the levels, or end the raise
-  kubectl ullage status [POD...]                    the state of the sidecars, as a table
-  kubectl ullage top [POD...]                       headroom and lag, the worst first
-  kubectl ullage logs POD [-f] [--since 10m]        print what was persisted
-  kubectl ullage open POD                           its live page, in the browser
-  kubectl ullage report POD [--since 24h]           a report of what was persisted, in the browser
-  kubectl ullage doctor [POD|deploy/NAME]           why a pod has no sidecar, or what is wrong with it
+  kubectl ullage levels TARGET|... [--reset]        show the levels, or end the raise
+  kubectl ullage status [TARGET...]                 the state of the sidecars, as a table
+  kubectl ullage top [TARGET...]                    headroom and lag, the worst first
+  kubectl ullage logs TARGET [-f] [--since 10m]     print what was persisted
+  kubectl ullage open TARGET                        its live page, in the browser
+  kubectl ullage report TARGET [--since 24h]        a report of what was persisted, in the browser
+  kubectl ullage doctor [TARGET]                    why a pod has no sidecar, or what is wrong with it
   kubectl ullage version                            print what this program was built from
   kubectl ullage help                               print this text; 'help levels' is 'levels --help'
+
+TARGET is a pod, web-0, or a workload, written as for kubectl: deploy/web, sts/db, ds/NAME,
+job/NAME, rollout/NAME (of Argo Rollouts), deployments.apps/web. Of a workload, levels,
+status and top take all pods; logs, open and report take one, the oldest that is ready,
+and say which on stderr; doctor looks at the template and the newest pod.
 
 Every command but version takes -n, --context and --kubeconfig, as kubectl does;
 status, top and levels take -l, status and top -A as well. Flags may be before or
@@ -41,14 +46,15 @@ after names.
 Examples:
   kubectl ullage levels web-0 'gc*=debug,safepoint=info' --for 10m
   kubectl ullage logs web-0 -f --level warning
+  kubectl ullage logs deploy/web --since 5m
   kubectl ullage top -A
   kubectl ullage open web-0
   kubectl ullage doctor deploy/web
 
 It runs the kubectl on the PATH, or the one that $KUBECTL names. It needs the
-right to get pods and to exec in them (create pods/exec); 'levels' also needs the
-right to patch pods, 'open' to forward ports (create pods/portforward), and 'doctor'
-says which rights it lacks.
+right to get and list pods and to exec in them (create pods/exec), for a workload the
+right to get it; 'levels' also needs the right to patch pods, 'open' to forward ports
+(create pods/portforward), and 'doctor' says which rights it lacks.
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.
 `

@@ -43,7 +43,7 @@ func (c cluster) enabledNamespaces(ctx context.Context) map[string]bool {
 func (p pod) asks(enabled map[string]bool) bool {
 	label := p.Metadata.Labels[podmeta.InjectLabel]
 	switch {
-	case p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed",
+	case p.ended(),
 		label == "false" || p.Metadata.Annotations[podmeta.InjectLabel] == "false",
 		p.Metadata.Annotations[mirrorMark] != "",
 		p.Metadata.Namespace == "kube-system",

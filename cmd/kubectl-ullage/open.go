@@ -22,7 +22,10 @@ const openAbout = `kubectl ullage open shows the live page of a pod's sidecar in
 backlog, rates, pauses, levels, gaps and errors, refreshed every two seconds.
 
 Usage:
-  kubectl ullage open POD [--port N] [-c NAME]
+  kubectl ullage open TARGET [--port N] [-c NAME]
+
+TARGET is a pod or a workload, as deploy/web. Of a workload, the command takes the oldest pod
+that is ready, and says on stderr which that is.
 
 It forwards a port of this machine to the sidecar's admin HTTP, prints the URL, opens
 it in the browser, and forwards until Ctrl-C. Only this machine can use the
@@ -34,6 +37,7 @@ right to forward ports (create pods/portforward).
 Examples:
   kubectl ullage open web-0
   kubectl ullage open web-0 -n prod --port 8000
+  kubectl ullage open deploy/web
 `
 
 // openConfig has the settings of `kubectl ullage open`.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // maxPods bounds what kubectl prints of all pods: ten thousand are about 60 MiB.
@@ -69,6 +70,18 @@ type containerStatus struct {
 
 type stopped struct {
 	Reason string `json:"reason"`
+}
+
+func (p pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
+
+// ready says whether every container of the pod is.
+func (p pod) ready() bool {
+	for _, st := range p.Status.ContainerStatuses {
+		if !st.Ready {
+			return false
+		}
+	}
+	return len(p.Status.ContainerStatuses) > 0
 }
 
 // pods returns the named pods as far as they exist, or without names all that
@@ -132,7 +145,7 @@ func (c cluster) sidecars(p pod) []sidecar {
 			s := sidecar{cluster: c.in(p.Metadata.Namespace), pod: p.Metadata.Name, container: one}
 			s.down, s.warnings = whyDown(p, one.Name), injected.Warnings
 			_, s.raising = p.Metadata.Annotations[logKey]
-			s.ended = p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed"
+			s.ended = p.ended()
 			found = append(found, s)
 		}
 	}
@@ -161,18 +174,23 @@ func whyDown(p pod, name string) string {
 // errNoSidecar is the error of a named pod that has no sidecar.
 var errNoSidecar = errors.New(`it has no ullage sidecar: label its template ullage.dev/inject: "true", and recreate the pod`)
 
-// the returns the sidecars of one pod, all of them running.
-func (c cluster) the(ctx context.Context, name string) ([]sidecar, error) {
+// the returns one pod.
+func (c cluster) the(ctx context.Context, name string) (pod, error) {
 	pods, err := c.pods(ctx, []string{name})
 	if err != nil {
-		return nil, err
+		return pod{}, err
 	}
 	if len(pods) == 0 {
-		return nil, fmt.Errorf("pod %s: %w", name, errNoPod)
+		return pod{}, fmt.Errorf("pod %s: %w", name, errNoPod)
 	}
-	found := c.sidecars(pods[0])
+	return pods[0], nil
+}
+
+// running returns the sidecars of one pod, all of them running.
+func (c cluster) running(p pod) ([]sidecar, error) {
+	found := c.sidecars(p)
 	if len(found) == 0 {
-		return nil, fmt.Errorf("pod %s: %w", name, errNoSidecar)
+		return nil, fmt.Errorf("pod %s: %w", printable.Line(p.Metadata.Name), errNoSidecar)
 	}
 	for _, s := range found {
 		if s.down != "" {
@@ -186,15 +204,3 @@ func (c cluster) the(ctx context.Context, name string) ([]sidecar, error) {
 var errNoPod = errors.New("no such pod in the namespace: see 'kubectl get pods'")
 
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
-
-// podName reads a pod's name as kubectl takes it: web-0 or pod/web-0.
-func podName(arg string) (string, error) {
-	kind, name, ok := strings.Cut(arg, "/")
-	if !ok {
-		kind, name = "pod", arg
-	}
-	if !slices.Contains([]string{"pod", "pods", "po"}, kind) || !dnsName.MatchString(name) {
-		return "", fmt.Errorf("%q is not the name of a pod: use one that 'kubectl get pods' lists", arg)
-	}
-	return name, nil
-}

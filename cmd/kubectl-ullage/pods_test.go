@@ -62,19 +62,6 @@ func TestASidecarIsAskedAtItsOwnAddress(t *testing.T) {
 	}
 }
 
-func TestPodNames(t *testing.T) {
-	for _, arg := range []string{"web-0", "pod/web-0", "pods/web-0", "po/web-0"} {
-		if got, err := podName(arg); got != "web-0" || err != nil {
-			t.Errorf("%s: %q, %v", arg, got, err)
-		}
-	}
-	for _, arg := range []string{"", "-", "--all", "-n", "Web", "web_0", "a/b/c", "deploy/web", "/web", "pod/", "web-", strings.Repeat("a", 254), "web\n", "pod/-x"} {
-		if got, err := podName(arg); err == nil {
-			t.Errorf("%q: %q", arg, got)
-		}
-	}
-}
-
 func TestALocalTimeGetsItsZone(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.FixedZone("", 3600))
 	for text, want := range map[string]string{

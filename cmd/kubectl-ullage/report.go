@@ -24,7 +24,10 @@ const reportAbout = `kubectl ullage report makes a report of what a pod's sideca
 in the browser: pauses, heap, rates, stalls, gaps, on one page that needs no network.
 
 Usage:
-  kubectl ullage report POD [--since T] [--until T] [--output FILE] [-c NAME]
+  kubectl ullage report TARGET [--since T] [--until T] [--output FILE] [-c NAME]
+
+TARGET is a pod or a workload, as deploy/web. Of a workload, the command takes the oldest pod
+that is ready, and says on stderr which that is.
 
 It runs 'ullage report --json' in the sidecar, makes a page of the figures, and writes it
 into FILE: POD-report.html in the current directory, or with a number where there is such
@@ -37,6 +40,7 @@ A pod with several JVM containers has a sidecar for each: -c names one.
 
 Examples:
   kubectl ullage report web-0
+  kubectl ullage report deploy/web --since 24h
   kubectl ullage report web-0 --since 2026-11-20T16:00 --until 2026-11-20T17:00 --output incident.html
 `
 
@@ -76,7 +80,7 @@ func reportCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if err != nil {
 		return e.fail("report", err)
 	}
-	stop := cli.NewProgress(e.stderr).Wait("reading what " + cfg.pod + " persisted")
+	stop := cli.NewProgress(e.stderr).Wait("reading what " + s.pod + " persisted")
 	figures, err := s.report(ctx, cfg.reportArgs(dest))
 	stop()
 	if err != nil {
@@ -86,7 +90,7 @@ func reportCmd(ctx context.Context, args []string, e env, c cluster) int {
 	if err != nil {
 		return e.fail("report", err)
 	}
-	file, err := cfg.save(page)
+	file, err := cfg.save(s.pod, page)
 	if err != nil {
 		return e.fail("report", err)
 	}
@@ -146,7 +150,7 @@ func (s sidecar) page(figures *view.Report) ([]byte, error) {
 
 // save writes the page, whole or not at all, and returns the name of its file. It has
 // lines of logs, so that only its owner may read it.
-func (c *reportConfig) save(page []byte) (name string, err error) {
+func (c *reportConfig) save(pod string, page []byte) (name string, err error) {
 	dir := filepath.Dir(c.output)
 	if c.output == "" {
 		dir = "."
@@ -166,7 +170,7 @@ func (c *reportConfig) save(page []byte) (name string, err error) {
 		}
 		return c.output, nil
 	}
-	return unused(f.Name(), c.pod+"-report")
+	return unused(f.Name(), pod+"-report")
 }
 
 // mostReports bounds the numbers of reports in one directory.

@@ -2,18 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"strings"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/printable"
 )
 
 // single is the one sidecar that a command is about: logs, open and report.
 type single struct {
 	cluster   cluster
-	pod       string
+	target    target
 	container string // of the sidecar; empty: the first
 }
 
@@ -25,20 +25,24 @@ func (s *single) flags(fs *flag.FlagSet) {
 
 func (s *single) validate(args []string) []error {
 	if len(args) == 0 {
-		return []error{errors.New("no pod is given: name one that 'kubectl get pods' shows")}
+		return []error{errNoTarget}
 	}
 	var bad []error
 	var err error
-	if s.pod, err = podName(args[0]); err != nil {
+	if s.target, err = parseTarget(args[0]); err != nil {
 		bad = append(bad, err)
 	}
 	return append(bad, cli.Unexpected(args[1:])...)
 }
 
-// find returns the sidecar that is meant, and reports which if there are others. The
-// name is the command's.
+// find returns the sidecar that is meant, and reports which pod of a workload that is, and
+// which sidecar if the pod has others. The name is the command's.
 func (s *single) find(ctx context.Context, e env, name string) (sidecar, error) {
-	found, err := s.cluster.the(ctx, s.pod)
+	p, err := s.choose(ctx, e, name)
+	if err != nil {
+		return sidecar{}, err
+	}
+	found, err := s.cluster.running(p)
 	if err != nil {
 		return sidecar{}, err
 	}
@@ -50,10 +54,24 @@ func (s *single) find(ctx context.Context, e env, name string) (sidecar, error) 
 		names = append(names, one.container.Name)
 	}
 	if s.container != "" {
-		return sidecar{}, fmt.Errorf("pod %s has no sidecar %q: it has %s", s.pod, s.container, strings.Join(names, ", "))
+		return sidecar{}, fmt.Errorf("pod %s has no sidecar %q: it has %s", found[0].pod, s.container, strings.Join(names, ", "))
 	}
 	if len(found) > 1 {
 		fmt.Fprintf(e.stderr, "kubectl ullage %s: this is %s; -c names another of %s\n", name, names[0], strings.Join(names, ", "))
 	}
 	return found[0], nil
+}
+
+// choose returns the pod that is meant.
+func (s *single) choose(ctx context.Context, e env, name string) (pod, error) {
+	if s.target.kind == podKind {
+		return s.cluster.the(ctx, s.target.name)
+	}
+	pods, err := s.cluster.members(ctx, s.target)
+	if err != nil {
+		return pod{}, err
+	}
+	p := s.cluster.best(pods)
+	fmt.Fprintf(e.stderr, "kubectl ullage %s: this is pod %s, one of %d of %s\n", name, printable.Line(p.Metadata.Name), len(pods), s.target)
+	return p, nil
 }

@@ -16,9 +16,10 @@ import (
 const statusAbout = `kubectl ullage status shows the state of many sidecars.
 
 Usage:
-  kubectl ullage status [POD...] [--json]
+  kubectl ullage status [TARGET...] [--json]
   kubectl ullage status -l SELECTOR | -A [--json]
 
+TARGET is a pod, or a workload for all its pods that have not ended, as deploy/web.
 Without names it asks every pod of the namespace that has an ullage sidecar, and
 lists the pods that should have one and have none. A pod with several JVM
 containers has a sidecar, and a row, for each.
@@ -42,6 +43,7 @@ prints an array of objects with pod, namespace, container, and error or status.
 
 Examples:
   kubectl ullage status
+  kubectl ullage status deploy/web
   kubectl ullage status -l app=web --json
   kubectl ullage status -A
   kubectl exec POD -c ullage -- ullage status    # the full state of one sidecar

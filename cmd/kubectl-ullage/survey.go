@@ -28,7 +28,7 @@ type answer struct {
 // survey is a question to many sidecars: status and top.
 type survey struct {
 	cluster cluster
-	names   []string // of pods; none: all that the flags select
+	targets []target // none: all pods that the flags select
 }
 
 func (s *survey) flags(fs *flag.FlagSet) {
@@ -39,38 +39,66 @@ func (s *survey) flags(fs *flag.FlagSet) {
 func (s *survey) validate(args []string) []error {
 	var bad []error
 	for _, arg := range args {
-		name, err := podName(arg)
+		t, err := parseTarget(arg)
 		if err != nil {
 			bad = append(bad, err)
-		} else if !slices.Contains(s.names, name) {
-			s.names = append(s.names, name)
+		} else if !slices.Contains(s.targets, t) {
+			s.targets = append(s.targets, t)
 		}
 	}
 	if len(args) > 0 && (s.cluster.all || s.cluster.selector != "") {
-		bad = append(bad, errors.New("pod names do not go together with -l or -A: use one or the other"))
+		bad = append(bad, errors.New("names do not go together with -l or -A: use one or the other"))
 	}
 	return bad
 }
 
-// run asks all sidecars. A pod that was named has an answer whatever is wrong
-// with it, and one that was selected if it has a sidecar or should have one.
+// pods returns the pods to ask, each once, and the names of those that do not exist.
+func (s *survey) pods(ctx context.Context) (pods []pod, gone []string, err error) {
+	for _, t := range s.targets {
+		if t.kind == podKind {
+			gone = append(gone, t.name)
+		}
+	}
+	if len(gone) > 0 || len(s.targets) == 0 {
+		if pods, err = s.cluster.pods(ctx, gone); err != nil {
+			return nil, nil, err
+		}
+	}
+	named := func(name string) bool {
+		return slices.ContainsFunc(pods, func(p pod) bool { return p.Metadata.Name == name })
+	}
+	gone = slices.DeleteFunc(gone, named)
+	for _, t := range s.targets {
+		if t.kind == podKind {
+			continue
+		}
+		members, err := s.cluster.members(ctx, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		pods = append(pods, slices.DeleteFunc(members, func(p pod) bool { return named(p.Metadata.Name) })...)
+	}
+	return pods, gone, nil
+}
+
+// run asks all sidecars. A pod that was named, or is one of a named workload, has an
+// answer whatever is wrong with it, and one that was selected if it has a sidecar or
+// should have one.
 func (s *survey) run(ctx context.Context) ([]answer, error) {
-	pods, err := s.cluster.pods(ctx, s.names)
+	pods, gone, err := s.pods(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var answers []answer
-	seen := map[string]bool{}
 	enabled := s.cluster.enabledNamespaces(ctx)
 	for _, p := range pods {
-		seen[p.Metadata.Name] = true
 		found := s.cluster.sidecars(p)
 		if len(found) == 0 {
 			missing := answer{of: sidecar{cluster: s.cluster.in(p.Metadata.Namespace), pod: p.Metadata.Name}}
 			if missing.err = errNoSidecar; p.asks(enabled) {
 				missing.err = p.whyMissing()
 			}
-			if len(s.names) > 0 || missing.err != errNoSidecar {
+			if len(s.targets) > 0 || missing.err != errNoSidecar {
 				answers = append(answers, missing)
 			}
 		}
@@ -78,10 +106,8 @@ func (s *survey) run(ctx context.Context) ([]answer, error) {
 			answers = append(answers, answer{of: one})
 		}
 	}
-	for _, name := range s.names {
-		if !seen[name] {
-			answers = append(answers, answer{of: sidecar{cluster: s.cluster, pod: name}, err: errNoPod})
-		}
+	for _, name := range gone {
+		answers = append(answers, answer{of: sidecar{cluster: s.cluster, pod: name}, err: errNoPod})
 	}
 	askAll(ctx, answers)
 	return answers, ctx.Err()

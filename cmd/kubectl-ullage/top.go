@@ -14,8 +14,10 @@ import (
 const topAbout = `kubectl ullage top shows which sidecars are closest to losing lines, the worst first.
 
 Usage:
-  kubectl ullage top [POD...]
+  kubectl ullage top [TARGET...]
   kubectl ullage top -l SELECTOR | -A
+
+TARGET is a pod, or a workload for all its pods, as deploy/web.
 
 Sidecars that cannot be reached come first. The others follow by the free
 part of their budget, in tenths, and among equals by lag, the greatest first. Pods that have
@@ -29,6 +31,7 @@ ended are left out.
 Examples:
   kubectl ullage top -A
   kubectl ullage top -l app=web
+  kubectl ullage top deploy/web sts/db
 `
 
 func topCmd(ctx context.Context, args []string, e env, c cluster) int {

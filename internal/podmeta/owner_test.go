@@ -15,4 +15,7 @@ func TestWhoOwnsAPod(t *testing.T) {
 			t.Errorf("%+v: %s/%s", c, kind, name)
 		}
 	}
+	if kind, name := Owner("ReplicaSet", "web-5f7", map[string]string{"rollouts-pod-template-hash": "5f7"}); kind+"/"+name != "rollout/web" {
+		t.Errorf("a pod of an Argo Rollout is one of %s/%s", kind, name)
+	}
 }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// target is what a command is about: a pod, or a workload for the pods that it has.
+type target struct{ kind, name string }
+
+// podKind is the kind of a target that is a pod itself.
+const podKind = "pod"
+
+func (t target) String() string {
+	if t.kind == podKind {
+		return t.name
+	}
+	return t.kind + "/" + t.name
+}
+
+// arg is the target for kubectl. Several projects have an object called rollout, so that
+// what is not of Kubernetes itself is named with its group.
+func (t target) arg() string {
+	if group := kinds[t.kind].group; strings.Contains(group, ".") {
+		return t.kind + "." + group + "/" + t.name
+	}
+	return t.kind + "/" + t.name
+}
+
+// kinds are the pod and the workloads, with every name that kubectl knows for them.
+var kinds = map[string]struct{ plural, short, group string }{
+	podKind:       {"pods", "po", ""},
+	"deployment":  {"deployments", "deploy", "apps"},
+	"statefulset": {"statefulsets", "sts", "apps"},
+	"daemonset":   {"daemonsets", "ds", "apps"},
+	"replicaset":  {"replicasets", "rs", "apps"},
+	"job":         {"jobs", "job", "batch"},
+	"cronjob":     {"cronjobs", "cj", "batch"},
+	"rollout":     {"rollouts", "ro", "argoproj.io"},
+}
+
+// parseTarget reads web-0, pod/web-0, deploy/web, or with its group or version and group
+// deployments.apps/web.
+func parseTarget(arg string) (target, error) {
+	given, name, found := strings.Cut(arg, "/")
+	if !found {
+		given, name = podKind, arg
+	}
+	resource, group, _ := strings.Cut(given, ".")
+	_, versioned, _ := strings.Cut(group, ".")
+	for kind, k := range kinds {
+		inGroup := group == "" || group == k.group || versioned != "" && versioned == k.group
+		if slices.Contains([]string{kind, k.plural, k.short}, resource) && inGroup && dnsName.MatchString(name) {
+			return target{kind, name}, nil
+		}
+	}
+	return target{}, fmt.Errorf("%q is neither the name of a pod nor that of a workload: write it like web-0 or deploy/web", arg)
+}
+
+// errNoTarget is the error of a command that is given no target, and needs one.
+var errNoTarget = errors.New("no pod is given: name one that 'kubectl get pods' shows, or a workload as deploy/web")
+
+// workload is what makes pods of a template.
+type workload struct {
+	kind string // as kubectl takes it: deployment
+	meta metadata
+	spec map[string]any
+}
+
+func (w *workload) String() string { return w.kind + "/" + w.meta.Name }
+
+// get returns the target as kubectl prints it in JSON.
+func (c cluster) get(ctx context.Context, t target) ([]byte, error) {
+	out, err := c.run(ctx, maxPods, "get", t.arg(), "--output=json")
+	if err != nil {
+		return nil, fmt.Errorf("get %s/%s: %w", t.kind, t.name, err)
+	}
+	return out, nil
+}
+
+// workload gets a workload.
+func (c cluster) workload(ctx context.Context, t target) (*workload, error) {
+	out, err := c.get(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		Metadata metadata       `json:"metadata"`
+		Spec     map[string]any `json:"spec"`
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		return nil, fmt.Errorf("decode the output of kubectl: %w", err)
+	}
+	return &workload{kind: t.kind, meta: got.Metadata, spec: got.Spec}, nil
+}
+
+// template is the pod template.
+func (w *workload) template() map[string]any {
+	at := []string{"template"}
+	if w.kind == "cronjob" {
+		at = []string{"jobTemplate", "spec", "template"}
+	}
+	t, _ := dig(w.spec, at...).(map[string]any)
+	return t
+}
+
+// podsOf returns the pods of a workload; none, if it does not say which. Another
+// workload may have pods with the same labels.
+func (c cluster) podsOf(ctx context.Context, w *workload) ([]pod, error) {
+	var selector labelSelector
+	if err := recode(w.spec["selector"], &selector); err != nil {
+		return nil, err
+	}
+	many := c.in(w.meta.Namespace)
+	if many.selector = selector.String(); many.selector == "" {
+		return nil, nil
+	}
+	pods, err := many.pods(ctx, nil)
+	return slices.DeleteFunc(pods, func(p pod) bool { return !w.owns(p.Metadata) }), err
+}
+
+// owns reports whether a pod with such metadata is one of the workload's.
+func (w *workload) owns(m metadata) bool {
+	kind, name := m.controller()
+	if kind == w.kind && name == w.meta.Name {
+		return true
+	}
+	kind, name = m.owner()
+	return kind == w.kind && name == w.meta.Name
+}
+
+// errNoPods is the error of a target without a pod that runs.
+var errNoPods = errors.New("no pod of it runs")
+
+// members returns the pods of a workload that have not ended: at least one.
+func (c cluster) members(ctx context.Context, t target) ([]pod, error) {
+	w, err := c.workload(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if w.spec["selector"] == nil {
+		return nil, fmt.Errorf("%s has no selector for its pods: name a pod", t)
+	}
+	pods, err := c.podsOf(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if pods = slices.DeleteFunc(pods, pod.ended); len(pods) == 0 {
+		return nil, fmt.Errorf("%s: %w", t, errNoPods)
+	}
+	return pods, nil
+}
+
+// best returns the pod of a workload to look at where a command is about one: the oldest
+// of those that are ready and whose sidecars run. pods has at least one.
+func (c cluster) best(pods []pod) pod {
+	merit := func(p pod) (points int) {
+		found := c.sidecars(p)
+		if len(found) > 0 {
+			points += 4
+		}
+		if !slices.ContainsFunc(found, func(s sidecar) bool { return s.down != "" }) {
+			points += 2
+		}
+		if p.ready() {
+			points++
+		}
+		return points
+	}
+	return slices.MinFunc(pods, func(a, b pod) int {
+		return cmp.Or(-cmp.Compare(merit(a), merit(b)), a.Metadata.Created.Compare(b.Metadata.Created), cmp.Compare(a.Metadata.Name, b.Metadata.Name))
+	})
+}
