@@ -226,6 +226,14 @@ func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 	return found, older, more, err
 }
 
+// open opens a segment that was listed, through no link, or a file that a user named.
+func (l *listing) open(seg Info) (*Reader, error) {
+	if l.files == nil {
+		return OpenListed(seg)
+	}
+	return OpenReader(seg.Path)
+}
+
 func (l *listing) listFiles(first Info) []Info {
 	var found []Info
 	for _, info := range l.files {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // A frame that is being written is not damage, unless nobody is writing.
@@ -98,6 +100,32 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 		must(t, os.Rename(bad+".away", bad))
 		d.expect("1\n2\n")
 		d.expectErrors()
+	})
+}
+
+// Whoever else can write to the volume puts a link in the place of a segment between the
+// look that finds the segment and its opening.
+func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
+	eachFollowed(t, func(t *testing.T, d *followed) {
+		texts(t, d.restart(Mark{}), "1\n")
+		secret := filepath.Join(t.TempDir(), filepath.Base(d.newest()))
+		must(t, os.Rename(d.newest(), secret))
+		listed := Info{Stream: filepath.Base(d.dir()), Path: filepath.Join(d.dir(), filepath.Base(secret)), Name: filepath.Base(secret)}
+		must(t, os.Symlink(secret, listed.Path))
+		f, err := OpenFollower(d.dir(), FollowOptions{Once: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		f.cur = place{seg: listed}
+		if err := f.open(); !errors.Is(err, unix.ELOOP) {
+			t.Errorf("a link in the place of a segment: %v, want %v", err, unix.ELOOP)
+		}
+		named, err := OpenReader(listed.Path)
+		if err != nil {
+			t.Fatalf("a link that a user names: %v", err)
+		}
+		named.Close()
 	})
 }
 

@@ -165,7 +165,7 @@ func (f *Follower) unchanged(seg Info) bool {
 // open opens cur at its place if the file still has the bytes before the place, and else
 // at its beginning: then the segment was cut, and has grown past the place again.
 func (f *Follower) open() error {
-	r, err := OpenReader(f.cur.seg.Path)
+	r, err := f.in.open(f.cur.seg)
 	if errors.Is(err, fs.ErrNotExist) && f.in.files == nil {
 		f.leave()
 		return &GoneError{Path: f.cur.seg.Path, Offset: f.cur.Offset, Size: f.cur.seg.Size}

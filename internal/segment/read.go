@@ -71,8 +71,8 @@ type Reader struct {
 	gzip  *gzip.Reader
 }
 
-// OpenReader opens a segment or any other regular file. A file whose name ends in
-// neither .zst nor .gz is read without decoding.
+// OpenReader opens a segment or any other regular file that a user names, also through a
+// link. A file whose name ends in neither .zst nor .gz is read without decoding.
 func OpenReader(path string) (*Reader, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -86,16 +86,30 @@ func OpenReader(path string) (*Reader, error) {
 		file.Close()
 		return nil, fmt.Errorf("open segment: %w", err)
 	}
+	return newReader(file), nil
+}
+
+// OpenListed opens a segment that was listed, as [OpenFile] does: a link that has taken its
+// place since is not followed.
+func OpenListed(seg Info) (*Reader, error) {
+	file, err := OpenFile(seg)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(file), nil
+}
+
+func newReader(file *os.File) *Reader {
 	how := None
-	switch filepath.Ext(path) {
+	switch filepath.Ext(file.Name()) {
 	case ".zst":
 		how = Zstd
 	case ".gz":
 		how = Gzip
 	}
 	r := &Reader{limit: readFrame}
-	r.reset(file, path, how)
-	return r, nil
+	r.reset(file, file.Name(), how)
+	return r
 }
 
 // reset makes r read another file with the same buffers.

@@ -91,7 +91,7 @@ func (i *Index) put(e Entry) {
 
 // describe reads a segment, with a new Classifier of its stream.
 func describe(key string, b *sink.Batch, class format.Classifier) (Entry, error) {
-	r, err := segment.OpenReader(b.Segment.Path)
+	r, err := segment.OpenListed(b.Segment)
 	if err != nil {
 		return Entry{}, err
 	}
