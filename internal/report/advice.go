@@ -13,16 +13,17 @@ const (
 	adviceReaching = 0.1  // seconds to a safepoint
 )
 
-// advise adds what the numbers support.
-func advise(r *view.Report) {
+// advise adds what the numbers support. Waited counts the suspected stops in which the JVM seems
+// to have waited for the machine.
+func advise(r *view.Report, waited uint64) {
 	t := &r.Totals
 	add := func(text, evidence string, values ...any) {
 		r.Advice = append(r.Advice, view.Advice{Text: text, Evidence: fmt.Sprintf(evidence, values...)})
 	}
-	if t.Suspected > 0 {
+	if waited > 0 {
 		add("Look at what the machine did during these stops: a disk, swapping, or a CPU quota. If the JVM writes this log to a disk itself, move it to a tmpfs.",
-			"In %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint went on for so long before or after its pauses.",
-			view.Plural(t.Suspected, "stop"), view.Duration(r.Floor))
+			"In %d of %s, no thread was on a CPU for at least half of a pause of %s or longer, or the safepoint went on for so long before or after its pauses.",
+			waited, view.Plural(t.Suspected, "suspected stall"), view.Duration(r.Floor))
 	}
 	if t.Exhausted > 0 {
 		add("Give the heap more room, or let concurrent marking begin earlier: objects found no room to move to.",

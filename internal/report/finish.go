@@ -63,7 +63,7 @@ func (s *sum) report() (*view.Report, error) {
 	}
 	slices.Reverse(r.Volume.Levels)
 	r.Volume.Tags = topTags(s.tagSets)
-	advise(r)
+	advise(r, s.waited)
 	fillAll(r)
 	return r, nil
 }

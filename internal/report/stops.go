@@ -34,9 +34,6 @@ func (st *stream) stop(p *pause.Stop) {
 		}
 	}
 	suspicion := p.Suspect(s.cfg.Floor)
-	if suspicion == pause.Idle || suspicion == pause.Outside {
-		s.out.Totals.Suspected++
-	}
 	if suspicion != pause.NoSuspicion {
 		st.suspect(p, why, start, suspicion)
 	}

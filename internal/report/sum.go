@@ -39,6 +39,7 @@ type sum struct {
 	placed         bool
 
 	span, spanStopped time.Duration
+	waited            uint64 // suspected stops in which the JVM seems to have waited for the machine
 	lost              losses
 }
 

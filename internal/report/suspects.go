@@ -55,7 +55,10 @@ func (r *recent) between(from, to uint64) (texts []string) {
 // suspect offers a stop to the list of the longest that are suspected.
 func (st *stream) suspect(p *pause.Stop, why cause, start pause.Clock, suspicion pause.Suspicion) {
 	out := &st.sum.out
-	out.Totals.Suspects++
+	out.Totals.Suspected++
+	if suspicion == pause.Idle || suspicion == pause.Outside {
+		st.sum.waited++
+	}
 	i := slices.IndexFunc(out.Suspected, func(s *view.Stop) bool { return s.Length < p.Duration })
 	if i < 0 {
 		i = len(out.Suspected)

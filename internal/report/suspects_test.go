@@ -75,6 +75,39 @@ func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
 	}
 }
 
+// The tile, the list, the comparison and the text count the same stops, whatever is suspected of
+// them. The advice is about those in which no thread ran.
+func TestOneNumberOfSuspectedStallsIsEverywhere(t *testing.T) {
+	var log strings.Builder
+	for i := range 25 {
+		log.WriteString(stall(i, float64(2*i+1), float64(200+i)))
+	}
+	log.WriteString(decorated(60, "safepoint", `Safepoint "Cleanup", Time since last: 5 ns, Reaching safepoint: 900000000 ns, At safepoint: 7 ns, Total: 900000007 ns`))
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	var text, page, object, both bytes.Buffer
+	if err := errors.Join(view.Text(&text, view.Style{}, r), view.HTML(&page, r), view.JSON(&object, r), view.HTML(&both, r, r)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		form, in, want string
+	}{
+		{"text", text.String(), "; 26 suspected stalls\n"},
+		{"list of the text", text.String(), "and 6 shorter ones"},
+		{"tile", page.String(), `<dt>suspected stalls</dt><dd class="warn">26</dd>`},
+		{"list of the page", page.String(), "The longest 20 of 26,"},
+		{"advice", page.String(), "In 25 of 26 suspected stalls, no thread was on a CPU"},
+		{"JSON", object.String(), `"suspected_stalls": 26,`},
+		{"comparison", both.String(), `<th scope="row">suspected stalls</th><td>26</td><td>26</td>`},
+	} {
+		if !strings.Contains(c.in, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.form, c.want, c.in)
+		}
+	}
+	if strings.Contains(object.String(), "suspicions") {
+		t.Error("JSON has a second count")
+	}
+}
+
 func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
 	var log strings.Builder
 	for i := range 30 {

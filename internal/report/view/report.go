@@ -114,11 +114,10 @@ type Totals struct {
 	Waits       uint64   `json:"allocation_stalls"`
 	Failed      uint64   `json:"failed_allocations"` // threads that got no memory from Shenandoah until a collection
 	WaitSum     float64  `json:"allocation_stall_seconds"`
-	Suspected   uint64   `json:"suspected_stalls"`
+	Suspected   uint64   `json:"suspected_stalls"` // stops with any suspicion
 	Concurrent  float64  `json:"concurrent_seconds"`
 
-	Suspects uint64 `json:"suspicions"` // stops with any suspicion, not only those of stalls
-	Mixed    bool   `json:"mixed"`      // a run is of two JVMs, so that nothing that is about time has a total
+	Mixed bool `json:"mixed"` // a run is of two JVMs, so that nothing that is about time has a total
 }
 
 // Spread is a distribution of durations. A percentile that needs more durations than

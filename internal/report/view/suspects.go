@@ -39,7 +39,7 @@ func (p *printer) suspected() {
 			}
 		}
 	}
-	if more := r.Totals.Suspects - uint64(len(r.Suspected)); more > 0 {
+	if more := r.Totals.Suspected - uint64(len(r.Suspected)); more > 0 {
 		fmt.Fprintf(p, "    and %s\n", Plural(more, "shorter one"))
 	}
 }
