@@ -15,6 +15,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/cli"
 )
 
@@ -54,7 +55,9 @@ Examples:
 It runs the kubectl on the PATH, or the one that $KUBECTL names. It needs the
 right to get and list pods and to exec in them (create pods/exec), for a workload the
 right to get it; 'levels' also needs the right to patch pods, 'open' to forward ports
-(create pods/portforward), and 'doctor' says which rights it lacks.
+(create pods/portforward), and 'doctor' says which rights it lacks. Roles with
+just these rights for people on call:
+` + build.Docs + `kubernetes.md#rights
 
 Exit status: 0 success, 1 run-time failure, 2 usage error.
 `
