@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/cli"
 	"github.com/ullage/ullage/internal/hindsight"
 	"github.com/ullage/ullage/internal/levels"
@@ -216,11 +217,7 @@ func (c *logConfig) list(ctx context.Context, m *levels.Command, e cli.Env) erro
 // is over.
 func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
 	if c.appLevel != ul.Unknown {
-		until, err := m.SetApp(ctx, c.appLevel, c.lasts)
-		if err == nil {
-			fmt.Fprintf(e.Stdout, "events from %s on are wanted until %s; 'ullage run' restores it\n", c.appLevel, printable.Until(until))
-		}
-		return err
+		return c.setApp(ctx, m, e)
 	}
 	changes, until, err := m.Set(ctx, c.selection, c.stream, c.lasts)
 	printChanges(e.Stdout, changes)
@@ -246,6 +243,23 @@ func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error
 	return err
 }
 
+// setApp raises the application's events. It fails if no JVM has a ring, where the raise has
+// no effect yet. The raise stays wanted: a JVM that is starting may open its ring a moment
+// later.
+func (c *logConfig) setApp(ctx context.Context, m *levels.Command, e cli.Env) error {
+	until, err := m.SetApp(ctx, c.appLevel, c.lasts)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Stdout, "events at %s and above are wanted until %s; 'ullage run' restores it\n", c.appLevel, printable.Until(until))
+	rings, err := ring.Survey(c.tail.Source)
+	if err == nil && len(rings) == 0 {
+		err = fmt.Errorf("no JVM has a ring in %s, so no events are raised now: only a JVM that creates its ring before then takes the level (see %sevents.md); 'ullage log reset' ends the raise",
+			c.tail.Source, build.Docs)
+	}
+	return err
+}
+
 // save has the lines saved that the sidecar holds in hindsight.
 func (c *logConfig) save(ctx context.Context, m *levels.Command, e cli.Env) error {
 	saving, err := m.Save(ctx)
@@ -262,9 +276,12 @@ func (c *logConfig) save(ctx context.Context, m *levels.Command, e cli.Env) erro
 }
 
 func reset(ctx context.Context, m *levels.Command, e cli.Env) error {
-	changes, err := m.Reset(ctx)
+	changes, app, err := m.Reset(ctx)
 	printChanges(e.Stdout, changes)
-	if err == nil && len(changes) == 0 {
+	if app != ul.Unknown {
+		fmt.Fprintf(e.Stdout, "events at %s and above are no longer wanted: the applications' own levels are in effect\n", app)
+	}
+	if err == nil && len(changes) == 0 && app == ul.Unknown {
 		fmt.Fprintln(e.Stdout, "nothing was raised")
 	}
 	return err

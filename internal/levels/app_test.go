@@ -146,11 +146,14 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	_, err = c.SetApp(t.Context(), ul.Trace, time.Hour)
 	must(t, err)
 	m.take()
-	_, err = c.Reset(t.Context())
-	if err != nil || !a.is(ul.Unknown) {
-		t.Errorf("%v; it is asked for %v", err, a.level)
+	_, ended, err := c.Reset(t.Context())
+	if err != nil || ended != ul.Trace || !a.is(ul.Unknown) {
+		t.Errorf("%v; a raise to %v ended, and it is asked for %v", err, ended, a.level)
 	}
 	m.gives(t, `app-level-restored level=trace why="ullage log reset"`)
+	if _, ended, err = c.Reset(t.Context()); err != nil || ended != ul.Unknown {
+		t.Errorf("%v; another reset ended a raise to %v", err, ended)
+	}
 	must(t, stop())
 	p = r.process() // the annotation is still there
 	p.step()

@@ -134,11 +134,12 @@ func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duratio
 }
 
 // Reset ends every raise, whatever its cause, and restores the JVMs. An
-// annotation that is still present has no effect until it changes.
-func (c *Command) Reset(ctx context.Context) ([]Change, error) {
+// annotation that is still present has no effect until it changes. App is the
+// level that the application's events were raised to; [ul.Unknown]: they were not.
+func (c *Command) Reset(ctx context.Context) (changes []Change, app ul.Level, err error) {
 	r, err := c.do(ctx, request{Verb: verbReset, PID: c.cfg.Attach.PID})
 	c.close()
-	return r.Changes, err
+	return r.Changes, r.App, err
 }
 
 // Kept reports whether another process keeps the levels, and ends the raise

@@ -193,7 +193,7 @@ func TestAResetThatIsNotAnsweredIsDoneByTheManagerThatRuns(t *testing.T) {
 	p.run()
 	within(t, patience, "a raise", func() bool { return p.metric("ullage_level_raised") == 1 })
 	j.when(once(1, configuring, hang))
-	changes, err := r.command().Reset(t.Context())
+	changes, _, err := r.command().Reset(t.Context())
 	if !timedOut(err) || len(changes) != 0 {
 		t.Errorf("%+v, %v", changes, err)
 	}

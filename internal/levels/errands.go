@@ -20,6 +20,7 @@ type errand struct {
 	changes   []Change
 	errs      []error
 	until     time.Time // the end of the raise that the errand began
+	ended     ul.Level  // the level of the application's raise that the errand ended
 	was       raise     // the raise that its raise replaced
 	had       bool      // whether there was one
 	withdrawn bool      // no JVM took the raise, so the errand was withdrawn
@@ -169,7 +170,12 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 		}
 		change = func(now time.Time) { l.raise(e, sel, now) }
 	default:
-		change = func(now time.Time) { l.fleet.state.endAll(whyReset, e.by, now) }
+		change = func(now time.Time) {
+			if r, _ := l.fleet.state.app(now); r != nil {
+				e.ended = r.Level
+			}
+			l.fleet.state.endAll(whyReset, e.by, now)
+		}
 	}
 	l.pursue(ctx, e, change)
 }
@@ -251,7 +257,7 @@ func (l *Loop) withdraw(ctx context.Context, e *errand) {
 func (e *errand) report() {
 	r := failed(errors.Join(e.errs...))
 	if !e.withdrawn {
-		r.Changes, r.Until = e.changes, e.until
+		r.Changes, r.Until, r.App = e.changes, e.until, e.ended
 	}
 	e.answer <- r
 }

@@ -147,7 +147,7 @@ func (p *process) set(sel string, lasts time.Duration) (changes []Change, until 
 
 func (p *process) reset() (changes []Change, err error) {
 	p.t.Helper()
-	p.during(func() { changes, err = NewCommand(p.cfg).Reset(p.t.Context()) })
+	p.during(func() { changes, _, err = NewCommand(p.cfg).Reset(p.t.Context()) })
 	return changes, err
 }
 

@@ -75,7 +75,7 @@ func TestAResetEndsWhatAnotherCommandHolds(t *testing.T) {
 	must(t, err)
 	held := make(chan error, 1)
 	go func() { held <- c.Hold(t.Context()) }()
-	changes, err := r.command().Reset(t.Context())
+	changes, _, err := r.command().Reset(t.Context())
 	if err != nil || len(changes) != 1 || changes[0].To != ownSelection {
 		t.Errorf("%+v, %v", changes, err)
 	}
@@ -95,7 +95,7 @@ func TestAKilledSidecarIsFollowedByACommand(t *testing.T) {
 	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
 		t.Errorf("%+v, %v", listed, err)
 	}
-	changes, err := r.command().Reset(t.Context())
+	changes, _, err := r.command().Reset(t.Context())
 	if err != nil || len(changes) != 1 || changes[0].From != ownSelection+",gc*=debug" {
 		t.Errorf("%+v, %v", changes, err)
 	}

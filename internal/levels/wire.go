@@ -80,6 +80,7 @@ type reply struct {
 	NoJVM   bool      `json:"noJVM,omitempty"`   // for list: the error is a NoJVMError
 	Changes []Change  `json:"changes,omitempty"` // for set and reset
 	Until   time.Time `json:"until,omitzero"`    // for set: the end of the raise
+	App     ul.Level  `json:"app,omitzero"`      // for reset: what the application's events were raised to
 	Listed  []Listed  `json:"listed,omitempty"`  // for list and rotate
 	Saving  *Saving   `json:"saving,omitempty"`  // for save
 

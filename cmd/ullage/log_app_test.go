@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/attach"
+	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// keepsLevels runs a keeper of levels for a source, as a sidecar has it, and returns the
+// environment of a command beside it.
+func keepsLevels(t *testing.T, source string) map[string]string {
+	t.Helper()
+	cfg := levels.DefaultConfig()
+	cfg.Source, cfg.Match = source, "*.log"
+	cfg.Attach = attach.Config{Mode: attach.SharedTmp, Tmp: t.TempDir(), Timeout: lab.Patience}
+	cfg.OnAppLevel = func(ul.Level) {}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- levels.New(cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	socket := filepath.Join(source, ".ullage", "levels.sock")
+	lab.Eventually(t, lab.Patience, "the keeper listens", func() bool {
+		_, err := os.Stat(socket)
+		return err == nil
+	})
+	return map[string]string{"ULLAGE_SOURCE": source, "ULLAGE_ATTACH": string(attach.SharedTmp), "ULLAGE_JVM_TMP": cfg.Attach.Tmp}
+}
+
+// A raise that no JVM can take must not look like one in effect, and a reset shows what it ended.
+func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
+	t.Parallel()
+	source := t.TempDir()
+	env := keepsLevels(t, source)
+	run := func(code int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		e := cli.Env{Program: "ullage", Stdout: &out, Stderr: &errs, LookupEnv: func(name string) (string, bool) { text, ok := env[name]; return text, ok }}
+		ctx, cancel := context.WithTimeout(t.Context(), lab.Patience)
+		defer cancel()
+		if got := logCmd(ctx, args, e); got != code {
+			t.Errorf("%q: exit status %d, want %d; it printed %s%s", args, got, code, &out, &errs)
+		}
+		return out.String(), errs.String()
+	}
+	const wanted = "events at debug and above are wanted until "
+	out, errs := run(cli.Failure, "set", "--app", "debug", "--for", "1h")
+	if !strings.HasPrefix(out, wanted) || !strings.HasPrefix(errs, "ullage log set: no JVM has a ring in "+source) || strings.Count(errs, "\n") != 1 {
+		t.Errorf("without a ring, it printed %q and %q", out, errs)
+	}
+	if out, _ = run(cli.OK, "reset"); !strings.HasPrefix(out, "events at debug and above are no longer wanted") || strings.Contains(out, "nothing was raised") {
+		t.Errorf("the reset printed %q", out)
+	}
+	if out, _ = run(cli.OK, "reset"); out != "nothing was raised\n" {
+		t.Errorf("the second reset printed %q", out)
+	}
+	ring, err := os.ReadFile("../../internal/ring/testdata/golden.ring")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(source, "events-7-1763722140123.ring"), ring, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, errs = run(cli.OK, "set", "--app", "debug", "--for", "1h"); !strings.HasPrefix(out, wanted) || errs != "" {
+		t.Errorf("with a ring, it printed %q and %q", out, errs)
+	}
+}
