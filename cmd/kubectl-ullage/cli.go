@@ -58,6 +58,18 @@ func (e env) parse(fs *flag.FlagSet, about string, args []string, validate func(
 	return e.misused(fs.Name(), bad), false
 }
 
+// jsonFlags declares --json, and -o json, which is how kubectl has it.
+func jsonFlags(fs *flag.FlagSet, asJSON *bool, usage string) {
+	fs.BoolVar(asJSON, "json", false, usage)
+	fs.Func("o", "`json` is short for --json", func(format string) error {
+		if format != "json" {
+			return errors.New("the only format is json")
+		}
+		*asJSON = true
+		return nil
+	})
+}
+
 func helpWanted(bad []error) bool {
 	for _, err := range bad {
 		if errors.Is(err, flag.ErrHelp) {

@@ -81,7 +81,7 @@ func (c *logsConfig) flags(fs *flag.FlagSet, now time.Time) {
 	fs.StringVar(&c.within, "within", "", "how far from --around, as a `DURATION` (30s if it is not given)")
 	fs.StringVar(&c.tail, "tail", "", "only the last `N` lines of all")
 	fs.BoolVar(&c.marks, "marks", false, "list what the sidecar has marked, and where lines are missing, instead of printing lines")
-	fs.BoolVar(&c.json, "json", false, "print each line, or with --marks each mark, as a JSON object")
+	jsonFlags(fs, &c.json, "print each line, or with --marks each mark, as a JSON object")
 	fs.Func("level", "only lines at `LEVEL` or above: trace, debug, info, warning or error", c.level.Set)
 	fs.StringVar(&c.stream, "stream", "", "only streams whose name matches `GLOB`")
 }

@@ -38,13 +38,13 @@ stderr says how many are not of the newest: an old one stays until its pod is re
 It exits with 1 if a sidecar that should run cannot be reached, or a pod lacks the
 sidecar that it should have. Pods of namespaces with the label
 ullage.dev/injection are known to lack theirs only to those who may list
-namespaces. With --json it
+namespaces. With --json, or -o json, it
 prints an array of objects with pod, namespace, container, and error or status.
 
 Examples:
   kubectl ullage status
   kubectl ullage status deploy/web
-  kubectl ullage status -l app=web --json
+  kubectl ullage status -l app=web -o json
   kubectl ullage status -A
   kubectl exec POD -c ullage -- ullage status    # the full state of one sidecar
 `
@@ -53,7 +53,8 @@ func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
 	s := survey{cluster: c}
 	fs := flag.NewFlagSet("status", flag.ContinueOnError)
 	s.flags(fs)
-	asJSON := fs.Bool("json", false, "print JSON")
+	var asJSON bool
+	jsonFlags(fs, &asJSON, "print JSON")
 	if code, ok := e.parse(fs, statusAbout, args, s.validate); !ok {
 		return code
 	}
@@ -62,7 +63,7 @@ func statusCmd(ctx context.Context, args []string, e env, c cluster) int {
 		return e.fail("status", err)
 	}
 	text := statusTable(answers, s.cluster.all)
-	if *asJSON {
+	if asJSON {
 		if text, err = statusJSON(answers); err != nil {
 			return e.fail("status", err)
 		}
