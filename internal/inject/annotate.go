@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
@@ -63,7 +64,7 @@ func (p *pod) scraped() bool {
 
 // warnScrape says whose metrics nobody finds by annotations.
 func (m *mutation) warnScrape() {
-	const remedy = "scrape all ports that are called ullage-metrics (docs/kubernetes.md, Metrics), and set " + podmeta.Prefix + scrapeSetting + " to off"
+	const remedy = "scrape all ports that are called ullage-metrics (" + build.Docs + "kubernetes.md#metrics), and set " + podmeta.Prefix + scrapeSetting + " to off"
 	switch {
 	case m.wishes.noScrape || !m.jvms[0].public():
 	case m.pod.scraped():

@@ -17,6 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ullage/ullage/internal/build"
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
@@ -62,6 +63,11 @@ func TestGolden(t *testing.T) {
 			pod := readYAML(t, file)
 			res := mutate(t, pod, cfg)
 			checkInvariants(t, pod, res, cfg)
+			for _, text := range res.Warnings {
+				if strings.Contains(strings.ReplaceAll(text, build.Docs, ""), "docs/") {
+					t.Errorf("names a file that no container has, instead of its URL: %s", text)
+				}
+			}
 
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)

@@ -51,6 +51,35 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// docsURL is a URL of a page in the text of a program.
+var docsURL = regexp.MustCompile("build\\.Docs ?\\+ ?[\"`]([a-z]+\\.md)(?:#([a-z0-9-]+))?")
+
+// TestLinksOfPrograms holds the URLs of pages in help, hints and warnings against the pages.
+func TestLinksOfPrograms(t *testing.T) {
+	checked := 0
+	for _, dir := range []string{"../../cmd", "../../internal"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			for _, found := range docsURL.FindAllStringSubmatch(read(t, path), -1) {
+				page, anchor := "../../docs/"+found[1], found[2]
+				if _, err := os.Stat(page); err != nil || anchor != "" && !anchors(read(t, page))[anchor] {
+					t.Errorf("%s: %s leads nowhere", path, found[0])
+				}
+				checked++
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if checked == 0 {
+		t.Error("no program names a page: the pattern of this test is out of date")
+	}
+}
+
 func anchors(page string) map[string]bool {
 	all := make(map[string]bool)
 	for _, found := range heading.FindAllStringSubmatch(page, -1) {
