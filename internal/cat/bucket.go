@@ -10,6 +10,7 @@ import (
 
 	"github.com/ullage/ullage/internal/clock"
 	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink/s3"
 )
 
@@ -114,7 +115,7 @@ func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
 		return b.lost(ctx, o, 0, err)
 	}
 	defer body.Close()
-	raw, err := decode(bufio.NewReaderSize(body, bufferSize), o.Segment.Compress)
+	raw, err := segment.Decode(bufio.NewReaderSize(body, bufferSize), o.Segment.Compress)
 	if err != nil {
 		return b.lost(ctx, o, 0, err)
 	}

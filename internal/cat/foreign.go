@@ -2,20 +2,12 @@ package cat
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/ullage/ullage/internal/segment"
 )
-
-// zstdWindow is how far back a match may lie in a Zstandard file of another
-// program. zstdcat has the same bound.
-const zstdWindow = 128 << 20
 
 func isCompressed(name string) bool {
 	ext := filepath.Ext(name)
@@ -40,7 +32,7 @@ func openForeign(seg segment.Info) (*foreign, error) {
 	if filepath.Ext(seg.Name) == ".gz" {
 		how = segment.Gzip
 	}
-	raw, err := decode(bufio.NewReaderSize(file, bufferSize), how)
+	raw, err := segment.Decode(bufio.NewReaderSize(file, bufferSize), how)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -89,26 +81,4 @@ func (s *series) readForeign() []byte {
 			return nil
 		}
 	}
-}
-
-// decode reads what a file or an object decompresses to, as a stream.
-func decode(in io.Reader, how segment.Compression) (io.ReadCloser, error) {
-	switch how {
-	case segment.Gzip:
-		r, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, fmt.Errorf("not gzip data: %w", err)
-		}
-		return r, nil
-	case segment.None:
-		return io.NopCloser(in), nil
-	}
-	r, err := zstd.NewReader(in,
-		zstd.WithDecoderConcurrency(1), // no goroutines
-		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(zstdWindow))
-	if err != nil {
-		return nil, fmt.Errorf("make zstd decoder: %w", err)
-	}
-	return r.IOReadCloser(), nil
 }

@@ -223,6 +223,20 @@ func TestACompressedFileNeedsNoSuffix(t *testing.T) {
 	}
 }
 
+func TestALogMayBePackedWithAWindowOf128MiB(t *testing.T) {
+	text := young(0, 1, 2)
+	packed := func(window byte) string { // of one block, with this descriptor of the window
+		frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, window, byte(1 | len(text)<<3), byte(len(text) >> 5), 0}
+		return write(t, "gc.log.zst", string(frame)+text)
+	}
+	if r := read(t, Config{}, packed(17<<3)); r.Totals.Stops != 1 || !r.Complete { // as zstd --long=27 does
+		t.Errorf("128 MiB: %+v, %+v", r.Problems, r.Totals)
+	}
+	if r, err := Read(t.Context(), []string{packed(17<<3 | 1)}, Config{}); err == nil {
+		t.Errorf("144 MiB: %+v, %+v", r.Problems, r.Totals)
+	}
+}
+
 func TestALinkIsFollowedIfItIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	secret := write(t, "secret.log", young(1, 2, 1))

@@ -9,18 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
-const (
-	blockBytes = 256 << 10
-
-	// windowBytes is how far back a match may lie in a Zstandard file: zstd's levels up to
-	// 19 stay within it. It bounds the memory of the decoder.
-	windowBytes = 8 << 20
-)
+const blockBytes = 256 << 10
 
 // openRegular opens a regular file. It does not follow a link, nor wait for the writer of
 // a FIFO, that has taken the file's place.
@@ -42,16 +36,12 @@ func openRegular(path string) (*os.File, error) {
 
 // decoded is a file and what reads its content.
 type decoded struct {
-	io.Reader
+	io.ReadCloser
 	file *os.File
-	end  func()
 }
 
 func (d *decoded) Close() error {
-	if d.end != nil {
-		d.end()
-	}
-	return d.file.Close()
+	return errors.Join(d.ReadCloser.Close(), d.file.Close())
 }
 
 // suffix returns the suffix of a file's compression: of its name, or the one that it would
@@ -73,22 +63,17 @@ func suffix(f *os.File) string {
 
 // decode reads a file by its suffix: .gz, .zst, or as it is.
 func decode(f *os.File, suffix string) (io.ReadCloser, error) {
+	how := segment.Zstd
 	switch suffix {
 	case ".gz":
-		r, err := gzip.NewReader(bufio.NewReaderSize(f, blockBytes))
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("decode %s: not gzip data: %w", f.Name(), err)
-		}
-		return &decoded{Reader: r, file: f}, nil
-	case ".zst":
-		r, err := zstd.NewReader(bufio.NewReaderSize(f, blockBytes), zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowBytes))
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("decode %s: %w", f.Name(), err)
-		}
-		return &decoded{Reader: r, file: f, end: r.Close}, nil
+		how = segment.Gzip
+	case "":
+		return f, nil
 	}
-	return f, nil
+	r, err := segment.Decode(bufio.NewReaderSize(f, blockBytes), how)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("decode %s: %w", f.Name(), err)
+	}
+	return &decoded{r, f}, nil
 }

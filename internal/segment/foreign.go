@@ -1,0 +1,38 @@
+package segment
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// foreignWindow is how far back a match may lie in a Zstandard file that a sidecar did not
+// write: zstdcat has the same bound, and zstd --long=27 writes such a file. It bounds the
+// memory of the decoder.
+const foreignWindow = 128 << 20
+
+// Decode reads what a file or an object decompresses to, as a stream: its frames may have
+// any size. Nothing after damage is read. The caller closes the result, and what in reads
+// from.
+func Decode(in io.Reader, how Compression) (io.ReadCloser, error) {
+	switch how {
+	case Gzip:
+		r, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("not gzip data: %w", err)
+		}
+		return r, nil
+	case None:
+		return io.NopCloser(in), nil
+	}
+	r, err := zstd.NewReader(in,
+		zstd.WithDecoderConcurrency(1), // no goroutines
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(foreignWindow))
+	if err != nil {
+		return nil, fmt.Errorf("make zstd decoder: %w", err)
+	}
+	return r.IOReadCloser(), nil
+}
