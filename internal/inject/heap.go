@@ -160,7 +160,7 @@ func (p *pod) planMemory(j *jvm, w *wishes) (warning string) {
 	case h.whole == 0 && need >= limit:
 		warning = fmt.Sprintf("container %.80q may take more than its memory limit of %d MiB, and be killed: heap %d MiB (%s), %d MiB on the log's tmpfs, and %d MiB that a JVM needs besides: %s",
 			j.Name, limit>>20, inMiB(h.bytes), cmp.Or(h.by, "by default"), inMiB(log), inMiB(reserveOf(limit)), advice)
-	case log >= limit/4:
+	case log > limit/4: // the heap fits, as far as the pod shows it
 		warning = fmt.Sprintf("%s and counts as memory of container %.80q, whose limit is %d MiB: raise the limit, or use a smaller buffer", w.memory(), j.Name, limit>>20)
 	}
 	return warning

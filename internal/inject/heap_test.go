@@ -72,7 +72,7 @@ func TestTheLogAgainstTheHeap(t *testing.T) {
 		"-Xmx1000m of 1Gi": {command: []string{"java", "-Xmx1000m"}, resources: limits("1Gi"), limit: "1Gi", warns: "heap 1000 MiB (-Xmx1000m)"},
 		"80 % of 1Gi, a large buffer": {annotations: object{"ullage.dev/buffer": "256Mi"}, command: []string{"java", "-XX:MaxRAMPercentage=80"}, resources: limits("1Gi"), limit: "1Gi",
 			warns: "heap 820 MiB (-XX:MaxRAMPercentage=80), 256 MiB on the log's tmpfs"},
-		"a buffer of a quarter":   {annotations: object{"ullage.dev/buffer": "256Mi"}, command: []string{"java", "-Xmx300m"}, resources: limits("1Gi"), limit: "1Gi", warns: "ullage.dev/buffer is 256Mi and counts as memory"},
+		"a buffer over a quarter": {annotations: object{"ullage.dev/buffer": "260Mi"}, command: []string{"java", "-Xmx300m"}, resources: limits("1Gi"), limit: "1Gi", warns: "ullage.dev/buffer is 260Mi and counts as memory"},
 		"75 % of 1Gi":             {command: []string{"java", "-XX:MaxRAMPercentage=75"}, resources: limits("1Gi"), limit: "1Gi"},
 		"no limit":                {command: []string{"java", "-Xmx1000m"}},
 		"raised and pinned":       {annotations: object{"ullage.dev/raise-memory-limit": "true"}, command: []string{"java", "-XX:MaxRAMPercentage=85"}, resources: limits("512Mi"), limit: "576Mi", pin: true},
