@@ -19,8 +19,8 @@ that it has.
 Usage:
   kubectl ullage doctor               is the injector well?
   kubectl ullage doctor POD           ... and this pod?
-  kubectl ullage doctor deploy/NAME   ... and this workload (or sts/, ds/, job/, rollout/ and so on):
-                                    its template and newest pod?
+  kubectl ullage doctor deploy/NAME   ... and this workload: its template and newest pod?
+                                    (also sts/NAME, ds/NAME, job/NAME, rollout/NAME ...)
 
 It looks at labels and annotations of the pod, of its workload and of its
 namespace, at the webhook with its certificate and its pods, and at the sidecar

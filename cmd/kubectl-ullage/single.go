@@ -72,6 +72,6 @@ func (s *single) choose(ctx context.Context, e env, name string) (pod, error) {
 		return pod{}, err
 	}
 	p := s.cluster.best(pods)
-	fmt.Fprintf(e.stderr, "kubectl ullage %s: this is pod %s, one of %d of %s\n", name, printable.Line(p.Metadata.Name), len(pods), s.target)
+	fmt.Fprintf(e.stderr, "kubectl ullage %s: using pod %s of %s (1 of %d)\n", name, printable.Line(p.Metadata.Name), s.target, len(pods))
 	return p, nil
 }
