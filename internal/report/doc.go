@@ -6,7 +6,8 @@
 // [Read] finds the streams that its arguments name. A stream is the segments of one
 // directory, or a set of rotated files. Each stream is cut into lines. A line is counted
 // by its level and tags, and goes to a [pause.Joiner], whose stops, collections and waits
-// are summed up.
+// are summed up. Two kinds of streams are not logs: the marks of a sidecar, which become bands,
+// and the reports of crashes, which become [view.Crash].
 //
 // # Memory
 //

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ullage/ullage/internal/report/view"
+	"github.com/ullage/ullage/internal/tail"
 )
 
 // problem notes something that is missing or that could not be read.
@@ -23,8 +24,9 @@ func (s *sum) finish(st *stream) {
 	s.out.Inputs = append(s.out.Inputs, st.out)
 	name, odd := st.in.name, &st.odd
 	s.lost.events += uint64(st.events)
-	if odd.headers == 0 && odd.untimed == 0 && st.events == 0 && st.out.Lines > 0 {
-		s.problem("foreign", st.out.Lines, true, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, view.Plural(st.out.Lines, "line")))
+	if st.foreign() {
+		log := tail.KindOf(name) == tail.KindLog // nothing is expected in what else a JVM writes
+		s.problem("foreign", st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, view.Plural(st.out.Lines, "line")))
 	} else {
 		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(odd.bare, "line"), st.out.Lines))
 	}
@@ -32,6 +34,11 @@ func (s *sum) finish(st *stream) {
 	s.problem("hole", st.lines.hole, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.lines.hole))
 	s.problem("long", odd.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, view.Plural(odd.long, "line")))
 	s.problem("undated", odd.untimed, true, fmt.Sprintf("%s: --since and --until left out %s without a date", name, view.Plural(odd.untimed, "line")))
+}
+
+// foreign reports whether no line of the stream is Unified Logging.
+func (st *stream) foreign() bool {
+	return st.odd.headers == 0 && st.odd.untimed == 0 && st.events == 0 && st.out.Lines > 0
 }
 
 // report makes the report of everything that was read.
@@ -90,8 +97,11 @@ func (s *sum) throughput() {
 // nothing is the error for input that has no line of Unified Logging.
 func (s *sum) nothing() error {
 	text := "the input is empty"
-	if s.windowed() {
+	switch {
+	case s.windowed():
 		text = "no line is in the window"
+	case len(s.out.Crashes) > 0:
+		text = "there is only the report of a crash, " + s.out.Crashes[0].File
 	}
 	for _, p := range s.out.Problems {
 		if text = p.Text; p.Kind == "undated" {
@@ -196,6 +206,7 @@ func topTags(sets map[string]*view.Share) (top []view.Share) {
 
 // fillAll makes lists empty instead of null in JSON.
 func fillAll(r *view.Report) {
+	fill(&r.Crashes)
 	fill(&r.Problems)
 	fill(&r.Inputs)
 	fill(&r.Runs)

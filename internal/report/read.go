@@ -74,15 +74,23 @@ func Read(ctx context.Context, args []string, cfg Config) (*view.Report, error) 
 // read reads one stream.
 func (s *sum) read(ctx context.Context, in *input, p *progress) error {
 	st := newStream(in, s)
-	if !in.isMarks() {
+	var other interface {
+		line(line []byte, whole bool)
+		end(bytes uint64)
+	}
+	switch {
+	case in.isMarks():
+		other = newMarks(in, s)
+	case in.isCrash():
+		other = newCrashes(in, s)
+	default:
 		defer st.end()
 		return st.read(ctx, p)
 	}
-	m := newMarks(in, s)
-	st.lines.take = m.line
+	st.lines.take = other.line
 	err := st.read(ctx, p)
 	st.lines.end()
-	m.end(st.out.Bytes)
+	other.end(st.out.Bytes)
 	return err
 }
 
@@ -152,8 +160,8 @@ func (st *stream) write(block []byte) {
 // readSegments reads the segments, as they are now.
 func (st *stream) readSegments(ctx context.Context, p *progress) error {
 	opt := segment.FollowOptions{Since: st.sum.cfg.Since, Once: true}
-	if st.in.isMarks() {
-		opt.Since = time.Time{} // a JVM may have started, or a level been raised, before the window
+	if st.in.isMarks() || st.in.isCrash() {
+		opt.Since = time.Time{} // a JVM may have started, or a level been raised, before the window; the report of a crash has one time
 	}
 	f := segment.FollowFiles(st.in.segs, true, opt)
 	defer f.Close()
@@ -215,6 +223,6 @@ func (st *stream) meet(f *segment.Follower, err error) (more bool) {
 // unreadable notes a file that cannot be read, or not to its end.
 func (st *stream) unreadable(path string, err error) {
 	st.sum.lost.gone++
-	st.sum.problem("unreadable", 1, true, fmt.Sprintf("%s: %v", path, err))
+	st.sum.problem("unreadable", 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
 	st.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err))
 }

@@ -272,7 +272,7 @@ func (st *stream) end() {
 	st.look(st.tail)
 	st.joiner.Flush()
 	st.resume(nil)
-	if st.run == nil && st.out.Lines > 0 {
+	if st.run == nil && st.out.Lines > 0 && !st.foreign() {
 		st.run = st.sum.newRun(st, st.joiner.Run())
 	}
 	if st.run != nil {

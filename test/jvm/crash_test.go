@@ -157,6 +157,10 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 		if out, err := exec.Command(program, "check", w.dest).CombinedOutput(); err != nil {
 			t.Errorf("the copy is not complete: %v\n%s", err, out)
 		}
+		out, err := exec.Command(program, "report", "--text", w.dest).CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("\nJVMs crashed 2 times.\n")) || !bytes.Contains(out, []byte("\ncomplete: ")) {
+			t.Errorf("the report: %v\n%.2000s", err, out)
+		}
 		for _, kind := range []tail.Kind{tail.KindCrash, tail.KindReplay, tail.KindOutput} {
 			names := w.kinds()[kind]
 			t.Logf("%s: %q", kind, names)

@@ -37,6 +37,9 @@ func Compare(a, b *Report) [][]string {
 	count("allocation stalls", s.Waits, t.Waits)
 	count("failed allocations", s.Failed, t.Failed)
 	count("suspected stalls", s.Suspected, t.Suspected)
+	if s.Crashes+t.Crashes > 0 {
+		count("crashes", s.Crashes, t.Crashes)
+	}
 	return append(rows, compareFlags(a, b)...)
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 func TestThePolicyPermitsWhatThePageHas(t *testing.T) {
-	r := &Report{Name: "gc.log", Timed: true, Bars: []Bar{{}}, Tables: Tables{Causes: []Spread{{Name: "young"}}}, Longest: []Stop{{Cause: "young", Lines: []string{"a line"}}}, Advice: []Advice{{Text: "do", Evidence: "that"}}}
+	r := &Report{Name: "gc.log", Axis: Axis{Timed: true}, Bars: []Bar{{}}, Tables: Tables{Causes: []Spread{{Name: "young"}}}, Longest: []Stop{{Cause: "young", Lines: []string{"a line"}}}, Advice: []Advice{{Text: "do", Evidence: "that"}}}
 	var page bytes.Buffer
 	if err := HTML(&page, r); err != nil {
 		t.Fatal(err)

@@ -12,12 +12,10 @@ const (
 // Report is what a report says, in seconds and bytes. Its JSON form is documented in
 // docs/report.md.
 type Report struct {
-	Name     string    `json:"name"`     // what it is about, as the command line names it
-	Complete bool      `json:"complete"` // nothing is missing, as far as the log shows
-	Timed    bool      `json:"timed"`    // the lines have times
-	Dated    bool      `json:"dated"`    // times are seconds since 1970; else seconds of uptime
-	Begin    float64   `json:"begin"`    // time of the first line
-	End      float64   `json:"end"`      // time of the last line
+	Name     string  `json:"name"`     // what it is about, as the command line names it
+	Crashes  []Crash `json:"crashes"`  // of JVMs, by the reports that these left; the latest first
+	Complete bool    `json:"complete"` // nothing is missing, as far as the log shows
+	Axis
 	Problems []Problem `json:"problems"`
 	Inputs   []Input   `json:"inputs"`
 	Runs     []Run     `json:"runs"`
@@ -34,11 +32,27 @@ type Report struct {
 	Heap      Heap     `json:"heap"`
 }
 
+// Axis is the axis of time of a report.
+type Axis struct {
+	Timed bool    `json:"timed"` // the lines have times
+	Dated bool    `json:"dated"` // times are seconds since 1970; else seconds of uptime
+	Begin float64 `json:"begin"` // time of the first line
+	End   float64 `json:"end"`   // time of the last line
+}
+
 // Tables are durations by what they are of.
 type Tables struct {
 	Spreads []Spread `json:"distributions"`
 	Causes  []Spread `json:"causes"` // of stops
 	Phases  []Spread `json:"phases"` // of pauses, and beside the application (concurrent)
+}
+
+// Crash is a crash of a JVM, by the report that the JVM left. Its texts are untrusted.
+type Crash struct {
+	At      float64 `json:"at"`      // seconds since 1970, also where the log has no dates
+	Reason  string  `json:"reason"`  // the signal or the error; empty: the report does not show it
+	File    string  `json:"file"`    // the stream that holds the report, or the file
+	Command string  `json:"command"` // prints the reports; empty: they are not in a destination
 }
 
 // Problem is something that is missing or that could not be read.
@@ -101,6 +115,7 @@ type Minute struct {
 
 // Totals counts over all runs.
 type Totals struct {
+	Crashes     uint64   `json:"crashes"`
 	Stops       uint64   `json:"stops"`
 	Paused      float64  `json:"paused_seconds"`
 	Span        float64  `json:"seconds"`       // of the runs whose time is known; 0: of none, or a run is mixed

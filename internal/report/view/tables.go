@@ -78,6 +78,7 @@ func (r *Report) tiles() g.Node {
 		return h.Div(h.Dt(g.Text(name)), h.Dd(g.If(n > 0, h.Class("warn")), g.Text(Grouped(n))))
 	}
 	return h.Dl(h.Class("tiles"),
+		g.If(t.Crashes > 0, bad("crashes", t.Crashes)),
 		tile(throughput, optional(t.Throughput, percent)),
 		tile(stopped, Duration(t.Paused)),
 		tile("stops", Grouped(t.Stops)),
