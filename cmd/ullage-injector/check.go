@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -88,6 +90,7 @@ type injector struct {
 // check parses the arguments as 'serve' does in the container.
 func (i injector) check(e cli.Env) int {
 	e.LookupEnv = func(name string) (string, bool) { v, ok := i.env[name]; return v, ok }
+	e.Environ = slices.Sorted(maps.Keys(i.env))
 	var cfg serveConfig
 	fs := flag.NewFlagSet("check", flag.ContinueOnError)
 	cfg.flags(fs)

@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"flag"
 
 	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/settings"
 )
 
 // usage is the output of `ullage-injector help`.
@@ -32,10 +34,22 @@ func main() { cli.Main("ullage-injector", dispatch) }
 
 // dispatch runs the subcommand that args begins with and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
+	e.FlagNames = flagNames
 	return e.Dispatch(ctx, args, usage, map[string]cli.Command{
 		"check":   checkCmd,
 		"inject":  injectCmd,
 		"serve":   serveCmd,
 		"version": cli.Version(version),
 	})
+}
+
+// flagNames returns the names of the flags of all subcommands.
+func flagNames() []string {
+	var names []string
+	for _, flags := range []func(*flag.FlagSet){new(injectConfig).flags, new(serveConfig).flags} { // check has the flags of both
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		flags(fs)
+		names = append(names, settings.Names(fs)...)
+	}
+	return names
 }

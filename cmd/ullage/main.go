@@ -62,6 +62,7 @@ func hide() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // dispatch runs the subcommand that args begins with and returns the exit code.
 func dispatch(ctx context.Context, args []string, e cli.Env) int {
+	e.FlagNames = flagNames
 	return e.Dispatch(ctx, args, usage, map[string]cli.Command{
 		"run":     runCmd,
 		"cat":     catCmd,

@@ -26,12 +26,18 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool) // os.LookupEnv
+
+	// Environ is os.Environ, and FlagNames returns the names of the flags of all subcommands.
+	// Together they find misspelt variables. If FlagNames is nil, none are reported.
+	Environ   []string
+	FlagNames func() []string
 }
 
 // Parse reads the flags of a subcommand from args and the environment, then
 // calls validate, which may be nil, to check their values. If Parse returns
 // false, the subcommand must return code: Parse has printed either the help
-// that args asked for, or all errors, one a line.
+// that args asked for, or all errors, one a line. Parse also prints a warning for each
+// misspelt variable. That is not an error: other programs may use the prefix too.
 //
 // fs has the name of the subcommand. about is the first part of its help.
 func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func() []error) (code int, ok bool) {
@@ -42,6 +48,7 @@ func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func(
 			return OK, false
 		}
 	}
+	e.warnMisspelt(fs.Name())
 	if validate != nil {
 		bad = append(bad, validate()...)
 	}
@@ -53,6 +60,15 @@ func (e Env) Parse(fs *flag.FlagSet, about string, args []string, validate func(
 	}
 	fmt.Fprintf(e.Stderr, "run '%s %s --help' for usage\n", e.Program, fs.Name())
 	return Usage, false
+}
+
+func (e Env) warnMisspelt(subcommand string) {
+	if e.FlagNames == nil {
+		return
+	}
+	for _, err := range settings.Misspelt(e.Environ, e.FlagNames()) {
+		fmt.Fprintf(e.Stderr, "%s %s: warning: %s\n", e.Program, subcommand, printable.Line(err.Error()))
+	}
 }
 
 // Help prints about and the flags, if there are any.

@@ -28,7 +28,8 @@ func Main(name string, run Command) {
 	// orchestrator may repeat it, and it must not interrupt the drain.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
-	code := run(ctx, os.Args[1:], Env{Program: name, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
+	code := run(ctx, os.Args[1:], Env{Program: name, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		LookupEnv: os.LookupEnv, Environ: os.Environ()})
 	cancel()
 	os.Exit(code)
 }

@@ -96,6 +96,30 @@ func parseEnv(fs *flag.FlagSet, lookup func(string) (string, bool)) []error {
 	return bad
 }
 
+// shortestGuess is how many letters a flag must have to be taken for a misspelt one: among
+// shorter names, almost any two are similar.
+const shortestGuess = 4
+
+// Misspelt returns an error for each variable of environ (os.Environ) that begins with
+// [EnvPrefix], sets none of the named flags, and is similar to a variable that sets one. Any
+// other variable is left alone: Kubernetes sets ULLAGE_SERVICE_HOST and ULLAGE_PORT for a
+// Service named ullage.
+func Misspelt(environ, flagNames []string) []error {
+	known := slices.DeleteFunc(slices.Clone(flagNames), func(name string) bool { return len(name) < shortestGuess })
+	var bad []error
+	for _, variable := range environ {
+		variable, _, _ = strings.Cut(variable, "=")
+		word, ours := strings.CutPrefix(variable, EnvPrefix)
+		if !ours || slices.ContainsFunc(flagNames, func(name string) bool { return EnvName(name) == variable }) {
+			continue
+		}
+		if guess := Nearest(strings.ReplaceAll(word, "_", "-"), known); guess != "" {
+			bad = append(bad, fmt.Errorf("%s sets nothing and is ignored; did you mean %s?", variable, EnvName(guess)))
+		}
+	}
+	return bad
+}
+
 // badValue matches the flag package's error for a bad value.
 var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]+): (.*)$`)
 

@@ -140,3 +140,31 @@ func TestFlagsMayBeBeforeAndAfterNames(t *testing.T) {
 		}
 	}
 }
+
+func TestMisspeltVariables(t *testing.T) {
+	flags := []string{"budget", "dest", "sync-interval", "f", "for"}
+	for variable, want := range map[string]string{
+		"ULLAGE_BUGET=64Mi":                 "ULLAGE_BUDGET",
+		"ULLAGE_SYNC-INTERVAL=1s":           "ULLAGE_SYNC_INTERVAL",
+		"ULLAGE_SYNCINTERVAL=":              "ULLAGE_SYNC_INTERVAL",
+		"ULLAGE_dest=/x=y":                  "ULLAGE_DEST",
+		"ULLAGE_BUDGET=64Mi":                "",
+		"ULLAGE_FOR=1s":                     "",
+		"ULLAGE_FOO=1":                      "", // similar to a short name alone
+		"ULLAGE_X=1":                        "",
+		"ULLAGE_":                           "",
+		"BUGET=64Mi":                        "",
+		"ULLAGE_PORT=tcp://10.0.0.1:443":    "",
+		"ULLAGE_SERVICE_HOST=10.0.0.1":      "",
+		"ULLAGE_DEST_SERVICE_HOST=10.0.0.1": "",
+	} {
+		got := errors.Join(Misspelt([]string{"PATH=/bin", variable}, flags)...)
+		name, _, _ := strings.Cut(variable, "=")
+		switch {
+		case want == "" && got != nil:
+			t.Errorf("%s: %v, want nothing", variable, got)
+		case want != "" && (got == nil || got.Error() != name+" sets nothing and is ignored; did you mean "+want+"?"):
+			t.Errorf("%s: %v, want a question about %s", variable, got, want)
+		}
+	}
+}

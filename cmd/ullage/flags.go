@@ -1,0 +1,35 @@
+package main
+
+import (
+	"flag"
+	"time"
+
+	"github.com/ullage/ullage/internal/report"
+	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/sidecar"
+)
+
+// flagNames returns the names of the flags of all subcommands. A sidecar's variables are those
+// of 'run', and other subcommands run beside it by kubectl exec: they must not call its
+// variables misspelt.
+func flagNames() []string {
+	now, run := time.Now(), sidecar.DefaultConfig()
+	declare := []func(*flag.FlagSet){
+		run.Flags,
+		func(fs *flag.FlagSet) { new(catConfig).flags(fs, now) },
+		func(fs *flag.FlagSet) { new(checkConfig).flags(fs, now) },
+		func(fs *flag.FlagSet) { new(reportConfig).flags(fs, now) },
+		func(fs *flag.FlagSet) { readFlags(fs, new(report.Config), now) }, // pauses
+		func(fs *flag.FlagSet) { new(statusConfig).flags(fs) },
+		func(fs *flag.FlagSet) { new(pruneConfig).flags(fs, false) },
+		(&logConfig{verb: "list"}).flags,
+		(&logConfig{verb: "set"}).flags, // the other verbs have no further flags
+	}
+	var names []string
+	for _, flags := range declare {
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		flags(fs)
+		names = append(names, settings.Names(fs)...)
+	}
+	return names
+}
