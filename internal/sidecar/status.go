@@ -95,6 +95,9 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 	if levels := m.Status(); cfg.Levels.Attach.Mode != attach.Off || levels.Trigger != "" {
 		out.Levels = levelsOf(levels, counts)
 		out.Levels.OtherLogs = elsewhere
+		if t := out.Levels.Trigger; t != nil && levels.Off && out.JVMUser != nil {
+			t.Never += "; " + out.JVMUser.Advice
+		}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/podmeta"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -40,16 +41,23 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 			if err := os.Chown(log, 1001, 0); err != nil {
 				t.Fatal(err)
 			}
-			side := runAs(t, ours, "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0", "--attach", "off")
+			annotations := filepath.Join(filepath.Dir(dest), "annotations")
+			if err := os.WriteFile(annotations, []byte(lab.DownwardFile(map[string]string{podmeta.Prefix + "trigger": "dropped"})), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			side := runAs(t, ours, "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0", "--attach", "off", "--annotations", annotations)
 			addr, err := side.Addr(patience)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var st admin.Status
-			lab.Eventually(t, patience, "the user of the JVM is in /status", func() bool {
+			lab.Eventually(t, patience, "the user of the JVM and the trigger are in /status", func() bool {
 				_, body, err := side.Get("/status")
-				return err == nil && json.Unmarshal([]byte(body), &st) == nil && st.JVMUser != nil
+				return err == nil && json.Unmarshal([]byte(body), &st) == nil && st.JVMUser != nil && st.Levels != nil && st.Levels.Trigger != nil
 			})
+			if never := st.Levels.Trigger.Never; never != "--attach is off: levels are not changed; "+c.want {
+				t.Errorf("the trigger says %q", never)
+			}
 			if st.JVMUser.Advice != c.want || st.JVMUser.UID != 1001 || (st.JVMUser.GID == nil) != (c.source&os.ModeSetgid != 0) {
 				t.Errorf("/status says %+v, want %q", *st.JVMUser, c.want)
 			}
