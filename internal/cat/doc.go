@@ -19,9 +19,9 @@
 // # Memory
 //
 // At most 64 KiB of a line are held, so that memory does not grow with the length of a
-// line. A series holds one frame of its stream. At most 16 series are open; the others
-// are parked, and keep 16 MiB in all. Seek files take 8 MiB in all; series beyond have
-// none. The last N lines are not held but counted before they are printed, from the newest
+// line. A series holds one frame of its stream. At most 16 series are open, and hold 48 MiB
+// in all, besides the frame that is being read; the others are parked, and keep 16 MiB in all. Seek files
+// take 8 MiB in all; series beyond have none. The last N lines are not held but counted before they are printed, from the newest
 // segments back.
 //
 // # Errors

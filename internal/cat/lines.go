@@ -57,6 +57,7 @@ func (l *lines) next() (piece, bool) {
 	switch {
 	case ends:
 	case len(l.rest) == 0:
+		l.rest = nil // not even an empty slice keeps a frame in memory
 		return piece{}, false
 	case len(l.held)+room < headBytes && !l.amid:
 		l.held, l.rest = append(l.held, l.rest...), nil

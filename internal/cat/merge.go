@@ -1,6 +1,7 @@
 package cat
 
 import (
+	"bytes"
 	"container/heap"
 	"context"
 	"math"
@@ -9,13 +10,16 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// maxOpen is how many series are open at a time, at most a few MiB each. Others that
-// have lines to print are parked: those whose turn comes last. They keep some of the
-// bytes that they have read, keepAll in all, so that they need not read a frame again for
-// each line of it.
+// maxOpen is how many series are open at a time, and openBytes is how much they hold in
+// memory in all, unless one alone holds more. Frames of a sidecar, of 1 MiB at most, take
+// no more than that, and mostly a third; other frames may take ten times as much. Other
+// series that have lines to print are parked: those whose turn comes last. They keep some
+// of the bytes that they have read, keepAll in all, so that they need not read a frame
+// again for each line of it.
 const (
-	maxOpen = 16
-	keepAll = 16 << 20
+	maxOpen   = 16
+	openBytes = maxOpen * 3 << 20
+	keepAll   = 16 << 20
 )
 
 // turn is when a line of a series is printed.
@@ -118,30 +122,42 @@ func (s *series) setKey() {
 	}
 }
 
-// makeRoom parks a series if as many are open as may be, and enters s, which opens.
+// makeRoom enters s, which is about to read or has just read, and parks others until no
+// more are open, and hold no more in memory, than may be.
 func (p *Printer) makeRoom(s *series) {
-	if slices.Contains(p.open, s) {
-		return
+	if !slices.Contains(p.open, s) {
+		p.open = append(p.open, s)
 	}
-	if len(p.open) >= maxOpen {
-		last := 0
+	for len(p.open) > maxOpen || len(p.open) > 1 && held(p.open) > openBytes {
+		last := -1
 		for i, o := range p.open {
-			if o.idle || !p.open[last].idle && p.open[last].before(o) {
+			if o != s && (last < 0 || o.idle || !p.open[last].idle && p.open[last].before(o)) {
 				last = i
 			}
 		}
 		p.open[last].park()
 		p.open = slices.Delete(p.open, last, last+1)
 	}
-	p.open = append(p.open, s)
+}
+
+// held returns how many bytes the open series hold in memory.
+func held(open []*series) (n int) {
+	for _, s := range open {
+		if s.follower != nil {
+			n += s.follower.Held()
+		}
+	}
+	return n
 }
 
 // park closes what the series reads from, and frees the memory of the frame. The series
 // keeps some of the rest of the frame, and reads the others again.
 func (s *series) park() {
-	s.cur.text = slices.Clone(s.cur.text)
+	s.pick.clock.Forget()
+	// slices.Clone of no bytes would keep the frame in memory.
+	s.cur.text = bytes.Clone(s.cur.text)
 	rest := s.lines.rest
-	s.kept = slices.Clone(rest[:min(len(rest), s.p.keep)])
+	s.kept = bytes.Clone(rest[:min(len(rest), s.p.keep)])
 	s.lines.rest = nil
 	if len(s.kept) < len(rest) {
 		s.again = s.frame - len(rest) + len(s.kept)

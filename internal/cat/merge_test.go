@@ -1,17 +1,22 @@
 package cat
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -104,6 +109,78 @@ func TestMergeIsAStableSortByTime(t *testing.T) {
 				d.open()
 			})
 		}
+	}
+}
+
+// measured is an output that looks now and then how much memory is in use, and checks that
+// what is written is what is wanted.
+type measured struct {
+	t      *testing.T
+	wanted *bufio.Reader
+	calls  int
+	most   uint64
+}
+
+func (m *measured) Write(p []byte) (int, error) {
+	want := make([]byte, len(p))
+	if _, err := io.ReadFull(m.wanted, want); err != nil || !bytes.Equal(p, want) {
+		m.t.Fatalf("write %d is not the lines in their order: %v", m.calls, err)
+	}
+	if m.calls++; m.calls%16 == 0 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		m.most = max(m.most, stats.HeapAlloc)
+	}
+	return len(p), nil
+}
+
+// The memory of a merge is bounded, though each stream is a frame of a few KiB that decodes
+// to fifteen times as much as any that a sidecar writes.
+func TestStreamsOfHugeFramesAreMergedInBoundedMemory(t *testing.T) {
+	const streams, seconds = maxOpen + 2, 15 // of 1 MB each
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := func(second int) string {
+		return strings.Repeat(noon.Add(time.Duration(second)*time.Second).Format("[2006-01-02T15:04:05.000-0700]")+"[info][gc] "+strings.Repeat("x", 60<<10)+"\n", 17)
+	}
+	var raw []byte
+	for second := range seconds {
+		raw = append(raw, lines(second)...)
+	}
+	packed, dir := enc.EncodeAll(raw, nil), t.TempDir()
+	raw = nil
+	name := func(stream int) string { return fmt.Sprintf("s%02d", stream) }
+	for stream := range streams {
+		of := filepath.Join(dir, name(stream))
+		if err := errors.Join(os.Mkdir(of, 0o700), os.WriteFile(filepath.Join(of, "20261120T120000.000Z-000001.log.zst"), packed, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, write := io.Pipe()
+	go func() {
+		for second := range seconds {
+			for stream := range streams {
+				if _, err := io.WriteString(write, strings.ReplaceAll(lines(second), "[2026", name(stream)+": [2026")); err != nil {
+					return
+				}
+			}
+		}
+		write.Close()
+	}()
+	defer read.Close()
+	out := &measured{t: t, wanted: bufio.NewReader(read)}
+	p := New(Config{}, out, os.Stderr)
+	if err := errors.Join(append(p.Find([]string{dir}), p.Run(context.Background()))...); err != nil || p.Failed() {
+		t.Fatal(err)
+	}
+	if _, err := out.wanted.ReadByte(); err != io.EOF {
+		t.Errorf("lines are missing at the end: %v", err)
+	}
+	if bound := uint64(openBytes + keepAll + 32<<20); out.most > bound {
+		t.Errorf("%d MiB of memory in use, want at most %d", out.most>>20, bound>>20)
 	}
 }
 

@@ -193,7 +193,6 @@ func (p *Printer) series() []*series {
 func (p *Printer) end() error {
 	var errs []error
 	for _, s := range p.series() {
-		s.lines.feed(nil)
 		s.finish()
 		errs = append(errs, s.drain())
 	}

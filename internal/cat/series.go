@@ -98,9 +98,11 @@ func (s *series) next(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// finish ends the series with the bytes that were read.
+// finish ends the series with the bytes that were read. What is left of these is not wanted.
 func (s *series) finish() {
 	s.over = true
+	s.lines.feed(nil)
+	s.pick.clock.Forget()
 	s.lines.end()
 	s.close()
 	s.p.open = slices.DeleteFunc(s.p.open, func(o *series) bool { return o == s })
@@ -137,7 +139,9 @@ func (s *series) read(ctx context.Context) ([]byte, error) {
 			}
 		}
 		s.p.makeRoom(s)
+		s.pick.clock.Forget()
 		raw, err := s.follower.Next()
+		s.p.makeRoom(s)
 		if err == nil {
 			if s.reportDamage() {
 				s.lines.end()

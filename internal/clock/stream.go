@@ -55,6 +55,10 @@ func (s *Stream) Line(head []byte) *ul.Record {
 	return r
 }
 
+// Forget frees the line that was taken in last, and with it the frame that the line is part
+// of. The record of the line is no longer valid.
+func (s *Stream) Forget() { s.parser = ul.Parser{} }
+
 // Frame takes in the times by which the lines of raw were written: the creation of the
 // segment that raw begins, what the seek file has at the end of raw, and the last write of
 // the segment. Raw is the frame that was just read, or the rest of it, if the reader has

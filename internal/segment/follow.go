@@ -173,6 +173,15 @@ func (f *Follower) Skip() {
 	}
 }
 
+// Held returns how many bytes of the open segment are in memory, as they are on disk and
+// decoded: a frame that no sidecar wrote may have 16 MiB of each. Rewind and Close free them.
+func (f *Follower) Held() int {
+	if f.reader == nil {
+		return 0
+	}
+	return cap(f.reader.in.buf) + cap(f.reader.raw)
+}
+
 // Close closes the segment that is open. Position stays valid.
 func (f *Follower) Close() error {
 	if f.reader == nil {

@@ -71,7 +71,7 @@ func (f *Follower) recognize(at int) {
 		if f.committed != nil {
 			f.reader.in.drop() // it may hold what was not committed, and is another by now
 		}
-		if f.replaced() {
+		if f.cur.replaced(f.reader.file) {
 			f.close()
 			f.cur.seg.Size = -1 // so that enter opens the present file
 		}
@@ -87,18 +87,18 @@ func isOther(found []Info, older bool, cur, prev Info) bool {
 	return older || len(found) > 0 && found[0].Seq <= cur.Seq
 }
 
-// replaced reports whether the path of cur names another file than the open one, or the
-// open file was cut. A file that was cut may have grown again, to any size.
-func (f *Follower) replaced() bool {
-	is, err := os.Stat(f.cur.seg.Path)
+// replaced reports whether the path of the segment names another file than the open one, or
+// the open file was cut. A file that was cut may have grown again, to any size.
+func (p *place) replaced(file *os.File) bool {
+	is, err := os.Stat(p.seg.Path)
 	if err != nil {
 		return false
 	}
-	was, err := f.reader.file.Stat()
+	was, err := file.Stat()
 	if err != nil {
 		return false
 	}
-	holds, err := f.cur.heldBy(f.reader.file)
+	holds, err := p.heldBy(file)
 	return !os.SameFile(was, is) || err == nil && !holds
 }
 
