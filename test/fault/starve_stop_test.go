@@ -87,16 +87,17 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		t.Fatal(err)
 	}
 	output := jvm.Output{Selection: "all=debug,gc*=trace", File: filepath.Join(source, stream), Options: "filecount=1,filesize=0"}
-	stopped := long(30*time.Second, 1500*time.Millisecond)
-	p, err := jvm.Start(jdk, output.Flag(), "-cp", classes, "-Xmx64m", "Churn", milliseconds(stopped+time.Second), "200")
+	full := long(30*time.Second, 1500*time.Millisecond)
+	p, err := jvm.Start(jdk, output.Flag(), "-cp", classes, "-Xmx64m", "Churn", milliseconds(full+5*time.Second), "200")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Kill()
-	time.Sleep(stopped)
-	if used := lab.InUse(source); used < mib*2-64<<10 {
-		t.Errorf("%d bytes of the tmpfs are in use, it was never full: the test shows nothing", used)
-	}
+	// How long a JVM takes until its log has filled the tmpfs is the machine's.
+	lab.Eventually(t, patience, "the tmpfs is full", func() bool { return lab.InUse(source) >= mib*2-64<<10 })
+	since := time.Now()
+	time.Sleep(full)
+	stopped := time.Since(since)
 	if err := side.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +108,8 @@ func stopBeside(t *testing.T, jdk lab.JDK, classes string) {
 		n, err := side.Metric(cutLines)
 		return err == nil && n > 0
 	})
-	if lost, err := side.Metric(cutSeconds); err != nil || lost < stopped.Seconds()/4 {
-		t.Errorf("%v s without lines are counted, %v, and the sidecar was stopped for %s", lost, err, stopped)
+	if lost, err := side.Metric(cutSeconds); err != nil || lost < stopped.Seconds()/2 {
+		t.Errorf("%v s without lines are counted, %v, and the tmpfs was full for %s", lost, err, stopped)
 	}
 	if err := side.Stop(patience); err != nil {
 		t.Error(err)
