@@ -58,7 +58,7 @@ func poll(ctx context.Context, before answer, judge judge, d *delivery) verdict 
 func levelsOff(l *admin.Levels) bool { return l == nil || l.Off }
 
 // whyOff returns why the sidecar of an answer does not change levels, and what to do. Mostly
-// nobody has set --attach off: the injector did, because the pod does not say as which user
+// --attach off was set by the injector and by no person, because the pod does not say as which user
 // the JVM runs, or shares no /tmp. It says so in its warnings.
 func (a answer) whyOff() error {
 	if u := a.status.JVMUser; u != nil {

@@ -21,7 +21,7 @@
 //
 // push builds the images and the chart in the same way and pushes them. So the
 // digests in a registry are those of the archives. The chart names the registry, so
-// that whoever installs it need not.
+// that a user who installs it need not.
 //
 // sign signs what make has written and push has pushed, with cosign: the images and
 // the chart by the digests of the files of the release, whatever the registry says,

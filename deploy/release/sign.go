@@ -86,7 +86,7 @@ func (s signer) chartRef() (string, error) {
 	return s.registry + "/charts/ullage@" + digest.String(), nil
 }
 
-// run runs cosign, which asks nobody.
+// run runs cosign, which asks no questions (--yes).
 func (s signer) run(ctx context.Context, verb string, args ...string) error {
 	all := append(append(append([]string{}, s.cosign[1:]...), verb, "--yes"), append(s.more, args...)...)
 	cmd := exec.CommandContext(ctx, s.cosign[0], all...)

@@ -44,7 +44,7 @@ func released(t *testing.T) (src source, team, dir string) {
 }
 
 // What is signed is what is in the registry, by digests that the files of the release give:
-// a tag that somebody moved meanwhile is not signed.
+// a tag that was moved meanwhile is not signed.
 func TestSignNamesWhatWasPushedByDigest(t *testing.T) {
 	src, team, dir := released(t)
 	record := filepath.Join(t.TempDir(), "record")

@@ -265,7 +265,7 @@ func (k *keeper) settled(m material, now time.Time) bool {
 // ours returns the indexes of the webhooks whose caBundle is ours to keep.
 func (k *keeper) ours(conf configuration) []int { return conf.ours(k.cfg.Service, k.cfg.Namespace) }
 
-// publish brings the caBundle up to date. kubeapi.ErrConflict: somebody else wrote first.
+// publish brings the caBundle up to date. kubeapi.ErrConflict: another writer was first.
 func (k *keeper) publish(ctx context.Context, conf configuration, m material) error {
 	ours := k.ours(conf)
 	if len(ours) == 0 {
