@@ -302,7 +302,7 @@ func troubled(began time.Time) admin.Status {
 	st := admin.Status{
 		Version: "v0.1.0-rc.1", Started: began, UptimeSeconds: time.Since(began).Seconds(), Where: admin.Where{Pod: "web-7c9f6d5b8-x2x4l", Source: "/var/log/jvm", Destination: "/var/lib/ullage/prod/web"},
 		Reason: "the destination stalls: a line has waited for 1m3s " + hostile, Reclaim: admin.Reclaim{Mode: "unlink", Why: "punching holes is not permitted"}, Compress: "zstd",
-		Space: admin.Space{BacklogBytes: 912 << 20, SpooledBytes: 900 << 20, HeadroomBytes: 7 << 20, BudgetBytes: 64 << 20, QueueUsedBytes: 4 << 20, QueueCapacityBytes: 4 << 20,
+		Space: admin.Space{BacklogBytes: 912 << 20, SpooledBytes: 900 << 20, HeadroomBytes: 7 << 20, BudgetBytes: 64 << 20, BudgetUsedBytes: 57 << 20, QueueUsedBytes: 4 << 20, QueueCapacityBytes: 4 << 20,
 			Rings: []admin.Ring{{Name: "app.ring", Problem: hostile}}},
 		Progress: admin.Progress{LagSeconds: 63.2, LastCommit: time.Now().Add(-63 * time.Second)},
 		Lines: admin.Lines{
