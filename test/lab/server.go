@@ -29,10 +29,12 @@ func Server(dir, module, program string, say func(format string, args ...any)) (
 		return path, nil
 	}
 	say("building %s, once (about two minutes)", name)
-	if _, err := Command(20*time.Minute, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", path+".new", program); err != nil {
+	// Another test may build the same server now.
+	made := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if _, err := Command(time.Hour, "nice", "go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", made, program); err != nil {
 		return "", err
 	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := os.Rename(made, path); err != nil {
 		return "", fmt.Errorf("keep the server: %w", err)
 	}
 	return path, nil
