@@ -297,10 +297,10 @@ func TestPlugin(t *testing.T) {
 		s.Errorf("ullage.dev/log is %q, not %q", note, raise)
 	}
 	s.matches("levels POD", ullage("levels", "app"), `(?m)^log level: +gc\*=debug until`, `(?m)^JVM: +pid \d+ has gc\*=debug`)
-	s.matches("status", ullage("status"), `^POD +READY +BACKLOG +HEADROOM +LAG +LEVEL +ERRORS\n`,
+	s.matches("status", ullage("status"), `^POD +READY +BACKLOG +FREE +LAG +LEVEL +ERRORS\n`,
 		`(?m)^app +yes +\S+ +\S+ +\S+ +gc\*=debug\((10m0|9m\d+)s\) +-$`, `(?m)^quiet +yes +\S+ +\S+ +\S+ +own +-$`)
 	s.matches("status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
-	s.matches("top", ullage("top"), `^POD +HEADROOM +FREE +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\S+ +\d+% +\S+ +\S+ +-$`, `(?m)^quiet +\S+ +\d+% `)
+	s.matches("top", ullage("top"), `^POD +FREE +HEADROOM +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\d+% +\S+ +\S+ +\S+ +-$`, `(?m)^quiet +\d+% `)
 	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
 	page, recent := livePage(s, path, "app")
 	s.matches("open", page, `^<!doctype html>`, `<script>`)

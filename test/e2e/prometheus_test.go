@@ -92,8 +92,13 @@ func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 	for _, name := range []string{"two", "own", "other"} {
 		s.ready(name)
 	}
-	config := strings.Replace(string(job[1]), "kubernetes_sd_configs:\n      - role: pod", "file_sd_configs:\n      - files: [/etc/prometheus/pods.json]", 1)
-	s.prometheus("global:\n  scrape_interval: 1s\n"+config, s.discover())
+	// The API server looks for the label, here as there.
+	found := regexp.MustCompile(`kubernetes_sd_configs:\n +- role: pod\n +selectors: \[\{role: pod, label: (\S+)\}\]`).FindStringSubmatch(string(job[1]))
+	if found == nil {
+		t.Fatalf("the job selects no pods by a label:\n%s", job[1])
+	}
+	config := strings.Replace(string(job[1]), found[0], "file_sd_configs:\n      - files: [/etc/prometheus/pods.json]", 1)
+	s.prometheus("global:\n  scrape_interval: 1s\n"+config, s.discover("--selector", found[1]))
 	for _, sidecar := range []string{`pod="two",container="ullage"`, `pod="two",container="ullage-2"`, `pod="own",container="ullage"`} {
 		s.eventually(time.Minute, "persisted lines of "+sidecar, func() bool { return s.query(`sum(ullage_persisted_lines_total{`+sidecar+`})`) > 0 })
 	}
@@ -104,10 +109,10 @@ func TestPrometheusScrapesByTheNameOfThePort(t *testing.T) {
 
 var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
-// discover returns the pods of the namespace as Prometheus' kubernetes_sd does,
+// discover returns the pods of the namespace, or those that kubectl selects, as Prometheus' kubernetes_sd does,
 // which Debian's is built without: a target for each port of each container,
 // or for the container if it has none.
-func (s *space) discover() string {
+func (s *space) discover(which ...string) string {
 	s.Helper()
 	type containers []struct {
 		Name  string
@@ -126,7 +131,7 @@ func (s *space) discover() string {
 			Status struct{ PodIP string }
 		}
 	}
-	if err := json.Unmarshal([]byte(s.kubectl("get", "pods", "-o", "json")), &pods); err != nil {
+	if err := json.Unmarshal([]byte(s.kubectl(append([]string{"get", "pods", "-o", "json"}, which...)...)), &pods); err != nil {
 		s.Fatalf("read pods: %v", err)
 	}
 	groups := []any{}
