@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,9 +61,11 @@ func TestDestinationIsNotWritableAtTheStart(t *testing.T) {
 func TestSecondSidecarOnTheSameDestination(t *testing.T) {
 	source, dest := lab.Tmpfs(t, "16m"), t.TempDir()
 	first := lab.Run(t, source, dest)
-	if _, err := first.Addr(patience); err != nil {
-		t.Fatal(err)
-	}
+	// The address is known before the destination is.
+	lab.Eventually(t, patience, "the first one has the destination", func() bool {
+		status, _, err := first.Get("/readyz")
+		return err == nil && status == http.StatusOK
+	})
 	refuses(t, lab.Run(t, lab.Tmpfs(t, "16m"), dest), dest, "in use by another ullage", "pid ")
 	if first.Exited() {
 		t.Error("the first one has ended")
