@@ -128,7 +128,12 @@ func newContainer(t *testing.T) *container {
 		t.Fatalf("%v: %s", err, image)
 	}
 	c := &container{T: t, root: t.TempDir(), log: filepath.Join(t.TempDir(), "log")}
-	c.must(os.CopyFS(c.root, os.DirFS(image)))
+	// The child of a fork has every file open for a moment, also for writing. A program that is
+	// open for writing cannot be run.
+	syscall.ForkLock.RLock()
+	err = os.CopyFS(c.root, os.DirFS(image))
+	syscall.ForkLock.RUnlock()
+	c.must(err)
 	for _, dir := range []string{"src", "dst"} {
 		c.must(os.Mkdir(filepath.Join(c.root, dir), 0o755))
 		c.must(os.Chown(filepath.Join(c.root, dir), user, user))
