@@ -57,7 +57,7 @@ func newMux(reg *prometheus.Registry, of Answers, log *slog.Logger) http.Handler
 
 // answering passes on the requests that name this machine, and refuses others with 403: a page in
 // a browser whose name was made to resolve to this address (DNS rebinding) could otherwise
-// read the status and the last lines. An IP address cannot be made to resolve, and nobody
+// read the status and the last lines. An IP address is not resolved, and no stranger
 // can register a name without a dot or below the suffixes: so a cluster's Services, a
 // forwarded port and Prometheus, which scrapes pods by IP address, reach the server.
 func answering(next http.Handler) http.Handler {

@@ -1,5 +1,5 @@
 // Package clock says when each line of a durable copy was written. Every reader of a copy
-// uses it, so that a line has one time, whoever shows it.
+// uses it, so that a line has one time in every reader.
 //
 //	Stream.Frame, Stream.Line... → Timeline.Last, Timeline.Run
 //

@@ -81,7 +81,7 @@ func (p *pod) jvmContainers(names []string) (chosen, *problem) {
 	return p.likeliest()
 }
 
-// likeliest chooses a container where nobody has named one.
+// likeliest chooses a container if the pod names none.
 func (p *pod) likeliest() (chosen, *problem) {
 	var all []int
 	for i, c := range p.Spec.Containers {

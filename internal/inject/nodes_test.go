@@ -8,7 +8,7 @@ import (
 	"github.com/ullage/ullage/internal/podmeta"
 )
 
-// A native sidecar without an image for its node keeps the pod from starting, for ever.
+// A native sidecar without an image for its node keeps the pod from starting permanently.
 func TestAPodForOtherNodesIsRefused(t *testing.T) {
 	term := func(expressions ...any) object { return object{"matchExpressions": expressions} }
 	affinity := func(terms ...any) object {
