@@ -75,3 +75,14 @@ func LinesOf(r FloodReport) iter.Seq[Line] {
 		}
 	}
 }
+
+// Unended returns what the file of a flood has of a last line without a newline, which a
+// full tmpfs has cut; nil: the last line is complete. A sidecar that drains ends such a
+// line.
+func Unended(r FloodReport) []byte {
+	t := newTruth(r)
+	for more := true; more; {
+		_, more = t.read()
+	}
+	return t.held
+}
