@@ -5,7 +5,8 @@
 //
 // A raise is a selection that is wanted for a while: by a trigger, by an
 // annotation, or by a person at a terminal; the later of these wins while it
-// lasts. The end of a raise is a point in time, so no restart prolongs it. A
+// lasts. The end of a raise is a point in time, so no restart prolongs it. That of a
+// trigger's raise is fixed when the first JVM has taken the raise, or should have. A
 // [Loop] compares what is wanted with what each JVM took last, and sends
 // commands only to the JVMs for which the two differ.
 //

@@ -183,7 +183,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 // pursue runs the update that an errand needs, and leaves the errand under way.
 // If the update cannot run, the errand fails with the reason.
 func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
-	e.deadline = time.Now().Add(perTask*l.cfg.Attach.Timeout + findInterval)
+	e.deadline = time.Now().Add(l.cfg.answered())
 	l.errands.under = append(l.errands.under, e)
 	began := false
 	err := l.update(ctx, func(now time.Time) {
@@ -244,7 +244,7 @@ func (l *Loop) fails(e *errand) bool {
 // in effect.
 func (l *Loop) withdraw(ctx context.Context, e *errand) {
 	e.withdrawn = true
-	e.deadline = time.Now().Add(perTask*l.cfg.Attach.Timeout + findInterval)
+	e.deadline = time.Now().Add(l.cfg.answered())
 	_ = l.update(ctx, func(time.Time) { // the errand gets the errors
 		raises := l.fleet.state.Raises
 		if delete(raises, FromCommand); e.had {

@@ -24,6 +24,10 @@ const (
 	perTask = 2
 )
 
+// answered returns after which time each JVM has answered or will not: what takes longer is not
+// waited for.
+func (c Config) answered() time.Duration { return perTask*c.Attach.Timeout + findInterval }
+
 // fleet holds the JVMs of the source: their baselines, their current
 // selections, and the tasks under way. One goroutine uses the fleet, and
 // collects the result of a task when the task has landed.
@@ -40,6 +44,8 @@ type fleet struct {
 	attempts map[string]attempt   // by JVM ID: the last attempts that failed
 	seen     map[string]time.Time // by JVM ID: when it was last found
 	ended    map[string]bool      // JVMs that ended while raised, since the last report of changes
+
+	awaited time.Time // until then the trigger's raise waits for its first JVM; zero: it does not wait
 
 	flying   map[string]*task // by JVM ID: the tasks under way
 	landing  chan struct{}    // a task has landed
@@ -151,6 +157,31 @@ func (f *fleet) ours() (n int) {
 		}
 	}
 	return n
+}
+
+// renew has the trigger's raise begin now, while it waits for the answer of a JVM and when the
+// first JVM has taken it. A JVM that is short of CPU time may answer later than the raise lasts,
+// and the trigger would not fire again before its cool-down is over. A JVM that never answers
+// keeps the raise only until awaited, and no restart prolongs the raise.
+func (f *fleet) renew(now time.Time) {
+	r, ok := f.state.Raises[FromTrigger]
+	taken := f.took(FromTrigger, r)
+	if !ok || r.Ended != "" || !now.Before(f.awaited) || !taken && len(f.flying) == 0 {
+		return
+	}
+	r.begin(now)
+	f.state.Raises[FromTrigger] = r
+	if taken {
+		f.awaited = time.Time{}
+	}
+}
+
+// took reports whether one of the JVMs found now has the raise of a cause.
+func (f *fleet) took(cause Cause, r raise) bool {
+	return slices.ContainsFunc(f.jvms, func(j attach.JVM) bool {
+		b := f.state.JVMs[j.ID]
+		return b != nil && b.Cause == cause && b.Applied == r.Selection
+	})
 }
 
 // nobody returns an error with the reasons if there is no JVM to raise. If no

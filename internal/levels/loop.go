@@ -241,6 +241,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	}
 	l.arm(now) // before a JVM writes a line of a raise
 	err = errors.Join(err, f.reconcile(ctx, now))
+	f.renew(time.Now())
 	err = errors.Join(err, l.save(before))
 	l.raiseApp(before, now)
 	l.finish(before, now, err)
@@ -299,12 +300,14 @@ func (l *Loop) want(now time.Time) {
 			r := newRaise(req.TriggerLog, req.TriggerFor, l.alarm.reason, "trigger: "+l.alarm.why, now)
 			s.Raises[FromTrigger] = r
 			s.Fired = true
+			l.fleet.awaited = now.Add(l.cfg.answered())
 		}
 		l.alarm = nil
 	}
 	if !req.TriggerBad && !l.notes.unknown && req.Trigger.IsZero() {
 		delete(s.Raises, FromTrigger)
 	}
+	l.fleet.renew(now)
 	s.expire(now)
 }
 

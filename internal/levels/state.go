@@ -55,8 +55,15 @@ func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.
 
 // newRaise returns a raise that begins now.
 func newRaise(sel selection.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
-	now = now.Round(0) // without the monotonic clock, as a saved state has none
-	return raise{Selection: sel.String(), For: lasts, Since: now, Until: now.Add(lasts), Reason: reason, Why: why}
+	r := raise{Selection: sel.String(), For: lasts, Reason: reason, Why: why}
+	r.begin(now)
+	return r
+}
+
+// begin has the raise begin now.
+func (r *raise) begin(now time.Time) {
+	r.Since = now.Round(0) // without the monotonic clock, as a saved state has none
+	r.Until = r.Since.Add(r.For)
 }
 
 // baseline is the configuration of a JVM's outputs before the first raise. It

@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,59 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	fire(p, dropLine)
 	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 2 })
+}
+
+// A JVM that is short of CPU time answers later than the shortest raise lasts. Its trigger has
+// fired, and does not fire again before the cool-down is over: the raise waits for the answer.
+func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.TriggerCooldown = time.Hour
+	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1s")
+	var taken time.Time
+	j.when(func(cmd string) reaction {
+		if time.Sleep(1500 * time.Millisecond); strings.HasPrefix(cmd, configuring) && taken.IsZero() {
+			taken = time.Now()
+		}
+		return obey
+	})
+	p := r.process()
+	p.run()
+	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
+	fire(p, dropLine)
+	within(t, patience, "the raise is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 1 })
+	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" })
+	if lasted := time.Since(taken); lasted < time.Second {
+		t.Errorf("the raise was over %s after the JVM had taken it", lasted)
+	}
+	soon(t, patience, j, ownSelection)
+}
+
+// A JVM that does not answer prolongs the trigger's raise by no more than it may take to answer.
+func TestATriggersRaiseDoesNotWaitForADeafJVMForever(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped", "trigger-for", "1s")
+	p := r.process()
+	p.step()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer p.fleet.crew.Wait()
+	defer cancel()
+	j.when(always(hang))
+	fire(p, dropLine)
+	a := <-p.watch.fired
+	p.alarm = &a
+	since := func() time.Time {
+		must(t, p.update(ctx, nil))
+		return p.fleet.state.Raises[FromTrigger].Since
+	}
+	first := since()
+	second := since()
+	if !second.After(first) {
+		t.Errorf("the raise began at %s, and waits since %s", second, first)
+	}
+	p.fleet.awaited = time.Now()
+	if third := since(); !third.Equal(second) {
+		t.Errorf("the raise began again at %s, after the JVM should have answered", third)
+	}
 }
 
 // The raise of a command disarms at once, and not with the next look at the

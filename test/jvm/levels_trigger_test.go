@@ -15,16 +15,19 @@ import (
 	"github.com/ullage/ullage/test/lab"
 )
 
-// trigger asks for raises of a second by a condition, and waits until it is
-// armed.
-func (r *levelRig) trigger(condition, selection string) {
+// trigger asks for raises by a condition, and waits until it is armed.
+func (r *levelRig) trigger(condition, selection, lasts string) {
 	r.Helper()
-	r.annotate(map[string]string{"trigger": condition, "trigger-log": selection, "trigger-for": "1s"})
+	r.annotate(map[string]string{"trigger": condition, "trigger-log": selection, "trigger-for": lasts})
 	lab.Eventually(r, patience, "the trigger is armed", func() bool {
 		l := r.levels()
 		return l.Trigger != nil && (l.Trigger.Armed || l.Raise != nil)
 	})
 }
+
+// once is the duration of a raise that is seen only once, however busy the machine is: the test ends
+// it, and a second one would come after the cool-down.
+const once = "1h"
 
 // fired waits for a raise that began after a moment, and requires that the JVM
 // took it for the given reason.
@@ -55,7 +58,7 @@ func TestLevelsRaiseByPause(t *testing.T) {
 		r := raising(t, jdk, "--trigger-cooldown", "1s")
 		jvm := r.listening(place{}, []string{r.gcLog()}, "Collect", "600000") // some 20 ms each
 		before := jvm.configuration()
-		r.trigger("pause>1ms", "gc*=debug")
+		r.trigger("pause>1ms", "gc*=debug", "1s")
 		first := r.fired("pause", "took", time.Time{})
 		r.shipped("gc.log", "[debug")
 		r.configured(jvm, before)
@@ -81,7 +84,7 @@ func TestLevelsTriggerThatIsNeverMet(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			alongside(t, func(t *testing.T, jdk lab.JDK) {
 				r := raising(t, jdk, tc.flag)
-				r.trigger("io-stall,dropped", "gc*=debug")
+				r.trigger("io-stall,dropped", "gc*=debug", once)
 				log := Output{Selection: tc.selection, File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}
 				r.listening(place{}, []string{log.Flag(), "-XX:-UseSerialGC", "-XX:+UseZGC"}, "Collect", "600000")
 				lab.Eventually(t, patience, "the status says that an io-stall is never met", func() bool {
@@ -106,7 +109,7 @@ func TestLevelsRaiseByAWaitBesideAPause(t *testing.T) {
 				slow := Output{Selection: "gc=info", File: pipe.Name()}
 				jvm := r.listening(place{}, append(flags, log.Flag(), slow.Flag()), "Collect", "600000")
 				before := jvm.configuration()
-				r.trigger("io-stall", "gc*=debug")
+				r.trigger("io-stall", "gc*=debug", once)
 				var stalled time.Time
 				lab.Eventually(t, patience, "a write has waited", func() bool {
 					if time.Since(stalled) > 2*time.Second {
@@ -211,7 +214,7 @@ func TestLevelsRaiseByOtherTriggers(t *testing.T) {
 				log := Output{Selection: "all=warning,gc*=info,exceptions=info", File: filepath.Join(r.source, "gc.log"), Decorations: "uptime,level,tags"}
 				jvm := r.listening(place{}, append(tc.flags, log.Flag()), tc.program...)
 				before := jvm.configuration()
-				r.trigger(condition, "gc*=debug")
+				r.trigger(condition, "gc*=debug", once)
 				if condition == "io-stall" {
 					r.stall(jvm)
 				}
