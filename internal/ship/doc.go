@@ -36,7 +36,8 @@
 // claims; the writer then confirms them, or makes the reader begin again. So a
 // start does not wait for the destination, which has the key of the checkpoint, and
 // its number.
-// See package checkpoint.
+// Until then nothing is reclaimed, and no drain ends while the source has lines that only
+// the checkpoint claims to be durable. See package checkpoint.
 //
 // # Errors of the destination
 //

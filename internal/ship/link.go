@@ -26,7 +26,7 @@ type link struct {
 
 	held    *hindsight.Log // nil: withheld lines are not held
 	save    chan struct{}  // anybody to writer: save what is held
-	flush   chan struct{}  // reader to writer: commit everything that is queued
+	flush   chan flush     // reader to writer: commit everything that is queued
 	flushed chan struct{}  // the answer
 	rewind  chan rewind    // writer to reader: read again from the last commit
 	wake    chan struct{}  // writer to reader: something was published, or a stream is refused
@@ -114,6 +114,11 @@ func (l *link) forgetMarks(streams []string) {
 	}
 }
 
+// flush asks the writer to commit everything that is queued.
+type flush struct {
+	claims bool // the checkpoint claims that lines of the source are durable, see [tail.Start.Claims]
+}
+
 // rewind asks the reader to read again from the last commit; of the streams in
 // ends, from where their segments end. The answer is where that is.
 type rewind struct {
@@ -129,7 +134,7 @@ func newLink(cfg Config) *link {
 		// The spool may have a record of an earlier process, with a larger queue.
 		queue:     queue.New[tail.Chunk](max(int(cfg.Queue), tail.AreaBytes), chunks, cfg.batchBytes(cfg.frameBytes())),
 		save:      make(chan struct{}, 1),
-		flush:     make(chan struct{}, 1),
+		flush:     make(chan flush, 1),
 		flushed:   make(chan struct{}, 1),
 		rewind:    make(chan rewind),
 		wake:      make(chan struct{}, 1),

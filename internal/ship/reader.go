@@ -99,7 +99,7 @@ func (r *reader) run(ctx, stop context.Context) error {
 		r.show()
 		if r.drain.on && !r.more && !r.full && !r.drain.asked && !r.src.Stale() && r.finished() {
 			r.drain.asked = true
-			r.link.flush <- struct{}{}
+			r.link.flush <- flush{claims: r.src.Start.Claims()}
 		}
 		if drained, err := r.wait(ctx, stop); drained || err != nil {
 			return err
@@ -274,9 +274,14 @@ func (r *reader) takeWaiting() {
 	}
 }
 
-// settle reclaims what has been committed.
+// settle reclaims what has been committed. Until the destination has confirmed the
+// checkpoint, nothing is: a checkpoint of another destination would let the only copy
+// of a finished log be unlinked.
 func (r *reader) settle() {
 	r.takeCommitted()
+	if !r.view.isRestored() {
+		return
+	}
 	r.link.setFiles(r.src.Reclaim())
 }
 

@@ -23,11 +23,13 @@ func (r *reader) rewind(request rewind) map[position.Content]position.Saved {
 	r.src.Start.Aligned()
 	if r.drain.on {
 		r.drain.asked = false
-		for _, before := range []chan struct{}{r.link.flush, r.link.flushed} { // asked, or answered, before
-			select {
-			case <-before:
-			default:
-			}
+		select {
+		case <-r.link.flush: // asked before
+		default:
+		}
+		select {
+		case <-r.link.flushed: // answered before
+		default:
 		}
 	}
 	return r.src.Start.Positions()

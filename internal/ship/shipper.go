@@ -35,6 +35,7 @@ type Shipper struct {
 	reader *reader
 	writer *writer
 
+	ended   chan error  // both loops have; Run leaves them behind if the destination holds the writer
 	drained atomic.Bool // everything was committed
 }
 
@@ -44,7 +45,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	cfg.Tail.LineLimit = cfg.lineLimit()
 	cfg.Tail.PersistLevel = cfg.PersistLevel
 	cfg.Tail.Frames = cfg.Segment.Compress == segment.Zstd && !cfg.withholds() // the lines of a frame cannot be told apart
-	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}}
+	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}, ended: make(chan error, 1)}
 	s.link = newLink(cfg)
 	if cfg.withholds() && cfg.Hindsight > 0 {
 		s.link.held = hindsight.New(cfg.Hindsight, int64(cfg.HindsightBytes))
@@ -63,8 +64,9 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 // destination cannot be written to at the start, and if the budget is more than
 // the source has.
 //
-// If draining takes longer than DrainTimeout it returns an error that says what
-// is left; a call into the destination that does not return is then left
+// A drain is over only once the destination has confirmed what the checkpoint claims of
+// lines that are still in the source. If draining takes longer than DrainTimeout, Run
+// returns an error that says what is left; a call into the destination that does not return is then left
 // behind, and the process should exit.
 func (s *Shipper) Run(ctx context.Context) error {
 	if err := s.reader.waitForSource(ctx); err != nil {
@@ -77,21 +79,20 @@ func (s *Shipper) Run(ctx context.Context) error {
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	// A start that is refused ends before ctx, and drains nothing.
-	ended := context.AfterFunc(ctx, func() {
+	drains := context.AfterFunc(ctx, func() {
 		s.log.Info("draining", "timeout", s.cfg.DrainTimeout.String())
 		time.AfterFunc(s.cfg.DrainTimeout, cancel)
 	})
-	defer ended()
-	done := make(chan error, 1)
-	go func() { done <- s.work(ctx, stop, cancel) }()
+	defer drains()
+	go func() { s.ended <- s.work(ctx, stop, cancel) }()
 	select {
-	case err := <-done:
+	case err := <-s.ended:
 		return s.end(err)
 	case <-stop.Done():
 	}
 	// The loops end at once, unless the destination holds the writer.
 	select {
-	case err := <-done:
+	case err := <-s.ended:
 		return s.end(err)
 	case <-time.After(250 * time.Millisecond):
 	}
@@ -219,17 +220,19 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	return s.writer.run(stop)
 }
 
-// await waits for the destination. A reader that drains meanwhile is done if
-// there was nothing to ship.
+// await waits for the destination. A reader that drains meanwhile is done only if no line
+// depends on the destination: nothing is queued, and no line of the source is durable only by
+// what the checkpoint claims. The claim may be about another destination; that shows once
+// this one has answered.
 func (s *Shipper) await(answer <-chan opened) opened {
 	for {
 		select {
 		case a := <-answer:
 			return a
-		case <-s.link.flush:
-			if s.link.queue.Bytes() > 0 {
+		case asked := <-s.link.flush:
+			if asked.claims || s.link.queue.Bytes() > 0 {
 				a := <-answer
-				s.link.flush <- struct{}{}
+				s.link.flush <- asked
 				return a
 			}
 			s.link.flushed <- struct{}{}
@@ -272,15 +275,19 @@ func (s *Shipper) unpersisted() error {
 func (s *Shipper) undrained(why string) error {
 	st := s.Stats()
 	left := st.Usage.Backlog - backlogOfMarks(st)
-	if left == 0 && st.Usage.Backlog > 0 {
+	unconfirmed := s.view.unconfirmed()
+	if left == 0 && st.Usage.Backlog > 0 && !unconfirmed {
 		s.log.Warn("marks stay on the source", "bytes", st.Usage.Backlog, "reason", why)
 		return nil
 	}
 	if st.Failure != "" {
 		why += "; " + st.Failure
 	}
-	return fmt.Errorf("not drained within %s: %d bytes of %q are not durable; they stay there for the next start: %s",
-		s.cfg.DrainTimeout, left, s.cfg.Tail.Source, why)
+	what := fmt.Sprintf("%d bytes of %q are not durable", left, s.cfg.Tail.Source)
+	if unconfirmed {
+		what += ", and the destination has not confirmed what the checkpoint claims to be durable"
+	}
+	return fmt.Errorf("not drained within %s: %s; they stay there for the next start: %s", s.cfg.DrainTimeout, what, why)
 }
 
 func backlogOfMarks(st Stats) int64 {

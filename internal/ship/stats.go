@@ -20,7 +20,8 @@ import (
 type view struct {
 	mu        sync.Mutex
 	sourceErr error
-	restored  bool
+	restored  bool // the destination has confirmed the checkpoint, or the reader began again
+	claims    bool // see [tail.Start.Claims]
 	budget    int64
 	dropping  string
 	usage     tail.Usage
@@ -58,11 +59,25 @@ func (v *view) setRestored() {
 	v.restored = true
 }
 
-func (v *view) update(src *tail.Source) {
-	usage, used, source := src.Relief.Usage(), src.Relief.Memory(), src.Stats()
+func (v *view) isRestored() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.usage, v.used, v.source = usage, used, source
+	return v.restored
+}
+
+func (v *view) update(src *tail.Source) {
+	usage, used, source, claims := src.Relief.Usage(), src.Relief.Memory(), src.Stats(), src.Start.Claims()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.usage, v.used, v.source, v.claims = usage, used, source, claims
+}
+
+// unconfirmed reports whether lines of the source are durable only by what the checkpoint
+// claims, since the destination has not confirmed it.
+func (v *view) unconfirmed() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return !v.restored && v.claims
 }
 
 // sawGone reports whether the reader has seen that a refused stream has no files any more.

@@ -186,9 +186,8 @@ func sumOf(text string) (marked, persisted int) {
 	return marked, persisted
 }
 
-// While the destination does not answer, a reader that drains is told that there
-// is nothing to flush. If the destination answers just then and makes the reader
-// begin again, that does not hold for what is read from then on.
+// The writer answers a reader that drains and makes it begin again before the reader has
+// taken the answer. The answer does not hold for what is read from then on.
 func TestAnswerFromBeforeARewindEndsNoDrain(t *testing.T) {
 	s, _ := newBench(t).begun(true)
 	s.reader.drain.on, s.reader.drain.asked = true, true

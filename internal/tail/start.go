@@ -1,6 +1,9 @@
 package tail
 
-import "github.com/ullage/ullage/internal/position"
+import (
+	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/position"
+)
 
 // A Start brings reading to where persisting has ended: at a start, and whenever
 // the writer begins again. A [Source] has one.
@@ -70,6 +73,24 @@ func (s *Start) Found() Found {
 		found.Unread[s.contents.absent.saved[id].Stream] = struct{}{}
 	}
 	return found
+}
+
+// Claims reports whether any log in the source has a position other than its beginning.
+// Before the destination has confirmed the checkpoint, the lines up to that position are
+// durable only by what the checkpoint claims. The sidecar's own marks do not matter.
+func (s *Start) Claims() bool {
+	for _, f := range s.contents.files {
+		if f.committed.Offset > 0 && f.stream.name != mark.Stream {
+			return true
+		}
+	}
+	absent := &s.contents.absent
+	for id := range absent.waiting {
+		if k := absent.saved[id]; k.Offset > 0 && k.Stream != mark.Stream {
+			return true
+		}
+	}
+	return false
 }
 
 // ForgetCommits takes nothing for committed any more: the positions of the
