@@ -170,3 +170,16 @@ func FuzzPressure(f *testing.F) {
 		}
 	})
 }
+
+// Whoever reads the log of a container has no files of the documentation.
+func TestWarningOfAStallLeadsToAPageThatCanBeOpened(t *testing.T) {
+	r := newRig(t)
+	r.kernel(kernelFiles{})
+	r.judge.step(r.time)
+	r.time = r.time.Add(2 * time.Second)
+	r.read("gc.log", idlePause, idleTimes, idleSafe)
+	r.judge.step(r.time)
+	if got := r.log.String(); !strings.Contains(got, "a stop of the JVM seems to be a stall") || !strings.Contains(got, `hint="https://`) {
+		t.Errorf("logged\n%swant a warning whose hint begins with a URL", got)
+	}
+}

@@ -1,10 +1,15 @@
 package ship
 
 import (
+	"bytes"
 	"encoding/binary"
+	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/settings"
@@ -208,6 +213,28 @@ func TestMovedLinesArePersistedAsTheyWere(t *testing.T) {
 		}
 		if (frames > 0) != (how == segment.Zstd) {
 			t.Errorf("%s: %d frames were handed on as they were", how, frames)
+		}
+	}
+}
+
+// Lines are dropped because the destination is full: the log must not blame its speed.
+func TestDroppingLinesIsLoggedWithTheFailureOfTheDestination(t *testing.T) {
+	for want, failure := range map[string]error{
+		`why="the destination fails: no space left on device"`: unix.ENOSPC,
+		`why="the destination is slower than the JVMs"`:        nil,
+	} {
+		b := newBench(t)
+		b.small()
+		b.write(b.log("gc.log"), debugLines(0, 20000))
+		s, _ := b.begun(false)
+		var log bytes.Buffer
+		s.reader.press.log = slog.New(slog.NewTextHandler(&log, nil))
+		s.link.setFailure(failure, time.Time{})
+		if s.drops(ul.Discard, 256<<10) == 0 {
+			t.Fatal("nothing was dropped")
+		}
+		if got := log.String(); strings.Count(got, `msg="dropping lines"`) != 1 || !strings.Contains(got, want) {
+			t.Errorf("logged\n%swant one warning with %s", got, want)
 		}
 	}
 }

@@ -5,9 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 func source(t *testing.T) *os.File {
@@ -102,4 +105,26 @@ func TestFileThatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
+}
+
+// The directory of another user can hold the only copy of lines: the error must not lead
+// anybody to remove it.
+func TestDirectoryOfAnotherUserIsNotToBeRemoved(t *testing.T) {
+	src := source(t)
+	if err := os.Chmod(src.Name(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := Open(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir.Close()
+	lab.AsNobody(t, func() { dir, err = Open(src) })
+	if err == nil {
+		dir.Close()
+		t.Fatal("another user may open the directory")
+	}
+	if text := err.Error(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(text, "run the sidecar as that user; do not remove the directory") {
+		t.Errorf("got %q, want a permission error that says which user to run as, and not to remove the directory", text)
+	}
 }
