@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/test/lab"
 )
 
 // Where another directory takes the place of the destination, so does another address.
@@ -55,5 +57,52 @@ func TestProcessesOfTheMachineAskWithoutAPort(t *testing.T) {
 		if err := ask(addr, Client{}); !errors.Is(err, ErrUnreachable) {
 			t.Errorf("after the end: %v", err)
 		}
+	}
+}
+
+// A killed sidecar keeps the address as long as a stalled disk holds its last call. The one
+// that takes its place listens once the address is free.
+func TestATakenLocalAddressIsListenedAtOnceItIsFree(t *testing.T) {
+	addr := "@" + t.TempDir()
+	before, err := net.Listen("unix", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), Answers{Status: func() any { return Status{Version: "1"} }}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ListenAt(addr)
+	if err := before.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := Client{Addr: addr, Timeout: time.Minute}
+	lab.Eventually(t, lab.Patience, "the server answers", func() bool {
+		_, st, err := c.Status(context.Background())
+		return err == nil && st.Version == "1"
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Status(context.Background()); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// A sidecar ends while another process still has the address.
+func TestAServerEndsWhileItsLocalAddressIsTaken(t *testing.T) {
+	addr := "@" + t.TempDir()
+	holder, err := net.Listen("unix", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	s, err := New(Config{Listen: Off}, prometheus.NewRegistry(), Answers{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ListenAt(addr)
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

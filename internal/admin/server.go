@@ -66,7 +66,7 @@ const takenPoll = time.Second
 // Connections wait until Run. A Server that never runs must be closed with
 // [Server.Close].
 func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*Server, error) {
-	s := &Server{log: log, most: cmp.Or(cfg.Connections, mostConnections)}
+	s := &Server{log: log, most: cmp.Or(cfg.Connections, mostConnections), local: local{ended: make(chan struct{})}}
 	s.http = &http.Server{
 		// net/http logs a line for each rejected semicolon. Allow semicolons,
 		// so that no client can write to our log.
