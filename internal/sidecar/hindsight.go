@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,9 @@ type saving struct {
 	shipper *ship.Shipper // set before anything can ask
 	journal *mark.Journal
 	log     *slog.Logger
+
+	mu     sync.Mutex
+	logged map[string]time.Time // when a saving was last logged, by its cause
 }
 
 // ship returns the shipper of the source, whose lines are saved.
@@ -33,10 +37,24 @@ func (s *saving) save(cause, why string) (levels.Saving, error) {
 		return levels.Saving{}, err
 	}
 	if saving.Began {
-		s.log.Info("saving withheld lines", "cause", cause, "why", why, "held_bytes", saving.Bytes, "until", saving.Until.UTC().Format(time.RFC3339))
+		if s.mayLog(cause, time.Now()) {
+			s.log.Info("saving withheld lines", "cause", cause, "why", why, "held_bytes", saving.Bytes, "until", saving.Until.UTC().Format(time.RFC3339))
+		}
 		s.journal.Add(mark.New(mark.DetailSaved, "cause", cause, "why", why, "from", at(saving.From), "until", at(saving.Until)))
 	}
 	return levels.Saving{From: saving.From, Until: saving.Until, Bytes: saving.Bytes}, nil
+}
+
+// mayLog reports whether no saving of the cause was logged in the last minute. A short
+// --hindsight lets conditions begin any number of savings; the marks have their own limit.
+func (s *saving) mayLog(cause string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.logged[cause]) < time.Minute {
+		return false
+	}
+	s.logged[cause] = now
+	return true
 }
 
 // at returns a time as marks have it, or nothing for none.

@@ -1,0 +1,40 @@
+package sidecar
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/ul"
+)
+
+// Each line of a JVM can begin a saving where --hindsight is short: the log must not grow with them.
+func TestSavingsInQuickSuccessionAreLoggedOnceAMinute(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Ship.PersistLevel, cfg.Ship.Hindsight = ul.Info, time.Nanosecond
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	_, s := cfg.levelsLoop(nil, prometheus.NewRegistry(), log)
+	shipper := s.ship(&cfg, prometheus.NewRegistry(), log)
+	began := func() bool { saving, err := shipper.Save(); return err == nil && saving.Began }
+	if !began() || !began() {
+		t.Fatal("a saving is not over at once, so this test shows nothing")
+	}
+	for range 100 {
+		for _, cause := range []string{"pause", "command"} {
+			if _, err := s.save(cause, "a test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := strings.Count(text.String(), `msg="saving withheld lines" cause=pause`); n != 1 {
+		t.Errorf("100 savings by a pause were logged %d times, want 1", n)
+	}
+	if n := strings.Count(text.String(), `msg="saving withheld lines" cause=command`); n != 1 {
+		t.Errorf("100 savings by a command were logged %d times, want 1", n)
+	}
+}
