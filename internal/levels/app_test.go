@@ -127,8 +127,7 @@ func TestTheApplicationIsRaisedByACommand(t *testing.T) {
 	r.annotate("app-log", "info", "app-log-for", "1h")
 	p := r.process()
 	stop := p.run()
-	within(t, patience, "the annotation's raise", func() bool { return a.is(ul.Info) })
-	m.take()
+	within(t, patience, "the annotation's raise, and its mark", func() bool { return a.is(ul.Info) && len(m.take()) > 0 })
 	c := r.command()
 	until, err := c.SetApp(t.Context(), ul.Trace, time.Hour)
 	if left := time.Until(until); err != nil || !a.is(ul.Trace) || left > time.Hour || left < time.Hour-patience {

@@ -98,15 +98,29 @@ func (b *bench) appendTo(name, text string) {
 	}
 }
 
-// persisted returns everything that the segments of a stream hold.
-func (b *bench) persisted(stream string) string {
+// persisted returns everything that the segments of a stream hold. While a Shipper that
+// has just begun cuts off what was never committed, and appends again, no frame may be
+// where the one before ended: then it reads them once more.
+func (b *bench) persisted(stream string) (text string) {
 	b.t.Helper()
+	var err error
+	for end := time.Now().Add(lab.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if text, err = b.read(stream); err == nil {
+			return text
+		}
+	}
+	b.t.Fatal(err)
+	return ""
+}
+
+// read reads the segments of a stream as they are now.
+func (b *bench) read(stream string) (string, error) {
 	infos, err := segment.List(filepath.Join(b.cfg.Dest, stream))
 	if errors.Is(err, os.ErrNotExist) {
-		return ""
+		return "", nil
 	}
 	if err != nil {
-		b.t.Fatal(err)
+		return "", err
 	}
 	var out strings.Builder
 	for _, info := range infos {
@@ -115,21 +129,19 @@ func (b *bench) persisted(stream string) string {
 			continue // retention was there in between
 		}
 		if err != nil {
-			b.t.Fatal(err)
+			return "", err
 		}
-		for {
-			p, err := r.Next()
+		for err == nil {
+			var p []byte
+			p, err = r.Next()
 			out.Write(p)
-			if errors.Is(err, io.EOF) || err != nil && errors.Is(err, io.ErrUnexpectedEOF) {
-				break
-			}
-			if err != nil {
-				b.t.Fatal(err)
-			}
 		}
 		r.Close()
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return "", err
+		}
 	}
-	return out.String()
+	return out.String(), nil
 }
 
 // eventually waits until ok holds; the deadline is there for a broken build.
