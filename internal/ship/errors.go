@@ -24,6 +24,7 @@ func errorKind(err error) string {
 }
 
 const (
+	fullError    = "full"
 	missingError = "missing"
 	otherError   = "other"
 )
@@ -32,7 +33,7 @@ var errorKinds = []struct {
 	kind   string
 	errnos []unix.Errno
 }{
-	{"full", []unix.Errno{unix.ENOSPC, unix.EDQUOT}},
+	{fullError, []unix.Errno{unix.ENOSPC, unix.EDQUOT}},
 	{"read_only", []unix.Errno{unix.EROFS}},
 	{"io", []unix.Errno{unix.EIO, unix.ENXIO, unix.ENODEV, unix.ESTALE}},
 	{"permission", []unix.Errno{unix.EACCES, unix.EPERM}},

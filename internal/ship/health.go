@@ -1,6 +1,8 @@
 package ship
 
 import (
+	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -33,6 +35,14 @@ func (h *health) setFailure(err error, oldest time.Time) (news bool) {
 		h.noteError(err)
 	}
 	return news
+}
+
+// failed notes an error of the destination, as setFailure does, and logs it if it is news.
+func (h *health) failed(err error, oldest time.Time, log *slog.Logger, dest string, backoff time.Duration) {
+	if h.setFailure(fmt.Errorf("destination: %w", err), oldest) {
+		log.Error("destination failed", "kind", errorKind(err), "dest", dest, "retry", backoff.String(), "error", err,
+			"hint", "the backlog stays on the source")
+	}
 }
 
 // noteError counts an error, with mu held.

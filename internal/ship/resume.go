@@ -3,7 +3,6 @@ package ship
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
@@ -12,16 +11,12 @@ import (
 // destinationFailed records an error of the destination. The error is logged when it
 // is news, and counted each time.
 func (w *writer) destinationFailed(err error, backoff time.Duration) {
-	kind := errorKind(err)
-	w.m.destinationErrors.WithLabelValues(kind).Inc()
+	w.m.destinationErrors.WithLabelValues(errorKind(err)).Inc()
 	oldest := w.taken.oldest
 	if c, ok := w.link.queue.Front(); ok && oldest.IsZero() {
 		oldest = c.Read
 	}
-	if w.link.setFailure(fmt.Errorf("destination: %w", err), oldest) {
-		w.log.Error("destination failed",
-			"kind", kind, "dest", w.cfg.Dest, "retry", backoff.String(), "error", err, "hint", "the backlog stays on the source")
-	}
+	w.link.failed(err, oldest, w.log, w.cfg.Dest, backoff)
 	for _, st := range w.streams {
 		st.segments.Abandon()
 		st.sum = running{}

@@ -61,7 +61,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 
 // Run ships until ctx ends, then drains: it reads every file to its end,
 // commits, and returns nil. The source may be missing at first. It fails if the
-// destination cannot be written to at the start, and if the budget is more than
+// destination cannot be written to at the start, unless its volume is full, and if the budget is more than
 // the source has.
 //
 // A drain is over only once the destination has confirmed what the checkpoint claims of
@@ -119,10 +119,20 @@ type opened struct {
 	err   error
 }
 
-// open opens the destination. It may never return.
-func (s *Shipper) open() opened {
+// open opens the destination. It may never return. A destination that was never used needs space
+// for its own files, and has no segments that retention could delete: on a full volume open waits
+// for space until stop ends.
+func (s *Shipper) open(stop context.Context) opened {
 	s.cfg.onDestination()
 	store, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
+	for backoff := firstBackoff; errorKind(err) == fullError; backoff = min(2*backoff, maxBackoff) {
+		s.metrics.destinationErrors.WithLabelValues(fullError).Inc()
+		s.link.failed(err, time.Time{}, s.log, s.cfg.Dest, backoff)
+		if err := sleep(stop, backoff); err != nil {
+			return opened{err: err}
+		}
+		store, err = segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
+	}
 	if err != nil {
 		return opened{err: err}
 	}
@@ -138,7 +148,7 @@ func (s *Shipper) open() opened {
 // work opens the destination and restores, then runs both loops until the
 // reader is done.
 func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
-	answer, keyed, err := s.ask()
+	answer, keyed, err := s.ask(stop)
 	if err != nil {
 		return err
 	}
@@ -169,9 +179,9 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 
 // ask begins to open the destination and waits a moment for the answer. Keyed
 // says that it is there, and with it the key.
-func (s *Shipper) ask() (answer chan opened, keyed bool, err error) {
+func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err error) {
 	answer = make(chan opened, 1)
-	go func() { answer <- s.open() }()
+	go func() { answer <- s.open(stop) }()
 	select {
 	case a := <-answer:
 		if a.err != nil {
@@ -193,6 +203,9 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	silenced := make(chan struct{})
 	silence := time.AfterFunc(silentTime, func() {
 		defer close(silenced)
+		if s.link.current() != nil {
+			return // open has an answer: the volume is full
+		}
 		s.link.setFailure(errNoAnswer, time.Time{})
 		s.log.Warn("destination does not answer", "dest", s.cfg.Dest,
 			"hint", "reading continues without it; lines are dropped when the source fills up")
