@@ -105,7 +105,7 @@ func (b *bench) persisted(stream string) (text string) {
 	b.t.Helper()
 	var err error
 	for end := time.Now().Add(lab.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if text, err = b.read(stream); err == nil {
+		if text, err = readStream(b.cfg.Dest, stream); err == nil {
 			return text
 		}
 	}
@@ -113,9 +113,9 @@ func (b *bench) persisted(stream string) (text string) {
 	return ""
 }
 
-// read reads the segments of a stream as they are now.
-func (b *bench) read(stream string) (string, error) {
-	infos, err := segment.List(filepath.Join(b.cfg.Dest, stream))
+// readStream reads the segments of a stream as they are now.
+func readStream(dest, stream string) (string, error) {
+	infos, err := segment.List(filepath.Join(dest, stream))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
