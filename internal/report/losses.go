@@ -13,7 +13,6 @@ import (
 type losses struct {
 	any                        bool // the report lacks something
 	gaps, dropped, async, cuts uint64
-	gone                       uint64 // bytes or files that cannot be read
 	clockSteps, mixed          uint64 // of the wall clock; runs of two JVMs at once
 	missed, truncations        uint64 // archives and files, by the marks of the sidecar
 	moreRuns                   uint64 // that are not listed

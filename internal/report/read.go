@@ -222,7 +222,6 @@ func (st *stream) meet(f *segment.Follower, err error) (more bool) {
 
 // unreadable notes a file that cannot be read, or not to its end.
 func (st *stream) unreadable(path string, err error) {
-	st.sum.lost.gone++
 	st.sum.problem("unreadable", 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
 	st.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err))
 }
