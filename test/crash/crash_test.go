@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -127,8 +126,8 @@ func run(t *testing.T, s series) {
 		}
 		t.Logf("%s: %v; slowest write %s", stream(i), balance, writer.Slowest())
 	}
-	t.Logf("seed %d: %d kills, %d starts cut uncommitted bytes off; at most %.1f MiB of memory and %.1f MiB of tmpfs",
-		random, s.lives, w.cuts, float64(w.memory)/(1<<20), float64(w.tmpfs)/(1<<20))
+	t.Logf("seed %d: %d kills; at most %.1f MiB of memory and %.1f MiB of tmpfs",
+		random, s.lives, float64(w.memory)/(1<<20), float64(w.tmpfs)/(1<<20))
 	w.check(t, mostMemory)
 }
 
@@ -180,7 +179,6 @@ type watch struct {
 	source string
 	memory int64 // most of any sidecar
 	tmpfs  int64 // most in use by files with names
-	cuts   int   // starts that found bytes behind the checkpoint's mark
 	err    error
 }
 
@@ -198,9 +196,6 @@ func (w *watch) live(side *lab.Sidecar, d time.Duration) {
 	}
 	if rss, err := side.PeakRSS(); err == nil {
 		w.memory = max(w.memory, rss)
-	}
-	if strings.Contains(side.Stderr(), "cut uncommitted data") {
-		w.cuts++
 	}
 	if side.Exited() {
 		w.err = errors.New("the sidecar ended by itself; it said:\n" + side.Stderr())
