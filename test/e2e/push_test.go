@@ -19,7 +19,7 @@ func TestPushedIsInstalled(t *testing.T) {
 	}
 	const version = "0.0.1-e2e"
 	team := serveRegistry(t) + "/team"
-	line := paste(t, "make push, for two architectures", "make push REGISTRY="+team+" VERSION="+version+" 2>/dev/null")
+	line := paste(t, "make push, for four architectures", "make push REGISTRY="+team+" VERSION="+version+" 2>/dev/null")
 	if !strings.HasPrefix(line, "helm install ullage oci://"+team) {
 		t.Fatalf("make push prints %q", line)
 	}
