@@ -92,6 +92,8 @@ vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	go vet -C test/browser ./...
 	@# The plugin and its tests compile for the other systems, too.
 	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet $(PLUGIN) || exit 1; done
+	@# The sidecar and its tests compile where types of the kernel have other sizes, too.
+	@for arch in ppc64le s390x; do CGO_ENABLED=0 GOARCH=$$arch go vet ./cmd/ullage || exit 1; done
 
 .PHONY: vuln
 vuln: ## known vulnerabilities that our code can reach

@@ -116,7 +116,7 @@ func InUse(dir string) int64 {
 	var fs unix.Statfs_t
 	var root, above unix.Stat_t
 	if unix.Statfs(dir, &fs) == nil && unix.Stat(dir, &root) == nil && unix.Stat(filepath.Dir(dir), &above) == nil && root.Dev != above.Dev {
-		return int64(fs.Blocks-fs.Bfree) * fs.Bsize
+		return int64(fs.Blocks-fs.Bfree) * int64(fs.Bsize) // 32 bits on s390x
 	}
 	var sum int64
 	_ = filepath.Walk(dir, func(path string, _ os.FileInfo, _ error) error {
