@@ -90,15 +90,8 @@ func (s *selector) decide(head, rest []byte) bool {
 	return pass
 }
 
-// inside reports whether the time of the present line is wanted. A line without a time was
-// read between two times that are known; it is wanted if any time between is.
-func (s *selector) inside() bool {
-	if !s.when.IsZero() {
-		return s.cfg.within(s.when)
-	}
-	from, to := s.clock.Read()
-	return to.IsZero() || !to.Before(s.cfg.Since) && (s.cfg.Until.IsZero() || !from.After(s.cfg.Until))
-}
+// inside reports whether the time of the present line is wanted.
+func (s *selector) inside() bool { return s.clock.Inside(s.cfg.Since, s.cfg.Until) }
 
 // date finds the time of a line: that of its record or, in a stream without times, the
 // time at which it was read.

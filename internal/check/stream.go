@@ -30,6 +30,7 @@ type stream struct {
 	clock  clock.Stream
 	run    Run
 	inside bool // the last record is in the window, and so are its further lines
+	began  bool // there was a record
 	past   clock.Past
 
 	ends     time.Time // when the last line that was read was written; zero: unknown
@@ -39,9 +40,10 @@ type stream struct {
 }
 
 func newStream(name, dir string, cfg Config, to Receiver) *stream {
-	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, inside: true, progress: &progress{}, class: cfg.Formats.Classifier(name)}
+	s := &stream{dir: dir, cfg: cfg, to: to, out: Stream{Stream: name}, progress: &progress{}, class: cfg.Formats.Classifier(name)}
 	s.run = Run{Stream: name, Run: 1}
 	s.lines.take = s.line
+	s.clock.Spans = !cfg.Since.IsZero() || !cfg.Until.IsZero()
 	s.clock.Index = sync.OnceValue(func() *seek.Index {
 		index, _ := seek.Read(dir, seek.MaxBytes) // one that cannot be read is as none
 		return index
@@ -82,7 +84,11 @@ func (s *stream) list() {
 
 // read reads the segments that can have lines of the window.
 func (s *stream) read(ctx context.Context) error {
-	f, err := segment.OpenFollower(s.dir, segment.FollowOptions{Since: s.cfg.Since, Once: true})
+	opt := segment.FollowOptions{Since: s.cfg.Since, Once: true}
+	if !s.cfg.Since.IsZero() {
+		opt.Seek = s.clock.Index()
+	}
+	f, err := segment.OpenFollower(s.dir, opt)
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", s.dir, err)
 	}
@@ -93,7 +99,9 @@ func (s *stream) read(ctx context.Context) error {
 		}
 		raw, err := f.Next()
 		if err == nil {
-			s.clock.Frame(f.Segment(), f.Frame(), raw)
+			if s.clock.Frame(f.Segment(), f.Frame(), raw) && clock.HasRecord(raw) {
+				s.began, s.inside = true, false // until the next record, lines belong to one that was skipped
+			}
 			s.lines.write(raw)
 			s.progress.report(s.segs, f.Segment(), f.Frame().End)
 		} else if !s.meet(f, err) {
@@ -154,6 +162,8 @@ func (s *stream) line(head, rest []byte) {
 	class := s.class.Classify(head, rest)
 	if class.Kind == ul.Header || class.Kind == ul.Drop {
 		s.date(head)
+	} else if !s.began {
+		s.inside = s.clock.Inside(s.cfg.Since, s.cfg.Until)
 	}
 	lost, cut := s.cuts.Find(head)
 	if !s.inside {
@@ -180,7 +190,7 @@ func (s *stream) date(head []byte) {
 	if when.After(s.ends) {
 		s.ends = when
 	}
-	s.inside = when.IsZero() || s.cfg.overlaps(when, when)
+	s.began, s.inside = true, s.clock.Inside(s.cfg.Since, s.cfg.Until)
 	s.past.See(when, s.cfg.Until)
 }
 

@@ -1,7 +1,7 @@
 // Package clock says when each line of a durable copy was written. Every reader of a copy
 // uses it, so that a line has one time in every reader.
 //
-//	Stream.Frame, Stream.Line... → Timeline.Last, Timeline.Run
+//	Stream.Frame, Stream.Line... → Timeline.Last, Timeline.Run, Timeline.Inside
 //
 // A record has the time of its date. A record without a date has the start of its JVM and
 // its uptime; when the JVM started follows from when lines were persisted, see [Timeline].
@@ -11,5 +11,7 @@
 //
 // What a reader knows depends on when it reads. A reader that follows a sidecar does not
 // know yet what a later write will show; then it may date a line later than another
-// reader does an hour after, and never later than it was read itself.
+// reader does an hour after, and never later than it was read itself. Package insight, which
+// sees lines before they are persisted, has only that: the time of reading, and of the
+// starts that it gives the earliest.
 package clock

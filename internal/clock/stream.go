@@ -25,7 +25,7 @@ type Stream struct {
 	Timeline
 
 	// Index returns the seek file of the stream. Nil: there is none. It is called for
-	// frames without dates, or with Spans for each frame.
+	// frames with a line that has no date, or with Spans for each frame.
 	Index func() *seek.Index
 
 	// Spans says that the reader wants to know when each frame was read.
@@ -82,6 +82,7 @@ func (s *Stream) Live(seg segment.Info, raw []byte) {
 	s.segment = seg.Name
 	s.Point(time.Now(), s.Ends(raw))
 	s.from, s.to = time.Time{}, time.Now()
+	s.by = s.to
 }
 
 // FirstLine returns the first line of raw, which may be all of it.
@@ -154,8 +155,8 @@ func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 	begin, end := frame.Begin, frame.End
 	r, ok := firstRecord(raw)
 	_, dated := r.When()
-	undated := ok && !dated
-	s.from, s.to = time.Time{}, time.Time{}
+	undated := ok && !dated || anyUndated(raw)
+	s.from, s.to, s.by = time.Time{}, time.Time{}, time.Time{}
 	if !s.Spans && !undated {
 		return
 	}
@@ -164,6 +165,7 @@ func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 	if !undated {
 		return
 	}
+	s.by = s.next(index, seg, end).at
 	next := s.next(index, seg, begin+1)
 	switch {
 	case next.at.IsZero():
@@ -171,7 +173,7 @@ func (s *Stream) bound(seg segment.Info, frame segment.Frame, raw []byte) {
 		s.Point(next.at, s.Ends(raw))
 	case next.offset < end && seg.Compress == segment.None:
 		s.Point(next.at, s.Ends(raw[:max(0, next.offset-(end-int64(len(raw))))]))
-	case s.begins(raw):
+	case s.begins(raw) || s.late(raw, next.at):
 		next = s.next(index, seg, end)
 		if next == s.tried {
 			return // there are too many, or they are too far

@@ -31,6 +31,7 @@ type Timeline struct {
 	rough bool      // ... is estimated
 
 	from, to time.Time // when the lines that come next were read; zero: unknown
+	by       time.Time // the lines that come next were written by then; zero: unknown
 }
 
 // MaxUptime bounds the uptimes that are believed, and so are dates from 1970 to dusk, the end
@@ -52,6 +53,19 @@ func (t *Timeline) Last() (at time.Time, estimated bool) { return t.last, t.roug
 // Read returns when the lines that come next were read: not before from and not after to.
 // Zero: unknown.
 func (t *Timeline) Read() (from, to time.Time) { return t.from, t.to }
+
+// Inside reports whether the last record was written between two times, each of which is
+// part of the range. Zero: the range is open at that end. A record without a time was read
+// between two times that are known, and is inside if any time between them is.
+func (t *Timeline) Inside(since, until time.Time) bool {
+	from, to := t.last, t.last
+	if t.last.IsZero() {
+		if from, to = t.from, t.to; to.IsZero() {
+			return true
+		}
+	}
+	return !to.Before(since) && (until.IsZero() || !from.After(until))
+}
 
 // State is what a reader that goes on later has to remember of a Timeline.
 type State struct {
@@ -109,6 +123,9 @@ func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
 		t.last, t.rough = when, false
 	case hasUp && !t.start.IsZero():
 		t.last, t.rough = t.start.Add(up), t.basis != exact
+		if !t.by.IsZero() && t.last.After(t.by) { // a date before it is wrong, or the clock was set back
+			t.last, t.rough = t.by, true
+		}
 	}
 	return t.last, !t.last.IsZero()
 }
@@ -200,6 +217,13 @@ func (t *Timeline) begins(raw []byte) bool {
 	return t.run == 0 || ul.Restarted(t.up, first) || ok && ul.Restarted(first, last)
 }
 
+// late reports whether the last line of raw that has an uptime seems to be later than a time
+// by which all of raw was written: the run started earlier than its points say.
+func (t *Timeline) late(raw []byte, by time.Time) bool {
+	last, ok := edgeUptime(backwards(raw))
+	return ok && t.basis != exact && !t.start.IsZero() && last <= MaxUptime && t.start.Add(last).After(by)
+}
+
 // edgeUptime returns the uptime of the first line that has one.
 func edgeUptime(lines iter.Seq[[]byte]) (up time.Duration, ok bool) {
 	var r ul.Record
@@ -227,6 +251,31 @@ func backwards(raw []byte) iter.Seq[[]byte] {
 			raw = raw[:begin]
 		}
 	}
+}
+
+// anyUndated reports whether any record in raw shows an uptime and no date. HotSpot writes
+// the date first and, where there is none, the uptime.
+func anyUndated(raw []byte) bool {
+	var r ul.Record
+	for line := range bytes.Lines(raw) {
+		if len(line) <= len("[2026") || line[0] != '[' || line[1] < '0' || line[1] > '9' || line[len("[2026")] == '-' {
+			continue
+		}
+		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		if _, dated := r.When(); dated {
+			continue
+		}
+		if _, ok := r.Since(); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// HasRecord reports whether a record begins in the first lines of raw.
+func HasRecord(raw []byte) bool {
+	_, ok := firstRecord(raw)
+	return ok
 }
 
 // firstRecord parses the first record that begins in the first lines of raw.
