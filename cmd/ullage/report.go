@@ -38,7 +38,8 @@ The report is a page that needs no network, written to ullage-report.html, or wi
 --stall-floor is from which length on a stop, or what it did beside its pauses, is
 suspected of being a stall.
 
-Lines that have no date are left out by --since and --until, and the report says so.
+In a destination, lines without a date have the time that 'ullage cat' shows. In other
+files, --since and --until leave out lines whose time is not known, and the report says so.
 What cannot be read is part of the report, with how much it is.
 
 Examples:

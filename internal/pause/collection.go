@@ -2,15 +2,15 @@ package pause
 
 import "time"
 
-// Clock is when a line was written, as far as its decorations show it. The zero value is
-// that nothing is known.
+// Clock is when a line was written. The zero value is that nothing is known.
 type Clock struct {
-	Wall      time.Time     // zero: the line has no wall-clock time
+	Wall      time.Time     // zero: unknown
 	Uptime    time.Duration // since the JVM started
 	HasUptime bool
+	Estimated bool // Wall is not a date that the line shows
 }
 
-// Known reports whether the line shows any time.
+// Known reports whether any time is known.
 func (c Clock) Known() bool { return c.HasUptime || !c.Wall.IsZero() }
 
 // Minus returns the clock d earlier, but not before the start of the JVM.

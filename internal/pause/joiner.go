@@ -16,6 +16,10 @@ type Handlers struct {
 	Wait       func(*Wait)       // a thread waited for memory, or for an object to be moved
 	Stop       func(*Stop)       // the application was stopped
 	Collection func(*Collection) // a collection has ended
+
+	// Clock receives when the present line was written, by what the line shows, and may
+	// correct it.
+	Clock func(*Clock)
 }
 
 // Bounds of a Joiner.
@@ -84,7 +88,12 @@ func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
 	if e.Kind == Phase {
 		return e, true // its pause follows
 	}
-	j.clock.read(r)
+	if j.clock.read(r); j.handlers.Clock != nil {
+		shown := j.clock.Wall
+		if j.handlers.Clock(&j.clock.Clock); !j.clock.Wall.Equal(shown) {
+			j.clock.date = j.clock.date[:0]
+		}
+	}
 	j.begin(e)
 	j.take(e)
 	return e, true
@@ -211,4 +220,5 @@ func (m *moment) read(r *ul.Record) {
 		m.date = append(m.date[:0], r.Time...)
 	}
 	m.Uptime, m.HasUptime = r.Since()
+	m.Estimated = false
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/ullage/ullage/internal/pause"
 	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/segment"
 )
@@ -16,35 +17,40 @@ type broken struct {
 	dated      bool  // begin is a date
 }
 
-// broke notes that bytes are missing behind the lines that were read until now. The
-// caller has ended the last line.
-func (st *stream) broke(kind, text string) {
-	st.resume(nil)
+// broke notes that bytes are missing behind the lines that were read until now, the last
+// record of which has a time. The caller has ended the last line.
+func (st *stream) broke(kind, text string, c pause.Clock) {
+	st.resume(true)
 	b := broken{kind: kind, text: text}
-	st.look(st.tail)
-	if c := clockOf(st.parser.Parse(st.tail)); c.Known() && st.run != nil {
+	if c.Known() {
+		st.at(c)
+	}
+	if c.Known() && st.run != nil {
 		b.begin, b.known, b.dated = st.run.place(c), true, !c.Wall.IsZero()
 	}
 	st.broken = b
 }
 
-// resume adds the band of the place that the stream is broken at, as soon as a line has a
-// time. Nil is no line: the band is the instant before it.
-func (st *stream) resume(line []byte) {
+// resume adds the band of the place that the stream is broken at, as soon as the last record
+// has a time. At the end of the stream or before another such place there is no record, and
+// the band is the instant before the place.
+func (st *stream) resume(ends bool) {
 	b := st.broken
 	if b.kind == "" {
 		return
 	}
 	end := b.begin
-	if c := clockOf(st.parser.Parse(line)); c.Known() {
-		if st.look(line); st.run == nil {
+	if !ends {
+		c := st.dates.clock()
+		if !c.Known() {
+			return
+		}
+		if st.look(); st.run == nil {
 			return
 		}
 		if end = st.run.place(c); !b.known {
 			b.begin, b.known, b.dated = end, !st.sum.windowed(), !c.Wall.IsZero() // in a window, it may be long before
 		}
-	} else if line != nil {
-		return
 	}
 	if st.broken = (broken{}); b.known {
 		st.sum.band(view.Band{Kind: b.kind, Begin: axis(b.begin), End: axis(max(b.begin, end)), Text: b.text}, b.dated)
@@ -73,6 +79,6 @@ func (st *stream) enter(before, next int) {
 	}
 	if n > 0 {
 		st.lines.end()
-		st.broke("missing", fmt.Sprintf("%s: %s missing", st.in.name, view.Plural(n, "segment")))
+		st.broke("missing", fmt.Sprintf("%s: %s missing", st.in.name, view.Plural(n, "segment")), st.dates.before())
 	}
 }

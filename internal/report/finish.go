@@ -33,12 +33,12 @@ func (s *sum) finish(st *stream) {
 	s.problem("unread", odd.unread, true, fmt.Sprintf("%s: %s in no figure that may be a pause, but cut or in an unknown form", name, view.Plural(odd.unread, "line")))
 	s.problem("hole", st.lines.hole, true, fmt.Sprintf("%s: a hole of %d bytes, as a sidecar leaves where it has reclaimed memory; report on its destination instead", name, st.lines.hole))
 	s.problem("long", odd.long, false, fmt.Sprintf("%s: only the beginning of %s longer than 64 KiB was looked at", name, view.Plural(odd.long, "line")))
-	s.problem("undated", odd.untimed, true, fmt.Sprintf("%s: --since and --until left out %s without a date", name, view.Plural(odd.untimed, "line")))
+	s.problem("undated", st.dates.untimed, true, fmt.Sprintf("%s: --since and --until left out %s whose time is not known", name, view.Plural(st.dates.untimed, "line")))
 }
 
 // foreign reports whether no line of the stream is Unified Logging.
 func (st *stream) foreign() bool {
-	return st.odd.headers == 0 && st.odd.untimed == 0 && st.events == 0 && st.out.Lines > 0
+	return st.odd.headers == 0 && st.dates.untimed == 0 && st.events == 0 && st.out.Lines > 0
 }
 
 // report makes the report of everything that was read.
@@ -105,7 +105,7 @@ func (s *sum) nothing() error {
 	}
 	for _, p := range s.out.Problems {
 		if text = p.Text; p.Kind == "undated" {
-			return fmt.Errorf("%w: %s; log with the decorator time, or report on what 'ullage cat' prints with the same flags, which knows when the lines of a destination were written", ErrNoDate, text)
+			return fmt.Errorf("%w: %s; log with the decorator time, or report on a destination of 'ullage run', which shows when its lines were written", ErrNoDate, text)
 		}
 	}
 	return fmt.Errorf("%w: %s", ErrNoLog, text)

@@ -32,20 +32,20 @@ func (st *stream) gap(g *ul.Gap) {
 }
 
 // dropped notes lines that the JVM has dropped itself.
-func (st *stream) dropped(line []byte, n uint64) {
+func (st *stream) dropped(n uint64) {
 	st.sum.lost.async += n
-	st.note(line, "jvm-async", 0, fmt.Sprintf("%s: the JVM dropped %s (-Xlog:async)", st.in.name, view.Plural(n, "line")))
+	st.note("jvm-async", 0, fmt.Sprintf("%s: the JVM dropped %s (-Xlog:async)", st.in.name, view.Plural(n, "line")))
 }
 
 // cut notes a place where the JVM's disk was full.
-func (st *stream) cut(line []byte, lost time.Duration) {
+func (st *stream) cut(lost time.Duration) {
 	st.sum.lost.cuts++
-	st.note(line, "jvm-full", lost, st.in.name+": the JVM lost lines because its disk or tmpfs was full")
+	st.note("jvm-full", lost, st.in.name+": the JVM lost lines because its disk or tmpfs was full")
 }
 
-// note adds a band at the time of a line.
-func (st *stream) note(line []byte, kind string, d time.Duration, text string) {
-	c := clockOf(st.parser.Parse(line))
+// note adds a band at the time of the present record.
+func (st *stream) note(kind string, d time.Duration, text string) {
+	c := st.dates.clock()
 	if !c.Known() {
 		return
 	}

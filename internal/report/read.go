@@ -38,8 +38,8 @@ func (c Config) Validate() []error {
 // ErrNoLog is returned for input without a line of Unified Logging.
 var ErrNoLog = errors.New("no line of it is Unified Logging (-Xlog) of a JVM")
 
-// ErrNoDate is returned for a window and input none of whose lines has a date.
-var ErrNoDate = errors.New("no line has a date")
+// ErrNoDate is returned for a window and input none of whose lines has a known time.
+var ErrNoDate = errors.New("no line has a date, and nothing else shows when it was written")
 
 // Read reads what args name, directories or files, and reports on it. Whatever cannot be
 // read is one of the report's problems; the error is that there is nothing to report on,
@@ -132,8 +132,9 @@ func (st *stream) readFile(ctx context.Context, f *file, p *progress, before int
 		return nil
 	}
 	defer r.Close()
+	st.dates.useFile(f)
 	block := make([]byte, blockBytes)
-	for read := int64(0); ; {
+	for read := int64(0); !st.dates.ended.Over(); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -150,6 +151,7 @@ func (st *stream) readFile(ctx context.Context, f *file, p *progress, before int
 			return nil
 		}
 	}
+	return nil
 }
 
 func (st *stream) write(block []byte) {
@@ -159,7 +161,11 @@ func (st *stream) write(block []byte) {
 
 // readSegments reads the segments, as they are now.
 func (st *stream) readSegments(ctx context.Context, p *progress) error {
+	st.dates.useSegments(st.in)
 	opt := segment.FollowOptions{Since: st.sum.cfg.Since, Once: true}
+	if st.sum.windowed() && st.dates.stream.Index != nil {
+		opt.Seek = st.dates.stream.Index()
+	}
 	if st.in.isMarks() || st.in.isCrash() {
 		opt.Since = time.Time{} // a JVM may have started, or a level been raised, before the window; the report of a crash has one time
 	}
@@ -167,7 +173,7 @@ func (st *stream) readSegments(ctx context.Context, p *progress) error {
 	defer f.Close()
 	st.sequence()
 	at, before, size := -1, int64(0), int64(0)
-	for {
+	for !st.dates.ended.Over() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -178,6 +184,7 @@ func (st *stream) readSegments(ctx context.Context, p *progress) error {
 				st.enter(at, next)
 				at, before, size = next, before+size, seg.Size
 			}
+			st.dates.frame(f.Segment(), f.Frame(), raw)
 			st.write(raw)
 			p.report(before + min(f.Frame().End, size))
 			continue
@@ -186,6 +193,7 @@ func (st *stream) readSegments(ctx context.Context, p *progress) error {
 			return nil
 		}
 	}
+	return nil
 }
 
 // meet notes an error of the follower. It reports whether there is more to read.
@@ -223,5 +231,5 @@ func (st *stream) meet(f *segment.Follower, err error) (more bool) {
 // unreadable notes a file that cannot be read, or not to its end.
 func (st *stream) unreadable(path string, err error) {
 	st.sum.problem("unreadable", 1, !st.in.isCrash(), fmt.Sprintf("%s: %v", path, err))
-	st.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err))
+	st.broke("unreadable", fmt.Sprintf("%s: a part cannot be read: %v", st.in.name, err), st.dates.before())
 }

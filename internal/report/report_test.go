@@ -3,12 +3,14 @@ package report
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
@@ -130,14 +132,30 @@ func TestSeveralRunsOfJVMs(t *testing.T) {
 }
 
 func TestAWindowInTime(t *testing.T) {
-	path := write(t, "gc.log", young(0, 1, 1)+young(1, 5, 2)+"further line\n"+young(2, 9, 3)+"[9.5s][info][gc] undated\n")
+	path := write(t, "gc.log", "[0.500s][info][gc] undated\n"+young(0, 1, 1)+young(1, 5, 2)+"further line\n"+young(2, 9, 3)+"[9.500s][info][gc] later by its uptime\n")
 	cfg := Config{Since: at(t, "2026-11-20T10:00:04Z"), Until: at(t, "2026-11-20T10:00:06Z")}
 	r := read(t, cfg, path)
 	if r.Totals.Stops != 1 || r.Totals.Paused != 0.002 || r.Inputs[0].Lines != 2 {
 		t.Errorf("totals %+v, inputs %+v", r.Totals, r.Inputs)
 	}
-	if !has(r, "undated") || r.Complete {
+	if !has(r, "undated") || r.Complete || r.Problems[len(r.Problems)-1].Count != 1 {
 		t.Errorf("problems %+v", r.Problems)
+	}
+}
+
+// A file has the time of its last write alone: what it holds was written by then.
+func TestAFileThatWasLastWrittenBeforeTheWindowHasNoLineInIt(t *testing.T) {
+	path := write(t, "gc.log", "[0.500s][info][gc] undated\n")
+	written := at(t, "2026-11-20T10:00:00Z")
+	if err := os.Chtimes(path, written, written); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(t.Context(), []string{path}, Config{Since: written.Add(time.Second)})
+	if !errors.Is(err, ErrNoLog) || errors.Is(err, ErrNoDate) || !strings.Contains(err.Error(), "no line is in the window") {
+		t.Errorf("%v, want that no line is in the window", err)
+	}
+	if _, err := Read(t.Context(), []string{path}, Config{Since: written.Add(-time.Second)}); !errors.Is(err, ErrNoDate) {
+		t.Errorf("%v, want %v", err, ErrNoDate)
 	}
 }
 

@@ -13,6 +13,7 @@ type run struct {
 	view.Run
 	base        int64 // place of uptime 0, in ns, where lines have no dates
 	first, last pause.Clock
+	early, late time.Time // the earliest and the latest time that is estimated; zero: none is
 	stopped     time.Duration
 	mixed       bool
 	stepped     bool // the clock was set
@@ -30,12 +31,12 @@ func (r *run) see(c pause.Clock, s *sum) {
 	if !c.Known() {
 		return
 	}
-	s.seen(c, r)
+	r.seen(c, s)
 	if !r.first.Known() {
 		r.first, r.last = c, c
 		return
 	}
-	if !c.Wall.IsZero() && !r.last.Wall.IsZero() {
+	if !c.Wall.IsZero() && !r.last.Wall.IsZero() && !c.Estimated && !r.last.Estimated {
 		by := c.Wall.Sub(r.last.Wall)
 		if c.HasUptime && r.last.HasUptime {
 			by -= c.Uptime - r.last.Uptime
@@ -63,8 +64,20 @@ func (r *run) ended(c pause.Clock, s *sum) {
 	if later || !r.last.Known() {
 		r.see(c, s)
 	} else if c.Known() {
-		s.seen(c, r)
+		r.seen(c, s)
 	}
+}
+
+// seen extends the axis to a time of the run. What is persisted later may show that the JVM
+// started earlier than its first lines say.
+func (r *run) seen(c pause.Clock, s *sum) {
+	if c.Estimated && (r.early.IsZero() || c.Wall.Before(r.early)) {
+		r.early = c.Wall
+	}
+	if c.Estimated && c.Wall.After(r.late) {
+		r.late = c.Wall
+	}
+	s.seen(c, r)
 }
 
 // span returns how long the run is in the log, or 0 if that is unknown. The uptime comes
@@ -108,6 +121,9 @@ func (r *run) close(s *sum) {
 	span := r.span()
 	r.Paused = seconds(r.stopped)
 	r.Begin, r.End = axis(r.place(r.first)), axis(r.place(r.last))
+	if !r.early.IsZero() {
+		r.Begin, r.End = min(r.Begin, axis(r.early.UnixNano())), max(r.End, axis(r.late.UnixNano()))
+	}
 	r.Born = r.start()
 	if r.mixed {
 		s.lost.mixed++

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	everyLines = 16  // every so many lines, the time of one is read
+	everyLines = 16  // every so many lines, the time of one is noted
 	keptEvents = 64  // lines with events that are kept for the longest stops; see [KeptBytes]
 	maxTags    = 512 // different tag sets that are counted apart
 )
@@ -30,9 +30,8 @@ type stream struct {
 	recent  recent
 	events  int
 	present []byte // the line that the joiner has received, which is not kept yet
-	tail    []byte // the last header, cut
+	dates   dating
 	run     *run
-	past    bool // the record that the present line belongs to is out of the window
 	last    pause.Clock
 	broken  broken
 	args    arguments
@@ -47,13 +46,14 @@ type keptLine struct {
 
 // oddities counts what a report cannot use.
 type oddities struct {
-	bare, headers, unread, long, untimed uint64
+	bare, headers, unread, long uint64
 }
 
 func newStream(in *input, s *sum) *stream {
 	st := &stream{in: in, sum: s, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}, tags: map[string]*view.Share{}}
 	st.lines.take = st.line
-	st.joiner = pause.NewJoiner(pause.Handlers{Run: st.begin, Stop: st.stop, Wait: st.wait, Collection: st.collection})
+	st.joiner = pause.NewJoiner(pause.Handlers{Run: st.begin, Stop: st.stop, Wait: st.wait, Collection: st.collection, Clock: st.dates.correct})
+	st.dates.eager = s.windowed()
 	return st
 }
 
@@ -70,7 +70,11 @@ func (st *stream) line(line []byte, whole bool) {
 			return
 		}
 	}
-	if st.sum.windowed() && st.outside(line, class.Kind) {
+	hole, before := st.lines.hole-st.lines.noted, pause.Clock{}
+	if hole > 0 {
+		before = st.dates.before()
+	}
+	if st.dates.date(line, class.Kind); st.dates.eager && st.dates.outside(class.Kind, st.sum.cfg.Since, st.sum.cfg.Until) {
 		return
 	}
 	st.out.Lines++
@@ -80,22 +84,22 @@ func (st *stream) line(line []byte, whole bool) {
 	level := &st.sum.levels[class.Level]
 	level.Lines++
 	level.Bytes += uint64(n) + 1
-	if hole := st.lines.hole; hole > st.lines.noted {
-		st.broke("hole", fmt.Sprintf("%s: a hole of %d bytes", st.in.name, hole-st.lines.noted))
-		st.lines.noted = hole
+	if hole > 0 {
+		st.broke("hole", fmt.Sprintf("%s: a hole of %d bytes", st.in.name, hole), before)
+		st.lines.noted += hole
 	}
-	if st.broken.kind != "" {
-		st.resume(line)
+	if st.broken.kind != "" && class.Kind == ul.Header {
+		st.resume(false)
 	}
 	message := st.decorations(line, class, n)
 	if lost, cut := st.cuts.Find(line); cut {
-		st.cut(line, lost)
+		st.cut(lost)
 	}
 	if class.Kind == ul.Drop {
-		st.dropped(line, class.Dropped)
+		st.dropped(class.Dropped)
 	}
-	if st.out.Lines%everyLines == 1 {
-		st.look(line)
+	if st.out.Lines%everyLines == 1 && class.Kind == ul.Header {
+		st.look()
 	}
 	st.present = line
 	st.recent.add(st.out.Lines, line)
@@ -114,7 +118,7 @@ func (st *stream) line(line []byte, whole bool) {
 			st.run.numbers.add(e.GC)
 		}
 		if st.run != nil && st.joiner.Run().Number != st.run.Number && !st.last.Known() {
-			st.look(line) // of a run that is not announced yet
+			st.look() // of a run that is not announced yet
 		}
 	} else if looksLikePause(message) || st.lines.cut && mayBecomePause(line, message) {
 		st.odd.unread++
@@ -130,7 +134,6 @@ func (st *stream) decorations(line []byte, class ul.Class, n int) (message []byt
 		return nil
 	}
 	st.odd.headers++
-	st.tail = append(st.tail[:0], line[:min(len(line), view.KeptBytes)]...)
 	message = line[class.Message:]
 	fields := line[:len(line)-len(message)-len("] ")]
 	name := fields[bytes.LastIndexByte(fields, '[')+1:]
@@ -163,39 +166,11 @@ func (st *stream) newTags(line, field []byte) *view.Share {
 	return share
 }
 
-// outside reports whether the line is not in the window. A line without a time belongs to
-// the record before it.
-func (st *stream) outside(line []byte, kind ul.Kind) bool {
-	if kind != ul.Header && kind != ul.Drop {
-		return st.past
-	}
-	when, ok := st.parser.Parse(line).When()
-	if !ok {
-		st.odd.untimed++
-	}
-	st.past = !ok || !st.sum.within(when)
-	return st.past
-}
-
-// look reads the time of a line.
-func (st *stream) look(line []byte) {
-	if len(line) == 0 || line[0] != '[' {
-		return
-	}
-	r := st.parser.Parse(line)
-	if r.Kind != ul.Header {
-		return
-	}
-	if c := clockOf(r); c.Known() {
+// look notes the time of the last record.
+func (st *stream) look() {
+	if c := st.dates.clock(); c.Known() {
 		st.at(c)
 	}
-}
-
-// clockOf returns when a record was written.
-func clockOf(r *ul.Record) (c pause.Clock) {
-	c.Wall, _ = r.When()
-	c.Uptime, c.HasUptime = r.Since()
-	return c
 }
 
 // at notes a time that the log shows. A restart is noticed at an event alone, so that a
@@ -269,9 +244,11 @@ func (st *stream) linesOf(s *pause.Stop) (texts []string, last uint64) {
 // end ends the stream.
 func (st *stream) end() {
 	st.lines.end()
-	st.look(st.tail)
+	if c := st.dates.before(); c.Known() {
+		st.at(c)
+	}
 	st.joiner.Flush()
-	st.resume(nil)
+	st.resume(true)
 	if st.run == nil && st.out.Lines > 0 && !st.foreign() {
 		st.run = st.sum.newRun(st, st.joiner.Run())
 	}

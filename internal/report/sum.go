@@ -99,6 +99,7 @@ func (s *sum) seen(c pause.Clock, r *run) {
 		s.clear() // what has no dates is not shown on an axis of dates
 	}
 	s.undated = s.undated || !dated
+	s.out.Estimated = s.out.Estimated || c.Estimated
 	if dated != s.dated {
 		return
 	}

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +19,11 @@ import (
 	"github.com/ullage/ullage/internal/cat"
 	"github.com/ullage/ullage/internal/check"
 	"github.com/ullage/ullage/internal/owner"
+	"github.com/ullage/ullage/internal/report"
+	"github.com/ullage/ullage/internal/report/view"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
+	"github.com/ullage/ullage/internal/ul"
 )
 
 // line is what a reader says about a line.
@@ -33,86 +40,200 @@ type commit struct {
 	text  string
 }
 
+// scenario is a copy that all readers read.
+type scenario struct {
+	commits []commit
+	apart   bool  // each commit is a segment of its own
+	remove  []int // segments, by their place, that are gone
+	mixed   bool  // dates are not in the order of uptimes: what a reader sums up of a run differs
+}
+
+const paused = "Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1.000ms"
+
 func undated(from, to int) string {
 	var b strings.Builder
 	for i := from; i < to; i += 10 {
-		fmt.Fprintf(&b, "[%d.000s][info][gc] GC(%d)\n", i, i)
+		fmt.Fprintf(&b, "[%d.000s][info][gc] GC(%d) %s\n", i, i, paused)
 	}
 	return b.String()
 }
 
+// date is the decorator of a time.
+func date(at time.Time) string { return at.Format("[2006-01-02T15:04:05.000-0700]") }
+
 func dated(begin time.Time, from, to int) string {
 	var b strings.Builder
 	for i := from; i < to; i++ {
-		fmt.Fprintf(&b, "[%s][%d.000s][debug][gc] GC(%d)\n and more of it\n", begin.Add(time.Duration(i)*time.Second).Format("2006-01-02T15:04:05.000-0700"), i, i)
+		fmt.Fprintf(&b, "%s[%d.000s][debug][gc] GC(%d) %s\n and more of it\n", date(begin.Add(time.Duration(i)*time.Second)), i, i, paused)
 	}
 	return b.String()
+}
+
+// scenarios are copies of logs that were read around a time.
+func scenarios(now time.Time) map[string]scenario {
+	long := func(n int) string { return strings.Repeat("x", n) }
+	return map[string]scenario{
+		"an hour of undated lines that a late sidecar finds":            {commits: []commit{{0, undated(10, 3610)}}},
+		"... in several commits":                                        {commits: []commit{{0, undated(10, 1010)}, {0, undated(1010, 2010)}, {0, undated(2010, 3610)}, {time.Second, undated(3610, 3620)}}},
+		"... of which the seek file has the first":                      {commits: []commit{{12 * time.Second, undated(10, 1010)}, {12 * time.Second, undated(1010, 2010)}, {13 * time.Second, undated(2010, 3610)}}},
+		"... in several segments":                                       {commits: []commit{{0, undated(10, 1010)}, {0, undated(1010, 2010)}, {0, undated(2010, 3610)}, {time.Second, undated(3610, 3620)}}, apart: true},
+		"undated lines that are read as they are written":               {commits: []commit{{0, undated(10, 20)}, {12 * time.Second, undated(20, 30)}, {24 * time.Second, undated(30, 40)}, {35 * time.Second, undated(40, 50)}}},
+		"segments that retention has deleted":                           {commits: []commit{{0, undated(10, 1010)}, {0, undated(1010, 2010)}, {0, undated(2010, 3610)}}, apart: true, remove: []int{0}},
+		"a segment that is missing":                                     {commits: []commit{{0, undated(10, 1010)}, {0, undated(1010, 2010)}, {0, undated(2010, 3610)}}, apart: true, remove: []int{1}},
+		"dated lines":                                                   {commits: []commit{{0, dated(now.Add(-time.Hour), 0, 100)}, {time.Second, dated(now.Add(-time.Hour), 100, 110)}}},
+		"dated and undated":                                             {commits: []commit{{0, undated(10, 100) + dated(now.Add(-time.Hour), 100, 110) + undated(110, 130)}}, mixed: true},
+		"a date without an uptime, and undated lines in the same frame": {commits: []commit{{0, date(now.Add(-time.Second)) + "[info][gc] GC(1) " + paused + "\n" + undated(10, 3610)}}, mixed: true},
+		"two JVMs":                     {commits: []commit{{0, undated(10, 1010) + undated(0, 500)}, {time.Second, undated(500, 510)}}},
+		"two JVMs, the second longer":  {commits: []commit{{0, undated(10, 510)}, {0, undated(0, 1000)}, {0, undated(1000, 2000)}}},
+		"a clock that is set back":     {commits: []commit{{0, dated(now.Add(-time.Minute), 0, 10)}, {time.Second, dated(now.Add(-2*time.Hour), 10, 20)}, {2 * time.Second, undated(20, 60)}}, mixed: true},
+		"a clock that runs ahead":      {commits: []commit{{0, dated(now.Add(2*time.Hour), 0, 10)}, {time.Second, undated(20, 60)}}, mixed: true},
+		"dates that nobody believes":   {commits: []commit{{0, undated(10, 50) + "[9999-11-21T10:59:58.123+0100][info][gc] one\n[99999999999.000s][info][gc] two\n" + undated(50, 90)}}, mixed: true},
+		"lines that show no time":      {commits: []commit{{0, "text\n[info][gc] GC(1) " + paused + "\n more\n"}, {20 * time.Second, "[info][gc] GC(2) " + paused + "\n"}}, mixed: true},
+		"text before the first record": {commits: []commit{{0, "text\nmore text\n" + undated(10, 50)}}, mixed: true},
+		"a gap, and a line that has no level": {commits: []commit{{0, undated(10, 50) + date(now.Add(-time.Second)) +
+			"[warning][ullage] gap: 1290 lines, 123456 bytes dropped in 12.345s: discard info=1200 debug=34; drop warning=6 info=50\n[60.000s][gc] two\n"}}, mixed: true},
+		"a line over several commits":      {commits: []commit{{0, undated(10, 50) + "[60.000s][info][gc] " + long(3000)}, {time.Second, long(3000)}, {2 * time.Second, "z\n" + undated(70, 90)}}, mixed: true},
+		"a long line over several commits": {commits: []commit{{0, undated(10, 50) + "[60.000s][info][gc] " + long(100_000)}, {12 * time.Second, long(100_000)}, {24 * time.Second, "z\n" + undated(70, 90)}}, mixed: true},
+	}
 }
 
 // Whoever reads a copy says the same about each line: that is the one test that finds a
 // second rule.
 func TestAllReadersAgreeOnEachLine(t *testing.T) {
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	for name, stream := range map[string][]commit{
-		"an hour of undated lines that a late sidecar finds": {{0, undated(10, 3610)}},
-		"... in several commits":                             {{0, undated(10, 1010)}, {0, undated(1010, 2010)}, {0, undated(2010, 3610)}, {time.Second, undated(3610, 3620)}},
-		"dated lines":                                        {{0, dated(now.Add(-time.Hour), 0, 100)}, {time.Second, dated(now.Add(-time.Hour), 100, 110)}},
-		"dated and undated":                                  {{0, undated(10, 100) + dated(now.Add(-time.Hour), 100, 110) + undated(110, 130)}},
-		"two JVMs":                                           {{0, undated(10, 1010) + undated(0, 500)}, {time.Second, undated(500, 510)}},
-		"two JVMs, the second longer":                        {{0, undated(10, 510)}, {0, undated(0, 1000)}, {0, undated(1000, 2000)}},
-		"a clock that is set back":                           {{0, dated(now.Add(-time.Minute), 0, 10)}, {time.Second, dated(now.Add(-2*time.Hour), 10, 20)}, {2 * time.Second, undated(20, 60)}},
-		"dates and uptimes that nobody believes":             {{0, undated(10, 50) + "[9999-11-21T10:59:58.123+0100][info][gc] one\n[99999999999.000s][info][gc] two\n" + undated(50, 90)}},
-		"a gap, and a line that has no level":                {{0, undated(10, 50) + "[" + now.Add(-time.Second).Format("2006-01-02T15:04:05.000-0700") + "][warning][ullage] gap: 1290 lines, 123456 bytes dropped in 12.345s: discard info=1200 debug=34; drop warning=6 info=50\n[60.000s][gc] two\n"}},
-		"a line over several commits":                        {{0, undated(10, 50) + "[60.000s][info][gc] " + strings.Repeat("x", 3000)}, {time.Second, strings.Repeat("y", 3000)}, {2 * time.Second, "z\n" + undated(70, 90)}},
-	} {
+	for name, of := range scenarios(time.Now().UTC().Truncate(time.Millisecond)) {
 		for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
-			t.Run(name+"/"+how.String(), func(t *testing.T) {
-				dir := persist(t, how, stream)
-				printed, delivered := catLines(t, dir), sinkLines(t, dir)
-				if len(printed) == 0 {
-					t.Fatal("nothing is printed")
-				}
-				for i := range min(len(printed), len(delivered)) {
-					p, d := printed[i], delivered[i]
-					p.Run, p.Time = 0, p.Time.Truncate(time.Millisecond)
-					if d.Time = d.Time.Truncate(time.Millisecond); p != d {
-						t.Fatalf("line %d:\nprinted   %+v\ndelivered %+v", i, short(p), short(d))
-					}
-				}
-				if len(printed) != len(delivered) {
-					t.Fatalf("%d lines are printed, and %d delivered", len(printed), len(delivered))
-				}
-				want, got := runsOf(printed), checkRuns(t, dir)
-				if name == "dated and undated" || name == "a clock that is set back" { // dates displace estimates in the range of a run
-					for i := range want {
-						want[i].First, want[i].Last = got[i].First, got[i].Last
-					}
-				}
-				if d := cmp.Diff(want, got); d != "" {
-					t.Errorf("runs (-printed +checked)\n%s", d)
-				}
-				if strings.HasPrefix(name, "dates and") || strings.HasPrefix(name, "dated") || strings.HasPrefix(name, "a clock") {
-					return
-				}
-				written := time.Now().Add(3 * time.Second) // commits are said to be up to 2 s apart
-				for _, l := range printed {
-					if l.Time.After(written) {
-						t.Fatalf("%+v is in the future", short(l))
-					}
-				}
-			})
+			t.Run(name+"/"+how.String(), func(t *testing.T) { agree(t, persist(t, how, of), of.mixed) })
 		}
 	}
 }
 
+// agree compares what all readers say about a destination.
+func agree(t *testing.T, dir string, mixed bool) {
+	printed, delivered := catLines(t, dir, cat.Config{}), sinkLines(t, dir)
+	if len(printed) == 0 {
+		t.Fatal("nothing is printed")
+	}
+	for i := range min(len(printed), len(delivered)) {
+		p, d := printed[i], delivered[i]
+		p.Run = 0
+		if d.Time = d.Time.Truncate(time.Millisecond); p.Time.IsZero() {
+			p.Time = d.Time // nothing shows the time of the line, and an engine needs one
+		}
+		if p != d.line {
+			t.Fatalf("line %d:\nprinted   %+v\ndelivered %+v", i, short(p), short(d.line))
+		}
+		if !d.shown && d.Time.After(d.written) {
+			t.Fatalf("line %d was written at %v, and persisted by %v", i, d.Time, d.written)
+		}
+	}
+	if len(printed) != len(delivered) {
+		t.Fatalf("%d lines are printed, and %d delivered", len(printed), len(delivered))
+	}
+	want, got := runsOf(printed), checkRuns(t, dir, check.Config{})
+	if mixed { // dates displace estimates in the range of a run
+		for i := range min(len(want), len(got)) {
+			want[i].First, want[i].Last = got[i].First, got[i].Last
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("runs (-printed +checked)\n%s", d)
+	}
+	reported, err := report.Read(t.Context(), []string{dir}, report.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agreeOnReport(t, printed, reported)
+	if !mixed {
+		agreeOnRuns(t, want, reported)
+	}
+	first, last := printed[len(printed)/3].Time, printed[2*len(printed)/3].Time
+	for _, w := range []struct{ since, until time.Time }{{first, time.Time{}}, {time.Time{}, last}, {first, last}} {
+		inside := catLines(t, dir, cat.Config{Since: w.since, Until: w.until})
+		checked := uint64(0)
+		for _, r := range checkRuns(t, dir, check.Config{Since: w.since, Until: w.until}) {
+			checked += uint64(r.Lines)
+		}
+		if n := uint64(len(withoutGaps(inside))); checked != n {
+			t.Errorf("from %v to %v, %d lines are printed, and %d checked", w.since, w.until, n, checked)
+		}
+		reported, err := report.Read(t.Context(), []string{dir}, report.Config{Since: w.since, Until: w.until})
+		if errors.Is(err, report.ErrNoLog) && len(withoutGaps(inside)) == 0 {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		agreeOnReport(t, inside, reported)
+	}
+}
+
+// agreeOnReport compares the lines by level, and the times of all pauses, with a report.
+func agreeOnReport(t *testing.T, printed []line, r *view.Report) {
+	t.Helper()
+	levels, times := map[string]uint64{}, []int64(nil)
+	for _, l := range withoutGaps(printed) {
+		levels[l.Level]++
+		if strings.HasSuffix(l.Text, paused) {
+			times = append(times, l.Time.Add(-time.Millisecond).UnixMilli()) // a stop is at its beginning
+		}
+	}
+	for _, share := range r.Volume.Levels {
+		if levels[share.Name] != share.Lines {
+			t.Errorf("%d lines of level %s are printed, and %d reported", levels[share.Name], share.Name, share.Lines)
+		}
+		delete(levels, share.Name)
+	}
+	if len(levels) > 0 {
+		t.Errorf("the report lacks %v", levels)
+	}
+	var stops []int64
+	for _, s := range r.Series {
+		for _, p := range s.Points {
+			for range p.N {
+				stops = append(stops, int64(math.Round(p.At*1e3)))
+			}
+		}
+	}
+	slices.Sort(times)
+	slices.Sort(stops)
+	if d := cmp.Diff(times, stops); d != "" {
+		t.Errorf("times of stops (-printed +reported)\n%s", d)
+	}
+	if r.Dated != (len(times) > 0) {
+		t.Errorf("dated: %v, with %d stops", r.Dated, len(times))
+	}
+}
+
+// agreeOnRuns compares runs with those of a report.
+func agreeOnRuns(t *testing.T, want []run, r *view.Report) {
+	t.Helper()
+	if len(want) != len(r.Runs) {
+		t.Fatalf("%d runs are printed, and %d reported", len(want), len(r.Runs))
+	}
+	for i, w := range want {
+		got := r.Runs[i]
+		if begin, end := int64(math.Round(got.Begin*1e3)), int64(math.Round(got.End*1e3)); begin != w.First.UnixMilli() || end != w.Last.UnixMilli() {
+			t.Errorf("run %d is printed from %v to %v, and reported from %v to %v", i+1, w.First, w.Last, time.UnixMilli(begin).UTC(), time.UnixMilli(end).UTC())
+		}
+	}
+}
+
+func withoutGaps(lines []line) []line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return strings.HasPrefix(l.Text, "gap: ") })
+}
+
 func short(l line) line { l.Text = l.Text[:min(len(l.Text), 60)]; return l }
 
-// persist makes a destination of one stream.
-func persist(t *testing.T, how segment.Compression, stream []commit) string {
+// persist makes a destination of one stream. Its segments were last written when the last
+// commit in them was read.
+func persist(t *testing.T, how segment.Compression, of scenario) string {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := segment.DefaultConfig()
 	cfg.Compress = how
+	if of.apart {
+		cfg.SegmentBytes = 1
+	}
 	store, err := segment.Open(dir, cfg, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -121,31 +242,46 @@ func persist(t *testing.T, how segment.Compression, stream []commit) string {
 	if err := s.Resume(segment.Mark{}, 0); err != nil {
 		t.Fatal(err)
 	}
-	var begun time.Time // when the first commit was read
-	for _, c := range stream {
+	written := map[string]time.Time{}
+	for _, c := range of.commits {
+		read := time.Now().Add(c.after)
 		err := s.Append([]byte(c.text))
+		var mark segment.Mark
 		if err == nil {
-			_, err = s.Sync()
+			mark, err = s.Sync()
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if begun.IsZero() {
-			begun = time.Now()
-		}
-		s.SeenUntil(begun.Add(c.after))
+		s.SeenUntil(read)
+		written[mark.Segment] = time.Now().Add(c.after + time.Millisecond).Truncate(time.Millisecond) // to which the seek file rounds up
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
+	}
+	segs, err := segment.List(filepath.Join(dir, "gc.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, seg := range segs {
+		if slices.Contains(of.remove, i) {
+			err = os.Remove(seg.Path)
+		} else if at, ok := written[seg.Name]; ok {
+			err = os.Chtimes(seg.Path, at, at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }
 
 // catLines returns what `ullage cat --json` prints.
-func catLines(t *testing.T, dir string) (lines []line) {
+func catLines(t *testing.T, dir string, cfg cat.Config) (lines []line) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := cat.New(cat.Config{JSON: true}, &stdout, &stderr)
+	cfg.JSON = true
+	p := cat.New(cfg, &stdout, &stderr)
 	for _, err := range p.Find([]string{dir}) {
 		t.Fatal(err)
 	}
@@ -170,12 +306,25 @@ func catLines(t *testing.T, dir string) (lines []line) {
 	return lines
 }
 
+// taken is a line that a sink has taken.
+type taken struct {
+	line
+	shown   bool      // the line is a date's, or of a record that has one
+	written time.Time // the last write of its segment
+}
+
 // taking is a sink that takes everything.
-type taking struct{ lines []line }
+type taking struct {
+	lines []taken
+	shown bool // the last record has a date
+}
 
 func (s *taking) Deliver(_ context.Context, b *sink.Batch) error {
 	for _, l := range b.Lines {
 		text := string(l.Text)
+		if l.Kind == ul.Header || l.Kind == ul.Drop {
+			s.shown = strings.HasPrefix(text, "[20")
+		}
 		for strings.HasPrefix(text, "[") { // as --json prints the message alone
 			if _, rest, ok := strings.Cut(text, "]"); ok {
 				text = strings.TrimPrefix(rest, " ")
@@ -183,7 +332,7 @@ func (s *taking) Deliver(_ context.Context, b *sink.Batch) error {
 			}
 			break
 		}
-		s.lines = append(s.lines, line{Time: l.Time, Level: l.Level.String(), Text: text})
+		s.lines = append(s.lines, taken{line{Time: l.Time, Level: l.Level.String(), Text: text}, s.shown, b.Segment.ModTime})
 	}
 	return nil
 }
@@ -191,7 +340,7 @@ func (s *taking) Deliver(_ context.Context, b *sink.Batch) error {
 func (s *taking) Close() error { return nil }
 
 // sinkLines returns what a sink gets of a destination that is complete.
-func sinkLines(t *testing.T, dir string) []line {
+func sinkLines(t *testing.T, dir string) []taken {
 	t.Helper()
 	to := &taking{}
 	if err := sink.Feed(context.Background(), filepath.Join(dir, "gc.log"), "gc.log", to); err != nil {
@@ -214,10 +363,10 @@ type run struct {
 	Levels      string
 }
 
-func checkRuns(t *testing.T, dir string) (runs []run) {
+func checkRuns(t *testing.T, dir string, cfg check.Config) (runs []run) {
 	t.Helper()
 	r := &results{}
-	if _, err := check.Streams(context.Background(), dir, []string{"gc.log"}, check.Config{}, r); err != nil {
+	if _, err := check.Streams(context.Background(), dir, []string{"gc.log"}, cfg, r); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range r.runs {
@@ -244,9 +393,10 @@ func runsOf(lines []line) (runs []run) {
 		if strings.HasPrefix(l.Text, "gap: ") {
 			continue
 		}
-		if l.Run != at || len(runs) == 0 {
+		of := max(l.Run, 1) // lines before the first uptime are of the first run
+		if of != at {
 			end()
-			at = l.Run
+			at = of
 			runs = append(runs, run{First: l.Time, Last: l.Time})
 		}
 		r := &runs[len(runs)-1]

@@ -97,7 +97,11 @@ func (r *Report) Window() string {
 	case !r.Dated:
 		return r.When(r.Begin) + " to " + r.When(r.End) + " of uptime: the lines have no dates"
 	}
-	return r.When(r.Begin) + " to " + r.When(r.End)
+	window := r.When(r.Begin) + " to " + r.When(r.End)
+	if r.Estimated {
+		window += ", estimated where lines have no dates"
+	}
+	return window
 }
 
 // At formats the beginning of a stop.

@@ -38,6 +38,10 @@ type Axis struct {
 	Dated bool    `json:"dated"` // times are seconds since 1970; else seconds of uptime
 	Begin float64 `json:"begin"` // time of the first line
 	End   float64 `json:"end"`   // time of the last line
+
+	// Estimated says that lines without a date are on an axis of dates, by the start of
+	// their JVM as the destination shows it.
+	Estimated bool `json:"estimated"`
 }
 
 // Tables are durations by what they are of.
