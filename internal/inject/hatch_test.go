@@ -9,12 +9,7 @@ import (
 // the chart. With a policy, a pod sets what that names and no more.
 func TestVariablesForTheSidecar(t *testing.T) {
 	const proxy = `{"name":"HTTPS_PROXY","value":"http://proxy:3128"}`
-	for name, c := range map[string]struct {
-		defaults, asked string
-		policy          Policy
-		has, hasNot     string
-		warns, refused  string
-	}{
+	for name, c := range map[string]hatchCase{
 		"of the pod":                 {asked: "HTTPS_PROXY=http://proxy:3128\nNO_PROXY=.svc,10.0.0.0/8", has: proxy},
 		"of the chart":               {defaults: "HTTPS_PROXY=http://proxy:3128", has: proxy},
 		"added to the chart's":       {defaults: "HTTPS_PROXY=http://proxy:3128", asked: "NO_PROXY=.svc", has: proxy},
@@ -29,14 +24,7 @@ func TestVariablesForTheSidecar(t *testing.T) {
 		"a credential":               {asked: "AWS_SECRET_ACCESS_KEY=x", refused: "put it into the Secret that ullage.dev/sink-secret names"},
 		"no variable":                {asked: "HTTPS_PROXY", refused: "write it like HTTPS_PROXY=http://proxy:3128"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := testConfig()
-			cfg.Policy = c.policy
-			if c.defaults != "" {
-				cfg.Defaults = map[string]string{"env": c.defaults}
-			}
-			checkHatch(t, cfg, "env", c.asked, c.has, c.hasNot, c.warns, c.refused)
-		})
+		t.Run(name, func(t *testing.T) { c.check(t, "env") })
 	}
 }
 
@@ -45,12 +33,7 @@ func TestVariablesForTheSidecar(t *testing.T) {
 func TestPatchOfTheSidecarsContainer(t *testing.T) {
 	const stop, stopped = `{"lifecycle":{"preStop":{"sleep":{"seconds":5}}}}`, `"lifecycle":{"preStop":{"sleep":{"seconds":5}}}`
 	lifecycle := Policy{ContainerPatch: []string{"lifecycle"}}
-	for name, c := range map[string]struct {
-		defaults, asked string
-		policy          Policy
-		has, hasNot     string
-		warns, refused  string
-	}{
+	for name, c := range map[string]hatchCase{
 		"without a policy":          {asked: stop, hasNot: "lifecycle\":{", warns: `pods may not change "lifecycle" of the sidecar in this cluster`},
 		"of the chart":              {defaults: stop, has: stopped},
 		"a policy allows the field": {asked: stop, policy: lifecycle, has: stopped},
@@ -66,46 +49,51 @@ func TestPatchOfTheSidecarsContainer(t *testing.T) {
 		"no JSON":         {asked: `lifecycle`, refused: "it is not a JSON object"},
 		"locked":          {asked: stop, policy: Policy{Locked: []string{"container-patch"}, ContainerPatch: []string{"lifecycle"}}, hasNot: "lifecycle\":{", warns: "ullage.dev/container-patch is fixed in this cluster"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := testConfig()
-			cfg.Policy = c.policy
-			if c.defaults != "" {
-				cfg.Defaults = map[string]string{"container-patch": c.defaults}
-			}
-			checkHatch(t, cfg, "container-patch", c.asked, c.has, c.hasNot, c.warns, c.refused)
-		})
+		t.Run(name, func(t *testing.T) { c.check(t, "container-patch") })
 	}
 }
 
-// checkHatch injects a pod that asks for a value, and looks for texts in the sidecar, in the
-// warnings and in the reasons for a refusal. An empty text is not looked for; no warning but the
-// wanted one is about the setting.
-func checkHatch(t *testing.T, cfg Config, setting, asked, has, hasNot, warns, refused string) {
+// hatchCase is a value of a setting that passes something on to the sidecar's container, and what
+// becomes of it. An empty text is not looked for.
+type hatchCase struct {
+	defaults, asked string // the chart's value and the pod's
+	policy          Policy
+	has, hasNot     string // of the sidecar
+	warns, refused  string // in the warnings: with the sidecar, and instead of it
+}
+
+// check injects a pod that asks for the value. No warning but the wanted one is about the setting.
+func (c hatchCase) check(t *testing.T, setting string) {
 	t.Helper()
+	cfg := testConfig()
+	cfg.Policy = c.policy
+	if c.defaults != "" {
+		cfg.Defaults = map[string]string{setting: c.defaults}
+	}
 	if bad := cfg.Validate(); len(bad) > 0 {
 		t.Fatal(bad)
 	}
 	annotations := map[string]string{}
-	if asked != "" {
-		annotations[setting] = asked
+	if c.asked != "" {
+		annotations[setting] = c.asked
 	}
 	pod := podWith(t, annotations)
 	res := mutate(t, pod, cfg)
 	checkInvariants(t, pod, res, cfg)
 	said := strings.Join(res.Warnings, "\n")
-	if refused != "" {
-		if res.Injected || !strings.Contains(said, refused) {
-			t.Fatalf("injected %v with the warnings\n%s\nwant a refusal: %s", res.Injected, said, refused)
+	if c.refused != "" {
+		if res.Injected || !strings.Contains(said, c.refused) {
+			t.Fatalf("injected %v with the warnings\n%s\nwant a refusal: %s", res.Injected, said, c.refused)
 		}
 		return
 	}
-	if !res.Injected || warns != "" != strings.Contains(said, setting) || !strings.Contains(said, warns) {
-		t.Errorf("injected %v, warnings\n%s\nwant: %s", res.Injected, said, warns)
+	if !res.Injected || c.warns != "" != strings.Contains(said, setting) || !strings.Contains(said, c.warns) {
+		t.Errorf("injected %v, warnings\n%s\nwant: %s", res.Injected, said, c.warns)
 	}
 	spec := applyJSON(t, pod, res.Patch).(map[string]any)["spec"]
 	text := marshal(t, spec)
-	if !strings.Contains(text, has) || hasNot != "" && strings.Contains(text, hasNot) {
-		t.Errorf("want %s and not %s in\n%s", has, hasNot, text)
+	if !strings.Contains(text, c.has) || c.hasNot != "" && strings.Contains(text, c.hasNot) {
+		t.Errorf("want %s and not %s in\n%s", c.has, c.hasNot, text)
 	}
 }
 
