@@ -180,7 +180,7 @@ func lastMessage(data []byte, class format.Classifier) int {
 // shows those that were not read before to whoever wants to see lines. It returns
 // the level behind the last of them, and what the metrics of reading count.
 func (m *mover) classify(f *File, b *spool.Block, data []byte, open bool, level, keep ul.Level) (ul.Level, volume) {
-	m.noteCuts(f, data, b.From)
+	m.noteCuts(f, data, b.From, open)
 	class := f.stream.class
 	class.Resume(level)
 	var read volume

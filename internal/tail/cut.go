@@ -8,9 +8,10 @@ import (
 	"github.com/ullage/ullage/internal/ul"
 )
 
-// noteCuts counts and reports what the JVM lost in data of f, which lies at offset.
-func (e *env) noteCuts(f *File, data []byte, offset int64) {
-	cuts, lost := f.counted.takeCuts(data, offset)
+// noteCuts counts and reports what the JVM lost in data of f, which lies at offset. Open says
+// that data begins inside a line.
+func (e *env) noteCuts(f *File, data []byte, offset int64, open bool) {
+	cuts, lost := f.counted.takeCuts(data, offset, open)
 	if cuts == 0 {
 		return
 	}
@@ -26,10 +27,14 @@ func (e *env) noteCuts(f *File, data []byte, offset int64) {
 // them. It fills the page, gives up what did not fit, and writes its next message,
 // once there is room, right behind. So such a line goes on at the beginning of a
 // page with a prefix like that of the lines around it. Each page is looked at once.
-func (c *counted) takeCuts(data []byte, offset int64) (cuts int, lost time.Duration) {
+//
+// Data ends with a line end, unless a line is longer than what is read at once. What HotSpot
+// lost where a line ended shows nowhere: the next line is like any other.
+func (c *counted) takeCuts(data []byte, offset int64, open bool) (cuts int, lost time.Duration) {
 	for page := position.PageAfter(offset); page < offset+int64(len(data)); page += position.PageSize {
 		i := int(page - offset)
-		if page < c.cuts || i == 0 || data[i] != '[' || data[i-1] == '\n' {
+		inside := i == 0 && open || i > 0 && data[i-1] != '\n'
+		if page < c.cuts || !inside || data[i] != '[' {
 			continue
 		}
 		if took, is := c.last.cutAt(data, i); is {

@@ -192,8 +192,8 @@ func (l *lineReader) classify(f *File, data []byte, first bool) (lines [ul.NumLe
 		f.read.relevel = false
 		f.stream.class.Resume(f.read.Level)
 	}
-	l.noteCuts(f, data, f.read.Offset)
 	open := f.read.Open
+	l.noteCuts(f, data, f.read.Offset, open)
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n')
 		line, rest := data, data[len(data):]

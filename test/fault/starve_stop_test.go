@@ -18,17 +18,6 @@ const (
 	cutSeconds = `ullage_jvm_cut_seconds_total{stream="` + stream + `"}`
 )
 
-// cuts returns how many records of a flood were cut inside a line: at most so
-// many lines have the next one glued to them.
-func cuts(report lab.FloodReport) (n float64) {
-	for _, loss := range report.Losses {
-		if loss.Written > 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // While the sidecar is stopped nobody gives room back. The tmpfs is full, the
 // JVM goes on without its log, and what it has lost is counted.
 func TestSidecarIsStopped(t *testing.T) {
@@ -47,18 +36,14 @@ func TestSidecarIsStopped(t *testing.T) {
 	}
 	p.persists()
 	p.stop()
-	lab.Eventually(t, patience, "everything is durable", func() bool { return p.metric("ullage_backlog_bytes") == 0 })
-	counted := p.metric(cutLines)
+	// A loss shows where another record begins inside the cut line, and nowhere else.
+	glued := float64(p.report.Glued())
+	defer func() { t.Logf("%d losses, %v of them glued", len(p.report.Losses), glued) }()
+	lab.Eventually(t, patience, "everything is durable, and every glued line is counted", func() bool {
+		return p.metric("ullage_backlog_bytes") == 0 && p.metric(cutLines) == glued
+	})
 	account := p.settles()
-	t.Logf("%d lines lost by the writer in %d places, %v of them cut; %v cut lines counted",
-		account.Cut, len(p.report.Losses), cuts(p.report), counted)
-	// What was cut at the end of a line, nobody can tell from a line.
-	if counted == 0 && account.Loose > 0 {
-		t.Errorf("%d lines were glued to others, and no cut line is counted", account.Loose)
-	}
-	if counted > cuts(p.report) {
-		t.Errorf("%v cut lines are counted, and there are at most %v", counted, cuts(p.report))
-	}
+	t.Logf("%d lines lost by the writer", account.Cut)
 }
 
 // The same with a real JVM, which has to end well.

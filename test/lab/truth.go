@@ -14,6 +14,7 @@ type truth struct {
 	loose bool
 	next  uint64 // number of the line that rest begins with
 	held  []byte // a cut line, to which the next one is glued
+	glued int    // places where a record begins inside a cut line
 	line  []byte
 }
 
@@ -61,11 +62,17 @@ func (t *truth) load() {
 	index := t.records.Count()
 	t.next, t.loose = t.records.Lines(), false
 	t.rest, t.level = t.records.Next()
-	if len(t.losses) == 0 || t.losses[0].Record != index {
-		return
+	if len(t.losses) > 0 && t.losses[0].Record == index {
+		t.lose(t.losses[0])
+		t.losses = t.losses[1:]
 	}
-	loss := t.losses[0]
-	t.losses = t.losses[1:]
+	if len(t.held) > 0 && len(t.rest) > 0 {
+		t.glued++
+	}
+}
+
+// lose takes from the present record what is not in the file, and the lost records after it.
+func (t *truth) lose(loss Loss) {
 	t.rest = t.rest[:loss.Written]
 	if loss.Records > 1 {
 		t.rest = bytes.Clone(t.rest) // the text is that of a template
@@ -73,4 +80,14 @@ func (t *truth) load() {
 			t.records.Next()
 		}
 	}
+}
+
+// Glued returns in how many places of the file a record begins inside a line that the full
+// tmpfs has cut. A record that was cut where a line ends has none: such a loss shows nowhere.
+func (r FloodReport) Glued() int {
+	t := newTruth(r)
+	for more := true; more; {
+		_, more = t.read()
+	}
+	return t.glued
 }
