@@ -95,7 +95,7 @@ func (s subject) manifest() []byte {
 	}
 	annotations := map[string]string{}
 	for name, value := range s.meta.Annotations {
-		if name != podmeta.InjectedAnnotation {
+		if name != podmeta.InjectedAnnotation && name != podmeta.WarningsAnnotation {
 			annotations[name] = value
 		}
 	}

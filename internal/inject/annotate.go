@@ -15,20 +15,33 @@ import (
 // most 16 KiB.
 const maxWarnings = 10
 
-// maxStatus is room for the status and for the other annotations that are
-// added, in bytes.
-const maxStatus = 16 << 10
+// maxStatus is room for the status, for its warnings once more, and for the other
+// annotations that are added, in bytes.
+const maxStatus = 24 << 10
 
-// annotate says on the pod what was done, and where metrics are. A status that
-// is there already is of another pod, from whose manifest this one was made.
+// annotate says on the pod what was done, and where metrics are.
 func (m *mutation) annotate() {
 	m.patch.put(m.pod.metadata(&m.patch), "/metadata", "labels", podmeta.InjectedLabel, "true")
-	m.setAnnotation(podmeta.InjectedAnnotation, m.status().Encode())
+	m.pod.report(m.status(), &m.patch)
 	m.setAnnotation(evictMark, m.evictable())
 	if j := m.jvms[0]; j.public() && !m.wishes.noScrape && !m.pod.scraped() {
 		m.setAnnotation("prometheus.io/scrape", "true")
 		m.setAnnotation("prometheus.io/port", strconv.Itoa(j.port))
 		m.setAnnotation("prometheus.io/path", "/metrics")
+	}
+}
+
+// report writes the status onto the pod, for programs and for people, as far as there is room. What
+// an annotation says of another pod, from whose manifest this one was made, is replaced.
+func (p *pod) report(s podmeta.Status, patch *patch) {
+	room := p.room()
+	for _, a := range []struct{ name, value string }{{podmeta.InjectedAnnotation, s.Encode()}, {podmeta.WarningsAnnotation, s.Text()}} {
+		if room -= len(a.value); room < 0 {
+			return
+		}
+		if p.Annotations[a.name] != a.value {
+			patch.put(p.metadata(patch), "/metadata", "annotations", a.name, a.value)
+		}
 	}
 }
 

@@ -201,7 +201,7 @@ func (r Resources) validate() []error {
 }
 
 // ofPods are annotations that make no sense for all pods.
-var ofPods = append(podmeta.Live(), "inject", "injected", "container")
+var ofPods = append(podmeta.Live(), "inject", "injected", "warnings", "container")
 
 // validateDefaults returns one error for each of the settings that no pod could
 // ask for as well, or that belongs elsewhere. What says where they are.

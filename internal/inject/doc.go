@@ -13,7 +13,7 @@
 //	initContainers  ullage          the native sidecar (restartPolicy Always)
 //	the JVM's       volumeMounts    /var/log/jvm, and /tmp
 //	container       env             JDK_JAVA_OPTIONS, appended to its value
-//	annotations     ullage.dev/injected, prometheus.io/{scrape,port,path}
+//	annotations     ullage.dev/injected, ullage.dev/warnings, prometheus.io/{scrape,port,path}
 //	labels          ullage.dev/injected, for selectors
 //
 // Of several JVM containers ("ullage.dev/container: a,b") each has a sidecar of

@@ -165,7 +165,7 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 	checkSidecars(t, &typed)
 }
 
-// checkRefused checks that a pod which is not injected gets one annotation at
+// checkRefused checks that a pod which is not injected gets two annotations at
 // most, and that the second time nothing is left to do.
 func checkRefused(t *testing.T, pod []byte, res Result, cfg Config) {
 	t.Helper()
@@ -179,12 +179,12 @@ func checkRefused(t *testing.T, pod []byte, res Result, cfg Config) {
 		value, _ := op.Value.(map[string]any)
 		switch {
 		case op.Op != "add":
-		case op.Path == "/metadata" && len(value) == 0, op.Path == "/metadata/annotations/ullage.dev~1injected":
+		case op.Path == "/metadata" && len(value) == 0, op.Path == "/metadata/annotations/ullage.dev~1injected", op.Path == "/metadata/annotations/ullage.dev~1warnings":
 			continue
 		case op.Path == "/metadata/annotations" && len(value) == 1 && value[podmeta.InjectedAnnotation] != nil:
 			continue
 		}
-		t.Errorf("more than an annotation: %+v", op)
+		t.Errorf("more than the two annotations: %+v", op)
 	}
 	after := applyJSON(t, pod, res.Patch)
 	checkKept(t, "", decode(t, pod), after)
@@ -214,7 +214,7 @@ func checkKept(t *testing.T, path string, before, after any) {
 			return
 		}
 		for key := range b {
-			if old, ok := b[key].(string); key == evictMark && ok && strings.HasPrefix(a[key].(string), old) || key == "ullage.dev/injected" {
+			if old, ok := b[key].(string); key == evictMark && ok && strings.HasPrefix(a[key].(string), old) || key == podmeta.InjectedAnnotation || key == podmeta.WarningsAnnotation {
 				continue
 			}
 			checkKept(t, path+"/"+key, b[key], a[key])

@@ -34,7 +34,7 @@ type Result struct {
 	Injected bool
 
 	// Refused, if not empty, is why the pod gets no sidecar that it should have.
-	// Patch then adds one annotation that says so, unless the pod is denied.
+	// Patch then adds annotations that say so, unless the pod is denied.
 	Refused podmeta.Reason
 
 	// Denied, if not empty, is why the pod must not start.
@@ -138,9 +138,7 @@ func (m *mutation) refuse(found []problem) Result {
 			s.Errors = append(s.Errors, printable.Text(p.text, maxText))
 		}
 	}
-	if value := s.Encode(); m.pod.Annotations[podmeta.InjectedAnnotation] != value && m.pod.room() >= len(value) {
-		m.setAnnotation(podmeta.InjectedAnnotation, value)
-	}
+	m.pod.report(s, &m.patch)
 	return Result{Patch: m.patch.ops, Warnings: m.warnings, Refused: s.Refused}
 }
 

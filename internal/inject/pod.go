@@ -91,12 +91,12 @@ func (p *pod) injected() (podmeta.Status, bool) {
 	return s, err != nil || s.Refused == "" // refused: the container is somebody else's
 }
 
-// room is how many bytes of annotations may be added to the pod, beside its
-// status of ours, which is replaced.
+// room is how many bytes of annotations may be added to the pod, beside what it
+// says of the injection, which is replaced.
 func (p *pod) room() int {
-	room := maxAnnotations - len(podmeta.InjectedAnnotation)
+	room := maxAnnotations - len(podmeta.InjectedAnnotation) - len(podmeta.WarningsAnnotation)
 	for name, value := range p.Annotations {
-		if name != podmeta.InjectedAnnotation {
+		if name != podmeta.InjectedAnnotation && name != podmeta.WarningsAnnotation {
 			room -= len(name) + len(value)
 		}
 	}

@@ -81,7 +81,7 @@ func randomAnnotations(r *rand.Rand) object {
 		"listen":             {"off", ":9000", "127.0.0.1:9001", "[::]:65535"},
 		"raise-memory-limit": {"true", "false", "x"}, "env": {"HTTPS_PROXY=http://p:1 A=b", "x"}, "container-patch": {`{"lifecycle":null}`, "x"},
 		"queue": {"1Gi", "256Ki"}, "retain-bytes": {"0", "7000000Ti"},
-		"xlog": {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"},
+		"xlog": {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"}, "warnings": {"x"},
 	} {
 		maybe(r, 6, a, podmeta.Prefix+name, pick(r, values...))
 	}

@@ -38,8 +38,6 @@ func (m *mutation) repair(s podmeta.Status) Result {
 	if !slices.Contains(s.Warnings, strippedWarning) {
 		s.Warnings = append(s.Warnings, strippedWarning)
 	}
-	if value := s.Encode(); m.pod.room() >= len(value) {
-		m.setAnnotation(podmeta.InjectedAnnotation, value)
-	}
+	m.pod.report(s, &m.patch)
 	return Result{Patch: m.patch.ops, Warnings: m.warnings, Injected: true}
 }

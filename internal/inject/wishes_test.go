@@ -208,7 +208,7 @@ func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 		{"no room", 100, false, false},
 	} {
 		pod := podWith(t, map[string]string{"injected": strings.Repeat("y", 1000), "log-id": strings.Repeat("x", 8)}) // a status is replaced
-		full := maxAnnotations - len(podmeta.InjectedAnnotation) - len(podmeta.Prefix+"log-id") - 8 - len("example.com/large") - c.room
+		full := maxAnnotations - len(podmeta.InjectedAnnotation) - len(podmeta.WarningsAnnotation) - len(podmeta.Prefix+"log-id") - 8 - len("example.com/large") - c.room
 		pod = []byte(strings.Replace(string(pod), `"annotations":{`, `"annotations":{"example.com/large":"`+strings.Repeat("z", full)+`",`, 1))
 		res := mutate(t, pod, testConfig())
 		checkInvariants(t, pod, res, testConfig())

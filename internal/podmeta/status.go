@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Status is the value of the annotation [InjectedAnnotation], as JSON. Either
@@ -59,6 +60,54 @@ func (s Status) Encode() string {
 		panic(fmt.Sprintf("encode strings: %v", err)) // cannot happen
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// textWidth bounds a line of [Status.Text], in bytes: kubectl describe cuts off the rest of a line
+// of an annotation that has more than 138.
+const textWidth = 120
+
+// Text returns the errors and the warnings as lines that kubectl describe shows in full. A further
+// line of one is indented. Empty: there are none.
+func (s Status) Text() string {
+	var lines []string
+	for _, e := range s.Errors {
+		lines = append(lines, wrap("not injected: "+e)...)
+	}
+	for _, w := range s.Warnings {
+		lines = append(lines, wrap(w)...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wrap breaks a line at spaces into lines of at most textWidth bytes. A word that is longer is
+// broken as well.
+func wrap(text string) []string {
+	const indent = "  "
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > textWidth {
+			lines = append(lines, line)
+			line = ""
+		}
+		switch {
+		case line != "":
+			line += " " + word
+		case len(lines) == 0:
+			line = word
+		default:
+			line = indent + word
+		}
+		for len(line) > textWidth {
+			end := textWidth
+			for !utf8.RuneStart(line[end]) {
+				end--
+			}
+			lines = append(lines, line[:end])
+			line = indent + line[end:]
+		}
+	}
+	return append(lines, line)
 }
 
 // ParseStatus reads the annotation's value. It is untrusted: anyone who may
