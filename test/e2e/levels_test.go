@@ -283,8 +283,8 @@ func (f *followed) last(is func(line string) bool) int {
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	path := pluginPath(s)
-	ullage := s.plugin(path)
+	settings := pluginSettings(s)
+	ullage := s.plugin(settings)
 	for _, pod := range []string{"app", "quiet"} {
 		s.apply(jvmPod{Name: pod, JDK: 25, Java: []string{"Churn", "600000", "60"}, After: linger, Grace: 1}.manifest())
 	}
@@ -302,7 +302,7 @@ func TestPlugin(t *testing.T) {
 	s.matches("status -l", ullage("status", "-l", "app=quiet"), `^POD [^\n]*\nquiet [^\n]*\n$`)
 	s.matches("top", ullage("top"), `^POD +FREE +HEADROOM +BACKLOG +LAG +ERRORS\n`, `(?m)^app +\d+% +\S+ +\S+ +\S+ +-$`, `(?m)^quiet +\d+% `)
 	s.eventually(time.Minute, "a raised line by 'logs'", func() bool { return strings.Contains(ullage("logs", "app"), "][debug][") })
-	page, recent := livePage(s, path, "app")
+	page, recent := livePage(s, settings, "app")
 	s.matches("open", page, `^<!doctype html>`, `<script>`)
 	s.matches("open, recent", recent, `"name": "\w+ young`)
 
@@ -324,21 +324,21 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// pluginPath builds kubectl-ullage and returns a setting of PATH with it: kubectl finds its
-// plugins there.
-func pluginPath(s *space) string {
+// pluginSettings builds kubectl-ullage and returns the environment for commands with it: kubectl
+// finds its plugins on the PATH.
+func pluginSettings(s *space) []string {
 	s.Helper()
 	dir := s.TempDir()
 	_, _, err := command("", "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "kubectl-ullage"), "../../cmd/kubectl-ullage")
 	s.must("", err)
-	return "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
+	return []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "BROWSER=true"}
 }
 
 // plugin returns what runs `kubectl ullage` in the namespace.
-func (s *space) plugin(path string) func(args ...string) string {
+func (s *space) plugin(settings []string) func(args ...string) string {
 	return func(args ...string) string {
 		s.Helper()
-		out, _, err := command("", "env", append([]string{path, "kubectl", "ullage", "-n", s.name}, args...)...)
+		out, _, err := command("", "env", slices.Concat(settings, []string{"kubectl", "ullage", "-n", s.name}, args)...)
 		return s.must(out, err)
 	}
 }

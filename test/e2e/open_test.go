@@ -7,17 +7,18 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
 
-// livePage returns the live page of a pod, and what it asks for, as `kubectl ullage open` reaches
-// them. The plugin is what kubectl finds on the given PATH.
-func livePage(s *space, path, pod string) (page, recent string) {
+// livePage returns the live page of a pod or a workload, and what it asks for, as `kubectl ullage
+// open` reaches them with settings of its environment.
+func livePage(s *space, settings []string, target string) (page, recent string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "env", path, "BROWSER=true", "kubectl", "ullage", "-n", s.name, "open", pod)
+	cmd := exec.CommandContext(ctx, "env", slices.Concat(settings, []string{"kubectl", "ullage", "-n", s.name, "open", target})...)
 	out, err := cmd.StdoutPipe()
 	s.must("", err)
 	s.must("", cmd.Start())

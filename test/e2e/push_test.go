@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// What `make push` has pushed to a registry is installed by the line that it prints:
-// the node pulls both images from there.
+// What `make push` has pushed to a registry is installed by the line that it prints, with some
+// values: the node pulls both images from there. In what other clusters have, everything works, or
+// says on the pod what to write.
 func TestPushedIsInstalled(t *testing.T) {
 	s := newSpace(t)
 	if !onThisMachine() {
@@ -32,16 +33,17 @@ func TestPushedIsInstalled(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	paste(t, "helm install of what was pushed", line)
+	paste(t, "helm install of what was pushed", strings.TrimSpace(line)+platformValues)
 	if err := injects(time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	s.apply(jvmPod{Name: "app", JDK: 25}.manifest())
-	s.ready("app")
-	if got, want := s.field("pod/app", ".spec.initContainers[0].image"), team+"/ullage:"+version; got != want {
+	p := &platform{space: s}
+	p.works()
+	pod := p.rolledOut("web")
+	if got, want := s.field("pod/"+pod, ".spec.initContainers[0].image"), team+"/ullage:"+version; got != want {
 		t.Errorf("the sidecar's image is %s, want %s", got, want)
 	}
-	if got := s.exec("app", "ullage", "ullage", "version"); !strings.Contains(got, version) {
+	if got := s.exec(pod, "ullage", "ullage", "version"); !strings.Contains(got, version) {
 		t.Errorf("the sidecar is of the version %s, want %s", got, version)
 	}
 }

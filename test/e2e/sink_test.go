@@ -14,7 +14,7 @@ import (
 func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	bucket := serveBucket(s)
+	bucket, _ := serveBucket(s, "http")
 	s.apply(manifest(object{
 		"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "bucket"},
 		"stringData": object{"AWS_ACCESS_KEY_ID": bucketKey, "AWS_SECRET_ACCESS_KEY": bucketKey, "ULLAGE_DEST": "/tmp/elsewhere"},
@@ -47,8 +47,9 @@ func TestLogOfADeletedPodIsInTheBucket(t *testing.T) {
 
 const bucketKey = "e2e-e2e-e2e"
 
-// serveBucket starts an S3 server in a pod, and returns the URL of a bucket for a sink.
-func serveBucket(s *space) string {
+// serveBucket starts an S3 server in a pod, and returns the URL of a bucket for a sink. With
+// the scheme https, the server's certificate is of an authority that nobody knows: ca is its file.
+func serveBucket(s *space, scheme string) (bucket, ca string) {
 	s.Helper()
 	program, err := lab.Server("../servers", "github.com/versity/versitygw", "github.com/versity/versitygw/cmd/versitygw", s.Logf)
 	if err != nil {
@@ -57,9 +58,17 @@ func serveBucket(s *space) string {
 	const pod = "bucket"
 	s.tools(pod)
 	s.copyTo(pod, program, "/tmp/versitygw")
-	s.exec(pod, "tools", "sh", "-c", "mkdir -p /tmp/root/logs /tmp/meta && /tmp/versitygw --access "+bucketKey+" --secret "+bucketKey+
-		" --port :7070 --health /health --quiet posix --sidecar /tmp/meta /tmp/root </dev/null >/tmp/log 2>&1 &")
-	s.until(pod, "tools", "the S3 server answers", "wget -q -O /dev/null http://127.0.0.1:7070/health")
-	address := s.field("pod/"+pod, ".status.podIP")
-	return "s3://logs/e2e?endpoint=http://" + address + ":7070&region=us-east-1&path-style=true"
+	address, secure := s.field("pod/"+pod, ".status.podIP"), ""
+	if scheme == "https" {
+		var key string
+		ca, key = lab.Certificate(s, address)
+		s.copyTo(pod, ca, "/tmp/tls.crt")
+		s.copyTo(pod, key, "/tmp/tls.key")
+		secure = " --cert /tmp/tls.crt --key /tmp/tls.key"
+	}
+	s.exec(pod, "tools", "sh", "-c", "mkdir -p /tmp/root/logs /tmp/meta && /tmp/versitygw --access "+bucketKey+" --secret "+bucketKey+secure+
+		" --port :7070 --quiet posix --sidecar /tmp/meta /tmp/root </dev/null >/tmp/log 2>&1 &")
+	const listens = ":1B9E 0*:0000 0A" // the port, and the state LISTEN
+	s.until(pod, "tools", "the S3 server listens", "grep -q '"+listens+"' /proc/net/tcp /proc/net/tcp6")
+	return "s3://logs/e2e?endpoint=" + scheme + "://" + address + ":7070&region=us-east-1&path-style=true", ca
 }
