@@ -160,6 +160,7 @@ func listen(t *testing.T, tmp string, pid int) *net.UnixListener {
 		t.Fatal(err)
 	}
 	defer dir.Close()
+	vacate(t, tmp, pid)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName(pid))})
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +168,15 @@ func listen(t *testing.T, tmp string, pid int) *net.UnixListener {
 	l.SetUnlinkOnClose(false)
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// vacate removes what a former process of the same number has left in the socket's place,
+// and in the end what the test leaves.
+func vacate(t *testing.T, tmp string, pid int) {
+	t.Helper()
+	path := filepath.Join(tmp, socketName(pid))
+	_ = os.Remove(path)
+	t.Cleanup(func() { _ = os.Remove(path) })
 }
 
 // one finds the one JVM that there is to find.

@@ -223,6 +223,7 @@ func TestProcessWithSomethingElseInTheSocketsPlace(t *testing.T) {
 	p := start(t, nil, t.TempDir(), "LOG="+source+"/gc.log")
 	c := inProcesses(source)
 	j := one(t, c)
+	vacate(t, "/tmp", p.Process.Pid)
 	must(t, os.Symlink("/dev/null", "/tmp/"+socketName(p.Process.Pid)))
 	if _, err := c.Run(t.Context(), j, List()); KindOf(err) != NotASocket {
 		t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFollowPastRetention(t *testing.T) {
@@ -26,6 +27,8 @@ func TestFollowPastRetention(t *testing.T) {
 		// The stream ends and is deleted as a whole, and later comes back under the
 		// same numbers, with the same beginning.
 		must(t, os.RemoveAll(d.dir()))
+		for later := time.Now().Add(time.Millisecond); !time.Now().After(later); { // the names have milliseconds
+		}
 		texts(t, d.restart(Mark{}), "1\n")
 		d.expect("1\n")
 	})
