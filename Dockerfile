@@ -15,7 +15,7 @@ ARG REVISION
 ARG SOURCE_DATE_EPOCH
 ENV CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH
 # What git would tell: a build context has no .git.
-ENV STAMPS="-X main.version=$VERSION -X github.com/ullage/ullage/internal/build.revision=$REVISION -X github.com/ullage/ullage/internal/build.committed=$SOURCE_DATE_EPOCH"
+ENV STAMPS="-X main.version=$VERSION -X github.com/ullage/ullage/internal/base/build.revision=$REVISION -X github.com/ullage/ullage/internal/base/build.committed=$SOURCE_DATE_EPOCH"
 
 FROM source AS build-ullage
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \

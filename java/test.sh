@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test.sh [JUNIT_OPTION...] tests the jars in bin/java on each installed JDK from 17 on. UPDATE=1 renews the golden
-# file in internal/ring/testdata.
+# file in internal/ship/ring/testdata.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // env is what a command has of the outside world. It is not a cli.Env: flags are not

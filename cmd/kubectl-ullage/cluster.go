@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // optionsMark is in the options that the injector adds.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // trial is what became of a pod in a dry run.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // subject is what the doctor is asked about: a pod, or a workload and its newest

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/base/admin"
 )
 
 // fakeKubectl writes its arguments to $FAKE/calls, a line each call, and plays

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of pods log. They are not restarted.

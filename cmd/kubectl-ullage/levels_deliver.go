@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 // deliverAgain is how long a sidecar may not have seen the annotations before the

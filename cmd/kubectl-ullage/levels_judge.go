@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // pollInterval is how long after an answer a sidecar is asked again.

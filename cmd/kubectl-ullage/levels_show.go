@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 // levelsText is how the levels of one pod are, of each sidecar a block.

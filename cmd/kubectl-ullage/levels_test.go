@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 const logsAbout = `kubectl ullage logs prints what a pod's sidecar has persisted, in order.

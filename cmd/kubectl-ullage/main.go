@@ -15,8 +15,8 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // usage is the whole of `kubectl ullage help`.

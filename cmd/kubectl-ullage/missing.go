@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // The injector's own pods have this label.

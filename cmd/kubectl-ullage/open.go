@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 const openAbout = `kubectl ullage open shows the live page of a pod's sidecar in the browser: headroom,

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/base/admin"
 )
 
 func TestSidecarsOfAnOlderVersionAreCounted(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // maxPods bounds what kubectl prints of all pods: ten thousand are about 60 MiB.

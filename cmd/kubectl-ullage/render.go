@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 // Widths of cells, in runes.

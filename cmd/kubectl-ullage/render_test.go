@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/base/admin"
 )
 
 func TestTheWorstComesFirst(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/report/view"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/read/report/view"
 )
 
 // maxReport bounds a report, in bytes. That of a day's log is under 2 MB.

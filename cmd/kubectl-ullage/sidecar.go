@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // maxStatus bounds a sidecar's answer, in bytes. A real one is under 100 KiB.

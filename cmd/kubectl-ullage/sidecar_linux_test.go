@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/levels"
 )
 
 // The plugin is for other systems too, on which the sidecar's packages do not

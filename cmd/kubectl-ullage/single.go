@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 // single is the one sidecar that a command is about: logs, open and report.

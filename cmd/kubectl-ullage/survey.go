@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // atOnce is how many sidecars are asked at the same time.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 const topAbout = `kubectl ullage top shows which sidecars are closest to losing lines, the worst first.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // version is set by the linker (-X main.version=v1.2.3). Empty means that the

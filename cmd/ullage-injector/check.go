@@ -14,9 +14,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/kubeapi"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/kube/kubeapi"
 )
 
 const checkAbout = `ullage-injector check checks the settings of 'serve', by the same code, and serves

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/inject"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/kube/inject"
 )
 
 const injectAbout = `ullage-injector inject does to the pods in a YAML file what the webhook does to

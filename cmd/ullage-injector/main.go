@@ -6,8 +6,8 @@ import (
 	"context"
 	"flag"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // usage is the output of `ullage-injector help`.

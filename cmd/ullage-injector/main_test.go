@@ -7,7 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/test/help"
 	"github.com/ullage/ullage/test/txtar"
 )

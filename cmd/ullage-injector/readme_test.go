@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // The README's lines for a pod template, in a Deployment that has nothing but a JVM

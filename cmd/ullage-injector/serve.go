@@ -19,15 +19,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/certs"
-	"github.com/ullage/ullage/internal/cgroup"
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/inject"
-	"github.com/ullage/ullage/internal/kubeapi"
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/webhook"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/cgroup"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/kube/certs"
+	"github.com/ullage/ullage/internal/kube/inject"
+	"github.com/ullage/ullage/internal/kube/kubeapi"
+	"github.com/ullage/ullage/internal/kube/webhook"
 )
 
 const serveAbout = `ullage-injector serve is the mutating admission webhook: API servers ask it about

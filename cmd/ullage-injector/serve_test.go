@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ullage/ullage/internal/cat"
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/read/cat"
 )
 
 const catAbout = `ullage cat prints what was persisted, in order, whatever its compression.

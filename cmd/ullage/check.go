@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/ullage/ullage/internal/check"
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/owner"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/read/check"
+	"github.com/ullage/ullage/internal/segment/owner"
 )
 
 const checkAbout = `ullage check reads a durable copy and reports whether it is complete.

@@ -10,11 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ullage/ullage/internal/check"
-	"github.com/ullage/ullage/internal/mark"
-	"github.com/ullage/ullage/internal/owner"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read/check"
+	"github.com/ullage/ullage/internal/segment/owner"
 )
 
 // checkTime is the form of a time in the table, as in the marker of a gap. A ~ before

@@ -4,8 +4,8 @@ import (
 	"flag"
 	"time"
 
-	"github.com/ullage/ullage/internal/report"
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/read/report"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // A subcommand that is missing in the list would have its variables called misspelt.

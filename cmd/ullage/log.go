@@ -10,17 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/hindsight"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/ring"
-	"github.com/ullage/ullage/internal/selection"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/ring"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 const logAbout = `ullage log shows and changes what a running JVM logs. The application is not touched.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -70,7 +70,7 @@ func TestARaiseOfEventsThatNoJVMTakesFails(t *testing.T) {
 	if out, _ = run(cli.OK, "reset"); out != "nothing was raised\n" {
 		t.Errorf("the second reset printed %q", out)
 	}
-	ring, err := os.ReadFile("../../internal/ring/testdata/golden.ring")
+	ring, err := os.ReadFile("../../internal/ship/ring/testdata/golden.ring")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(source, "events-7-1763722140123.ring"), ring, 0o600)
 	}

@@ -6,10 +6,10 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/ring"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/ring"
 )
 
 // printList prints the JVMs and their outputs as two tables. It escapes names,

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/ring"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/ring"
 )
 
 // hostileList is a JVM whose log file has a name that reorders what a terminal

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // usage is the output of `ullage help`. `ullage SUBCOMMAND --help` lists the

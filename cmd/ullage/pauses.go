@@ -5,8 +5,8 @@ import (
 	"flag"
 	"time"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/report"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/read/report"
 )
 
 const pausesAbout = `ullage pauses prints how long a JVM's application was stopped, by cause, and the ten

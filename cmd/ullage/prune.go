@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/prune"
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/segment/prune"
 )
 
 const pruneAbout = `ullage prune removes the durable copies of pods that are gone from a volume that

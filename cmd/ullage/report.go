@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/report"
-	"github.com/ullage/ullage/internal/report/view"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/read/report"
+	"github.com/ullage/ullage/internal/read/report/view"
 )
 
 const reportAbout = `ullage report shows where a JVM's time went: stops, their causes, the heap, and what

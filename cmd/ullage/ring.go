@@ -6,9 +6,9 @@ import (
 	"flag"
 	"fmt"
 
-	"github.com/ullage/ullage/internal/cli"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/ring"
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/ship/ring"
 )
 
 const ringAbout = `ullage ring prints the events that are in a ring file: of a flight recorder the

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 func TestRingPrintsWhatIsInAFile(t *testing.T) {
-	const golden = "../../internal/ring/testdata/golden.ring"
+	const golden = "../../internal/ship/ring/testdata/golden.ring"
 	for name, c := range map[string]struct {
 		args           []string
 		code           int

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/cgroup"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/cgroup"
+	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/sidecar"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/kafka"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/printable"
 )
 
 // selectionOf returns what a raise raises to, and which streams.

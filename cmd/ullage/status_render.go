@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/printable"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // maxName is the width of a stream's name, chosen so that a row of the table

@@ -18,8 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/cli"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/cli"
 )
 
 // full is a status in which each number has its widest form.

@@ -29,8 +29,8 @@ tag=${version//+/-} # a version may have a plus, a tag may not
 
 # The binaries have the same in them: a build context has no .git.
 stamps="-X main.version=$version
-    -X github.com/ullage/ullage/internal/build.revision=$revision
-    -X github.com/ullage/ullage/internal/build.committed=$SOURCE_DATE_EPOCH"
+    -X github.com/ullage/ullage/internal/base/build.revision=$revision
+    -X github.com/ullage/ullage/internal/base/build.committed=$SOURCE_DATE_EPOCH"
 
 about() {
     case $1 in

@@ -10,11 +10,11 @@ import (
 )
 
 // An image says what it was built from, whichever way it was built. Whether
-// the linker knows these variables, the tests of internal/build tell.
+// the linker knows these variables, the tests of internal/base/build tell.
 func TestBothBuildsStampTheSame(t *testing.T) {
 	want := []string{
-		"github.com/ullage/ullage/internal/build.committed=$SOURCE_DATE_EPOCH",
-		"github.com/ullage/ullage/internal/build.revision=$REVISION",
+		"github.com/ullage/ullage/internal/base/build.committed=$SOURCE_DATE_EPOCH",
+		"github.com/ullage/ullage/internal/base/build.revision=$REVISION",
 		"main.version=$VERSION",
 	}
 	lower := regexp.MustCompile(`\$(version|revision)\b`)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // Compression is how the frames of a segment are encoded. It implements

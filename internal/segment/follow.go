@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ullage/ullage/internal/seek"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // followIdle is how long after its last write the newest segment stays open.

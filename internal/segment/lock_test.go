@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/process"
+	"github.com/ullage/ullage/internal/base/process"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // Retention deletes the segments of streams that ended, and those of the stream that is

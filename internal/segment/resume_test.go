@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 func TestResumeCutsWhatWasNotCommitted(t *testing.T) {

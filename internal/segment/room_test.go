@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // Many streams of two bytes each take whole blocks, directories and inodes.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/seek"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // seekFile is the writer's side of a stream's seek file. Nothing depends on the file, so

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/seek"
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // timedLine is a line of a minute of the log, and as long as others.

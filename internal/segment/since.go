@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/ullage/ullage/internal/seek"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // since decides what a Follower skips because it was written before a time. The zero

@@ -3,8 +3,8 @@ package ship
 import (
 	"context"
 
-	"github.com/ullage/ullage/internal/checkpoint"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
 // announcer shows the followers what the checkpoint has: a restart cuts off nothing

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ullage/ullage/internal/queue"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/ship/queue"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // appendBatch takes about a frame of bytes from the queue and appends them,

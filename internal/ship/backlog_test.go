@@ -10,9 +10,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // spoolBacklog leaves a backlog of so many records in the spool, each of a few lines, as a

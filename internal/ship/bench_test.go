@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // BenchmarkReader is the hot path of a line: tail, classify, queue. It reads a
@@ -64,7 +64,7 @@ func BenchmarkReader(b *testing.B) {
 // debugLog returns 64 MiB of a log at debug.
 func debugLog(b *testing.B) string {
 	b.Helper()
-	sample, err := os.ReadFile(filepath.Join("..", "pause", "testdata", "debug-g1-jdk25.log"))
+	sample, err := os.ReadFile(filepath.Join("..", "line", "pause", "testdata", "debug-g1-jdk25.log"))
 	if err != nil {
 		b.Fatal(err)
 	}

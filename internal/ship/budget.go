@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 const (

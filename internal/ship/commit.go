@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ullage/ullage/internal/position"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ship/position"
 )
 
 // commit makes everything that was appended durable, saves the checkpoint and

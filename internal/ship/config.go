@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/hindsight"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/summary"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/segment/summary"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // Config holds the settings of a [Shipper].

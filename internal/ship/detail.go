@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/checkpoint"
-	"github.com/ullage/ullage/internal/hindsight"
-	"github.com/ullage/ullage/internal/queue"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/queue"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // Saving is what a call of [Shipper.Save] has begun.

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/ullage/ullage/internal/checkpoint"
-	"github.com/ullage/ullage/internal/hindsight"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/statedir"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 const detailStream = "gc.log" + hindsight.Suffix

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/hindsight"
-	"github.com/ullage/ullage/internal/position"
-	"github.com/ullage/ullage/internal/queue"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/queue"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // link is everything that passes between the reader and the writer. Neither

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ullage/ullage/internal/timerfd"
+	"github.com/ullage/ullage/internal/base/timerfd"
 )
 
 // run ships what is queued until ctx ends, after begin. No error of the

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // maintainInterval is how often segments are sealed by age and retained when

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // The tmpfs had no room for a checkpoint any more, and the sidecar was killed

@@ -1,6 +1,6 @@
 package ship
 
-import "github.com/ullage/ullage/internal/ul"
+import "github.com/ullage/ullage/internal/line/ul"
 
 // marks is which share of the budget is in use, and what follows from it. The zero
 // value has no pressure, and needs its marks.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 type metrics struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 func TestMetricsShowTheSpool(t *testing.T) {

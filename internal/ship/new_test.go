@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/statedir"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // newSource is the empty tmpfs of the next pod, with the destination of before.

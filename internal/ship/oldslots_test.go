@@ -13,10 +13,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/statedir"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // hoard is an application that keeps a copy of every slot that it has ever seen, and the

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ullage/ullage/internal/statedir"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // ownedPoll is the time between two claims of a source that another sidecar

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // Lines are dropped, the JVM ends, its log is truncated to nothing, and the

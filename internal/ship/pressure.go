@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/timerfd"
+	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 const (

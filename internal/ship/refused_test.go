@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
 )
 
 // obstacles are what can have the name of a stream's directory.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
 )
 
 // The memory goes restAfter after the last append, however often the writer looks before.

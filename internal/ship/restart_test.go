@@ -9,9 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/statedir"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // crash ends the Shipper as kill -9 would have at some moment: what it had on

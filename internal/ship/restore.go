@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ullage/ullage/internal/checkpoint"
-	"github.com/ullage/ullage/internal/hindsight"
-	"github.com/ullage/ullage/internal/position"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // start is what is known of streams when reading begins.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/ullage/ullage/internal/position"
+	"github.com/ullage/ullage/internal/ship/position"
 )
 
 // rewind forgets what is not committed, and returns from where reading goes on.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ullage/ullage/internal/checkpoint"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
 // takeNews applies what the reader reports to the checkpoint.

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/checkpoint"
-	"github.com/ullage/ullage/internal/hindsight"
-	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // Shipper ships one source directory to one destination. Create it with

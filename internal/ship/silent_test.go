@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // startInSilence starts a Shipper of the bench whose destination does not answer until the test ends.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/statedir"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // A checkpoint was lost, and the sidecar is killed between the moment in which

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/hindsight"
-	"github.com/ullage/ullage/internal/process"
+	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/statedir"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // view is what the reader shows of the source to others. It copies; nobody

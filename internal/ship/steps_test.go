@@ -10,10 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // begun returns a Shipper at the moment in which its loops begin, which a test

@@ -1,10 +1,10 @@
 package ship
 
 import (
-	"github.com/ullage/ullage/internal/queue"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/summary"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/segment/summary"
+	"github.com/ullage/ullage/internal/ship/queue"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // running sums up the newest segment of a stream while it is appended to, from what the

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/summary"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/segment/summary"
 )
 
 // sums makes the bench collect what is handed over, by stream and segment.

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
 )
 
 // muchAppended returns a Shipper that has committed a little, and has appended

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ullage/ullage/internal/checkpoint"
-	"github.com/ullage/ullage/internal/queue"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/tail"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/ship/checkpoint"
+	"github.com/ullage/ullage/internal/ship/queue"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 const (

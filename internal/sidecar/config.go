@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/insight"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/mark"
-	"github.com/ullage/ullage/internal/pause"
-	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
 )

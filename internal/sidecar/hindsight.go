@@ -7,11 +7,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/mark"
-	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // saving lets triggers, commands and annotations save the lines that are held in hindsight.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // Each line of a JVM can begin a saving where --hindsight is short: the log must not grow with them.

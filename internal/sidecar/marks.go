@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/ship"
-	"github.com/ullage/ullage/internal/statedir"
 )
 
 // marking ties what reports events to the journal of marks.

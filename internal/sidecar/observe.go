@@ -5,11 +5,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/insight"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/pause"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // observe shows each line that is read to those whom it can matter to: to the returned

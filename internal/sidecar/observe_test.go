@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/podmeta"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // From a JVM 25 with gc=info and safepoint=info on a frozen disk: no line alone shows that the

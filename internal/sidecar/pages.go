@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/timerfd"
+	"github.com/ullage/ullage/internal/base/timerfd"
 )
 
 const (

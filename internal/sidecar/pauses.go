@@ -3,9 +3,9 @@ package sidecar
 import (
 	"strings"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/insight"
-	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/line/pause"
 )
 
 // pausesOf are the last stops of the JVMs as /recent shows them, the newest last.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/insight"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // recent keeps the last gaps for people who look at the sidecar. Its methods may be

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/insight"
-	"github.com/ullage/ullage/internal/pause"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/insight"
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 func TestTheLastGapsAreKeptEachOnce(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/mark"
-	"github.com/ullage/ullage/internal/owner"
-	"github.com/ullage/ullage/internal/ring"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/segment/owner"
+	"github.com/ullage/ullage/internal/ship/ring"
+	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // Run ships until ctx ends and then drains, and meanwhile keeps the

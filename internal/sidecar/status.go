@@ -7,16 +7,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/mark"
-	"github.com/ullage/ullage/internal/process"
-	"github.com/ullage/ullage/internal/ring"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/ship"
+	"github.com/ullage/ullage/internal/ship/ring"
+	"github.com/ullage/ullage/internal/ship/tail"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/tail"
 )
 
 // statusOf is a Shipper's state as /status shows it. What is counted comes from

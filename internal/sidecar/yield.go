@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/ullage/ullage/internal/mark"
-	"github.com/ullage/ullage/internal/statedir"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 // yieldPoll is how often the sidecar looks for the first log.

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 // yielded runs yield for a minute of a clock that waits for nobody, and says

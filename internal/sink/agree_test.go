@@ -16,14 +16,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ullage/ullage/internal/cat"
-	"github.com/ullage/ullage/internal/check"
-	"github.com/ullage/ullage/internal/owner"
-	"github.com/ullage/ullage/internal/report"
-	"github.com/ullage/ullage/internal/report/view"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/read/cat"
+	"github.com/ullage/ullage/internal/read/check"
+	"github.com/ullage/ullage/internal/read/report"
+	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/owner"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // line is what a reader says about a line.

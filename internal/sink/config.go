@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/build"
-	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/line/format"
 )
 
 // maxSinks bounds how many sinks a sidecar feeds: each has a goroutine, a buffer and

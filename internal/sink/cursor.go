@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 const (

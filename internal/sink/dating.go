@@ -3,9 +3,9 @@ package sink
 import (
 	"time"
 
-	"github.com/ullage/ullage/internal/clock"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/segment/clock"
 )
 
 const (

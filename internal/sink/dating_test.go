@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // ofDay reads a time of one day.

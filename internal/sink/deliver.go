@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/segment"
 )
 

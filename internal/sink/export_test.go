@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/segment"
 )
 

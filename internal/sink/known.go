@@ -3,7 +3,7 @@ package sink
 import (
 	"sync"
 
-	"github.com/ullage/ullage/internal/summary"
+	"github.com/ullage/ullage/internal/segment/summary"
 )
 
 // mostKnown bounds the sums that wait for a delivery: 100 KiB of memory. A sink that is

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/ullage/ullage/internal/summary"
+	"github.com/ullage/ullage/internal/segment/summary"
 )
 
 // What sums are kept is bounded, however far behind the sink is.

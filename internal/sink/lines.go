@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/ullage/ullage/internal/format"
-	"github.com/ullage/ullage/internal/seek"
+	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
 )
 
 // Options are those behind the question mark of a sink's URL. Each getter returns what

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // Parts are what a line shows, for engines that want it apart. The slices are of the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/line/format"
 )
 
 func TestPartsOfLines(t *testing.T) {

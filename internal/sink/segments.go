@@ -5,8 +5,8 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // segmentFeed hands out the sealed segments of one stream, as they are.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/summary"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/segment/summary"
 )
 
 // Sink delivers batches to one engine. A worker calls Deliver from one goroutine, and

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/timerfd"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/timerfd"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/settings"
 	"github.com/ullage/ullage/test/lab"
 )
 

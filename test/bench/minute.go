@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/seek"
+	"github.com/ullage/ullage/internal/segment/seek"
 )
 
 // minuteLog is 10 GiB of log that a sidecar has persisted in a day, with segments of the

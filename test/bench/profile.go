@@ -10,8 +10,8 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 
-	"github.com/ullage/ullage/internal/build"
-	logs "github.com/ullage/ullage/internal/report"
+	"github.com/ullage/ullage/internal/base/build"
+	logs "github.com/ullage/ullage/internal/read/report"
 	product "github.com/ullage/ullage/internal/sidecar"
 )
 

@@ -195,7 +195,7 @@ func zoom(t *testing.T, p *Page) {
 // Reports of real logs: short ones, some without dates or without any time, and two side
 // by side.
 func TestReportsOfEveryCollector(t *testing.T) {
-	const dir = "../../internal/pause/testdata/"
+	const dir = "../../internal/line/pause/testdata/"
 	logs, err := filepath.Glob(dir + "*-jdk25.log") // other releases differ in their lines, and not on the page
 	if err != nil || len(logs) < 8 {
 		t.Fatalf("%d logs: %v", len(logs), err)

@@ -10,11 +10,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/certs"
-	"github.com/ullage/ullage/internal/kubeapi"
-	"github.com/ullage/ullage/internal/settings"
-	"github.com/ullage/ullage/internal/webhook"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/kube/certs"
+	"github.com/ullage/ullage/internal/kube/kubeapi"
+	"github.com/ullage/ullage/internal/kube/webhook"
 )
 
 // TestTheInjectorsArguments has them read by the code that the injector reads

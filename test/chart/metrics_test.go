@@ -79,7 +79,7 @@ func injectorMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	declared := regexp.MustCompile(`"(ullage_injector_\w+)"`)
 	names := map[string]bool{}
-	for _, file := range []string{"internal/webhook/metrics.go", "internal/certs/metrics.go", "internal/kubeapi/recorder.go", "cmd/ullage-injector/serve.go"} {
+	for _, file := range []string{"internal/kube/webhook/metrics.go", "internal/kube/certs/metrics.go", "internal/kube/kubeapi/recorder.go", "cmd/ullage-injector/serve.go"} {
 		text, err := os.ReadFile("../../" + file)
 		if err != nil {
 			t.Fatal(err)

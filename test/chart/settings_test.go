@@ -18,8 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ullage/ullage/internal/inject"
-	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/kube/inject"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/ullage/ullage/internal/settings"
+	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sidecar"
 )

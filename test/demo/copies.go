@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/test/lab"
 )
 

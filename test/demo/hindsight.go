@@ -15,8 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/ullage/ullage/internal/hindsight"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/test/jvm"
 	"github.com/ullage/ullage/test/lab"
 )

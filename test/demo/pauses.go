@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/ullage/ullage/internal/pause"
+	"github.com/ullage/ullage/internal/line/pause"
 )
 
 // pauses is what the log says about pauses of the JVM.

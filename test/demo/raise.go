@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/jvm"
 	"github.com/ullage/ullage/test/lab"
 )

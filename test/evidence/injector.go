@@ -14,7 +14,7 @@ func (e parts) injector() (*experiment, error) {
 	}
 	for round := range e.rounds {
 		fmt.Printf("  round %d of %d\n", round+1, e.rounds)
-		for _, b := range []struct{ name, pkg string }{{"Review", "./internal/webhook"}, {"Mutate", "./internal/inject"}} {
+		for _, b := range []struct{ name, pkg string }{{"Review", "./internal/kube/webhook"}, {"Mutate", "./internal/kube/inject"}} {
 			all, err := e.goBench(b.pkg, "^Benchmark"+b.name+"$", "1s")
 			if err != nil {
 				return nil, err

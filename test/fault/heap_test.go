@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/kube/inject"
 	"github.com/ullage/ullage/test/lab"
 )
 

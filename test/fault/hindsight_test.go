@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ullage/ullage/internal/position"
-	"github.com/ullage/ullage/internal/spool"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/spool"
 	"github.com/ullage/ullage/test/lab"
 )
 

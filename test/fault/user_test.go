@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/podmeta"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 

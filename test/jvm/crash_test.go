@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
-	"github.com/ullage/ullage/internal/tail"
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/ship/tail"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/attach"
-	"github.com/ullage/ullage/internal/levels"
-	"github.com/ullage/ullage/internal/selection"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/levels"
+	"github.com/ullage/ullage/internal/jvm/selection"
 	"github.com/ullage/ullage/test/lab"
 )
 

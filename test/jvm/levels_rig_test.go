@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/admin"
+	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/pause"
-	"github.com/ullage/ullage/internal/ul"
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/inject"
+	"github.com/ullage/ullage/internal/kube/inject"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -103,7 +103,7 @@ func documented(page string) []string {
 // messages are the log messages of some source files.
 type messages struct {
 	clauses  map[string]bool    // whether it is, or can be, a warning or an error
-	wrappers map[string]wrapper // by directory and function: "internal/tail.warnOnce"
+	wrappers map[string]wrapper // by directory and function: "internal/ship/tail.warnOnce"
 	calls    []call
 	problems []string
 }

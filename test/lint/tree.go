@@ -19,7 +19,7 @@ type size struct {
 // tree is what was found in the directories.
 type tree struct {
 	long  []string         // functions over the limit
-	types map[string]*size // by directory and name: "internal/tail.Source"
+	types map[string]*size // by directory and name: "internal/ship/tail.Source"
 }
 
 // visit is a [fs.WalkDirFunc]. Directories named testdata are not ours to judge.

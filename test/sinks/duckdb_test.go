@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 

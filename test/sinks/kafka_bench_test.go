@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/kafka"
-	"github.com/ullage/ullage/internal/ul"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/mark"
+	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/test/lab"
 )
 

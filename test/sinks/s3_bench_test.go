@@ -16,9 +16,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/s3"
-	"github.com/ullage/ullage/internal/summary"
 	"github.com/ullage/ullage/test/lab"
 )
 

@@ -22,9 +22,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

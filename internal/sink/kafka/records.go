@@ -6,8 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // ahead is how far in the future the time of a line may be. Brokers refuse a record with

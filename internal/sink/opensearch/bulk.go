@@ -11,10 +11,10 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/ullage/ullage/internal/printable"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/untrusted"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/transport"
-	"github.com/ullage/ullage/internal/untrusted"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // maxID bounds an id, as the servers do. A longer one is replaced by its hash.

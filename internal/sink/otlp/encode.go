@@ -11,9 +11,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/transport"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // Field numbers of opentelemetry/proto/{logs,common,resource}/v1.

@@ -26,9 +26,9 @@ import (
 	logs "go.opentelemetry.io/proto/otlp/logs/v1"
 	resource "go.opentelemetry.io/proto/otlp/resource/v1"
 
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/summary"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 // Index says what some segments of one sidecar hold that were created on one day. It is

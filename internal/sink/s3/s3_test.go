@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/format"
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/summary"
-	"github.com/ullage/ullage/internal/ul"
 )
 
 func TestKeysStayInTheirFolder(t *testing.T) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
  * thread in it are fixed. {@code -Dupdate=true} renews it.
  */
 class GoldenTest {
-    private static final Path GOLDEN = Path.of(System.getProperty("golden", "internal/ring/testdata/golden.ring"));
+    private static final Path GOLDEN = Path.of(System.getProperty("golden", "internal/ship/ring/testdata/golden.ring"));
     private static final long NANO_TIME = 5_000_000_000L;
 
     @TempDir

@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 
 /**
  * The layout of a ring file, version 1. All numbers are little endian. The sidecar has the same
- * constants in {@code internal/ring}; the golden file in its testdata keeps the two together.
+ * constants in {@code internal/ship/ring}; the golden file in its testdata keeps the two together.
  *
  * <p>The file begins with a header, followed by the control block (tail, head, drop counters),
  * the templates, and the data. A record begins on a multiple of 8 bytes and never wraps around:

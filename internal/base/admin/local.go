@@ -1,0 +1,112 @@
+package admin
+
+import (
+	"net"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/crowd"
+)
+
+// localConnections is how many connections may be open at the local address at once.
+const localConnections = 4
+
+// local is the listener for processes that read the durable copy. It serves whatever
+// Config.Listen says: a reader that cannot ask cannot tell whether the copy is complete.
+type local struct {
+	mu       sync.Mutex
+	addr     string        // where to listen
+	listener net.Listener  // nil: none is open
+	ended    chan struct{} // closed by stop
+	crew     sync.WaitGroup
+}
+
+// ListenAt lets processes on the same machine ask for the status at an address in the
+// abstract namespace of Unix sockets, which begins with @. It replaces the listener at
+// another address. It may be called from any goroutine, before and during Run.
+//
+// A killed sidecar keeps the address as long as a stalled disk holds its last call, so an
+// address that another process has is tried again every takenPoll.
+func (s *Server) ListenAt(addr string) {
+	l := &s.local
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if addr == l.addr || l.stopped() {
+		return
+	}
+	l.close()
+	l.addr = addr
+	if err := s.listenLocally(); err != nil {
+		s.log.Warn("listening for readers of the durable copy failed", "address", addr, "error", err,
+			"hint", "'ullage check' and 'ullage cat --gaps' cannot ask this sidecar what is not in the copy yet, until a retry succeeds")
+		l.crew.Go(func() { s.retryLocally(addr) })
+	}
+}
+
+// listenLocally opens the listener and serves it. The caller holds mu.
+func (s *Server) listenLocally() error {
+	l := &s.local
+	listener, err := net.Listen("unix", l.addr)
+	if err != nil {
+		return err
+	}
+	l.listener = crowd.Limit(listener, localConnections)
+	serve := l.listener
+	l.crew.Go(func() { _ = s.http.Serve(serve) }) // until it is closed
+	return nil
+}
+
+// retryLocally listens as soon as the address is free, unless another one is wanted.
+func (s *Server) retryLocally(addr string) {
+	l := &s.local
+	again := time.NewTicker(takenPoll)
+	defer again.Stop()
+	try := func() (done bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.addr != addr || l.stopped() {
+			return true
+		}
+		if s.listenLocally() != nil {
+			return false
+		}
+		s.log.Info("readers of the durable copy can ask again", "address", addr)
+		return true
+	}
+	for !try() {
+		select {
+		case <-l.ended:
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// close closes the listener, if one is open. The caller holds mu.
+func (l *local) close() {
+	if l.listener != nil {
+		_ = l.listener.Close()
+		l.listener = nil
+	}
+}
+
+// stopped reports whether stop was called. The caller holds mu.
+func (l *local) stopped() bool {
+	select {
+	case <-l.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop closes the listener permanently, and waits for its goroutines.
+func (l *local) stop() {
+	l.mu.Lock()
+	if !l.stopped() {
+		close(l.ended)
+	}
+	l.close()
+	l.mu.Unlock()
+	l.crew.Wait()
+}

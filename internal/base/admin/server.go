@@ -1,0 +1,168 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	stdlog "log"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/crowd"
+	"github.com/ullage/ullage/internal/base/graceful"
+)
+
+// The deadlines of one connection. An answer is a few hundred KiB at most, so a
+// client that needs longer is broken or hostile. A scraper that comes every
+// minute has to connect again each time, which costs less than the memory of
+// idle connections.
+const (
+	readHeaderTimeout = 3 * time.Second
+	readTimeout       = 5 * time.Second
+	writeTimeout      = 10 * time.Second
+	idleTimeout       = 5 * time.Second
+	shutdownTimeout   = 2 * time.Second
+	maxHeaderBytes    = 4 << 10
+	mostConnections   = 32
+)
+
+// Check reports whether the sidecar is ready: nil, or an error whose text is
+// the reason. It must be safe for concurrent use and must not block.
+type Check func() error
+
+// Answers are what the handlers ask, at any time and concurrently.
+type Answers struct {
+	Ready  Check         // nil: always ready
+	Status func() any    // what /status returns as JSON
+	Recent func() Recent // what /recent does; nil: there is no /recent, nor the page
+}
+
+// Server is the admin HTTP. Make one with [New]; call Run once.
+type Server struct {
+	http     *http.Server
+	listener net.Listener // nil when the listener is off, or its address is taken
+	taken    string       // the address, while another process has it; else empty
+	most     int          // the most open connections
+	log      *slog.Logger
+	stopper  *graceful.Stopper
+	local    local
+}
+
+// takenPoll is the time between two attempts to listen at a taken address.
+const takenPoll = time.Second
+
+// New listens at cfg.Listen at once, so that an invalid address is an error at
+// the start. An address that another process has taken is not an error:
+// shipping lines matters more than the metrics about them, and a killed sidecar
+// keeps its port as long as a stalled disk holds its last call. New logs that,
+// and [Server.Run] retries.
+//
+// Connections wait until Run. A Server that never runs must be closed with
+// [Server.Close].
+func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*Server, error) {
+	s := &Server{log: log, most: cmp.Or(cfg.Connections, mostConnections), local: local{ended: make(chan struct{})}}
+	s.http = &http.Server{
+		// net/http logs a line for each rejected semicolon. Allow semicolons,
+		// so that no client can write to our log.
+		Handler:           http.AllowQuerySemicolons(answering(newMux(reg, of, log))),
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          stdlog.New(serverErrors{log}, "", 0),
+	}
+	s.stopper = graceful.New(s.http, shutdownTimeout)
+	if cfg.Listen == Off {
+		return s, nil
+	}
+	l, err := net.Listen("tcp", cfg.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		log.Warn("admin address is taken", "listen", cfg.Listen, "error", err,
+			"hint", "metrics and health are missing until a retry succeeds; set another --listen, or --listen off")
+		s.taken = cfg.Listen
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the admin listener: %w (set another address with --listen, or --listen off)", err)
+	}
+	s.listener = crowd.Limit(l, s.most)
+	return s, nil
+}
+
+// Addr returns the address at which the server listens, with the actual port,
+// or nil if the server does not listen. It must not be called during Run.
+func (s *Server) Addr() net.Addr {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// Close frees the address of a server that will not run.
+func (s *Server) Close() error {
+	s.local.stop()
+	if s.listener == nil {
+		return nil
+	}
+	if err := s.listener.Close(); err != nil {
+		return fmt.Errorf("close the admin listener: %w", err)
+	}
+	return nil
+}
+
+// Run serves until ctx ends. Then it lets current requests finish for a moment,
+// closes every connection and waits for the goroutines of the connections. It
+// returns nil after ctx has ended, or the error that ended serving earlier. If
+// the listener is off, Run only waits for ctx.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.local.stop()
+	if s.taken != "" {
+		s.retry(ctx)
+	}
+	if s.listener == nil {
+		<-ctx.Done()
+		return s.stop()
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-served:
+		return errors.Join(fmt.Errorf("serve admin HTTP: %w", err), s.stop())
+	case <-ctx.Done():
+	}
+	err := s.stop()
+	<-served // ErrServerClosed, at once
+	return err
+}
+
+// retry listens as soon as the address is free.
+func (s *Server) retry(ctx context.Context) {
+	again := time.NewTicker(takenPoll)
+	defer again.Stop()
+	for s.listener == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		if l, err := net.Listen("tcp", s.taken); err == nil {
+			s.log.Info("admin address is free again", "listen", s.taken)
+			s.listener = crowd.Limit(l, s.most)
+		}
+	}
+}
+
+func (s *Server) stop() error {
+	if err := s.stopper.Stop(); err != nil {
+		// Only a Check or a status function that blocks can cause this.
+		return fmt.Errorf("stop admin HTTP: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+// Package build says what a binary was built from.
+package build
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What the linker is told where the go command can't see the git checkout, as
+// in the build of an image: -X github.com/ullage/ullage/internal/base/build.revision=…
+var (
+	revision  string // of the commit, with "-dirty" where files differed from it
+	committed string // time of the commit, in seconds since 1970
+)
+
+// Docs is where the documentation is, for hints and help: no container has its files.
+const Docs = "https://github.com/ullage/ullage/blob/main/docs/"
+
+// Info says what a binary was built from. Revision and Date are empty where
+// it was not built in a git checkout and the linker was told of none.
+type Info struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // of the commit, with "-dirty" where files differed from it
+	Date     string `json:"date,omitempty"`     // of the commit, so that a build can be repeated
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// Read returns what the running binary was built from. Version is what the
+// linker was told (-X main.version=v1.2.3); where that is empty, the module
+// version in the build information counts.
+func Read(version string) Info {
+	b := Info{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.read(info)
+	}
+	if b.Version == "" {
+		b.Version = "(devel)"
+	}
+	if b.Revision == "" {
+		b.Revision, b.Date = revision, date(committed)
+	}
+	return b
+}
+
+// date renders a number of seconds since 1970 as the go command does. Of what
+// is no such number, or no time of a commit, nothing remains.
+func date(seconds string) string {
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || n <= 0 {
+		return ""
+	}
+	return time.Unix(n, 0).UTC().Format(time.RFC3339)
+}
+
+func (b *Info) read(info *debug.BuildInfo) {
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	dirty := ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		case "vcs.modified":
+			if s.Value == "true" {
+				dirty = "-dirty"
+			}
+		}
+	}
+	if b.Revision != "" {
+		b.Revision += dirty
+	}
+}
+
+// Metric returns the metric that says what is running: name is
+// "ullage_build_info" for the sidecar.
+func (b Info) Metric(name string) prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        name,
+		Help:        "1; the labels hold the version and the revision of the program.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": strings.TrimPrefix(b.Go, "go")},
+	})
+	g.Set(1)
+	return g
+}

@@ -1,0 +1,92 @@
+package attach
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ullage/ullage/internal/jvm/selection"
+)
+
+// MaxCommand is the greatest length of a command line in bytes. HotSpot's
+// attach protocol accepts arguments of up to 1024 bytes without their NUL, and
+// closes the connection without a reply on longer ones (JDK 17 and 25).
+const MaxCommand = 1024
+
+// maxMerged is the greatest number of items in the selection of a raised
+// output. HotSpot aborts ("Cannot find maximal selection") if the items give
+// one level to all tag sets except the one without tags, which only "all"
+// selects, and that one has another level. A command of 56 items and 948 bytes
+// aborted 17.0.15. The abort needs an item for each tag set of a single tag:
+// JDK 17 has 43 of these, JDK 25 has 54. A listed selection alone never causes
+// it.
+const maxMerged = 32
+
+// Command is one VM.log command line, or the fixed question of [Describe]. Only
+// the functions of this package create it, from parsed values, so that it is
+// never another command. The zero value is not a command.
+type Command struct{ line string }
+
+// String returns the command line, without a newline.
+func (c Command) String() string { return c.line }
+
+// List lists the log configuration. [ParseList] reads the reply.
+func List() Command { return Command{"VM.log list"} }
+
+// Rotate rotates every file output of the JVM that keeps archives.
+func Rotate() Command { return Command{"VM.log rotate"} }
+
+// Configure sets base's output to base's own selection with raise on top. The
+// output's present selection does not matter, because a listed selection begins
+// with "all=". With the zero Selection, Configure restores base. Options do not
+// change.
+//
+// Configure fails if base.Err is set, if base does not have the form that
+// [ParseList] returns, if raise and base have more than 32 items together, or
+// if the command would exceed [MaxCommand]. Every raise that succeeds can be
+// restored: the command for that is shorter.
+func Configure(base Output, raise selection.Selection) (Command, error) {
+	err := base.Err
+	if err == nil {
+		err = base.check()
+	}
+	if err != nil {
+		return Command{}, fmt.Errorf("configure output %.200q: %w", base.Name, err)
+	}
+	what := base.Selection
+	if !raise.IsZero() {
+		what += "," + raise.String()
+		if n := 1 + strings.Count(what, ","); n > maxMerged {
+			return Command{}, fmt.Errorf("configure output %.200q: its selection and the raise have %d items, at most %d are safe for the JVM: "+
+				"use fewer, with wildcards such as gc*", base.Name, n, maxMerged)
+		}
+	}
+	line := `VM.log output="` + base.Name + `" what=` + what + " decorators=" + base.Decorators
+	if len(line) > MaxCommand {
+		return Command{}, fmt.Errorf("configure output %.200q: the command has %d bytes and the JVM takes at most %d: raise fewer items, with wildcards",
+			base.Name, len(line), MaxCommand)
+	}
+	return Command{line}, nil
+}
+
+// checkName accepts the names that a JVM's output can have and that fit between
+// double quotes. A quote after a backslash would be read as part of the name.
+// No name contains a double quote: -Xlog and VM.log remove or refuse it.
+func checkName(name string) error {
+	path, isFile := strings.CutPrefix(name, filePrefix)
+	switch {
+	case name == "stdout" || name == "stderr":
+		return nil
+	case !isFile || path == "":
+		return fmt.Errorf("output %.200q is neither stdout, stderr nor a file", name)
+	case strings.Contains(name, `"`):
+		return fmt.Errorf("output %.200q has a double quote in its name, which no command can carry: rename the file in -Xlog", name)
+	case strings.HasSuffix(name, `\`):
+		return fmt.Errorf("output %.200q has a backslash at its end, which no command can carry: rename the file in -Xlog", name)
+	}
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c == 0x7f {
+			return fmt.Errorf("output %.200q has a control character in its name: rename the file in -Xlog", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/jvm/selection"
+)
+
+func TestCommands(t *testing.T) {
+	for want, c := range map[string]Command{"VM.log list": List(), "VM.log rotate": Rotate(), "": {}} {
+		if c.String() != want {
+			t.Errorf("got %q, want %q", c, want)
+		}
+	}
+}
+
+// parsed parses text, or returns the zero Selection for "".
+func parsed(t testing.TB, text string) selection.Selection {
+	t.Helper()
+	if text == "" {
+		return selection.Selection{}
+	}
+	s, err := selection.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConfigure(t *testing.T) {
+	for _, c := range []struct{ line, raise, want string }{
+		{" #0: stdout all=warning uptime,level,tags", "gc*=debug",
+			`VM.log output="stdout" what=all=warning,gc*=debug decorators=uptime,level,tags`},
+		{" #0: stderr all=off none foldmultilines=false", "", `VM.log output="stderr" what=all=off decorators=none`},
+		{" #0: file=/var/log/jvm/gc-%p.log all=off,gc*=info,safepoint=info time,level filecount=5,filesize=0B (reconfigured)", "all=debug, GC",
+			`VM.log output="file=/var/log/jvm/gc-%p.log" what=all=off,gc*=info,safepoint=info,all=debug,gc=info decorators=time,level`},
+		{` #0: file=o'dd\' .log all=off,gc=info none filecount=5`, "",
+			`VM.log output="file=o'dd\' .log" what=all=off,gc=info decorators=none`},
+		{" #0: file=x all=off none all=off,gc=info tags filecount=5", "gc+heap*=trace",
+			`VM.log output="file=x all=off none" what=all=off,gc=info,gc+heap*=trace decorators=tags`},
+	} {
+		outputs, err := ParseList(listOf(c.line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Configure(outputs[0], parsed(t, c.raise))
+		if err != nil || got.String() != c.want {
+			t.Errorf("%s with %q:\n got %s, %v\nwant %s", c.line, c.raise, got, err, c.want)
+		}
+	}
+}
+
+// TestConfigureTakesWhatItCanReadBack makes a command for every output of the
+// real lists, and reads it as the JVM does.
+func TestConfigureTakesWhatItCanReadBack(t *testing.T) {
+	for _, r := range replies {
+		outputs, err := ParseList(reply(t, r.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range outputs {
+			c, err := Configure(o, parsed(t, "gc*=trace"))
+			if (err == nil) != (o.Err == nil) {
+				t.Errorf("%s: %q: %v, but the output has %v", r.name, o.Name, err, o.Err)
+			}
+			if err == nil {
+				checkArguments(t, c, o.Name, o.Selection+",gc*=trace", o.Decorators)
+			}
+		}
+	}
+}
+
+func TestConfigureRefuses(t *testing.T) {
+	good := Output{Name: "file=x", Selection: "all=off,gc=info", Decorators: "none"}
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name   string
+		change func(o *Output)
+		want   string
+	}{
+		{"output with an error", func(o *Output) { o.Err = broken }, `configure output "file=x": broken`},
+		{"no name", func(o *Output) { o.Name = "" }, "neither stdout"},
+		{"index as the name", func(o *Output) { o.Name = "#1" }, "neither stdout"},
+		{"path as the name", func(o *Output) { o.Name = "/x" }, "neither stdout"},
+		{"newline in the name", func(o *Output) { o.Name = "file=x\nGC.run" }, "control character"},
+		{"NUL in the name", func(o *Output) { o.Name = "file=x\x00" }, "control character"},
+		{"double quote in the name", func(o *Output) { o.Name = `file=x" rotate` }, "double quote"},
+		{"backslash before the quote", func(o *Output) { o.Name = `file=x\` }, "backslash"},
+		{"no selection", func(o *Output) { o.Selection = "" }, "empty"},
+		{"selection that is not absolute", func(o *Output) { o.Selection = "gc=info" }, "damaged"},
+		{"argument behind the selection", func(o *Output) { o.Selection = "all=info disable" }, "damaged"},
+		{"newline in the selection", func(o *Output) { o.Selection = "all=info\nGC.run" }, "damaged"},
+		{"restoring would delete it", func(o *Output) { o.Selection = "all=off" }, "delete"},
+		{"no decorators", func(o *Output) { o.Decorators = "" }, "decorators"},
+		{"argument behind the decorators", func(o *Output) { o.Decorators = "none rotate" }, "decorators"},
+		{"short forms of decorators", func(o *Output) { o.Decorators = "u,l,tg" }, "decorators"},
+		{"options", func(o *Output) { o.Options = "a b" }, "options"},
+		{"long selection of an old JDK", func(o *Output) { o.Selection += strings.Repeat(",gc*=info", 30) }, "JDK 17"},
+	} {
+		o := good
+		c.change(&o)
+		got, err := Configure(o, selection.Selection{})
+		if err == nil || got != (Command{}) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %q, %v; want an error with %q", c.name, got, err, c.want)
+		}
+	}
+	if _, err := Configure(good, selection.Selection{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Configure(Output{Err: broken}, selection.Selection{}); !errors.Is(err, broken) {
+		t.Errorf("%v does not wrap the output's error", err)
+	}
+}
+
+func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
+	o := Output{Name: "file=", Selection: "all=off,gc=info", Decorators: "none"}
+	raise := parsed(t, "gc*=trace,safepoint*=trace")
+	line := func(o Output) int {
+		return len(fmt.Sprintf(`VM.log output="%s" what=%s,%s decorators=%s`, o.Name, o.Selection, raise, o.Decorators))
+	}
+	o.Name += strings.Repeat("x", MaxCommand-line(o))
+	if c, err := Configure(o, raise); err != nil || len(c.String()) != MaxCommand {
+		t.Errorf("%d bytes, %v", len(c.String()), err)
+	}
+	o.Name += "x"
+	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes and the JVM takes at most 1024") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Configure(o, selection.Selection{}); err != nil {
+		t.Errorf("what can't be raised can't be restored: %v", err)
+	}
+}
+
+func TestConfigureKeepsSelectionsSmall(t *testing.T) {
+	o := Output{Name: "stdout", Selection: "all=off" + strings.Repeat(",gc=info", 15), Decorators: "none", Options: "foldmultilines=false"}
+	raise := parsed(t, strings.Repeat("gc,", 15)+"gc")
+	if _, err := Configure(o, raise); err != nil {
+		t.Error(err)
+	}
+	o.Selection += ",gc=info"
+	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "have 33 items, at most 32 are safe for the JVM") {
+		t.Errorf("got %v", err)
+	}
+	o.Selection += strings.Repeat(",gc=info", 50)
+	if _, err := Configure(o, selection.Selection{}); err != nil {
+		t.Errorf("what was listed can't be restored: %v", err)
+	}
+}

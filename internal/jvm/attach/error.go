@@ -1,0 +1,119 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/process"
+)
+
+// Kind classifies errors. Its values are the label values of a metric.
+type Kind string
+
+// The kinds of errors.
+const (
+	NoJVM        Kind = "no_jvm"        // no JVM, only the socket of one, or it has ended
+	NotPermitted Kind = "not_permitted" // the text names the uid and gid that are needed and ours
+	Disabled     Kind = "disabled"      // attaching is disabled, had no effect, or the JVM has just started
+	TooOld       Kind = "too_old"       // the JVM lacks the protocol's version, or VM.log
+	Refused      Kind = "refused"       // VM.log answered with a text
+	TimedOut     Kind = "timeout"       // the command may still take effect
+	BadReply     Kind = "bad_reply"     // the reply is too long, or violates the protocol
+	NotASocket   Kind = "not_a_socket"  // another file has the socket's name
+	OtherError   Kind = "error"
+)
+
+// Kinds returns every Kind.
+func Kinds() []Kind {
+	return []Kind{NoJVM, NotPermitted, Disabled, TooOld, Refused, TimedOut, BadReply, NotASocket, OtherError}
+}
+
+// staleSocket is the text of an error of kind NoJVM.
+const staleSocket = "no process listens on its attach socket, which a killed JVM left behind (stale socket)"
+
+// maxText is how many bytes of a JVM's answer an Error keeps.
+const maxText = 4 << 10
+
+// Error is an error of this package.
+type Error struct {
+	Kind Kind
+	JVM  string // "pid 1", or the path that stands for it
+	Text string // the JVM's answer, for Refused and TooOld; else what happened, with advice
+	Err  error  // cause, may be nil
+}
+
+// Error returns one line without control characters.
+func (e *Error) Error() string {
+	text := e.Text
+	switch e.Kind {
+	case Refused:
+		text = "VM.log answered: " + strings.TrimSpace(text)
+	case TooOld:
+		text = "it has no VM.log (needs JDK 9 or newer), and answered: " + strings.TrimSpace(text)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return printable.Line(e.JVM + ": " + text)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the Kind of the [Error] in err's chain, OtherError if there is
+// none, and "" for nil.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Kind
+	}
+	return OtherError
+}
+
+// errOverdue reports that Config.Timeout has passed, as opposed to the deadline
+// of the caller's context.
+var errOverdue = errors.New("the command took too long")
+
+// classify turns a cause into an *Error. If the caller's own context has ended,
+// that is the cause of every other failure.
+func classify(ctx context.Context, j JVM, err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	e = &Error{Kind: OtherError, JVM: j.String(), Text: "attach", Err: err}
+	switch {
+	case ctx.Err() != nil:
+		e.Text, e.Err = "gave up", ctx.Err()
+		if errors.Is(e.Err, context.DeadlineExceeded) {
+			e.Kind = TimedOut
+		}
+	case errors.Is(err, errOverdue):
+		e.Kind, e.Text = TimedOut, "no answer: it may be stopped or busy with another jcmd"
+	case errors.Is(err, unix.ECONNREFUSED):
+		e.Kind, e.Text = NoJVM, staleSocket
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH):
+		e.Kind, e.Text = NoJVM, "it has ended"
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		e.Kind, e.Text = NotPermitted, whoMay(j.uid, j.gid)
+	}
+	return e
+}
+
+// whoMay names the user that the sidecar has to run as to attach to a JVM.
+func whoMay(uid, gid uint32) string {
+	if int(uid) == os.Geteuid() && int(gid) == os.Getegid() {
+		return fmt.Sprintf("runs as uid %d gid %d as we do, but the kernel refuses: it may have capabilities that the sidecar lacks", uid, gid)
+	}
+	jvm := process.User{UID: uid, GID: gid}
+	return fmt.Sprintf("runs as %s, the sidecar as %d:%d: %s", jvm, os.Geteuid(), os.Getegid(), jvm.Settings())
+}

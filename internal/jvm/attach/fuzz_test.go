@@ -1,0 +1,126 @@
+package attach
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/jvm/selection"
+)
+
+func FuzzParseSelection(f *testing.F) {
+	for _, text := range []string{"gc", " GC*=Debug , safepoint", "all=trace,gc+heap+ref+age+cds*", "all*", "gc=off", "output=x", "gc,\n", "\u212a"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := selection.Parse(text)
+		if err != nil {
+			if !s.IsZero() {
+				t.Fatalf("%q with %v", s, err)
+			}
+			return
+		}
+		got := s.String()
+		if len(got) == 0 || len(got) > 512 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789_+*=,") != "" || strings.Contains(got, "=off") {
+			t.Fatalf("%q is %q", text, got)
+		}
+		if again, err := selection.Parse(got); err != nil || again != s {
+			t.Fatalf("%q is %q, %v", got, again, err)
+		}
+		// A level is the one difference to what a JVM lists.
+		if err := checkListed("all=off,x=info," + strings.ReplaceAll(got, "all=", "y=")); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func FuzzParseList(f *testing.F) {
+	for _, r := range replies { // a line each: small inputs are fuzzed faster
+		for _, line := range strings.Split(reply(f, r.name), "\n") {
+			if _, output, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(line, " #") {
+				f.Add(listOf(" #0: " + output))
+			}
+		}
+	}
+	f.Add(listOf(" #0: stdout all=off none", " #1: file=a all=off none", " #1: file=b all=off,gc=info none a=b (reconfigured)"))
+	raise := parsed(f, "gc*=trace")
+	f.Fuzz(func(t *testing.T, text string) {
+		outputs, err := ParseList(text)
+		if (err == nil) == (len(outputs) == 0) || len(outputs) > maxOutputs {
+			t.Fatalf("%d outputs, %v", len(outputs), err)
+		}
+		for i, o := range outputs {
+			if o.Err == nil && (o.Index != i || !strings.Contains(text, o.Name)) {
+				t.Fatalf("%d: %+v", i, o)
+			}
+			for _, s := range []selection.Selection{{}, raise} {
+				c, err := Configure(o, s)
+				if err != nil {
+					continue
+				}
+				if o.Err != nil {
+					t.Fatalf("%s for %+v", c, o)
+				}
+				what := strings.TrimSuffix(o.Selection+","+s.String(), ",")
+				checkArguments(t, c, o.Name, what, o.Decorators)
+			}
+		}
+	})
+}
+
+// FuzzConfigure takes an output that was not parsed: none of its texts may
+// become anything else than the argument that it is.
+func FuzzConfigure(f *testing.F) {
+	f.Add("file=o'dd.log", "all=off,gc=info", "none", "")
+	f.Add(`file=x\`, "all=info", "uptime,level,tags", "foldmultilines=false")
+	f.Add(`file=x" rotate`, "all=info disable", "none\nGC.run", "a=b")
+	f.Fuzz(func(t *testing.T, name, what, decorators, options string) {
+		c, err := Configure(Output{Name: name, Selection: what, Decorators: decorators, Options: options}, selection.Selection{})
+		if err == nil {
+			checkArguments(t, c, name, what, decorators)
+		}
+	})
+}
+
+// checkArguments reads c as HotSpot does and compares what it finds.
+func checkArguments(t *testing.T, c Command, output, what, decorators string) {
+	t.Helper()
+	line := c.String()
+	rest, ok := strings.CutPrefix(line, "VM.log ")
+	if !ok || len(line) > MaxCommand || strings.ContainsAny(line, "\n\r\x00") {
+		t.Fatalf("command %q", line)
+	}
+	got := arguments(t, rest)
+	if len(got) != 3 || got["output"] != output || got["what"] != what || got["decorators"] != decorators {
+		t.Fatalf("command %q has arguments %q", line, got)
+	}
+}
+
+// arguments splits key=value pairs as HotSpot's DCmdArgIter does: a space ends
+// a value, and a quote anywhere in it begins one that the same quote ends,
+// unless it has a backslash before it.
+func arguments(t *testing.T, line string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for line != "" {
+		key, rest, ok := strings.Cut(line, "=")
+		if !ok || strings.ContainsAny(key, ` '"`) || found[key] != "" {
+			t.Fatalf("argument %q", line)
+		}
+		end := strings.IndexAny(rest, ` '"`)
+		switch {
+		case end < 0:
+			found[key], line = rest, ""
+		case rest[end] == ' ':
+			found[key], line = rest[:end], rest[end+1:]
+		default:
+			quote, from := rest[end], end+1
+			for end++; end < len(rest) && (rest[end] != quote || rest[end-1] == '\\'); end++ {
+			}
+			if from != 1 || end == len(rest) || end+1 < len(rest) && rest[end+1] != ' ' {
+				t.Fatalf("quotes of %q", rest)
+			}
+			found[key], line = rest[from:end], strings.TrimPrefix(rest[end+1:], " ")
+		}
+	}
+	return found
+}

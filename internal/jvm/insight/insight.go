@@ -1,0 +1,101 @@
+package insight
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+const (
+	maxStreams = 32              // followed at a time
+	calmTime   = time.Minute     // without a line
+	settleTime = time.Second     // after so long without a line, no further line belongs to the last one
+	ratioTime  = time.Second     // between two updates of the overhead
+	maxBehind  = 2 * time.Minute // how old a stop may be to be judged by samples
+)
+
+// Insight reads the lines of all streams. Its methods other than Run and Recent are for
+// one goroutine.
+type Insight struct {
+	cfg     Config
+	metrics *metrics
+	judge   *judge
+	now     func() time.Time
+
+	streams map[string]*stream
+	last    *stream // of the line before: most often the next one is of the same
+	nothing pause.Event
+	checked time.Time
+	quiet   atomic.Bool // no line was read for a while
+}
+
+// New returns an Insight whose metrics are registered on reg.
+func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Insight {
+	m := newMetrics(reg)
+	return &Insight{cfg: cfg, metrics: m, judge: newJudge(cfg, m, log), now: time.Now, streams: map[string]*stream{}}
+}
+
+// Line reads the next line of a stream, without its newline, and returns its event, whose
+// Kind is zero where it has none. The event is valid until the next call, and as long as
+// the line is. Each line is passed once, in order.
+func (in *Insight) Line(name string, line []byte, c ul.Class) *pause.Event {
+	if c.Kind == ul.Continuation {
+		return &in.nothing
+	}
+	s := in.last
+	if s == nil || s.name != name {
+		s = in.stream(name)
+		in.last = s
+	}
+	s.fresh = true
+	e, ok := s.joiner.Line(line, c)
+	if ok {
+		s.take(e)
+	}
+	return e
+}
+
+// CaughtUp reports that every line written so far has been read.
+func (in *Insight) CaughtUp() {
+	now := in.now()
+	if now.Sub(in.checked) < ratioTime {
+		return
+	}
+	in.checked = now
+	quiet := true
+	for _, s := range in.streams {
+		s.tick(now)
+		quiet = quiet && now.Sub(s.heard) >= calmTime
+	}
+	in.quiet.Store(quiet)
+}
+
+// Recent returns the latest stops of the application, the newest first. It is safe for
+// concurrent use.
+func (in *Insight) Recent() []Stop { return in.judge.recently() }
+
+// stream returns the named stream.
+func (in *Insight) stream(name string) *stream {
+	if s := in.streams[name]; s != nil {
+		return s
+	}
+	if len(in.streams) >= maxStreams {
+		var oldest *stream
+		for _, s := range in.streams {
+			if oldest == nil || s.heard.Before(oldest.heard) {
+				oldest = s
+			}
+		}
+		oldest.joiner.Flush()
+		in.metrics.forget(oldest.name)
+		delete(in.streams, oldest.name)
+	}
+	s := newStream(in, name)
+	in.streams[name] = s
+	return s
+}

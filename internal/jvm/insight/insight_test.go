@@ -1,0 +1,258 @@
+package insight
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// rig is an Insight with a clock and a kernel of the test's own.
+type rig struct {
+	*testing.T
+	*Insight
+	reg  *prometheus.Registry
+	root string
+	time time.Time
+	log  bytes.Buffer
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{T: t, reg: prometheus.NewRegistry(), root: t.TempDir(), time: time.Date(2026, 11, 20, 16, 45, 0, 0, time.UTC)}
+	cfg := DefaultConfig()
+	cfg.Root = r.root
+	r.Insight = New(cfg, r.reg, slog.New(slog.NewTextHandler(&r.log, nil)))
+	r.Insight.now = func() time.Time { return r.time }
+	return r
+}
+
+// read reads the lines of one stream.
+func (r *rig) read(stream string, lines ...string) {
+	var c ul.Classifier
+	for _, line := range lines {
+		r.Line(stream, []byte(line), c.Classify([]byte(line)))
+	}
+}
+
+// settle lets the time pass after which no further line is waited for.
+func (r *rig) settle() {
+	for range 3 {
+		r.time = r.time.Add(2 * time.Second)
+		r.CaughtUp()
+	}
+}
+
+// sample returns what a package pause test has as an excerpt of a real log.
+func (r *rig) sample(name string) []string {
+	r.Helper()
+	text, err := os.ReadFile(filepath.Join("../../line/pause/testdata", name))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+// value returns the sum of a metric over the series that have the labels given, as
+// "name=value": of a histogram, its count.
+func (r *rig) value(name string, labels ...string) (sum float64) {
+	r.Helper()
+	families, err := r.reg.Gather()
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			have := map[string]bool{}
+			for _, l := range m.GetLabel() {
+				have[l.GetName()+"="+l.GetValue()] = true
+			}
+			all := true
+			for _, l := range labels {
+				all = all && have[l]
+			}
+			if all {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return sum
+}
+
+// series returns how many series a metric has.
+func (r *rig) series(name string) int {
+	r.Helper()
+	n, err := testutil.GatherAndCount(r.reg, name)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return n
+}
+
+func (r *rig) want(want float64, name string, labels ...string) {
+	r.Helper()
+	if got := r.value(name, labels...); got != want {
+		r.Errorf("%s%v is %v, want %v", name, labels, got, want)
+	}
+}
+
+// A stop is handed on once, at the line of its safepoint, with the pauses in it.
+func TestEachStopIsHandedOn(t *testing.T) {
+	r := newRig(t)
+	var stops, pauses int
+	r.cfg.OnStop = func(s *pause.Stop) {
+		if stops++; !s.Safepoint || s.WentOn(0) {
+			t.Errorf("%+v", s)
+		}
+		pauses += len(s.Pauses)
+	}
+	for i, line := range r.sample("g1-jdk25.log") {
+		before := stops
+		if r.read("gc.log", line); stops-before > 1 || stops > before && !strings.Contains(line, "Safepoint") {
+			t.Errorf("line %d: %d stops: %s", i, stops-before, line)
+		}
+	}
+	if stops != 11 || pauses != 11 {
+		t.Errorf("%d stops with %d pauses", stops, pauses)
+	}
+}
+
+// Of two JVMs that write to one file, a safepoint may get the pauses of the other one.
+func TestNoStopOfTwoJVMsInOneFileIsHandedOn(t *testing.T) {
+	r := newRig(t)
+	stops := 0
+	r.cfg.OnStop = func(*pause.Stop) { stops++ }
+	collection := func(n int) {
+		r.read("gc.log", fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Full (System.gc()) 9M->8M(34M) 1.000ms", n, n),
+			fmt.Sprintf(`[%d.000s][info][safepoint] Safepoint "G1CollectFull", Reaching safepoint: 1 ns, At safepoint: 1001000 ns, Total: 1001001 ns`, n))
+	}
+	for _, n := range []int{500, 0, 501, 1} {
+		collection(n)
+	}
+	was := stops
+	if collection(502); stops != was {
+		t.Errorf("%d stops, %d of them of a file that is known to be mixed", stops, stops-was)
+	}
+	r.want(5, "ullage_jvm_safepoint_seconds")
+}
+
+func TestMetricsOfARealLog(t *testing.T) {
+	r := newRig(t)
+	r.read("gc.log", r.sample("g1-jdk25.log")...)
+	r.settle()
+	r.want(11, "ullage_jvm_gc_pause_seconds", "gc=G1")
+	r.want(1, "ullage_jvm_gc_pause_seconds", "action=full", "cause=System.gc()")
+	r.want(1, "ullage_jvm_gc_pause_seconds", "action=mixed", "cause=G1 Evacuation Pause")
+	r.want(1, "ullage_jvm_gc_pause_seconds", "action=remark", "cause=none")
+	r.want(11, "ullage_jvm_safepoint_seconds")
+	r.want(11, "ullage_jvm_time_to_safepoint_seconds")
+	r.want(0, "ullage_jvm_slow_pauses_total")
+	r.want(0, "ullage_jvm_stalls_suspected_total")
+	if got := r.value("ullage_jvm_gc_cpu_seconds_total"); got < .04 || got > .12 {
+		t.Errorf("%v s of CPU time", got)
+	}
+	if got := r.value("ullage_jvm_heap_after_gc_bytes", "stream=gc.log"); got < 1<<20 || got > 64<<20 {
+		t.Errorf("%v bytes after collections", got)
+	}
+	recent := r.Recent()
+	if len(recent) < 11 || recent[0].End.Before(recent[1].End) || recent[0].Stream != "gc.log" {
+		t.Errorf("%d stops: %+v", len(recent), recent)
+	}
+}
+
+func TestEveryCollectorHasItsName(t *testing.T) {
+	for name, gc := range map[string]string{"z-jdk25.log": "ZGC generational", "z-jdk17.log": "ZGC", "shenandoah-jdk17.log": "Shenandoah", "g1-jdk17.log": "G1"} {
+		r := newRig(t)
+		r.read("gc.log", "[0.001s][info][gc] Using "+strings.TrimSuffix(map[string]string{"Z": "The Z Garbage Collector", "S": "Shenandoah", "G": "G1"}[gc[:1]], "\n"))
+		r.read("gc.log", r.sample(name)...)
+		r.settle()
+		r.want(1, "ullage_jvm_starts_total")
+		if r.value("ullage_jvm_gc_pause_seconds", "gc="+gc) == 0 {
+			t.Errorf("%s: no pauses of %s", name, gc)
+		}
+	}
+}
+
+// Whoever writes to the log can write any name.
+func TestSeriesAreBoundedWhateverTheLogHas(t *testing.T) {
+	r := newRig(t)
+	for i := range 5000 {
+		cause := []string{"System.gc()", "Ergonomics", fmt.Sprint("x", i)}[i%3]
+		r.read(fmt.Sprint("s", i%100), fmt.Sprintf("[%d.000s][info][gc] GC(%d) Pause Young%d (%s) 24M->5M(64M) 2.345ms", i, i, i, cause),
+			fmt.Sprintf(`[%d.001s][info][safepoint] Safepoint "op%d", Reaching safepoint: 1 ns, At safepoint: 2 ns, Total: 3 ns`, i, i),
+			fmt.Sprintf("[%d.001s][info][gc] GC(%d) Concurrent y%d 2.345ms", i, i, i))
+	}
+	for _, name := range []string{"ullage_jvm_gc_pause_seconds", "ullage_jvm_safepoint_seconds", "ullage_jvm_gc_concurrent_seconds", "ullage_jvm_heap_after_gc_bytes"} {
+		if n := r.series(name); n == 0 || n > maxSeries+1 {
+			t.Errorf("%s: %d series", name, n)
+		}
+	}
+	r.want(5000, "ullage_jvm_gc_pause_seconds")
+	r.want(5000, "ullage_jvm_safepoint_seconds", "operation=other")
+	if len(r.streams) > maxStreams {
+		t.Errorf("%d streams", len(r.streams))
+	}
+}
+
+func TestOverheadIsThePartOfTheLastMinute(t *testing.T) {
+	r := newRig(t)
+	r.read("gc.log", "[2026-11-20T16:44:50.000+0000][info][gc] GC(1) Pause Full (System.gc()) 24M->5M(64M) 3000.000ms")
+	r.settle()
+	r.want(.05, "ullage_jvm_gc_overhead_ratio", "stream=gc.log")
+	r.time = r.time.Add(time.Minute)
+	r.settle()
+	r.want(0, "ullage_jvm_gc_overhead_ratio", "stream=gc.log")
+}
+
+func TestSlowPausesFollowTheTrigger(t *testing.T) {
+	r := newRig(t)
+	r.Insight.cfg.Threshold = func() time.Duration { return 100 * time.Millisecond }
+	r.read("gc.log", "[1.000s][info][gc] GC(1) Pause Full (System.gc()) 24M->5M(64M) 110.000ms",
+		`[1.001s][info][safepoint] Safepoint "G1CollectFull", Reaching safepoint: 1 ns, At safepoint: 110100000 ns, Total: 110100001 ns`)
+	r.want(1, "ullage_jvm_slow_pauses_total")
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { r.Insight.Run(ctx); close(ended) }()
+	cancel()
+	<-ended
+}
+
+func BenchmarkLine(b *testing.B) {
+	for _, name := range []string{"debug-g1-jdk25.log", "debug-g1-jdk17.log"} {
+		b.Run(name, func(b *testing.B) {
+			text, err := os.ReadFile(filepath.Join("../../line/pause/testdata", name))
+			if err != nil {
+				b.Fatal(err)
+			}
+			in := New(DefaultConfig(), prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+			lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+			var c ul.Classifier
+			class := c.Classify(lines[0])
+			b.ReportAllocs()
+			for i := 0; b.Loop(); {
+				in.Line("gc.log", lines[i], class)
+				if i++; i == len(lines) {
+					i = 0
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package insight
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/line/pause"
+)
+
+// Verdict is what a suspected stall seems to have waited for. The package documentation
+// lists the verdicts.
+type Verdict string
+
+// The verdicts.
+const (
+	Throttled Verdict = "throttled"
+	Memory    Verdict = "memory"
+	Disk      Verdict = "disk"
+	CPU       Verdict = "cpu"
+	Reaching  Verdict = "reaching"
+	Operation Verdict = "operation"
+	Unknown   Verdict = "unknown"
+)
+
+var verdicts = []Verdict{Throttled, Memory, Disk, CPU, Reaching, Operation, Unknown}
+
+const (
+	sampleTime = time.Second
+	quietTime  = 5 * time.Second  // between two samples while no line is written
+	maxPending = 64               // suspected stops that wait for a sample
+	maxRecent  = 50               // stops that are kept for who asks
+	logEvery   = 10 * time.Second // at most one message about stalls in this time
+)
+
+// Stop is a stop of the application, for who wants to see the last ones.
+type Stop struct {
+	Stream    string        `json:"stream"`
+	End       time.Time     `json:"end"`
+	Duration  time.Duration `json:"duration_ns"`
+	Reaching  time.Duration `json:"reaching_ns,omitempty"`
+	Operation string        `json:"operation,omitempty"` // of the VM; "none" where the log does not have it
+	Collector string        `json:"gc,omitempty"`
+	Action    string        `json:"action,omitempty"` // of the longest pause in it; empty where the collector made none
+	Cause     string        `json:"cause,omitempty"`
+	Verdict   Verdict       `json:"verdict,omitempty"` // of a suspected stall, once it is known
+}
+
+// judge holds suspected stops until the samples show what happened meanwhile. Its methods
+// are safe for concurrent use.
+type judge struct {
+	floor   pause.Floor
+	metrics *metrics
+	log     *slog.Logger
+	sampler *sampler // only Run uses it
+
+	mu      sync.Mutex
+	pending []suspect
+	recent  [maxRecent]Stop
+	total   int // stops that were put into recent
+
+	logged time.Time // only Run uses it
+}
+
+// suspect is a stop that waits for its verdict.
+type suspect struct {
+	suspicion  pause.Suspicion
+	start, end time.Time
+	stream     string
+	number     int // of the stop in recent
+}
+
+func newJudge(cfg Config, m *metrics, log *slog.Logger) *judge {
+	return &judge{floor: cfg.Floor, metrics: m, log: log, sampler: newSampler(cfg.Root)}
+}
+
+// stopped takes a stop that ended at a time.
+func (j *judge) stopped(stream string, s *pause.Stop, end, now time.Time) {
+	suspicion := s.Suspect(j.floor)
+	stop := Stop{Stream: stream, End: end, Duration: s.Duration, Reaching: s.Reaching, Operation: s.Operation}
+	longest := time.Duration(-1)
+	for i := range s.Pauses {
+		if p := &s.Pauses[i]; p.Duration > longest {
+			longest = p.Duration
+			stop.Collector, stop.Action, stop.Cause = label(p.Collector), p.Action, p.Cause
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.recent[j.total%maxRecent] = stop
+	j.total++
+	if suspicion == pause.NoSuspicion {
+		return
+	}
+	one := suspect{suspicion: suspicion, start: end.Add(-s.Duration), end: end, stream: stream, number: j.total - 1}
+	if len(j.pending) == maxPending || now.Sub(end) > maxBehind {
+		j.decide(one, "")
+		return
+	}
+	j.pending = append(j.pending, one)
+}
+
+// decide counts a suspected stop. The culprit is what the samples name, or "". The caller
+// holds the lock.
+func (j *judge) decide(s suspect, culprit Verdict) (Verdict, bool) {
+	verdict := culprit
+	if verdict == "" {
+		switch s.suspicion {
+		case pause.Uneven:
+			return "", false
+		case pause.Reaching:
+			verdict = Reaching
+		case pause.Operation:
+			verdict = Operation
+		default:
+			verdict = Unknown
+		}
+	}
+	j.metrics.stalls.WithLabelValues(string(verdict)).Inc()
+	if s.number >= j.total-maxRecent {
+		j.recent[s.number%maxRecent].Verdict = verdict
+	}
+	return verdict, true
+}
+
+// recently returns the latest stops, the newest first.
+func (j *judge) recently() []Stop {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	stops := make([]Stop, 0, min(j.total, maxRecent))
+	for n := j.total - 1; n >= max(0, j.total-maxRecent); n-- {
+		stops = append(stops, j.recent[n%maxRecent])
+	}
+	return stops
+}
+
+// Run samples the kernel's counters and decides about suspected stalls until ctx ends.
+// While no stream has lines it samples less often: a stop that ends the silence is judged
+// by a longer time then, less what the counters grew before.
+func (in *Insight) Run(ctx context.Context) {
+	interval := sampleTime
+	next := timerfd.NewTicker(interval)
+	defer next.Stop()
+	for {
+		in.judge.step(in.now())
+		was := interval
+		if interval = sampleTime; in.quiet.Load() {
+			interval = quietTime
+		}
+		if interval != was {
+			next.Reset(interval)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+	}
+}
+
+// step takes a sample, and decides about the stops that ended before it.
+func (j *judge) step(now time.Time) {
+	j.sampler.sample(now)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.pending = slices.DeleteFunc(j.pending, func(s suspect) bool {
+		if s.end.After(now) {
+			return false
+		}
+		if verdict, ok := j.decide(s, j.sampler.culprit(s.start, s.end)); ok && now.Sub(j.logged) >= logEvery {
+			j.logged = now
+			j.log.Warn("a stop of the JVM seems to be a stall", "stream", s.stream, "duration", s.end.Sub(s.start), "end", s.end,
+				"suspicion", s.suspicion.String(), "verdict", string(verdict), "hint", build.Docs+"operations.md has the verdicts and what looks like a stall but is not one")
+		}
+		return true
+	})
+}

@@ -1,0 +1,185 @@
+package insight
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/pause"
+)
+
+// kernelFiles are the totals that the files of a test's kernel have, in microseconds.
+type kernelFiles struct{ disk, memory, cpu, throttled int }
+
+func (r *rig) kernel(k kernelFiles) {
+	r.Helper()
+	for name, total := range map[string]int{"io": k.disk, "memory": k.memory, "cpu": k.cpu} {
+		r.file("proc/pressure/"+name, fmt.Sprintf("some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n", total))
+	}
+	r.file("proc/17/comm", "java\n")
+	r.file("proc/17/cgroup", "0::/kubepods/one\n")
+	r.file("proc/18/comm", "sh\n")
+	r.file("sys/fs/cgroup/kubepods/one/cpu.stat", fmt.Sprintf("usage_usec 5\nnr_periods 1\nnr_throttled 2\nthrottled_usec %d\n", k.throttled))
+}
+
+func (r *rig) file(name, text string) {
+	r.Helper()
+	path := filepath.Join(r.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// Lines that end two seconds after the clock of a rig begins.
+const (
+	idlePause  = "[2026-11-20T16:45:02.000+0000][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 1500.000ms"
+	shortPause = "[2026-11-20T16:45:02.000+0000][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms"
+	idleTimes  = "[2026-11-20T16:45:02.000+0000][info][gc,cpu] GC(1) User=0.01s Sys=0.00s Real=1.50s"
+	idleSafe   = `[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "G1CollectForAllocation", Reaching safepoint: 1 ns, At safepoint: 1500100000 ns, Total: 1500100001 ns`
+)
+
+func TestVerdicts(t *testing.T) {
+	unevenWorkers := "[2026-11-20T16:45:00.500+0000][info][gc,task] GC(1) Using 8 workers of 8 for evacuation"
+	unevenTimes := "[2026-11-20T16:45:02.000+0000][info][gc,cpu] GC(1) User=1.50s Sys=0.00s Real=1.50s"
+	idle := []string{idlePause, idleTimes, idleSafe}
+	for _, test := range []struct {
+		name  string
+		lines []string
+		after kernelFiles
+		want  Verdict
+	}{
+		{"nothing is known", idle, kernelFiles{}, Unknown},
+		{"the disk", idle, kernelFiles{disk: 1_400_000}, Disk},
+		{"the disk, for less than half of the time", idle, kernelFiles{disk: 600_000}, Unknown},
+		{"memory, which waits for the disk", idle, kernelFiles{disk: 1_400_000, memory: 1_300_000}, Memory},
+		{"throttled", idle, kernelFiles{disk: 1_400_000, throttled: 1_300_000, cpu: 1_400_000}, Throttled},
+		{"no processor", idle, kernelFiles{cpu: 1_400_000}, CPU},
+		{"busy on one of eight workers", []string{unevenWorkers, idlePause, unevenTimes, idleSafe}, kernelFiles{}, ""},
+		{"busy on one of eight workers, and no processor", []string{unevenWorkers, idlePause, unevenTimes, idleSafe}, kernelFiles{cpu: 1_400_000}, CPU},
+		{"busy", []string{idlePause, unevenTimes, idleSafe}, kernelFiles{disk: 1_400_000}, ""},
+		{"long to reach", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "Cleanup", Reaching safepoint: 1500000000 ns, At safepoint: 1 ns, Total: 1500000001 ns`}, kernelFiles{}, Reaching},
+		{"long to reach, and the disk", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "Cleanup", Reaching safepoint: 1500000000 ns, At safepoint: 1 ns, Total: 1500000001 ns`}, kernelFiles{disk: 1_400_000}, Disk},
+		{"an operation", []string{`[2026-11-20T16:45:02.000+0000][info][safepoint] Safepoint "ThreadDump", Reaching safepoint: 1 ns, At safepoint: 1500000000 ns, Total: 1500000001 ns`}, kernelFiles{}, Operation},
+		{"a line that waits behind its pause", []string{shortPause, idleSafe}, kernelFiles{}, Unknown},
+		{"a line that waits behind its pause for the disk", []string{shortPause, idleSafe}, kernelFiles{disk: 1_400_000}, Disk},
+		{"a collection without the lines of its pause", []string{idleSafe}, kernelFiles{disk: 1_400_000}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t)
+			r.kernel(kernelFiles{})
+			r.judge.step(r.time)
+			r.time = r.time.Add(2 * time.Second)
+			r.read("gc.log", test.lines...)
+			r.kernel(test.after)
+			r.judge.step(r.time)
+			sum := 0.0
+			if test.want != "" {
+				r.want(1, "ullage_jvm_stalls_suspected_total", "verdict="+string(test.want))
+				sum = 1
+			}
+			r.want(sum, "ullage_jvm_stalls_suspected_total")
+			if recent := r.Recent(); len(recent) != 1 || recent[0].Verdict != test.want {
+				t.Errorf("%+v", recent)
+			}
+			if got := strings.Contains(r.log.String(), "verdict="+string(test.want)); test.want != "" && !got {
+				t.Errorf("the log is %q", r.log.String())
+			}
+		})
+	}
+}
+
+// On a busy node, tasks always wait for something.
+func TestWhatIsUsualIsNoCulprit(t *testing.T) {
+	r := newRig(t)
+	r.time = r.time.Add(-20 * time.Second)
+	total := 0
+	for range 22 {
+		r.kernel(kernelFiles{disk: total})
+		r.judge.step(r.time)
+		total += 900_000 // of each second
+		r.time = r.time.Add(time.Second)
+	}
+	r.read("gc.log", idlePause, idleTimes, idleSafe)
+	r.judge.step(r.time)
+	r.want(1, "ullage_jvm_stalls_suspected_total", "verdict=unknown")
+}
+
+// A stop that was read late, behind a backlog, is not judged by later samples.
+func TestAnOldStopIsNotJudgedBySamples(t *testing.T) {
+	r := newRig(t)
+	r.kernel(kernelFiles{})
+	r.judge.step(r.time)
+	r.time = r.time.Add(time.Hour)
+	r.kernel(kernelFiles{disk: 1 << 40})
+	r.judge.step(r.time)
+	r.read("gc.log", idlePause, idleTimes, idleSafe)
+	r.judge.step(r.time)
+	r.want(1, "ullage_jvm_stalls_suspected_total", "verdict=unknown")
+}
+
+// The floor is that of the settings.
+func TestTheFloorOfAStall(t *testing.T) {
+	for floor, want := range map[time.Duration]float64{0: 1, 1500 * time.Millisecond: 1, 1501 * time.Millisecond: 0} {
+		r := newRig(t)
+		r.judge.floor = pause.Floor(floor)
+		r.read("gc.log", idlePause, idleTimes, idleSafe)
+		r.time = r.time.Add(3 * time.Second)
+		r.judge.step(r.time)
+		r.want(want, "ullage_jvm_stalls_suspected_total")
+	}
+}
+
+func TestHostileKernelFilesAreNotKnown(t *testing.T) {
+	r := newRig(t)
+	if err := os.MkdirAll(filepath.Join(r.root, "proc/pressure"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(r.root, "proc/pressure/io"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.file("proc/pressure/memory", "some total=99999999999999999999\n")
+	r.file("proc/pressure/cpu", strings.Repeat("some ", 10_000))
+	if got := (kernel{root: r.root}).pressure("proc/pressure", ""); got != [numCounters]time.Duration{-1, -1, -1, -1} {
+		t.Errorf("%v", got)
+	}
+	r.judge.step(r.time)
+}
+
+func FuzzPressure(f *testing.F) {
+	f.Add([]byte("some avg10=0.00 avg60=0.00 avg300=0.00 total=123\nfull avg10=0.00 total=9\n"))
+	f.Add([]byte("usage_usec 5\nthrottled_usec 12\n"))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, name := range []string{"io.pressure", "cpu.stat"} {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k := kernel{root: "/"}
+		for _, d := range append([]time.Duration{k.throttled(dir)}, func() []time.Duration { p := k.pressure(dir, ".pressure"); return p[:] }()...) {
+			if d < -1 || d > 1<<62 {
+				t.Errorf("%d", d)
+			}
+		}
+	})
+}
+
+// Whoever reads the log of a container has no files of the documentation.
+func TestWarningOfAStallLeadsToAPageThatCanBeOpened(t *testing.T) {
+	r := newRig(t)
+	r.kernel(kernelFiles{})
+	r.judge.step(r.time)
+	r.time = r.time.Add(2 * time.Second)
+	r.read("gc.log", idlePause, idleTimes, idleSafe)
+	r.judge.step(r.time)
+	if got := r.log.String(); !strings.Contains(got, "a stop of the JVM seems to be a stall") || !strings.Contains(got, `hint="https://`) {
+		t.Errorf("logged\n%swant a warning whose hint begins with a URL", got)
+	}
+}

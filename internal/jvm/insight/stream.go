@@ -1,0 +1,170 @@
+package insight
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/line/pause"
+)
+
+// stream is one stream, of one JVM after the other.
+type stream struct {
+	in     *Insight
+	name   string
+	joiner *pause.Joiner
+	load   overhead
+
+	fresh bool      // a line came since the last tick
+	heard time.Time // at the last tick with lines, and when the stream appeared
+	start time.Time // of the JVM, by the uptimes of its lines and when they were read; zero: not known
+
+	heapAfter, heapCapacity, liveData, ratio prometheus.Gauge
+}
+
+func newStream(in *Insight, name string) *stream {
+	s := &stream{in: in, name: name, heard: in.now()}
+	s.joiner = pause.NewJoiner(pause.Handlers{Run: s.run, Pause: s.paused, Wait: s.waited, Stop: s.stopped, Collection: s.collected})
+	return s
+}
+
+// tick settles what waits for lines that do not come, and updates what changes with time.
+func (s *stream) tick(now time.Time) {
+	if s.fresh {
+		s.fresh, s.heard = false, now
+	} else if now.Sub(s.heard) >= settleTime {
+		s.joiner.Settle()
+	}
+	if s.ratio != nil {
+		s.ratio.Set(s.load.ratio(now))
+	}
+}
+
+// take counts an event that needs no others.
+func (s *stream) take(e *pause.Event) {
+	m := s.in.metrics
+	switch e.Kind {
+	case pause.Safepoint:
+		m.safepoint(e.Operation()).Observe(e.Duration.Seconds())
+		m.reaching.Observe(e.Reaching.Seconds())
+	case pause.Concurrent:
+		m.concurrent(label(s.joiner.Run().Collector), e.Action()).Observe(e.Duration.Seconds())
+	case pause.CPU:
+		m.user.Add(e.User.Seconds())
+		m.sys.Add(e.Sys.Seconds())
+	case pause.Init:
+		if string(e.Name) == "Using" {
+			m.starts.Inc()
+		}
+	}
+}
+
+// run begins a run of a JVM.
+func (s *stream) run(r *pause.Run) {
+	s.start = time.Time{}
+	if r.Number > 1 && !r.Started {
+		s.in.metrics.starts.Inc() // the lines of its start are not in the log
+	}
+}
+
+func (s *stream) paused(p *pause.GCPause) {
+	s.in.metrics.pause(label(p.Collector), p.Action, p.Cause).Observe(p.Duration.Seconds())
+	s.heap(p.Heap)
+	if s.ratio == nil {
+		s.ratio = s.in.metrics.ratio.WithLabelValues(s.name)
+	}
+	s.load.add(s.when(p.End), p.Duration)
+}
+
+// heap shows the sizes after a collection.
+func (s *stream) heap(h pause.Heap) {
+	if !h.Known {
+		return
+	}
+	if s.heapAfter == nil {
+		s.heapAfter = s.in.metrics.heapAfter.WithLabelValues(s.name)
+	}
+	s.heapAfter.Set(float64(h.After))
+	if h.Capacity > 0 {
+		if s.heapCapacity == nil {
+			s.heapCapacity = s.in.metrics.heapCapacity.WithLabelValues(s.name)
+		}
+		s.heapCapacity.Set(float64(h.Capacity))
+	}
+}
+
+func (s *stream) waited(w *pause.Wait) {
+	if !w.Relocation {
+		s.in.metrics.waits.Observe(w.Duration.Seconds())
+	}
+}
+
+func (s *stream) stopped(stop *pause.Stop) {
+	if stop.Duration > s.in.cfg.threshold() {
+		s.in.metrics.slow.Inc()
+	}
+	s.in.judge.stopped(s.name, stop, s.when(stop.End), s.in.now())
+	if tell := s.in.cfg.OnStop; tell != nil && !s.joiner.Run().Mixed {
+		tell(stop)
+	}
+}
+
+func (s *stream) collected(c *pause.Collection) {
+	m := s.in.metrics
+	if c.Allocated > 0 {
+		m.allocated.Add(float64(c.Allocated))
+	}
+	if c.Promoted > 0 {
+		m.promoted.Add(float64(c.Promoted))
+	}
+	if len(c.Pauses) == 0 || !c.Pauses[len(c.Pauses)-1].Heap.Known {
+		s.heap(c.Heap)
+	}
+	if live, ok := liveData(c); ok {
+		if s.liveData == nil {
+			s.liveData = m.liveData.WithLabelValues(s.name)
+		}
+		s.liveData.Set(float64(live))
+	}
+}
+
+// liveData returns what is in use after a collection that looked at the whole heap, or,
+// for G1, at the old regions that were worth it.
+func liveData(c *pause.Collection) (int64, bool) {
+	switch {
+	case c.Marks&pause.Cut != 0:
+		return 0, false
+	case c.Live >= 0 && c.Collector == pause.Z:
+		return c.Live, true
+	}
+	whole := c.Marks&pause.Full != 0 || c.Action == "mixed" || c.Action == "garbage collection" || c.Action == "major collection"
+	return c.Heap.After, whole && c.Heap.Known
+}
+
+// when returns the time of a line by the sidecar's clock: the wall-clock time that the
+// line shows, or else its uptime after the start of the JVM. The start is never later
+// than a line was read less its uptime; the earliest such time is taken. No line is of
+// the future.
+func (s *stream) when(c pause.Clock) time.Time {
+	now := s.in.now()
+	switch {
+	case c.Wall.After(now):
+		return now
+	case !c.Wall.IsZero():
+		return c.Wall
+	case !c.HasUptime:
+		return now
+	}
+	if start := now.Add(-c.Uptime); s.start.IsZero() || start.Before(s.start) {
+		s.start = start
+	}
+	return s.start.Add(c.Uptime)
+}
+
+// label is the value of the label gc.
+func label(c pause.Collector) string {
+	if c == "" {
+		return "unknown"
+	}
+	return string(c)
+}

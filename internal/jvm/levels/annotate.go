@@ -1,0 +1,116 @@
+package levels
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+)
+
+// annotations is the annotations file as it was last read. The kubelet swaps
+// the directory that the name leads through, and people edit the file in place.
+// Both change the stamp of the file that the name leads to.
+type annotations struct {
+	path  string
+	known []string
+
+	seen    stamp
+	missing int // consecutive polls that found no file
+
+	saved *string // the annotation save, as it was last seen; nil: it was not
+
+	// unknown: the file has not been read yet, or cannot be read. The last
+	// request that was read stays in effect.
+	unknown  bool
+	request  podmeta.Request
+	problems []podmeta.Problem
+	err      error
+}
+
+func newAnnotations(path string, known []string) *annotations {
+	return &annotations{path: path, known: known, unknown: path != ""}
+}
+
+// missingPolls is how many consecutive polls must find no file before the file
+// counts as removed: an editor may replace it in two steps.
+const missingPolls = 2
+
+// poll reads the file if it has changed. It reports whether the request or its
+// problems changed.
+func (a *annotations) poll(now time.Time) bool {
+	if a.path == "" {
+		return false
+	}
+	info, err := os.Stat(a.path)
+	if err != nil {
+		return a.absent(err)
+	}
+	a.missing = 0
+	if at := stampOf(info); at != a.seen {
+		a.seen = at
+		if age := now.Sub(info.ModTime()); age >= 0 && age < 2*pollInterval {
+			a.seen = stamp{} // the file may change again within the same tick of the file system's clock
+		}
+		return a.read()
+	}
+	return false
+}
+
+// absent notes that the file does not exist.
+func (a *annotations) absent(err error) bool {
+	if a.missing++; a.missing != missingPolls {
+		return false
+	}
+	a.seen = stamp{}
+	if os.IsNotExist(err) {
+		return a.set(podmeta.Request{}, nil)
+	}
+	return a.fail(fmt.Errorf("look for the annotations: %w", err))
+}
+
+func (a *annotations) read() bool {
+	// Opening a FIFO must not block.
+	fd, err := unix.Open(a.path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return a.fail(&fs.PathError{Op: "open the annotations", Path: a.path, Err: err})
+	}
+	f := os.NewFile(uintptr(fd), a.path)
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return a.fail(fmt.Errorf("read the annotations: %s is not a regular file", a.path))
+	}
+	req, problems, err := podmeta.ParseAnnotations(f, a.known)
+	if err != nil {
+		return a.fail(err)
+	}
+	return a.set(req, problems)
+}
+
+// fail records the error and keeps the last request.
+func (a *annotations) fail(err error) bool {
+	again := a.err != nil && a.err.Error() == err.Error()
+	a.err, a.seen = err, stamp{} // the cause of the error may go away without a change of the file
+	return !again
+}
+
+// set takes the content of a file that was read. A group of annotations that
+// has become bad keeps its last good request.
+func (a *annotations) set(req podmeta.Request, problems []podmeta.Problem) bool {
+	if req.LogBad {
+		req.Log, req.LogFor, req.LogID, req.LogStream = a.request.Log, a.request.LogFor, a.request.LogID, a.request.LogStream
+	}
+	if req.TriggerBad {
+		req.Trigger, req.TriggerLog, req.TriggerFor = a.request.Trigger, a.request.TriggerLog, a.request.TriggerFor
+	}
+	if req.AppLogBad {
+		req.AppLog, req.AppLogFor = a.request.AppLog, a.request.AppLogFor
+	}
+	same := !a.unknown && a.err == nil && req == a.request && slices.Equal(problems, a.problems)
+	a.unknown, a.request, a.problems, a.err = false, req, problems, nil
+	return !same
+}

@@ -1,0 +1,241 @@
+package levels
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// asked is the level that a Loop asks the application for.
+type asked struct {
+	mu    sync.Mutex
+	level ul.Level
+}
+
+func (a *asked) set(level ul.Level) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.level = level
+}
+
+func (a *asked) is(level ul.Level) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.level == level
+}
+
+// application returns a pod without a JVM that could be attached to: events need none.
+func application(t *testing.T) (*rig, *asked, *marked) {
+	t.Helper()
+	r, a, m := newRig(t), &asked{}, &marked{}
+	r.cfg.OnAppLevel, r.cfg.OnMark = a.set, m.add
+	return r, a, m
+}
+
+func TestTheApplicationIsRaisedByAnAnnotation(t *testing.T) {
+	t.Parallel()
+	r, a, m := application(t)
+	p := r.process()
+	const until = ` until=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
+	for _, step := range []struct {
+		name  string
+		pairs []string
+		want  ul.Level
+		mark  string // empty: none
+	}{
+		{"nothing", nil, ul.Unknown, ""},
+		{"a level", []string{"app-log", "debug", "app-log-for", "10m"}, ul.Debug, `app-level-raised level=debug why="annotation ullage.dev/app-log"` + until},
+		{"a bad value", []string{"app-log", "loud"}, ul.Debug, ""},
+		{"another level", []string{"app-log", "TRACE"}, ul.Trace, `app-level-raised level=trace why="annotation ullage.dev/app-log"` + until},
+		{"no level", nil, ul.Unknown, `app-level-restored level=trace why="the annotation is gone"`},
+	} {
+		r.annotate(step.pairs...)
+		p.step()
+		if !a.is(step.want) {
+			t.Errorf("%s: it is asked for %v", step.name, a.level)
+		}
+		if shown := p.Status().App.Level; step.want != ul.Unknown && shown != step.want.String() {
+			t.Errorf("%s: the status has %q", step.name, shown)
+		}
+		if step.mark != "" {
+			m.gives(t, step.mark)
+		} else {
+			m.gives(t)
+		}
+	}
+	p.log.says(t, 2, "application log level raised")
+	p.log.says(t, 1, "application log level restored")
+}
+
+func TestARaiseOfTheApplicationRunsOutAndDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	r, a, m := application(t)
+	r.annotate("app-log", "debug", "app-log-for", "1s")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "it is raised", func() bool { return a.is(ul.Debug) })
+	until := p.Status().App.Until
+	within(t, patience, "its time is over", func() bool { return a.is(ul.Unknown) })
+	if late := time.Since(until); late < 0 {
+		t.Errorf("it ended %s too early", -late)
+	}
+	must(t, stop())
+	m.take()
+	p = r.process() // the annotation is still there
+	for range 3 {
+		p.step()
+	}
+	if !a.is(ul.Unknown) {
+		t.Errorf("it is asked for %v again", a.level)
+	}
+	m.gives(t)
+}
+
+// A kill prolongs no raise, and does not hide its end.
+func TestARaiseOfTheApplicationOutlivesAKillUntilItsEnd(t *testing.T) {
+	t.Parallel()
+	r, a, m := application(t)
+	r.annotate("app-log", "debug", "app-log-for", "1h")
+	p := r.process()
+	p.step()
+	until := p.Status().App.Until
+	m.take()
+	a.set(ul.Unknown)
+	p = r.process()
+	p.step()
+	if got := p.Status().App.Until; !a.is(ul.Debug) || !got.Equal(until) {
+		t.Errorf("it is asked for %v until %s, want debug until %s", a.level, got, until)
+	}
+	m.gives(t)
+	r.annotate()
+	p = r.process()
+	p.step()
+	if !a.is(ul.Unknown) {
+		t.Errorf("it is asked for %v", a.level)
+	}
+	m.gives(t, `app-level-restored level=debug why="the annotation is gone"`)
+}
+
+// A command's raise is over an annotation's, and a reset ends both.
+func TestTheApplicationIsRaisedByACommand(t *testing.T) {
+	t.Parallel()
+	r, a, m := application(t)
+	r.annotate("app-log", "info", "app-log-for", "1h")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "the annotation's raise, and its mark", func() bool { return a.is(ul.Info) && len(m.take()) > 0 })
+	c := r.command()
+	until, err := c.SetApp(t.Context(), ul.Trace, time.Hour)
+	if left := time.Until(until); err != nil || !a.is(ul.Trace) || left > time.Hour || left < time.Hour-patience {
+		t.Fatalf("%s, %v; it is asked for %v", until, err, a.level)
+	}
+	if st := p.Status().App; st.Level != "trace" || !st.Until.Equal(until) {
+		t.Errorf("%+v", st)
+	}
+	m.gives(t, `app-level-raised level=trace why="ullage log set" by="uid \d+(, pid \d+)?" until=\S+`)
+	if _, err := c.SetApp(t.Context(), ul.Debug, 1200*time.Millisecond); err != nil || !a.is(ul.Debug) {
+		t.Errorf("%v; it is asked for %v", err, a.level)
+	}
+	m.take()
+	within(t, patience, "the annotation's raise is in effect again", func() bool { return a.is(ul.Info) })
+	_, err = c.SetApp(t.Context(), ul.Trace, time.Hour)
+	must(t, err)
+	m.take()
+	_, ended, err := c.Reset(t.Context())
+	if err != nil || ended != ul.Trace || !a.is(ul.Unknown) {
+		t.Errorf("%v; a raise to %v ended, and it is asked for %v", err, ended, a.level)
+	}
+	m.gives(t, `app-level-restored level=trace why="ullage log reset"`)
+	if _, ended, err = c.Reset(t.Context()); err != nil || ended != ul.Unknown {
+		t.Errorf("%v; another reset ended a raise to %v", err, ended)
+	}
+	must(t, stop())
+	p = r.process() // the annotation is still there
+	p.step()
+	if !a.is(ul.Unknown) {
+		t.Errorf("it is asked for %v again", a.level)
+	}
+}
+
+func TestACommandsRaiseOfTheApplicationOutlivesAKillButNoDrain(t *testing.T) {
+	t.Parallel()
+	r, a, _ := application(t)
+	r.annotate()
+	p := r.process()
+	p.during(func() {
+		_, err := r.command().SetApp(t.Context(), ul.Debug, time.Hour)
+		must(t, err)
+	})
+	a.set(ul.Unknown)
+	p.kill()
+	p = r.process()
+	stop := p.run()
+	within(t, patience, "the raise goes on", func() bool { return a.is(ul.Debug) })
+	must(t, stop())
+	p = r.process()
+	p.step()
+	if !a.is(ul.Unknown) {
+		t.Errorf("it is asked for %v", a.level)
+	}
+}
+
+// Nobody else would read the events.
+func TestTheApplicationIsNotRaisedWithoutASidecar(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if until, err := r.command().SetApp(t.Context(), ul.Debug, time.Hour); err == nil || !until.IsZero() || !strings.Contains(err.Error(), "no 'ullage run' ships ") {
+		t.Errorf("%s, %v", until, err)
+	}
+}
+
+func TestADrainRestoresTheApplication(t *testing.T) {
+	t.Parallel()
+	r, a, _ := application(t)
+	r.annotate("app-log", "debug")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "it is raised", func() bool { return a.is(ul.Debug) })
+	must(t, stop())
+	if !a.is(ul.Unknown) {
+		t.Errorf("it is asked for %v", a.level)
+	}
+	p.log.says(t, 1, whyDrained)
+	r.process().step()
+	if !a.is(ul.Debug) {
+		t.Error("the next sidecar does not go on with the raise")
+	}
+}
+
+func TestASavedRaiseOfTheApplicationIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"no level":     `{"raises":{},"jvms":{},"app":{"level":"unknown","for":1000000000,"until":"2100-01-01T00:00:00Z"}}`,
+		"for ever":     `{"raises":{},"jvms":{},"app":{"level":"debug","for":9000000000000000,"until":"2100-01-01T00:00:00Z"}}`,
+		"of a command": `{"raises":{},"jvms":{},"appSet":{"level":"unknown","for":1000000000,"until":"2100-01-01T00:00:00Z"}}`,
+		"bad level":    `{"raises":{},"jvms":{},"app":{"level":"loud"}}`,
+	} {
+		if s, err := parseState([]byte(text), time.Now()); err == nil || s != nil && (s.App != nil || s.AppSet != nil) {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	r, a, _ := application(t)
+	r.annotate("app-log", "debug", "app-log-for", "1m")
+	r.process().step()
+	saved, err := os.ReadFile(r.state("levels.json"))
+	must(t, err)
+	s, err := parseState(saved, time.Now())
+	must(t, err)
+	late := *s.App
+	late.Until = time.Now().Add(time.Hour)
+	s.App = &late
+	p := r.process()
+	must(t, p.store.save(s))
+	p.step()
+	if got := time.Until(p.Status().App.Until); !a.is(ul.Debug) || got > time.Minute {
+		t.Errorf("a raise of a minute lasts %s more", got)
+	}
+}

@@ -1,0 +1,263 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// errand is a request to change levels, from its arrival until its reply.
+type errand struct {
+	request
+	answer chan reply // receives one reply
+
+	changes   []Change
+	errs      []error
+	until     time.Time // the end of the raise that the errand began
+	ended     ul.Level  // the level of the application's raise that the errand ended
+	was       raise     // the raise that its raise replaced
+	had       bool      // whether there was one
+	withdrawn bool      // no JVM took the raise, so the errand was withdrawn
+	deadline  time.Time // the errand is answered then, even if tasks are still under way
+}
+
+func newErrand(r request) *errand { return &errand{request: r, answer: make(chan reply, 1)} }
+
+func (e *errand) answered() bool { return len(e.answer) > 0 }
+
+// fail answers an errand with an error.
+func (e *errand) fail(err error) { e.answer <- failed(err) }
+
+// errands are the errands of a Loop.
+type errands struct {
+	coming chan *errand
+	over   chan struct{} // closed when no further errand is accepted
+
+	looking sync.Mutex // serializes list and rotate: descriptors are few
+
+	under []*errand // the errands under way
+	heirs []*errand // the errands that ask this process to hand over the levels
+}
+
+func newErrands() *errands {
+	return &errands{coming: make(chan *errand), over: make(chan struct{})}
+}
+
+// note adds the changes and errors of an update to the errands under way.
+func (s *errands) note(changes []Change, err error) {
+	for _, e := range s.under {
+		e.changes = append(e.changes, changes...)
+		e.errs = append(e.errs, split(err)...)
+	}
+}
+
+// end answers all remaining errands. Call it after the lock is released: a
+// successor takes the lock as soon as it has its answer.
+func (s *errands) end() {
+	close(s.over)
+	for _, e := range s.under {
+		e.fail(errEnds)
+	}
+	for _, e := range s.heirs {
+		e.answer <- reply{Yielded: true}
+	}
+}
+
+// answer answers a request. Several goroutines of the server call it.
+func (l *Loop) answer(ctx context.Context, r request) reply {
+	if r.Verb == verbList || r.Verb == verbRotate {
+		return l.look(ctx, r)
+	}
+	if r.Verb == verbSave {
+		return l.saveNow(r)
+	}
+	if r.PID != l.cfg.Attach.PID {
+		return failed(errors.New("another process keeps the levels of all JVMs of the source: leave out --pid"))
+	}
+	e := newErrand(r)
+	select {
+	case l.errands.coming <- e:
+	case <-l.errands.over:
+		return failed(errEnds)
+	case <-ctx.Done():
+		return failed(errEnds)
+	}
+	select {
+	case out := <-e.answer:
+		return out
+	case <-ctx.Done(): // if end was called, it has answered by now
+	}
+	select {
+	case out := <-e.answer:
+		return out
+	default:
+		return failed(errEnds)
+	}
+}
+
+// errEnds reports that the process is ending before it has completed the
+// request.
+var errEnds = errors.New("the process that keeps the levels is ending")
+
+// look lists what the JVMs log, or rotates their files. It does not block the
+// Loop, and uses a Client of its own, so that it does not interfere with tasks
+// under way.
+func (l *Loop) look(ctx context.Context, r request) reply {
+	cfg := l.cfg
+	cfg.Attach.PID = r.PID
+	if bad := cfg.Attach.Validate(); len(bad) > 0 {
+		return failed(errors.Join(bad...))
+	}
+	l.errands.looking.Lock()
+	defer l.errands.looking.Unlock()
+	var listed []Listed
+	var err error
+	if talk := newDialogue(cfg); r.Verb == verbRotate {
+		listed, err = talk.rotateAll(ctx)
+	} else {
+		_, listed, err = talk.listAll(ctx, l.raisedTo)
+	}
+	if size(listed) > maxListed {
+		return failed(fmt.Errorf("the JVMs list more than %d KiB of outputs", maxListed>>10))
+	}
+	out := failed(err)
+	out.Listed = listed
+	return out
+}
+
+// size returns how many bytes of text a list contains.
+func size(listed []Listed) (n int) {
+	for _, l := range listed {
+		n += len(l.JVM.Main) + len(l.JVM.Version) + len(l.JVM.Collector) + len(l.JVM.Flags)
+		for _, o := range l.Outputs {
+			n += len(o.Name) + len(o.Selection) + len(o.Decorators) + len(o.Options) + len(o.Raised) + len(o.Problem)
+		}
+	}
+	return n
+}
+
+// receive accepts an errand from another process.
+func (l *Loop) receive(ctx context.Context, e *errand) {
+	switch {
+	case l.holds && e.Verb != verbReset:
+		l.errands.heirs = append(l.errands.heirs, e)
+	case e.Verb == verbYield:
+		e.fail(errors.New("an 'ullage run' keeps the levels"))
+	default:
+		l.begin(ctx, e)
+	}
+}
+
+// begin starts an errand.
+func (l *Loop) begin(ctx context.Context, e *errand) {
+	var change func(now time.Time)
+	switch e.Verb {
+	case verbSet:
+		if e.App != ul.Unknown {
+			change = func(now time.Time) { l.fleet.state.setApp(e, now) }
+			break
+		}
+		sel, err := selection.Parse(e.Selection)
+		if err != nil {
+			e.fail(err)
+			return
+		}
+		change = func(now time.Time) { l.raise(e, sel, now) }
+	default:
+		change = func(now time.Time) {
+			if r, _ := l.fleet.state.app(now); r != nil {
+				e.ended = r.Level
+			}
+			l.fleet.state.endAll(whyReset, e.by, now)
+		}
+	}
+	l.pursue(ctx, e, change)
+}
+
+// pursue runs the update that an errand needs, and leaves the errand under way.
+// If the update cannot run, the errand fails with the reason.
+func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
+	e.deadline = time.Now().Add(l.cfg.answered())
+	l.errands.under = append(l.errands.under, e)
+	began := false
+	err := l.update(ctx, func(now time.Time) {
+		began = true
+		change(now)
+	})
+	if !began {
+		e.errs = append(e.errs, err)
+	}
+}
+
+// raise begins the raise of an errand.
+func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
+	r, s := newRaise(sel, e.For, string(FromCommand), whySet, now), l.fleet.state
+	r.Stream, r.By = e.Stream, e.by
+	e.was, e.had = s.Raises[FromCommand]
+	s.Raises[FromCommand], e.until = r, r.Until
+}
+
+// conclude answers the errands that wait for no JVM any more.
+func (l *Loop) conclude(ctx context.Context) {
+	var left []*errand
+	for _, e := range l.errands.under {
+		if l.fails(e) {
+			l.withdraw(ctx, e)
+		}
+		if l.pending(e) {
+			left = append(left, e)
+			continue
+		}
+		e.report()
+	}
+	l.errands.under = left
+}
+
+// pending reports whether an errand still has to wait for a JVM.
+func (l *Loop) pending(e *errand) bool {
+	return len(l.fleet.flying) > 0 && time.Now().Before(e.deadline)
+}
+
+// fails reports whether no JVM took the raise of an errand, and makes sure that
+// the errand has a reason.
+func (l *Loop) fails(e *errand) bool {
+	if e.Verb != verbSet || e.App != ul.Unknown || e.withdrawn || l.pending(e) {
+		return false
+	}
+	if late := len(l.fleet.flying); late > 0 {
+		e.errs = append(e.errs, fmt.Errorf("%d JVMs have not answered yet", late))
+	}
+	if len(e.errs) == 0 {
+		e.errs = split(l.fleet.nobody(""))
+	}
+	raised := func(c Change) bool { return !c.restored } // other streams may have been restored for this raise
+	return !slices.ContainsFunc(e.changes, raised) && len(e.errs) > 0
+}
+
+// withdraw ends the raise of an errand and puts the raise that it replaced back
+// in effect.
+func (l *Loop) withdraw(ctx context.Context, e *errand) {
+	e.withdrawn = true
+	e.deadline = time.Now().Add(l.cfg.answered())
+	_ = l.update(ctx, func(time.Time) { // the errand gets the errors
+		raises := l.fleet.state.Raises
+		if delete(raises, FromCommand); e.had {
+			raises[FromCommand] = e.was
+		}
+	})
+}
+
+// report answers an errand.
+func (e *errand) report() {
+	r := failed(errors.Join(e.errs...))
+	if !e.withdrawn {
+		r.Changes, r.Until, r.App = e.changes, e.until, e.ended
+	}
+	e.answer <- r
+}

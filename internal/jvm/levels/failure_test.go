@@ -1,0 +1,281 @@
+package levels
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ before, selection, text string }{
+		{"", "gc*=debug,saftypoint=debug", "VM.log answered: Invalid tag 'saftypoint' in log selection. Did you mean 'safepoint'?"},
+		{"safepoint*=trace", "gc*=debug,saftypoint=debug", "Did you mean 'safepoint'?"},
+		{"", "gc*=debug,gc+ref+heap=trace", "VM.log answered: No tag set matches selection: gc+ref+heap. Did you mean any of the following? gc+heap* gc+ref* gc+heap+numa gc+phases+ref gc+ref+start"},
+		{"safepoint*=trace", "gc*=debug,gc+ref+heap=trace", "No tag set matches selection: gc+ref+heap. Did you mean"},
+	} {
+		r := newRig(t)
+		j := r.jvm(1)
+		want := ownSelection
+		p := r.process()
+		if c.before != "" {
+			want = atop(c.before)
+			r.annotate("log", c.before)
+			p.step()
+		}
+		r.annotate("log", c.selection)
+		p.step()
+		logs(t, j, want)
+		n := j.count()
+		for range 5 {
+			p.step()
+		}
+		if j.count() != n {
+			t.Errorf("%s: asked again: %q", c.selection, j.sent(n))
+		}
+		hasError(t, p.Status(), c.text)
+		st := p.Status()
+		if st.JVMs[0].Kind != attach.Refused || !strings.Contains(st.JVMs[0].Error, c.text) || st.JVMs[0].Applied != c.before {
+			t.Errorf("%s: %+v", c.selection, st.JVMs)
+		}
+		p.log.says(t, 1, c.text)
+		p.hasMetric(1, "ullage_level_errors_total", opRaise)
+		p.hasMetric(1, "ullage_attach_errors_total", string(attach.Refused))
+
+		r.annotate("log", "gc*=trace")
+		p.step()
+		logs(t, j, atop("gc*=trace"))
+		hasError(t, p.Status(), "")
+		r.restored(p, j)
+	}
+}
+
+func TestARefusedRaiseThatCouldNotBeTakenBackIsTakenBackLater(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, want string
+		fault        func(string) reaction
+	}{
+		"the restore is not verified":      {"", ownSelection, once(2, listCommand, lie)},
+		"the restore is not answered":      {"", ownSelection, once(2, configuring, hang)},
+		"the raise before is not answered": {"safepoint*=trace", atop("safepoint*=trace"), once(2, configuring, hang)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.cfg.Attach.Timeout = impatience
+			j := r.jvm(1)
+			p := r.process()
+			if c.before != "" {
+				r.annotate("log", c.before)
+				p.step()
+			}
+			j.when(c.fault)
+			r.annotate("log", "gc*=debug,gc+ref+heap=trace")
+			p.run()
+			within(t, patience, "the refusal", func() bool { return len(p.Status().Errors) > 0 })
+			if !becomes(patience, func() bool { return j.selection() == c.want && (c.before != "" || len(p.savedJVMs(r)) == 0) }) {
+				t.Errorf("the JVM is left with %s, want %s; remembered are %d baselines; it was told %q", j.selection(), c.want, len(p.savedJVMs(r)), j.sent(0))
+			}
+		})
+	}
+}
+
+// savedJVMs are the baselines in the saved state.
+func (p *process) savedJVMs(r *rig) map[string]*baseline {
+	p.t.Helper()
+	text, err := os.ReadFile(r.state(stateName))
+	must(p.t, err)
+	s, err := parseState(text, time.Now())
+	must(p.t, err)
+	return s.JVMs
+}
+
+func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
+	r, j := alone(t)
+	p := r.raised(j)
+	j.when(always(lie))
+	r.annotate()
+	p.run()
+	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
+	hasError(t, p.Status(), "pid 1: verify the restored configuration: file=")
+	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" || st.JVMs[0].Error == "" {
+		t.Errorf("%+v", st)
+	}
+	p.hasMetric(1, "ullage_level_errors_total", opRestore)
+	p.hasMetric(0, "ullage_level_restores_total")
+	within(t, patience, "another attempt", func() bool { return p.metric("ullage_level_errors_total", opRestore) == 2 })
+	j.when(nil)
+	within(t, patience, "it counts", func() bool { return p.metric("ullage_level_restores_total") == 1 && len(p.Status().Errors) == 0 })
+	logs(t, j, ownSelection)
+	p.log.says(t, 1, "verify the restored configuration")
+	p.log.says(t, 1, "log level restored")
+}
+
+func TestAnOutputThatIsGoneAfterTheRestoreIsAnError(t *testing.T) {
+	r, j := alone(t)
+	p := r.raised(j)
+	r.annotate()
+	j.when(func(cmd string) reaction {
+		if cmd == listCommand {
+			j.outputs = j.outputs[:2] // under its lock
+		}
+		return obey
+	})
+	p.step()
+	hasError(t, p.Status(), "the JVM no longer lists file=")
+}
+
+func TestAJVMThatHangsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = time.Hour
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(always(hang))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+}
+
+func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(always(hang))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the hung one is in the status", func() bool { return len(p.Status().JVMs) == 2 && p.Status().JVMs[0].Error != "" })
+	st := p.Status()
+	if st.JVMs[0].PID != 1 || st.JVMs[0].Kind != attach.TimedOut || st.JVMs[0].Applied != "" || st.JVMs[1].Error != "" || st.JVMs[1].Applied != "gc*=debug" {
+		t.Errorf("%+v", st.JVMs)
+	}
+	p.hasMetric(1, "ullage_attach_errors_total", string(attach.TimedOut))
+	p.hasMetric(1, "ullage_level_errors_total", opRaise)
+	p.hasMetric(1, "ullage_level_raised")
+	p.log.says(t, 1, "no answer")
+
+	// It is left in peace for a second after the attempt has failed.
+	within(t, patience, "a second attempt", func() bool { return stuck.count() >= 2 })
+	at := stuck.times()
+	if idle := at[1].Sub(at[0]) - r.cfg.Attach.Timeout; idle < firstWait-50*time.Millisecond {
+		t.Errorf("the second attempt came %s after the first had failed, want %s", idle, firstWait)
+	}
+	if n := j.count(); n != 2 {
+		t.Errorf("the other was told %q", j.sent(0))
+	}
+}
+
+func TestFailuresToAttachAreToldByTheirKind(t *testing.T) {
+	t.Parallel()
+	for kind, how := range map[attach.Kind]reaction{attach.TimedOut: hang, attach.BadReply: garble} {
+		r := newRig(t)
+		r.cfg.Attach.Timeout = impatience
+		j := r.jvm(1)
+		j.when(always(how))
+		r.annotate("log", "gc*=debug")
+		p := r.process()
+		p.step()
+		p.due(time.Hour)
+		for range 5 {
+			p.step()
+		}
+		if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Kind != kind || len(st.Errors) != 1 {
+			t.Errorf("%s: %+v", kind, st)
+		}
+		p.hasMetric(1, "ullage_attach_errors_total", string(kind)) // the second attempt is not due
+		p.log.says(t, 1, "WARN")
+		j.when(nil)
+		p.due(0)
+		p.step()
+		logs(t, j, atop("gc*=debug"))
+		hasError(t, p.Status(), "")
+	}
+}
+
+func TestAJVMThatClosesWithoutAnAnswerIsTriedAgain(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.Attach.Timeout = impatience
+	j.when(once(1, listCommand, mute))
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+}
+
+func TestWhatHasTheNameOfASocketIsToldOnceAndHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	must(t, os.WriteFile(r.cfg.Attach.Tmp+"/.java_pid3", nil, 0o600))
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	for range 3 {
+		p.step()
+	}
+	logs(t, j, atop("gc*=debug"))
+	hasError(t, p.Status(), ".java_pid3: a regular file has the name")
+	p.hasMetric(1, "ullage_attach_errors_total", string(attach.NotASocket))
+	p.log.says(t, 1, ".java_pid3")
+	r.restored(p, j)
+}
+
+// A JVM that was killed leaves its socket behind, and the next one has another
+// number.
+func TestARaisedJVMThatWasKilledIsForgotten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	killed := r.jvm(7)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(t, killed, atop("gc*=debug"))
+	killed.kill()
+	j := r.jvm(8)
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	r.annotate()
+	stop := p.run()
+	soon(t, patience, j, ownSelection)
+	if !becomes(patience, func() bool { return len(p.savedJVMs(r)) == 0 }) {
+		t.Errorf("it is still tried to restore it: %+v, errors %q", p.Status().JVMs, p.Status().Errors)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("the drain: %v", err)
+	}
+}
+
+func TestTheTimeOfTheLastReconcileStandsStillWhileOneFails(t *testing.T) {
+	t.Parallel()
+	const at = "ullage_level_reconcile_timestamp_seconds"
+	r := newRig(t)
+	j := r.jvm(1)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	begun := float64(time.Now().UnixMilli()) / 1000
+	p.step()
+	good := p.metric(at)
+	if good < begun || p.Status().Reconciled.IsZero() {
+		t.Errorf("raised at %f, the last reconcile was at %f, %s", begun, good, p.Status().Reconciled)
+	}
+	j.when(always(garble))
+	r.annotate("log", "gc*=trace")
+	p.step()
+	p.step()
+	if is := p.metric(at); is != good {
+		t.Errorf("while it fails it went from %f to %f", good, is)
+	}
+	j.when(nil)
+	p.due(0)
+	p.step()
+	if is := p.metric(at); is <= good {
+		t.Errorf("it stands still at %f when all is well again", is)
+	}
+}

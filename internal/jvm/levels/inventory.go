@@ -1,0 +1,166 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// maxStale is how many stale sockets are listed.
+const maxStale = 16
+
+// Listed is the log configuration of one JVM.
+type Listed struct {
+	PID     int
+	JVM     attach.Description // for list; what the JVM did not report is empty
+	Stale   bool               // for list: no process listens on the socket, which a killed JVM left behind
+	Outputs []ListedOutput     // none if Stale
+}
+
+// ListedOutput is one output of a JVM. Its Err is nil; Problem has the text of
+// the error.
+type ListedOutput struct {
+	attach.Output
+	Shipped bool
+	Raised  string // the selection on top of its own; empty: none
+	Problem string // why the output is not changed; empty: it may be changed
+
+	// ByName reports that only a raise that names its stream changes the output:
+	// its lines do not show their level.
+	ByName bool
+}
+
+// streams returns the streams of the shipped outputs, and whether a raise of the streams that
+// match a pattern changes one of them.
+func (l Listed) streams(pattern string) (names []string, found bool) {
+	j := attach.JVM{PID: l.PID}
+	for _, o := range l.Outputs {
+		if o.Shipped {
+			names = append(names, streamsOf(j, o.Output)[1])
+			found = found || aims(pattern, j, o.Output)
+		}
+	}
+	return names, found
+}
+
+// NoJVMError reports that no JVM answered and that there was no other error.
+type NoJVMError struct {
+	text  string
+	stale int // sockets without a listener
+}
+
+// Error includes a hint on how to make a JVM answer.
+func (e *NoJVMError) Error() string {
+	text := e.text
+	if e.stale > 0 {
+		text += fmt.Sprintf("; no process listens on the %d sockets left there", e.stale)
+	}
+	return text
+}
+
+// raisedTo returns the selection that an output of a JVM was raised to, by the
+// JVM's ID and the output's name. Empty: it was not raised.
+type raisedTo func(id, output string) string
+
+// listAll lists the outputs of every JVM. It returns the outputs that it got
+// and an error for the rest, or a [*NoJVMError] if there is neither. A stale
+// socket is listed and is no error, unless the caller named that JVM. The JVMs
+// describe themselves only if raised is not nil.
+func (d dialogue) listAll(ctx context.Context, raised raisedTo) (jvms []attach.JVM, listed []Listed, err error) {
+	found := d.client.Survey(ctx)
+	problems := found.Problems
+	all, errs := make([]Listed, len(found.JVMs)), make([]error, len(found.JVMs))
+	var crew sync.WaitGroup
+	for i, j := range found.JVMs {
+		crew.Go(func() {
+			defer guard(&errs[i])
+			all[i], errs[i] = d.listOne(ctx, j, raised)
+		})
+	}
+	crew.Wait()
+	for i, j := range found.JVMs {
+		switch {
+		case attach.KindOf(errs[i]) == attach.NoJVM && d.cfg.Attach.PID == 0: // it was killed meanwhile
+			found.Stale = append(found.Stale, j)
+		case errs[i] != nil:
+			problems = append(problems, named(j, errs[i]))
+		default:
+			jvms, listed = append(jvms, j), append(listed, all[i])
+		}
+	}
+	err = errors.Join(problems...)
+	if err == nil && len(listed) == 0 {
+		err = &NoJVMError{text: d.noJVM(), stale: len(found.Stale)}
+	}
+	for _, j := range found.Stale[:min(len(found.Stale), maxStale)] {
+		jvms, listed = append(jvms, j), append(listed, Listed{PID: j.PID, Stale: true})
+	}
+	return jvms, listed, err
+}
+
+// listOne lists the outputs of a JVM, and has it describe itself if raised is
+// not nil.
+func (d dialogue) listOne(ctx context.Context, j attach.JVM, raised raisedTo) (Listed, error) {
+	l := Listed{PID: j.PID}
+	outputs, err := d.list(ctx, j)
+	if err != nil || raised == nil {
+		l.Outputs = d.classify(j, outputs, func(string, string) string { return "" })
+		return l, err
+	}
+	l.Outputs = d.classify(j, outputs, raised)
+	// A JVM that lists its outputs and does not describe itself has no name here.
+	if text, err := d.client.Run(ctx, j, attach.Describe()); err == nil {
+		l.JVM = attach.ParseDescription(text)
+	}
+	return l, nil
+}
+
+// classify notes for each output of a JVM whether it is shipped and raised.
+func (d dialogue) classify(j attach.JVM, outputs []attach.Output, raised raisedTo) []ListedOutput {
+	var all []ListedOutput
+	for _, o := range outputs {
+		lo := ListedOutput{Output: o, Shipped: d.ships(j, o)}
+		if lo.Shipped {
+			lo.Raised, lo.ByName = raised(j.ID, o.Name), !o.HasLevel()
+		}
+		if o.Err != nil {
+			lo.Problem, lo.Err = o.Err.Error(), nil
+		}
+		all = append(all, lo)
+	}
+	return all
+}
+
+// rotateAll rotates the log files of every JVM, and returns the JVMs that did
+// so.
+func (d dialogue) rotateAll(ctx context.Context) ([]Listed, error) {
+	jvms, listed, err := d.listAll(ctx, nil)
+	var done []Listed
+	for i, l := range listed {
+		if l.Stale {
+			continue
+		}
+		if _, runErr := d.client.Run(ctx, jvms[i], attach.Rotate()); runErr != nil {
+			err = errors.Join(err, named(jvms[i], runErr))
+			continue
+		}
+		done = append(done, l)
+	}
+	return done, err
+}
+
+// noJVM returns the text of an error: no JVM was found, with a hint.
+func (d dialogue) noJVM() string {
+	text := "no JVM has a socket in " + d.cfg.Attach.Tmp + " (start it with -XX:+StartAttachListener, and share its /tmp"
+	process := "no process that logs to " + d.cfg.Source + " is a JVM (share the process namespace"
+	switch d.cfg.Attach.Mode {
+	case attach.ProcessNamespace:
+		return process + ")"
+	case attach.SharedTmp:
+		return text + "; or share the process namespace, and use --attach process-namespace)"
+	}
+	return text + "), and " + process + ", as for --attach process-namespace)"
+}

@@ -1,0 +1,122 @@
+package levels
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/line/mark"
+)
+
+// Bounds on log lines about JVMs: JVMs choose their answers, and may start and
+// end very often.
+const (
+	maxHolding = 32 // concurrent errors
+	maxWarns   = 30 // log lines a minute
+	warnPeriod = time.Minute
+
+	// maxQuoted bounds one error. A refusal includes HotSpot's suggestions.
+	maxQuoted = 2048
+)
+
+// journal logs and counts changes of levels, and each error when it first
+// occurs.
+type journal struct {
+	log     *slog.Logger
+	metrics metrics
+	mark    func(mark.Mark) // nil: changes are not marked
+
+	holding    map[string]bool   // logged errors that still hold
+	noted      []podmeta.Problem // logged bad annotations
+	warned     time.Time         // when warns was last 0
+	warns      int               // errors logged since then
+	reconciled time.Time         // when all JVMs last had the wanted selection
+}
+
+// change logs and marks a change of an output, and counts the first one of each JVM.
+func (j *journal) change(c Change) {
+	j.note(c.mark())
+	if c.restored {
+		if c.first {
+			j.metrics.restores.Inc()
+		}
+		j.log.Info("log level restored", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why)
+		return
+	}
+	if c.first {
+		j.metrics.raises.WithLabelValues(c.reason).Inc()
+	}
+	j.log.Info("log level raised", "pid", c.PID, "output", c.Output, "from", c.From, "to", c.To, "why", c.Why,
+		"until", shownEnd(c.Until))
+}
+
+// note marks what has happened, if anybody wants to know.
+func (j *journal) note(m mark.Mark) {
+	if j.mark != nil {
+		j.mark(m)
+	}
+}
+
+// annotations logs the problems of the annotations when they change.
+func (j *journal) annotations(notes *annotations) {
+	n := len(notes.problems)
+	for _, p := range notes.problems {
+		if slices.Contains(j.noted, p) {
+			continue
+		}
+		j.log.Warn("bad annotation", "annotation", p.Key, "value", p.Value, "problem", p.Text,
+			"hint", "the annotation has no effect until it is corrected")
+	}
+	j.noted = notes.problems
+	if notes.err != nil {
+		n++
+		j.log.Warn("cannot read the annotations", "error", notes.err,
+			"hint", "the last readable annotations stay in effect")
+	}
+	j.metrics.problems.Set(float64(n))
+}
+
+// errors logs each error when it first occurs, and again only if it recurs
+// after it has ended. finding holds the errors of looking for JVMs, which are
+// counted as well.
+func (j *journal) errors(now time.Time, all, finding []error) {
+	for _, e := range finding {
+		if !j.holding[e.Error()] {
+			j.metrics.attach.WithLabelValues(string(attach.KindOf(e))).Inc()
+		}
+	}
+	holding := map[string]bool{}
+	for _, e := range all {
+		holding[e.Error()] = true
+	}
+	maps.DeleteFunc(holding, func(string, bool) bool { return len(holding) > maxHolding })
+	for text := range holding {
+		if !j.holding[text] {
+			j.warn(now, text)
+		}
+	}
+	j.holding = holding
+}
+
+// warn logs an error, at most maxWarns of them a minute.
+func (j *journal) warn(now time.Time, text string) {
+	if now.Sub(j.warned) > warnPeriod {
+		j.warned, j.warns = now, 0
+	}
+	switch j.warns++; {
+	case j.warns < maxWarns:
+		j.log.Warn("log levels are not as wanted", "error", printable.Escaped(text, maxQuoted))
+	case j.warns == maxWarns:
+		j.log.Warn("log levels have too many errors to log", "hint", "ullage status shows the current errors")
+	}
+}
+
+// allWell notes that all JVMs have the wanted selection.
+func (j *journal) allWell(now time.Time) {
+	j.reconciled = now
+	j.metrics.setReconciled(now)
+}

@@ -1,0 +1,165 @@
+package levels
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// live are the JVMs of a list, without stale sockets.
+func live(listed []Listed) []Listed {
+	return slices.DeleteFunc(slices.Clone(listed), func(l Listed) bool { return l.Stale })
+}
+
+func TestListTellsOfThoseThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	if _, err := r.command().List(t.Context()); err == nil || !strings.Contains(err.Error(), "no JVM has a socket in") {
+		t.Error(err)
+	}
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(always(hang))
+	listed, err := r.command().List(t.Context())
+	if !timedOut(err) || len(listed) != 1 || listed[0].PID != 2 || len(listed[0].Outputs) != 3 {
+		t.Fatalf("%+v, %v", listed, err)
+	}
+	for i, o := range listed[0].Outputs {
+		if o.Shipped != (i == 2) || o.Raised != "" || o.Selection != j.selectionOf(i) {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+// What JVMs of earlier days, or of others, have left behind is no failure, unless
+// it was asked for. A sidecar that is asked says the same.
+func TestListPassesOverSocketsThatAreLeftBehind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, pid := range []int{7, 8, 9} {
+		must(t, listenAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid))).Close())
+	}
+	p := r.process()
+	for _, running := range []bool{false, true} {
+		list := func() {
+			listed, err := r.command().List(t.Context())
+			var none *NoJVMError
+			if len(listed) != 3 || len(live(listed)) != 0 || !errors.As(err, &none) || !strings.Contains(err.Error(), "3 sockets left") || strings.ContainsAny(err.Error(), "\n") {
+				t.Errorf("sidecar %v: %+v, %v", running, listed, err)
+			}
+			c := r.command()
+			c.cfg.Attach.PID = 8
+			if _, err := c.List(t.Context()); err == nil || errors.As(err, &none) || !strings.Contains(err.Error(), "pid 8") {
+				t.Errorf("sidecar %v, of the one that was asked for: %v", running, err)
+			}
+		}
+		if running {
+			p.during(list)
+		} else {
+			list()
+		}
+	}
+}
+
+// However many there are, a list has some, counts all, and is no
+// failure. A JVM that does not answer is one.
+func TestListPassesOverMoreLeftSocketsThanItLists(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	for pid := range 20 {
+		must(t, listenAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1))).Close())
+	}
+	p := r.process()
+	list := func() {
+		listed, err := r.command().List(t.Context())
+		var none *NoJVMError
+		if len(live(listed)) != 0 || len(listed) != maxStale || !errors.As(err, &none) || !strings.Contains(err.Error(), "20 sockets left there") {
+			t.Errorf("%+v, %v", listed, err)
+		}
+	}
+	list()
+	p.during(list)
+	stuck := r.jvm(21)
+	stuck.when(always(hang))
+	var none *NoJVMError
+	if _, err := r.command().List(t.Context()); !timedOut(err) || errors.As(err, &none) {
+		t.Errorf("beside one that does not answer: %v", err)
+	}
+	stuck.when(nil)
+	if listed, err := r.command().List(t.Context()); len(live(listed)) != 1 || len(listed) != 1+maxStale || err != nil {
+		t.Errorf("beside one that answers: %+v, %v", listed, err)
+	}
+}
+
+// A mistyped --source is told by all commands. Only a list goes on without it.
+func TestAMissingSourceIsToldByListAndRotate(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.Source += "/nowhere"
+	listed, err := r.command().List(t.Context())
+	if len(listed) != 1 || !errors.Is(err, errNoSource) {
+		t.Errorf("listed %+v, %v", listed, err)
+	}
+	told := j.count()
+	listed, err = r.command().Rotate(t.Context())
+	if len(listed) != 0 || !errors.Is(err, errNoSource) || slices.Contains(j.sent(told), rotateCommand) {
+		t.Errorf("rotated %+v, %v, %q", listed, err, j.sent(told))
+	}
+}
+
+func TestRotateRotatesThoseThatAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = impatience
+	stuck, j := r.jvm(1), r.jvm(2)
+	stuck.when(once(1, rotateCommand, hang))
+	rotated, err := r.command().Rotate(t.Context())
+	if !timedOut(err) || len(rotated) != 1 || rotated[0].PID != 2 {
+		t.Errorf("%+v, %v", rotated, err)
+	}
+	if sent := j.sent(0); !slices.Equal(sent, []string{listCommand, rotateCommand}) {
+		t.Errorf("told %q", sent)
+	}
+	if _, err := os.Stat(r.state(stateName)); !os.IsNotExist(err) {
+		t.Errorf("a state was saved for that: %v", err)
+	}
+}
+
+// A JVM names itself, in one more command. One that does not has no name, and is
+// listed all the same.
+func TestAListNamesTheJVMs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j, shy := r.jvm(1), r.jvm(2)
+	shy.when(once(1, describeCommand, garble))
+	p := r.process()
+	var listed []Listed
+	var err error
+	p.during(func() { listed, err = r.command().List(t.Context()) })
+	if err != nil || len(listed) != 2 {
+		t.Fatalf("%+v, %v", listed, err)
+	}
+	if want := (attach.Description{Main: "shop.Main", Version: "17.0.15+6", Collector: "G1", Uptime: 6076 * time.Millisecond}); listed[0].JVM != want {
+		t.Errorf("%+v, want %+v", listed[0].JVM, want)
+	}
+	if listed[1].JVM != (attach.Description{}) || len(listed[1].Outputs) != 3 {
+		t.Errorf("%+v", listed[1])
+	}
+	if sent := j.sent(0); !slices.Equal(sent, []string{listCommand, describeCommand}) {
+		t.Errorf("told %q", sent)
+	}
+}
+
+// The bound on a list counts what JVMs call themselves.
+func TestTheNamesOfJVMsCount(t *testing.T) {
+	if n := size([]Listed{{JVM: attach.Description{Main: "four", Version: "17", Collector: "G1"}}}); n != 8 {
+		t.Errorf("%d bytes", n)
+	}
+}

@@ -1,0 +1,205 @@
+package levels
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
+	r, j := alone(t)
+	r.annotate()
+	p := r.process()
+	stop := p.run()
+	p.started()
+	if n := j.count(); n != 0 {
+		t.Errorf("%d commands without a raise: %q", n, j.sent(0))
+	}
+
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	soon(t, patience, j, atop("gc*=debug"))
+	p.polls(3)
+	if sent := j.sent(0); len(sent) != 2 {
+		t.Errorf("for a raise, and some polls, it was told %q", sent)
+	}
+	st := p.Status()
+	if st.Cause != FromAnnotation || st.Selection != "gc*=debug" || st.Until.Sub(st.Since) != time.Hour || st.Why != "annotation ullage.dev/log" {
+		t.Errorf("status %+v", st)
+	}
+	want := JVMStatus{PID: 1, Applied: "gc*=debug", Outputs: []string{"file=" + filepath.Join(r.cfg.Source, "gc.log")}}
+	if len(st.JVMs) != 1 || st.JVMs[0].PID != 1 || st.JVMs[0].Applied != want.Applied || !slices.Equal(st.JVMs[0].Outputs, want.Outputs) || st.JVMs[0].Error != "" {
+		t.Errorf("status of the JVMs %+v, want %+v", st.JVMs, want)
+	}
+	p.hasMetric(1, "ullage_level_raised")
+
+	r.annotate()
+	soon(t, patience, j, ownSelection)
+	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" && p.metric("ullage_level_raised") == 0 })
+	must(t, stop())
+	if sent := j.sent(0); len(sent) != 4 {
+		t.Errorf("for a raise and a restore it was told %q", sent)
+	}
+	p.log.says(t, 1, "log level raised")
+	p.log.says(t, 1, "log level restored")
+	p.log.says(t, 0, "WARN")
+	p.hasMetric(1, "ullage_level_raises_total", "annotation")
+	p.hasMetric(1, "ullage_level_restores_total")
+	p.lint()
+}
+
+func TestNothingIsSentWhileNothingChanges(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	for range 30 {
+		p.step()
+	}
+	if sent := j.sent(0); len(sent) != 2 {
+		t.Errorf("in 30 updates of one raise it was told %q", sent)
+	}
+	r.annotate("log", "gc*=debug", "log-for", "20m")
+	p.step()
+	if st := p.Status(); st.Until.Sub(st.Since) != 20*time.Minute || j.count() != 2 {
+		t.Errorf("for another length: %+v, %q", st, j.sent(2))
+	}
+	r.annotate()
+	for range 30 {
+		p.step()
+	}
+	logs(t, j, ownSelection)
+	if sent := j.sent(2); len(sent) != 2 {
+		t.Errorf("in 30 updates after the end of it: %q", sent)
+	}
+}
+
+func TestARestartedJVMIsRaisedAgain(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	j.restart()
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "it is in the status", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied != "" })
+	r.annotate()
+	soon(t, patience, j, ownSelection)
+	within(t, patience, "it is over in the status", func() bool { return p.metric("ullage_level_raised") == 0 })
+	p.log.says(t, 2, "log level raised")
+	p.log.says(t, 1, "log level restored") // what ended has not been
+	p.log.says(t, 0, "WARN")
+}
+
+func TestAJVMThatIsNotThereYetIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.run()
+	within(t, patience, "the status says what is waited for", func() bool { return len(p.Status().Errors) > 0 })
+	hasError(t, p.Status(), "waiting for a JVM")
+	within(t, patience, "it looks again", func() bool { return p.Status().Since.Before(time.Now().Add(-2 * time.Second)) })
+	p.log.says(t, 1, "waiting for a JVM")
+	j := r.jvm(1)
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "the error is over", func() bool { return len(p.Status().Errors) == 0 })
+}
+
+func TestEveryShippedOutputIsRaisedAndNoOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	in := func(name string) string { return filepath.Join(r.cfg.Source, name) }
+	j := startJVM(t, r.cfg.Attach.Tmp, 7, in("gc-%p.log"), "/var/log/app/gc.log", in("app.txt"), in("safepoint %t.log"), "relative.log")
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	want := []string{"all=warning", "all=off", atop("gc*=debug"), ownSelection, ownSelection, atop("gc*=debug"), ownSelection}
+	for i, sel := range want {
+		if got := j.selectionOf(i); got != sel {
+			t.Errorf("output %d logs %s, want %s", i, got, sel)
+		}
+	}
+	var listed []Listed
+	var err error
+	p.during(func() { listed, err = r.command().List(t.Context()) })
+	if err != nil || len(listed) != 1 || len(listed[0].Outputs) != len(want) {
+		t.Fatalf("listed %+v, %v", listed, err)
+	}
+	for i, o := range listed[0].Outputs {
+		shipped := i == 2 || i == 5
+		if o.Shipped != shipped || (o.Raised == "gc*=debug") != shipped || o.Selection != want[i] {
+			t.Errorf("listed as %+v", o)
+		}
+	}
+	r.annotate()
+	p.step()
+	for i := 2; i < len(want); i++ {
+		if got := j.selectionOf(i); got != ownSelection {
+			t.Errorf("output %d logs %s in the end", i, got)
+		}
+	}
+}
+
+func TestAJVMThatLogsElsewhereIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	other := startJVM(t, r.cfg.Attach.Tmp, 2, "/var/log/app/gc.log")
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	for range 5 {
+		p.step()
+	}
+	hasError(t, p.Status(), "none of its outputs is shipped")
+	hasError(t, p.Status(), "/var/log/app/gc.log")
+	j := r.jvm(1)
+	for range 5 {
+		p.step()
+	}
+	logs(t, j, atop("gc*=debug"))
+	hasError(t, p.Status(), "") // it matters only where there is no other
+	if sent := other.sent(0); !slices.Equal(sent, []string{listCommand}) {
+		t.Errorf("the other JVM was told %q", sent)
+	}
+}
+
+func TestAttachOffTouchesNothing(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.Attach.Mode = attach.Off
+	r.annotate("log", "gc*=debug")
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	defer cancel()
+	p := r.process()
+	if err := p.Run(ctx); err != nil || j.count() != 0 {
+		t.Errorf("%v, told %q", err, j.sent(0))
+	}
+	if _, err := os.Stat(filepath.Dir(r.state(stateName))); !os.IsNotExist(err) {
+		t.Errorf("the state directory: %v", err)
+	}
+	p.log.says(t, 1, "--attach is off")
+}
+
+func TestTheStateOfThirtyThreeRunsOfAJVMIsReadBack(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	for range maxJVMs + 1 { // within the time that one is remembered that has ended
+		p.step()
+		logs(t, j, atop("gc*=debug"))
+		j.restart()
+	}
+	p.step()
+	p.kill()
+	p = r.process()
+	r.annotate()
+	p.step()
+	p.step()
+	logs(t, j, ownSelection)
+	if strings.Contains(p.log.String(), "not sound") {
+		t.Errorf("it does not believe what it saved itself:\n%s", p.log)
+	}
+}

@@ -1,0 +1,106 @@
+package levels
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// A sidecar that starts asks whoever holds the lock for it. Its memory is a few
+// tens of megabytes, whatever the application answers in a few.
+func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
+	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
+		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := decodeReply([]byte(text))
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 2*maxReply {
+			t.Errorf("%s: %d bytes are taken, %v", name, took, err)
+		}
+	}
+}
+
+// The longest list is still an answer.
+func TestTheLongestListIsDecoded(t *testing.T) {
+	t.Parallel()
+	var r reply
+	for pid := range 16 {
+		l := Listed{PID: pid, Outputs: make([]ListedOutput, 256)}
+		for i := range l.Outputs {
+			l.Outputs[i] = ListedOutput{Output: attach.Output{Name: `file=/a,"b\c,",` + strings.Repeat(",", 50), Selection: ownSelection}, Problem: ",,"}
+		}
+		r.Listed = append(r.Listed, l)
+	}
+	text, err := json.Marshal(r)
+	must(t, err)
+	again, err := decodeReply(text)
+	if err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("%d bytes: %v", len(text), err)
+	}
+}
+
+// The application makes sockets of as many JVMs as are looked at, whose lists are
+// as long as any may be, and asks the sidecar for them, as often as it may.
+func TestListsOfManyForgedJVMsTakeLittleMemory(t *testing.T) {
+	r := newRig(t)
+	r.cfg.Attach.Timeout = 5 * time.Second
+	const longest = 256 << 10 // that a JVM may answer
+	long := "0\nLog output configuration:\n #0: file=" + strings.Repeat("\x01", longest)
+	for pid := range 16 {
+		serveAt(t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", pid+1)), func(conn net.Conn) {
+			_, _ = io.WriteString(conn, long[:longest-40]+" all=off none\n")
+		})
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	p := r.process()
+	var before runtime.MemStats
+	runtime.GC() // what other tests have left is not taken here
+	runtime.ReadMemStats(&before)
+	var most uint64
+	p.during(func() {
+		var asking, answered sync.WaitGroup
+		answered.Add(maxClients)
+		for range maxClients {
+			asking.Go(func() {
+				conn, err := p.store.dial(t.Context())
+				must(t, err)
+				defer conn.Close()
+				_, err = io.WriteString(conn, `{"verb":"list"}`+"\n")
+				must(t, err)
+				// Nobody reads on before all answers have begun: the sidecar holds all of them.
+				_ = conn.SetReadDeadline(time.Now().Add(patience))
+				_, _ = io.ReadFull(conn, make([]byte, len("\n{")))
+				answered.Done()
+				answered.Wait()
+				_, _ = io.Copy(io.Discard, conn)
+			})
+		}
+		done := make(chan struct{})
+		go func() { asking.Wait(); close(done) }()
+		for over := false; !over; {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+			select {
+			case <-done:
+				over = true
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	if took := most - before.HeapAlloc; took > 24<<20 { // it was 647 MB
+		t.Errorf("%d bytes were taken", took)
+	}
+}

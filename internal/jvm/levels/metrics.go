@@ -1,0 +1,68 @@
+package levels
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+)
+
+// reasons are the label values of a raise.
+var reasons = append([]string{string(FromAnnotation), string(FromCommand)}, podmeta.Conditions()...)
+
+type metrics struct {
+	raised     prometheus.Gauge
+	raises     *prometheus.CounterVec
+	missed     *prometheus.CounterVec
+	restores   prometheus.Counter
+	errors     *prometheus.CounterVec
+	attach     *prometheus.CounterVec
+	reconciled prometheus.Gauge
+	problems   prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	m := metrics{
+		raised: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_level_raised", Help: "JVMs whose log level is raised now."}),
+		raises: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_level_raises_total", Help: "Raises that JVMs took, by cause: annotation, command, or the condition of a trigger."}, []string{"reason"}),
+		missed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_trigger_missed_total", Help: "Lines that met a condition of the trigger while it was not armed, by condition."}, []string{"reason"}),
+		restores: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "ullage_level_restores_total", Help: "Verified restores of a JVM's own log configuration."}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_level_errors_total", Help: "Failed attempts to raise or restore a JVM's log level."}, []string{"operation"}),
+		attach: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_attach_errors_total", Help: "Failed attempts to reach a JVM or to run a command in it, by kind."}, []string{"kind"}),
+		reconciled: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_level_reconcile_timestamp_seconds", Help: "When all JVMs found last had the wanted log levels, Unix time."}),
+		problems: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ullage_annotation_problems", Help: "Invalid annotations; /status lists them with the reason."}),
+	}
+	// A counter that exists from the start shows its first step.
+	for _, r := range reasons {
+		m.raises.WithLabelValues(r)
+	}
+	for _, c := range podmeta.Conditions() {
+		m.missed.WithLabelValues(c)
+	}
+	for _, op := range []string{opRaise, opRestore} {
+		m.errors.WithLabelValues(op)
+	}
+	for _, k := range attach.Kinds() {
+		m.attach.WithLabelValues(string(k))
+	}
+	reg.MustRegister(m.raised, m.raises, m.missed, m.restores, m.errors, m.attach, m.reconciled, m.problems)
+	return m
+}
+
+// The operations that can fail.
+const (
+	opRaise   = "raise"
+	opRestore = "restore"
+)
+
+func (m metrics) setReconciled(now time.Time) { m.reconciled.Set(float64(now.UnixMilli()) / 1000) }

@@ -1,0 +1,194 @@
+package levels
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// rig is a pod: a source, the /tmp of its JVMs, and its annotations.
+type rig struct {
+	t       testing.TB
+	cfg     Config
+	written int // how often the kubelet wrote the annotations
+	last    *process
+}
+
+// impatience is Attach.Timeout where a JVM does not answer. Elsewhere a busy machine may take its time.
+const impatience = time.Second
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	r := &rig{t: t, cfg: DefaultConfig()}
+	r.cfg.Attach = attach.Config{Mode: attach.SharedTmp, Tmp: t.TempDir(), Timeout: patience}
+	r.cfg.Source, r.cfg.Match = t.TempDir(), "*.log*"
+	r.cfg.Annotations = filepath.Join(t.TempDir(), "annotations")
+	r.cfg.Known = knownNames
+	return r
+}
+
+// jvm starts a JVM that logs into the source.
+func (r *rig) jvm(pid int) *fakeJVM {
+	r.t.Helper()
+	return startJVM(r.t, r.cfg.Attach.Tmp, pid, filepath.Join(r.cfg.Source, "gc.log"))
+}
+
+// alone returns a pod with one JVM, for a test that runs beside others.
+func alone(t *testing.T) (*rig, *fakeJVM) {
+	t.Helper()
+	t.Parallel()
+	r := newRig(t)
+	return r, r.jvm(1)
+}
+
+// raised returns a process that has just raised a JVM by an annotation.
+func (r *rig) raised(j *fakeJVM) *process {
+	r.t.Helper()
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(r.t, j, atop("gc*=debug"))
+	return p
+}
+
+// restored removes the annotations. The JVM has its own level after the next update.
+func (r *rig) restored(p *process, j *fakeJVM) {
+	r.t.Helper()
+	r.annotate()
+	p.step()
+	logs(r.t, j, ownSelection)
+}
+
+// annotate writes the annotations as the kubelet does: into a new directory,
+// which a link is swapped to. It takes names without the prefix, and values.
+func (r *rig) annotate(pairs ...string) {
+	r.t.Helper()
+	annotations := map[string]string{"kubernetes.io/config.source": "api"}
+	for i := 0; i < len(pairs); i += 2 {
+		annotations[podmeta.Prefix+pairs[i]] = pairs[i+1]
+	}
+	dir := filepath.Dir(r.cfg.Annotations)
+	r.written++
+	data := fmt.Sprintf("..2026_11_21_08_00_00.%d", r.written)
+	must(r.t, os.Mkdir(filepath.Join(dir, data), 0o755))
+	must(r.t, os.WriteFile(filepath.Join(dir, data, "annotations"), []byte(lab.DownwardFile(annotations)), 0o644))
+	must(r.t, os.Symlink(data, filepath.Join(dir, "..data_tmp")))
+	must(r.t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+	if r.written == 1 {
+		must(r.t, os.Symlink("..data/annotations", r.cfg.Annotations))
+	} else {
+		must(r.t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..2026_11_21_08_00_00.%d", r.written-1))))
+	}
+}
+
+// state is the path of a file of the state directory.
+func (r *rig) state(name string) string { return filepath.Join(r.cfg.Source, statedir.Name, name) }
+
+// process is a Loop as one process has it. It stands for a sidecar that is
+// driven by hand with step and can be killed, until run is called.
+type process struct {
+	*Loop
+	t   testing.TB
+	reg *prometheus.Registry
+	log *logged
+}
+
+// process returns a new one. The one before it, if there was one, is killed.
+func (r *rig) process() *process {
+	r.t.Helper()
+	if r.last != nil {
+		r.last.kill()
+	}
+	p := &process{t: r.t, reg: prometheus.NewRegistry(), log: &logged{}}
+	p.Loop = New(r.cfg, p.reg, p.log.Logger())
+	p.watch.caughtUp = true // as if nothing had been raised
+	r.t.Cleanup(p.kill)
+	r.last = p
+	return p
+}
+
+// command is a process that runs one command.
+func (r *rig) command() *Command { return NewCommand(r.cfg) }
+
+// during has the process run while f does something, as a command that asks it.
+func (p *process) during(f func()) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p.tick(ctx)
+	var turning sync.WaitGroup
+	turning.Go(func() { p.turn(ctx, func() bool { return false }) })
+	f()
+	cancel()
+	turning.Wait()
+	p.fleet.crew.Wait()
+}
+
+// set has a command raise, which asks the process, and reset has one end that.
+func (p *process) set(sel string, lasts time.Duration) (changes []Change, until time.Time, err error) {
+	p.t.Helper()
+	c := NewCommand(p.cfg)
+	p.during(func() { changes, until, err = c.Set(p.t.Context(), selected(p.t, sel), "", lasts) })
+	if !c.Kept() {
+		p.t.Error("the command does not see that a Loop keeps the levels")
+	}
+	return changes, until, err
+}
+
+func (p *process) reset() (changes []Change, err error) {
+	p.t.Helper()
+	p.during(func() { changes, _, err = NewCommand(p.cfg).Reset(p.t.Context()) })
+	return changes, err
+}
+
+// step is one tick of Run, in which an update is due. An update waits for a JVM
+// for updatePatience only, so step also runs the updates that come when the
+// remaining tasks land.
+func (p *process) step() {
+	p.t.Helper()
+	p.next = time.Time{}
+	p.tick(context.Background())
+	for len(p.fleet.flying) > 0 {
+		p.fleet.crew.Wait()
+		_ = p.update(context.Background(), nil) // Status has the error
+	}
+}
+
+// due has the next attempt at every JVM that failed come after a while from now.
+func (p *process) due(wait time.Duration) {
+	for id, a := range p.fleet.attempts {
+		a.next = time.Now().Add(wait)
+		p.fleet.attempts[id] = a
+	}
+}
+
+// kill is what the kernel does of it when the process is killed: nobody listens
+// any more, and the name of the socket stays.
+func (p *process) kill() {
+	p.keeper.stop()
+	p.store.unlock()
+}
+
+// run starts Run. Stop cancels it and returns what it returned.
+func (p *process) run() (stop func() error) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	p.t.Cleanup(func() { _ = stop() })
+	return stop
+}

@@ -1,0 +1,278 @@
+package levels
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/line/mark"
+)
+
+const (
+	// lookInterval is how often a [Roster] looks which JVMs have ended, and whether there
+	// may be new ones.
+	lookInterval = 5 * time.Second
+
+	// maxAsked is how often a Roster asks a JVM that does not answer.
+	maxAsked = 5
+
+	maxElsewhere = 20 // files that are listed
+	maxCrashes   = 32 // reports of crashes that are remembered
+)
+
+// Roster knows the JVMs that write to the source. It marks their starts and ends, and
+// finds log files that they write outside of the source: a JVM waits for the disks of
+// these files, whatever the sidecar does. Roster asks each JVM once for its outputs and
+// its name, and changes nothing. It asks only JVMs that already listen on a socket: any
+// other JVM would need a signal first.
+type Roster struct {
+	talk    dialogue
+	log     *slog.Logger
+	gauge   prometheus.Gauge
+	mark    func(mark.Mark) // nil: starts and ends are not marked
+	began   time.Time
+	lists   bool               // log files elsewhere are looked for
+	members map[string]*member // by JVM ID
+	search  search
+
+	mu      sync.Mutex
+	files   []string
+	crashes []crash
+}
+
+// member is what is known about one JVM.
+type member struct {
+	jvm     attach.JVM
+	witness *attach.Witness // of its end; nil: it is not ours
+	asked   int
+	known   bool      // it has answered
+	ours    bool      // some of its outputs are shipped
+	since   time.Time // it is known
+	ended   bool
+	streams string
+	files   []string // "pid 1: /data/gc.log"
+}
+
+// crash is a JVM that has left a report.
+type crash struct {
+	pid string
+	at  time.Time // the report was read
+}
+
+// NewRoster returns a Roster for a valid cfg. With --attach off it does nothing.
+func NewRoster(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Roster {
+	r := &Roster{log: log, mark: cfg.OnMark, began: time.Now(), members: map[string]*member{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "ullage_jvm_disk_outputs", Help: "Log files of JVMs outside of the source, as VM.log lists them: a JVM waits for their disks. JVMs that do not listen for attach are not asked."})}
+	switch r.lists = cfg.Attach.Mode == attach.SharedTmp; {
+	case cfg.Attach.Mode == attach.Off:
+		r.mark = nil
+	case !r.lists:
+		cfg.Attach.Mode = attach.ProcessNamespace // the directory may be that of strangers' JVMs
+	}
+	cfg.Attach.Passive = true
+	r.talk = newDialogue(cfg)
+	reg.MustRegister(r.gauge)
+	return r
+}
+
+// Run looks for JVMs until ctx ends, and then once more which of them have ended: a pod's
+// sidecar is stopped right after its JVM.
+func (r *Roster) Run(ctx context.Context) {
+	if !r.lists && r.mark == nil {
+		return
+	}
+	tick := timerfd.NewTicker(lookInterval)
+	defer tick.Stop()
+	for {
+		if ended := r.watchAll(); r.search.due(r.talk.client.Surroundings(), ended, time.Now()) {
+			r.look(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			r.watchAll()
+			r.close()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Files lists the files elsewhere, as "pid 1: /data/gc.log". It is safe for
+// concurrent use.
+func (r *Roster) Files() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.files
+}
+
+// Crashed notes that the report of a crash was read, by the name of its stream. It is
+// safe for concurrent use.
+func (r *Roster) Crashed(stream string) {
+	rest, ok := strings.CutPrefix(stream, crashPrefix)
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	if !ok || digits == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.crashes = append(r.crashes[max(0, len(r.crashes)+1-maxCrashes):], crash{rest[:digits], time.Now()})
+}
+
+// crashPrefix begins the name of a report, before the number of the process.
+const crashPrefix = "hs_err_pid"
+
+// look looks which JVMs have ended, asks those that have not answered yet, and forgets
+// the ones that are gone.
+func (r *Roster) look(ctx context.Context) {
+	r.watchAll()
+	var known []string
+	for id, m := range r.members {
+		if m.ours && !m.ended {
+			known = append(known, id)
+		}
+	}
+	jvms, _ := r.talk.client.Find(ctx, known...)
+	found := map[string]bool{}
+	for _, j := range jvms {
+		found[j.ID] = true
+		m := r.members[j.ID]
+		if m == nil {
+			m = &member{jvm: j}
+			r.members[j.ID] = m
+		}
+		if !m.known && m.asked < maxAsked && ctx.Err() == nil {
+			m.asked++
+			if err := r.inspect(ctx, m); err == nil && m.ours {
+				r.meet(ctx, m)
+			}
+		}
+	}
+	var files []string
+	for id, m := range r.members {
+		switch {
+		case !found[id] && (m.ended || !m.ours):
+			delete(r.members, id)
+		case !m.ended:
+			files = append(files, m.files...)
+		}
+	}
+	slices.Sort(files)
+	r.gauge.Set(float64(len(files)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = files[:min(len(files), maxElsewhere)]
+}
+
+// inspect lists the outputs of a JVM. A JVM none of whose outputs is shipped is
+// ignored.
+func (r *Roster) inspect(ctx context.Context, m *member) (err error) {
+	defer guard(&err)
+	outputs, err := r.talk.list(ctx, m.jvm)
+	if err != nil {
+		return err
+	}
+	var streams, files []string
+	for _, o := range outputs {
+		switch file := o.File(); {
+		case r.talk.ships(m.jvm, o):
+			streams = append(streams, streamsOf(m.jvm, o)[1])
+		case r.lists && file != "" && !attach.OnNoDisk(file) && !r.talk.client.Ships(m.jvm, o):
+			files = append(files, fmt.Sprintf("pid %d: %s", m.jvm.PID, printable.Escaped(file, maxNamed)))
+		}
+	}
+	m.known, m.since = true, time.Now()
+	if m.ours = len(streams) > 0; m.ours {
+		m.files, m.streams = files, strings.Join(streams, ",")
+		m.witness = r.talk.client.Witness(m.jvm)
+	}
+	return nil
+}
+
+// meet reports a JVM that has just become known.
+func (r *Roster) meet(ctx context.Context, m *member) {
+	for _, file := range m.files {
+		r.log.Warn("a JVM logs outside of the source", "file", file, "hint", "the JVM waits for that disk; write the log into the source, which is shipped")
+	}
+	if r.mark != nil {
+		r.markStart(ctx, m)
+	}
+}
+
+// markStart marks the start of a JVM. One that is older than this process may have been
+// marked by another before. A JVM that does not describe itself has no name here.
+func (r *Roster) markStart(ctx context.Context, m *member) {
+	var d attach.Description
+	if text, err := r.talk.client.Run(ctx, m.jvm, attach.Describe()); err == nil {
+		d = attach.ParseDescription(text)
+	}
+	kind, uptime := mark.JVMSeen, ""
+	if d.Uptime > 0 {
+		uptime = d.Uptime.String()
+		if time.Now().Add(-d.Uptime).After(r.began) {
+			kind = mark.JVMStarted
+		}
+	}
+	r.mark(mark.New(kind, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "uptime", uptime,
+		"version", d.Version, "collector", d.Collector, "main", d.Main, "flags", d.Flags))
+}
+
+// watchAll looks which of the known JVMs have ended, and reports whether any has.
+func (r *Roster) watchAll() (ended bool) {
+	for _, m := range r.members {
+		if m.ours && !m.ended {
+			r.watch(m)
+			ended = ended || m.ended
+		}
+	}
+	return ended
+}
+
+// close ends the watch.
+func (r *Roster) close() {
+	for _, m := range r.members {
+		if m.witness != nil {
+			m.witness.Close()
+		}
+	}
+}
+
+// watch marks the end of a JVM that is known to run.
+func (r *Roster) watch(m *member) {
+	how, gone := m.witness.Gone()
+	if m.ended = gone; !gone {
+		return
+	}
+	m.witness.Close()
+	if r.mark == nil {
+		return
+	}
+	if r.crashed(m) {
+		how = mark.Crashed
+	}
+	r.mark(mark.New(mark.JVMEnded, "stream", m.streams, "pid", strconv.Itoa(m.jvm.PID), "how", how))
+}
+
+// crashed reports whether a JVM that has ended left a report of a crash: one that was
+// read since the JVM is known, or one that is still in the source.
+func (r *Roster) crashed(m *member) bool {
+	pid := strconv.Itoa(m.jvm.PID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.ContainsFunc(r.crashes, func(c crash) bool { return c.pid == pid && c.at.After(m.since) }) {
+		return true
+	}
+	info, err := os.Lstat(filepath.Join(r.talk.cfg.Source, crashPrefix+pid+".log"))
+	return err == nil && info.Mode().IsRegular() && info.ModTime().After(m.since)
+}

@@ -1,0 +1,174 @@
+package levels
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+)
+
+// The socket is beside the saved state. Both sides reach it through a
+// descriptor of the directory (/proc/self/fd/N/…): no link can lead out of the
+// source, and a long path does not exceed the 108 bytes of an address.
+
+// openStateDir opens the state directory. It opens nothing else that has the
+// name, and does not block.
+func openStateDir(root *os.Root) (*os.File, error) {
+	return root.OpenFile(statedir.Name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+}
+
+// listen creates a socket and replaces whatever has its name: the socket of a
+// killed process, or a file of the application. A directory is not replaced.
+// Only the holder of the lock calls listen.
+func (s *store) listen() (*net.UnixListener, fs.FileInfo, error) {
+	root, err := s.root()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	dir, err := openStateDir(root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	defer dir.Close()
+	const fresh = socketName + ".new"
+	inRoot := filepath.Join(statedir.Name, fresh)
+	_ = root.Remove(inRoot) // left by a killed process; if it cannot be removed, listening fails
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), fresh)})
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	l.SetUnlinkOnClose(false)
+	err = root.Chmod(inRoot, 0o600)
+	if err == nil {
+		err = root.Rename(inRoot, filepath.Join(statedir.Name, socketName))
+	}
+	var named fs.FileInfo
+	if err == nil {
+		named, err = root.Lstat(filepath.Join(statedir.Name, socketName))
+	}
+	if err != nil {
+		l.Close()
+		return nil, nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	return l, named, nil
+}
+
+// named reports whether the given socket still has the name that other
+// processes use.
+func (s *store) named(socket fs.FileInfo) bool {
+	is, err := os.Lstat(s.path(socketName))
+	return err == nil && os.SameFile(is, socket)
+}
+
+// removeSocket removes the socket's name if it still belongs to the given
+// socket.
+func (s *store) removeSocket(socket fs.FileInfo) {
+	if !s.named(socket) {
+		return
+	}
+	if root, err := s.openSource(); err == nil {
+		defer root.Close()
+		_ = root.Remove(filepath.Join(statedir.Name, socketName)) // otherwise a stale socket stays, which is harmless
+	}
+}
+
+// errNobody reports that there is no socket, or no listener on it, or that the
+// listener is ending. A later attempt may succeed.
+var errNobody = errors.New("no process answers")
+
+// dialTimeout bounds the connect.
+const dialTimeout = time.Second
+
+// dial connects to the process that keeps the levels.
+func (s *store) dial(ctx context.Context) (net.Conn, error) {
+	root, err := s.openSource()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir, err := openStateDir(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	fd, err := unix.Openat(int(dir.Fd()), socketName, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, errors.New("it is not a socket")
+	}
+	d := net.Dialer{Timeout: dialTimeout}
+	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
+}
+
+// ask sends a request to the keeper. The application can put its own socket
+// there and answer. So ask bounds its wait, the reply and the decoding, and its
+// callers only display the reply.
+func (s *store) ask(ctx context.Context, req request, patience time.Duration) (reply, error) {
+	socket := s.path(socketName)
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return reply{}, fmt.Errorf("%w at %s: %w", errNobody, socket, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	text, err := exchange(conn, req, patience)
+	switch {
+	case ctx.Err() != nil:
+		return reply{}, context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return reply{}, fmt.Errorf("the process that listens at %s does not answer: it may be stopped or waiting for a JVM (%w)", socket, err)
+	case len(text) > maxReply:
+		return reply{}, fmt.Errorf("the answer at %s is longer than %d bytes: no ullage listens there", socket, maxReply)
+	case err != nil || len(bytes.TrimSpace(text)) == 0:
+		return reply{}, fmt.Errorf("%w at %s: the connection was closed", errNobody, socket)
+	}
+	r, err := decodeReply(text)
+	if err != nil {
+		return reply{}, fmt.Errorf("decode the answer at %s: %w", socket, err)
+	}
+	return r, nil
+}
+
+// exchange sends a request and reads the reply. The server sends one byte of
+// white space as soon as it has the request, so that the client notices a
+// stopped server early.
+func exchange(conn net.Conn, req request, patience time.Duration) ([]byte, error) {
+	text, err := json.Marshal(req)
+	if err == nil {
+		err = conn.SetDeadline(time.Now().Add(min(patience, requestTimeout)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(append(text, '\n')); err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(io.LimitReader(conn, maxReply+1))
+	if _, err := in.Peek(1); err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(in)
+}

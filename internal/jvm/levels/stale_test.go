@@ -1,0 +1,90 @@
+package levels
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// leftBehind puts n sockets of killed JVMs into the shared directory.
+func (r *rig) leftBehind(n int) {
+	for pid := range n {
+		must(r.t, listenAt(r.t, filepath.Join(r.cfg.Attach.Tmp, fmt.Sprintf(".java_pid%d", 100+pid))).Close())
+	}
+}
+
+// Killed JVMs have left their sockets behind: these are not in the status, are no errors, and take the
+// place of no JVM. They stay.
+func TestSocketsThatAreLeftBehindAreNotJVMs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.leftBehind(20)
+	j := r.jvm(7)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	p.due(0)
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 7 || len(st.Errors) > 0 {
+		t.Errorf("%+v", st)
+	}
+	for _, kind := range attach.Kinds() {
+		p.hasMetric(0, "ullage_attach_errors_total", string(kind))
+	}
+	p.hasMetric(0, "ullage_level_errors_total", opRaise)
+	r.restored(p, j)
+	if left, err := filepath.Glob(r.cfg.Attach.Tmp + "/.java_pid1*"); err != nil || len(left) != 20 {
+		t.Errorf("%d sockets are left, %v", len(left), err)
+	}
+}
+
+// Where there is nothing else, the sidecar waits for a JVM, and says why.
+func TestWhereOnlySocketsAreLeftBehindAJVMIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.leftBehind(2)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	hasError(t, p.Status(), "waiting for a JVM: ")
+	hasError(t, p.Status(), "no process listens on the sockets left there")
+	p.hasMetric(0, "ullage_attach_errors_total", string(attach.NoJVM))
+	if _, _, err := p.set("gc*=trace", time.Hour); err == nil {
+		t.Error("somebody took a raise")
+	}
+	j := r.jvm(7)
+	p.due(0)
+	p.step()
+	logs(t, j, atop("gc*=debug"))
+	hasError(t, p.Status(), "")
+}
+
+// A JVM that was killed while it was raised is no longer shown, and nobody tries to restore it.
+func TestARaisedJVMThatWasKilledIsNotShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	killed, j := r.jvm(7), r.jvm(8)
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	p.step()
+	logs(t, killed, atop("gc*=debug"))
+	killed.kill()
+	p.due(0)
+	p.step()
+	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].PID != 8 || len(st.Errors) > 0 || len(p.savedJVMs(r)) != 1 {
+		t.Errorf("%+v, %d baselines are saved", st, len(p.savedJVMs(r)))
+	}
+	p.hasMetric(1, "ullage_level_raised")
+	p.log.says(t, 1, "JVM ended while its log level was raised")
+	r.restored(p, j)
+	p.hasMetric(0, "ullage_level_errors_total", opRestore)
+	p.hasMetric(0, "ullage_attach_errors_total", string(attach.NoJVM))
+	if _, err := os.Lstat(killed.socket()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,273 @@
+package levels
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Cause is what asked for a level.
+type Cause string
+
+// The causes, in ascending priority: a command overrides an annotation, and an
+// annotation overrides a trigger.
+const (
+	FromTrigger    Cause = "trigger"
+	FromAnnotation Cause = "annotation"
+	FromCommand    Cause = "command"
+)
+
+var byPrecedence = []Cause{FromCommand, FromAnnotation, FromTrigger}
+
+// raise is a level that is wanted for a while. Its end is a point in time, so
+// that no restart prolongs it.
+type raise struct {
+	Selection string        `json:"selection"`
+	Stream    string        `json:"stream,omitempty"` // the pattern of the only streams to raise; see goal
+	For       time.Duration `json:"for"`              // the requested duration
+	Since     time.Time     `json:"since"`
+	Until     time.Time     `json:"until"`
+	Reason    string        `json:"reason"` // the cause, or the condition of a trigger; a metric's label
+	Why       string        `json:"why"`    // a text for people
+	Ended     string        `json:"ended"`  // why it ended early; empty if it did not
+
+	// By and EndedBy are the processes that asked for it and for its end; empty if no
+	// process did, or if it is unknown.
+	By      string `json:"by,omitempty"`
+	EndedBy string `json:"endedBy,omitempty"`
+
+	// ID is the annotation log-id: it distinguishes a new raise from an earlier
+	// one of the same selection.
+	ID string `json:"id,omitempty"`
+}
+
+func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
+
+// newRaise returns a raise that begins now.
+func newRaise(sel selection.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
+	r := raise{Selection: sel.String(), For: lasts, Reason: reason, Why: why}
+	r.begin(now)
+	return r
+}
+
+// begin has the raise begin now.
+func (r *raise) begin(now time.Time) {
+	r.Since = now.Round(0) // without the monotonic clock, as a saved state has none
+	r.Until = r.Since.Add(r.For)
+}
+
+// baseline is the configuration of a JVM's outputs before the first raise. It
+// is saved before the JVM is changed, and forgotten when a list has shown that
+// the JVM has it again. A process that finds a saved baseline restores it, or
+// replaces the raise on top of it.
+type baseline struct {
+	PID     int             `json:"pid"` // for people
+	Outputs []attach.Output `json:"outputs"`
+	Stream  string          `json:"stream,omitempty"` // the pattern by which the outputs were chosen; see goal
+	Applied string          `json:"applied"`          // the last raise that the JVM took; empty: none
+	Cause   Cause           `json:"cause"`            // the cause of Applied
+
+	// Unsure is set before the JVM is sent anything, and cleared when the JVM
+	// has taken it. In between, the JVM may have Applied or the selection that
+	// it was sent.
+	Unsure bool `json:"unsure"`
+
+	kept bool // the baseline is saved
+}
+
+// state is what must survive a process: the raises and the baselines.
+type state struct {
+	Raises map[Cause]raise      `json:"raises"`
+	JVMs   map[string]*baseline `json:"jvms"` // by attach.JVM.ID
+
+	App    *appRaise `json:"app,omitempty"`    // an annotation's; nil: none
+	AppSet *appRaise `json:"appSet,omitempty"` // a command's; nil: none
+
+	// AppLevel is what the application's events were last raised to, in effect or about to be.
+	AppLevel ul.Level `json:"appLevel,omitzero"`
+
+	// Quiet is the earliest time at which the trigger may be armed; zero: now.
+	Quiet time.Time `json:"quiet,omitzero"`
+
+	// Fired reports that the trigger has raised, and that what was written during
+	// the raise has not been read to its end: the cool-down has not begun.
+	Fired bool `json:"fired,omitempty"`
+}
+
+func newState() *state { return &state{Raises: map[Cause]raise{}, JVMs: map[string]*baseline{}} }
+
+// wanted returns the raise that is in effect, or false for the baseline.
+func (s *state) wanted(now time.Time) (Cause, raise, bool) {
+	for _, c := range byPrecedence {
+		if r, ok := s.Raises[c]; ok && !r.over(now) {
+			return c, r, true
+		}
+	}
+	return "", raise{}, false
+}
+
+// Bounds on a saved state: the application can write it.
+const (
+	maxState   = 256 << 10 // bytes
+	maxJVMs    = 32
+	maxOutputs = 16  // outputs of one JVM
+	maxWhy     = 300 // bytes
+)
+
+// parseState reads a saved state and keeps its sound parts. It returns an error
+// if a part is not sound. A raise that ends later than its duration permits is
+// shortened to that duration. The state is nil only with an error.
+func parseState(text []byte, now time.Time) (*state, error) {
+	s := newState()
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("decode the saved levels: %w", err)
+	}
+	if s.Raises == nil || s.JVMs == nil {
+		return nil, errors.New("decode the saved levels: a part is missing")
+	}
+	var bad error
+	for cause, r := range s.Raises {
+		sel, err := selection.Parse(r.Selection)
+		if err != nil || r.For <= 0 || r.For > podmeta.MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) || !soundStream(r.Stream) {
+			bad = errors.New("a saved raise is not sound")
+			delete(s.Raises, cause)
+			continue
+		}
+		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, podmeta.MaxID)
+		r.By, r.EndedBy = printable.Escaped(r.By, maxWhy), printable.Escaped(r.EndedBy, maxWhy)
+		r.Since, r.Until = savable(r.Since), earlier(savable(r.Until), now.Add(r.For))
+		s.Raises[cause] = r
+	}
+	for id, b := range s.JVMs {
+		if b == nil || len(s.JVMs) > maxJVMs || !sound(b) {
+			bad = errors.New("a saved baseline is not sound")
+			delete(s.JVMs, id)
+			continue
+		}
+		b.kept = true
+	}
+	if err := s.checkApps(); err != nil {
+		bad = err
+	}
+	s.Quiet = earlier(savable(s.Quiet), now.Add(2*podmeta.MaxRaise))
+	return s, bad
+}
+
+// savable returns a time that was read so that it can be saved again: JSON decodes times that it does not encode, of
+// odd zones and years. Such a year becomes the zero time, which is long over.
+func savable(t time.Time) time.Time {
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
+// end ends a raise early. By is the process that asked for that, if one did.
+func (s *state) end(cause Cause, why, by string) {
+	if r, ok := s.Raises[cause]; ok && r.Ended == "" {
+		r.Ended, r.EndedBy = why, by
+		s.Raises[cause] = r
+	}
+}
+
+// endAll ends every raise early, also those of the application.
+func (s *state) endAll(why, by string, now time.Time) {
+	for cause := range s.Raises {
+		s.end(cause, why, by)
+	}
+	s.endApps(now)
+}
+
+// expire forgets raises that are over. It keeps an expired annotation that is
+// still present, so that it does not raise again, and the reason of an early
+// end until every client has it. A clock that was set back prolongs no raise.
+func (s *state) expire(now time.Time) {
+	for cause, r := range s.Raises {
+		if latest := now.Add(r.For); r.Until.After(latest) {
+			r.Until = latest
+			s.Raises[cause] = r
+		}
+		if cause != FromAnnotation && now.After(r.Until.Add(time.Minute)) {
+			delete(s.Raises, cause)
+		}
+	}
+}
+
+// sound reports whether every output of b has the form that a JVM lists.
+func sound(b *baseline) bool {
+	if len(b.Outputs) > maxOutputs || !soundStream(b.Stream) {
+		return false
+	}
+	for _, o := range b.Outputs {
+		listed := fmt.Sprintf("Log output configuration:\n #0: %s %s %s", o.Name, o.Selection, o.Decorators)
+		if o.Options != "" {
+			listed += " " + o.Options
+		}
+		if o.Reconfigured {
+			listed += " (reconfigured)"
+		}
+		again, err := attach.ParseList(listed + "\n")
+		if err != nil || len(again) != 1 {
+			return false
+		}
+		if again[0].Index = o.Index; again[0] != o {
+			return false
+		}
+	}
+	_, err := selection.Parse(b.Applied)
+	return b.Applied == "" || err == nil
+}
+
+// soundStream reports whether a pattern of streams is empty or one that may be
+// asked for.
+func soundStream(pattern string) bool {
+	_, err := podmeta.ParseStream(pattern)
+	return pattern == "" || err == nil
+}
+
+// raisedTo implements [raisedTo].
+func (s *state) raisedTo(id, output string) string {
+	b := s.JVMs[id]
+	if b == nil || !slices.ContainsFunc(b.Outputs, func(o attach.Output) bool { return o.Name == output }) {
+		return ""
+	}
+	return b.Applied
+}
+
+// clone returns a copy that shares nothing with s that changes: another raise of the application is another
+// object.
+func (s *state) clone() *state {
+	c := &state{Raises: maps.Clone(s.Raises), JVMs: map[string]*baseline{}, App: s.App, AppSet: s.AppSet, AppLevel: s.AppLevel, Quiet: s.Quiet, Fired: s.Fired}
+	for id, b := range s.JVMs {
+		copied := *b
+		c.JVMs[id] = &copied
+	}
+	return c
+}
+
+// same reports whether s and t are equal.
+func (s *state) same(t *state) bool { return reflect.DeepEqual(s, t) }
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,164 @@
+package levels
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/selection"
+)
+
+// A saved state that is as it should be, with one raise and one baseline.
+const soundState = `{"raises":{"annotation":{"selection":"gc*=debug","for":3600000000000,"since":"2026-11-21T08:00:00Z","until":"2026-11-21T09:00:00Z","reason":"annotation","why":"annotation ullage.dev/log","ended":""}},` +
+	`"jvms":{"25:7:1795248000000000000":{"pid":1,"outputs":[{"Index":2,"Name":"file=/var/log/jvm/gc.log","Selection":"all=off,gc*=info","Decorators":"uptime,level,tags","Options":"filecount=5,filesize=0B,async=false","Reconfigured":false,"Err":null}],"applied":"gc*=debug","cause":"annotation"}}}`
+
+var halfPastEight = time.Date(2026, 11, 21, 8, 30, 0, 0, time.UTC)
+
+func TestParseState(t *testing.T) {
+	var many strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&many, `,"%d":{"outputs":[]}`, i)
+	}
+	for name, c := range map[string]struct {
+		old, new string // in soundState
+		whole    string // instead of it
+		raises   int
+		jvms     int
+		bad      string
+	}{
+		"sound":                        {raises: 1, jvms: 1},
+		"nothing":                      {whole: "", raises: -1, bad: "decode"},
+		"zeros":                        {whole: strings.Repeat("\x00", 100), raises: -1, bad: "decode"},
+		"cut off":                      {whole: soundState[:300], raises: -1, bad: "decode"},
+		"an array":                     {whole: "[]", raises: -1, bad: "decode"},
+		"no raises":                    {whole: `{"raises":null,"jvms":{}}`, raises: -1, bad: "decode"},
+		"null":                         {whole: "null", bad: ""},
+		"an empty one":                 {whole: "{}", bad: ""},
+		"a raise of 1000 h":            {old: "3600000000000", new: "3600000000000000", jvms: 1, bad: "raise is not sound"},
+		"a raise of no length":         {old: `"for":3600000000000`, new: `"for":0`, jvms: 1, bad: "raise is not sound"},
+		"a raise of less":              {old: `"for":3600000000000`, new: `"for":-1`, jvms: 1, bad: "raise is not sound"},
+		"a raise to nothing":           {old: `{"selection":"gc*=debug"`, new: `{"selection":""`, jvms: 1, bad: "raise is not sound"},
+		"a raise to off":               {old: `{"selection":"gc*=debug"`, new: `{"selection":"all=off"`, jvms: 1, bad: "raise is not sound"},
+		"a raise of a stream":          {old: `{"selection":"gc*=debug"`, new: `{"selection":"gc*=debug","stream":"gc-*.log"`, raises: 1, jvms: 1},
+		"a raise of no stream":         {old: `{"selection":"gc*=debug"`, new: `{"selection":"gc*=debug","stream":"../["`, jvms: 1, bad: "raise is not sound"},
+		"a baseline of no stream":      {old: `"applied":`, new: `"stream":"a\nb","applied":`, raises: 1, bad: "baseline is not sound"},
+		"a raise with an argument":     {old: `{"selection":"gc*=debug"`, new: `{"selection":"gc output=/etc/passwd"`, jvms: 1, bad: "raise is not sound"},
+		"a baseline of nothing":        {old: `{"pid":1,`, new: `null,"x":{"pid":1,`, raises: 1, jvms: 1, bad: "baseline is not sound"},
+		"another output's name":        {old: "file=/var", new: "socket=/var", raises: 1, bad: "baseline is not sound"},
+		"a quote in a name":            {old: "gc.log", new: `gc\" what=all=off`, raises: 1, bad: "baseline is not sound"},
+		"a newline in a name":          {old: "gc.log", new: `gc.log\n #1: x`, raises: 1, bad: "baseline is not sound"},
+		"a selection that is none":     {old: "all=off,gc*=info", new: "gc*=info", raises: 1, bad: "baseline is not sound"},
+		"a selection with an argument": {old: "all=off,gc*=info", new: "all=off,gc=info disable=true", raises: 1, bad: "baseline is not sound"},
+		"off":                          {old: "all=off,gc*=info", new: "all=off", raises: 1, bad: "baseline is not sound"},
+		"decorators that are none":     {old: "uptime,level,tags", new: "uptime disable=true", raises: 1, bad: "baseline is not sound"},
+		"an error":                     {old: `"Err":null`, new: `"Err":{}`, raises: -1, bad: "decode"},
+		"applied that is no selection": {old: `"applied":"gc*=debug"`, new: `"applied":"gc*"`, raises: 1, jvms: 1},
+		"applied with an argument":     {old: `"applied":"gc*=debug"`, new: `"applied":"x disable=true"`, raises: 1, bad: "baseline is not sound"},
+		"10,000 baselines":             {old: `"cause":"annotation"}}`, new: `"cause":"annotation"}` + many.String() + "}", raises: 1, jvms: maxJVMs, bad: "baseline is not sound"},
+		"a time that does not exist":   {old: "T09:00", new: "T25:00", raises: -1, bad: "decode"},
+		"another type":                 {old: `"pid":1`, new: `"pid":"1"`, raises: -1, bad: "decode"},
+	} {
+		text := c.whole
+		if c.old != "" || c.raises+c.jvms == 2 && c.bad == "" {
+			text = strings.Replace(soundState, c.old, c.new, 1)
+		}
+		s, err := parseState([]byte(text), halfPastEight)
+		if c.raises < 0 {
+			if s != nil || err == nil || !strings.Contains(err.Error(), c.bad) || strings.Contains(err.Error(), "%!") {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+			continue
+		}
+		if s == nil || len(s.Raises) != c.raises || len(s.JVMs) != c.jvms || (err == nil) != (c.bad == "") || err != nil && !strings.Contains(err.Error(), c.bad) {
+			t.Errorf("%s: %+v, %v", name, s, err)
+			continue
+		}
+		if r, ok := s.Raises[FromAnnotation]; ok && r.Until.After(halfPastEight.Add(r.For)) {
+			t.Errorf("%s: a raise for %s until %s", name, r.For, r.Until)
+		}
+	}
+}
+
+func TestParseStateBoundsTheEndOfARaise(t *testing.T) {
+	s, _ := parseState([]byte(strings.Replace(soundState, "2026-11-21T09:00:00Z", "9999-11-21T09:00:00Z", 1)), halfPastEight)
+	if s == nil || s.Raises[FromAnnotation].Until.After(halfPastEight.Add(time.Hour)) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestParseStateBoundsTheCoolDown(t *testing.T) {
+	s, err := parseState([]byte(`{"quiet":"9999-01-01T00:00:00Z"}`), halfPastEight)
+	if err != nil || !s.Quiet.Equal(halfPastEight.Add(2*podmeta.MaxRaise)) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestWanted(t *testing.T) {
+	until := func(d time.Duration) raise { return raise{Until: halfPastEight.Add(d)} }
+	ended := raise{Until: halfPastEight.Add(time.Hour), Ended: "why"}
+	for _, c := range []struct {
+		raises map[Cause]raise
+		want   Cause
+	}{
+		{nil, ""},
+		{map[Cause]raise{FromTrigger: until(1)}, FromTrigger},
+		{map[Cause]raise{FromTrigger: until(time.Hour), FromAnnotation: until(1)}, FromAnnotation},
+		{map[Cause]raise{FromTrigger: until(1), FromAnnotation: until(1), FromCommand: until(1)}, FromCommand},
+		{map[Cause]raise{FromTrigger: until(1), FromAnnotation: until(0), FromCommand: until(-1)}, FromTrigger},
+		{map[Cause]raise{FromTrigger: until(1), FromCommand: ended}, FromTrigger},
+		{map[Cause]raise{FromAnnotation: ended}, ""},
+		{map[Cause]raise{"whim": until(1)}, ""},
+	} {
+		if got, _, on := (&state{Raises: c.raises}).wanted(halfPastEight); got != c.want || on != (c.want != "") {
+			t.Errorf("of %v it is %q, %v", c.raises, got, on)
+		}
+	}
+}
+
+// FuzzParseState reads what an application may have written.
+func FuzzParseState(f *testing.F) {
+	for _, text := range []string{"", "{}", "null", soundState, strings.ReplaceAll(soundState, "annotation", "command"),
+		strings.Replace(soundState, "all=off", "all=trace", 1), `{"quiet":"0000-01-01T00:00:00+23:59"}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := parseState(text, halfPastEight)
+		if (s == nil) == (err == nil) && s == nil {
+			t.Fatal("neither a state nor an error")
+		}
+		if err != nil && strings.Contains(err.Error(), "%!") {
+			t.Errorf("error %q", err)
+		}
+		if s == nil {
+			return
+		}
+		if len(s.JVMs) > maxJVMs || s.Quiet.After(halfPastEight.Add(2*podmeta.MaxRaise)) {
+			t.Errorf("%+v", s)
+		}
+		for _, r := range s.Raises {
+			sel, err := selection.Parse(r.Selection)
+			if err != nil || sel.String() != r.Selection || r.For > podmeta.MaxRaise || r.Until.After(halfPastEight.Add(r.For)) {
+				t.Errorf("raise %+v: %v", r, err)
+			}
+		}
+		for _, b := range s.JVMs {
+			for _, o := range b.Outputs {
+				cmd, err := attach.Configure(o, selection.Selection{})
+				if err != nil && !strings.Contains(err.Error(), "bytes") || strings.ContainsAny(cmd.String(), "\n\x00") {
+					t.Errorf("output %+v: %q, %v", o, cmd, err)
+				}
+			}
+		}
+		again, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read, err := parseState(again, halfPastEight); err != nil || len(read.Raises) != len(s.Raises) || len(read.JVMs) != len(s.JVMs) {
+			t.Errorf("%s reads back as %+v, %v", again, read, err)
+		}
+	})
+}

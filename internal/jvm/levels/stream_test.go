@@ -1,0 +1,432 @@
+package levels
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+)
+
+// The outputs of the JVM of twoStreams, as positions in its list.
+const (
+	gcOutput    = 2
+	appOutput   = 3
+	plainOutput = 4 // its lines show no level
+)
+
+// twoStreams returns a pod with a JVM of three shipped outputs.
+func twoStreams(t *testing.T) (*rig, *fakeJVM) {
+	t.Helper()
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Timeout = patience // the machine may be busy
+	j := startJVM(t, r.cfg.Attach.Tmp, 7, filepath.Join(r.cfg.Source, "gc-%p.log"), filepath.Join(r.cfg.Source, "app-%t.log"), filepath.Join(r.cfg.Source, "plain.log"))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.began[plainOutput].decorators = "uptime,tags"
+	j.outputs[plainOutput].decorators = "uptime,tags"
+	return r, j
+}
+
+// only checks that of the three outputs, the given ones have a raise, and the
+// others their own selection.
+func (j *fakeJVM) only(raise string, outputs ...int) {
+	j.t.Helper()
+	for o := gcOutput; o <= plainOutput; o++ {
+		want := ownSelection
+		if slices.Contains(outputs, o) {
+			want = atop(raise)
+		}
+		if is := j.selectionOf(o); is != want {
+			j.t.Errorf("output %d logs %s, want %s", o, is, want)
+		}
+	}
+}
+
+// setStream is set for the streams that match a pattern.
+func (p *process) setStream(sel, stream string) (changes []Change, err error) {
+	p.t.Helper()
+	p.during(func() { changes, _, err = NewCommand(p.cfg).Set(p.t.Context(), selected(p.t, sel), stream, time.Hour) })
+	return changes, err
+}
+
+func TestOnlyTheNamedStreamIsRaised(t *testing.T) {
+	for pattern, outputs := range map[string][]int{
+		"gc-7.log": {gcOutput}, "gc-%p.log": {gcOutput}, "gc-*.log": {gcOutput},
+		"app-2026-11-23_08-00-00.log": {appOutput}, "app-*": {appOutput}, "app-%t.log": {appOutput},
+		"plain.log": {plainOutput}, "*.log": {gcOutput, appOutput, plainOutput}, "": {gcOutput, appOutput},
+	} {
+		t.Run(pattern, func(t *testing.T) {
+			r, j := twoStreams(t)
+			p := r.process()
+			changes, err := p.setStream("gc*=debug", pattern)
+			if err != nil || len(changes) != len(outputs) {
+				t.Errorf("%+v, %v", changes, err)
+			}
+			j.only("gc*=debug", outputs...)
+			p.hasMetric(1, "ullage_level_raises_total", "command")
+			if st := p.Status(); st.Stream != pattern {
+				t.Errorf("%+v", st)
+			}
+			if _, err := p.reset(); err != nil {
+				t.Error(err)
+			}
+			j.only("")
+		})
+	}
+}
+
+// Of the outputs of a list, those that a raise has changed are marked.
+func TestAListShowsWhichStreamIsRaised(t *testing.T) {
+	r, j := twoStreams(t)
+	p := r.process()
+	if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
+		t.Fatal(err)
+	}
+	check := func(how string) {
+		t.Helper()
+		listed, err := r.command().List(t.Context())
+		if err != nil || len(listed) != 1 {
+			t.Fatalf("%s: %+v, %v", how, listed, err)
+		}
+		for i, o := range listed[0].Outputs {
+			if raised := o.Raised != ""; raised != (i == gcOutput) || o.ByName != (i == plainOutput) || o.Shipped != (i >= gcOutput) {
+				t.Errorf("%s: %+v", how, o)
+			}
+		}
+	}
+	p.during(func() { check("by the keeper") })
+	p.kill()
+	check("by the saved state")
+	j.only("gc*=debug", gcOutput)
+}
+
+// The first stream is restored before the second is raised, whoever asks.
+func TestAnotherStreamTakesTheRaise(t *testing.T) {
+	r, j := twoStreams(t)
+	r.annotate("log", "safepoint*=debug")
+	p := r.process()
+	p.step()
+	j.only("safepoint*=debug", gcOutput, appOutput)
+	n := j.count()
+	changes, err := p.setStream("gc*=debug", "plain.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.only("gc*=debug", plainOutput)
+	var did []string
+	for _, c := range changes {
+		did = append(did, fmt.Sprintf("%s %v %v", filepath.Base(c.Output), strings.HasSuffix(c.From, "debug"), strings.HasSuffix(c.To, "debug")))
+	}
+	if want := []string{"app-%t.log true false", "gc-%p.log true false", "plain.log false true"}; !slices.Equal(did, want) {
+		t.Errorf("%q, want %q", did, want)
+	}
+	sent := j.sent(n + 2) // without the list and the description before it
+	restored := slices.Index(sent, listCommand)
+	for i, cmd := range sent {
+		if strings.Contains(cmd, "plain.log") && i < restored {
+			t.Errorf("the second stream is raised before the first is verified: %q", sent)
+		}
+	}
+	p.hasMetric(1, "ullage_level_restores_total")
+	p.log.says(t, 2, "another raise takes its place")
+	if _, err := p.setStream("gc*=trace", "gc-7.log"); err != nil {
+		t.Fatal(err)
+	}
+	j.only("gc*=trace", gcOutput)
+	p.fleet.state.end(FromCommand, "test", "") // the annotation's raise still lasts
+	p.step()
+	j.only("safepoint*=debug", gcOutput, appOutput)
+	r.annotate()
+	p.step()
+	j.only("")
+	if saved := p.savedJVMs(r); len(saved) > 0 {
+		t.Errorf("remembered: %+v", saved)
+	}
+}
+
+// A stream that no JVM has is an error, and the raise before goes on.
+func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
+	r, j := twoStreams(t)
+	p := r.process()
+	if _, err := p.setStream("gc*=debug", "gc-8.log"); err == nil || !strings.Contains(err.Error(), `"gc-8.log" (it has: gc-7.log, app-%t.log, plain.log)`) {
+		t.Error(err)
+	}
+	j.only("")
+	if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
+		t.Error(err)
+	}
+	changes, err := p.setStream("gc*=trace", "nosuch.log")
+	if err == nil || len(changes) > 0 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	j.only("gc*=debug", gcOutput)
+	if st := p.Status(); st.Stream != "gc-7.log" || len(st.Errors) > 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A typo in a stream must not end the raise in effect and begin it again: each is a change
+// of the JVM, and a mark.
+func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
+	for _, before := range []string{"", "gc-7.log"} {
+		t.Run(before, func(t *testing.T) {
+			r, j := twoStreams(t)
+			m := &marked{}
+			r.cfg.OnMark = m.add
+			p := r.process()
+			if _, err := p.setStream("gc*=debug", before); err != nil {
+				t.Fatal(err)
+			}
+			m.take()
+			until, n := p.Status().Until, j.count()
+			changes, err := p.setStream("gc*=trace", "nosuch.log")
+			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
+				t.Errorf("%+v, %v", changes, err)
+			}
+			for _, cmd := range j.sent(n) {
+				if strings.Contains(cmd, "output=") {
+					t.Errorf("the JVM was sent %q", cmd)
+				}
+			}
+			m.gives(t)
+			if got := p.Status().Until; !got.Equal(until) {
+				t.Errorf("the raise ends at %s, want %s", got, until)
+			}
+		})
+	}
+}
+
+// A command that holds a raise must not hand it over to a command that fails: no process
+// would end the raise then.
+func TestATypoInAStreamDoesNotTakeTheRaiseOver(t *testing.T) {
+	r, j := twoStreams(t)
+	holder := r.command()
+	if _, _, err := holder.Set(t.Context(), selected(t, "gc*=debug"), "gc-7.log", time.Hour); err != nil || holder.Kept() {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	held := make(chan error, 1)
+	go func() { held <- holder.Hold(ctx) }()
+	if changes, _, err := r.command().Set(t.Context(), selected(t, "gc*=trace"), "nosuch.log", time.Hour); err == nil || len(changes) > 0 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	j.only("gc*=debug", gcOutput)
+	cancel()
+	if err := <-held; err != nil {
+		t.Errorf("the command that holds the raise ends with %v", err)
+	}
+	j.only("")
+}
+
+// Two JVMs, of which one has the stream: the other is left alone, without an
+// error.
+func TestAStreamOfOneOfTwoJVMs(t *testing.T) {
+	r, j := twoStreams(t)
+	other := r.jvm(8)
+	p := r.process()
+	if changes, err := p.setStream("gc*=debug", "gc-7.log"); err != nil || len(changes) != 1 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	j.only("gc*=debug", gcOutput)
+	logs(t, other, ownSelection)
+	if other.hasTaken(3); len(p.Status().Errors) > 0 {
+		t.Errorf("%q", p.Status().Errors)
+	}
+}
+
+// A JVM whose lines show no level is raised by name alone.
+func TestOutputsWithoutLevelsAreRaisedByName(t *testing.T) {
+	r, j := alone(t)
+	j.mu.Lock()
+	j.outputs[2].decorators = "uptime"
+	j.mu.Unlock()
+	r.annotate("log", "gc*=debug")
+	p := r.process()
+	for range 3 {
+		p.step()
+	}
+	logs(t, j, ownSelection)
+	j.hasTaken(1)
+	hasError(t, p.Status(), "do not show their level")
+	if _, err := p.setStream("gc*=debug", "gc.log"); err != nil {
+		t.Error(err)
+	}
+	logs(t, j, atop("gc*=debug"))
+	hasError(t, p.Status(), "")
+}
+
+// An annotation names a stream as a command does, and another one is another
+// raise. A bad one keeps the raise in effect.
+func TestAnAnnotationRaisesOneStream(t *testing.T) {
+	r, j := twoStreams(t)
+	p := r.process()
+	for stream, output := range map[string]int{"gc-7.log": gcOutput, "plain.log": plainOutput} {
+		r.annotate("log", "gc*=debug", "log-stream", stream)
+		p.step()
+		j.only("gc*=debug", output)
+		r.annotate("log", "gc*=trace", "log-stream", "/")
+		p.step()
+		j.only("gc*=debug", output)
+		if st := p.Status(); st.Stream != stream || len(st.Problems) != 1 {
+			t.Errorf("%+v", st)
+		}
+	}
+	r.annotate("log", "gc*=debug")
+	p.step()
+	j.only("gc*=debug", gcOutput, appOutput)
+	r.annotate()
+	p.step()
+	j.only("")
+}
+
+// A sidecar is killed between the streams, wherever that is.
+func TestAKilledSidecarRestoresTheFirstStream(t *testing.T) {
+	for n := 1; n <= 5; n++ { // list, description; restore, list, list; then the raise
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			r, j := twoStreams(t)
+			p := r.process()
+			if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
+				t.Fatal(err)
+			}
+			p.kill()
+			r.cfg.Attach.Timeout = 400 * time.Millisecond // for the commands that the JVM does not answer
+			p = r.process()
+			took := 0
+			j.when(func(string) reaction {
+				if took++; took >= n {
+					return hang
+				}
+				return obey
+			})
+			_, _ = p.setStream("gc*=trace", "plain.log")
+			p.fleet.crew.Wait()
+			j.when(nil)
+			r.cfg.Attach.Timeout = patience
+			p = r.process()
+			if _, err := p.setStream("gc*=trace", "plain.log"); err != nil {
+				t.Fatal(err)
+			}
+			j.only("gc*=trace", plainOutput)
+			if _, err := p.reset(); err != nil {
+				t.Fatal(err)
+			}
+			j.only("")
+		})
+	}
+}
+
+// The socket of a raised JVM is created again, and another stream is wanted then:
+// what was raised is not the JVM's own.
+func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
+	for _, stream := range []string{"plain.log", "nosuch.log", "gc-7.log", ""} {
+		t.Run(stream, func(t *testing.T) {
+			r, j := twoStreams(t)
+			p := r.process()
+			if _, err := p.setStream("gc*=debug", "gc-7.log"); err != nil {
+				t.Fatal(err)
+			}
+			j.mu.Lock()
+			outputs := slices.Clone(j.outputs)
+			j.mu.Unlock()
+			must(t, os.Remove(j.socket()))
+			j.kill()
+			j.start()
+			j.mu.Lock()
+			j.outputs = outputs
+			j.mu.Unlock()
+			raise := newRaise(selected(t, "gc*=trace"), time.Hour, string(FromCommand), "test", time.Now())
+			raise.Stream = stream
+			p.fleet.state.Raises[FromCommand] = raise
+			p.step()
+			p.due(0) // where no output has the stream, that is an error first
+			p.step()
+			j.only("gc*=trace", map[string][]int{"plain.log": {plainOutput}, "gc-7.log": {gcOutput}, "": {gcOutput, appOutput}}[stream]...)
+			if _, err := p.reset(); err != nil {
+				t.Fatal(err)
+			}
+			j.only("")
+		})
+	}
+}
+
+// A state of an ullage that knew no streams has raised all outputs, those without
+// levels too. They stay raised until the end, and are restored then.
+func TestAStateWithoutStreamsIsContinued(t *testing.T) {
+	for _, stream := range []string{"", "gc-7.log"} {
+		t.Run(stream, func(t *testing.T) {
+			r, j := twoStreams(t)
+			p := r.process()
+			if _, err := p.setStream("gc*=debug", "*.log"); err != nil {
+				t.Fatal(err)
+			}
+			p.kill()
+			text, err := os.ReadFile(r.state(stateName))
+			must(t, err)
+			old := strings.ReplaceAll(string(text), `"stream":"*.log",`, "")
+			if old == string(text) || strings.Contains(old, "stream") {
+				t.Fatalf("the state is %s", text)
+			}
+			must(t, os.WriteFile(r.state(stateName), []byte(old), 0o600))
+			n := j.count()
+			p = r.process()
+			p.step()
+			j.only("gc*=debug", gcOutput, appOutput, plainOutput)
+			if sent := j.sent(n); len(sent) != 0 || len(p.log.String()) > 0 {
+				t.Errorf("told %q, logged %s", sent, p.log)
+			}
+			if stream != "" {
+				if _, err := p.setStream("gc*=trace", stream); err != nil {
+					t.Fatal(err)
+				}
+				j.only("gc*=trace", gcOutput)
+			}
+			if _, err := p.reset(); err != nil {
+				t.Fatal(err)
+			}
+			j.only("")
+		})
+	}
+}
+
+// An ullage that knows no streams must not raise all of them instead.
+func TestAnOlderKeeperIsToldApart(t *testing.T) {
+	t.Parallel()
+	answer := reply{Errors: []string{`decode the request: json: unknown field "stream"`}}
+	if err := (request{Verb: verbSet, Stream: "gc.log"}).tooOld(answer); err == nil || !strings.Contains(err.Error(), "older") {
+		t.Error(err)
+	}
+	for _, r := range []request{{Verb: verbSet}, {Verb: verbReset}} {
+		if err := r.tooOld(answer); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := (request{Verb: verbSet, Stream: "gc.log"}).tooOld(reply{Errors: []string{"refused"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestForgedStreamsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []string{strings.Repeat("a", 201), "[", "../gc.log", "a\nb", "a\u202eb", "\xff", ".hidden", "a/b"} {
+		r := request{Verb: verbSet, Selection: "gc=debug", For: time.Minute, Stream: stream}
+		if err := r.check(); err == nil || strings.ContainsAny(err.Error(), "\n\u202e") {
+			t.Errorf("%q: %v", stream, err)
+		}
+	}
+}
+
+func FuzzAims(f *testing.F) {
+	f.Add("gc-7.log", "/x/gc-%p.log", 7)
+	f.Add("app-2026-11-23_08-00-00.log", "/x/app-%t.log", 7)
+	f.Add("%t", "/x/%t%t", 1)
+	f.Fuzz(func(t *testing.T, stream, file string, pid int) {
+		aims(stream, attach.JVM{PID: pid}, attach.Output{Name: "file=" + file, Decorators: "level"})
+	})
+}

@@ -1,0 +1,407 @@
+package levels
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Lines of JDK 17, but for the lengths of the pauses and the sidecar's own.
+const (
+	dropLine    = "[0.015s][warning][                  ]   3435 messages dropped due to async logging"
+	pauseLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 612.198ms"
+	shortLine   = "[0.078s][info ][gc                   ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->6M(64M) 5.198ms"
+	stallLine   = "[0.078s][info ][gc,cpu               ] GC(0) User=0.00s Sys=0.01s Real=1.53s"
+	busyLine    = "[0.706s][info ][gc,cpu               ] GC(156) User=1.51s Sys=0.01s Real=1.53s"
+	warningLine = "[0.004s][warning][gc,init      ] Consider enabling -XX:+AlwaysPreTouch to avoid memory commit hiccups"
+	ownLine     = "[2026-11-21T08:00:00.000+0000][warning][ullage] 12 lines were dropped"
+	safeLine    = `[0.078s][info ][safepoint            ] Safepoint "G1CollectForAllocation", Time since last: 29293918 ns, Reaching safepoint: 33638 ns, Cleanup: 10003 ns, At safepoint: 700252354 ns, Total: 700295995 ns`
+)
+
+// fire shows lines to a watch as the reader does.
+func fire(p *process, lines ...string) {
+	var c format.Classifier
+	for _, line := range lines {
+		p.Watch().Line([]byte(line), c.Classify([]byte(line), nil), nil)
+	}
+}
+
+func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ trigger, line, reason, why string }{
+		{"pause>500ms", pauseLine, podmeta.PauseCondition, "pause Young (Normal) (G1 Evacuation Pause) took 612.2ms"},
+		{"pause>500ms", safeLine, podmeta.PauseCondition, "safepoint G1CollectForAllocation took 700.3ms"},
+		{"pause>500ms", "[1.0s][info][safepoint] Total time for which application threads were stopped: 0.7003000 seconds, Stopping threads took: 0.0000456 seconds",
+			podmeta.PauseCondition, "safepoint took 700.3ms"},
+		{"io-stall", stallLine, podmeta.IOStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
+		{"dropped", dropLine, podmeta.DroppedCondition, "the JVM dropped 3435 lines of its log"},
+		{"warning", warningLine, podmeta.WarningCondition, "a line at level warning: Consider enabling"},
+		{"warning", "07:36:35.123 [main] ERROR c.e.Main -- failed", podmeta.WarningCondition, "a line at level error: 07:36:35.123 [main] ERROR c.e.Main -- failed"},
+		{"warning", `{"level":"WARN"}`, podmeta.WarningCondition, `a line at level warning: {"level":"WARN"}`},
+	} {
+		r := newRig(t)
+		j := r.jvm(1)
+		r.annotate("trigger", c.trigger, "trigger-log", "gc*=debug", "trigger-for", "1h")
+		p := r.process()
+		p.step()
+		if !p.Status().Armed || p.Status().Trigger != c.trigger {
+			t.Fatalf("%s: %+v", c.trigger, p.Status())
+		}
+		for range 3 {
+			fire(p, c.line)
+		}
+		p.takeAlarm(t)
+		p.step()
+		fire(p, c.line)
+		if len(p.watch.fired) != 0 || p.Status().Armed {
+			t.Errorf("%s: armed while raised", c.trigger)
+		}
+		logs(t, j, atop("gc*=debug"))
+		p.hasMetric(1, "ullage_level_raises_total", c.reason)
+		st := p.Status()
+		if st.Cause != FromTrigger || !strings.Contains(strings.ToLower(st.Why), strings.ToLower(c.why)) || st.Until.Sub(st.Since) != time.Hour {
+			t.Errorf("%s: %+v, want because %q", c.trigger, st, c.why)
+		}
+		if st.Disarmed != "a raise is in effect" {
+			t.Errorf("%s: not armed because %q", c.trigger, st.Disarmed)
+		}
+		p.hasMetric(3, "ullage_trigger_missed_total", c.reason) // two before the raise began
+	}
+}
+
+// takeAlarm does what Run does of an alarm.
+func (p *process) takeAlarm(t *testing.T) {
+	t.Helper()
+	select {
+	case a := <-p.watch.fired:
+		p.alarm = &a
+		if err := p.update(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Fatal("nothing fired")
+	}
+}
+
+func TestWhatFiresNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ trigger, line string }{
+		{"pause>500ms", shortLine},
+		{"pause>500ms", stallLine},
+		{"pause>500ms", warningLine},
+		{"io-stall", busyLine},
+		{"io-stall", pauseLine},
+		{"dropped", warningLine},
+		{"warning", pauseLine},
+		{"warning", ownLine},
+		{"warning", "java.lang.IllegalStateException: [warning] of an application"},
+		{"pause>500ms,io-stall,dropped,warning", ""},
+	} {
+		r := newRig(t)
+		r.annotate("trigger", c.trigger)
+		p := r.process()
+		p.step()
+		fire(p, pauseLine[:20], c.line)
+		if len(p.watch.fired) != 0 || !p.Status().Armed {
+			t.Errorf("%s is fired by %q", c.trigger, c.line)
+		}
+	}
+}
+
+func TestAContinuationFiresNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.annotate("trigger", "warning")
+	p := r.process()
+	p.step()
+	fire(p, ownLine, "a second line of it")
+	if len(p.watch.fired) != 0 {
+		t.Error("it fired")
+	}
+}
+
+func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.TriggerCooldown = time.Second
+	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1s")
+	p := r.process()
+	p.run()
+	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
+	fire(p, dropLine)
+	soon(t, patience, j, atop("gc*=debug"))
+	soon(t, patience, j, ownSelection)
+	restored := time.Now()
+	p.Watch().CaughtUp() // too early: of before
+	within(t, patience, "it wants to know what has been read", func() bool { return p.watch.waiting.Load() })
+	if waited := time.Since(restored); waited < trailTime-pollInterval {
+		t.Errorf("that was %s after the restore", waited)
+	}
+	if st := p.Status(); st.Armed || st.Disarmed != whyUnread {
+		t.Errorf("before everything has been read: %+v", st)
+	}
+	fire(p, dropLine)
+	read := time.Now()
+	p.Watch().CaughtUp()
+	within(t, patience, "it cools down", func() bool { return p.Status().Disarmed == whyCooling })
+	if fire(p, dropLine); p.Status().Armed || p.Status().Quiet.Before(read.Add(r.cfg.TriggerCooldown)) {
+		t.Errorf("read at %s: %+v", read, p.Status())
+	}
+	within(t, patience, "the trigger is armed again", func() bool { return p.Status().Armed })
+	if after := time.Since(read); after < r.cfg.TriggerCooldown {
+		t.Errorf("armed %s after everything has been read", after)
+	}
+	p.hasMetric(2, "ullage_trigger_missed_total", podmeta.DroppedCondition)
+	logs(t, j, ownSelection)
+	fire(p, dropLine)
+	soon(t, patience, j, atop("gc*=debug"))
+	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 2 })
+}
+
+// A JVM that is short of CPU time answers later than the shortest raise lasts. Its trigger has
+// fired, and does not fire again before the cool-down is over: the raise waits for the answer.
+func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.TriggerCooldown = time.Hour
+	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1s")
+	var taken time.Time
+	j.when(func(cmd string) reaction {
+		if time.Sleep(1500 * time.Millisecond); strings.HasPrefix(cmd, configuring) && taken.IsZero() {
+			taken = time.Now()
+		}
+		return obey
+	})
+	p := r.process()
+	p.run()
+	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
+	fire(p, dropLine)
+	within(t, patience, "the raise is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 1 })
+	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" })
+	if lasted := time.Since(taken); lasted < time.Second {
+		t.Errorf("the raise was over %s after the JVM had taken it", lasted)
+	}
+	soon(t, patience, j, ownSelection)
+}
+
+// A JVM that does not answer prolongs the trigger's raise by no more than it may take to answer.
+func TestATriggersRaiseDoesNotWaitForADeafJVMForever(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped", "trigger-for", "1s")
+	p := r.process()
+	p.step()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer p.fleet.crew.Wait()
+	defer cancel()
+	j.when(always(hang))
+	fire(p, dropLine)
+	a := <-p.watch.fired
+	p.alarm = &a
+	since := func() time.Time {
+		must(t, p.update(ctx, nil))
+		return p.fleet.state.Raises[FromTrigger].Since
+	}
+	first := since()
+	second := since()
+	if !second.After(first) {
+		t.Errorf("the raise began at %s, and waits since %s", second, first)
+	}
+	p.fleet.awaited = time.Now()
+	if third := since(); !third.Equal(second) {
+		t.Errorf("the raise began again at %s, after the JVM should have answered", third)
+	}
+}
+
+// The raise of a command disarms at once, and not with the next look at the
+// annotations: its first lines may meet a condition.
+func TestACommandDisarmsATriggerBeforeItRaises(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	p.step()
+	armed := true
+	j.when(func(cmd string) reaction {
+		if strings.HasPrefix(cmd, configuring) {
+			armed = p.Status().Armed
+		}
+		return obey
+	})
+	if _, _, err := p.set("gc*=debug", time.Hour); err != nil || armed {
+		t.Errorf("armed %v when the JVM is raised, %v", armed, err)
+	}
+}
+
+func TestAnyRaiseDisarmsATrigger(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	p.step()
+	r.annotate("trigger", "dropped", "log", "gc*=debug")
+	p.step()
+	if fire(p, dropLine); p.Status().Armed || len(p.watch.fired) != 0 {
+		t.Error("it fired")
+	}
+	r.annotate("trigger", "dropped")
+	p.step()
+	logs(t, j, ownSelection)
+	if p.step(); p.Status().Armed || !p.Status().Quiet.After(time.Now()) {
+		t.Errorf("it is armed at once after the restore: %+v", p.Status())
+	}
+}
+
+// A kill at any moment between the raise and the end of the cool-down shortens
+// the cool-down by nothing.
+func TestARestartKeepsTheCoolDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.jvm(1)
+	r.cfg.TriggerCooldown = time.Hour
+	r.annotate("trigger", "dropped", "trigger-for", "1h")
+	p := r.process()
+	p.step()
+	fire(p, dropLine)
+	p.takeAlarm(t)
+	if _, err := p.reset(); err != nil {
+		t.Error(err)
+	}
+	p.kill() // before everything has been read
+	p = r.process()
+	p.watch.unread()
+	over := time.Now().Add(trailTime)
+	within(t, patience, "the reader is asked", func() bool { p.step(); return p.watch.waiting.Load() })
+	if time.Now().Before(over.Add(-pollInterval)) {
+		t.Error("it was asked while lines of the raise may still come")
+	}
+	if st := p.Status(); st.Armed || st.Disarmed != whyUnread || st.Cause != "" {
+		t.Errorf("after the first restart %+v", st)
+	}
+	p.Watch().CaughtUp()
+	p.step()
+	p.step() // saves that
+	quiet := p.Status().Quiet
+	if left := time.Until(quiet); left < 59*time.Minute || left > time.Hour {
+		t.Errorf("the cool-down lasts %s", left)
+	}
+	p.kill()
+	p = r.process()
+	for range 3 {
+		p.step()
+	}
+	if st := p.Status(); st.Armed || !st.Quiet.Equal(quiet) || st.Cause != "" || st.Disarmed != whyCooling {
+		t.Errorf("after the second restart %+v, want quiet until %s", st, quiet)
+	}
+}
+
+// A raise that the trigger did not ask for has no cool-down.
+func TestAnotherRaiseHasNoCoolDown(t *testing.T) {
+	r, j := alone(t)
+	r.cfg.TriggerCooldown = time.Hour
+	r.annotate("trigger", "dropped", "log", "gc*=debug")
+	p := r.process()
+	p.run()
+	soon(t, patience, j, atop("gc*=debug"))
+	r.annotate("trigger", "dropped")
+	within(t, patience, "the reader is asked", func() bool { return p.watch.waiting.Load() })
+	p.Watch().CaughtUp()
+	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
+}
+
+func TestATriggerWithoutAttachIsShownAsOneThatNeverFires(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cfg.Attach.Mode = attach.Off
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	stop := p.run()
+	within(t, patience, "the trigger", func() bool { return p.Status().Trigger == "dropped" })
+	if st := p.Status(); st.Armed || !st.Off || !strings.Contains(st.Never, "--attach is off") {
+		t.Errorf("%+v", st)
+	}
+	r.annotate()
+	within(t, patience, "that it is gone", func() bool { return p.Status().Trigger == "" })
+	must(t, stop())
+}
+
+func TestABadTriggerKeepsTheOldOne(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "trigger-for", "1h")
+	p := r.process()
+	p.step()
+	r.annotate("trigger", "droped", "trigger-log", "safepoint*=debug", "trigger-for", "1m")
+	p.step()
+	if st := p.Status(); !st.Armed || st.Trigger != "dropped" || len(st.Problems) != 1 {
+		t.Errorf("%+v", st)
+	}
+	fire(p, dropLine)
+	p.takeAlarm(t)
+	logs(t, j, atop("gc*=debug"))
+	p.step()
+	if st := p.Status(); st.Cause != FromTrigger || st.Until.Sub(st.Since) != time.Hour {
+		t.Errorf("%+v", st)
+	}
+	r.restored(p, j)
+	if st := p.Status(); st.Armed || st.Trigger != "" || len(st.Problems) != 0 {
+		t.Errorf("without an annotation: %+v", st)
+	}
+	p.log.says(t, 1, "the trigger is gone")
+}
+
+func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("trigger", "dropped")
+	p := r.process()
+	p.step()
+	fire(p, dropLine)
+	r.annotate()
+	p.notes.poll(time.Now())
+	p.takeAlarm(t)
+	p.step()
+	if p.Status().Cause != "" || j.count() != 0 {
+		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
+	}
+}
+
+// A trigger that is not armed reads the lines of the raise as well.
+func BenchmarkALineOfARaise(b *testing.B) {
+	trigger, err := podmeta.ParseTrigger("pause>500ms,io-stall,dropped,warning")
+	must(b, err)
+	w := newWatch(Config{}, newMetrics(prometheus.NewRegistry()).missed)
+	w.arm(trigger, false)
+	line := []byte("[2026-11-21T08:00:00.000+0000][12.345s][debug][gc,phases      ] GC(7)     Evacuate Collection Set (ms): Min:  0.1, Avg:  0.2, Max:  0.3, Diff:  0.2, Sum:  0.7, Workers: 4")
+	var c ul.Classifier
+	class := c.Classify(line)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		w.Line(line, class, nil)
+	}
+}
+
+func TestALookoutFiresForEachLineThatMeetsACondition(t *testing.T) {
+	trigger, err := podmeta.ParseTrigger("pause>500ms,warning")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fired []string
+	l := NewLookout(trigger, 0, func(cause, why string) { fired = append(fired, cause+": "+why) })
+	var class ul.Classifier
+	for _, line := range []string{
+		"[1.0s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 12.345ms",
+		"[2.0s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 612.345ms",
+		"[2.1s][warning][gc] something is wrong",
+		"\tand its [error] further line",
+		"[3.0s][info][gc] GC(3) Pause Full (System.gc()) 24M->4M(256M) 1612.345ms",
+	} {
+		l.Line([]byte(line), class.Classify([]byte(line)), nil)
+	}
+	want := []string{"pause: pause Young (Normal) (G1 Evacuation Pause) took 612.3ms", "warning: a line at level warning: something is wrong", "pause: pause Full (System.gc()) took 1.6123s"}
+	if d := cmp.Diff(want, fired); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}

@@ -1,0 +1,35 @@
+package certs
+
+import (
+	"net/http"
+
+	"github.com/ullage/ullage/internal/kube/kubeapi"
+)
+
+// Bounds on what is logged or reported of what another server or a file says.
+const (
+	maxText = 1024
+	maxName = 253
+)
+
+// The four kinds of requests. A role limits each to one object by resourceNames.
+var (
+	getSecret          = kubeapi.Operation{Name: "get_secret", Method: http.MethodGet, Verb: "get", Resource: "secrets"}
+	updateSecret       = kubeapi.Operation{Name: "update_secret", Method: http.MethodPut, Verb: "update", Resource: "secrets"}
+	getConfiguration   = kubeapi.Operation{Name: "get_webhook_configuration", Method: http.MethodGet, Verb: "get", Resource: "mutatingwebhookconfigurations"}
+	patchConfiguration = kubeapi.Operation{Name: "patch_webhook_configuration", Method: http.MethodPatch, Verb: "patch", Resource: "mutatingwebhookconfigurations"}
+)
+
+// operations are the label values of the metric.
+var operations = []string{getSecret.Name, updateSecret.Name, getConfiguration.Name, patchConfiguration.Name}
+
+// client reads and writes the two objects. It is not safe for concurrent use.
+type client struct {
+	*kubeapi.Client
+	metrics metrics
+}
+
+func newClient(c kubeapi.Cluster, m metrics) (*client, error) {
+	api, err := kubeapi.New(c, func(op kubeapi.Operation) { m.apiErrors.WithLabelValues(op.Name).Inc() })
+	return &client{Client: api, metrics: m}, err
+}

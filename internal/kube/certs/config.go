@@ -1,0 +1,112 @@
+package certs
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/ullage/ullage/internal/kube/kubeapi"
+)
+
+// Config says where the certificate of a [Serving] comes from.
+type Config struct {
+	// TLSCert and TLSKey are PEM files. If both are empty, the certificate is
+	// self-made, and the settings that follow are needed.
+	TLSCert, TLSKey string
+
+	Secret        string        // holds the certificates; it must exist
+	Lifetime      time.Duration // of a serving certificate; the CA lives four times as long
+	Service       string        // by which API servers reach the webhook
+	Namespace     string        // of Secret and Service
+	Configuration string        // the MutatingWebhookConfiguration whose caBundle is kept current
+
+	// Cluster is how to reach the Kubernetes API. It is not a flag.
+	Cluster kubeapi.Cluster
+}
+
+// The bounds of Lifetime.
+const (
+	minLifetime = time.Hour
+	maxLifetime = 10 * 365 * 24 * time.Hour
+)
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config { return Config{Lifetime: 90 * 24 * time.Hour} }
+
+// Flags declares the settings on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.TLSCert, "tls-cert", c.TLSCert,
+		"PEM `FILE` with the serving certificate and those between it and its CA; read again when it changes")
+	fs.StringVar(&c.TLSKey, "tls-key", c.TLSKey, "PEM `FILE` with the key of --tls-cert")
+	fs.StringVar(&c.Secret, "certificate-secret", c.Secret,
+		"without --tls-cert: `NAME` of the Secret that holds self-made certificates; it must exist, and may be empty")
+	fs.DurationVar(&c.Lifetime, "certificate-lifetime", c.Lifetime,
+		"`DURATION` for which a self-made certificate is valid; it is renewed after two thirds of it")
+	fs.StringVar(&c.Service, "service", c.Service, "`NAME` of the Service by which API servers reach the webhook")
+	fs.StringVar(&c.Namespace, "namespace", c.Namespace, "`NAMESPACE` of the Service and the Secret; in a pod, the pod's namespace")
+	fs.StringVar(&c.Configuration, "webhook-configuration", c.Configuration,
+		"`NAME` of the MutatingWebhookConfiguration whose caBundle is kept current")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	if c.selfMade() {
+		return c.validateSelfMade()
+	}
+	var bad []error
+	if c.TLSCert == "" || c.TLSKey == "" {
+		bad = append(bad, errors.New("--tls-cert and --tls-key go together: give both, or neither for self-made certificates"))
+	}
+	if c.Secret != "" {
+		bad = append(bad, errors.New("--certificate-secret is for self-made certificates: give it, or --tls-cert and --tls-key"))
+	}
+	return bad
+}
+
+// Names that Kubernetes allows: for a Service or a namespace, and for most other
+// objects.
+var (
+	label     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+func (c Config) validateSelfMade() []error {
+	var bad []error
+	if c.Lifetime < minLifetime || c.Lifetime > maxLifetime {
+		bad = append(bad, fmt.Errorf("invalid value %s for --certificate-lifetime: it must be from %s to %s", c.Lifetime, minLifetime, maxLifetime))
+	}
+	for _, name := range []struct {
+		flag, value string
+		ok          bool
+	}{
+		{"certificate-secret", c.Secret, isName(c.Secret)},
+		{"service", c.Service, label.MatchString(c.Service)},
+		{"namespace", c.Namespace, label.MatchString(c.Namespace)},
+		{"webhook-configuration", c.Configuration, isName(c.Configuration)},
+	} {
+		switch {
+		case name.value == "":
+			bad = append(bad, fmt.Errorf("--%s is missing: self-made certificates need it (or give --tls-cert and --tls-key)", name.flag))
+		case !name.ok:
+			bad = append(bad, fmt.Errorf("invalid value %q for --%s: Kubernetes does not allow this name", name.value, name.flag))
+		}
+	}
+	for _, err := range c.Cluster.Validate() {
+		bad = append(bad, fmt.Errorf("self-made certificates: %w (or give --tls-cert and --tls-key)", err))
+	}
+	return bad
+}
+
+func isName(s string) bool { return len(s) <= maxName && subdomain.MatchString(s) }
+
+// selfMade reports whether the certificate is made here rather than read from files.
+func (c Config) selfMade() bool { return c.TLSCert == "" && c.TLSKey == "" }
+
+// dnsNames are the names by which the Service is reached. API servers use the
+// third.
+func (c Config) dnsNames() []string {
+	name := c.Service + "." + c.Namespace
+	return []string{c.Service, name, name + ".svc", name + ".svc.cluster.local"}
+}

@@ -1,0 +1,30 @@
+package inject
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+)
+
+// What the status says to people is on the pod a second time, for kubectl describe. What a manifest
+// has there of another pod does not stay.
+func TestThePodSaysInFullWhatToWrite(t *testing.T) {
+	for name, annotations := range map[string]map[string]string{
+		"injected":       {"dest": "emptyDir"},
+		"refused":        {"bufer": "64Mi"},
+		"of another pod": {"warnings": "of another pod"},
+		"nothing to say": {"warnings": "of another pod", "dest": "pvc:logs"},
+	} {
+		pod := podWith(t, annotations)
+		if name == "nothing to say" {
+			pod = []byte(strings.Replace(string(pod), `"spec":{`, `"spec":{"securityContext":{"runAsUser":1000,"runAsGroup":1000,"fsGroup":1000},`, 1))
+		}
+		res := mutate(t, pod, testConfig())
+		meta := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)
+		got, _ := meta["annotations"].(map[string]any)[podmeta.WarningsAnnotation].(string)
+		if want := statusOf(t, pod, res).Text(); got != want || (want == "") != (name == "nothing to say") {
+			t.Errorf("%s: the pod says %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package inject
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+)
+
+func TestWhichContainerHasTheJVM(t *testing.T) {
+	java := object{"name": "app", "command": []string{"java", "-jar", "/app.jar"}}
+	plain := object{"name": "app"}
+	env := func(name, variable string) object {
+		return object{"name": name, "env": []any{object{"name": variable, "value": "x"}}}
+	}
+	for name, c := range map[string]struct {
+		annotations object
+		containers  []object
+		want        string // empty: the pod is refused
+		warns       bool
+	}{
+		"a command after another container": {nil, []object{{"name": "web"}, java}, "app", false},
+		"a command in a shell":              {nil, []object{{"name": "web"}, {"name": "app", "command": []string{"sh", "-c", "exec java $JAVA_OPTS -jar x.jar"}}}, "app", false},
+		"a path to java":                    {nil, []object{{"name": "web"}, {"name": "app", "command": []string{"/opt/jdk/bin/java"}}}, "app", false},
+		"javascript is no java":             {nil, []object{{"name": "web"}, {"name": "app", "command": []string{"node", "java.js"}}}, "web", true},
+		"a variable":                        {nil, []object{{"name": "web"}, env("app", "JAVA_OPTS")}, "app", false},
+		"a command beats a variable":        {nil, []object{env("web", "JAVA_TOOL_OPTIONS"), java}, "app", false},
+		"two JVMs: the first, with a doubt": {nil, []object{{"name": "web"}, env("a", "JAVA_OPTS"), env("b", "JAVA_OPTS")}, "web", true},
+		"a proxy in front":                  {nil, []object{{"name": "envoy"}, plain}, "app", false},
+		"a proxy with a variable":           {nil, []object{env("kuma-sidecar", "JAVA_TOOL_OPTIONS"), plain}, "app", false},
+		"nothing to see: the first":         {nil, []object{{"name": "web"}, plain}, "web", true},
+		"kubectl's default":                 {object{defaultMark: "web"}, []object{plain, {"name": "web"}}, "web", true},
+		"kubectl's default beats java":      {object{defaultMark: "web"}, []object{java, {"name": "web"}}, "web", true},
+		"kubectl's default is a proxy":      {object{defaultMark: "envoy"}, []object{{"name": "envoy"}, {"name": "web"}, java}, "app", false},
+		"a proxy that is named":             {object{"ullage.dev/container": "envoy"}, []object{plain, {"name": "envoy"}}, "envoy", false},
+		"proxies alone":                     {nil, []object{{"name": "envoy"}}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, err := json.Marshal(object{"metadata": object{"annotations": c.annotations},
+				"spec": object{"securityContext": object{"runAsUser": 1, "runAsGroup": 1}, "containers": c.containers}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := mutate(t, pod, testConfig())
+			checkInvariants(t, pod, res, testConfig())
+			if c.want == "" {
+				if res.Refused != podmeta.Unsuitable {
+					t.Errorf("refused %q with %q, want unsuitable", res.Refused, res.Warnings)
+				}
+				return
+			}
+			s := statusAfter(t, pod, res)
+			if len(s.JVMs) != 1 || s.JVMs[0].Container != c.want {
+				t.Errorf("%+v is taken for the JVM, want %s", s.JVMs, c.want)
+			}
+			if said := strings.Join(res.Warnings, "\n"); strings.Contains(said, "was chosen as the one with the JVM") != c.warns {
+				t.Errorf("a warning is wanted: %v; warnings\n%s", c.warns, said)
+			}
+		})
+	}
+}
+
+// statusAfter returns what the annotation of a pod says after the patch.
+func statusAfter(t *testing.T, pod []byte, res Result) podmeta.Status {
+	t.Helper()
+	annotations := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
+	s, err := podmeta.ParseStatus(annotations[podmeta.InjectedAnnotation].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A pod is rightly refused, then another webhook puts its container in front and the API
+// server asks again: the refusal stays with its container, whatever the other one is called.
+func TestARefusedPodIsNotInjectedIntoAContainerThatCameLater(t *testing.T) {
+	for name, app := range map[string]object{
+		"envFrom":   {"name": "app", "envFrom": []any{object{"configMapRef": object{"name": "x"}}}},
+		"valueFrom": {"name": "app", "env": []any{object{"name": "JDK_JAVA_OPTIONS", "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.name"}}}}},
+		"a mount":   {"name": "app", "volumeMounts": []any{object{"name": "logs", "mountPath": "/var/log/jvm"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, err := json.Marshal(object{"metadata": object{}, "spec": object{"containers": []any{app}, "volumes": []any{object{"name": "logs", "emptyDir": object{}}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := mutate(t, pod, testConfig())
+			if first.Refused == "" {
+				t.Fatalf("the pod is not refused: %+v", first)
+			}
+			after := applyJSON(t, pod, first.Patch).(map[string]any)
+			spec := after["spec"].(map[string]any)
+			spec["containers"] = append([]any{object{"name": "mesh"}}, spec["containers"].([]any)...)
+			again, err := json.Marshal(after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if second := mutate(t, again, testConfig()); second.Injected || second.Refused != first.Refused || len(second.Patch) > 0 {
+				t.Errorf("the second time: injected %v, refused %q, %d operations; want refused %q and none", second.Injected, second.Refused, len(second.Patch), first.Refused)
+			}
+		})
+	}
+}

@@ -1,0 +1,342 @@
+package inject
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+)
+
+var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
+
+// testConfig is the configuration of tests that do not say otherwise.
+func testConfig() Config {
+	cfg := DefaultConfig()
+	cfg.Image = "localhost/ullage:v1"
+	return cfg
+}
+
+// expected is what is in a NAME.patch.json.
+type expected struct {
+	Injected bool           `json:"injected"`
+	Refused  podmeta.Reason `json:"refused,omitempty"`
+	Denied   string         `json:"denied,omitempty"`
+	Warnings []string       `json:"warnings"`
+	Patch    []Op           `json:"patch"`
+}
+
+// TestGolden mutates testdata/NAME.pod.yaml, with testdata/NAME.config.yaml if
+// there is one, and compares with testdata/NAME.patch.json. What must hold for
+// every pod is checked as well.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.pod.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no pods in testdata: %v", err)
+	}
+	for _, file := range files {
+		base := strings.TrimSuffix(file, ".pod.yaml")
+		t.Run(filepath.Base(base), func(t *testing.T) {
+			cfg := testConfig()
+			if f, err := os.Open(base + ".config.yaml"); err == nil {
+				defer f.Close()
+				if cfg, err = LoadConfig(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if bad := cfg.Validate(); len(bad) > 0 {
+				t.Fatal(bad)
+			}
+			pod := readYAML(t, file)
+			res := mutate(t, pod, cfg)
+			checkInvariants(t, pod, res, cfg)
+			for _, text := range res.Warnings {
+				if strings.Contains(strings.ReplaceAll(text, build.Docs, ""), "docs/") {
+					t.Errorf("names a file that no container has, instead of its URL: %s", text)
+				}
+			}
+
+			var b bytes.Buffer
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false)
+			e.SetIndent("", "  ")
+			if err := e.Encode(expected{res.Injected, res.Refused, res.Denied, res.Warnings, res.Patch}); err != nil {
+				t.Fatal(err)
+			}
+			compareFile(t, base+".patch.json", b.Bytes())
+		})
+	}
+}
+
+// compareFile compares with the file, or writes it under -update.
+func compareFile(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what it was; if that is right, write it again with go test ./internal/kube/inject -update\n%s", file, diff)
+	}
+}
+
+func readYAML(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func mutate(t *testing.T, pod []byte, cfg Config) Result {
+	t.Helper()
+	res, err := Mutate(pod, "shop", cfg)
+	if err != nil {
+		t.Fatalf("Mutate: %v\n%s", err, pod)
+	}
+	return res
+}
+
+// checkInvariants checks what must hold for every answer.
+func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
+	t.Helper()
+	if res.Injected && (len(res.Patch) == 0 || res.Refused != "" || res.Denied != "") || res.Denied != "" && (len(res.Patch) > 0 || res.Refused == "") {
+		t.Fatalf("injected %v, %d operations, refused %q, denied %q", res.Injected, len(res.Patch), res.Refused, res.Denied)
+	}
+	if res.Refused != "" && !slices.Contains(podmeta.Reasons(), res.Refused) {
+		t.Errorf("refused for the reason %q, which is not in the list", res.Refused)
+	}
+	for _, text := range append([]string{res.Denied}, res.Warnings...) {
+		if len(text) > maxDenied+len("…") || strings.ContainsAny(text, "\n\r\x1b") {
+			t.Errorf("unfit to be shown: %q", text)
+		}
+	}
+	if !res.Injected {
+		checkRefused(t, pod, res, cfg)
+		return
+	}
+	for _, op := range res.Patch {
+		changes := strings.Contains(op.Path, "/env/") || strings.HasSuffix(op.Path, "/memory")
+		if op.Op != "add" && !changes {
+			t.Errorf("%s of %s", op.Op, op.Path)
+		}
+	}
+	before, after := decode(t, pod), applyJSON(t, pod, res.Patch)
+	checkKept(t, "", before, after)
+
+	injected, err := json.Marshal(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := mutate(t, injected, cfg); len(again.Patch)+len(again.Warnings) > 0 || again.Denied != "" {
+		t.Errorf("the second time: %+v", again)
+	}
+	var typed corev1.Pod
+	if strict, err := kjson.UnmarshalStrict(injected, &typed); err != nil {
+		t.Errorf("the injected pod: %v, %v", err, strict)
+	}
+	if typed.Labels["ullage.dev/injected"] != "true" {
+		t.Errorf("an injected pod has the labels %v, and no selector finds it", typed.Labels)
+	}
+	checkSidecars(t, &typed)
+}
+
+// checkRefused checks that a pod which is not injected gets two annotations at
+// most, and that the second time nothing is left to do.
+func checkRefused(t *testing.T, pod []byte, res Result, cfg Config) {
+	t.Helper()
+	if len(res.Patch) == 0 {
+		return
+	}
+	if res.Refused == "" {
+		t.Fatalf("a patch without a reason: %+v", res)
+	}
+	for _, op := range res.Patch {
+		value, _ := op.Value.(map[string]any)
+		switch {
+		case op.Op != "add":
+		case op.Path == "/metadata" && len(value) == 0, op.Path == "/metadata/annotations/ullage.dev~1injected", op.Path == "/metadata/annotations/ullage.dev~1warnings":
+			continue
+		case op.Path == "/metadata/annotations" && len(value) == 1 && value[podmeta.InjectedAnnotation] != nil:
+			continue
+		}
+		t.Errorf("more than the two annotations: %+v", op)
+	}
+	after := applyJSON(t, pod, res.Patch)
+	checkKept(t, "", decode(t, pod), after)
+	annotated, err := json.Marshal(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := mutate(t, annotated, cfg); len(again.Patch) > 0 || again.Refused != res.Refused || !slices.Equal(again.Warnings, res.Warnings) {
+		t.Errorf("the second time: %+v", again)
+	}
+}
+
+// checkKept checks that everything in before is in after: objects may have
+// gained members and lists elements at their end. Of the value of
+// a variable the beginning must be there, before our options, and an amount of
+// memory may have grown.
+func checkKept(t *testing.T, path string, before, after any) {
+	t.Helper()
+	switch b := before.(type) {
+	case map[string]any:
+		a, ok := after.(map[string]any)
+		if !ok {
+			t.Fatalf("%s is gone", path)
+		}
+		old, isEnv := b["value"].(string)
+		if now, ok := a["value"].(string); isEnv && ok && strings.HasPrefix(now, strings.TrimSpace(old+" -Xlog:")) {
+			return
+		}
+		for key := range b {
+			if old, ok := b[key].(string); key == evictMark && ok && strings.HasPrefix(a[key].(string), old) || key == podmeta.InjectedAnnotation || key == podmeta.WarningsAnnotation {
+				continue
+			}
+			checkKept(t, path+"/"+key, b[key], a[key])
+		}
+	case []any:
+		a, ok := after.([]any)
+		if !ok || len(a) < len(b) {
+			t.Fatalf("%s has lost elements", path)
+		}
+		for i := range b {
+			checkKept(t, item(path, i), b[i], a[i])
+		}
+	case nil: // may have become something
+	default:
+		if strings.HasSuffix(path, "/resources/limits/memory") || strings.HasSuffix(path, "/resources/requests/memory") {
+			was, is := resource.MustParse(fmt.Sprint(before)), resource.MustParse(fmt.Sprint(after))
+			if is.Cmp(was) < 0 {
+				t.Errorf("%s was %v and is %v", path, before, after)
+			}
+			return // ullage.dev/raise-memory-limit
+		}
+		if !cmp.Equal(before, after) {
+			t.Errorf("%s was %v and is %v", path, before, after)
+		}
+	}
+}
+
+// checkSidecars checks what an API server or the restricted Pod Security
+// Standard would refuse.
+func checkSidecars(t *testing.T, p *corev1.Pod) {
+	t.Helper()
+	volumes := map[string]bool{}
+	for _, v := range p.Spec.Volumes {
+		if strings.HasPrefix(v.Name, "ullage-") && volumes[v.Name] {
+			t.Errorf("two volumes %s", v.Name)
+		}
+		volumes[v.Name] = true
+	}
+	for _, c := range append(p.Spec.InitContainers, p.Spec.Containers...) {
+		at := map[string]bool{}
+		for _, m := range c.VolumeMounts {
+			if strings.HasPrefix(m.Name, "ullage-") && at[m.MountPath] {
+				t.Errorf("container %s has two mounts at %s", c.Name, m.MountPath)
+			}
+			at[m.MountPath] = true
+			if strings.HasPrefix(m.Name, "ullage-") && !volumes[m.Name] {
+				t.Errorf("container %s mounts %s, which is not there", c.Name, m.Name)
+			}
+		}
+		if c.Image != "localhost/ullage:v1" {
+			continue
+		}
+		s := c.SecurityContext
+		root := s.RunAsUser != nil && *s.RunAsUser == 0
+		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways ||
+			*s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || *s.RunAsNonRoot == root || len(s.Capabilities.Drop) != 1 {
+			t.Errorf("sidecar %s: %+v", c.Name, s)
+		}
+		for name, request := range c.Resources.Requests {
+			if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
+				t.Errorf("sidecar %s requests more %s than its limit", c.Name, name)
+			}
+		}
+	}
+}
+
+func decode(t *testing.T, text []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// applyJSON applies a patch as RFC 6902 says, and returns the result decoded.
+func applyJSON(t *testing.T, text []byte, ops []Op) any {
+	t.Helper()
+	root := decode(t, text)
+	for _, op := range ops {
+		encoded, err := json.Marshal(op.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := strings.Split(op.Path, "/")
+		if names[0] != "" {
+			t.Fatalf("path %q", op.Path)
+		}
+		root = applyAt(t, root, names[1:], op, decode(t, encoded))
+	}
+	return root
+}
+
+// applyAt returns v after the operation at names below it.
+func applyAt(t *testing.T, v any, names []string, op Op, value any) any {
+	t.Helper()
+	name := strings.ReplaceAll(strings.ReplaceAll(names[0], "~1", "/"), "~0", "~")
+	last := len(names) == 1
+	switch v := v.(type) {
+	case map[string]any:
+		old, there := v[name]
+		switch {
+		case !last && there:
+			v[name] = applyAt(t, old, names[1:], op, value)
+			return v
+		case last && op.Op == "test" && there && cmp.Equal(old, value):
+			return v
+		case last && (op.Op == "add" || op.Op == "replace" && there):
+			v[name] = value
+			return v
+		}
+	case []any:
+		if last && name == "-" && op.Op == "add" {
+			return append(v, value)
+		}
+		for i := range v {
+			if item("", i) == "/"+name && !last {
+				v[i] = applyAt(t, v[i], names[1:], op, value)
+				return v
+			}
+		}
+	}
+	t.Fatalf("%s of %s does not apply", op.Op, op.Path)
+	return nil
+}

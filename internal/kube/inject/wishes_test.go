@@ -1,0 +1,235 @@
+package inject
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+)
+
+// podWith returns a pod with one container and these annotations, of names
+// without their prefix.
+func podWith(t *testing.T, annotations map[string]string) []byte {
+	t.Helper()
+	all := map[string]string{}
+	for name, value := range annotations {
+		all[podmeta.Prefix+name] = value
+	}
+	text, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"name": "app", "annotations": all},
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": "app", "image": "app:v1"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+var longValue = strings.Repeat("x", 200<<10)
+
+// badAnnotations are the ways in which an annotation can be wrong, and what the
+// warning says of it.
+var badAnnotations = []struct{ name, value, want string }{
+	{"attach", "yes", "use auto, shared-tmp, process-namespace or off"},
+	{"budget", "512Ki", "at least 1Mi"},
+	{"budget", "65Mi", "larger than the tmpfs"},
+	{"buffer", "64MB", "write it like 64Mi"},
+	{"buffer", "512Ki", "at least 1Mi"},
+	{"buffer", "-1", "write it like 64Mi"},
+	{"image", "ullage:v1", "with its registry"},
+	{"image", "localhost/a b", "with its registry"},
+	{"image", longValue, "with its registry"},
+	{"image-pull-secrets", "one,No Name", "write it like one,other"},
+	{"image-pull-secrets", "a,b,c,d,e,f,g,h,i", "at most 8"},
+	{"cpu-request", "lots", "write it like 100m"},
+	{"cpu-limit", "-1", "write it like 100m"},
+	{"memory-request", "64m", "write it like 64Mi"},
+	{"memory-limit", "64MB", "write it like 64Mi"},
+	{"ephemeral-storage-limit", longValue, "write it like 64Mi"},
+	{"compress", "brotli", "use zstd, gzip or none"},
+	{"container", "web", "no such container"},
+	{"container", "app,,", "write it like app,worker"},
+	{"container", "app, app", "write it once"},
+	{"container", "a,b,c,d,e,f,g,h,i", "at most 8"},
+	{"dest", "/data", "write it like pvc:CLAIM"},
+	{"dest", "pvc:", "write it like pvc:CLAIM"},
+	{"dest", "pvc:../other", "write it like pvc:CLAIM"},
+	{"dest", "pvc:a/b", "write it like pvc:CLAIM"},
+	{"dest", "ephemeral:", "write it like pvc:CLAIM"},
+	{"dest", "volume:", "write it like pvc:CLAIM"},
+	{"dest", "volume:data/", "write it like pvc:CLAIM"},
+	{"dest", "volume:data/../other", "write it like pvc:CLAIM"},
+	{"dest", "volume:data//x", "write it like pvc:CLAIM"},
+	{"dest", "volume:data/$(POD_NAME)", "write it like pvc:CLAIM"},
+	{"dest", "ephemeral:0", "write it like pvc:CLAIM"},
+	{"dest", "ephemeral:10Gi:", "write it like pvc:CLAIM"},
+	{"dest", "ephemeral:10Gi:Fast Disk", "write it like pvc:CLAIM"},
+	{"dest", "emptyDir:10Gi", "write it like pvc:CLAIM"},
+	{"drain-timeout", "0s", "not positive"},
+	{"format", "app.log=log4j", "is not a format"},
+	{"format", "pattern", "write it like 'app*.log=pattern'"},
+	{"listen", "9919", "write it like :9919"},
+	{"listen", ":0", "write it like :9919"},
+	{"listen", ":65536", "write it like :9919"},
+	{"log-format", "xml", "neither text nor json"},
+	{"log-level", "loud", "debug, info, warn, error"},
+	{"match", "app-*", "leaves out the JVM's files"},
+	{"match", "[", "write it like *.log*"},
+	{"events", "1Ki", "it is not a size from 256Ki to 1Gi"},
+	{"events", "on", "write it like 2Mi, or off"},
+	{"perfdata", "memory", "use leave or off"},
+	{"queue", "2Gi", "256Ki to 1Gi"},
+	{"reclaim", "maybe", "use auto, punch, unlink or none"},
+	{"options-variable", "JAVA OPTS", "not the name of an environment variable"},
+	{"options-variable", "1A", "write it like JDK_JAVA_OPTIONS"},
+	{"options-variable", "A=B", "write it like JDK_JAVA_OPTIONS"},
+	{"options-variable", longValue, "not the name of an environment variable"},
+	{"retain-bytes", "1Mi", "at least one segment"},
+	{"scrape-annotations", "false", "use off or on"},
+	{"segment-age", "-1h", "must not be negative"},
+	{"sync-interval", "1 second", "write it like 500ms, 10s or 24h"},
+	{"source", "/logs", "leave it out"},
+	{"annotations", "/etc/passwd", "leave it out"},
+	{"jvm-tmp", "/", "leave it out"},
+	{"log", "gc*=off", "level off is not allowed"},
+	{"log-for", "25h", "from 1s to 24h"},
+	{"trigger", "boredom", "boredom"},
+	{"xlog", "gcc=info", "not a log tag"},
+	{"xlog", "gc=loud", "not a level"},
+	{"xlog", "gc=off", "selects nothing"},
+	{"xlog", "gc=info=off,gc=info", "not a level"},
+	{"xlog", "gc:file=/etc/passwd", "not a tag"},
+	{"xlog", "gc=info -XX:OnError=x", "not a level"},
+	{"xlog", "gc=info,\n-Xmx1k", "control character"},
+	{"xlog", `"gc"`, "without"},
+	{"xlog", "gc,,gc", "an item is empty"},
+	{"segment-byte", "32Mi", `did you mean "ullage.dev/segment-bytes"?`},
+	{"sync-interval", longValue, "at most 256 are allowed"},
+	{"container", longValue, "no such container"},
+	{"buffer", longValue, "write it like 64Mi"},
+	{"dest", longValue, "write it like pvc:CLAIM"},
+	{"log", longValue, "at most 512 are allowed"},
+	{"xlog", longValue, "at most 512 are allowed"},
+	{"match", "\x1b[2J", "write it like *.log*"},
+}
+
+// TestBadAnnotation: the warning names the annotation and says how to write it,
+// the pod says the same, and is left alone otherwise.
+func TestBadAnnotation(t *testing.T) {
+	for _, c := range badAnnotations {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podWith(t, map[string]string{c.name: c.value})
+			cfg := testConfig()
+			res := mutate(t, pod, cfg)
+			checkInvariants(t, pod, res, cfg)
+			text := strings.Join(res.Warnings, "\n")
+			if res.Injected || res.Denied != "" || len(res.Warnings) == 0 || res.Refused != podmeta.BadAnnotation {
+				t.Fatalf("%+v", res)
+			}
+			// The pod says the same.
+			if said := statusOf(t, pod, res); said.Refused != podmeta.BadAnnotation || "ullage: not injected: "+said.Errors[0] != res.Warnings[0] {
+				t.Errorf("the annotation: %+v", said)
+			}
+			if !strings.Contains(text, podmeta.Prefix+c.name) || !strings.Contains(text, c.want) {
+				t.Errorf("no %q about %s in:\n%s", c.want, c.name, text)
+			}
+
+			cfg.OnError = Deny
+			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, podmeta.Prefix+c.name) {
+				t.Errorf("with deny: %+v", res)
+			}
+		})
+	}
+}
+
+// TestXlogIsWhatHotSpotTakes has the selections that are taken, and what a JVM
+// is told.
+func TestXlogIsWhatHotSpotTakes(t *testing.T) {
+	for _, c := range []struct{ text, want, warning string }{
+		{"gc", "gc=info", ""},
+		{"gc*=debug,safepoint", "gc*=debug,safepoint=info", ""},
+		{" GC+Heap*=Trace , all=warning", "gc+heap*=trace,all=warning", ""},
+		{"gc*,gc+phases=off", "gc*=info,gc+phases=off", ""},
+		{"all=off,gc=info", "all=off,gc=info", ""},
+		{"gc,native=debug", "gc=info,native=debug", "JDK 17 has no"},
+		{"gc,workgang=debug", "gc=info,workgang=debug", "JDK 25 has no"},
+	} {
+		got, warnings, err := parseXlog(c.text)
+		if err != nil || got != c.want || !strings.Contains(strings.Join(warnings, ""), c.warning) || (c.warning == "") != (len(warnings) == 0) {
+			t.Errorf("%q: %q, %q, %v; want %q, %q", c.text, got, warnings, err, c.want, c.warning)
+		}
+	}
+}
+
+// TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
+func TestDollarIsNotExpanded(t *testing.T) {
+	w, problems := readWishes(map[string]string{podmeta.Prefix + "match": "*$(HOME)", podmeta.Prefix + "dest": "pvc:logs"}, nil, Policy{})
+	if len(problems) != 1 { // since it does not match
+		t.Fatal(problems)
+	}
+	if env := w.environment(nil); len(env) != 1 || env[0].Name != "ULLAGE_MATCH" || env[0].Value != "*$$(HOME)" {
+		t.Errorf("%+v", env)
+	}
+}
+
+func TestDestinationsRoundTrip(t *testing.T) {
+	for _, text := range []string{"emptyDir", "volume:data", "volume:data/a/b", "pvc:logs", "pvc:a.b-c", "ephemeral:10Gi", "ephemeral:1536Mi:fast.class"} {
+		d, err := parseDestination(text)
+		if err != nil || d.String() != text {
+			t.Errorf("%q: %q, %v", text, d, err)
+		}
+	}
+}
+
+// statusOf returns what the annotation of a pod says after its patch.
+func statusOf(t *testing.T, pod []byte, res Result) podmeta.Status {
+	t.Helper()
+	meta := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)
+	value, _ := meta["annotations"].(map[string]any)[podmeta.InjectedAnnotation].(string)
+	s, err := podmeta.ParseStatus(value)
+	if err != nil {
+		t.Fatalf("%v: %q", err, value)
+	}
+	return s
+}
+
+// An API server refuses a pod with more than 256 KiB of annotations. A pod that
+// it would take without ours must start.
+func TestNoAnnotationIsTheLastStraw(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		room     int
+		injected bool
+		status   bool
+	}{
+		{"room for all", maxStatus, true, true},
+		{"room for a refusal", maxStatus - 1, false, true},
+		{"no room", 100, false, false},
+	} {
+		pod := podWith(t, map[string]string{"injected": strings.Repeat("y", 1000), "log-id": strings.Repeat("x", 8)}) // a status is replaced
+		full := maxAnnotations - len(podmeta.InjectedAnnotation) - len(podmeta.WarningsAnnotation) - len(podmeta.Prefix+"log-id") - 8 - len("example.com/large") - c.room
+		pod = []byte(strings.Replace(string(pod), `"annotations":{`, `"annotations":{"example.com/large":"`+strings.Repeat("z", full)+`",`, 1))
+		res := mutate(t, pod, testConfig())
+		checkInvariants(t, pod, res, testConfig())
+		if res.Injected != c.injected || (len(res.Patch) > 0) != c.status || !c.injected && res.Refused != podmeta.BadAnnotation {
+			t.Errorf("%s: injected %v, refused %q, %d operations", c.name, res.Injected, res.Refused, len(res.Patch))
+		}
+		total := 0
+		for name, value := range applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any) {
+			total += len(name) + len(value.(string))
+		}
+		if total > maxAnnotations+900 { // the 1,000 bytes of the old status
+			t.Errorf("%s: %d bytes of annotations", c.name, total)
+		}
+	}
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,157 @@
+package kubeapi
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/printable"
+)
+
+// Event is what has happened to an object, as kubectl describe shows it.
+type Event struct {
+	Namespace  string
+	APIVersion string // of the object
+	Kind       string
+	Name       string
+	UID        string
+
+	Reason  string // a word, such as Injected
+	Message string
+	Warning bool
+}
+
+// Bounds on events: anybody who reaches the webhook can cause them.
+const (
+	maxQueued = 64 // that wait
+	// maxRecent is how many of those created lately are known.
+	maxRecent = 1024
+	// repeatAfter is when the same event of an object is created again.
+	repeatAfter = 10 * time.Minute
+	// eventInterval is the shortest time between two events.
+	eventInterval = time.Second
+)
+
+// CreateEvent is the request of a [Recorder].
+var CreateEvent = Operation{Name: "create_event", Method: http.MethodPost, Verb: "create", Resource: "events"}
+
+var namespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// What became of an event.
+const (
+	created  = "created"
+	dropped  = "dropped" // there were too many
+	repeated = "repeated"
+	failed   = "failed"
+)
+
+// Recorder creates Events. Whoever records one does not wait, and learns of no
+// failure.
+type Recorder struct {
+	api      *Client
+	log      *slog.Logger
+	queue    chan Event
+	results  *prometheus.CounterVec
+	interval time.Duration
+}
+
+// NewRecorder returns a Recorder for a valid cluster.
+func NewRecorder(c Cluster, reg prometheus.Registerer, log *slog.Logger) (*Recorder, error) {
+	r := &Recorder{log: log, queue: make(chan Event, maxQueued), interval: eventInterval,
+		results: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ullage_injector_events_total", Help: "Kubernetes Events about injected pods, by result: created, repeated (the same was created lately), dropped (too many wait), failed."}, []string{"result"})}
+	for _, result := range []string{created, dropped, repeated, failed} {
+		r.results.WithLabelValues(result)
+	}
+	reg.MustRegister(r.results)
+	var err error
+	r.api, err = New(c, func(Operation) {})
+	return r, err
+}
+
+// Record has the event created soon, if it is valid. It does not block: if too many
+// events wait, this one is dropped.
+func (r *Recorder) Record(e Event) {
+	if !e.valid() {
+		return
+	}
+	select {
+	case r.queue <- e:
+	default:
+		r.results.WithLabelValues(dropped).Inc()
+	}
+}
+
+// Run creates the events until ctx ends. What waits then is dropped.
+func (r *Recorder) Run(ctx context.Context) {
+	defer r.api.Close()
+	recent := map[Event]time.Time{}
+	broken := false // the last request failed
+	for {
+		var e Event
+		select {
+		case <-ctx.Done():
+			return
+		case e = <-r.queue:
+		}
+		now := time.Now()
+		if last, ok := recent[e]; ok && now.Sub(last) < repeatAfter {
+			r.results.WithLabelValues(repeated).Inc()
+			continue
+		}
+		if len(recent) == maxRecent {
+			clear(recent)
+		}
+		recent[e] = now
+		err := r.create(ctx, e, now)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			r.results.WithLabelValues(created).Inc()
+		default:
+			r.results.WithLabelValues(failed).Inc()
+			if !broken {
+				r.log.Warn("events are not created", "error", printable.Text(err.Error(), 2*maxText))
+			}
+		}
+		broken = err != nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(r.interval):
+		}
+	}
+}
+
+// create sends one event.
+func (r *Recorder) create(ctx context.Context, e Event, now time.Time) error {
+	ofType, at := "Normal", now.UTC().Format(time.RFC3339)
+	if e.Warning {
+		ofType = "Warning"
+	}
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Event",
+		"metadata":       map[string]any{"generateName": e.Name + ".", "namespace": e.Namespace},
+		"involvedObject": map[string]any{"apiVersion": e.APIVersion, "kind": e.Kind, "namespace": e.Namespace, "name": e.Name, "uid": e.UID},
+		"reason":         e.Reason, "message": printable.Text(e.Message, maxText), "type": ofType,
+		"source": map[string]any{"component": "ullage-injector"}, "reportingComponent": "ullage-injector",
+		"firstTimestamp": at, "lastTimestamp": at, "count": 1,
+	})
+	if err != nil {
+		return err
+	}
+	var ignored struct{}
+	return r.api.Do(ctx, CreateEvent, "/api/v1/namespaces/"+e.Namespace+"/events", "application/json", body, &ignored)
+}
+
+// valid reports whether the event may be sent: a review is from anybody, and its
+// namespace becomes part of a path.
+func (e Event) valid() bool {
+	return namespace.MatchString(e.Namespace) && e.Kind != "" && e.Name != "" && len(e.Name) <= maxName && len(e.Kind) <= maxName && len(e.UID) <= maxName && len(e.APIVersion) <= maxName
+}

@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/podmeta"
+)
+
+// What a review that this package answers in full looks like.
+const (
+	reviewVersion = "admission.k8s.io/v1"
+	reviewKind    = "AdmissionReview"
+)
+
+// headBytes is how much of a review is searched for its uid if the whole cannot
+// be read. API servers write the uid within the first 200 bytes.
+const headBytes = 64 << 10
+
+// decode reads a whole review. It ignores unknown fields, as the API's versioning
+// asks for.
+func decode(body []byte) (*admissionv1.AdmissionRequest, error) {
+	var r admissionv1.AdmissionReview
+	if err := json.Unmarshal(body, &r); err != nil {
+		return nil, fmt.Errorf("read the admission review: %w", err)
+	}
+	if r.Kind != reviewKind || r.APIVersion != reviewVersion {
+		return nil, fmt.Errorf("the review is a %s of %s, expected is %s of %s (the webhook's admissionReviewVersions must be [v1])",
+			quoted(r.Kind), quoted(r.APIVersion), reviewKind, reviewVersion)
+	}
+	if r.Request == nil || r.Request.UID == "" {
+		return nil, errors.New("the admission review has no request with a uid")
+	}
+	return r.Request, nil
+}
+
+// createsPod reports whether the request is for a new pod, rather than for
+// another object, a change, or a subresource such as a pod's binding.
+func createsPod(r *admissionv1.AdmissionRequest) bool {
+	return r.Operation == admissionv1.Create && r.SubResource == "" &&
+		r.Resource == metav1.GroupVersionResource{Version: "v1", Resource: "pods"} &&
+		r.Kind == metav1.GroupVersionKind{Version: "v1", Kind: "Pod"}
+}
+
+// names returns the name of a pod, and that of the object that a person has made
+// for it, such as deployment/web: empty if there is none. Both are for the log,
+// and untrusted text. The controller is as the pod has it, or nil.
+func names(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
+	var p metav1.PartialObjectMetadata
+	_ = json.Unmarshal(pod, &p)
+	name = printable.Text(p.Name, maxName)
+	if p.Name == "" {
+		name = printable.Text(p.GenerateName, maxName) + "*"
+	}
+	for i, o := range p.OwnerReferences {
+		if o.Controller == nil || !*o.Controller {
+			continue
+		}
+		kind, of := podmeta.Owner(o.Kind, o.Name, p.Labels)
+		return name, printable.Text(kind+"/"+of, maxName), &p.OwnerReferences[i]
+	}
+	return name, "", nil
+}
+
+// head is what an answer to an unreadable review needs.
+type head struct{ apiVersion, kind, uid string }
+
+// answerable reports whether the API server can be given an answer. An answer of
+// another version is assumed to look like one of v1, as it did before v1.
+func (h head) answerable() bool {
+	return h.kind == reviewKind && strings.HasPrefix(h.apiVersion, admissionv1.GroupName+"/") && h.uid != ""
+}
+
+// readHead finds what it can in the first part of a review, which may end
+// anywhere and contain anything.
+func readHead(body []byte) head {
+	var h head
+	d := json.NewDecoder(bytes.NewReader(body[:min(len(body), headBytes)]))
+	var other json.RawMessage
+	_ = eachField(d, func(key string) error {
+		switch key {
+		case "apiVersion":
+			return d.Decode(&h.apiVersion)
+		case "kind":
+			return d.Decode(&h.kind)
+		case "request":
+			return eachField(d, func(key string) error {
+				if key == "uid" {
+					return d.Decode(&h.uid)
+				}
+				return d.Decode(&other)
+			})
+		}
+		return d.Decode(&other)
+	})
+	return h
+}
+
+// eachField reads the next object. It calls field before each value, which field
+// must read.
+func eachField(d *json.Decoder, field func(key string) error) error {
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return errors.New("not an object")
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		if err := field(name); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token() // "}"
+	return err
+}
+
+// usablePatch checks that an API server can decode the patch: it treats an
+// undecodable patch as a missing answer.
+func usablePatch(patch []byte) (operations int, err error) {
+	var ops []struct {
+		Op   string `json:"op"`
+		Path string `json:"path"`
+	}
+	if err := json.Unmarshal(patch, &ops); err != nil {
+		return 0, fmt.Errorf("the patch is not a list of operations: %w", err)
+	}
+	return len(ops), nil
+}
+
+// Bounds on untrusted text that is sent or logged. An API server cuts warnings
+// once they are longer than 4,096 bytes together.
+const (
+	maxName     = 253
+	maxText     = 1024
+	maxWarnings = 32
+)
+
+// bounded makes warnings safe to send.
+func bounded(warnings []string) []string {
+	var out []string
+	for i, w := range warnings {
+		if i == maxWarnings-1 && len(warnings) > maxWarnings {
+			return append(out, fmt.Sprintf("and %d more warnings", len(warnings)-i))
+		}
+		out = append(out, printable.Text(w, maxText))
+	}
+	return out
+}
+
+func quoted(s string) string { return fmt.Sprintf("%q", printable.Text(s, maxName)) }

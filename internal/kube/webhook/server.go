@@ -1,0 +1,146 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	stdlog "log"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/crowd"
+	"github.com/ullage/ullage/internal/base/graceful"
+	"github.com/ullage/ullage/internal/kube/certs"
+)
+
+// The deadlines of one connection. An API server waits at most 30 s for an
+// answer, and sends a review without a pause.
+const (
+	readHeaderTimeout = 3 * time.Second // and the TLS handshake
+	readTimeout       = 5 * time.Second
+	writeTimeout      = 30 * time.Second
+	// An API server closes an idle connection after 90 s. The API server must close
+	// it, not this server: a review that is sent while this server closes the
+	// connection is lost.
+	idleTimeout    = 3 * time.Minute
+	drainTimeout   = 10 * time.Second
+	maxHeaderBytes = 16 << 10
+	// maxConns is for several API servers, of which each keeps 25 idle ones at
+	// most. When there are more, the idlest is closed.
+	maxConns = 512
+)
+
+// Server is the webhook. Make one with [New]; call Run once.
+type Server struct {
+	cfg      Config
+	http     *http.Server
+	stopper  *graceful.Stopper
+	listener net.Listener
+	handler  *handler
+	serving  *certs.Serving
+	running  atomic.Bool
+}
+
+// New listens at cfg.Listen at once, so that a taken port is an error at the
+// start. cfg must be valid. Connections wait until [Server.Run]; a Server that
+// never runs must be closed with [Server.Close]. The caller runs serving, which
+// may get its certificate later: a handshake before that fails.
+func New(cfg Config, serving *certs.Serving, mutate Mutate, reg prometheus.Registerer, log *slog.Logger) (*Server, error) {
+	s := &Server{cfg: cfg, handler: newHandler(cfg, mutate, newMetrics(reg, cfg.Reasons), log), serving: serving}
+	l, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("open the webhook's listener: %w (set another address with --webhook-listen)", err)
+	}
+	s.listener = crowd.Limit(l, maxConns)
+	s.http = s.newHTTP()
+	s.stopper = graceful.New(s.http, drainTimeout)
+	return s, nil
+}
+
+func (s *Server) newHTTP() *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("POST /mutate", s.handler)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler:           http.AllowQuerySemicolons(mux), // otherwise net/http logs each URL with a semicolon
+		Protocols:         protocols,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          stdlog.New(s.handler.quiet, "", 0),
+		TLSConfig: &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: s.serving.Get,
+			// API servers do not resume sessions. Without sessions each new connection
+			// uses the current certificate.
+			SessionTicketsDisabled: true,
+		},
+	}
+}
+
+// Addr returns the address that the server listens at, with the real port.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close closes the listener of a server that will not run.
+func (s *Server) Close() error {
+	if err := s.listener.Close(); err != nil {
+		return fmt.Errorf("close the webhook's listener: %w", err)
+	}
+	return nil
+}
+
+// Ready returns nil while API servers can use the server, and otherwise why not:
+// it does not run, it is stopping, or API servers cannot use its certificate.
+// It does not block.
+func (s *Server) Ready() error {
+	switch {
+	case !s.running.Load():
+		return errors.New("the webhook does not run")
+	case s.handler.leaving.Load():
+		return errors.New("the webhook is stopping")
+	}
+	return s.serving.Ready()
+}
+
+// Run serves until ctx ends, continues for the shutdown delay, lets reviews
+// under way finish, and waits for all goroutines. It returns nil after ctx
+// ended, or the reason why serving stopped earlier.
+func (s *Server) Run(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
+	s.running.Store(true)
+	defer s.running.Store(false)
+	select {
+	case err := <-served:
+		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop())
+	case <-ctx.Done():
+	}
+	s.handler.leaving.Store(true)
+	delay := time.NewTimer(s.cfg.ShutdownDelay)
+	defer delay.Stop()
+	select {
+	case err := <-served:
+		return errors.Join(fmt.Errorf("serve the webhook: %w", err), s.stop())
+	case <-delay.C:
+	}
+	err := s.stop()
+	<-served // ErrServerClosed, at once
+	return err
+}
+
+// stop ends every connection, those under way after their answer.
+func (s *Server) stop() error {
+	if s.stopper.Stop() != nil { // a handler does not return
+		return errors.New("stop the webhook: a review is still under way")
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package format
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// maxHead is how many bytes of a line are looked at.
+const maxHead = 16 << 10
+
+// Classifier classifies the lines of one stream. It must receive them in order. The zero
+// value accepts all formats, and is ready for a stream's first line or for a line in its
+// middle: until the first header, continuations have level Unknown. Each stream needs its
+// own Classifier. A copy goes on independently. A Classifier is not safe for concurrent use.
+type Classifier struct {
+	ul   ul.Classifier
+	only Format // Auto: all
+	last Format // of the last header; Auto: there was none
+	half bool   // the last line was the first of JUL's two, and did not show its level
+}
+
+// New returns a Classifier that accepts only the headers of one format, and the sidecar's
+// own markers. Auto accepts all.
+func New(only Format) Classifier { return Classifier{only: only} }
+
+// Classify returns the class of the next line, given without its newline. Rest is what is
+// known to follow that newline, possibly nothing: only the first line of JUL's two needs it.
+// Where rest does not show the second, the first has level Unknown, and the second is a
+// header itself. [Classifier.Whole] says how not to separate the two.
+func (c *Classifier) Classify(line, rest []byte) ul.Class {
+	bracket := len(line) > 0 && line[0] == '['
+	if bracket && c.last == UL {
+		if class, ok := c.ul.Repeats(line); ok {
+			return class
+		}
+	}
+	if c.only != Auto && c.only != UL {
+		return c.classifyOnly(line, rest)
+	}
+	if bracket || c.only == UL {
+		return c.classifyUL(line, rest)
+	}
+	if mayBegin(line) || c.half {
+		if h, ok := c.headerOf(line, rest); ok {
+			return c.begin(h)
+		}
+	}
+	return c.ul.Classify(line)
+}
+
+// classifyUL classifies a line that is probably UL. Brackets without a level are decorations
+// of UL, but not in the record of an application.
+func (c *Classifier) classifyUL(line, rest []byte) ul.Class {
+	inherited := c.ul.Level()
+	class := c.ul.Classify(line)
+	if c.only == UL || class.Level != ul.Unknown && class.Kind == ul.Header {
+		c.last = UL
+		return class
+	}
+	if mayBegin(line) {
+		if h, ok := c.headerOf(line, rest); ok {
+			return c.begin(h)
+		}
+	}
+	if class.Kind == ul.Header && c.last != Auto && c.last != UL {
+		c.ul.Resume(inherited)
+		return ul.Class{Kind: ul.Continuation, Level: inherited}
+	}
+	return class
+}
+
+// Whole returns how much of data, which are lines, to classify before more is known to
+// follow: less than all of it if the last line is the first of JUL's two, and others are
+// before it. It looks at the last line only in a stream where JUL's were seen.
+func (c *Classifier) Whole(data []byte) int {
+	if c.last != JUL || len(data) == 0 {
+		return len(data)
+	}
+	begin := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
+	var at stamp
+	if _, first := parseJUL(data[begin:], nil, &at); first && begin > 0 {
+		return begin
+	}
+	return len(data)
+}
+
+// Level returns the level that a continuation inherits now.
+func (c *Classifier) Level() ul.Level { return c.ul.Level() }
+
+// Resume prepares c for a place in a stream where a continuation inherits level, which is
+// Unknown if it is not known.
+func (c *Classifier) Resume(level ul.Level) {
+	c.half = false
+	c.ul.Resume(level)
+}
+
+// Format returns the format of the last header, or Auto if there was none.
+func (c *Classifier) Format() Format { return c.last }
+
+// classifyOnly classifies the line where one format is accepted that is not UL. A marker
+// does not change what a continuation inherits.
+func (c *Classifier) classifyOnly(line, rest []byte) ul.Class {
+	if _, ok := ul.ParseMarker(line); ok {
+		return ul.Class{Kind: ul.Header, Level: ul.Warning}
+	}
+	if c.only == Plain {
+		return ul.Class{}
+	}
+	if h, ok := c.headerOf(line, rest); ok && h.format == c.only {
+		return c.begin(h)
+	}
+	if c.last == Auto && c.ul.Level() == ul.Unknown {
+		return ul.Class{}
+	}
+	return ul.Class{Kind: ul.Continuation, Level: c.ul.Level()}
+}
+
+// begin begins a record.
+func (c *Classifier) begin(h header) ul.Class {
+	c.last, c.half = h.format, h.format == JUL && h.level == ul.Unknown
+	c.ul.Resume(h.level)
+	return ul.Class{Kind: ul.Header, Level: h.level}
+}
+
+// headerOf returns the header of a line that is not UL. An object without a level is a
+// header only behind another object: elsewhere it may be a part of a message.
+func (c *Classifier) headerOf(line, rest []byte) (h header, ok bool) {
+	if c.half {
+		c.half = false
+		if level := julLevel(line); level != ul.Unknown {
+			return header{JUL, level}, true
+		}
+	}
+	if level := flatLevel(line[:min(len(line), maxHead)]); level != ul.Unknown {
+		return header{JSON, level}, true
+	}
+	var at stamp
+	h, ok = parse(line, rest, &at)
+	return h, ok && (h.format != JSON || h.level != ul.Unknown || c.last == JSON || c.only == JSON)
+}
+
+// header is the beginning of a record.
+type header struct {
+	format Format
+	level  ul.Level
+}
+
+// begins has the bytes that headers begin with.
+var begins = func() (is [256]bool) {
+	for _, c := range "[{0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ\x1b" {
+		is[c] = true
+	}
+	return is
+}()
+
+// mayBegin reports whether it takes more than a look to see that a line is not a header.
+func mayBegin(line []byte) bool {
+	if len(line) < shortest || !begins[line[0]] {
+		return false
+	}
+	switch c := line[0]; {
+	case c == '[':
+		return line[3] == ':' || line[5] == '-' || line[5] == '/' // [07:36:35, [2026-11-23
+	case c-'A' < 26:
+		return line[3] == ' '
+	}
+	return true
+}
+
+// shortest is the length of the shortest header: a time.
+const shortest = len("07:36:35")
+
+// parse returns the header that a line is, if it is one, and reads its time into at.
+func parse(line, rest []byte, at *stamp) (h header, ok bool) {
+	if len(line) < shortest {
+		return h, false
+	}
+	line = line[:min(len(line), maxHead)]
+	switch c := line[0]; {
+	case c == '{':
+		return parseJSON(line, at)
+	case isDigit(c), c == '[', c == escape:
+		return parsePattern(line, at)
+	case c-'A' < 26:
+		return parseJUL(line, rest, at)
+	}
+	return h, false
+}
+
+// Begins reports whether a line that is not UL may be taken for the first of a record.
+// Whoever writes further lines of a record must not write such a line.
+func Begins(line []byte) bool {
+	var at stamp
+	_, ok := parse(line, nil, &at)
+	return ok || flatLevel(line[:min(len(line), maxHead)]) != ul.Unknown
+}
+
+// When returns the time of a line that is not UL and is a header with a level and a date.
+// A time without a zone is taken as UTC.
+func When(line []byte) (time.Time, bool) {
+	var at stamp
+	h, ok := parse(line, nil, &at)
+	if !ok || h.level == ul.Unknown && h.format != JUL {
+		return time.Time{}, false
+	}
+	return at.time()
+}

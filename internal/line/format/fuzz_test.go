@@ -1,0 +1,127 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// hostile are lines that are long, nested or cut off.
+func hostile() [][]byte {
+	return [][]byte{
+		[]byte("{" + strings.Repeat(`"a":{`, 100_000)),
+		[]byte(`{"a":` + strings.Repeat("[", 100_000)),
+		[]byte(`{"a":"` + strings.Repeat(`\`, 100_000)),
+		[]byte("{" + strings.Repeat(`"log":{"log":{"level":`, 1000)),
+		[]byte(strings.Repeat(`{"level":"INFO",`, 1000)),
+		[]byte("07:36:35.123 " + strings.Repeat("[", 100_000)),
+		[]byte("07:36:35.123 " + strings.Repeat("\x1b[", 100_000)),
+		[]byte("07:36:35.123 " + strings.Repeat(" ", 100_000) + "ERROR"),
+		[]byte("2026-11-23T07:36:35." + strings.Repeat("9", 100_000)),
+		[]byte("{\"timestamp\":" + strings.Repeat("9", 100_000)),
+		[]byte("\x1b[" + strings.Repeat("0;", 100_000)),
+	}
+}
+
+// add gives a fuzz target the lines of all tests.
+func add(f *testing.F, one func(line []byte)) {
+	for _, c := range streams {
+		for row := range strings.Lines(c.lines) {
+			line, _, _ := strings.Cut(row, " → ")
+			one([]byte(line))
+		}
+	}
+	for _, line := range benchLines {
+		one(line)
+	}
+	for _, line := range hostile() {
+		one(line[:min(len(line), 200)])
+	}
+}
+
+// FuzzClassify holds a Classifier to its contract: it changes nothing, gives every line a
+// level that exists, is the same for the same lines, and finds a header only where it
+// finds one again.
+func FuzzClassify(f *testing.F) {
+	last := []byte("07:36:35.123 [main] INFO x")
+	add(f, func(line []byte) {
+		f.Add(last, line, uint8(Auto))
+		last = line
+	})
+	f.Fuzz(func(t *testing.T, first, second []byte, only uint8) {
+		c := New(Format(only) % (Plain + 1))
+		before := bytes.Clone(second)
+		c.Classify(first, second)
+		again := c
+		got := c.Classify(second, nil)
+		if !bytes.Equal(before, second) {
+			t.Fatalf("the line became %q", second)
+		}
+		if same := again.Classify(second, nil); same != got || got.Level >= ul.NumLevels || got.Kind > ul.Drop {
+			t.Fatalf("%q is %v, then %v", second, got, same)
+		}
+		c = Classifier{}
+		c.Classify([]byte("[0.397s][info][gc] a"), nil)
+		if kind := c.Classify(second, nil).Kind; kind == ul.Header && second[0] != '[' && !Begins(second) {
+			t.Fatalf("%q is a header, and does not begin as one", second)
+		}
+		if got.Kind == ul.Text && got.Level != ul.Unknown {
+			t.Fatalf("the text %q has level %s", second, got.Level)
+		}
+	})
+}
+
+// FuzzWhen holds the time to what can be written: a date of four digits.
+func FuzzWhen(f *testing.F) {
+	add(f, func(line []byte) { f.Add(line) })
+	f.Fuzz(func(t *testing.T, line []byte) {
+		at, ok := When(line)
+		if ok && (at.Year() < 0 || at.Year() > 10000) || !ok && !at.IsZero() {
+			t.Fatalf("%q: %s, %v", line, at, ok)
+		}
+		if header := Begins(line); ok && !header {
+			t.Fatalf("%q has a time but is no header", line)
+		}
+	})
+}
+
+// What a hostile line costs is bounded, whatever it holds and however long it is.
+func TestHostileLines(t *testing.T) {
+	for _, line := range hostile() {
+		var c Classifier
+		head := line[:20]
+		if n := testing.AllocsPerRun(10, func() { c.Classify(line, line); When(line) }); n != 0 {
+			t.Errorf("%q: %v allocations", head, n)
+		}
+		var cut Classifier
+		if got, want := cut.Classify(line[:min(len(line), maxHead)], nil), c.Classify(line, nil); got.Level != want.Level && want.Kind == ul.Header {
+			t.Errorf("%q: %v of its beginning, %v of all", head, got, want)
+		}
+	}
+	for name, line := range benchLines {
+		var c Classifier
+		if n := testing.AllocsPerRun(10, func() { c.Classify(line, nil); When(line) }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// FuzzJSON holds the look at a flat object to what reading all of an object finds.
+func FuzzJSON(f *testing.F) {
+	add(f, func(line []byte) { f.Add(line) })
+	f.Add([]byte(`{"message":"x \"level\":\"ERROR\" \\","level":"info"}`))
+	f.Add([]byte(`{"a":[["level"]],"level":3}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		flat := flatLevel(line)
+		if flat == ul.Unknown || !json.Valid(line) || line[0] != '{' || bytes.Contains(line, []byte(`"severity"`)) {
+			return
+		}
+		var at stamp
+		if h, ok := parseJSON(line, &at); !ok || h.level != flat {
+			t.Fatalf("%q is %s at a look, and %s", line, flat, h.level)
+		}
+	})
+}

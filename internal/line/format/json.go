@@ -1,0 +1,226 @@
+package format
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// object is the members of a JSON object that matter, as far as they were read.
+type object struct {
+	text  []byte
+	level ul.Level
+	at    *stamp
+	dated bool
+}
+
+// parseJSON returns the header of a line that begins with an object. An object whose end is
+// not in the line is a header only if it shows its level before.
+func parseJSON(line []byte, at *stamp) (h header, ok bool) {
+	o := object{text: line, at: at}
+	end, whole := o.members(1, "")
+	whole = whole && skipBlank(line, end) == len(line)
+	return header{format: JSON, level: o.level}, whole && o.dated || o.level != ul.Unknown
+}
+
+// flatLevel returns the level that a line shows if it begins as an object and shows it in
+// a member of its own. Otherwise, or if that takes more than a look, it returns Unknown.
+// Inside of a string, a quotation mark has a backslash before it, so what is found is the
+// name of a member, and that of the object itself, as no other object begins before.
+func flatLevel(line []byte) ul.Level {
+	if len(line) == 0 || line[0] != '{' || !is(line, skipBlank(line, 1), `"`) {
+		return ul.Unknown
+	}
+	i := bytes.Index(line, []byte(`level":`))
+	if i < 2 || bytes.IndexByte(line[1:i], '{') >= 0 {
+		return ul.Unknown
+	}
+	if name := line[:i]; name[i-1] != '"' && !bytes.HasSuffix(name, []byte(`"log.`)) {
+		return ul.Unknown
+	}
+	i = skipBlank(line, i+len(`level":`))
+	if value, end := str(line, i); end > 0 {
+		return levelOfAnyCase(value)
+	}
+	if i+1 < len(line) && !isDigit(line[i+1]) && line[i+1] != '.' {
+		return levelOfNumber(line[i : i+1])
+	}
+	return ul.Unknown
+}
+
+// members reads the members of the object whose brace is before text[i], and returns the
+// offset behind its closing one. Whole is false if there is none, or if nothing more is
+// needed. Within is the name of the member that the object is the value of: such an object
+// does not have another one looked into.
+func (o *object) members(i int, within string) (end int, whole bool) {
+	for {
+		i = skipBlank(o.text, i)
+		if i < len(o.text) && o.text[i] == '}' {
+			return i + 1, true
+		}
+		name, next := str(o.text, i)
+		if next == 0 {
+			return i, false
+		}
+		i = skipBlank(o.text, next)
+		if !is(o.text, i, ":") {
+			return i, false
+		}
+		i = skipBlank(o.text, i+1)
+		if i = o.value(name, within, i); i == 0 || within == "" && o.level != ul.Unknown && o.dated {
+			return i, false
+		}
+		i = skipBlank(o.text, i)
+		if is(o.text, i, ",") {
+			i++
+		} else if !is(o.text, i, "}") {
+			return i, false
+		}
+	}
+}
+
+// value reads the value of a member at text[i], and returns the offset behind it: 0 if it
+// does not end.
+func (o *object) value(name []byte, within string, i int) (end int) {
+	if i >= len(o.text) {
+		return 0
+	}
+	switch o.text[i] {
+	case '"':
+		text, end := str(o.text, i)
+		if end > 0 {
+			o.member(name, within, text, true)
+		}
+		return end
+	case '{', '[':
+		if within == "" && o.text[i] == '{' {
+			switch string(name) {
+			case "log":
+				o.members(i+1, "log")
+			case "instant":
+				o.members(i+1, "instant")
+			}
+		}
+		return nested(o.text, i)
+	}
+	end = i
+	for end < len(o.text) && o.text[end] != ',' && o.text[end] != '}' && o.text[end] > ' ' {
+		end++
+	}
+	o.member(name, within, o.text[i:end], false)
+	return end
+}
+
+// member takes what is a level or a time. The first one counts.
+func (o *object) member(name []byte, within string, value []byte, quoted bool) {
+	switch string(name) {
+	case "level":
+		if within == "instant" || o.level != ul.Unknown {
+			return
+		}
+		if o.level = levelOfAnyCase(value); !quoted {
+			o.level = levelOfNumber(value)
+		}
+	case "log.level", "severity":
+		if within == "" && o.level == ul.Unknown && quoted {
+			o.level = levelOfAnyCase(value)
+		}
+	case "@timestamp", "timestamp", "time":
+		if within == "" && !o.dated {
+			o.dated = o.date(value, quoted)
+		}
+	case "epochSecond":
+		if within == "instant" && !o.dated {
+			o.dated = o.date(value, false)
+		}
+	case "nanoOfSecond":
+		if n := number(value, 0, len(value)); within == "instant" && !o.at.unix.IsZero() && len(value) <= 9 && n > 0 {
+			o.at.nanos = n
+		}
+	}
+}
+
+// maxSeconds is the last second of the year 9999.
+const maxSeconds = 253402300799
+
+// date reads a date in text, or a number of seconds or, where these would be too many,
+// milliseconds since 1970.
+func (o *object) date(value []byte, quoted bool) bool {
+	var s stamp
+	if quoted {
+		if n := s.readStamp(value); n == 0 || s.year == 0 {
+			return false
+		}
+		*o.at = s
+		return true
+	}
+	seconds, i := 0, 0
+	for ; i < len(value) && i < 15 && isDigit(value[i]); i++ {
+		seconds = 10*seconds + int(value[i]-'0')
+	}
+	switch {
+	case i == 0 || i < len(value) && value[i] != '.':
+		return false
+	case seconds > maxSeconds/10:
+		o.at.unix = time.UnixMilli(int64(seconds)).UTC()
+	default:
+		s.readFraction(value, i)
+		o.at.unix = time.Unix(int64(seconds), int64(s.nanos)).UTC()
+	}
+	return true
+}
+
+// str returns the text of the string at text[i], escapes as they are, and the offset behind
+// it: 0 if no string begins there, or if it does not end.
+func str(text []byte, i int) (content []byte, end int) {
+	if !is(text, i, `"`) {
+		return nil, 0
+	}
+	for end = i + 1; ; end++ {
+		n := bytes.IndexByte(text[end:], '"')
+		if n < 0 {
+			return nil, 0
+		}
+		end += n
+		slashes := end
+		for text[slashes-1] == '\\' {
+			slashes--
+		}
+		if (end-slashes)%2 == 0 {
+			return text[i+1 : end], end + 1
+		}
+	}
+}
+
+// nested returns the offset behind the object or array at text[i], or 0 if it does not end.
+// It counts brackets of both kinds as one, which is the same for what is well-formed.
+func nested(text []byte, i int) (end int) {
+	for depth := 0; i < len(text); {
+		switch text[i] {
+		case '"':
+			_, next := str(text, i)
+			if next == 0 {
+				return 0
+			}
+			i = next
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return 0
+}
+
+// skipBlank returns the offset of the first byte from i on that is not blank.
+func skipBlank(text []byte, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r') {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,137 @@
+package mark
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+)
+
+// Bounds on the rate of marks: JVMs, and whoever truncates their logs, may cause any
+// number.
+const (
+	maxMarks = 60
+	period   = time.Minute
+)
+
+// Journal appends marks to the file of the source. It never waits for anybody: where the
+// file cannot be written to, or there are too many marks, marks are lost. It is safe for
+// concurrent use. A nil Journal takes marks and does nothing.
+type Journal struct {
+	source string
+	log    *slog.Logger
+	now    func() time.Time
+
+	mu         sync.Mutex
+	since      time.Time // when marks was last 0
+	marks      int       // since then
+	suppressed int       // not written, and not reported
+	failing    bool      // the last mark could not be written, and that was logged
+}
+
+// NewJournal returns the Journal of a source, which need not exist yet. It touches nothing.
+func NewJournal(source string, log *slog.Logger) *Journal {
+	return &Journal{source: source, log: log, now: time.Now}
+}
+
+// Add appends a mark, and gives it the time of now if it has none. Beyond 60 marks in a
+// minute it only counts; the next mark that is written, or [Journal.Close], has the
+// count before it.
+func (j *Journal) Add(m Mark) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.now()
+	if since := now.Sub(j.since); since >= period || since < 0 {
+		j.since, j.marks = now, 0
+	}
+	if j.marks++; j.marks > maxMarks {
+		j.suppressed++
+		return
+	}
+	j.write(now, m)
+}
+
+// Close reports the marks that were suppressed last, and appends the last ones, however
+// many there were.
+func (j *Journal) Close(last ...Mark) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.write(j.now(), last...)
+}
+
+// write appends marks, behind one for those that were suppressed.
+func (j *Journal) write(now time.Time, marks ...Mark) {
+	var text []byte
+	if j.suppressed > 0 {
+		m := New(MarksSuppressed, "count", strconv.Itoa(j.suppressed))
+		m.Time = now
+		text = m.Append(text)
+	}
+	for _, m := range marks {
+		if m.Time.IsZero() {
+			m.Time = now
+		}
+		text = m.Append(text)
+	}
+	if len(text) == 0 {
+		return
+	}
+	err := j.append(text)
+	if err == nil {
+		j.failing, j.suppressed = false, 0
+		return
+	}
+	if !j.failing {
+		j.failing = true
+		j.log.Warn("writing a mark failed", "error", err, "hint", "marks are lost until one can be written; all else works")
+	}
+}
+
+// append appends whole lines to the file, or nothing.
+func (j *Journal) append(text []byte) error {
+	dir, err := os.OpenFile(j.source, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return fmt.Errorf("open the source: %w", err)
+	}
+	defer dir.Close()
+	f, err := statedir.OpenFile(dir, Stream, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // an error would be one of a network's file system
+	if err := reserve(f, len(text)); err != nil {
+		return fmt.Errorf("reserve space for a mark: %w", err)
+	}
+	n, err := f.Write(text)
+	if err == nil && n < len(text) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// reserve takes the memory for the next n bytes of a file: a full tmpfs would take a part
+// of a line otherwise. Where the file system cannot do that, the write goes ahead without.
+func reserve(f *os.File, n int) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, info.Size(), int64(n))
+	if err == unix.ENOSPC || err == unix.EDQUOT || err == unix.EFBIG {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package mark
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Stream is the name of the stream of marks, and of its file in the source.
+const Stream = "ullage.log"
+
+// Kind is what happened.
+type Kind string
+
+// The kinds. A reader may meet kinds of a newer version.
+const (
+	SidecarStarted   Kind = "sidecar-started"
+	SidecarStopped   Kind = "sidecar-stopped"
+	JVMStarted       Kind = "jvm-started"
+	JVMSeen          Kind = "jvm-seen"  // it is older than the sidecar, which may have reported its start before
+	JVMEnded         Kind = "jvm-ended" // with how=crashed it is a warning
+	CrashReport      Kind = "crash-report"
+	LevelRaised      Kind = "level-raised"
+	LevelRestored    Kind = "level-restored"
+	AppLevelRaised   Kind = "app-level-raised" // of the application's events
+	AppLevelRestored Kind = "app-level-restored"
+	ArchivesMissed   Kind = "archives-missed"
+	Truncated        Kind = "truncated"
+	DetailSaved      Kind = "detail-saved"     // withheld lines are persisted, because a trigger fired
+	MarksSuppressed  Kind = "marks-suppressed" // by the [Journal]
+)
+
+// Crashed is the value of "how" for a JVM that has left a report of its crash.
+const Crashed = "crashed"
+
+// Bounds on a mark. A text that is longer is cut, further fields are left out.
+const (
+	maxWord   = 32  // bytes of a kind or of a key
+	maxValue  = 256 // bytes of a value
+	maxFields = 12
+)
+
+// MaxBytes is more than the length of the longest mark, its newline included.
+const MaxBytes = 8 << 10
+
+// Field is one detail of a mark. Keys are words of lower-case letters, digits and dashes
+// that begin with a letter.
+type Field struct{ Key, Value string }
+
+// Mark is one event. Make it with [New] or [Parse].
+type Mark struct {
+	Time   time.Time // zero: the journal sets it
+	Level  ul.Level  // Info, or Warning where lines are lost or a JVM crashed
+	Kind   Kind
+	Fields []Field
+}
+
+// New returns a mark without a time. Pairs are keys and values in turn. A value may come
+// from anybody: only its printable beginning is kept. A field without a value is left out.
+func New(kind Kind, pairs ...string) Mark {
+	m := Mark{Level: ul.Info, Kind: kind}
+	for i := 0; i+1 < len(pairs) && len(m.Fields) < maxFields; i += 2 {
+		if value := printable.Text(pairs[i+1], maxValue); value != "" {
+			m.Fields = append(m.Fields, Field{pairs[i], value})
+		}
+	}
+	switch kind {
+	case ArchivesMissed, Truncated, CrashReport, MarksSuppressed:
+		m.Level = ul.Warning
+	case JVMEnded:
+		if m.Get("how") == Crashed {
+			m.Level = ul.Warning
+		}
+	}
+	return m
+}
+
+// Get returns the value of a field, or "" if the mark does not have it.
+func (m Mark) Get(key string) string {
+	for _, f := range m.Fields {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// Concerns reports whether the mark is of no stream, or of one that matches.
+func (m Mark) Concerns(matches func(stream string) bool) bool {
+	streams := m.Get("stream")
+	return streams == "" || slices.ContainsFunc(strings.Split(streams, ","), matches)
+}
+
+const (
+	timeForm = "2006-01-02T15:04:05.000-0700" // UL's own
+	intro    = "mark: "
+	tag      = "ullage"
+)
+
+// Append appends the line of the mark, with its newline, and returns the extended slice:
+//
+//	[2026-11-23T05:10:05.000+0000][info][ullage] mark: jvm-started stream=gc-7.log pid=7 flags="-Xmx2g -Xss1m"
+//
+// The time is in UTC. A value is in quotes unless it is a word; in quotes, a backslash
+// stands before a quote and a backslash.
+func (m Mark) Append(dst []byte) []byte {
+	dst = append(dst, '[')
+	dst = m.Time.UTC().AppendFormat(dst, timeForm)
+	dst = append(dst, "]["+m.Level.String()+"]["+tag+"] "+intro...)
+	dst = append(dst, m.Kind...)
+	if len(m.Fields) > 0 {
+		dst = append(dst, ' ')
+	}
+	return append(m.AppendDetails(dst), '\n')
+}
+
+// AppendDetails appends the fields as in the line, separated by spaces.
+func (m Mark) AppendDetails(dst []byte) []byte {
+	for i, f := range m.Fields {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, f.Key...)
+		dst = append(dst, '=')
+		dst = appendValue(dst, f.Value)
+	}
+	return dst
+}
+
+func appendValue(dst []byte, value string) []byte {
+	if isPlain(value) {
+		return append(dst, value...)
+	}
+	dst = append(dst, '"')
+	for i := range len(value) {
+		if value[i] == '"' || value[i] == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, value[i])
+	}
+	return append(dst, '"')
+}
+
+// isPlain reports whether a value needs no quotes.
+func isPlain(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return value != ""
+}
+
+// Parse parses what [Mark.Append] wrote, with or without its newline, and nothing else:
+// appending the result gives the same line.
+func Parse(line []byte) (Mark, bool) {
+	line = bytes.TrimSuffix(line, []byte{'\n'})
+	var r ul.Record
+	if len(line) >= MaxBytes {
+		return Mark{}, false
+	}
+	r.Parse(line)
+	text, ok := strings.CutPrefix(string(r.Message), intro)
+	if !ok || r.Kind != ul.Header || r.Level != ul.Info && r.Level != ul.Warning {
+		return Mark{}, false
+	}
+	m := Mark{Level: r.Level}
+	if m.Time, ok = r.When(); !ok || !m.read(text) {
+		return Mark{}, false
+	}
+	// The parser also accepts, for instance, other decorators.
+	if again := m.Append(nil); !bytes.Equal(again[:len(again)-1], line) {
+		return Mark{}, false
+	}
+	return m, true
+}
+
+// read reads the kind and the fields.
+func (m *Mark) read(text string) bool {
+	kind, rest, more := strings.Cut(text, " ")
+	m.Kind = Kind(kind)
+	ok := isWord(kind)
+	for ok && more {
+		var f Field
+		f.Key, rest, ok = strings.Cut(rest, "=")
+		if !ok || !isWord(f.Key) {
+			return false
+		}
+		f.Value, rest, ok = cutValue(rest)
+		rest, more = strings.CutPrefix(rest, " ")
+		ok = ok && (more || rest == "") && len(m.Fields) < maxFields &&
+			f.Value != "" && printable.Text(f.Value, maxValue) == f.Value
+		m.Fields = append(m.Fields, f)
+	}
+	return ok
+}
+
+// isWord reports whether a text can be a kind or a key.
+func isWord(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', i > 0 && (c == '-' || '0' <= c && c <= '9'):
+		default:
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxWord
+}
+
+// cutValue returns the value at the beginning of text, and what is behind it.
+func cutValue(text string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(text, `"`) {
+		value, _, _ = strings.Cut(text, " ")
+		return value, text[len(value):], true
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return b.String(), text[i+1:], true
+		case c == '\\' && i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", false
+}

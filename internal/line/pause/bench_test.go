@@ -1,0 +1,62 @@
+package pause
+
+import (
+	"testing"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// benchmark reads the lines of one excerpt of a real log, in turn.
+func benchmark(b *testing.B, lines [][]byte) {
+	size := 0
+	for _, line := range lines {
+		size += len(line)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(size / len(lines)))
+	for i := 0; b.Loop(); {
+		Parse(lines[i])
+		if i++; i == len(lines) {
+			i = 0
+		}
+	}
+}
+
+// One collection, whole, at gc*=debug,safepoint*=debug.
+func BenchmarkDebugLog(b *testing.B) {
+	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log"} {
+		b.Run(name, func(b *testing.B) { benchmark(b, sample(b, name)) })
+	}
+}
+
+// Each kind of event, with the decorators given.
+func BenchmarkEvent(b *testing.B) {
+	for _, name := range []string{"g1-jdk25.log", "all-decorators-jdk25.log"} {
+		for kind := Pause; kind <= CPU; kind++ {
+			var lines [][]byte
+			for _, line := range sample(b, name) {
+				if e, _ := Parse(line); e.Kind == kind {
+					lines = append(lines, line)
+				}
+			}
+			b.Run(name+"/"+kind.String(), func(b *testing.B) { benchmark(b, lines) })
+		}
+	}
+}
+
+// The same log, joined.
+func BenchmarkJoin(b *testing.B) {
+	for _, name := range []string{"debug-g1-jdk17.log", "debug-g1-jdk25.log"} {
+		b.Run(name, func(b *testing.B) {
+			lines := sample(b, name)
+			j := NewJoiner(Handlers{Pause: func(*GCPause) {}, Stop: func(*Stop) {}, Collection: func(*Collection) {}})
+			b.ReportAllocs()
+			for i := 0; b.Loop(); {
+				j.Line(lines[i], ul.Class{})
+				if i++; i == len(lines) {
+					i = 0
+				}
+			}
+		})
+	}
+}

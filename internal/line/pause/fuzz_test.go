@@ -1,0 +1,131 @@
+package pause
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+func FuzzParse(f *testing.F) {
+	for _, s := range samples {
+		for _, line := range sample(f, s.name) {
+			if _, ok := Parse(line); ok {
+				f.Add(line)
+			}
+		}
+	}
+	f.Add([]byte("[0.4s][info][safepoint] Total time for which application threads were stopped: 0.0123456 seconds, Stopping threads took: 0.0000456 seconds\r"))
+	f.Add([]byte("Allocation Stall () 5.811ms"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		before := bytes.Clone(line)
+		e, ok := Parse(line)
+		if !bytes.Equal(line, before) {
+			t.Fatalf("the line became %q", line)
+		}
+		if !ok {
+			if !cmp.Equal(e, Event{}) {
+				t.Fatalf("no event, but %+v", e)
+			}
+			return
+		}
+		checkEvent(t, e, line)
+		if line[0] != '[' {
+			tag := "[0.397s][info][gc,x] "
+			switch e.Kind {
+			case Safepoint, Enter:
+				tag = "[safepoint] "
+			case Phase:
+				tag = "[gc,phases] "
+			}
+			if decorated, _ := Parse(append([]byte(tag), line...)); !cmp.Equal(decorated, e) {
+				t.Fatalf("%+v, with decorations %+v", e, decorated)
+			}
+		}
+	})
+}
+
+// checkEvent holds an event to what its documentation promises.
+func checkEvent(t *testing.T, e Event, line []byte) {
+	t.Helper()
+	for _, d := range []time.Duration{e.Duration, e.Reaching, e.Cleanup, e.At, e.Leaving, e.User, e.Sys, e.Real} {
+		if d < 0 || d >= 1e18 {
+			t.Fatalf("%q: %+v", line, e)
+		}
+	}
+	for _, size := range []int64{e.Heap.Before, e.Heap.After, e.Heap.Capacity} {
+		if size < 0 || size > maxBytes || size > 0 && !e.Heap.Known {
+			t.Fatalf("%q: %+v", line, e)
+		}
+	}
+	if (e.GC >= 0) != (e.Kind != Safepoint && e.Kind != Enter && e.Kind != Stall && e.Kind != Init) && (e.GC != -1 || e.Kind != Failure && e.Kind != Cancel) {
+		t.Fatalf("%q: %+v", line, e)
+	}
+	if !slices.Contains(Actions(), e.Action()) || !slices.Contains(Causes(), e.Cause()) || !slices.Contains(Operations(), e.Operation()) {
+		t.Fatalf("%q: %q, %q, %q", line, e.Action(), e.Cause(), e.Operation())
+	}
+	if e.Kind == CPU || e.Kind == Metaspace || e.Kind == Workers || e.Kind == Safepoint && e.Reaching+e.At == e.Duration && e.Name == nil {
+		if e.Name != nil {
+			t.Fatalf("%q: %+v", line, e)
+		}
+		return
+	}
+	checkPart(t, e.Kind, e.Name, line, maxName)
+	if e.Kind == Init {
+		checkPart(t, e.Kind, e.Value, line, maxValue)
+	}
+}
+
+func checkPart(t *testing.T, kind Kind, part, line []byte, most int) {
+	t.Helper()
+	at := int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(line))))
+	if len(part) == 0 && kind != Stall || len(part) > most || at < 0 || at+len(part) > len(line) {
+		t.Fatalf("%q: %d bytes at %d", line, len(part), at)
+	}
+	for _, c := range part {
+		if (c < ' ' || c > '~') && kind != Stall {
+			t.Fatalf("%q: name %q", line, part)
+		}
+	}
+}
+
+// Whatever the lines are, each pause is in one stop, a collection has no pause of another
+// one, and nothing grows without bound.
+func FuzzJoiner(f *testing.F) {
+	for _, s := range samples {
+		f.Add(bytes.Join(sample(f, s.name), []byte("\n")))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		pauses, stopped, collected := 0, 0, 0
+		j := NewJoiner(Handlers{
+			Pause: func(*GCPause) { pauses++ },
+			Stop:  func(s *Stop) { stopped += len(s.Pauses) },
+			Collection: func(c *Collection) {
+				collected += c.Count
+				for i := range c.Pauses {
+					if c.Pauses[i].GC != c.GC {
+						t.Fatalf("%+v", c)
+					}
+				}
+				if c.Allocated < -1 || c.Promoted < -1 || c.Paused < 0 || c.Lines[0] > c.Lines[1] {
+					t.Fatalf("%+v", c)
+				}
+			},
+		})
+		for line := range bytes.Lines(text) {
+			j.Line(bytes.TrimSuffix(line, []byte("\n")), ul.Class{})
+			if len(j.open) > maxOpen || len(j.free) > maxOpen || len(j.waiting) > maxWaiting || len(j.names) > maxInterned || len(j.run.Settings) > maxSettings {
+				t.Fatalf("%d open, %d free, %d waiting, %d names", len(j.open), len(j.free), len(j.waiting), len(j.names))
+			}
+		}
+		j.Flush()
+		if stopped != pauses || collected != pauses {
+			t.Fatalf("%d pauses, %d in stops, %d in collections", pauses, stopped, collected)
+		}
+	})
+}

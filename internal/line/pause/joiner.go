@@ -1,0 +1,224 @@
+package pause
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Handlers are called by a [Joiner], each with a record that is valid, also in its
+// slices, only until the function returns. A nil function is not called.
+type Handlers struct {
+	Run        func(*Run)        // before the first record of a run, with the properties seen until then; again if it turns out to be Mixed
+	Pause      func(*GCPause)    // at the line of the pause: its Times follow
+	Timed      func(*GCPause)    // the Times of the pause before are known
+	Wait       func(*Wait)       // a thread waited for memory, or for an object to be moved
+	Stop       func(*Stop)       // the application was stopped
+	Collection func(*Collection) // a collection has ended
+
+	// Clock receives when the present line was written, by what the line shows, and may
+	// correct it.
+	Clock func(*Clock)
+}
+
+// Bounds of a Joiner.
+const (
+	maxOpen     = 16  // collections
+	maxPauses   = 16  // of one collection
+	maxWaiting  = 8   // pauses whose safepoint is not known yet
+	maxInterned = 512 // names
+	maxSettings = 48
+)
+
+// Joiner joins the events of one stream, by the number of the collection and the order
+// of the lines. It must receive the lines in order. Its memory is bounded: about 200 KiB
+// at most. It is not safe for concurrent use. The zero value joins nothing: see [NewJoiner].
+type Joiner struct {
+	handlers Handlers
+	names    map[string]*name
+	lines    uint64
+	parser   ul.Parser
+	event    Event
+
+	run       Run
+	announced bool
+	runs      runs
+	newest    int64  // highest number of a collection in this run
+	clock     moment // of the present event
+
+	open    []*collecting
+	free    []*collecting
+	waiting []GCPause // that are in no Stop yet, oldest first
+	pause   GCPause   // that is handed on
+	stop    Stop      // ... and the present one of these
+	stopped []GCPause // ... with its pauses
+	entered *name     // operation of JDK 9 to 12
+
+	timed    bool  // this run logs CPU times
+	unpaired int   // pauses since the last safepoint line, up to maxWaiting
+	after    int64 // bytes of the heap in use after the last collection; -1: not known
+}
+
+// NewJoiner returns a Joiner that is ready for a stream's first line, or for a line in
+// its middle.
+func NewJoiner(h Handlers) *Joiner {
+	return &Joiner{handlers: h, names: map[string]*name{}, run: Run{Number: 1}, runs: runs{passed: -1}, newest: -1, after: -1}
+}
+
+// Line receives the next line, without its newline, and returns its event as [Parse]
+// does, valid until the next call. The class is the line's, or zero if it is not known:
+// it saves time. Line calls the handlers of what the line shows to be complete.
+//
+// A line at level trace has no event: HotSpot logs events at debug and above. With
+// all=trace, most lines are of that level.
+func (j *Joiner) Line(line []byte, class ul.Class) (e *Event, ok bool) {
+	j.lines++
+	e = &j.event
+	if e.Kind != 0 {
+		*e = Event{}
+	}
+	if class.Level == ul.Trace {
+		return e, false
+	}
+	r, ok := e.parse(line, int(class.Message), &j.parser)
+	if !ok {
+		return e, false
+	}
+	if e.Kind == Phase {
+		return e, true // its pause follows
+	}
+	if j.clock.read(r); j.handlers.Clock != nil {
+		shown := j.clock.Wall
+		if j.handlers.Clock(&j.clock.Clock); !j.clock.Wall.Equal(shown) {
+			j.clock.date = j.clock.date[:0]
+		}
+	}
+	j.begin(e)
+	j.take(e)
+	return e, true
+}
+
+// Flush reports everything that is not complete. It is for the end of a stream.
+func (j *Joiner) Flush() {
+	j.Settle()
+	for len(j.open) > 0 {
+		c := j.open[0]
+		if !c.ended {
+			c.Marks |= Cut
+		}
+		j.emit(c)
+	}
+}
+
+// Settle reports the stops and the collections that wait for further lines only because
+// such lines may follow. It is for a stream that had no line for a while.
+func (j *Joiner) Settle() {
+	for len(j.waiting) > 0 {
+		j.emitPause()
+	}
+	for i := 0; i < len(j.open); {
+		if c := j.open[i]; c.ended {
+			j.emit(c)
+			continue
+		}
+		i++
+	}
+}
+
+// Run returns the present run. It is valid until the next call.
+func (j *Joiner) Run() *Run { return &j.run }
+
+// take handles one event.
+func (j *Joiner) take(e *Event) {
+	if e.Kind == Init {
+		j.takeInit(e)
+		return
+	}
+	if !j.announced {
+		j.announced = true
+		if j.run.First = j.clock.Clock; j.handlers.Run != nil {
+			j.handlers.Run(&j.run)
+		}
+	}
+	switch e.Kind {
+	case Safepoint:
+		j.emitEnded(-1)
+		j.takeSafepoint(e)
+	case Enter:
+		j.entered = j.name(e.Name)
+	case Stall:
+		if j.handlers.Wait != nil {
+			j.handlers.Wait(&Wait{Run: j.run.Number, Thread: j.name(e.Name).text, End: j.clock.Clock, Duration: e.Duration, Relocation: e.Relocation, Line: j.lines})
+		}
+	default:
+		if e.GC < 0 {
+			j.takeGivenUp(e)
+			return
+		}
+		j.emitEnded(e.GC)
+		j.takeGC(e)
+	}
+}
+
+// takeSafepoint makes a Stop of a safepoint and the pauses in it: those before it that
+// fit in, the newest ones.
+func (j *Joiner) takeSafepoint(e *Event) {
+	s, name := &j.stop, j.name(e.Name)
+	if len(e.Name) == 0 && j.entered != nil {
+		name = j.entered
+	}
+	j.entered = nil
+	*s = Stop{Run: j.run.Number, Operation: name.operation, Name: name.text, End: j.clock.Clock, Duration: e.Duration, Safepoint: true,
+		Reaching: e.Reaching, Cleanup: e.Cleanup, At: e.At, Leaving: e.Leaving, Lines: [2]uint64{j.lines, j.lines}}
+	fit := len(j.waiting)
+	if s.Operation == None || s.Operation == Other || isCollection(s.Operation) || collects(s.Operation) {
+		left := e.At + e.Cleanup + time.Microsecond
+		for fit > 0 && j.waiting[fit-1].Duration <= left {
+			fit--
+			left -= j.waiting[fit].Duration
+		}
+	}
+	if fit > 0 {
+		whole := *s
+		for range fit {
+			j.emitPause()
+		}
+		*s = whole
+	}
+	j.unpaired = 0
+	if s.Pauses = j.waiting; len(s.Pauses) > 0 {
+		s.Lines[0] = s.Pauses[0].Line
+	}
+	if j.handlers.Stop != nil {
+		j.handlers.Stop(s)
+	}
+	j.waiting = j.waiting[:0]
+}
+
+// emitPause reports the oldest pause that waits as a Stop of its own.
+func (j *Joiner) emitPause() {
+	j.stopped = append(j.stopped[:0], j.waiting[0])
+	j.waiting = append(j.waiting[:0], j.waiting[1:]...)
+	p := &j.stopped[0]
+	if j.handlers.Stop != nil {
+		j.stop = Stop{Run: j.run.Number, Operation: None, End: p.End, Duration: p.Duration, Pauses: j.stopped, Lines: [2]uint64{p.Line, p.Line}}
+		j.handlers.Stop(&j.stop)
+	}
+}
+
+// moment is when a record was written, and the text of its date.
+type moment struct {
+	Clock
+	date []byte
+}
+
+// read reads when a record was written. Many have the date of the one before.
+func (m *moment) read(r *ul.Record) {
+	if r.Present&ul.Time == 0 || !bytes.Equal(r.Time, m.date) {
+		m.Wall, _ = r.When()
+		m.date = append(m.date[:0], r.Time...)
+	}
+	m.Uptime, m.HasUptime = r.Since()
+	m.Estimated = false
+}

@@ -1,0 +1,208 @@
+package pause
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// runs tells the runs of JVMs in a stream apart.
+type runs struct {
+	ul.Runs
+	highest time.Duration // uptime of this run
+	before  time.Duration // ... and of the one before
+	last    time.Duration // uptime of the last event
+	passed  time.Duration // uptime before the event that came past that of the run before; -1: none has
+	fell    bool          // a number came again, where there is no uptime
+	wentOn  bool          // ... and a higher one than ever after it
+	swaps   int           // runs in a row that went on where another one had stopped, as if each was the one before the last
+	number  int64         // the highest number of a collection in the one before; -1: there is none
+	failed  bool          // a thread got no memory from Shenandoah, and the pause in which it makes room has not come
+	done    int64         // the number behind the highest one of a collection that has ended with its pause; 0: none has
+}
+
+// begin notices that the JVM of a stream is another one: its uptime falls back, its
+// numbers of collections begin again, or it logs its start. If then the JVM before goes
+// on, two of them write to one file.
+func (j *Joiner) begin(e *Event) {
+	restarted, isStart := false, e.Kind == Init && string(e.Name) == "Using"
+	if isStart {
+		j.runs.swaps, j.runs.passed = 0, -1 // a JVM that crashes again and again is one at a time
+	}
+	switch up := j.clock.Uptime; {
+	case j.run.Mixed:
+	case j.resumes(e):
+		j.mix()
+	case !j.clock.HasUptime:
+		restarted = e.GC == 0 && j.newest > maxOpen || e.GC >= 0 && e.GC+1000 < j.newest
+	default:
+		known := j.runs.Number() > 0
+		if restarted = j.runs.Next(up) && known; j.runs.swapped(up, restarted) {
+			restarted = false
+			j.mix()
+		}
+	}
+	if restarted || isStart && j.announced && !j.run.Mixed {
+		j.restart()
+	}
+	j.newest = max(j.newest, e.GC)
+	j.runs.highest = max(j.runs.highest, j.clock.Uptime)
+}
+
+// restart begins with another run.
+func (j *Joiner) restart() {
+	j.Flush()
+	j.runs.before, j.runs.number, j.runs.highest = j.runs.highest, j.newest, 0
+	j.runs.done, j.runs.passed, j.runs.fell, j.runs.wentOn, j.runs.failed = 0, -1, false, false, false
+	j.run = Run{Number: j.run.Number + 1}
+	j.announced, j.newest, j.after, j.unpaired, j.timed, j.entered = false, -1, -1, 0, false, nil
+}
+
+// resumes reports whether an event goes on with the run before this one, and not with
+// this one.
+func (j *Joiner) resumes(e *Event) bool {
+	goesOn := e.GC > j.newest+1 && (e.GC == j.runs.number || e.GC == j.runs.number+1) && j.run.Number > 1
+	if !j.clock.HasUptime {
+		return goesOn && j.newest >= 0
+	}
+	return goesOn && j.clock.Uptime >= j.runs.before
+}
+
+// mostSwaps is how many runs in a row may look like the one before the last. A JVM that crashes
+// again and again at the same uptimes, and logs two lines each time, looks so by chance.
+const mostSwaps = 4
+
+// swapped receives the uptime of the next event, and whether it begins a run by falling back. It
+// reports whether two JVMs write in turn: an uptime comes past the end of the run before, as
+// the line of a JVM that goes on does, and then falls back to where this run was, again and
+// again. A JVM that was restarted falls back to its start.
+func (r *runs) swapped(up time.Duration, fallsBack bool) bool {
+	switch {
+	case fallsBack && r.passed >= 0 && up >= r.passed:
+		r.swaps++
+	case fallsBack:
+		r.swaps = 0
+	case r.passed < 0 && r.last < r.before && up >= r.before:
+		r.passed = r.last
+	}
+	r.last = up
+	return r.swaps >= mostSwaps
+}
+
+// mix notes that the lines of two JVMs interleave.
+func (j *Joiner) mix() {
+	if j.run.Mixed = true; j.handlers.Run != nil {
+		j.handlers.Run(&j.run)
+	}
+}
+
+// finish receives the number of a collection that a pause has ended. JVMs that write into one
+// file and started at once are told apart by these alone: one has no number twice, and no lower
+// one later, except for a collection inside of another one. An uptime that falls back may be that
+// of a JVM that was restarted early.
+func (j *Joiner) finish(number int64) {
+	again := number+1 == j.runs.done || number+3 <= j.runs.done
+	switch {
+	case j.run.Mixed:
+	case !j.clock.HasUptime:
+		// A JVM that was restarted comes to each number once more. Only if those of the
+		// one before have gone on meanwhile are there two.
+		if again && j.runs.wentOn {
+			j.mix()
+		}
+		if again {
+			j.runs.fell, j.after = true, -1
+		}
+		j.runs.wentOn = j.runs.fell && (j.runs.wentOn || number >= j.runs.done)
+	case again && j.clock.Uptime >= j.runs.highest:
+		j.mix()
+	}
+	j.runs.done = max(j.runs.done, number+1)
+}
+
+// takeInit notes a property of the JVM.
+func (j *Joiner) takeInit(e *Event) {
+	value := string(e.Value)
+	switch string(e.Name) {
+	case "Using":
+		j.run.Started = true
+		j.setCollector(using[value])
+		return
+	case "Version":
+		j.run.Version = value
+	case "Heap Region Size":
+		j.run.RegionSize = parseSize(value)
+	case "Parallel Workers", "GC Workers", "GC Workers Max":
+		number, _, _ := strings.Cut(value, " ")
+		j.run.Workers, _ = strconv.Atoi(number)
+	}
+	if len(j.run.Settings) < maxSettings {
+		j.run.Settings = append(j.run.Settings, Setting{Name: string(e.Name), Value: value})
+	}
+}
+
+// setCollector notes the collector, which a line shows. ZGC is the one with generations
+// as soon as a line has one.
+func (j *Joiner) setCollector(c Collector) {
+	if j.run.Collector == "" || j.run.Collector == Z && c == GenerationalZ {
+		j.run.Collector = c
+	}
+}
+
+// parseSize reads "1M", as HotSpot writes sizes, or returns 0.
+func parseSize(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	value, rest, ok := size([]byte(text), text[len(text)-1])
+	if !ok || len(rest) > 0 {
+		return 0
+	}
+	return value
+}
+
+// guess notes the collector by a line that only this collector writes, where the start
+// of the JVM was not seen.
+func (j *Joiner) guess(e *Event) {
+	if e.Old || e.Young {
+		j.setCollector(GenerationalZ)
+	}
+	if j.run.Collector != "" {
+		return
+	}
+	begins := func(prefix string) bool { return bytes.HasPrefix(e.Name, []byte(prefix)) }
+	switch {
+	case e.Kind == Space && e.Regions, e.Kind == Begin && bytes.HasSuffix(e.Name, []byte("Cycle")), bytes.Contains(e.Name, []byte("(G1 ")):
+		j.setCollector(G1)
+	case e.Kind == Space && (begins("DefNew") || begins("Tenured")):
+		j.setCollector(Serial)
+	case e.Kind == Space && (begins("PS") || begins("ParOldGen")):
+		j.setCollector(Parallel)
+	case e.Kind == Space && (begins("ParNew") || begins("CMS")):
+		j.setCollector(CMS)
+	case e.Kind == Begin, e.Kind == Cycle:
+		j.setCollector(Z)
+	case e.Kind == Cancel:
+		j.setCollector(Shenandoah)
+	case e.Kind == Pause && (begins("Init ") || begins("Final ") || begins("Degenerated")):
+		j.setCollector(Shenandoah)
+	}
+}
+
+// collects reports whether a VM operation that is none of a collector collects first.
+func collects(operation string) bool {
+	return operation == "HeapDumper" || operation == "GC_HeapInspection"
+}
+
+// isCollection reports whether a VM operation is one of a collector.
+func isCollection(operation string) bool {
+	for _, prefix := range [...]string{"G1", "Z", "X", "Shenandoah", "Parallel", "Serial", "Gen", "Collect", "CMS", "CGC"} {
+		if strings.HasPrefix(operation, prefix) {
+			return true
+		}
+	}
+	return false
+}

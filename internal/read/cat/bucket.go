@@ -1,0 +1,174 @@
+package cat
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/clock"
+	"github.com/ullage/ullage/internal/sink/s3"
+)
+
+// bucketScheme begins an argument that names a bucket.
+const bucketScheme = "s3://"
+
+// progressEvery is how often a terminal is shown how far reading a bucket has come.
+const progressEvery = time.Second
+
+// addBucket makes an item of a bucket.
+func (p *Printer) addBucket(arg string) error {
+	switch {
+	case p.cfg.Follow:
+		return errors.New("a bucket cannot be followed: it gets whole segments; leave --follow out")
+	case p.cfg.Tail > 0:
+		return errors.New("the last lines of a bucket cannot be found without reading all of it; give --since instead of --tail")
+	}
+	r, err := s3.OpenBucket(arg)
+	if err != nil {
+		return err
+	}
+	p.items = append(p.items, item{bucket: r})
+	return nil
+}
+
+// bucketPass prints the segments of a bucket, one stream after the other. It holds one
+// object at a time: the one before a segment that begins before --since is not wanted.
+type bucketPass struct {
+	p       *Printer
+	reader  *s3.Reader
+	series  *series // of the stream that is printed; nil: none yet
+	of      s3.Object
+	before  *s3.Object // found, and not decided
+	objects int
+	bytes   int64
+	shown   time.Time
+}
+
+// printBucket prints everything in a bucket that is wanted.
+func (p *Printer) printBucket(ctx context.Context, r *s3.Reader) error {
+	b := &bucketPass{p: p, reader: r, shown: time.Now()}
+	for o, err := range r.Objects(ctx) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			p.complain("%v", err)
+			break
+		}
+		if !p.cfg.wants(o.Stream) {
+			continue
+		}
+		if b.before != nil && !b.over(o) {
+			if err := b.print(ctx, *b.before); err != nil {
+				return err
+			}
+		}
+		b.before = &o
+	}
+	if b.before != nil {
+		if err := b.print(ctx, *b.before); err != nil {
+			return err
+		}
+	}
+	if b.objects == 0 && !p.failed {
+		p.complain("no segment is there for this URL, --stream and --since")
+	}
+	return b.end()
+}
+
+// over reports whether all lines of the object before next were persisted before Since:
+// next is of the same stream, and was created before it.
+func (b *bucketPass) over(next s3.Object) bool {
+	return sameStream(*b.before, next) && !next.Segment.Start.Before(b.before.Segment.Start) && next.Segment.Start.Before(b.p.cfg.Since)
+}
+
+func sameStream(a, b s3.Object) bool {
+	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Container == b.Container && a.Stream == b.Stream
+}
+
+// end ends the last line of a stream.
+func (b *bucketPass) end() error {
+	if b.series == nil {
+		return nil
+	}
+	b.series.lines.end()
+	return b.series.drain()
+}
+
+// print prints one object.
+func (b *bucketPass) print(ctx context.Context, o s3.Object) error {
+	if b.series == nil || !sameStream(b.of, o) {
+		if err := b.end(); err != nil {
+			return err
+		}
+		b.series, b.of = newSeries(b.p, o.Namespace+"/"+o.Pod+"/"+o.Stream, ""), o
+		b.series.pick.marks = o.Stream == mark.Stream
+	}
+	b.progress(o)
+	body, err := b.reader.Open(ctx, o)
+	if err != nil {
+		return b.lost(ctx, o, 0, err)
+	}
+	defer body.Close()
+	raw, err := segment.Decode(bufio.NewReaderSize(body, bufferSize), o.Segment.Compress)
+	if err != nil {
+		return b.lost(ctx, o, 0, err)
+	}
+	defer raw.Close()
+	done, failed, err := b.copy(ctx, o.Segment.Start, raw)
+	if failed != nil {
+		return b.lost(ctx, o, done, failed)
+	}
+	return err
+}
+
+// copy prints what a reader of a segment that was created at a time has, as far as it is wanted. It returns how much that was,
+// why no more can be read, and an error of the output or of ctx.
+func (b *bucketPass) copy(ctx context.Context, at time.Time, raw io.Reader) (done int64, failed, err error) {
+	buf := make([]byte, bufferSize)
+	for {
+		if err := ctx.Err(); err != nil {
+			return done, nil, err
+		}
+		n, readErr := raw.Read(buf)
+		if done == 0 && n > 0 {
+			dates := &b.series.pick.clock
+			dates.Point(at, dates.Ends(clock.FirstLine(buf[:n])))
+		}
+		done += int64(n)
+		b.series.lines.feed(buf[:n])
+		if err := b.series.drain(); err != nil {
+			return done, nil, err
+		}
+		switch {
+		case readErr == io.EOF:
+			return done, nil, nil
+		case readErr != nil:
+			return done, readErr, nil
+		}
+	}
+}
+
+// lost reports what cannot be read; the next object goes on. No line goes on behind it.
+func (b *bucketPass) lost(ctx context.Context, o s3.Object, done int64, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	b.p.complain("%s: cannot be read further, %d bytes were printed: %v", quoted(o.Key), done, err)
+	return b.end()
+}
+
+// progress shows a terminal how far it is.
+func (b *bucketPass) progress(o s3.Object) {
+	b.objects++
+	if b.p.progress && time.Since(b.shown) > progressEvery {
+		b.shown = time.Now()
+		b.p.note("%d objects, %d MiB read; now %s", b.objects-1, b.bytes>>20, strings.Join([]string{o.Namespace, o.Pod, o.Stream}, "/"))
+	}
+	b.bytes += o.Segment.Size
+}

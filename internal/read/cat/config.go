@@ -1,0 +1,84 @@
+package cat
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Config holds what to print. The zero value prints everything that is there.
+type Config struct {
+	Follow  bool      // print what is appended, until interrupted
+	Since   time.Time // zero: from the beginning
+	Until   time.Time // the last time that is printed; zero: to the end
+	Tail    int       // only so many lines, the last ones of all; 0: all
+	Level   ul.Level  // Unknown: all levels
+	Stream  string    // a glob; empty: all streams
+	Formats format.Rules
+	Gaps    bool // list the gaps, and print no lines
+	Marks   bool // list the marks and the gaps, and print no lines
+	JSON    bool // print each line, mark or gap as an object
+	Color   bool // color lines by level, if they are printed on a terminal
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if _, err := path.Match(c.Stream, ""); err != nil {
+		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
+	}
+	if c.listing() && c.Level != ul.Unknown {
+		bad = append(bad, errors.New("--gaps, --marks and --level do not go together: a gap has lines of several levels, and the list shows how many of each; leave --level out"))
+	}
+	if c.Follow && !c.Until.IsZero() {
+		bad = append(bad, errors.New("--follow and an end in time (--until, --around) do not go together: following ends when it is interrupted"))
+	}
+	if !c.Until.IsZero() && c.Until.Before(c.Since) {
+		bad = append(bad, errors.New("--until is before --since: no line can be between them"))
+	}
+	return bad
+}
+
+// matches reports whether a stream is wanted.
+func (c Config) matches(stream string) bool {
+	ok, _ := path.Match(c.Stream, stream)
+	return c.Stream == "" || ok
+}
+
+// wants reports whether a stream of a destination is wanted. That of marks is none of a
+// JVM's, so it has to be asked for.
+func (c Config) wants(stream string) bool {
+	if stream == mark.Stream {
+		return c.Marks || c.Stream != "" && c.matches(stream)
+	}
+	return c.matches(stream)
+}
+
+// listing reports whether a table is printed, and no lines.
+func (c Config) listing() bool { return c.Gaps || c.Marks }
+
+// listed is what the table has rows of.
+func (c Config) listed() string {
+	if c.Marks {
+		return "marks or gaps"
+	}
+	return "gaps"
+}
+
+// selects reports whether some lines are not wanted.
+func (c Config) selects() bool {
+	return c.listing() || c.Level != ul.Unknown || !c.Since.IsZero() || !c.Until.IsZero()
+}
+
+// timed reports whether the times of lines are needed, also of a single stream.
+func (c Config) timed() bool { return c.JSON || !c.Since.IsZero() || !c.Until.IsZero() }
+
+// within reports whether a time is wanted.
+func (c Config) within(t time.Time) bool {
+	return !t.Before(c.Since) && (c.Until.IsZero() || !t.After(c.Until))
+}

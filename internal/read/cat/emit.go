@@ -1,0 +1,143 @@
+package cat
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// verbatim reports whether the bytes of the only series are printed without a look at
+// them.
+func (p *Printer) verbatim() bool {
+	return !p.named && !p.colored && !p.cfg.selects() && !p.cfg.JSON && !p.cfg.Follow && p.cfg.Tail == 0
+}
+
+// copy prints all bytes of the series.
+func (s *series) copy(ctx context.Context) error {
+	for !s.over {
+		raw, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if raw == nil {
+			s.finish()
+		}
+		if _, err := s.p.text.Write(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain prints what is wanted of the bytes that were read.
+func (s *series) drain() error {
+	for {
+		p, ok := s.lines.next()
+		if !ok {
+			return nil
+		}
+		if !s.pick.take(p, s.lines.rest) {
+			continue
+		}
+		s.cur = p
+		if err := s.emit(); err != nil {
+			return err
+		}
+	}
+}
+
+// emit prints the piece that next has moved to.
+func (s *series) emit() error {
+	p := s.p
+	if s.cur.first && p.skip > 0 {
+		p.skip--
+		s.muted = true
+		return nil
+	}
+	if s.muted = s.muted && !s.cur.first; s.muted {
+		return nil
+	}
+	if p.cfg.listing() {
+		p.list(s)
+		return nil
+	}
+	if p.cfg.JSON {
+		return p.printJSON(s)
+	}
+	return p.printPiece(s)
+}
+
+// printPiece prints a piece of a line of a series.
+func (p *Printer) printPiece(s *series) error {
+	if p.amid != s && len(s.cur.text) == 0 {
+		return nil // the end of a line that another one has ended
+	}
+	out := p.buf[:0]
+	if p.amid != s && p.amid != nil {
+		out = append(out, '\n') // of a line that has waited too long for its end
+	}
+	if p.amid != s && p.named {
+		out = s.appendPrefix(out)
+	}
+	out = append(out, s.cur.text...)
+	p.amid = s
+	if s.cur.last {
+		p.amid = nil
+		// Where bytes are missing and some lines are not wanted, the next line begins
+		// on its own.
+		if (p.named || p.cfg.selects()) && !bytes.HasSuffix(s.cur.text, []byte{'\n'}) {
+			out = append(out, '\n')
+		}
+	}
+	p.buf = out
+	if p.colored {
+		return p.printColored(out, colors[s.pick.line.level])
+	}
+	_, err := p.text.Write(out)
+	return err
+}
+
+// colors are escapes of terminals, by level.
+var colors = [ul.NumLevels]string{ul.Error: "\x1b[31m", ul.Warning: "\x1b[33m", ul.Debug: "\x1b[2m", ul.Trace: "\x1b[2m"}
+
+// printColored prints text in a color, if it has one.
+func (p *Printer) printColored(text []byte, color string) error {
+	if color == "" {
+		_, err := p.text.Write(text)
+		return err
+	}
+	line := bytes.TrimSuffix(text, []byte{'\n'})
+	err := p.escape(color)
+	if err == nil {
+		_, err = p.screen.Write(line)
+	}
+	if err == nil {
+		err = p.escape("\x1b[0m")
+	}
+	if err == nil {
+		_, err = p.screen.Write(text[len(line):])
+	}
+	return err
+}
+
+// escape writes an escape to the terminal, behind all text before it.
+func (p *Printer) escape(code string) error {
+	if err := p.screen.Flush(); err != nil {
+		return err
+	}
+	_, err := p.out.WriteString(code)
+	return err
+}
+
+// appendPrefix appends whose line it is: "gc.log: ", or "gc.log#2: " for the second JVM
+// that is met.
+func (s *series) appendPrefix(text []byte) []byte {
+	text = append(text, quoted(s.name)...)
+	if run := s.pick.line.run; run > 1 {
+		text = append(text, '#')
+		text = strconv.AppendInt(text, int64(run), 10)
+	}
+	return append(text, ": "...)
+}

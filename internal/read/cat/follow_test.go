@@ -1,0 +1,283 @@
+package cat
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// follower is a `ullage cat -f` that runs in a test.
+type follower struct {
+	t              *testing.T
+	stdout, stderr lab.Journal
+	want           strings.Builder
+}
+
+func startFollower(t *testing.T, cfg Config, args ...string) *follower {
+	f := &follower{t: t}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	cfg.Follow = true
+	p := New(cfg, &f.stdout, &f.stderr)
+	for _, err := range p.Find(args) {
+		t.Error(err)
+	}
+	go func() { done <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || p.Failed() {
+			t.Errorf("%v, failed: %v, stderr %q", err, p.Failed(), f.stderr.String())
+		}
+		if got := f.stdout.String(); got != f.want.String() {
+			t.Errorf("at the end:\n%q, want\n%q", got, f.want.String())
+		}
+	})
+	return f
+}
+
+// expect waits for text, and for nothing else, behind what was expected before.
+func (f *follower) expect(text string) {
+	f.t.Helper()
+	f.want.WriteString(text)
+	for deadline := time.Now().Add(lab.Patience); len(f.stdout.String()) < f.want.Len(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			break
+		}
+	}
+	if got, want := f.stdout.String(), f.want.String(); got != want {
+		f.t.Fatalf("printed\n%q, want\n%q\nstderr %q", got, want, f.stderr.String())
+	}
+}
+
+// shipped is a destination that a test writes to.
+type shipped struct {
+	t     *testing.T
+	dir   string
+	cfg   segment.Config
+	store *segment.Store
+}
+
+func newShipped(t *testing.T, how segment.Compression) *shipped {
+	d := &shipped{t: t, dir: t.TempDir(), cfg: segment.DefaultConfig()}
+	d.cfg.Compress = how
+	d.open()
+	t.Cleanup(func() { d.must(d.store.Close()) })
+	return d
+}
+
+func (d *shipped) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *shipped) open() {
+	var err error
+	d.store, err = segment.Open(d.dir, d.cfg, nil, nil)
+	d.must(err)
+}
+
+// restart is what a new sidecar does: it cuts the stream back to the mark.
+func (d *shipped) restart(name string, m segment.Mark) *segment.Stream {
+	d.must(d.store.Close())
+	d.open()
+	s := d.store.Stream(name)
+	d.must(s.Resume(m, 1<<30))
+	return s
+}
+
+func (d *shipped) append(s *segment.Stream, frames ...string) {
+	d.t.Helper()
+	for _, raw := range frames {
+		d.must(s.Append([]byte(raw)))
+	}
+}
+
+func (d *shipped) sync(s *segment.Stream) segment.Mark {
+	d.t.Helper()
+	m, err := s.Sync()
+	d.must(err)
+	return m
+}
+
+// eachFollow runs a test for every compression, with and without a filter.
+func eachFollow(t *testing.T, run func(t *testing.T, d *shipped, cfg Config)) {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+		for name, cfg := range map[string]Config{"": {}, " filtered": {Level: ul.Info, Since: time.Unix(946684800, 0)}} {
+			t.Run(how.String()+name, func(t *testing.T) {
+				t.Parallel()
+				run(t, newShipped(t, how), cfg)
+			})
+		}
+	}
+}
+
+// A restart of the sidecar cuts what is not committed and writes it again, in
+// other frames. Whoever follows must see each line once.
+func TestFollowAcrossARestartPrintsEachLineOnce(t *testing.T) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		s := d.restart("gc.log", segment.Mark{})
+		d.append(s, "1\n")
+		mark := d.sync(s)
+		f := startFollower(t, cfg, d.dir)
+		f.expect("1\n")
+		d.append(s, "2\n", "3\n")
+		f.expect("2\n3\n")
+		// Cut, and seen so.
+		s = d.restart("gc.log", mark)
+		d.append(s, "2\n3\n4\n")
+		f.expect("4\n")
+		// Cut, and longer than before when that is seen: only what stands there
+		// can tell.
+		s = d.restart("gc.log", mark)
+		d.append(s, "2\n3\n", "4\n5\n", "6\n", "7\n"+strings.Repeat("long ", 100)+"\n")
+		f.expect("5\n6\n7\n" + strings.Repeat("long ", 100) + "\n")
+		// Everything, as if there had been no commit.
+		s = d.restart("gc.log", segment.Mark{})
+		d.append(s, "1\n2\n", "3\n4\n5\n6\n7\n"+strings.Repeat("long ", 100)+"\n8\n")
+		f.expect("8\n")
+	})
+}
+
+func TestFollowIntoNewSegmentsAndStreams(t *testing.T) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		cfg.Stream = "*.log"
+		f := startFollower(t, cfg, d.dir)
+		s := d.restart("gc.log", segment.Mark{})
+		d.append(s, "1\n")
+		mark := d.sync(s)
+		f.expect("1\n")
+		mark.Sealed = true
+		for _, step := range []string{"2\n", "3\n", "4\n"} {
+			// A new segment, deleted again with all that is in it.
+			s = d.restart("gc.log", mark)
+			d.append(s, step)
+			f.expect(step)
+			s = d.restart("gc.log", mark)
+			d.append(s, step+"and ", "more\n")
+			f.expect("and more\n")
+			mark = d.sync(s)
+			mark.Sealed = true
+		}
+		// The segment before grows again instead.
+		s = d.restart("gc.log", mark)
+		d.append(s, "5\n")
+		f.expect("5\n")
+		d.must(os.Remove(newestSegment(t, d.dir, "gc.log")))
+		grow(t, d, newestSegment(t, d.dir, "gc.log"), "5\n6\n")
+		f.expect("6\n")
+		// Others.
+		d.append(d.restart("other", segment.Mark{}), "no match\n")
+		d.append(d.restart("app.log", segment.Mark{}), "match\n")
+		f.expect("app.log: match\n")
+	})
+}
+
+// Retention deletes what is old while it is read, and streams that are over.
+func TestFollowPastRetention(t *testing.T) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		s := d.restart("gc.log", segment.Mark{})
+		d.append(s, "1\n")
+		mark := d.sync(s)
+		f := startFollower(t, cfg, d.dir)
+		f.expect("1\n")
+		old := newestSegment(t, d.dir, "gc.log")
+		mark.Sealed = true
+		s = d.restart("gc.log", mark)
+		d.append(s, "2\n")
+		d.must(os.Remove(old))
+		f.expect("2\n")
+		// The stream ends and is deleted as a whole, and later comes back under
+		// the same numbers, with the same beginning.
+		d.must(os.RemoveAll(filepath.Join(d.dir, "gc.log")))
+		d.append(d.restart("gc.log", segment.Mark{}), "1\n")
+		f.expect("1\n")
+	})
+}
+
+func newestSegment(t *testing.T, dest, stream string) string {
+	t.Helper()
+	segs, err := segment.List(filepath.Join(dest, stream))
+	if err != nil || len(segs) == 0 {
+		t.Fatalf("no segments: %v", err)
+	}
+	return segs[len(segs)-1].Path
+}
+
+// grow adds a frame to a segment.
+func grow(t *testing.T, d *shipped, path, raw string) {
+	t.Helper()
+	other := newShipped(t, d.cfg.Compress)
+	other.append(other.restart("s", segment.Mark{}), raw)
+	frame, err := os.ReadFile(newestSegment(t, other.dir, "s"))
+	d.must(err)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	d.must(err)
+	_, err = file.Write(frame)
+	d.must(err)
+	d.must(file.Close())
+}
+
+// One line of any length must not be in memory as a whole, whether it passes
+// or not.
+func TestAnEndlessLineIsBounded(t *testing.T) {
+	d := newShipped(t, segment.Zstd)
+	s := d.restart("gc.log", segment.Mark{})
+	d.append(s, "[0.001s][error][gc] ")
+	piece := strings.Repeat("x", segment.FrameBytes)
+	for range 64 {
+		d.append(s, piece)
+	}
+	d.append(s, "\n[0.002s][info][gc] end\n")
+	for level, want := range map[ul.Level]int{ul.Warning: 64<<20 + 21, ul.Info: 64<<20 + 44} {
+		var n countingWriter
+		p := New(Config{Level: level}, &n, os.Stderr)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		errs := append(p.Find([]string{d.dir}), p.Run(context.Background()))
+		runtime.ReadMemStats(&after)
+		if err := errors.Join(errs...); err != nil || p.Failed() || int(n) != want {
+			t.Errorf("%s: %v, %d bytes, want %d", level, err, n, want)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
+			t.Errorf("%s: %d bytes allocated", level, got)
+		}
+	}
+}
+
+type countingWriter int
+
+func (n *countingWriter) Write(p []byte) (int, error) {
+	*n += countingWriter(len(p))
+	return len(p), nil
+}
+
+// The last lines, and then what is appended: as `tail -n 2 -f`.
+func TestFollowFromTheTail(t *testing.T) {
+	eachFollow(t, func(t *testing.T, d *shipped, cfg Config) {
+		s := d.restart("gc.log", segment.Mark{})
+		d.append(s, "1\n2\n", "3\n")
+		mark := d.sync(s)
+		mark.Sealed = true
+		s = d.restart("gc.log", mark)
+		d.append(s, "4\n")
+		cfg.Tail = 2
+		f := startFollower(t, cfg, d.dir)
+		f.expect("3\n4\n")
+		d.append(s, "5\n", "6\n", "7\n")
+		f.expect("5\n6\n7\n")
+	})
+}

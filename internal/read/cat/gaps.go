@@ -1,0 +1,193 @@
+package cat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// A hole is a place of a stream where lines are missing.
+type hole struct {
+	kind  holeKind
+	at    time.Time     // zero: unknown
+	lines uint64        // the number of missing lines, except for full
+	gap   ul.Gap        // for dropped
+	took  time.Duration // for full: from the line that was cut to the next one; 0: unknown
+}
+
+// holeKind is what took the lines.
+type holeKind string
+
+const (
+	dropped holeKind = "dropped"   // the sidecar dropped them on purpose
+	async   holeKind = "jvm-async" // the JVM dropped them (-Xlog:async), and reported how many
+	full    holeKind = "jvm-full"  // the JVM could not write them to a full tmpfs or disk
+)
+
+// gapTable holds what `ullage cat --gaps` has listed.
+type gapTable struct {
+	n      int // gaps
+	sum    ul.Gap
+	over   bool // the sum overflows its numbers
+	jvm    int  // holes that the JVM left
+	lacks  lacks
+	rows   []gapRow
+	widths gapWidths // widths of the printed columns; zero before the header
+}
+
+// gapRow is one row of the table. Every cell is non-empty and has no space, so
+// that a program can split a row at spaces.
+type gapRow [8]string
+
+type gapWidths [len(gapRow{})]int
+
+const (
+	gapTime    = "2006-01-02T15:04:05.000-0700" // as in the marker
+	gapsAtOnce = 4096                           // rows that are aligned together
+)
+
+var gapHeader = gapRow{"TIME", "STREAM", "KIND", "LINES", "BYTES", "SECONDS", "DISCARD", "DROP"}
+
+// listHole adds a row for one hole, or prints its object.
+func (p *Printer) listHole(stream string, h hole) {
+	t := &p.gaps
+	t.add(h)
+	if p.cfg.JSON {
+		p.printHole(stream, h)
+		return
+	}
+	t.rows = append(t.rows, h.row(stream))
+	if len(t.rows) == gapsAtOnce {
+		p.printGaps()
+	}
+}
+
+// printRows prints the rows that were added.
+func (p *Printer) printRows() {
+	p.printGaps()
+	p.marks.print(p)
+}
+
+// row is the row for a hole in a stream. A - stands for what is not known.
+func (h hole) row(stream string) gapRow {
+	const none = "-"
+	r := gapRow{none, gapStream(stream), string(h.kind), none, none, none, none, none}
+	if !h.at.IsZero() {
+		r[0] = h.at.UTC().Format(gapTime)
+	}
+	if h.kind != full {
+		r[3] = fmt.Sprint(h.lines)
+	}
+	switch {
+	case h.kind == dropped:
+		r[4] = fmt.Sprint(h.gap.Bytes)
+		r[5] = fmt.Sprintf("%.3f", h.gap.Last.Sub(h.gap.First).Seconds())
+		r[6], r[7] = gapLevels(h.gap, ul.Discard), gapLevels(h.gap, ul.DropAll)
+	case h.took > 0:
+		r[5] = fmt.Sprintf("%.3f", h.took.Seconds())
+	}
+	return r
+}
+
+// printGaps prints the added rows, the first ones after the header. Columns are
+// as wide as their cells, and never narrower than in earlier rows. An error of
+// the output is returned again by the next flush.
+func (p *Printer) printGaps() {
+	t := &p.gaps
+	if len(t.rows) == 0 {
+		return
+	}
+	if t.widths == (gapWidths{}) {
+		t.widths = gapWidths{len(gapTime), p.gapWidth(), len(async), 9, 12, 9, 24, 0}
+		t.rows = slices.Insert(t.rows, 0, gapHeader)
+	}
+	for _, row := range t.rows {
+		for i, cell := range row[:len(row)-1] {
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	w := &t.widths
+	for _, r := range t.rows {
+		fmt.Fprintf(p.text, "%-*s  %-*s  %-*s  %*s  %*s  %*s  %-*s  %s\n",
+			w[0], r[0], w[1], r[1], w[2], r[2], w[3], r[3], w[4], r[4], w[5], r[5], w[6], r[6], r[7])
+	}
+	t.rows = t.rows[:0]
+}
+
+// add counts a hole. Markers can be forged with any numbers, so the sum of the gaps may
+// overflow.
+func (t *gapTable) add(h hole) {
+	if h.kind != dropped {
+		t.jvm++
+		return
+	}
+	lines := t.sum.Total()
+	t.n++
+	t.sum.Add(h.gap)
+	t.over = t.over || t.sum.Total() < lines || t.sum.Bytes < h.gap.Bytes
+}
+
+// summary formats the sum for stderr, so that stdout holds the rows alone.
+// partial reports that not everything could be read.
+func (t *gapTable) summary(partial bool) string {
+	text := "no gaps: nothing was dropped on purpose"
+	switch {
+	case t.n == 0 && partial:
+		text = "no gaps in what could be read"
+	case t.n > 0 && t.over:
+		text = plural(t.n, "gap") + ", of more lines or bytes than can be added up: not all of these markers are from 'ullage run'"
+	case t.n > 0:
+		text = fmt.Sprintf("%s: %d lines, %d bytes; discard: %s; drop: %s", plural(t.n, "gap"), t.sum.Total(), t.sum.Bytes,
+			gapLevels(t.sum, ul.Discard), gapLevels(t.sum, ul.DropAll))
+	}
+	if t.jvm > 0 {
+		text += "; the JVM itself lost lines at " + plural(t.jvm, "place")
+	}
+	for _, l := range t.lacks {
+		text += "; and " + l.String()
+	}
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// gapLevels formats the lines of one reason: "warning=6,info=50", or "-".
+func gapLevels(g ul.Gap, r ul.Reason) string {
+	var parts []string
+	for l := ul.NumLevels - 1; l >= 0; l-- {
+		if n := g.Lines[r][l]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s=%d", ul.Level(l), n))
+		}
+	}
+	if parts == nil {
+		return "-"
+	}
+	return strings.Join(parts, ",")
+}
+
+// gapStream formats the name of a stream without spaces: it quotes a name with
+// spaces.
+func gapStream(name string) string { return strings.ReplaceAll(quoted(name), " ", `\x20`) }
+
+// maxStream bounds the width of the column of names.
+const maxStream = 40
+
+// gapWidth returns the width of the column of names, for the streams found.
+func (p *Printer) gapWidth() int {
+	width := len("STREAM")
+	for _, item := range p.items {
+		for _, s := range item.series {
+			width = max(width, utf8.RuneCountInString(gapStream(s.name)))
+		}
+	}
+	return min(width, maxStream)
+}

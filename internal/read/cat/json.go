@@ -1,0 +1,201 @@
+package cat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// jsonTime is the form of times in objects; it is RFC 3339.
+const jsonTime = "2006-01-02T15:04:05.000Z07:00"
+
+// printJSON prints a piece of a line of a series, as an object or a part of one: text
+// comes last in it, so that a line of any length need not be in memory.
+func (p *Printer) printJSON(s *series) error {
+	out, text := p.buf[:0], s.cur.text
+	if p.amid != s {
+		if len(text) == 0 {
+			return nil // the end of a line that another one has ended
+		}
+		if p.amid != nil {
+			out = append(out, "\"}\n"...)
+		}
+		out, text = s.appendHead(out, text)
+		p.split = p.split[:0]
+	}
+	if s.cur.last {
+		text = bytes.TrimSuffix(text, []byte{'\n'})
+	}
+	if len(p.split) > 0 {
+		text = append(p.split, text...)
+	}
+	n := len(text)
+	if !s.cur.last {
+		n = wholeRunes(text)
+	}
+	out = appendText(out, text[:n])
+	p.split = append(p.split[:0], text[n:]...)
+	p.amid = s
+	if s.cur.last {
+		out = append(out, "\"}\n"...)
+		p.amid = nil
+	}
+	p.buf = out
+	_, err := p.text.Write(out)
+	return err
+}
+
+// appendHead appends the beginning of the object for a line, up to its text, and returns
+// the message of the line: the line without its decorations.
+func (s *series) appendHead(out, text []byte) (head, message []byte) {
+	line := &s.pick.line
+	body := bytes.TrimSuffix(text, []byte{'\n'})
+	var r ul.Record
+	r.Parse(body)
+	if line.kind == ul.Continuation && r.Kind != ul.Continuation || !s.cur.first {
+		r = ul.Record{Message: body} // what looks like decorations is none
+	}
+	out = append(out, '{')
+	if !line.time.IsZero() {
+		out = append(out, `"time":"`...)
+		out = line.time.UTC().AppendFormat(out, jsonTime)
+		out = append(out, `",`...)
+	}
+	if _, read := s.pick.clock.Read(); !read.IsZero() {
+		out = append(out, `"read":"`...)
+		out = read.UTC().AppendFormat(out, jsonTime)
+		out = append(out, `",`...)
+	}
+	out = append(out, `"stream":"`...)
+	out = appendText(out, []byte(s.name))
+	out = append(out, '"')
+	if line.run > 0 {
+		out = append(out, `,"run":`...)
+		out = strconv.AppendInt(out, int64(line.run), 10)
+	}
+	if line.level != ul.Unknown {
+		out = append(out, `,"level":"`...)
+		out = append(out, line.level.String()...)
+		out = append(out, '"')
+	}
+	out = appendRecord(out, &r)
+	out = append(out, `,"text":"`...)
+	return out, text[len(body)-len(r.Message):]
+}
+
+// appendRecord appends what the decorations and the message of a record say.
+func appendRecord(out []byte, r *ul.Record) []byte {
+	if len(r.Tags) > 0 {
+		out = append(out, `,"tags":["`...)
+		out = append(out, bytes.ReplaceAll(r.Tags, []byte{','}, []byte(`","`))...)
+		out = append(out, `"]`...)
+	}
+	if up, ok := r.Since(); ok {
+		out = append(out, `,"uptime":`...)
+		out = strconv.AppendFloat(out, up.Seconds(), 'f', -1, 64)
+	}
+	if id, ok := gcOf(r.Message); ok {
+		out = append(out, `,"gc":`...)
+		out = strconv.AppendUint(out, id, 10)
+	}
+	return out
+}
+
+// gcOf returns the number of the collection that a message is about: "GC(12) Pause".
+func gcOf(message []byte) (uint64, bool) {
+	rest, ok := bytes.CutPrefix(message, []byte("GC("))
+	end := bytes.IndexByte(rest[:min(len(rest), 11)], ')')
+	if !ok || end < 0 {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(string(rest[:end]), 10, 32)
+	return id, err == nil
+}
+
+// wholeRunes returns how many bytes of text are not the beginning of a rune that
+// continues in the next piece.
+func wholeRunes(text []byte) int {
+	for n := len(text) - 1; n >= 0 && n >= len(text)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			if utf8.FullRune(text[n:]) {
+				break
+			}
+			return n
+		}
+	}
+	return len(text)
+}
+
+// appendText appends text as the inside of a JSON string. Bytes that are not UTF-8 become
+// the replacement character.
+func appendText(out, text []byte) []byte {
+	for len(text) > 0 {
+		n := 0
+		for n < len(text) && text[n] >= ' ' && text[n] < utf8.RuneSelf && text[n] != '"' && text[n] != '\\' {
+			n++
+		}
+		out, text = append(out, text[:n]...), text[n:]
+		if len(text) == 0 {
+			break
+		}
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == '"' || r == '\\':
+			out = append(out, '\\', byte(r))
+		case r < ' ':
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+		text = text[size:]
+	}
+	return out
+}
+
+// holeObject is a hole as an object.
+type holeObject struct {
+	Time    string              `json:"time,omitempty"` // of the first line that was dropped, or of the line that was cut
+	Stream  string              `json:"stream"`
+	Kind    holeKind            `json:"kind"`
+	Lines   *uint64             `json:"lines,omitempty"` // unknown for full
+	Bytes   *uint64             `json:"bytes,omitempty"` // for dropped
+	Seconds *float64            `json:"seconds,omitempty"`
+	Discard map[ul.Level]uint64 `json:"discard,omitzero"` // lines by level, for dropped
+	Drop    map[ul.Level]uint64 `json:"drop,omitzero"`
+}
+
+// printHole prints a hole as an object. An error of the output is returned again by the
+// next flush.
+func (p *Printer) printHole(stream string, h hole) {
+	o := holeObject{Stream: stream, Kind: h.kind}
+	if !h.at.IsZero() {
+		o.Time = h.at.UTC().Format(jsonTime)
+	}
+	seconds := func(d time.Duration) *float64 { return new(d.Round(time.Millisecond).Seconds()) }
+	if h.kind != full {
+		o.Lines = &h.lines
+	}
+	switch {
+	case h.kind == dropped:
+		o.Bytes, o.Seconds = &h.gap.Bytes, seconds(h.gap.Last.Sub(h.gap.First))
+		o.Discard, o.Drop = byLevel(h.gap, ul.Discard), byLevel(h.gap, ul.DropAll)
+	case h.took > 0:
+		o.Seconds = seconds(h.took)
+	}
+	_ = json.NewEncoder(p.text).Encode(o)
+}
+
+func byLevel(g ul.Gap, r ul.Reason) map[ul.Level]uint64 {
+	m := map[ul.Level]uint64{}
+	for level, n := range g.Lines[r] {
+		if n > 0 {
+			m[ul.Level(level)] = n
+		}
+	}
+	return m
+}

@@ -1,0 +1,48 @@
+package cat
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ullage/ullage/internal/segment/owner"
+)
+
+// lacks are what copies do not show of the streams whose gaps are listed.
+type lacks []owner.Lack
+
+// gaps reports whether there are, or may be, gaps among them.
+func (l lacks) gaps() bool {
+	return slices.ContainsFunc(l, func(one owner.Lack) bool { return one.DroppedLines > 0 || one.Unasked != "" })
+}
+
+// ask finds out what the sidecars that own the destinations have yet to persist, before the
+// gaps are listed: the marker of a gap waits as the lines around it do.
+func (l *lacks) ask(ctx context.Context, cfg Config, items []item) error {
+	if !cfg.listing() || cfg.Follow {
+		return nil
+	}
+	asked := map[owner.Destination]bool{}
+	for _, item := range items {
+		dir, wants := item.dest, cfg.matches
+		if dir == "" && len(item.series) == 1 {
+			dir = item.series[0].dir
+		}
+		dest, stream, ok := owner.Of(dir)
+		if dir == "" || !ok || asked[dest] {
+			continue
+		}
+		if stream == "" {
+			asked[dest] = true
+		} else {
+			wants = func(name string) bool { return name == stream }
+		}
+		lack, err := dest.Lacks(ctx, wants, cfg.Until)
+		if err != nil {
+			return err
+		}
+		if lack != nil {
+			*l = append(*l, *lack)
+		}
+	}
+	return nil
+}

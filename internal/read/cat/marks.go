@@ -1,0 +1,125 @@
+package cat
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ullage/ullage/internal/line/mark"
+)
+
+// markTable holds what `ullage cat --marks` has listed.
+type markTable struct {
+	n      int // marks
+	rows   []markRow
+	widths [3]int // of the columns but the last, as printed; zero before the header
+}
+
+// markRow is one row of the table. Every cell is non-empty, and all but the last one have
+// no space.
+type markRow [4]string
+
+var markHeader = markRow{"TIME", "STREAM", "KIND", "DETAILS"}
+
+// list lists what the series has moved to: a mark, or a hole.
+func (p *Printer) list(s *series) {
+	line := &s.pick.line
+	switch h := line.hole; {
+	case line.mark != nil:
+		p.marks.list(p, s.name, *line.mark)
+	case p.cfg.JSON || !p.cfg.Marks:
+		p.listHole(s.name, *h)
+	default:
+		p.gaps.add(*h)
+		p.marks.add(p, h.markRow(s.name))
+	}
+}
+
+// markRow is the row for a hole among marks: the known cells of its own table.
+func (h hole) markRow(stream string) markRow {
+	r := h.row(stream)
+	var details []string
+	for i, cell := range r {
+		if i > 2 && cell != "-" {
+			details = append(details, strings.ToLower(gapHeader[i])+"="+cell)
+		}
+	}
+	return markRow{r[0], r[1], r[2], dashed(strings.Join(details, " "))}
+}
+
+// list adds a row for a mark in a series, or prints its object.
+func (t *markTable) list(p *Printer, series string, m mark.Mark) {
+	t.n++
+	// The streams of a bucket have the names of their pods in front.
+	stream := strings.TrimSuffix(series, mark.Stream) + m.Get("stream")
+	m.Fields = slices.DeleteFunc(slices.Clone(m.Fields), func(f mark.Field) bool { return f.Key == "stream" })
+	if p.cfg.JSON {
+		printMark(p.text, stream, m)
+		return
+	}
+	name := "-"
+	if stream != "" {
+		name = gapStream(stream)
+	}
+	t.add(p, markRow{m.Time.UTC().Format(gapTime), name, string(m.Kind), dashed(string(m.AppendDetails(nil)))})
+}
+
+// dashed is a cell that is not empty.
+func dashed(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func (t *markTable) add(p *Printer, r markRow) {
+	if t.rows = append(t.rows, r); len(t.rows) == gapsAtOnce {
+		t.print(p)
+	}
+}
+
+// print prints the added rows, as printGaps does.
+func (t *markTable) print(p *Printer) {
+	if len(t.rows) == 0 {
+		return
+	}
+	if t.widths[0] == 0 {
+		t.widths = [3]int{len(gapTime), p.gapWidth(), len(mark.ArchivesMissed)}
+		t.rows = slices.Insert(t.rows, 0, markHeader)
+	}
+	for _, row := range t.rows {
+		for i := range t.widths {
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	w := &t.widths
+	for _, r := range t.rows {
+		fmt.Fprintf(p.text, "%-*s  %-*s  %-*s  %s\n", w[0], r[0], w[1], r[1], w[2], r[2], r[3])
+	}
+	t.rows = t.rows[:0]
+}
+
+// summary sums up what was listed, behind which comes the sum of the gaps, for stderr.
+func (t *markTable) summary(gaps string) string { return plural(t.n, "mark") + "; " + gaps }
+
+// markObject is a mark as an object.
+type markObject struct {
+	Time    string            `json:"time"`
+	Stream  string            `json:"stream,omitempty"`
+	Kind    mark.Kind         `json:"kind"`
+	Level   string            `json:"level"`
+	Details map[string]string `json:"details,omitempty"`
+}
+
+// printMark prints a mark as an object. An error of the output is returned again by the
+// next flush.
+func printMark(to io.Writer, stream string, m mark.Mark) {
+	o := markObject{Time: m.Time.UTC().Format(jsonTime), Stream: stream, Kind: m.Kind, Level: m.Level.String(), Details: map[string]string{}}
+	for _, f := range m.Fields {
+		o.Details[f.Key] = f.Value
+	}
+	_ = json.NewEncoder(to).Encode(o)
+}

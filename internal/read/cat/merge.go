@@ -1,0 +1,168 @@
+package cat
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// maxOpen is how many series are open at a time, and openBytes is how much they hold in
+// memory in all, unless one alone holds more. Frames of a sidecar, of 1 MiB at most, take
+// no more than that, and mostly a third; other frames may take ten times as much. Other
+// series that have lines to print are parked: those whose turn comes last. They keep some
+// of the bytes that they have read, keepAll in all, so that they need not read a frame
+// again for each line of it.
+const (
+	maxOpen   = 16
+	openBytes = maxOpen * 3 << 20
+	keepAll   = 16 << 20
+)
+
+// turn is when a line of a series is printed.
+type turn struct {
+	key   int64 // microseconds since the epoch; the least of all if the time is unknown
+	order int   // among all series
+	idle  bool  // there is no line for now
+}
+
+// parked is what a series keeps of a frame when it is parked.
+type parked struct {
+	frame int    // bytes of the frame that was read last
+	kept  []byte // bytes of the frame that were not used yet
+	again int    // bytes of the frame up to the end of kept, which are read again
+}
+
+// merging is a heap of series: the one whose next line is the earliest comes first, and
+// the one that was found first among those of the same time.
+type merging []*series
+
+func (m merging) Len() int           { return len(m) }
+func (m merging) Less(i, j int) bool { return m[i].before(m[j]) }
+func (m merging) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m *merging) Push(s any)        { *m = append(*m, s.(*series)) }
+func (m *merging) Pop() any {
+	last := len(*m) - 1
+	s := (*m)[last]
+	*m = (*m)[:last]
+	return s
+}
+
+// second returns the series whose turn comes after the first one, or nil.
+func (m merging) second() *series {
+	switch {
+	case len(m) < 2:
+		return nil
+	case len(m) > 2 && m.Less(2, 1):
+		return m[2]
+	}
+	return m[1]
+}
+
+// merge prints what several series have, in the order of time. The lines of a series
+// stay in their order, whatever their times. A series without any times comes first.
+func (p *Printer) merge(ctx context.Context, all []*series) error {
+	var m merging
+	p.keep = p.keepAll / max(1, len(all))
+	for i, s := range all {
+		s.order = i
+		more, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if more {
+			m = append(m, s)
+		}
+	}
+	heap.Init(&m)
+	for len(m) > 0 {
+		more, err := m[0].printUntil(ctx, m.second())
+		if err != nil {
+			return err
+		}
+		if more {
+			heap.Fix(&m, 0)
+		} else {
+			heap.Pop(&m)
+		}
+	}
+	return nil
+}
+
+// printUntil prints lines of the series until it is the other one's turn. It returns
+// false if the series has no more for now.
+func (s *series) printUntil(ctx context.Context, other *series) (more bool, err error) {
+	for {
+		if err := s.emit(); err != nil {
+			return false, err
+		}
+		more, err := s.next(ctx)
+		if err != nil || !more {
+			return false, err
+		}
+		if s.cur.first && s.pick.line.kind != ul.Continuation && other != nil && other.before(s) {
+			return true, nil
+		}
+	}
+}
+
+// before reports whether it is the turn of s rather than of o.
+func (s *series) before(o *series) bool {
+	return s.key < o.key || s.key == o.key && s.order < o.order
+}
+
+// setKey sets when it is the turn of the series, from its next line.
+func (s *series) setKey() {
+	s.key = math.MinInt64
+	if at := s.pick.line.time; !at.IsZero() {
+		s.key = at.UnixMicro()
+	}
+}
+
+// makeRoom enters s, which is about to read or has just read, and parks others until no
+// more are open, and hold no more in memory, than may be.
+func (p *Printer) makeRoom(s *series) {
+	if !slices.Contains(p.open, s) {
+		p.open = append(p.open, s)
+	}
+	for len(p.open) > maxOpen || len(p.open) > 1 && held(p.open) > openBytes {
+		last := -1
+		for i, o := range p.open {
+			if o != s && (last < 0 || o.idle || !p.open[last].idle && p.open[last].before(o)) {
+				last = i
+			}
+		}
+		p.open[last].park()
+		p.open = slices.Delete(p.open, last, last+1)
+	}
+}
+
+// held returns how many bytes the open series hold in memory.
+func held(open []*series) (n int) {
+	for _, s := range open {
+		if s.follower != nil {
+			n += s.follower.Held()
+		}
+	}
+	return n
+}
+
+// park closes what the series reads from, and frees the memory of the frame. The series
+// keeps some of the rest of the frame, and reads the others again.
+func (s *series) park() {
+	s.pick.clock.Forget()
+	// slices.Clone of no bytes would keep the frame in memory.
+	s.cur.text = bytes.Clone(s.cur.text)
+	rest := s.lines.rest
+	s.kept = bytes.Clone(rest[:min(len(rest), s.p.keep)])
+	s.lines.rest = nil
+	if len(s.kept) < len(rest) {
+		s.again = s.frame - len(rest) + len(s.kept)
+		s.follower.Rewind()
+		return
+	}
+	_ = s.follower.Close() // a descriptor that was only read from
+}

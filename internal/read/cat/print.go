@@ -1,0 +1,234 @@
+package cat
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/sink/s3"
+)
+
+const (
+	pollEvery  = 200 * time.Millisecond
+	bufferSize = 256 << 10
+)
+
+// Printer prints what was persisted. Its methods return errors of the output or
+// of the context alone. What cannot be read is reported on stderr, recorded in
+// failed, and skipped. A Printer is not safe for concurrent use.
+type Printer struct {
+	cfg     Config
+	stdout  io.Writer
+	out     *bufio.Writer // writes to stdout
+	screen  *cli.Screen   // if stdout is a terminal: writes to out
+	text    io.Writer     // screen if there is one, or else out
+	stderr  io.Writer
+	items   []item
+	gaps    gapTable
+	marks   markTable
+	live    bool    // everything that was there at the start is printed
+	colored bool    // lines are colored by level
+	named   bool    // there are or were several series: lines have the name of theirs
+	amid    *series // the last line that was printed is one of it, and has not ended
+	buf     []byte  // is used again for each line
+	split   []byte  // the beginning of a character whose rest is in the next piece
+	skip    int     // so many lines are not printed: they come before the last Tail
+	failed  bool    // something could not be read
+
+	memory
+
+	progress bool // stderr is a terminal: a long read reports how far it is
+}
+
+// memory is what the series have in memory.
+type memory struct {
+	open    []*series // at most maxOpen
+	keep    int       // bytes that a series may keep when it is parked,
+	keepAll int       // and all series together
+	indexed int       // bytes of all seek files
+}
+
+// item is what arguments name: a destination, whose streams appear and disappear, a
+// bucket, or one series.
+type item struct {
+	dest   string
+	series []*series // by name
+	bucket *s3.Reader
+}
+
+// New returns a Printer that prints to stdout and reports on stderr.
+func New(cfg Config, stdout, stderr io.Writer) *Printer {
+	p := &Printer{cfg: cfg, stdout: stdout, stderr: stderr, progress: cli.NewScreen(stderr) != nil, memory: memory{keepAll: keepAll}}
+	p.out = bufio.NewWriterSize(stdout, bufferSize)
+	p.text = p.out
+	if p.screen = cli.NewScreen(stdout); p.screen != nil {
+		p.screen.Via(p.out)
+		p.text = p.screen
+	}
+	p.colored = p.screen != nil && cfg.Color && !cfg.JSON && !cfg.listing()
+	return p
+}
+
+// Failed reports whether something was not found or could not be read, or a gap could not be
+// listed because its marker is not in the copy yet.
+func (p *Printer) Failed() bool { return p.failed || p.gaps.lacks.gaps() }
+
+// Run prints everything that Find found and then, with Follow, what is
+// appended, until ctx ends or nobody reads the output any more. It closes all
+// files.
+func (p *Printer) Run(ctx context.Context) (err error) {
+	if len(p.items) == 0 {
+		return nil
+	}
+	defer func() {
+		if endErr := p.end(); err == nil || errors.Is(err, context.Canceled) && endErr != nil {
+			err = endErr
+		}
+		if p.cfg.listing() && (err == nil || p.cfg.Follow && errors.Is(err, context.Canceled)) {
+			text := p.gaps.summary(p.failed)
+			if p.cfg.Marks {
+				text = p.marks.summary(text)
+			}
+			p.note("%s", text)
+		}
+	}()
+	if err := p.gaps.lacks.ask(ctx, p.cfg, p.items); err != nil {
+		return err
+	}
+	if err := p.seekTail(ctx); err != nil {
+		return err
+	}
+	if err := p.pass(ctx); err != nil || !p.cfg.Follow {
+		return err
+	}
+	p.live = true
+	if p.cfg.listing() && p.gaps.n+p.gaps.jvm+p.marks.n == 0 {
+		p.note("no %s yet; waiting for one", p.cfg.listed())
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		if err := p.out.Flush(); err != nil {
+			return err
+		}
+		if hungUp(p.stdout) {
+			return syscall.EPIPE
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if err := p.pass(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// pass prints everything that was not printed before.
+func (p *Printer) pass(ctx context.Context) error {
+	for i := range p.items {
+		if item := &p.items[i]; item.dest != "" {
+			p.refresh(item)
+		}
+	}
+	all := p.series()
+	p.named = p.named || len(all) > 1
+	for _, s := range all {
+		s.pick.timed = p.named || p.cfg.Follow || p.colored
+	}
+	if err := p.printSeries(ctx, all); err != nil {
+		return err
+	}
+	for _, item := range p.items {
+		if item.bucket == nil {
+			continue
+		}
+		if err := p.printBucket(ctx, item.bucket); err != nil {
+			return err
+		}
+	}
+	p.printRows()
+	return nil
+}
+
+// printSeries prints everything of the series that was not printed before. Only segments
+// and plain files can be parked, so others come first, one after the other.
+func (p *Printer) printSeries(ctx context.Context, all []*series) error {
+	if p.verbatim() && len(all) == 1 {
+		return all[0].copy(ctx)
+	}
+	var parkable []*series
+	for _, s := range all {
+		if !s.isForeign() {
+			parkable = append(parkable, s)
+			continue
+		}
+		if err := p.merge(ctx, []*series{s}); err != nil {
+			return err
+		}
+	}
+	return p.merge(ctx, parkable)
+}
+
+// series returns all series, in the order in which they were found.
+func (p *Printer) series() []*series {
+	var all []*series
+	for _, item := range p.items {
+		all = append(all, item.series...)
+	}
+	return all
+}
+
+// end prints the lines that have begun, and closes all files.
+func (p *Printer) end() error {
+	var errs []error
+	for _, s := range p.series() {
+		s.finish()
+		errs = append(errs, s.drain())
+	}
+	p.printRows()
+	if p.screen != nil {
+		errs = append(errs, p.screen.Flush())
+	}
+	errs = append(errs, p.out.Flush())
+	return errors.Join(errs...)
+}
+
+// note reports something on stderr, after everything printed before it.
+func (p *Printer) note(format string, args ...any) {
+	_ = p.out.Flush() // the next write returns the error again
+	fmt.Fprintf(p.stderr, "ullage cat: %s\n", printable.Line(fmt.Sprintf(format, args...)))
+}
+
+// complain reports that something cannot be read, and records that.
+func (p *Printer) complain(format string, args ...any) {
+	p.failed = true
+	p.note(format, args...)
+}
+
+// IsUnread reports whether an error of Run means that nobody reads the output
+// any more. If the output is stdout, SIGPIPE has ended the process by then.
+func IsUnread(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// hungUp reports whether the reader of an idle output has gone.
+func hungUp(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(file.Fd())}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+}

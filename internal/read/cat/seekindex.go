@@ -1,0 +1,28 @@
+package cat
+
+import "github.com/ullage/ullage/internal/segment/seek"
+
+// indexAll bounds the memory of all seek files together; streams beyond are read without.
+const indexAll = 8 << 20
+
+// seekIndex is the seek file of a stream. The zero value was not looked for.
+type seekIndex struct {
+	*seek.Index
+	looked bool
+}
+
+// seekIndex returns the seek file of the stream. A file that cannot be read is as none.
+func (s *series) seekIndex() *seek.Index {
+	x := &s.index
+	if x.looked || s.dir == "" {
+		return x.Index
+	}
+	x.looked = true
+	left := indexAll - s.p.indexed
+	index, err := seek.Read(s.dir, left)
+	if err == nil && index.Bytes() <= left {
+		x.Index = index
+		s.p.indexed += index.Bytes()
+	}
+	return x.Index
+}

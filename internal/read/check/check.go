@@ -1,0 +1,175 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/owner"
+)
+
+// Config holds what to check.
+type Config struct {
+	Since   time.Time // zero: from the beginning
+	Until   time.Time // zero: to the end
+	Stream  string    // a glob; empty: all streams
+	Formats format.Rules
+
+	// Progress, if not nil, is called now and then with how many of the bytes on disk
+	// were read or passed over.
+	Progress func(done, total int64)
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if _, err := path.Match(c.Stream, ""); err != nil {
+		bad = append(bad, fmt.Errorf("invalid value %q for --stream: it is not a pattern like 'gc*.log'", c.Stream))
+	}
+	if !c.Until.IsZero() && c.Until.Before(c.Since) {
+		bad = append(bad, errors.New("--until is before --since"))
+	}
+	return bad
+}
+
+// overlaps reports whether any time from first to last is in the window.
+func (c Config) overlaps(first, last time.Time) bool {
+	return !last.Before(c.Since) && (c.Until.IsZero() || !first.After(c.Until))
+}
+
+func (c Config) matches(stream string) bool {
+	ok, _ := path.Match(c.Stream, stream)
+	return c.Stream == "" || ok
+}
+
+// Names returns the streams to check in dir, sorted: those of a destination that match
+// and have segments, or the one whose directory dir is. The stream of marks is none of a
+// JVM's, and is among them only if Stream matches it. It fails if dir is neither, or
+// if nothing matches.
+func (c Config) Names(dir string) ([]string, error) {
+	segs, err := segment.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(segs) > 0 {
+		return []string{"."}, nil
+	}
+	all, err := segment.Streams(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, name := range all {
+		if c.matches(name) && (name != mark.Stream || c.Stream != "") && mayHoldSegments(filepath.Join(dir, name)) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		return names, nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, segment.OwnDir)); err != nil && len(all) == 0 {
+		return nil, errors.New("it holds no streams and no segments: is it the --dest of 'ullage run'?")
+	}
+	if c.Stream != "" {
+		return nil, fmt.Errorf("no stream matches %q", c.Stream)
+	}
+	return nil, nil
+}
+
+// mayHoldSegments is true for a directory that cannot be read: that is a finding.
+func mayHoldSegments(dir string) bool {
+	segs, err := segment.List(dir)
+	return err != nil || len(segs) > 0
+}
+
+// Streams checks the named streams of dir, one after the other. The error is that of ctx or
+// of the receiver: what is wrong with a stream is in its result.
+func Streams(ctx context.Context, dir string, names []string, cfg Config, to Receiver) (Total, error) {
+	total := Total{Complete: true}
+	lack, err := cfg.lack(ctx, dir)
+	if err == nil && lack != nil {
+		total.Complete, total.Sidecar = false, lack
+		err = to.Lack(*lack)
+	}
+	if err != nil {
+		return total, err
+	}
+	marks, err := readMarks(ctx, dir, cfg)
+	if err != nil {
+		return total, err
+	}
+	total.Marks, total.Warnings, total.MarksDamaged = marks.all, marks.warnings, marks.damaged
+	sum := &summing{Receiver: to, total: &total}
+	p := newProgress(dir, names, cfg)
+	for _, name := range names {
+		at := filepath.Join(dir, name)
+		if abs, err := filepath.Abs(at); err == nil && name == "." {
+			name = filepath.Base(abs)
+		}
+		s := newStream(name, at, cfg, sum)
+		s.progress = p
+		s.out.MissedArchives, s.out.Truncations = marks.missed[name], marks.cut[name]
+		if err := s.check(ctx); err != nil {
+			return total, err
+		}
+		p.base += s.out.Bytes
+		if s.ends.After(total.Ends) {
+			total.Ends = s.ends
+		}
+	}
+	if total.Lines == 0 && sum.gaps == 0 {
+		total.Complete, total.Empty = false, true
+	}
+	return total, nil
+}
+
+// lack returns what the copy in dir does not show of the window and the streams that are to
+// be checked. It asks before anything is read, so that all else is read.
+func (c Config) lack(ctx context.Context, dir string) (*owner.Lack, error) {
+	dest, stream, ok := owner.Of(dir)
+	if !ok {
+		return nil, nil
+	}
+	wants := c.matches
+	switch {
+	case stream != "":
+		wants = func(name string) bool { return name == stream }
+	case c.Stream == "":
+		wants = nil
+	}
+	return dest.Lacks(ctx, wants, c.Until)
+}
+
+// summing adds up the streams on their way to the receiver.
+type summing struct {
+	Receiver
+	total *Total
+	gaps  uint64
+}
+
+// Stream implements [Receiver].
+func (s *summing) Stream(st Stream) error {
+	t := s.total
+	t.Streams++
+	t.Runs += st.Runs
+	t.Lines += st.Lines
+	s.gaps += st.Gaps
+	if !st.Complete {
+		t.Complete = false
+		t.Incomplete++
+	}
+	switch {
+	case t.Streams == 1, st.Cut && !t.Cut:
+		t.Reaches, t.Cut = st.Reaches, st.Cut
+	case st.Cut && st.Reaches.After(t.Reaches), !t.Cut && st.Reaches.Before(t.Reaches):
+		t.Reaches = st.Reaches
+	}
+	return s.Receiver.Stream(st)
+}

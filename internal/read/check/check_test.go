@@ -1,0 +1,250 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/owner"
+)
+
+// results receives what a check has found.
+type results struct {
+	runs    []Run
+	streams []Stream
+	fail    error
+}
+
+func (r *results) Lack(owner.Lack) error { return r.fail }
+
+func (r *results) Run(run Run) error {
+	r.runs = append(r.runs, run)
+	return r.fail
+}
+
+func (r *results) Stream(s Stream) error {
+	r.streams = append(r.streams, s)
+	return r.fail
+}
+
+// copied is a durable copy that a test writes.
+type copied struct {
+	t     testing.TB
+	dir   string
+	cfg   segment.Config
+	store *segment.Store
+}
+
+func newCopied(t testing.TB, how segment.Compression, segmentBytes settings.Size) *copied {
+	c := &copied{t: t, dir: t.TempDir(), cfg: segment.DefaultConfig()}
+	c.cfg.Compress, c.cfg.SegmentBytes = how, segmentBytes
+	var err error
+	if c.store, err = segment.Open(c.dir, c.cfg, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// stream returns a new stream.
+func (c *copied) stream(name string) *segment.Stream {
+	s := c.store.Stream(name)
+	c.must(s.Resume(segment.Mark{}, 0))
+	return s
+}
+
+func (c *copied) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// commit appends one frame and commits it.
+func (c *copied) commit(s *segment.Stream, raw string) segment.Mark {
+	c.t.Helper()
+	c.must(s.Append([]byte(raw)))
+	m, err := s.Sync()
+	c.must(err)
+	return m
+}
+
+func (c *copied) check(cfg Config) (*results, Total) {
+	c.t.Helper()
+	names, err := cfg.Names(c.dir)
+	c.must(err)
+	r := &results{}
+	total, err := Streams(context.Background(), c.dir, names, cfg, r)
+	c.must(err)
+	return r, total
+}
+
+// A check of what a sidecar writes now ends with what was there when it came to it, and
+// takes nothing for damage.
+func TestACopyThatGrowsIsComplete(t *testing.T) {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip, segment.None} {
+		t.Run(how.String(), func(t *testing.T) {
+			c := newCopied(t, how, settings.Ki)
+			s := c.stream("gc.log")
+			for i := range 50 {
+				c.must(s.Append([]byte(fmt.Sprintf("[%d.000s][info][gc] one of the many lines that are in this log\n", i))))
+				if i%3 == 0 { // the rest is not committed
+					_, err := s.Sync()
+					c.must(err)
+				}
+				r, total := c.check(Config{})
+				if !total.Complete || total.Lines != uint64(i+1) || total.Runs != 1 || r.streams[0].OpenBytes != 0 {
+					t.Fatalf("after %d lines: %+v, %+v", i+1, total, r.streams)
+				}
+			}
+		})
+	}
+}
+
+// A kill leaves numbers that nobody uses again. Nothing is missing there.
+func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
+	c := newCopied(t, segment.None, settings.Ki)
+	line := "[0.100s][info][gc] " + strings.Repeat("x", 2000) + "\n"
+	s := c.stream("gc.log")
+	m := c.commit(s, line)
+	c.must(s.Append([]byte(line))) // in a segment of its own, and killed
+	s.Abandon()
+	c.must(s.Resume(m, segment.Unbounded))
+	c.commit(s, line)
+	r, total := c.check(Config{})
+	if !total.Complete || total.Lines != 2 || r.streams[0].Segments != 2 {
+		t.Fatalf("%+v, %+v", total, r.streams)
+	}
+	c.commit(s, line)
+	segs, err := segment.List(filepath.Join(c.dir, "gc.log"))
+	c.must(err)
+	c.must(os.Remove(segs[1].Path)) // which knew that the number before it is not missing
+	r, total = c.check(Config{})
+	if total.Complete || r.streams[0].Missing != 2 {
+		t.Errorf("%+v, %+v", total, r.streams)
+	}
+}
+
+// The lines of one JVM must not count for the next, nor a marker for a line.
+func TestRunsAreCountedApart(t *testing.T) {
+	c := newCopied(t, segment.Zstd, settings.Mi)
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	at := func(seconds int, up, level, text string) string {
+		return fmt.Sprintf("[%s][%ss][%s][gc] %s\n", begin.Add(time.Duration(seconds)*time.Second).Format("2006-01-02T15:04:05.000-0700"), up, level, text)
+	}
+	gap := ul.Gap{Bytes: 70, First: begin.Add(90 * time.Second), Last: begin.Add(95 * time.Second)}
+	gap.Lines[ul.DropAll][ul.Info] = 7
+	s := c.stream("gc.log")
+	c.commit(s, at(0, "100.000", "info", "one")+" of two lines\n"+at(60, "160.000", "error", "two"))
+	c.commit(s, at(80, "0.010", "info", "another JVM")+string(gap.AppendMarker(nil))+at(100, "20.000", "debug", "end"))
+	r, total := c.check(Config{})
+	want := []Run{
+		{Stream: "gc.log", Run: 1, Counts: Counts{First: begin, Last: begin.Add(time.Minute), Lines: 3, Levels: Levels{ul.Info: 2, ul.Error: 1}}},
+		{Stream: "gc.log", Run: 2, Counts: Counts{First: begin.Add(80 * time.Second), Last: begin.Add(100 * time.Second), Lines: 2,
+			Levels: Levels{ul.Info: 1, ul.Debug: 1}, Gaps: 1, Dropped: Reason{ul.DropAll: {ul.Info: 7}}, GapBytes: 70}},
+	}
+	if d := cmp.Diff(want, r.runs); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if st := r.streams[0]; st.Lines != 5 || st.Runs != 2 || st.Gaps != 1 || st.Complete || total.Complete || !st.First.Equal(begin) {
+		t.Errorf("%+v, %+v", st, total)
+	}
+	// A gap that reaches into the window counts.
+	if _, total := c.check(Config{Since: begin.Add(94 * time.Second)}); total.Complete || total.Lines != 1 {
+		t.Errorf("%+v", total)
+	}
+	if _, total := c.check(Config{Since: begin.Add(96 * time.Second)}); !total.Complete || total.Lines != 1 {
+		t.Errorf("%+v", total)
+	}
+}
+
+// The time of a marker is the sidecar's: it must not pass for the time of lines without dates.
+func TestAMarkerDoesNotDateUndatedLines(t *testing.T) {
+	c := newCopied(t, segment.Zstd, settings.Mi)
+	gap := ul.Gap{Bytes: 70, First: time.Now(), Last: time.Now()}
+	gap.Lines[ul.DropAll][ul.Info] = 7
+	c.commit(c.stream("gc.log"), "[0.100s][info][gc] one\n"+string(gap.AppendMarker(nil))+"[5.000s][info][gc] two\n")
+	r, _ := c.check(Config{})
+	if run := r.runs[0]; !run.Estimated || run.Last.Sub(run.First) < 4*time.Second {
+		t.Errorf("%+v", run)
+	}
+}
+
+// What cannot be opened is a finding, not the end of the check.
+func TestASegmentThatCannotBeOpened(t *testing.T) {
+	c := newCopied(t, segment.None, settings.Ki)
+	line := "[0.100s][info][gc] " + strings.Repeat("x", 2000) + "\n"
+	s := c.stream("gc.log")
+	for range 3 {
+		c.commit(s, line)
+	}
+	segs, err := segment.List(filepath.Join(c.dir, "gc.log"))
+	c.must(err)
+	c.must(os.Chmod(segs[1].Path, 0))
+	if f, err := os.Open(segs[1].Path); err == nil {
+		f.Close()
+		// Root reads everything. What nobody can read is a directory in the place
+		// of the stream.
+		c.must(os.Rename(filepath.Join(c.dir, "gc.log"), filepath.Join(c.dir, "was")))
+		c.must(os.Symlink("was", filepath.Join(c.dir, "gc.log")))
+		r := &results{}
+		total, err := Streams(context.Background(), c.dir, []string{"gc.log", "was"}, Config{}, r)
+		if err != nil || total.Complete || r.streams[0].Unreadable != 1 || r.streams[0].Error == "" || r.streams[1].Lines != 3 {
+			t.Errorf("%+v, %+v, %v", total, r.streams, err)
+		}
+		return
+	}
+	r, total := c.check(Config{})
+	if st := r.streams[0]; total.Complete || st.Unreadable != 1 || st.Error == "" || st.Lines != 2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestAReceiverAndAContextEndTheCheck(t *testing.T) {
+	c := newCopied(t, segment.None, settings.Ki)
+	c.commit(c.stream("gc.log"), "[10.000s][info][gc] one\n[0.100s][info][gc] two\n")
+	full := errors.New("no space")
+	r := &results{fail: full}
+	if _, err := Streams(context.Background(), c.dir, []string{"gc.log"}, Config{}, r); !errors.Is(err, full) || len(r.runs) != 1 {
+		t.Errorf("%v after %d runs", err, len(r.runs))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Streams(ctx, c.dir, []string{"gc.log"}, Config{}, &results{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// BenchmarkCheck prints how fast a copy is checked, and how much memory that allocates.
+func BenchmarkCheck(b *testing.B) {
+	c := newCopied(b, segment.Zstd, 64*settings.Mi)
+	s := c.stream("gc.log")
+	var raw strings.Builder
+	for i := 0; raw.Len() < segment.FrameBytes-200; i++ {
+		fmt.Fprintf(&raw, "[2026-11-20T10:00:00.%03d+0000][%d.%03ds][info][gc,heap] GC(%d) Eden regions: %d->0(%d)\n", i%1000, i/1000, i%1000, i, i%7, i%11)
+	}
+	for range 64 {
+		c.must(s.Append([]byte(raw.String())))
+	}
+	_, err := s.Sync()
+	c.must(err)
+	b.SetBytes(64 << 20)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.check(Config{})
+	}
+}

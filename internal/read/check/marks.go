@@ -1,0 +1,75 @@
+package check
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment/owner"
+)
+
+// Bounds on what is remembered of marks: anybody may write them.
+const (
+	maxKinds   = 64
+	maxStreams = 4096
+)
+
+// marks are the marks of a destination, in the window.
+type marks struct {
+	cfg      Config
+	all      map[mark.Kind]uint64
+	warnings map[mark.Kind]uint64 // those of them that are warnings
+	missed   map[string]uint64    // archives, by stream
+	cut      map[string]uint64    // truncations, by stream
+	damaged  bool                 // not all could be read
+}
+
+// readMarks reads the marks of a destination, which may have none.
+func readMarks(ctx context.Context, dir string, cfg Config) (*marks, error) {
+	m := &marks{cfg: cfg, all: map[mark.Kind]uint64{}, warnings: map[mark.Kind]uint64{}, missed: map[string]uint64{}, cut: map[string]uint64{}}
+	s := newStream(mark.Stream, filepath.Join(dir, mark.Stream), cfg, m)
+	s.lines.take = func(head, _ []byte) { m.line(head) }
+	return m, s.check(ctx)
+}
+
+// Lack implements [Receiver].
+func (m *marks) Lack(owner.Lack) error { return nil }
+
+// Run implements [Receiver].
+func (m *marks) Run(Run) error { return nil }
+
+// Stream implements [Receiver].
+func (m *marks) Stream(s Stream) error {
+	m.damaged = s.DamagedBytes > 0 || s.Unreadable > 0 || s.Missing > 0
+	return nil
+}
+
+// line counts a mark.
+func (m *marks) line(head []byte) {
+	a, ok := mark.Parse(head)
+	if !ok || !m.cfg.overlaps(a.Time, a.Time) || !a.Concerns(m.cfg.matches) {
+		return
+	}
+	add(m.all, a.Kind, 1, maxKinds)
+	if a.Level == ul.Warning {
+		add(m.warnings, a.Kind, 1, maxKinds)
+	}
+	switch a.Kind {
+	case mark.ArchivesMissed:
+		count, err := strconv.ParseUint(a.Get("count"), 10, 16)
+		if err != nil {
+			count = 1
+		}
+		add(m.missed, a.Get("stream"), count, maxStreams)
+	case mark.Truncated:
+		add(m.cut, a.Get("stream"), 1, maxStreams)
+	}
+}
+
+func add[K comparable](counts map[K]uint64, key K, n uint64, most int) {
+	if _, known := counts[key]; known || len(counts) < most {
+		counts[key] += n
+	}
+}

@@ -1,0 +1,60 @@
+package check
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// Marks count for the streams that they are about, and are no stream themselves.
+func TestMarksAreNoStreamAndCountForTheirs(t *testing.T) {
+	c := newCopied(t, segment.Zstd, settings.Mi)
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	var text strings.Builder
+	at := func(hours int, kind mark.Kind, details ...string) {
+		m := mark.New(kind, details...)
+		m.Time = begin.Add(time.Duration(hours) * time.Hour)
+		text.Write(m.Append(nil))
+	}
+	at(0, mark.SidecarStarted)
+	at(1, mark.JVMStarted, "stream", "gc.log,app.log")
+	at(2, mark.ArchivesMissed, "stream", "app.log", "count", "3")
+	at(2, mark.ArchivesMissed, "stream", "app.log", "count", "?")
+	at(3, mark.Truncated, "stream", "gc.log")
+	at(4, mark.JVMEnded, "stream", "gc.log,app.log", "how", mark.Crashed)
+	c.commit(c.stream(mark.Stream), text.String()+"anything\n")
+	const line = "[2026-11-20T10:00:00.000+0000][info][gc] line\n"
+	c.commit(c.stream("gc.log"), line)
+	c.commit(c.stream("app.log"), line)
+	r, total := c.check(Config{})
+	if len(r.streams) != 2 || len(r.runs) != 2 || total.Streams != 2 || total.Lines != 2 || total.Runs != 2 {
+		t.Fatalf("%+v", total)
+	}
+	app, gc := r.streams[0], r.streams[1]
+	if app.Complete || app.MissedArchives != 4 || gc.Complete || gc.Truncations != 1 || total.Complete || total.Incomplete != 2 {
+		t.Errorf("%+v, %+v, %+v", app, gc, total)
+	}
+	want := map[mark.Kind]uint64{mark.SidecarStarted: 1, mark.JVMStarted: 1, mark.ArchivesMissed: 2, mark.Truncated: 1, mark.JVMEnded: 1}
+	if diff := cmp.Diff(want, total.Marks); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[mark.Kind]uint64{mark.ArchivesMissed: 2, mark.Truncated: 1, mark.JVMEnded: 1}, total.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	// In a window, and of one stream.
+	if _, total = c.check(Config{Since: begin.Add(150 * time.Minute)}); total.Incomplete != 1 || total.Marks[mark.ArchivesMissed] > 0 || total.Marks[mark.JVMEnded] != 1 {
+		t.Errorf("%+v", total)
+	}
+	if _, total = c.check(Config{Stream: "gc*"}); total.Incomplete != 1 || total.Streams != 1 || total.Marks[mark.JVMStarted] != 1 || total.Marks[mark.ArchivesMissed] > 0 {
+		t.Errorf("%+v", total)
+	}
+	if r, _ = c.check(Config{Stream: mark.Stream}); len(r.streams) != 1 || r.streams[0].Lines != 7 {
+		t.Errorf("%+v", r.streams)
+	}
+}

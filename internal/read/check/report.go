@@ -1,0 +1,169 @@
+package check
+
+import (
+	"time"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/segment/owner"
+)
+
+// Counts is what was counted of a run or of a stream.
+type Counts struct {
+	// First and Last are the earliest and the latest time of a line. Estimated says
+	// that no line has a date. Zero: there are no lines.
+	First     time.Time `json:"first,omitzero"`
+	Last      time.Time `json:"last,omitzero"`
+	Estimated bool      `json:"estimated,omitempty"`
+
+	Lines  uint64 `json:"lines"`
+	Levels Levels `json:"levels,omitzero"` // of these lines
+
+	Gaps       uint64 `json:"gaps,omitempty"`         // places where the sidecar dropped lines
+	Dropped    Reason `json:"dropped,omitzero"`       // the lines dropped there
+	JVMDropped uint64 `json:"jvmDropped,omitempty"`   // lines that the JVM dropped and reported (-Xlog:async)
+	JVMCuts    uint64 `json:"jvmCuts,omitempty"`      // places where the JVM lost lines on a full tmpfs, see ul.Cuts
+	GapBytes   uint64 `json:"droppedBytes,omitempty"` // of Dropped
+
+	// JVMCutSeconds is how long the JVM's log has no lines at these places, together.
+	JVMCutSeconds float64 `json:"jvmCutSeconds,omitempty"`
+}
+
+// Levels are numbers of lines, by level.
+type Levels [ul.NumLevels]uint64
+
+// Reason are numbers of dropped lines, by reason and level.
+type Reason [ul.NumReasons]Levels
+
+// Total returns the number of lines of all levels.
+func (l Levels) Total() (n uint64) {
+	for _, of := range l {
+		n += of
+	}
+	return n
+}
+
+// Run is one run of a JVM in one stream. A stream without uptimes has a single run.
+type Run struct {
+	Stream string `json:"stream"`
+	Run    int    `json:"run"` // from 1 up, in the part of the stream that was read
+	Counts
+}
+
+// Stream is the result for one stream.
+type Stream struct {
+	Stream   string `json:"stream"`
+	Complete bool   `json:"complete"`
+	Runs     int    `json:"runs"`
+	Counts
+
+	// Reaches is when the oldest segment was begun. Cut says that retention has
+	// deleted older ones.
+	Reaches time.Time `json:"reaches,omitzero"`
+	Cut     bool      `json:"cut,omitempty"`
+
+	// Short says that the window begins in what retention has deleted.
+	Short bool `json:"short,omitempty"`
+
+	Segments     int    `json:"segments"`               // that there are
+	Bytes        int64  `json:"bytes"`                  // of these, on disk
+	DamagedBytes int64  `json:"damagedBytes,omitempty"` // on disk, that do not decode
+	Unreadable   uint64 `json:"unreadable,omitempty"`   // segments that cannot be opened or read
+	Missing      uint64 `json:"missing,omitempty"`      // segments between those that there are, at most
+	OpenBytes    int64  `json:"openBytes,omitempty"`    // at the end, of a frame whose rest is not there
+
+	// MissedArchives are those that the JVM overwrote before they were read, and
+	// Truncations how often a file was truncated, as marks say.
+	MissedArchives uint64 `json:"missedArchives,omitempty"`
+	Truncations    uint64 `json:"truncations,omitempty"`
+
+	Error string `json:"error,omitempty"` // the last one of reading
+}
+
+// Total is the result for all streams.
+type Total struct {
+	Complete   bool   `json:"complete"`
+	Streams    int    `json:"streams"`
+	Incomplete int    `json:"incomplete"` // streams
+	Runs       int    `json:"runs"`
+	Lines      uint64 `json:"lines"`
+
+	// Reaches is since when retention has deleted nothing of any stream. If Cut is
+	// false, it never has, and Reaches is when the oldest segment was begun.
+	Reaches time.Time `json:"reaches,omitzero"`
+	Cut     bool      `json:"cut,omitempty"`
+
+	// Empty says that there is no line, nor a gap, in the window. Such a copy is not
+	// complete: it looks the same if nothing was logged and if nothing was persisted.
+	Empty bool `json:"empty,omitempty"`
+
+	// Ends is when the last line that was read was written, in the window or not.
+	Ends time.Time `json:"ends,omitzero"`
+
+	// Sidecar is what the copy does not show, because a running sidecar has yet to
+	// persist it. Nil: nothing.
+	Sidecar *owner.Lack `json:"sidecar,omitempty"`
+
+	// Marks are the marks of the destination, by kind. Warnings are those of them that
+	// mean lost lines or a crash. MarksDamaged says that not all could be read.
+	Marks        map[mark.Kind]uint64 `json:"marks,omitempty"`
+	Warnings     map[mark.Kind]uint64 `json:"markWarnings,omitempty"`
+	MarksDamaged bool                 `json:"marksDamaged,omitempty"`
+}
+
+// Receiver receives results. An error of it ends the check.
+type Receiver interface {
+	Lack(owner.Lack) error // first, if there is one; reading may have to wait for a disk
+	Run(Run) error
+	Stream(Stream) error
+}
+
+// add counts what o has counted.
+func (c *Counts) add(o Counts) {
+	c.span(o.First, o.Estimated)
+	c.span(o.Last, o.Estimated)
+	c.Lines += o.Lines
+	for l, n := range o.Levels {
+		c.Levels[l] += n
+	}
+	c.Gaps += o.Gaps
+	for r, levels := range o.Dropped {
+		for l, n := range levels {
+			c.Dropped[r][l] += n
+		}
+	}
+	c.JVMDropped += o.JVMDropped
+	c.JVMCuts += o.JVMCuts
+	c.JVMCutSeconds += o.JVMCutSeconds
+	c.GapBytes += o.GapBytes
+}
+
+// span extends the time range to t. A date displaces what is estimated.
+func (c *Counts) span(t time.Time, estimated bool) {
+	switch {
+	case t.IsZero() || estimated && !c.Estimated && !c.First.IsZero():
+		return
+	case c.First.IsZero() || c.Estimated && !estimated:
+		c.First, c.Last, c.Estimated = t, t, estimated
+	case t.Before(c.First):
+		c.First = t
+	case t.After(c.Last):
+		c.Last = t
+	}
+}
+
+// gap counts the marker of a gap.
+func (c *Counts) gap(g ul.Gap) {
+	c.Gaps++
+	c.GapBytes += g.Bytes
+	for r, levels := range g.Lines {
+		for l, n := range levels {
+			c.Dropped[r][l] += n
+		}
+	}
+}
+
+// empty reports whether nothing was counted.
+func (c *Counts) empty() bool {
+	return c.Lines == 0 && c.Gaps == 0 && c.JVMDropped == 0 && c.JVMCuts == 0
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// segments writes a stream of n segments to a new directory: each has two lines of ten
+// seconds, from ten o'clock on.
+func segments(t *testing.T, n int) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "gc.log")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		start := time.Date(2026, 11, 20, 10, 0, 10*i, 0, time.UTC)
+		put(t, dir, fmt.Sprintf("%s-%06d.log", start.Format("20060102T150405.000Z"), i+1), young(2*i, float64(10*i+1), 1)+young(2*i+1, float64(10*i+2), 1))
+	}
+	return dir
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remove removes the segment with a number.
+func remove(t *testing.T, dir string, number uint64) {
+	t.Helper()
+	segs, err := segment.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seg := range segs {
+		if seg.Seq == number {
+			if err := os.Remove(seg.Path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// count returns how much a report lacks for a reason.
+func lacks(r *view.Report, kind string) (n uint64) {
+	for _, p := range r.Problems {
+		if p.Kind == kind && p.Loses {
+			n += p.Count
+		}
+	}
+	return n
+}
+
+func TestASegmentThatIsMissingIsAProblemAndABand(t *testing.T) {
+	dir := segments(t, 5)
+	remove(t, dir, 3)
+	r := read(t, Config{}, dir)
+	if lacks(r, "missing") != 1 || r.Complete {
+		t.Errorf("complete %v, problems %+v", r.Complete, r.Problems)
+	}
+	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
+	if len(r.Bands) != 1 || r.Bands[0].Kind != "missing" || r.Bands[0].Begin != ten+12 || r.Bands[0].End != ten+31 {
+		t.Errorf("bands %+v", r.Bands)
+	}
+	for name, cfg := range map[string]Config{
+		"a window behind it": {Since: at(t, "2026-11-20T10:00:35Z")},
+		"a window before it": {Until: at(t, "2026-11-20T10:00:05Z")},
+	} {
+		if r := read(t, cfg, dir); lacks(r, "missing") > 0 {
+			t.Errorf("%s: %+v", name, r.Problems)
+		}
+	}
+}
+
+// TestRetentionIsNoLoss is as for `ullage check`: a stream may begin with any segment, but
+// not in the window.
+func TestRetentionIsNoLoss(t *testing.T) {
+	dir := segments(t, 4)
+	remove(t, dir, 1)
+	remove(t, dir, 2)
+	if r := read(t, Config{}, dir); !has(r, "retention") || lacks(r, "retention") > 0 || has(r, "missing") {
+		t.Errorf("%+v", r.Problems)
+	}
+	if r := read(t, Config{Since: at(t, "2026-11-20T10:00:01Z")}, dir); lacks(r, "retention") != 1 || r.Complete {
+		t.Errorf("the window begins in it: %+v", r.Problems)
+	}
+	segs, err := segment.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := read(t, Config{}, segs[1].Path); has(r, "retention") {
+		t.Errorf("of one file: %+v", r.Problems)
+	}
+}
+
+// TestAHoleAndAPartThatCannotBeReadAreBands is about plain files, whose times show where
+// the place is.
+func TestAHoleAndAPartThatCannotBeReadAreBands(t *testing.T) {
+	ten := float64(at(t, "2026-11-20T10:00:00Z").Unix())
+	hole := read(t, Config{}, write(t, "gc.log", young(1, 2, 1)+strings.Repeat("\x00", 8192)+young(2, 9, 1)+young(3, 10, 1)))
+	if len(hole.Bands) != 1 || hole.Bands[0].Kind != "hole" || hole.Bands[0].Begin != ten+2 || hole.Bands[0].End != ten+9 {
+		t.Errorf("%+v", hole.Bands)
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	fmt.Fprint(z, young(0, 1, 2), young(1, 3, 2))
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	put(t, dir, "gc.log.0.gz", zipped.String()[:zipped.Len()-4])
+	put(t, dir, "gc.log.1", young(2, 20, 1))
+	r := read(t, Config{}, dir)
+	if len(r.Bands) != 1 || r.Bands[0].Kind != "unreadable" || r.Bands[0].Begin != ten+3 || r.Bands[0].End != ten+20 {
+		t.Errorf("%+v, %+v", r.Bands, r.Problems)
+	}
+}

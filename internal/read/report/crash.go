@@ -1,0 +1,127 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/internal/ship/tail"
+)
+
+// maxCrashes bounds how many crashes are listed: the latest ones.
+const maxCrashes = 20
+
+// crashes reads the reports that crashing JVMs have left (hs_err files) in one stream. Such a
+// stream is not a log: it has no run, and no figure lacks anything because of it. A JVM
+// overwrites the report of an earlier one if that has its name, as pid 1 does in a container
+// that restarts: a stream may hold several reports.
+type crashes struct {
+	sum     *sum
+	out     view.Input
+	file    string    // what to name in the report
+	command string    // that prints it; empty: the file is not one of a destination
+	written time.Time // when the stream began: the time of a crash whose report shows none
+
+	found uint64     // reports, up to the present line
+	last  view.Crash // the one that the present line belongs to
+	at    time.Time  // when it happened
+}
+
+// isCrash reports whether the input holds reports of crashes, as its name shows.
+func (in *input) isCrash() bool { return tail.KindOf(in.name) == tail.KindCrash }
+
+func newCrashes(in *input, s *sum) *crashes {
+	c := &crashes{sum: s, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}}
+	if len(in.segs) > 0 {
+		c.file, c.command, c.written = in.name, view.CrashCommand, in.segs[0].Start
+	} else {
+		c.file, c.written = in.files[0].path, in.files[0].mod
+	}
+	return c
+}
+
+// crashBegins are the first lines of a report.
+var crashBegins = [][]byte{
+	[]byte("# A fatal error has been detected by the Java Runtime Environment"),
+	[]byte("# There is insufficient memory for the Java Runtime Environment"),
+}
+
+// line takes the next line.
+func (c *crashes) line(line []byte, _ bool) {
+	c.out.Lines++
+	if slices.ContainsFunc(crashBegins, func(begin []byte) bool { return bytes.HasPrefix(line, begin) }) {
+		c.begin()
+		return
+	}
+	line = bytes.TrimSpace(line[:min(len(line), view.KeptBytes)])
+	rest, comment := bytes.CutPrefix(line, []byte("#"))
+	if comment && c.last.Reason == "" {
+		c.last.Reason = string(bytes.TrimSpace(rest))
+	}
+	if when, ok := crashTime(line); ok {
+		c.at = when
+	}
+}
+
+// crashTime reads the time that a report shows:
+//
+//	Time: Tue Nov 24 18:55:00 2026 UTC elapsed time: 5.732780 seconds (0d 0h 0m 5s)
+//
+// The names of other zones are ambiguous.
+func crashTime(line []byte) (time.Time, bool) {
+	rest, found := bytes.CutPrefix(line, []byte("Time: "))
+	text, _, ended := bytes.Cut(rest, []byte(" elapsed time: "))
+	if !found || !ended {
+		return time.Time{}, false
+	}
+	for _, zone := range []string{" UTC", " GMT"} {
+		if local, ok := bytes.CutSuffix(text, []byte(zone)); ok {
+			when, err := time.Parse(time.ANSIC, string(local))
+			return when, err == nil
+		}
+	}
+	return time.Time{}, false
+}
+
+// begin begins the next report.
+func (c *crashes) begin() {
+	if c.found > 0 {
+		c.put()
+	}
+	c.found++
+	c.last, c.at = view.Crash{File: c.file, Command: c.command}, c.written
+}
+
+// put adds the present crash to the sum, if it is in the window.
+func (c *crashes) put() {
+	s := c.sum
+	if s.windowed() && !s.within(c.at) {
+		return
+	}
+	c.last.At = axis(c.at.UnixNano())
+	s.out.Totals.Crashes++
+	all := s.out.Crashes
+	i := slices.IndexFunc(all, func(other view.Crash) bool { return other.At < c.last.At })
+	if i < 0 {
+		i = len(all)
+	}
+	all = slices.Insert(all, i, c.last)
+	s.out.Crashes = all[:min(len(all), maxCrashes)]
+}
+
+// end adds the last crash, and the stream to the inputs. A stream without the beginning of a
+// report is one whose beginning is missing.
+func (c *crashes) end(bytes uint64) {
+	if c.found == 0 && c.out.Lines > 0 {
+		at := c.at
+		if c.begin(); !at.IsZero() {
+			c.at = at
+		}
+	}
+	if c.found > 0 {
+		c.put()
+	}
+	c.out.Bytes = bytes
+	c.sum.out.Inputs = append(c.sum.out.Inputs, c.out)
+}

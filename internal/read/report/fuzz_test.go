@@ -1,0 +1,63 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// FuzzReport reads any bytes as a log: whatever they are, there is a report or an error,
+// its figures do not contradict one another, and the page has no script but its own.
+func FuzzReport(f *testing.F) {
+	for _, name := range []string{"g1-jdk17", "z-jdk25", "no-decorators-jdk25"} {
+		text, err := os.ReadFile(samples + name + ".log")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text[:min(len(text), 3000)], 100)
+	}
+	f.Add([]byte(young(1, 2, 1)+young(0, 1, 1e15)+"\x00\x00"+hostile), 7)
+	f.Fuzz(func(t *testing.T, log []byte, block int) {
+		s := newSum(Config{})
+		st := newStream(&input{name: "gc.log"}, s)
+		for rest := log; len(rest) > 0; {
+			n := min(max(block, 1), len(rest))
+			st.write(rest[:n])
+			rest = rest[n:]
+		}
+		st.end()
+		r, err := s.report()
+		if err != nil {
+			return
+		}
+		if x := r.Totals.Throughput; x != nil && (*x < 0 || *x > 1) {
+			t.Errorf("throughput %v", *x)
+		}
+		n := uint64(0)
+		for _, b := range r.Bars {
+			n += b.Count
+		}
+		if n != r.Totals.Stops || r.End < r.Begin || len(r.Longest) > maxLongest || len(r.Suspected) > maxSuspected {
+			t.Errorf("%d of %d stops in bars, from %v to %v", n, r.Totals.Stops, r.Begin, r.End)
+		}
+		var page, text bytes.Buffer
+		if err := view.HTML(&page, r); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(page.String(), "<script"); n != 2 {
+			t.Errorf("%d scripts", n)
+		}
+		if err := view.Text(&text, view.Style{}, r); err != nil {
+			t.Error(err)
+		}
+		if err := view.JSON(&text, r); err != nil {
+			t.Error(err)
+		}
+		if i := bytes.IndexFunc(text.Bytes(), func(c rune) bool { return c < ' ' && c != '\n' || c == 0x7f }); i >= 0 {
+			t.Errorf("a control character in the text: %q", text.Bytes()[max(0, i-20):i+1])
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// subBits makes 128 buckets of equal width for each power of two, so that a duration
+// out of a bucket is at most 0.8 % too large.
+const (
+	subBits = 7
+	subs    = 1 << subBits
+)
+
+// histogram counts durations in buckets whose width grows with the duration, as
+// HdrHistogram does. It takes at most 60 KiB. The zero value is empty.
+type histogram struct {
+	counts   []uint64
+	n        uint64
+	sum, max time.Duration
+}
+
+func (h *histogram) add(d time.Duration) {
+	d = max(d, 0)
+	i := bucketOf(uint64(d))
+	if i >= len(h.counts) {
+		h.counts = append(h.counts, make([]uint64, i+1-len(h.counts))...)
+	}
+	h.counts[i]++
+	h.n++
+	if h.sum += d; h.sum < 0 {
+		h.sum = math.MaxInt64
+	}
+	h.max = max(h.max, d)
+}
+
+// bucketOf returns the index of a value's bucket: the value itself below 2*subs.
+func bucketOf(v uint64) int {
+	shift := max(0, bits.Len64(v)-subBits-1)
+	return shift*subs + int(v>>shift)
+}
+
+// upper returns the largest value of a bucket.
+func upper(i int) time.Duration {
+	if i < 2*subs {
+		return time.Duration(i)
+	}
+	shift := i/subs - 1
+	return time.Duration(uint64(i-shift*subs+1)<<shift - 1)
+}
+
+// quantile returns the duration that the share q of all durations does not exceed, and
+// false where there are too few for one of them to lie above it: then it would only be
+// the maximum under another name.
+func (h *histogram) quantile(q float64) (time.Duration, bool) {
+	if h.n == 0 || float64(h.n)*(1-q) < 1-1e-9 {
+		return h.max, false
+	}
+	rank := uint64(math.Ceil(q*float64(h.n) - 1e-9))
+	seen := uint64(0)
+	for i, n := range h.counts {
+		if seen += n; seen >= rank {
+			return min(upper(i), h.max), true
+		}
+	}
+	return h.max, true
+}
+
+// bars sums the counts into bars whose borders are 1, 2 and 5 times powers of ten.
+func (h *histogram) bars() []view.Bar {
+	var all []view.Bar
+	from := time.Duration(0)
+	next := 0
+	for i, n := range h.counts {
+		for upper(i) > barEnd(next) {
+			from = barEnd(next)
+			next++
+		}
+		if n == 0 {
+			continue
+		}
+		if len(all) == 0 || all[len(all)-1].To != seconds(barEnd(next)) {
+			all = append(all, view.Bar{From: seconds(from), To: seconds(barEnd(next))})
+		}
+		all[len(all)-1].Count += n
+	}
+	return filled(all)
+}
+
+// filled puts the empty bars between the others.
+func filled(bars []view.Bar) []view.Bar {
+	var all []view.Bar
+	for _, b := range bars {
+		for len(all) > 0 && all[len(all)-1].To < b.From {
+			last := all[len(all)-1].To
+			i := 0
+			for seconds(barEnd(i)) <= last {
+				i++
+			}
+			all = append(all, view.Bar{From: last, To: seconds(barEnd(i))})
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// barEnd returns the upper border of a bar: 10µs, 20µs, 50µs, 100µs and so on.
+func barEnd(i int) time.Duration {
+	end := 10 * time.Microsecond
+	for range i / 3 {
+		if end > math.MaxInt64/50 {
+			return math.MaxInt64
+		}
+		end *= 10
+	}
+	return end * [...]time.Duration{1, 2, 5}[i%3]
+}
+
+func seconds(d time.Duration) float64 { return d.Seconds() }

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+)
+
+// input is one stream: the segments of a directory, or files that are read one after
+// another as if they were one.
+type input struct {
+	name  string
+	dir   string // of segments; empty: files that are not segments
+	segs  []segment.Info
+	whole bool // these are all segments of dir
+	files []file
+	bytes int64 // on disk
+}
+
+// file is one file of a stream, and how it begins.
+type file struct {
+	path  string
+	size  int64
+	mod   time.Time
+	first head
+}
+
+// errStdin is returned for "-": the order of rotated files and the size of a log are looked
+// at before it is read.
+var errStdin = errors.New("a log is not read from standard input: write it to a file, and name that (for example kubectl logs POD > gc.log)")
+
+// find returns the streams that a command's arguments name, in that order.
+func find(args []string) (all []*input, err error) {
+	var bad []error
+	for _, arg := range args {
+		path := filepath.Clean(arg)
+		stat, err := os.Stat(path)
+		switch {
+		case err != nil && arg == "-":
+			bad = append(bad, errStdin)
+		case err != nil:
+			bad = append(bad, fmt.Errorf("find the log: %w", err))
+		case stat.IsDir():
+			found, err := findDir(path)
+			if err == nil && len(found) == 0 {
+				err = fmt.Errorf("%s holds no segments and no file with .log in its name", printable.Line(path))
+			}
+			if err != nil {
+				bad = append(bad, err)
+			}
+			all = append(all, found...)
+		case !stat.Mode().IsRegular():
+			bad = append(bad, fmt.Errorf("%s is neither a directory nor a regular file: write the log to a file, and name that", printable.Line(path)))
+		default: // the user may name a link; no other link is followed
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				bad = append(bad, fmt.Errorf("resolve the file: %w", err))
+				continue
+			}
+			all = addFile(all, filepath.Base(path), real, stat)
+		}
+	}
+	for _, in := range all {
+		in.sort()
+	}
+	return all, errors.Join(bad...)
+}
+
+// once removes the files that args name again, and returns how many they were.
+func once(all []*input) (kept []*input, again uint64) {
+	type inode struct{ dev, ino uint64 }
+	seen := map[inode]bool{}
+	repeated := func(in *input, path string, size int64) bool {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) != nil {
+			return false // reading it reports that
+		}
+		key := inode{uint64(st.Dev), st.Ino}
+		was := seen[key]
+		if seen[key] = true; was {
+			again++
+			in.bytes -= size
+		}
+		return was
+	}
+	for _, whole := range []bool{true, false} { // a directory must not lack a file because that is named as well
+		for _, in := range all {
+			if in.whole == whole {
+				in.segs = slices.DeleteFunc(in.segs, func(seg segment.Info) bool { return repeated(in, seg.Path, seg.Size) })
+				in.files = slices.DeleteFunc(in.files, func(f file) bool { return repeated(in, f.path, f.size) })
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(in *input) bool { return len(in.segs)+len(in.files) == 0 }), again
+}
+
+// findDir returns the streams in a directory: its own segments, or those of the
+// directories in it, or else its log files.
+func findDir(path string) ([]*input, error) {
+	// The segments of a directory are never opened through a link, but the user may
+	// name a link.
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fmt.Errorf("resolve the directory: %w", err)
+	}
+	names, err := segment.Streams(path)
+	if err != nil {
+		return nil, fmt.Errorf("list streams: %w", err)
+	}
+	var all []*input
+	for _, dir := range append([]string{""}, names...) {
+		dir = filepath.Join(path, dir)
+		segs, err := segment.List(dir)
+		if err != nil {
+			return nil, fmt.Errorf("list segments: %w", err)
+		}
+		if len(segs) > 0 {
+			in := &input{name: filepath.Base(dir), dir: dir, segs: segs, whole: true}
+			for _, seg := range segs {
+				in.bytes += seg.Size
+			}
+			all = append(all, in)
+		}
+	}
+	if len(all) > 0 {
+		return withoutDetail(all), nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("list files: %w", err)
+	}
+	for _, e := range entries {
+		stat, err := e.Info()
+		if err == nil && stat.Mode().IsRegular() && strings.Contains(e.Name(), ".log") {
+			all = addFile(all, e.Name(), filepath.Join(path, e.Name()), stat)
+		}
+	}
+	return all, nil
+}
+
+// withoutDetail removes the streams of lines that were withheld from another stream and
+// saved: they are of short times only, and would look like a JVM of their own.
+func withoutDetail(all []*input) []*input {
+	names := map[string]bool{}
+	for _, in := range all {
+		names[in.name] = true
+	}
+	return slices.DeleteFunc(all, func(in *input) bool {
+		of, saved := strings.CutSuffix(in.name, hindsight.Suffix)
+		return saved && names[of]
+	})
+}
+
+// addFile adds a file to the stream that its name belongs to.
+func addFile(all []*input, name, path string, stat fs.FileInfo) []*input {
+	dir := filepath.Dir(path)
+	if info, ok := segment.ParseName(name); ok {
+		info.Path, info.Size, info.ModTime = path, stat.Size(), stat.ModTime()
+		in := named(&all, filepath.Base(dir), dir)
+		in.segs, in.bytes = append(in.segs, info), in.bytes+stat.Size()
+		return all
+	}
+	in := named(&all, streamName(name), "")
+	if len(in.files) > 0 && filepath.Dir(in.files[0].path) != dir {
+		in = &input{name: streamName(name)} // the same name in another directory
+		all = append(all, in)
+	}
+	in.files, in.bytes = append(in.files, file{path: path, size: stat.Size(), mod: stat.ModTime()}), in.bytes+stat.Size()
+	return all
+}
+
+// named returns the last input with this name and directory, which it creates.
+func named(all *[]*input, name, dir string) *input {
+	for _, in := range slices.Backward(*all) {
+		if in.name == name && in.dir == dir {
+			return in
+		}
+	}
+	in := &input{name: name, dir: dir}
+	*all = append(*all, in)
+	return in
+}
+
+// streamName returns the name that a file has without the number of its rotation and
+// without the suffix of its compression.
+func streamName(name string) string {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".zst"), ".gz")
+	if i := strings.LastIndexByte(name, '.'); i > 0 && i < len(name)-1 && strings.Trim(name[i+1:], "0123456789") == "" {
+		name = name[:i]
+	}
+	return name
+}
+
+// sort brings the files of a rotated set into the order of their lines: by their first
+// dates or, where one has none, by their first uptimes or, where one has none either, by
+// when they were written.
+func (in *input) sort() {
+	slices.SortStableFunc(in.segs, func(a, b segment.Info) int { return compare(a.Seq, b.Seq) })
+	if len(in.files) < 2 {
+		return
+	}
+	dated, timed := true, true
+	for i := range in.files {
+		f := &in.files[i]
+		f.first = readHead(f.path)
+		dated = dated && !f.first.when.IsZero()
+		timed = timed && f.first.timed
+	}
+	slices.SortStableFunc(in.files, func(a, b file) int {
+		switch {
+		case dated:
+			return a.first.when.Compare(b.first.when)
+		case timed:
+			return compare(a.first.up, b.first.up)
+		}
+		return a.mod.Compare(b.mod)
+	})
+}
+
+func compare[T uint64 | time.Duration](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// guessed reports whether the order of the files does not follow from dates.
+func (in *input) guessed() bool {
+	return len(in.files) > 1 && slices.ContainsFunc(in.files, func(f file) bool { return f.first.when.IsZero() })
+}
+
+// openFile opens a regular file for reading, and decodes it by its suffix or, without one
+// of these, by how it begins.
+func openFile(path string) (io.ReadCloser, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	return decode(f, suffix(f))
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/read/report/view"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+)
+
+// persist writes lines as segments of a stream.
+func persist(t *testing.T, dest, stream, text string) {
+	t.Helper()
+	store, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	st := store.Stream(stream)
+	if _, _, err := st.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Append([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Sync(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMarksOfTheSidecarAreBandsAndNoLog(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	after := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	var log, noted strings.Builder
+	for i := range 60 {
+		log.WriteString("[" + after(i).Format("2006-01-02T15:04:05.000-0700") + "][info][gc] GC(" + string(rune('0'+i%10)) + ") Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
+	}
+	note := func(s int, m mark.Mark) {
+		m.Time = after(s)
+		noted.Write(m.Append(nil))
+	}
+	note(-3600, mark.New(mark.SidecarStarted, "version", "v1", "after", "first-start"))
+	note(10, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=debug", "why", "annotation ullage.dev/log"))
+	note(15, mark.New(mark.SidecarStarted, "version", "v1", "after", "kill"))
+	note(20, mark.New(mark.LevelRestored, "stream", "gc.log", "pid", "1", "selection", "gc*=debug"))
+	note(30, mark.New(mark.ArchivesMissed, "stream", "gc.log", "count", "3"))
+	note(40, mark.New(mark.Truncated, "stream", "gc.log"))
+	note(50, mark.New(mark.LevelRaised, "stream", "gc.log", "pid", "1", "selection", "gc*=trace", "why", "ullage log set"))
+	note(55, mark.New(mark.JVMEnded, "stream", "gc.log", "pid", "1", "how", mark.Crashed))
+	note(3600, mark.New(mark.Truncated, "stream", "other.log"))
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", log.String())
+	persist(t, dest, mark.Stream, noted.String())
+
+	r := read(t, Config{}, dest)
+	bands := map[string][2]float64{}
+	for _, b := range r.Bands {
+		k := b.Kind
+		if strings.Contains(b.Text, "trace") {
+			k += " to the end"
+		}
+		bands[k] = [2]float64{b.Begin - axis(begin.UnixNano()), b.End - axis(begin.UnixNano())}
+	}
+	want := map[string][2]float64{"raised": {10, 20}, "sidecar": {15, 15}, "missed": {30, 30}, "truncated": {40, 40}, "raised to the end": {50, 59}, "crash": {55, 55}}
+	for kind, span := range want {
+		if bands[kind] != span {
+			t.Errorf("band %q is %v, want %v", kind, bands[kind], span)
+		}
+	}
+	if len(bands) != len(want) {
+		t.Errorf("bands %v, want %v", bands, want)
+	}
+	if r.Complete || r.Begin != axis(begin.UnixNano()) || len(r.Runs) != 1 {
+		t.Errorf("complete: %t, begins at %v, %d runs: the marks are no log, and archives are missing", r.Complete, r.Begin, len(r.Runs))
+	}
+	if len(r.Inputs) != 2 || r.Inputs[1].Name != mark.Stream || r.Inputs[1].Lines != 9 {
+		t.Errorf("inputs %+v", r.Inputs)
+	}
+}
+
+func TestWithheldLinesThatWereSavedAreABandWithTheirCause(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	after := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	text := func(s int) string { return after(s).Format(markTime) }
+	var noted strings.Builder
+	note := func(s int, fields ...string) {
+		m := mark.New(mark.DetailSaved, fields...)
+		m.Time = after(s)
+		noted.Write(m.Append(nil))
+	}
+	note(20, "cause", "pause>500ms", "why", "gc.log: <b>GC(7)", "from", text(10), "until", text(30))
+	note(35, "cause", "command", "from", text(25), "until", text(45)) // it begins before the one before ends
+	note(50, "from", "yesterday", "until", text(40))                  // nor is this one in the past
+	note(55, "cause", "annotation", "from", text(52), "until", text(5000))
+	note(500, "cause", "command", "from", text(490), "until", text(510)) // behind the log
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", young(0, 1, 1)+young(1, 60, 1))
+	persist(t, dest, mark.Stream, noted.String())
+	want := []view.Band{{Text: "withheld lines saved, cause: pause>500ms (gc.log: <b>GC(7))", Begin: 10, End: 30},
+		{Text: "withheld lines saved, cause: command", Begin: 25, End: 45},
+		{Text: "withheld lines saved", Begin: 50, End: 50},
+		{Text: "withheld lines saved, cause: annotation", Begin: 52, End: 60}}
+	r := read(t, Config{}, dest)
+	for i := range r.Bands {
+		r.Bands[i].Begin, r.Bands[i].End = r.Bands[i].Begin-axis(begin.UnixNano()), r.Bands[i].End-axis(begin.UnixNano())
+		want[min(i, len(want)-1)].Kind = "saved"
+	}
+	if diff := cmp.Diff(want, r.Bands); diff != "" || !r.Complete {
+		t.Errorf("complete: %t\n%s", r.Complete, diff)
+	}
+	var page bytes.Buffer
+	if err := view.HTML(&page, r); err != nil || !strings.Contains(page.String(), "cause: pause&gt;500ms (gc.log: &lt;b&gt;GC(7))") {
+		t.Errorf("%v: the page has no cause", err)
+	}
+	r = read(t, Config{Since: after(40), Until: after(120)}, dest)
+	if len(r.Bands) != 1 || r.Bands[0].Begin != axis(after(60).UnixNano()) {
+		t.Errorf("in a window that begins behind the first two: %+v", r.Bands)
+	}
+}
+
+// A log of the user's may have the name of the stream of marks.
+func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
+	path := write(t, mark.Stream, "[0.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 20M->10M(64M) 1.000ms\n")
+	if r := read(t, Config{}, path); r.Totals.Stops != 1 {
+		t.Errorf("%d stops, want one", r.Totals.Stops)
+	}
+}
+
+// Lines that hindsight has saved are those of some minutes of a stream that is read as well.
+func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
+	dest := t.TempDir()
+	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
+	persist(t, dest, "gc.log"+hindsight.Suffix, "[5.0s][debug][gc] detail\n")
+	if r := read(t, Config{}, dest); len(r.Inputs) != 1 || r.Inputs[0].Name != "gc.log" || len(r.Runs) != 1 {
+		t.Errorf("inputs %+v, %d runs", r.Inputs, len(r.Runs))
+	}
+	if r := read(t, Config{}, filepath.Join(dest, "gc.log"+hindsight.Suffix)); r.Inputs[0].Lines != 1 {
+		t.Errorf("by its name: %+v", r.Inputs)
+	}
+}

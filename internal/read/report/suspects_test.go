@@ -1,0 +1,162 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/pause"
+	"github.com/ullage/ullage/internal/read/report/view"
+)
+
+// stall is a pause of so many ms, and its CPU times, nearly none of it work.
+func stall(gc int, second, ms float64) string {
+	return decorated(second, "gc", fmt.Sprintf("GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) %.3fms", gc, ms)) +
+		decorated(second, "gc,cpu", fmt.Sprintf("GC(%d) User=0.01s Sys=0.00s Real=%.2fs", gc, ms/1e3))
+}
+
+func note(second float64, text string) string { return decorated(second, "gc,task", text) }
+
+func TestASuspectedStopHasTheLinesAroundIt(t *testing.T) {
+	reach := decorated(20, "safepoint", `Safepoint "Cleanup", Time since last: 5 ns, Reaching safepoint: 200000000 ns, At safepoint: 7 ns, Total: 200000007 ns`)
+	for _, c := range []struct {
+		name, log, suspicion string
+		before, after        []string
+		own                  int
+	}{
+		{"a pause without a safepoint", note(1, "a") + note(2, "b") + note(3, "c") + stall(0, 4, 300) + note(5, "d") + note(6, "e") + note(7, "f"), "idle", []string{"b", "c"}, []string{"d", "e"}, 2},
+		{"a safepoint", note(1, "a") + note(2, "b") + reach + note(21, "c") + note(22, "d") + note(23, "e"), "reaching", []string{"a", "b"}, []string{"c", "d"}, 1},
+		{"at both ends", stall(0, 4, 300), "idle", nil, nil, 2},
+		{"at the end but one", note(1, "a") + reach + note(21, "c"), "reaching", []string{"a"}, []string{"c"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := read(t, Config{}, write(t, "gc.log", c.log))
+			if len(r.Suspected) != 1 {
+				t.Fatalf("%d are suspected, want one", len(r.Suspected))
+			}
+			s := r.Suspected[0]
+			if s.Suspicion != c.suspicion || len(s.Lines) != c.own || !slices.Equal(messages(s.Before), c.before) || !slices.Equal(messages(s.After), c.after) {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// messages returns the last word of each line.
+func messages(lines []string) (all []string) {
+	for _, line := range lines {
+		all = append(all, line[strings.LastIndexByte(line, ' ')+1:])
+	}
+	return all
+}
+
+// TestOnlyTheLongestSuspectedStopsAreListed is about a log of stalls alone, whose list stays short.
+func TestOnlyTheLongestSuspectedStopsAreListed(t *testing.T) {
+	var log strings.Builder
+	for i := range 100 {
+		log.WriteString(stall(i, float64(2*i+1), float64(101+i*37%100)))
+	}
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	if len(r.Suspected) != maxSuspected || r.Suspected[0].Duration != 0.2 || r.Suspected[19].Duration != 0.181 || r.Totals.Suspected != 100 {
+		t.Errorf("%d, from %v", len(r.Suspected), r.Suspected[0])
+	}
+	for _, s := range r.Suspected {
+		if len(s.Before)+len(s.After) > 2*around || len(s.Lines) != 2 {
+			t.Errorf("%+v", s)
+		}
+	}
+	var out bytes.Buffer
+	if err := r.Pauses(&out, view.Style{}); err != nil || !strings.Contains(out.String(), "and 80 shorter ones") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// The tile, the list, the comparison and the text count the same stops, whatever is suspected of
+// them. The advice is about those in which no thread ran.
+func TestOneNumberOfSuspectedStallsIsEverywhere(t *testing.T) {
+	var log strings.Builder
+	for i := range 25 {
+		log.WriteString(stall(i, float64(2*i+1), float64(200+i)))
+	}
+	log.WriteString(decorated(60, "safepoint", `Safepoint "Cleanup", Time since last: 5 ns, Reaching safepoint: 900000000 ns, At safepoint: 7 ns, Total: 900000007 ns`))
+	r := read(t, Config{}, write(t, "gc.log", log.String()))
+	var text, page, object, both bytes.Buffer
+	if err := errors.Join(view.Text(&text, view.Style{}, r), view.HTML(&page, r), view.JSON(&object, r), view.HTML(&both, r, r)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		form, in, want string
+	}{
+		{"text", text.String(), "; 26 suspected stalls\n"},
+		{"list of the text", text.String(), "and 6 shorter ones"},
+		{"tile", page.String(), `<dt>suspected stalls</dt><dd class="warn">26</dd>`},
+		{"list of the page", page.String(), "The longest 20 of 26,"},
+		{"advice", page.String(), "In 25 of 26 suspected stalls, no thread was on a CPU"},
+		{"JSON", object.String(), `"suspected_stalls": 26,`},
+		{"comparison", both.String(), `<th scope="row">suspected stalls</th><td>26</td><td>26</td>`},
+	} {
+		if !strings.Contains(c.in, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.form, c.want, c.in)
+		}
+	}
+	if strings.Contains(object.String(), "suspicions") {
+		t.Error("JSON has a second count")
+	}
+}
+
+func TestTheHeapAfterCollectionsIsAFigureOfOneStream(t *testing.T) {
+	var log strings.Builder
+	for i := range 30 {
+		log.WriteString(decorated(float64(10*i+1), "gc", fmt.Sprintf("GC(%d) Pause Young (Normal) (G1 Evacuation Pause) 900M->%dM(999M) 2.000ms", i, 100+i)))
+	}
+	one := write(t, "gc.log", log.String())
+	if r := read(t, Config{}, one); !strings.HasPrefix(r.HeapAfter(), "129") || !strings.HasSuffix(r.HeapAfter(), ", +360 MiB/h") {
+		t.Errorf("%q", r.HeapAfter())
+	}
+	if r := read(t, Config{}, write(t, "gc.log", young(0, 1, 2))); r.HeapAfter() != view.Size(5<<20) {
+		t.Errorf("without a trend: %q", r.HeapAfter())
+	}
+	if r := read(t, Config{}, one, write(t, "other.log", young(0, 1, 2))); r.HeapAfter() != "–" {
+		t.Errorf("of two streams: %q", r.HeapAfter())
+	}
+}
+
+// The text of a report shows the floor that it was made with.
+func TestTheFloorOfAStallIsShown(t *testing.T) {
+	path := write(t, "gc.log", stall(0, 1, 300)+stall(1, 3, 1500))
+	for floor, want := range map[time.Duration]struct {
+		suspected uint64
+		text      string
+	}{0: {2, "100 ms"}, 50 * time.Millisecond: {2, "50.0 ms"}, time.Second: {1, "1.00 s"}, 2 * time.Second: {0, ""}} {
+		r := read(t, Config{Floor: pause.Floor(floor)}, path)
+		if r.Totals.Suspected != want.suspected || uint64(len(r.Suspected)) != want.suspected {
+			t.Errorf("%s: %d suspected, %d listed", floor, r.Totals.Suspected, len(r.Suspected))
+		}
+		var text, page bytes.Buffer
+		if err := errors.Join(view.Text(&text, view.Style{}, r), view.HTML(&page, r)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), want.text) || !strings.Contains(page.String(), want.text) {
+			t.Errorf("%s: %q is missing in\n%s", floor, want.text, text.String())
+		}
+		for _, a := range r.Advice {
+			if strings.Contains(a.Evidence, "on a CPU") && !strings.Contains(a.Evidence, "a pause of "+want.text+" or longer") {
+				t.Errorf("%s: %s", floor, a.Evidence)
+			}
+		}
+	}
+}
+
+// TestATimeOutsideOfAPauseIsNotTheCollectors: the line of a pause waits behind what it measures.
+func TestATimeOutsideOfAPauseIsNotTheCollectors(t *testing.T) {
+	log := decorated(1, "gc", "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->5M(64M) 2.748ms") +
+		decorated(3.5, "safepoint", `Safepoint "G1CollectForAllocation", Time since last: 5 ns, Reaching safepoint: 9000 ns, At safepoint: 2547112539 ns, Leaving safepoint: 9 ns, Total: 2547121548 ns`)
+	r := read(t, Config{}, write(t, "gc.log", log))
+	if r.Totals.Suspected != 1 || len(r.Suspected) != 1 || r.Suspected[0].Suspicion != "outside" || r.Suspected[0].Cause != "G1CollectForAllocation · outside of its pauses" {
+		t.Errorf("%d suspected: %+v", r.Totals.Suspected, r.Suspected)
+	}
+}

@@ -1,0 +1,71 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/ullage/ullage/internal/base/printable"
+)
+
+// CrashCommand prints the reports of the crashes in a destination.
+const CrashCommand = "ullage cat --stream 'hs_err*'"
+
+// crashTitle says how often JVMs crashed.
+func (r *Report) crashTitle() string {
+	if r.Totals.Crashes == 1 {
+		return "A JVM crashed."
+	}
+	return "JVMs crashed " + Plural(r.Totals.Crashes, "time") + "."
+}
+
+// text says when the JVM crashed, why, and where the report is.
+func (c Crash) text() string {
+	text := time.UnixMilli(int64(c.At*1e3)).UTC().Format("2006-01-02 15:04:05Z") + ": "
+	if c.Reason != "" {
+		text += printable.Text(c.Reason, KeptBytes) + ", in "
+	}
+	return text + printable.Text(c.File, 200)
+}
+
+// crashNotes returns what follows the list of crashes: how many it lacks, and what prints the
+// reports. That command is ours and never the text of a decoded report: a reader may run it.
+func (r *Report) crashNotes() (earlier, command string) {
+	if more := r.Totals.Crashes - uint64(len(r.Crashes)); more > 0 && more < r.Totals.Crashes {
+		earlier = "and " + Plural(more, "earlier one")
+	}
+	for _, c := range r.Crashes {
+		if c.Command != "" {
+			command = CrashCommand
+		}
+	}
+	return earlier, command
+}
+
+// crashes writes the crashes of JVMs, which are the news.
+func (p *printer) crashes() {
+	if len(p.r.Crashes) == 0 {
+		return
+	}
+	fmt.Fprintln(p, p.paint("31", p.r.crashTitle()))
+	for _, c := range p.r.Crashes {
+		fmt.Fprintf(p, "  %s\n", c.text())
+	}
+	earlier, command := p.r.crashNotes()
+	if earlier != "" {
+		fmt.Fprintf(p, "  %s\n", earlier)
+	}
+	if command != "" {
+		fmt.Fprintf(p, "  %s  prints the reports\n", command)
+	}
+}
+
+// crashed lists the crashes of JVMs.
+func (r *Report) crashed() g.Node {
+	earlier, command := r.crashNotes()
+	return h.Div(h.Class("status bad"), h.Strong(g.Text(r.crashTitle())),
+		h.Ul(g.Map(r.Crashes, func(c Crash) g.Node { return h.Li(g.Text(c.text())) }), g.If(earlier != "", h.Li(g.Text(earlier)))),
+		g.If(command != "", h.P(h.Class("hint"), h.Code(g.Text(command)), g.Text(" prints the reports."))))
+}

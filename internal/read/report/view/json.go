@@ -1,0 +1,44 @@
+package view
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/untrusted"
+)
+
+// JSON writes the reports as one object each, indented.
+func JSON(w io.Writer, reports ...*Report) error {
+	for _, r := range reports {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return fmt.Errorf("encode the report: %w", err)
+		}
+		if _, err := io.WriteString(w, printable.JSON(string(text))+"\n"); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+	}
+	return nil
+}
+
+// maxElements bounds the memory of a decoded report, as package untrusted counts them. A
+// report of [MaxRuns] runs with all kinds of stops has less than a quarter of them.
+const maxElements = 1 << 18
+
+// Decode reads one report as [JSON] writes it. The text is untrusted: it may be longer than
+// what [JSON] writes, and have values that no log leads to.
+func Decode(text []byte) (*Report, error) {
+	var r *Report
+	if err := untrusted.Decode(text, maxElements, &r); err != nil {
+		return nil, fmt.Errorf("decode the report: %w", err)
+	}
+	if r == nil || r.Inputs == nil {
+		return nil, errors.New("decode the report: it lacks its inputs")
+	}
+	r.Suspected = slices.DeleteFunc(r.Suspected, func(s *Stop) bool { return s == nil })
+	return r, nil
+}

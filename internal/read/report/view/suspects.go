@@ -1,0 +1,53 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/pause"
+)
+
+// suspicions says what the name of a suspicion means.
+var suspicions = map[string]string{
+	pause.Idle.String():      "for at least half of the pause no thread was on a CPU, as with a disk, swapping or a CPU quota",
+	pause.Uneven.String():    "one thread may have worked alone",
+	pause.Operation.String(): "the operation itself may have been long",
+	pause.Outside.String():   "the safepoint went on long before or after its pauses, as when a write of the log waits for a disk",
+	pause.Reaching.String():  "the threads were long in coming to a stop",
+}
+
+// suspected writes each suspected stop between the lines around it. Its own have a mark.
+func (p *printer) suspected() {
+	r := p.r
+	if len(r.Suspected) == 0 {
+		return
+	}
+	p.heading("Suspected stalls, from " + Duration(r.Floor) + " on, and the lines around them")
+	for i, s := range r.Suspected {
+		at := none
+		if s.At != nil {
+			at = r.When(*s.At)
+		}
+		fmt.Fprintf(p, "%2d. %s  at %s  %s\n", i+1, p.paint("1", Duration(s.Duration)), at, printable.Text(s.Cause, 100))
+		fmt.Fprintf(p, "    %s\n", p.paint("33", s.suspected()))
+		for _, part := range []struct {
+			mark  string
+			lines []string
+		}{{" ", s.Before}, {">", s.Lines}, {" ", s.After}} {
+			for _, line := range part.lines {
+				fmt.Fprintf(p, "  %s %s\n", part.mark, printable.Text(line, KeptBytes))
+			}
+		}
+	}
+	if more := r.Totals.Suspected - uint64(len(r.Suspected)); more > 0 {
+		fmt.Fprintf(p, "    and %s\n", Plural(more, "shorter one"))
+	}
+}
+
+// suspected says what is suspected.
+func (s *Stop) suspected() string {
+	if meaning := suspicions[s.Suspicion]; meaning != "" {
+		return "suspected: " + s.Suspicion + ": " + meaning
+	}
+	return "suspected: " + s.Suspicion
+}

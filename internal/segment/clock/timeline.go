@@ -1,0 +1,294 @@
+package clock
+
+import (
+	"bytes"
+	"iter"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Timeline finds the time of the records of one stream: their date or, without one, the
+// start of their JVM and their uptime. A run of a JVM begins where uptime falls back.
+//
+// The start of a run follows from points: what was persisted at a known time was
+// written before that time, so that the run started no later than that time less the
+// uptime. The points are the creation of segments, the entries of the seek file and, of a
+// segment that was not copied, its last write. A sidecar reads lines at once, but may have
+// to catch up first. So the earliest start that any point gives is the best one. A record
+// with a date and an uptime gives the start exactly. Before its first point, a run started
+// when the last line of the run before was written.
+//
+// The zero value is the timeline of a stream that nothing is known about.
+type Timeline struct {
+	run   int           // number of the run, from 1 up; 0: there was no uptime yet
+	up    time.Duration // the highest uptime of the run
+	start time.Time     // of the run; zero: unknown
+	basis basis
+	ahead []time.Time // starts of the next runs, from the last point
+
+	last  time.Time // the time of the last record that has one
+	rough bool      // ... is estimated
+
+	from, to time.Time // when the lines that come next were read; zero: unknown
+	by       time.Time // the lines that come next were written by then; zero: unknown
+}
+
+// MaxUptime bounds the uptimes that are believed, and so are dates from 1970 to dusk, the end
+// of 2199, so that no sum overflows in nanoseconds.
+const (
+	MaxUptime = 50 * 366 * 24 * time.Hour
+	dusk      = 7_258_118_400 // Unix seconds
+)
+
+func believed(when time.Time) bool { return when.Unix() > 0 && when.Unix() < dusk }
+
+// Run returns the number of the present run, from 1 up; 0: no record had an uptime yet.
+func (t *Timeline) Run() int { return t.run }
+
+// Last returns the time of the last record that has one, and whether it is estimated.
+// Zero: none has.
+func (t *Timeline) Last() (at time.Time, estimated bool) { return t.last, t.rough }
+
+// Read returns when the lines that come next were read: not before from and not after to.
+// Zero: unknown.
+func (t *Timeline) Read() (from, to time.Time) { return t.from, t.to }
+
+// Inside reports whether the last record was written between two times, each of which is
+// part of the range. Zero: the range is open at that end. A record without a time was read
+// between two times that are known, and is inside if any time between them is.
+func (t *Timeline) Inside(since, until time.Time) bool {
+	from, to := t.last, t.last
+	if t.last.IsZero() {
+		if from, to = t.from, t.to; to.IsZero() {
+			return true
+		}
+	}
+	return !to.Before(since) && (until.IsZero() || !from.After(until))
+}
+
+// State is what a reader that goes on later has to remember of a Timeline.
+type State struct {
+	Start, Last time.Time
+	Uptime      time.Duration // the highest of the run
+	Run         int
+	Guessed     bool // Start is the end of the run before
+	Exact       bool // Start is from a record with date and uptime
+}
+
+// State returns the state.
+func (t *Timeline) State() State {
+	return State{Start: t.start, Last: t.last, Uptime: t.up, Run: t.run, Guessed: t.run > 0 && t.basis == guessed, Exact: t.basis == exact}
+}
+
+// Resume goes on at a state.
+func (t *Timeline) Resume(s State) {
+	*t = Timeline{run: s.Run, up: s.Uptime, start: s.Start, last: s.Last, basis: pointed}
+	switch {
+	case s.Exact:
+		t.basis = exact
+	case s.Guessed || s.Run == 0:
+		t.basis = guessed
+	}
+}
+
+// basis is what a run's start is known from.
+type basis uint8
+
+const (
+	guessed basis = iota // the end of the run before
+	pointed
+	exact
+)
+
+// Date returns the time of a record, or of the last one before it that has a time. It
+// returns false if none has.
+func (t *Timeline) Date(r *ul.Record) (time.Time, bool) {
+	up, hasUp := r.Since()
+	hasUp = hasUp && up <= MaxUptime
+	if hasUp {
+		if t.run == 0 || ul.Restarted(t.up, up) {
+			t.begin()
+			t.up = up
+		}
+		t.up = max(t.up, up)
+	}
+	when, dated := r.When()
+	dated = dated && believed(when)
+	switch {
+	case dated && hasUp:
+		t.start, t.basis, t.last = when.Add(-up), exact, when
+		t.rough = false
+	case dated:
+		t.last, t.rough = when, false
+	case hasUp && !t.start.IsZero():
+		t.last, t.rough = t.start.Add(up), t.basis != exact
+		if !t.by.IsZero() && t.last.After(t.by) { // a date before it is wrong, or the clock was set back
+			t.last, t.rough = t.by, true
+		}
+	}
+	return t.last, !t.last.IsZero()
+}
+
+// Dated says that a record, which is not of a JVM's own log, has a time, if ok.
+func (t *Timeline) Dated(when time.Time, ok bool) {
+	if ok && believed(when) {
+		t.last, t.rough = when, false
+	}
+}
+
+// begin begins the next run.
+func (t *Timeline) begin() {
+	t.run++
+	t.start, t.basis = t.last, guessed
+	if len(t.ahead) > 0 {
+		t.start, t.basis, t.ahead = t.ahead[0], pointed, t.ahead[1:]
+	}
+}
+
+// Point says that the lines from which ends was made, which are read next, were written
+// before a time, and the last of them shortly before.
+func (t *Timeline) Point(at time.Time, ends Ends) {
+	starts := make([]time.Time, len(ends))
+	for i := len(ends) - 1; i >= 0; i-- {
+		at = at.Add(-ends[i]) // the run before ended no later than this one started
+		starts[i] = at
+	}
+	if begun := min(t.run, 1); begun < len(starts) {
+		for i, known := range t.ahead[:min(len(t.ahead), len(starts)-begun)] {
+			if known.Before(starts[begun+i]) {
+				starts[begun+i] = known
+			}
+		}
+	}
+	if t.run > 0 {
+		if t.basis == guessed || t.basis == pointed && starts[0].Before(t.start) {
+			t.start, t.basis = starts[0], pointed
+		}
+		starts = starts[1:]
+	}
+	t.ahead = starts
+}
+
+// Ends is the highest uptime of each run of a JVM in a part of a stream.
+type Ends []time.Duration
+
+// Ends returns that of the present run, if there is one, and of each run that begins in
+// raw.
+func (t *Timeline) Ends(raw []byte) (e Ends) {
+	if t.run > 0 {
+		e = Ends{t.up}
+	}
+	return e.add(raw)
+}
+
+// add continues with the lines in raw.
+func (e Ends) add(raw []byte) Ends {
+	var r ul.Record
+	for line := range bytes.Lines(raw) {
+		if line[0] != '[' {
+			continue
+		}
+		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		up, ok := r.Since()
+		switch n := len(e); {
+		case !ok || up > MaxUptime:
+		case n == 0 || ul.Restarted(e[n-1], up):
+			e = append(e, up)
+		default:
+			e[n-1] = max(e[n-1], up)
+		}
+	}
+	return e
+}
+
+// lookLines is how many lines at the beginning and at the end of a frame are examined.
+const lookLines = 100
+
+// begins reports whether it looks as if a run begins in raw, by the first and the last
+// uptime in raw. A JVM that is restarted and logs longer than the one before it, all in
+// one frame, is not noticed.
+func (t *Timeline) begins(raw []byte) bool {
+	first, ok := edgeUptime(bytes.Lines(raw))
+	if !ok {
+		return false
+	}
+	last, ok := edgeUptime(backwards(raw))
+	return t.run == 0 || ul.Restarted(t.up, first) || ok && ul.Restarted(first, last)
+}
+
+// late reports whether the last line of raw that has an uptime seems to be later than a time
+// by which all of raw was written: the run started earlier than its points say.
+func (t *Timeline) late(raw []byte, by time.Time) bool {
+	last, ok := edgeUptime(backwards(raw))
+	return ok && t.basis != exact && !t.start.IsZero() && last <= MaxUptime && t.start.Add(last).After(by)
+}
+
+// edgeUptime returns the uptime of the first line that has one.
+func edgeUptime(lines iter.Seq[[]byte]) (up time.Duration, ok bool) {
+	var r ul.Record
+	n := 0
+	for line := range lines {
+		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		if up, ok := r.Since(); ok {
+			return up, true
+		}
+		if n++; n == lookLines {
+			break
+		}
+	}
+	return 0, false
+}
+
+// backwards yields the lines of raw, the last one first.
+func backwards(raw []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(raw) > 0 {
+			begin := bytes.LastIndexByte(raw[:len(raw)-1], '\n') + 1
+			if !yield(raw[begin:]) {
+				return
+			}
+			raw = raw[:begin]
+		}
+	}
+}
+
+// anyUndated reports whether any record in raw shows an uptime and no date. HotSpot writes
+// the date first and, where there is none, the uptime.
+func anyUndated(raw []byte) bool {
+	var r ul.Record
+	for line := range bytes.Lines(raw) {
+		if len(line) <= len("[2026") || line[0] != '[' || line[1] < '0' || line[1] > '9' || line[len("[2026")] == '-' {
+			continue
+		}
+		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		if _, dated := r.When(); dated {
+			continue
+		}
+		if _, ok := r.Since(); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// HasRecord reports whether a record begins in the first lines of raw.
+func HasRecord(raw []byte) bool {
+	_, ok := firstRecord(raw)
+	return ok
+}
+
+// firstRecord parses the first record that begins in the first lines of raw.
+func firstRecord(raw []byte) (r ul.Record, ok bool) {
+	n := 0
+	for line := range bytes.Lines(raw) {
+		r.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		if r.Kind == ul.Header {
+			return r, true
+		}
+		if n++; n == lookLines {
+			break
+		}
+	}
+	return r, false
+}

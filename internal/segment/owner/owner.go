@@ -1,0 +1,235 @@
+// Package owner asks the sidecar that persists into a destination what the durable copy
+// there does not show yet. A reader of a copy cannot see that: lines wait on the tmpfs while
+// a disk stalls, and the marker of lines that were dropped meanwhile waits with them.
+//
+//	Of → Destination.Lacks → Lack
+//
+// # Whom to ask
+//
+// The reader knows the directory of the copy and nothing else. The sidecar answers at an
+// address that follows from the directory's identity, see [Address], so neither
+// a port nor the disk has a part in it. The answer counts if it comes from the process that
+// holds the lock of the destination, as far as the lock file names it, or else from a
+// process of the user that the lock file belongs to, or of root.
+//
+// If nothing answers, the lock decides: the kernel releases it when its holder dies, so
+// what a dead process has left means nothing. A holder that does not answer, because it
+// runs in another pod or is stopped, may have lines that the copy does not show.
+//
+// # When
+//
+// A sidecar always has some lines that it has just read. Lacks therefore waits until the
+// sidecar has persisted what was on the source when Lacks was called, for at most some
+// seconds, and not at all if its destination fails. A reader that begins then finds
+// everything up to that moment, or knows how much is missing.
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+const (
+	patience    = 5 * time.Second // for lines that were on the source to become durable,
+	pollEvery   = 100 * time.Millisecond
+	askPatience = 3 * time.Second // and for an answer
+)
+
+// Destination is a directory that a sidecar persists into.
+type Destination struct{ dir string }
+
+// Of returns the destination to which a directory belongs: itself, or the one above it, if
+// it is the directory of a stream. Stream is the name of that stream, or empty. It returns
+// false for a directory of neither, such as a copy of some segments.
+func Of(dir string) (d Destination, stream string, ok bool) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Destination{}, "", false
+	}
+	if isDestination(abs) {
+		return Destination{abs}, "", true
+	}
+	if above := filepath.Dir(abs); isDestination(above) {
+		return Destination{above}, filepath.Base(abs), true
+	}
+	return Destination{}, "", false
+}
+
+func isDestination(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, segment.OwnDir))
+	return err == nil && info.IsDir()
+}
+
+// Address returns the address in the abstract namespace of Unix sockets at which the
+// sidecar that persists into the directory dir answers, in the same network namespace: in
+// the same pod, for example. The address consists of the directory's device and inode, so
+// it is the same through every mount, and tells apart the destinations of sidecars that
+// share a network. The kernel removes it with the process, and no disk is needed for it.
+func Address(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("identify the destination: %w", err)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() {
+		return "", fmt.Errorf("identify the destination: %s is not a directory", dir)
+	}
+	return fmt.Sprintf("@ullage/%x/%d", uint64(st.Dev), st.Ino), nil
+}
+
+// Lack is what the copy does not show. Nil: nothing is known that it does not show.
+type Lack struct {
+	Bytes        int64  `json:"bytes"`
+	DroppedLines int64  `json:"droppedLines"`
+	Reason       string `json:"reason,omitempty"` // why the sidecar is not ready; empty: it is
+
+	// Unasked says why the owner of the destination could not be asked. Empty: it was.
+	Unasked string `json:"unasked,omitempty"`
+}
+
+// String completes the sentence that begins with what was read of the copy.
+func (l Lack) String() string {
+	if l.Unasked != "" {
+		return "a sidecar owns the destination and cannot be asked what is not in the copy yet: " + printable.Line(l.Unasked)
+	}
+	text := fmt.Sprintf("a running sidecar holds %s (%d lines dropped) that are not in the copy yet", printable.Bytes(l.Bytes), l.DroppedLines)
+	if l.Reason != "" {
+		text += ": " + printable.Line(l.Reason)
+	}
+	return text
+}
+
+// Lacks returns what the copy does not show of the streams that are wanted, up to a time;
+// the zero time is now. The error is that of ctx.
+func (d Destination) Lacks(ctx context.Context, wants func(stream string) bool, until time.Time) (*Lack, error) {
+	now := time.Now()
+	if until.IsZero() || until.After(now) {
+		until = now
+	}
+	for deadline := now.Add(patience); ; {
+		st, asked, err := d.ask(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			return &Lack{Unasked: err.Error()}, nil
+		}
+		if !asked {
+			return nil, nil
+		}
+		lack, seen := lackOf(st, wants, until)
+		if seen && (lack == nil || !st.Ready) || time.Now().After(deadline) {
+			return lack, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// lackOf returns what a status shows of the streams that are wanted. Seen says that the
+// sidecar has looked at its source since the time; the lack is that of then.
+func lackOf(st admin.Status, wants func(string) bool, until time.Time) (lack *Lack, seen bool) {
+	l, late := Lack{}, false
+	count := func(u admin.Unpersisted) {
+		if !u.Since.IsZero() && !u.Since.After(until) {
+			late = true
+			l.Bytes += u.Bytes
+			l.DroppedLines += u.DroppedLines
+		}
+	}
+	if wants == nil {
+		count(st.Unpersisted)
+	} else {
+		for _, s := range st.Streams {
+			if wants(s.Name) {
+				count(s.Unpersisted)
+			}
+		}
+	}
+	if st.SeenAt.IsZero() {
+		return &Lack{Unasked: "it has not opened its source yet"}, false
+	}
+	if !late {
+		return nil, !st.SeenAt.Before(until)
+	}
+	if !st.Ready {
+		l.Reason = st.Reason
+	}
+	return &l, true
+}
+
+// ask returns the status of the sidecar that owns the destination. Asked is false if none
+// does.
+func (d Destination) ask(ctx context.Context) (st admin.Status, asked bool, err error) {
+	addr, err := Address(d.dir)
+	if err != nil {
+		return st, false, err
+	}
+	holder, owned, lockErr := segment.OwnerOf(d.dir)
+	c := admin.Client{Addr: addr, Timeout: askPatience, Check: func(conn net.Conn) error { return d.genuine(conn, holder, owned) }}
+	_, st, err = c.Status(ctx)
+	switch {
+	case err == nil:
+		return st, true, nil
+	case !errors.Is(err, admin.ErrUnreachable) && ctx.Err() == nil:
+		return st, false, err
+	case lockErr != nil:
+		return st, false, lockErr
+	case owned:
+		return st, false, fmt.Errorf("it is %s, and does not answer in this network namespace", holder)
+	}
+	return st, false, nil
+}
+
+// genuine fails unless the peer may own the destination.
+func (d Destination) genuine(conn net.Conn, holder segment.Owner, owned bool) error {
+	peer, err := peerOf(conn)
+	if err != nil {
+		return fmt.Errorf("identify the process that answers: %w", err)
+	}
+	if owned && holder.Here && peer.Pid > 0 {
+		if int(peer.Pid) != holder.PID {
+			return fmt.Errorf("process %d answers for it, and %s has the lock", peer.Pid, holder)
+		}
+		return nil
+	}
+	info, err := os.Lstat(filepath.Join(d.dir, segment.OwnDir))
+	if err != nil {
+		return fmt.Errorf("find out whose the destination is: %w", err)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && peer.Uid != 0 && peer.Uid != st.Uid && int(peer.Uid) != os.Geteuid() {
+		return fmt.Errorf("a process of user %d answers for it", peer.Uid)
+	}
+	return nil
+}
+
+// peerOf returns the process at the other end of a connection, as the kernel names it.
+func peerOf(conn net.Conn) (*unix.Ucred, error) {
+	c, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, errors.New("it is not a local connection")
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var peer *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	return peer, errors.Join(err, failed)
+}

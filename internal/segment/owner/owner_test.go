@@ -1,0 +1,246 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// owned is a destination that this process owns.
+type owned struct {
+	t     *testing.T
+	dir   string
+	store *segment.Store
+}
+
+func own(t *testing.T) *owned {
+	t.Helper()
+	o := &owned{t: t, dir: t.TempDir()}
+	var err error
+	o.store, err = segment.Open(o.dir, segment.DefaultConfig(), nil, nil)
+	if err == nil {
+		err = o.store.Acquire(context.Background())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.leave)
+	return o
+}
+
+// leave ends the ownership. The lock file stays, as it does after a kill.
+func (o *owned) leave() {
+	if o.store != nil {
+		_ = o.store.Close()
+		o.store = nil
+	}
+}
+
+// serve answers for the owner until the test ends or stop is called.
+func (o *owned) serve(status func() admin.Status) (stop func()) {
+	o.t.Helper()
+	s, err := admin.New(admin.Config{Listen: admin.Off}, prometheus.NewRegistry(), admin.Answers{Status: func() any { return status() }}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	addr, err := Address(o.dir)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	s.ListenAt(addr)
+	var stopped atomic.Bool
+	stop = func() {
+		cancel()
+		if !stopped.Swap(true) {
+			if err := <-done; err != nil {
+				o.t.Error(err)
+			}
+		}
+	}
+	o.t.Cleanup(stop)
+	return stop
+}
+
+func (o *owned) lacks(dir string, wants func(string) bool, until time.Time) *Lack {
+	o.t.Helper()
+	d, _, ok := Of(dir)
+	if !ok {
+		o.t.Fatalf("%s is of no destination", dir)
+	}
+	l, err := d.Lacks(context.Background(), wants, until)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return l
+}
+
+func TestTheOwnerSaysWhatTheCopyDoesNotShow(t *testing.T) {
+	o := own(t)
+	stalled := time.Now().Add(-time.Minute)
+	o.serve(func() admin.Status {
+		u := admin.Unpersisted{Bytes: 6_600_000, DroppedLines: 16396, Since: stalled}
+		return admin.Status{Reason: "destination: full", Progress: admin.Progress{SeenAt: time.Now(), Unpersisted: u},
+			Streams: []admin.Stream{{Name: "gc.log", Unpersisted: u}, {Name: "app.log"}}}
+	})
+	want := &Lack{Bytes: 6_600_000, DroppedLines: 16396, Reason: "destination: full"}
+	only := func(name string) func(string) bool { return func(s string) bool { return s == name } }
+	if d := cmp.Diff(want, o.lacks(o.dir, nil, time.Time{})); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if d := cmp.Diff(want, o.lacks(o.dir, only("gc.log"), time.Time{})); d != "" {
+		t.Errorf("of the stream: (-want +got)\n%s", d)
+	}
+	if l := o.lacks(o.dir, only("app.log"), time.Time{}); l != nil {
+		t.Errorf("of another stream: %v", l)
+	}
+	if l := o.lacks(o.dir, nil, stalled.Add(-time.Second)); l != nil {
+		t.Errorf("of the time before: %v", l)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(o.dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if l := o.lacks(link, nil, time.Time{}); l == nil {
+		t.Error("through a link: nothing")
+	}
+}
+
+// A sidecar has always read something that it has not committed yet.
+func TestLinesThatBecomeDurableSoonAreWaitedFor(t *testing.T) {
+	o := own(t)
+	asked := 0
+	o.serve(func() admin.Status {
+		st := admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}}
+		if asked++; asked < 3 {
+			st.Unpersisted = admin.Unpersisted{Bytes: 100, Since: time.Now().Add(-time.Second)}
+		} else { // there is something new
+			st.Unpersisted = admin.Unpersisted{Bytes: 200, Since: time.Now()}
+		}
+		return st
+	})
+	if l := o.lacks(o.dir, nil, time.Time{}); l != nil || asked != 3 {
+		t.Errorf("%v, asked %d times", l, asked)
+	}
+}
+
+// What a sidecar has seen before the question says nothing about what was written since.
+func TestAnOldLookAtTheSourceIsNotBelieved(t *testing.T) {
+	o := own(t)
+	first, asked := time.Now(), 0
+	o.serve(func() admin.Status {
+		if asked++; asked < 3 {
+			return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: first}}
+		}
+		return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}}
+	})
+	if l := o.lacks(o.dir, nil, time.Time{}); l != nil || asked != 3 {
+		t.Errorf("%v, asked %d times", l, asked)
+	}
+}
+
+func TestAnOwnerThatCannotBeAskedIsReported(t *testing.T) {
+	o := own(t)
+	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "does not answer in this network namespace") {
+		t.Errorf("nothing listens: %v", l)
+	}
+	stop := o.serve(func() admin.Status { return admin.Status{} })
+	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "not opened its source") {
+		t.Errorf("it has no source: %v", l)
+	}
+	stop()
+	lock := filepath.Join(o.dir, segment.OwnDir, segment.LockName)
+	text, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(string(text), "pid ", "pid 1", 1)
+	if err := os.WriteFile(lock, []byte(other), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	o.serve(func() admin.Status { return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now()}} })
+	if l := o.lacks(o.dir, nil, time.Time{}); l == nil || !strings.Contains(l.Unasked, "answers for it, and ") {
+		t.Errorf("another process answers: %v", l)
+	}
+}
+
+// What is left of a dead sidecar must not make a copy incomplete for ever.
+func TestADestinationThatIsNotOwnedLacksNothing(t *testing.T) {
+	o := own(t)
+	stop := o.serve(func() admin.Status {
+		return admin.Status{Progress: admin.Progress{SeenAt: time.Now(), Unpersisted: admin.Unpersisted{Bytes: 1, Since: time.Unix(1, 0)}}}
+	})
+	if err := os.Mkdir(filepath.Join(o.dir, "gc.log"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if l := o.lacks(filepath.Join(o.dir, "gc.log"), nil, time.Time{}); l == nil {
+		t.Error("it lives, and nothing lacks")
+	}
+	stop()
+	o.leave()
+	if l := o.lacks(o.dir, nil, time.Time{}); l != nil {
+		t.Errorf("it has ended: %v", l)
+	}
+	if err := os.Remove(filepath.Join(o.dir, segment.OwnDir, segment.LockName)); err != nil {
+		t.Fatal(err)
+	}
+	if l := o.lacks(o.dir, nil, time.Time{}); l != nil {
+		t.Errorf("it is a copy without a lock: %v", l)
+	}
+	if _, _, ok := Of(t.TempDir()); ok {
+		t.Error("any directory is a destination")
+	}
+}
+
+func TestOfTwoDestinationsEachHasItsOwner(t *testing.T) {
+	first, second := own(t), own(t)
+	for _, o := range []*owned{first, second} {
+		held := int64(len(o.dir))
+		if o == second {
+			held = 0
+		}
+		o.serve(func() admin.Status {
+			st := admin.Status{Progress: admin.Progress{SeenAt: time.Now()}}
+			if held > 0 {
+				st.Unpersisted = admin.Unpersisted{Bytes: held, Since: time.Unix(1, 0)}
+			}
+			return st
+		})
+	}
+	if l := first.lacks(first.dir, nil, time.Time{}); l == nil || l.Bytes != int64(len(first.dir)) {
+		t.Errorf("the first: %v", l)
+	}
+	if l := second.lacks(second.dir, nil, time.Time{}); l != nil {
+		t.Errorf("the second: %v", l)
+	}
+}
+
+func TestAskingEndsWithItsContext(t *testing.T) {
+	o := own(t)
+	o.serve(func() admin.Status {
+		return admin.Status{Ready: true, Progress: admin.Progress{SeenAt: time.Now(), Unpersisted: admin.Unpersisted{Bytes: 1, Since: time.Unix(1, 0)}}}
+	})
+	d, _, _ := Of(o.dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := d.Lacks(ctx, nil, time.Time{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,250 @@
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/seek"
+)
+
+// visit is called with a file or directory of ours, and the directory it is in.
+type visit func(dir *os.Root, name string, info fs.FileInfo) error
+
+// eachSegment calls do with every segment and seek file of a destination, and with
+// the directory of a stream after what is in it.
+func eachSegment(dest *os.Root, do visit) error {
+	streams, err := readDir(dest)
+	if err != nil {
+		return err
+	}
+	ours := func(e fs.DirEntry) bool {
+		_, ok := segment.ParseName(e.Name())
+		return (ok || e.Name() == seek.Name) && e.Type().IsRegular()
+	}
+	for _, s := range streams {
+		if !s.IsDir() || segment.ValidStream(s.Name()) != nil {
+			continue
+		}
+		if err := in(dest, s.Name(), func(dir *os.Root) error { return eachIn(dir, ours, do) }); err != nil {
+			return err
+		}
+		if err := one(dest, s.Name(), do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sinksDir is where the cursors of sinks are, in our own directory.
+const sinksDir = "sinks"
+
+// ofSinks says whether a file of that directory is ours: a sink's cursor, what
+// becomes the cursor, or the list of what a sink rejected.
+func ofSinks(e fs.DirEntry) bool {
+	return e.Type().IsRegular() && slices.ContainsFunc([]string{".json", ".json.next", ".rejected.jsonl"}, func(suffix string) bool {
+		return strings.HasSuffix(e.Name(), suffix)
+	})
+}
+
+// eachOwn calls do with every file of our own directory, where every file is
+// ours, with those of sinks and their directory, and with the lock last.
+func eachOwn(own *os.Root, do visit) error {
+	info, err := own.Lstat(sinksDir)
+	if err == nil && info.IsDir() {
+		if err := in(own, sinksDir, func(dir *os.Root) error { return eachIn(dir, ofSinks, do) }); err != nil {
+			return err
+		}
+		if err := one(own, sinksDir, do); err != nil {
+			return err
+		}
+	}
+	if err := eachIn(own, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() != segment.LockName }, do); err != nil {
+		return err
+	}
+	return one(own, segment.LockName, do)
+}
+
+func eachIn(dir *os.Root, ours func(fs.DirEntry) bool, do visit) error {
+	entries, err := readDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !ours(e) {
+			continue
+		}
+		if err := one(dir, e.Name(), do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func one(dir *os.Root, name string, do visit) error {
+	info, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the volume: %w", err)
+	}
+	return do(dir, name, info)
+}
+
+// measure finds out how large the destination is, and when it was written last.
+// The time of a directory counts for nothing: a run that removes files changes
+// it. A file with several names is counted once: a tenant that links one file a
+// thousand times makes no copy larger.
+func (d *destination) measure(dest *os.Root) error {
+	d.bytes = 0
+	linked := map[inode]bool{}
+	count := func(_ *os.Root, _ string, info fs.FileInfo) error {
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return errors.New("read the volume: it does not say how large a file is")
+		}
+		if info.Mode().IsRegular() {
+			if at := written(info, st); at.After(d.newest) {
+				d.newest = at
+			}
+			if st.Nlink > 1 {
+				is := inode{st.Dev, st.Ino}
+				if linked[is] {
+					return nil
+				}
+				linked[is] = true
+			}
+		}
+		d.bytes += st.Blocks * 512
+		return nil
+	}
+	if err := eachSegment(dest, count); err != nil {
+		return err
+	}
+	if err := in(dest, segment.OwnDir, func(own *os.Root) error { return eachOwn(own, count) }); err != nil {
+		return err
+	}
+	return errors.Join(one(dest, segment.OwnDir, count), one(dest, ".", count))
+}
+
+// inode is a file, whatever its names.
+type inode struct{ device, number uint64 }
+
+// written returns when a file was last written to. Its owner can set the time of
+// modification to one in the future, and with it keep a copy forever; the time of
+// the inode's last change it cannot set, and no write is later than that.
+func written(info fs.FileInfo, st *syscall.Stat_t) time.Time {
+	changed := time.Unix(st.Ctim.Unix())
+	if modified := info.ModTime(); modified.Before(changed) {
+		return modified
+	}
+	return changed
+}
+
+// delete removes what is ours. While other files are there our own directory
+// stays, with the lock, and the directories that hold them. Other destinations
+// below this one stay as well, and are not foreign.
+func (d destination) delete(ctx context.Context, parent, dest, own *os.Root) (state string, err error) {
+	if err := eachSegment(dest, drop); err != nil {
+		return Failed, err
+	}
+	foreign, below, err := leftovers(ctx, dest, own)
+	switch {
+	case err != nil:
+		return Failed, err
+	case foreign:
+		return Foreign, nil
+	}
+	if err := eachOwn(own, drop); err != nil {
+		return Failed, err
+	}
+	if err := one(dest, segment.OwnDir, drop); err != nil {
+		return Failed, err
+	}
+	if d.path == "." || below {
+		return Removed, nil
+	}
+	// A kubelet may have made the directory as root: then it stays, and is empty.
+	if err := one(parent, path.Base(d.path), drop); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return Failed, err
+	}
+	if left, err := readDir(dest); err == nil && len(left) > 0 {
+		return Foreign, nil // written meanwhile
+	}
+	return Removed, nil
+}
+
+// drop removes a file, or a directory that is empty.
+func drop(dir *os.Root, name string, _ fs.FileInfo) error {
+	err := dir.Remove(name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST):
+		return nil
+	}
+	return fmt.Errorf("remove: %w", err)
+}
+
+// foreignIn reports whether our own directory has what is not ours: a directory,
+// or another file among those of sinks.
+func foreignIn(own *os.Root) (bool, error) {
+	entries, err := readDir(own)
+	if err != nil {
+		return false, err
+	}
+	foreign := false
+	for _, e := range entries {
+		switch {
+		case !e.IsDir():
+		case e.Name() != sinksDir:
+			return true, nil
+		default:
+			err := in(own, sinksDir, func(dir *os.Root) error {
+				files, err := readDir(dir)
+				foreign = slices.ContainsFunc(files, func(e fs.DirEntry) bool { return !ofSinks(e) })
+				return err
+			})
+			if err != nil {
+				return false, err
+			}
+		}
+	}
+	return foreign, nil
+}
+
+// leftovers reports what is in a destination without its streams: files of others,
+// and other destinations.
+func leftovers(ctx context.Context, dest, own *os.Root) (foreign, below bool, err error) {
+	if foreign, err := foreignIn(own); foreign || err != nil {
+		return foreign, false, err
+	}
+	entries, err := readDir(dest)
+	if err != nil {
+		return false, false, err
+	}
+	for _, e := range entries {
+		if e.Name() == segment.OwnDir {
+			continue
+		}
+		var found []destination
+		if e.IsDir() {
+			err := in(dest, e.Name(), func(dir *os.Root) error {
+				found, err = find(ctx, dir, e.Name(), 1)
+				return err
+			})
+			if err != nil {
+				return false, false, err
+			}
+		}
+		foreign, below = foreign || len(found) == 0, below || len(found) > 0
+	}
+	return foreign, below, nil
+}

@@ -1,0 +1,97 @@
+// Package summary says what a segment holds, so that a question can be answered without
+// reading it. Whoever appends to a segment sums it up on the way, and whoever reads one
+// comes to the same: see [Sum].
+package summary
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Sum is what some lines are. The zero value is that of none.
+type Sum struct {
+	Raw   int64                // bytes of the lines, newlines included
+	Lines [ul.NumLevels]uint64 // continuations have the level of their record
+
+	// First and Last are the earliest and the latest time of the dated lines that begin
+	// and end frames; zero where none is dated.
+	First, Last time.Time
+
+	Gap ul.Gap // what the markers stand for
+}
+
+// Segment is the sum of a sealed segment, and the file that it is of.
+type Segment struct {
+	Sum
+	Size int64  // of the file, in bytes
+	CRC  uint32 // CRC-32C of the file
+}
+
+// nearLines is how many lines at each end of a frame are searched for a date.
+const nearLines = 16
+
+// Frame adds the bytes and the dates of a frame. The levels of its lines are the
+// caller's to count: Frame looks at a few lines at its ends.
+func (s *Sum) Frame(raw []byte) {
+	s.Raw += int64(len(raw))
+	for rest, n := raw, 0; len(rest) > 0 && n < nearLines; n++ {
+		end := bytes.IndexByte(rest, '\n') + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		if s.date(rest[:end]) {
+			break
+		}
+		rest = rest[end:]
+	}
+	for rest, n := raw, 0; len(rest) > 0 && n < nearLines; n++ {
+		begin := bytes.LastIndexByte(rest[:len(rest)-1], '\n') + 1
+		if s.date(rest[begin:]) {
+			break
+		}
+		rest = rest[:begin]
+	}
+}
+
+// longestHeader is as much of a line as is searched for its date.
+const longestHeader = 4 << 10
+
+// date takes the time of a line, and reports whether it has one.
+func (s *Sum) date(line []byte) bool {
+	var r ul.Record
+	head := bytes.TrimSuffix(line[:min(len(line), longestHeader)], []byte{'\n'})
+	r.Parse(head)
+	at, ok := r.When()
+	if !ok {
+		at, ok = format.When(head)
+	}
+	if !ok {
+		return false
+	}
+	if s.First.IsZero() || at.Before(s.First) {
+		s.First = at
+	}
+	if at.After(s.Last) {
+		s.Last = at
+	}
+	return true
+}
+
+// Markers adds the gaps of the markers among lines.
+func (s *Sum) Markers(lines []byte) {
+	for len(lines) > 0 {
+		line, rest, _ := bytes.Cut(lines, []byte{'\n'})
+		s.Marker(line)
+		lines = rest
+	}
+}
+
+// Marker adds the gap of a line, if that is a marker.
+func (s *Sum) Marker(line []byte) {
+	if g, ok := ul.ParseMarker(line); ok {
+		s.Gap.Add(g)
+	}
+}

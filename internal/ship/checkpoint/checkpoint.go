@@ -1,0 +1,228 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// Checkpoint is what is committed, with the slots that a restart reads it from.
+// Create it with [New]. Only [Checkpoint.Save] writes a slot, and only after
+// [Checkpoint.Attach] and [Checkpoint.SetKey].
+type Checkpoint struct {
+	slots slots
+	marks map[string]segment.Mark
+	fresh map[string]segment.Mark // set since the last TakeMarks
+	files map[position.Content]position.Saved
+
+	// Lost says that an earlier checkpoint was lost and the source is not yet aligned with
+	// the segments.
+	Lost bool
+
+	// Uncommitted is how many bytes the process that saved the checkpoint may have on disk
+	// after a mark. The settings of this process may differ.
+	Uncommitted int64
+
+	// Withheld is what was read and is not to be persisted. It is saved with the
+	// positions, so a line is counted once whenever the process is killed.
+	Withheld Withheld
+}
+
+// New returns an empty checkpoint without slots.
+func New() *Checkpoint {
+	return &Checkpoint{marks: map[string]segment.Mark{}, fresh: map[string]segment.Mark{}, files: map[position.Content]position.Saved{}}
+}
+
+// Mark returns where a stream's committed segments end.
+func (c *Checkpoint) Mark(stream string) (m segment.Mark, ok bool) {
+	m, ok = c.marks[stream]
+	return m, ok
+}
+
+// SetMark sets where a stream's committed segments end. Save the mark before
+// the first append after it: without the mark, a restart could not tell what
+// was appended and never committed.
+func (c *Checkpoint) SetMark(stream string, m segment.Mark) { c.marks[stream], c.fresh[stream] = m, m }
+
+// TakeMarks returns the marks that were set since the last call, or since the start.
+func (c *Checkpoint) TakeMarks() map[string]segment.Mark {
+	taken := c.fresh
+	c.fresh = map[string]segment.Mark{}
+	return taken
+}
+
+// Streams returns the names of the streams that have a mark.
+func (c *Checkpoint) Streams() []string { return slices.Collect(maps.Keys(c.marks)) }
+
+// SetFile records how far a content is durable. All marks and contents set
+// between two calls of Save are saved together or not at all.
+func (c *Checkpoint) SetFile(of position.Content, saved position.Saved) { c.files[of] = saved }
+
+// Meet records the stream that a content belongs to, and reports whether the
+// stream was unknown or different. Save it before the first append of the
+// content.
+func (c *Checkpoint) Meet(of position.Content, stream string) (news bool) {
+	if _, known := c.files[of]; known {
+		return false
+	}
+	c.files[of] = position.Saved{Stream: stream}
+	return true
+}
+
+// Add adds positions of contents that are not in the checkpoint. A content that
+// is in the checkpoint may have advanced since, and keeps its position.
+func (c *Checkpoint) Add(files map[position.Content]position.Saved) {
+	for of, saved := range files {
+		if _, known := c.files[of]; !known {
+			c.files[of] = saved
+		}
+	}
+}
+
+// Forget removes contents that no longer exist.
+func (c *Checkpoint) Forget(gone []position.Content) {
+	for _, of := range gone {
+		delete(c.files, of)
+	}
+}
+
+// Files returns the position of each content. The Checkpoint owns the map.
+func (c *Checkpoint) Files() map[position.Content]position.Saved { return c.files }
+
+// SetFiles replaces all positions. The Checkpoint owns files from then on.
+func (c *Checkpoint) SetFiles(files map[position.Content]position.Saved) { c.files = files }
+
+// ForgetIdle removes the streams without files if there are more than most of
+// them, and returns their names. It keeps the streams in keep, because there
+// may be uncommitted bytes after their marks.
+func (c *Checkpoint) ForgetIdle(most int, keep func(stream string) bool) (idle []string) {
+	used := make(map[string]bool, len(c.marks))
+	for _, f := range c.files {
+		used[f.Stream] = true
+	}
+	for name := range c.marks {
+		if !used[name] && !keep(name) {
+			idle = append(idle, name)
+		}
+	}
+	if len(idle) <= most {
+		return nil
+	}
+	for _, name := range idle {
+		delete(c.marks, name)
+		c.Withheld.forget(name)
+	}
+	return idle
+}
+
+// Attach sets the state directory; nil means none. The Checkpoint opens its own
+// descriptor.
+func (c *Checkpoint) Attach(dir *os.File) { c.slots.attach(dir) }
+
+// SetKey sets what the destination knows: the key that authenticates the slots, and the
+// number of the newest checkpoint that was saved for it. Load refuses older ones. What is
+// saved from now on has a higher number.
+func (c *Checkpoint) SetKey(key []byte, newest uint64) { c.slots.setKey(key, newest) }
+
+// Number returns the number of the newest checkpoint that is known: of the last Save, of
+// the one that was loaded, or of the newest of the destination. After each Save, the
+// caller has to record the number at the destination before anything is reclaimed.
+func (c *Checkpoint) Number() uint64 { return c.slots.seq }
+
+// runNumbers is how many numbers a process has for its checkpoints. The destination
+// records the first one of a process durably. So the checkpoints of a process have
+// higher numbers than those of all before it, also where a crash of the node has lost
+// what the destination recorded last.
+const runNumbers = 1 << 32
+
+// BeginRun makes the next Save the first one of this process.
+func (c *Checkpoint) BeginRun() { c.slots.seq |= runNumbers - 1 }
+
+// Save writes the checkpoint into the older slot, with the next number. After Save
+// returns nil, a restart finds this state; after an error, a restart finds this state
+// or the previous one.
+//
+// [ErrNoRoom] is the exception: a restart then finds no checkpoint, and the
+// segments decide. The caller may therefore reclaim all the same where nothing
+// else could free memory. A stale checkpoint would be wrong.
+func (c *Checkpoint) Save() error { return c.slots.save(c.encode) }
+
+// encode writes the JSON of the checkpoint value by value. Passing the whole
+// checkpoint to an encoder would copy it, and with thousands of files a copy
+// takes a megabyte.
+func (c *Checkpoint) encode(to *bytes.Buffer, seq uint64) error {
+	enc := json.NewEncoder(to)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(state{Seq: seq, Lost: c.Lost, Uncommitted: c.Uncommitted, Withheld: c.Withheld}); err != nil {
+		return err
+	}
+	to.Truncate(to.Len() - len("}\n"))
+	to.WriteString(`,"streams":[`)
+	var one streamState // one encoder escapes all values
+	comma := ""
+	for one.Name, one.Mark = range c.marks {
+		to.WriteString(comma)
+		if err := enc.Encode(&one); err != nil {
+			return err
+		}
+		comma = ","
+	}
+	to.WriteString(`],"files":[`)
+	var file fileState
+	comma = ""
+	for file.Content, file.Saved = range c.files {
+		to.WriteString(comma)
+		if err := enc.Encode(&file); err != nil {
+			return err
+		}
+		comma = ","
+	}
+	to.WriteString("]}\n")
+	return nil
+}
+
+// Found is what the slots held at the start.
+type Found struct {
+	Marked  bool    // there is a valid checkpoint, and its marks are authentic
+	Claimed bool    // there is a checkpoint, but no key yet: Unseal verifies its marks
+	Begun   bool    // a process saved a checkpoint before, valid or not by now
+	Invalid []error // why a slot was ignored, see [Reason]
+}
+
+// Load reads the newest valid slot. Without a key, Load uses the positions of
+// the newest slot without verifying its author, and no marks. It reserves
+// memory for the slots at once, while there is room.
+func (c *Checkpoint) Load() Found {
+	st, found := c.slots.load()
+	c.Lost = st.Lost
+	for _, f := range st.Files {
+		c.files[f.Content] = f.Saved
+	}
+	if found.Marked {
+		c.takeMarks(st)
+	}
+	return found
+}
+
+// Unseal is the SetKey that Load did without. If the slot that Load used is
+// authentic and the newest, its marks are valid from now on. Otherwise invalid gives
+// the reason; it is nil if there was no slot.
+func (c *Checkpoint) Unseal(key []byte, newest uint64) (invalid []error) {
+	st, marked, invalid := c.slots.unseal(key, newest)
+	if marked {
+		c.takeMarks(st)
+	}
+	return invalid
+}
+
+func (c *Checkpoint) takeMarks(st state) {
+	c.Uncommitted, c.Withheld = st.Uncommitted, st.Withheld
+	for _, s := range st.Streams {
+		c.marks[s.Name] = s.Mark
+	}
+}

@@ -1,0 +1,61 @@
+package checkpoint
+
+import (
+	"errors"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/hindsight"
+)
+
+// Levels are numbers of lines, by level.
+type Levels [ul.NumLevels]uint64
+
+// Withheld is the lines that were withheld since there is a checkpoint. The zero value is
+// none.
+type Withheld struct {
+	Held  hindsight.State   `json:"held,omitzero"`   // where those stand that are held
+	Lines map[string]Levels `json:"lines,omitempty"` // how many there were, by stream; see Add
+}
+
+// pastStreams stands for the streams that were forgotten.
+const pastStreams = ""
+
+// Add counts lines of a stream.
+func (w *Withheld) Add(stream string, lines Levels) {
+	if lines == (Levels{}) {
+		return
+	}
+	if w.Lines == nil {
+		w.Lines = map[string]Levels{}
+	}
+	sum := w.Lines[stream]
+	for level, n := range lines {
+		sum[level] += n
+	}
+	w.Lines[stream] = sum
+}
+
+// Total returns how many lines were withheld of all streams.
+func (w *Withheld) Total() (sum Levels) {
+	for _, lines := range w.Lines {
+		for level, n := range lines {
+			sum[level] += n
+		}
+	}
+	return sum
+}
+
+// forget counts the lines of a stream among those of streams that were forgotten.
+func (w *Withheld) forget(stream string) {
+	lines := w.Lines[stream]
+	delete(w.Lines, stream)
+	w.Add(pastStreams, lines)
+}
+
+// check returns an error for more streams than a checkpoint can have.
+func (w *Withheld) check() error {
+	if len(w.Lines) > mostFiles+1 {
+		return errors.New("too many values")
+	}
+	return nil
+}

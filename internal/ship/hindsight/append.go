@@ -1,0 +1,174 @@
+package hindsight
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// Append holds a batch. It frees the records that no trigger can want any more, and the
+// oldest ones where there is no room otherwise. After an error the batch is not held, and
+// the log is as before or has forgotten older records.
+func (l *Log) Append(b Batch) error {
+	if len(b.Raw) == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return errNoFile
+	}
+	c, err := l.codecs()
+	if err != nil {
+		return err
+	}
+	frame := c.compress(b.Raw)
+	h := head{stream: b.Stream, since: l.nanos(b.Since), read: l.nanos(b.Read), lines: b.Lines,
+		raw: uint32(len(b.Raw)), frame: uint32(len(frame)), check: position.Checksum(frame), at: l.now.End}
+	l.expire(h.since)
+	l.endSaving(h.since)
+	if h.end()-h.at > l.limit {
+		return fmt.Errorf("hold lines: a record of %d bytes is more than the hindsight may hold", h.end()-h.at)
+	}
+	for h.end()-l.now.Head > l.limit && l.drop() {
+	}
+	l.buf = append(h.append(l.buf[:0]), frame...)
+	if _, err := l.file.WriteAt(l.buf, h.at); err != nil {
+		if errors.Is(err, unix.ENOSPC) {
+			l.punch(h.at+position.PageSize-1, h.end()+position.PageSize-1)
+		}
+		return fmt.Errorf("hold lines: %w", err)
+	}
+	l.own.add(h.at, l.buf)
+	l.now.End = h.end()
+	return nil
+}
+
+// expire forgets the records that were read before the window that ends with lines
+// written since a time. While lines are saved, those before it have been.
+func (l *Log) expire(since int64) {
+	for h := l.peek(); h != nil && h.read < since-int64(l.window) && !l.wanted(h); h = l.peek() {
+		l.drop()
+	}
+}
+
+// endSaving notes that nothing is to be saved any more, if lines that were written since
+// a time are the next: a restart must not take what it finds for lines of the window.
+func (l *Log) endSaving(since int64) {
+	if h, until := l.peek(), l.until.Load(); since > until && (h == nil || !l.wanted(h)) {
+		l.until.CompareAndSwap(until, 0)
+	}
+}
+
+// wanted reports whether the lines of a record are to be saved.
+func (l *Log) wanted(h *head) bool { return h.since < l.until.Load() }
+
+// drop forgets the oldest record, and reports whether there was one.
+func (l *Log) drop() bool {
+	h := l.peek()
+	if h == nil {
+		return false
+	}
+	l.now.Head, l.first = h.end(), nil
+	return true
+}
+
+// peek returns the head of the oldest record, or nil. If what stands there is none, all
+// that the log holds is forgotten.
+func (l *Log) peek() *head {
+	if l.first != nil || l.file == nil || l.now.Head >= l.now.End {
+		return l.first
+	}
+	var b [headBytes + maxName]byte
+	n, _ := l.file.ReadAt(b[:min(int64(len(b)), l.now.End-l.now.Head)], l.now.Head)
+	h, err := parseHead(b[:n])
+	if h.at = l.now.Head; err != nil || h.end() > l.now.End {
+		l.now.Head = l.now.End
+		return nil
+	}
+	l.first = &h
+	return l.first
+}
+
+// Next returns the oldest committed record if its lines are to be saved. [Log.Saved]
+// then goes on behind it. Its Raw is nil if raw is false and the frame is known to be
+// whole without decompressing it, as one is that this process wrote.
+func (l *Log) Next(raw bool) (r Record, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.peek()
+	if h == nil || h.end() > l.committed.End || !l.wanted(h) {
+		return Record{}, false
+	}
+	r = Record{head: *h}
+	r.Batch = Batch{Stream: h.stream, Since: l.time(h.since), Read: l.time(h.read), Lines: h.lines}
+	if err := l.read(&r, raw); err != nil {
+		l.now.Head, l.first = l.now.End, nil
+		return Record{}, false
+	}
+	return r, true
+}
+
+// read reads the frame of a record, and its lines if they are wanted or must be looked at.
+func (l *Log) read(r *Record, raw bool) error {
+	l.buf = r.append(l.buf[:0])
+	begin := len(l.buf)
+	l.buf = slices.Grow(l.buf, int(r.frame))[:begin+int(r.frame)]
+	r.Frame = l.buf[begin:]
+	if n, err := l.file.ReadAt(r.Frame, r.end()-int64(r.frame)); n < len(r.Frame) {
+		return fmt.Errorf("read held lines: %w", err)
+	}
+	if !raw && l.own.fits(r.at, l.buf) {
+		return nil
+	}
+	c, err := l.codecs()
+	if err == nil {
+		r.Raw, err = c.decompress(r.Frame, &r.head)
+	}
+	return err
+}
+
+// Saved says that the lines of a record were passed on.
+func (l *Log) Saved(r Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now.Head == r.at {
+		l.now.Head, l.first = r.end(), nil
+	}
+}
+
+// Forget forgets what was appended for a stream since the last commit: its lines will be
+// read again. It keeps the records of others.
+func (l *Log) Forget(stream string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := max(l.committed.End, l.now.Head)
+	to := from
+	for at := from; l.file != nil && at < l.now.End; {
+		var b [headBytes + maxName]byte
+		n, _ := l.file.ReadAt(b[:min(int64(len(b)), l.now.End-at)], at)
+		h, err := parseHead(b[:n])
+		if h.at = at; err != nil || h.end() > l.now.End {
+			break
+		}
+		at = h.end()
+		if h.stream == stream {
+			continue
+		}
+		l.buf = append(l.buf[:0], make([]byte, h.end()-h.at)...)
+		if _, err := l.file.ReadAt(l.buf, h.at); err != nil {
+			break
+		}
+		if _, err := l.file.WriteAt(l.buf, to); err != nil {
+			l.now.End, l.first = to, nil
+			return fmt.Errorf("forget held lines: %w", err)
+		}
+		to += h.end() - h.at
+	}
+	l.now.End, l.first = max(to, l.now.Head), nil
+	return nil
+}

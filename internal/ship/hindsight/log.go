@@ -1,0 +1,221 @@
+package hindsight
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// fileName is the name of the log in the state directory.
+const fileName = "hindsight"
+
+// State is the part of a [Log] that a checkpoint keeps: offsets in its file. The zero
+// value is that of an empty log.
+type State struct {
+	Head  int64 `json:"head"`            // where the oldest record begins
+	End   int64 `json:"end"`             // where the next one will
+	Until int64 `json:"until,omitempty"` // lines written before are saved, ns as in a record; 0: none are
+}
+
+// Suffix is what the name of a stream with saved lines has behind the name of the stream
+// that they were withheld from.
+const Suffix = "+detail"
+
+// Log is the hindsight of one source. Make it with [New]; without [Log.Attach] it holds
+// nothing. Its methods are the writer's, apart from [Log.Yield], [Log.SaveUntil],
+// [Log.SetLimit] and [Log.Stats], which are safe for concurrent use.
+type Log struct {
+	window time.Duration
+	began  time.Time    // see nanos
+	until  atomic.Int64 // asked for; ns as in a record
+
+	mu        sync.Mutex
+	limit     int64
+	file      *os.File // nil: nothing is held
+	now       State    // Until is unused
+	committed State
+	first     *head // of the record at now.Head; nil: not read
+
+	codec *codec // nil until the first record
+	buf   []byte // of one record
+	own   seals
+}
+
+// New returns a Log that keeps records for a window, and of at most limit bytes.
+func New(window time.Duration, limit int64) *Log {
+	return &Log{window: window, began: time.Now(), limit: limit}
+}
+
+// nanos returns a time as records and [State] have it: Unix time as it would be had the
+// system clock not been set since the process began. A clock that is set back would
+// otherwise keep lines from being too old, and in the time in which they are saved, until
+// it has come as far again.
+func (l *Log) nanos(t time.Time) int64 { return l.began.UnixNano() + int64(t.Sub(l.began)) }
+
+// time is the opposite of nanos.
+func (l *Log) time(nanos int64) time.Time {
+	return l.began.Add(time.Duration(nanos - l.began.UnixNano()))
+}
+
+// SetLimit changes how many bytes the log may hold.
+func (l *Log) SetLimit(bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limit = bytes
+}
+
+// Attach opens the file in the state directory dir; nil means that there is none. What
+// another directory held is forgotten. [Log.Resume] says what of the file counts, and
+// before that the log is empty. After an error the log holds nothing.
+func (l *Log) Attach(dir *os.File) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+	l.now, l.committed, l.first = State{}, State{Until: l.committed.Until}, nil
+	if dir == nil {
+		return nil
+	}
+	f, err := statedir.OpenFile(dir, fileName, unix.O_RDWR|unix.O_CREAT)
+	if err != nil && !statedir.Transient(err) {
+		statedir.Displace(dir, fileName)
+		f, err = statedir.OpenFile(dir, fileName, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+	}
+	if err != nil {
+		return fmt.Errorf("open the hindsight: %w", err)
+	}
+	l.file = f
+	return nil
+}
+
+// Remove removes the file from the state directory dir, if there is one: nothing is held
+// any more. Nil means that there is no directory.
+func Remove(dir *os.File) {
+	if dir != nil {
+		_ = unix.Unlinkat(int(dir.Fd()), fileName, 0) // most often there is none
+	}
+}
+
+// Resume continues with what a checkpoint says that the file holds, and cuts off the
+// rest. A state that does not fit the file is that of an empty log. Lines are saved for
+// one more window at most, since the clock may have been set back meanwhile.
+func (l *Log) Resume(s State) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.Until = min(s.Until, l.nanos(time.Now().Add(l.window)))
+	l.until.Store(max(l.until.Load(), s.Until))
+	if l.file == nil {
+		return nil
+	}
+	info, err := l.file.Stat()
+	if err != nil {
+		return fmt.Errorf("resume the hindsight: %w", err)
+	}
+	if s.Head < 0 || s.Head > s.End || s.End > info.Size() {
+		s = State{Until: s.Until}
+	}
+	l.now, l.committed, l.first = s, s, nil
+	if err := l.file.Truncate(s.End); err != nil {
+		return fmt.Errorf("resume the hindsight: %w", err)
+	}
+	l.punch(0, s.Head)
+	return nil
+}
+
+// Close closes the file and leaves the records in it.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+}
+
+// SaveUntil has the lines saved that the log holds, and those that are written until
+// then.
+func (l *Log) SaveUntil(t time.Time) {
+	for at := l.nanos(t); ; {
+		was := l.until.Load()
+		if was >= at || l.until.CompareAndSwap(was, at) {
+			return
+		}
+	}
+}
+
+// State returns what the next checkpoint has to say.
+func (l *Log) State() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return State{l.now.Head, l.now.End, l.until.Load()}
+}
+
+// Committed says that a checkpoint with s, a result of [Log.State] since the last Attach,
+// was saved, and frees what is before its head.
+func (l *Log) Committed(s State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := l.committed.Head
+	l.committed = s
+	l.punch(from, s.Head)
+}
+
+// Rewind forgets what was appended and saved since the last commit.
+func (l *Log) Rewind() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now, l.first = l.committed, nil
+}
+
+// Yield frees all that the log holds: the memory is needed for lines that are not
+// withheld. It returns how many bytes that frees.
+func (l *Log) Yield() (freed int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	freed = l.now.End - l.committed.Head
+	l.punch(l.committed.Head, l.now.End)
+	l.now.Head, l.committed.Head, l.first = l.now.End, l.committed.End, nil
+	return max(0, freed)
+}
+
+// punch frees the whole pages between two offsets.
+func (l *Log) punch(from, to int64) {
+	from, to = from&^(position.PageSize-1), to&^(position.PageSize-1)
+	if l.file != nil && to > from {
+		_ = unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, to-from)
+	}
+}
+
+// Stats is what a [Log] holds.
+type Stats struct {
+	Bytes  int64     // of the tmpfs
+	Oldest time.Time // since when the oldest lines were written; zero: nothing is held
+	Until  time.Time // lines written before are saved; zero: none were asked for
+}
+
+// Stats returns what the log holds.
+func (l *Log) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st := Stats{Bytes: l.now.End - l.committed.Head}
+	if h := l.peek(); h != nil {
+		st.Oldest = l.time(h.since).Round(0) // another process may have written the record: no monotonic clock says when
+	}
+	if until := l.until.Load(); until > 0 {
+		st.Until = l.time(until)
+	}
+	return st
+}
+
+// errNoFile says that there is nowhere to hold lines.
+var errNoFile = errors.New("the state directory is missing")

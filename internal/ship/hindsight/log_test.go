@@ -1,0 +1,361 @@
+package hindsight
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// held is a Log in a directory, and what a checkpoint says of it.
+type held struct {
+	*Log
+	t     testing.TB
+	dir   *os.File
+	state []byte
+}
+
+func open(t testing.TB, limit int64) *held {
+	t.Helper()
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &held{t: t, dir: dir, state: []byte("{}")}
+	t.Cleanup(func() { dir.Close() })
+	h.restart(limit)
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// restart goes on as after a kill -9.
+func (h *held) restart(limit int64) {
+	h.t.Helper()
+	if h.Log != nil {
+		h.Close()
+	}
+	h.Log = New(time.Minute, limit)
+	h.must(h.Attach(h.dir))
+	var s State
+	h.must(json.Unmarshal(h.state, &s))
+	h.must(h.Resume(s))
+}
+
+func (h *held) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// commit saves a checkpoint.
+func (h *held) commit() {
+	h.t.Helper()
+	s := h.State()
+	var err error
+	h.state, err = json.Marshal(s)
+	h.must(err)
+	h.Committed(s)
+}
+
+// add holds a batch that was read so many seconds after noon.
+func (h *held) add(stream string, second int, raw string) {
+	h.t.Helper()
+	b := Batch{Stream: stream, Since: noon.Add(time.Duration(second-1) * time.Second), Read: noon.Add(time.Duration(second) * time.Second), Raw: []byte(raw)}
+	b.Lines[ul.Debug] = uint32(strings.Count(raw, "\n"))
+	h.must(h.Append(b))
+}
+
+// saves returns what is to be saved, and takes it for saved.
+func (h *held) saves() string {
+	var all strings.Builder
+	for r, ok := h.Next(true); ok; r, ok = h.Next(true) {
+		fmt.Fprintf(&all, "%s:%s", r.Stream, r.Raw)
+		h.Saved(r)
+	}
+	return all.String()
+}
+
+func TestWhatIsHeldIsSavedOnceItIsCommitted(t *testing.T) {
+	h := open(t, 1<<20)
+	h.add("a", 1, "one\n")
+	h.add("b", 2, "two\nthree\n")
+	h.commit()
+	h.add("a", 3, "four\n")
+	if got := h.saves(); got != "" {
+		t.Errorf("without a trigger: %q", got)
+	}
+	h.SaveUntil(noon.Add(10 * time.Second))
+	if got := h.saves(); got != "a:one\nb:two\nthree\n" {
+		t.Errorf("%q", got)
+	}
+	h.commit()
+	h.add("a", 10, "in the window\n")
+	h.add("a", 12, "behind it\n")
+	h.commit()
+	if got := h.saves(); got != "a:four\na:in the window\n" {
+		t.Errorf("%q", got)
+	}
+	h.commit()
+	h.add("a", 13, "later\n")
+	if st := h.Stats(); !st.Until.IsZero() || !st.Oldest.Equal(noon.Add(11*time.Second)) {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestARestartGoesOnWithWhatIsCommitted(t *testing.T) {
+	h := open(t, 1<<20)
+	h.add("a", 1, "one\n")
+	h.add("a", 2, "two\n")
+	h.SaveUntil(noon.Add(time.Minute))
+	h.commit()
+	h.add("a", 3, "not committed\n")
+	if got := h.saves(); got != "a:one\na:two\n" {
+		t.Fatalf("%q", got)
+	}
+	h.restart(1 << 20) // before the commit of what was saved
+	h.add("a", 3, "three\n")
+	h.commit()
+	if got := h.saves(); got != "a:one\na:two\na:three\n" {
+		t.Errorf("%q", got)
+	}
+	h.Rewind()
+	if got := h.saves(); got != "a:one\na:two\na:three\n" {
+		t.Errorf("after a rewind: %q", got)
+	}
+	h.commit()
+	h.restart(1 << 20)
+	if got := h.saves(); got != "" {
+		t.Errorf("again: %q", got)
+	}
+}
+
+func TestTheOldestIsForgotten(t *testing.T) {
+	h := open(t, 4000)
+	noise := func(i int) string { return fmt.Sprintf("%x\n", position.Checksum([]byte{byte(i)})) }
+	h.add("a", 0, "too old\n")
+	h.add("a", 61, "old enough\n")
+	h.add("a", 62, "not yet\n")
+	h.SaveUntil(noon.Add(61500 * time.Millisecond))
+	h.commit()
+	if got := h.saves(); got != "a:old enough\na:not yet\n" {
+		t.Errorf("by age: %q", got)
+	}
+	for i := range 200 {
+		h.add("a", 70, noise(i))
+		if st := h.Stats(); st.Bytes > 4000+200 {
+			t.Fatalf("%d bytes are held", st.Bytes)
+		}
+		h.commit()
+	}
+	h.SaveUntil(noon.Add(time.Hour))
+	if got := h.saves(); !strings.HasSuffix(got, noise(199)) || strings.Contains(got, noise(0)) {
+		t.Errorf("by size: %q", got)
+	}
+	if err := h.Append(Batch{Stream: "a", Raw: bytes.Repeat([]byte("0123456789abcdef"), 1<<8)}); err != nil {
+		t.Error(err) // it compresses
+	}
+}
+
+func TestARefusedStreamIsForgotten(t *testing.T) {
+	h := open(t, 1<<20)
+	h.add("a", 1, "committed\n")
+	h.commit()
+	h.add("b", 2, "b1\n")
+	h.add("a", 2, "a1\n")
+	h.add("b", 3, "b2\n")
+	h.must(h.Forget("a"))
+	h.SaveUntil(noon.Add(time.Minute))
+	h.commit()
+	if got := h.saves(); got != "a:committed\nb:b1\nb:b2\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatIsGivenUpDoesNotComeBack(t *testing.T) {
+	h := open(t, 1<<20)
+	var long strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&long, "%x", position.Checksum([]byte(fmt.Sprint(i))))
+	}
+	h.add("a", 1, long.String())
+	h.commit()
+	h.SaveUntil(noon.Add(time.Minute))
+	if freed := h.Yield(); freed < 10000 || h.Stats().Bytes > 0 {
+		t.Errorf("%d bytes were freed, and %d are held", freed, h.Stats().Bytes)
+	}
+	h.add("a", 2, "two\n")
+	h.restart(1 << 20)
+	h.SaveUntil(noon.Add(time.Minute))
+	if got := h.saves(); got != "" {
+		t.Errorf("%d bytes", len(got))
+	}
+	h.add("a", 3, "three\n")
+	h.commit()
+	if got := h.saves(); got != "a:three\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The application can do anything to the file. Nothing that is not a record is saved.
+func TestAFileThatSomebodyChanged(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"emptied":  func(path string) error { return os.Truncate(path, 0) },
+		"cut":      func(path string) error { return os.Truncate(path, 100) },
+		"longer":   func(path string) error { return os.Truncate(path, 1<<40) },
+		"zeros":    func(path string) error { return os.WriteFile(path, make([]byte, 4096), 0o600) },
+		"a link":   func(path string) error { _ = os.Remove(path); return os.Symlink("/etc/passwd", path) },
+		"a change": func(path string) error { return flip(path, 100) },
+		"removed":  os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, 1<<20)
+			h.add("stream", 1, strings.Repeat("held line\n", 100))
+			h.SaveUntil(noon.Add(time.Minute))
+			h.commit()
+			path := filepath.Join(h.dir.Name(), fileName)
+			h.must(spoil(path))
+			h.restart(1 << 20)
+			got := h.saves()
+			if name == "longer" {
+				if strings.Count(got, "held line") != 100 {
+					t.Errorf("%q", got)
+				}
+				return
+			}
+			if got != "" {
+				t.Errorf("%q", got)
+			}
+			h.add("stream", 2, "next\n")
+			h.commit()
+			if got := h.saves(); got != "stream:next\n" {
+				t.Errorf("afterwards: %q", got)
+			}
+		})
+	}
+}
+
+// A record that this process wrote is passed on as it is. Any other is decompressed first:
+// one of an earlier process, and one that the application put in the place of ours.
+func TestOnlyOwnRecordsAreTrusted(t *testing.T) {
+	const lines = "one\ntwo\n"
+	h := open(t, 1<<20)
+	h.add("stream", 1, lines)
+	h.SaveUntil(noon.Add(time.Minute))
+	h.commit()
+	if r, ok := h.Next(false); !ok || r.Raw != nil || r.Size() != len(lines) || len(r.Frame) == 0 {
+		t.Errorf("of ours: %+v", r)
+	}
+	if r, ok := h.Next(true); !ok || string(r.Raw) != lines {
+		t.Errorf("of ours, decompressed: %+v", r)
+	}
+	h.restart(1 << 20)
+	if r, ok := h.Next(false); !ok || string(r.Raw) != lines {
+		t.Errorf("of an earlier process: %+v", r)
+	}
+
+	h = open(t, 1<<20)
+	h.add("stream", 1, lines)
+	h.SaveUntil(noon.Add(time.Minute))
+	h.commit()
+	forged := *h.peek()
+	frame := bytes.Repeat([]byte{'x'}, int(forged.frame))
+	forged.check = position.Checksum(frame)
+	f, err := os.OpenFile(filepath.Join(h.dir.Name(), fileName), os.O_WRONLY, 0)
+	h.must(err)
+	defer f.Close()
+	_, err = f.Write(append(forged.append(nil), frame...))
+	h.must(err)
+	h.first = nil // it is read again
+	if r, ok := h.Next(false); ok {
+		t.Errorf("of the application: %+v", r)
+	}
+}
+
+// The seals of the oldest records make room, and a place that is used again has the last one.
+func TestSealsAreBounded(t *testing.T) {
+	var s seals
+	for at := range int64(3 * maxSeals) {
+		s.add(at, []byte{byte(at)})
+	}
+	if len(s.all) > maxSeals || s.fits(0, []byte{0}) || !s.fits(3*maxSeals-1, []byte{0xff}) {
+		t.Errorf("%d seals", len(s.all))
+	}
+	s.add(2*maxSeals, []byte("again"))
+	if s.fits(2*maxSeals, []byte{0}) || !s.fits(2*maxSeals, []byte("again")) || s.fits(2*maxSeals+1, []byte{1}) {
+		t.Error("a seal of what was forgotten fits")
+	}
+}
+
+func flip(path string, at int64) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var b [1]byte
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		return err
+	}
+	b[0] ^= 0xff
+	_, err = f.WriteAt(b[:], at)
+	return err
+}
+
+func FuzzHead(f *testing.F) {
+	h := head{stream: "gc.log", since: 1, read: 2, raw: 10, frame: 20, check: 3}
+	h.lines[ul.Debug] = 1
+	f.Add(h.append(nil))
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := parseHead(b)
+		if err != nil {
+			return
+		}
+		if again := h.append(nil); !bytes.Equal(again[:64], b[:64]) || h.end() < headBytes {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+// BenchmarkAppend prints how fast lines are held.
+func BenchmarkAppend(b *testing.B) {
+	h := open(b, 8<<20)
+	var raw strings.Builder
+	for i := 0; raw.Len() < 512<<10; i++ {
+		fmt.Fprintf(&raw, "[%d.%03ds][debug][gc,heap] GC(%d) Heap region %d: used %dK of %dK\n", i/1000, i%1000, i/97, i, i%7919, 32768)
+	}
+	b.SetBytes(int64(raw.Len()))
+	batch := Batch{Stream: "gc.log", Since: noon, Read: noon, Raw: []byte(raw.String())}
+	h.must(h.Append(batch))
+	ratio := float64(raw.Len()) / float64(h.Stats().Bytes)
+	for b.Loop() {
+		h.must(h.Append(batch))
+		h.commit()
+	}
+	b.ReportMetric(ratio, "ratio")
+}
+
+// The system clock is set back by a day while lines are saved, and the sidecar restarts.
+func TestAClockThatWasSetBackEndsSavingAfterAWindow(t *testing.T) {
+	h := open(t, 1<<20)
+	h.SaveUntil(time.Now().Add(24 * time.Hour))
+	h.commit()
+	h.restart(1 << 20)
+	if until := h.Stats().Until; until.IsZero() || until.After(time.Now().Add(h.window)) {
+		t.Errorf("lines are saved until %s, with a window of %s", until, h.window)
+	}
+}

@@ -1,0 +1,52 @@
+package ring
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// BenchmarkDrain prints what an event costs the sidecar, in a ring of 2 MiB on a tmpfs: rendering,
+// and the calls of each step. The writer's side does not count.
+func BenchmarkDrain(b *testing.B) {
+	for _, n := range []int{0, 18, 100, 1000} {
+		b.Run(fmt.Sprint(n, " characters"), func(b *testing.B) {
+			source := tmpfs(b)
+			w := newWriter(b, source, testName, 2<<20)
+			s := newSidecar(b, source).start()
+			s.now = time.Now()
+			text := []byte(strings.Repeat("after connect, and so on ", 1+n/25)[:n])
+			b.SetBytes(int64(recordSize(n)))
+			b.ReportAllocs()
+			b.ResetTimer()
+			for done := 0; done < b.N; {
+				b.StopTimer()
+				for ; done < b.N && w.tail()-w.head() < w.cap/2; done++ {
+					w.write(ul.Error, kindText, 17, text)
+				}
+				b.StartTimer()
+				for w.head() < w.tail() {
+					if s.round(s.now, false); s.log.Len() > 0 {
+						b.Fatal(s.log)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkIdle prints what a look at a ring without events costs; there are 8 in a second. See paceBehind for what
+// comes with it.
+func BenchmarkIdle(b *testing.B) {
+	source := tmpfs(b)
+	newWriter(b, source, testName, 2<<20)
+	s := newSidecar(b, source).start()
+	s.now = time.Now()
+	s.round(s.now, false)
+	for b.Loop() {
+		s.round(s.now, false)
+	}
+}

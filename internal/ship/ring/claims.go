@@ -1,0 +1,138 @@
+package ring
+
+import (
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// abandonAfter is for how long one claim may hold up a full ring before the JVM is asked to go on
+// in another one.
+const abandonAfter = 10 * time.Second
+
+// A tally is what was found in the records of one step.
+type tally struct {
+	events [ul.NumLevels]uint64
+	claims uint64 // that were never completed
+	words  uint64 // bad ones
+}
+
+// measure returns how many bytes of b can be taken: those of complete records, and of such as
+// need not be waited for. What is passed over in an abandoned ring, it notes in the entry.
+func (d *drain) measure(b []byte, e *entry, t *tally) (n int) {
+	for n < len(b) {
+		pos := e.from + uint64(n)
+		w := parseWord(le.Uint64(b[n:]), pos)
+		fits := n+w.size <= len(b)
+		if w.state == complete && fits {
+			n += w.size
+			continue
+		}
+		if n > 0 && !fits {
+			break // the rest of it is not in b
+		}
+		if !fits {
+			w = word{state: bad} // it would wrap around, or reaches behind the tail
+		}
+		if !d.mayPass(e, w, pos, t) {
+			d.wait(pos, w.state)
+			break
+		}
+		n += skip(b[n:], pos, w)
+	}
+	return n
+}
+
+// mayPass reports whether reading need not wait at a word that is not complete.
+func (d *drain) mayPass(e *entry, w word, pos uint64, t *tally) bool {
+	switch {
+	case !d.gone && !e.abandoned:
+		return false
+	case w.state == bad:
+		t.words++
+	case d.gone:
+		t.claims++
+	case e.lates == maxLate:
+		return false
+	default:
+		e.late[e.lates] = pos
+		e.lates++
+	}
+	return true
+}
+
+// skip returns how many bytes of b, which begins at pos with the word w, are not a complete
+// record. A claim has the length that it says; in front of its word a claim is zeros up to the next
+// record. Behind a bad word come bytes of any kind, up to a word with its check.
+func skip(b []byte, pos uint64, w word) int {
+	if w.state == claimed && w.size <= len(b) {
+		return w.size
+	}
+	for n := 8; n < len(b); n += 8 {
+		next := le.Uint64(b[n:])
+		if w.state == free && next != 0 || parseWord(next, pos+uint64(n)).state == complete {
+			return n
+		}
+	}
+	return len(b)
+}
+
+// wait notes that reading waits at a word.
+func (d *drain) wait(pos uint64, s state) {
+	if d.blocked.pos == pos && d.blocked.state == s && !d.blocked.since.IsZero() {
+		d.blocked.again = true
+		return
+	}
+	d.blocked = blocked{pos: pos, state: s, since: d.looked}
+}
+
+// judge abandons a ring that cannot be read on: it has a bad word, which was the same at two
+// looks, or it is full behind a claim that nobody completes.
+func (d *drain) judge(now time.Time) error {
+	w := d.blocked
+	if d.last.abandoned || !w.again || w.pos != d.last.pos || w.pos == d.control.tail {
+		return nil
+	}
+	full := d.control.tail-d.freed > d.file.capacity/2
+	if w.state != bad && (!full || now.Sub(w.since) < abandonAfter) {
+		return nil
+	}
+	if err := d.file.setFlag(abandonedAt, 1); err != nil {
+		return err
+	}
+	e := d.next()
+	e.abandoned = true
+	if err := d.enter(&e, nil); err != nil {
+		return err
+	}
+	d.owed = false
+	reason := reasonStuck
+	if w.state == bad {
+		reason = reasonWord
+	}
+	return because(reason, "the ring is abandoned at %d, where reading has waited for %s", w.pos, now.Sub(w.since).Round(time.Millisecond))
+}
+
+// takeLate renders the first of the records that were passed over, if it was completed since.
+func (d *drain) takeLate(e *entry) (lines []byte, t tally, err error) {
+	pos := e.late[0]
+	copy(e.late[:], e.late[1:])
+	e.lates--
+	e.late[e.lates] = 0
+	d.reserve()
+	b := d.block[:min(d.control.tail-pos, d.file.span(pos), uint64(recordSize(maxPayload)))]
+	for range 2 {
+		if err := d.file.data(b, pos); err != nil {
+			return nil, t, err
+		}
+	}
+	e.from, e.to = pos, pos+8
+	w := parseWord(le.Uint64(b), pos)
+	if w.state == complete && w.size <= len(b) {
+		e.to = pos + uint64(w.size)
+	} else {
+		t.claims++
+	}
+	_, lines = d.lineUp(b[:e.to-e.from], e, &t)
+	return lines, t, nil
+}

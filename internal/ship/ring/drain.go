@@ -1,0 +1,287 @@
+package ring
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// workspace is what the drains of one source share.
+type workspace struct {
+	*calls
+	metrics *metrics
+	source  *os.File // the directory
+	state   *os.File
+	*buffers
+}
+
+// buffers are memory that steps take place in. A process without events has none.
+type buffers struct {
+	block []byte // of blockBytes
+	lines []byte
+}
+
+// A drain takes one ring out into its text.
+type drain struct {
+	*workspace
+	name    name
+	file    *file
+	journal *journal // nil: nothing was taken out yet
+	text    *text    // nil: there are no lines yet
+	render  renderer
+
+	last  entry
+	freed uint64 // the JVM may have claimed the bytes before it again
+	owed  bool   // the last entry's step is not over
+	gone  bool   // nobody writes the ring any more
+
+	control control
+	looked  time.Time
+	due     drops
+	blocked blocked
+}
+
+// drops are events that the ring refused, and that no marker reports yet.
+type drops struct {
+	seen  counts
+	place uint64 // of the marker
+	gap   ul.Gap
+}
+
+// blocked is the word that reading waits at.
+type blocked struct {
+	pos   uint64
+	state state // free: claimed just now, or reading waits at nothing
+	since time.Time
+	again bool // it was looked at before
+}
+
+// openDrain opens a ring and goes on where the journal says, or where an earlier process has
+// moved the head to.
+func openDrain(w *workspace, n name) (*drain, error) {
+	f, err := openFile(w.calls, int(w.source.Fd()), n.ring())
+	if err != nil {
+		return nil, err
+	}
+	d := &drain{workspace: w, name: n, file: f, render: renderer{file: f, templates: templates{file: f}}}
+	if err = d.begin(); err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *drain) begin() error {
+	if d.file.recorder {
+		return because(reasonRecorder, "the ring is a flight recorder, which has no reader")
+	}
+	if err := d.file.checkMemory(); err != nil {
+		return err
+	}
+	c, err := d.file.control()
+	if err != nil {
+		return err
+	}
+	j, e, err := openJournal(d.calls, d.state, d.name)
+	if err == nil && e.ring == d.file.id {
+		d.journal, d.last = j, e
+		return d.resume(c)
+	}
+	if err == nil {
+		j.f.Close() // of another ring that had the name
+	}
+	if !c.intact || !d.plausible(c.tail, c.head) {
+		return because(reasonCursor, "the ring has head %d and tail %d, and no journal", c.head, c.tail)
+	}
+	if c.head != 0 || !errors.Is(err, fs.ErrNotExist) {
+		d.metrics.errors.WithLabelValues(reasonJournal).Inc()
+	}
+	d.last = entry{ring: d.file.id, pos: c.head, from: c.head, to: c.head}
+	d.freed = c.head
+	return nil
+}
+
+// plausible reports whether a tail can be that of a ring of which so much was given back.
+func (d *drain) plausible(tail, freed uint64) bool {
+	return tail >= freed && tail-freed <= d.file.capacity && tail%8 == 0 && freed%8 == 0
+}
+
+// resume goes on behind an entry of an earlier process. Its step may be over or not.
+func (d *drain) resume(c control) error {
+	e := &d.last
+	if d.freed = e.from; e.pos != e.to {
+		d.freed = e.pos // it was a late record's
+	}
+	d.owed = true
+	if c.intact && c.head == e.pos {
+		d.freed = e.pos
+	}
+	if e.text == (position.Identity{}) {
+		return nil
+	}
+	t, err := openText(d.calls, d.source, d.name, 0)
+	if err == nil && t.id == e.text {
+		d.text = t
+		return nil
+	}
+	if err == nil {
+		t.close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// Somebody has removed the text, with whatever was unread in it.
+	d.metrics.errors.WithLabelValues(reasonText).Inc()
+	return nil
+}
+
+func (d *drain) close() {
+	if d.journal != nil {
+		d.journal.f.Close()
+	}
+	if d.text != nil {
+		d.text.close()
+	}
+	d.file.close()
+}
+
+// step takes out what is complete, at most about a block, and reports how many bytes of the
+// ring that were. An error leaves the drain as it is, and the next step tries again.
+func (d *drain) step(now time.Time) (taken uint64, err error) {
+	if d.owed {
+		if err := d.settle(); err != nil {
+			return 0, err
+		}
+	}
+	if err := d.look(now); err != nil {
+		return 0, err
+	}
+	e := d.next()
+	lines, tally, err := d.take(&e)
+	if err != nil {
+		return 0, err
+	}
+	if d.due.gap.Total() > 0 && e.to >= d.due.place {
+		e.gap, e.told = d.due.gap, d.due.seen
+		lines = e.gap.AppendMarker(lines)
+	}
+	if e.from == e.to && e.gap.Total() == 0 {
+		return 0, d.judge(now)
+	}
+	if err := d.enter(&e, lines); err != nil {
+		return 0, err
+	}
+	d.metrics.count(&tally, &e)
+	if e.gap.Total() > 0 {
+		d.due = drops{}
+	}
+	return e.to - e.from, d.finish(lines)
+}
+
+// next returns the entry that follows the last one. It is empty.
+func (d *drain) next() entry {
+	e := d.last
+	e.from, e.to, e.base, e.gap = e.pos, e.pos, e.end, ul.Gap{}
+	return e
+}
+
+// look reads the control block.
+func (d *drain) look(now time.Time) error {
+	c, err := d.file.control()
+	if err != nil {
+		return err
+	}
+	// What was given back is known here before the JVM can know it.
+	if c.tail < d.last.pos || !d.plausible(c.tail, d.freed) {
+		return because(reasonCursor, "the ring has tail %d, %d were read, and %d given back", c.tail, d.last.pos, d.freed)
+	}
+	if d.due.gap.Total() == 0 {
+		d.due = d.drops(c, now)
+	}
+	d.control, d.looked = c, now
+	return nil
+}
+
+// drops returns what the ring has refused since the last marker. They were refused between two looks.
+func (d *drain) drops(c control, now time.Time) drops {
+	seen := c.dropped
+	var gap ul.Gap
+	for r := range seen.lines {
+		for l, told := range d.last.told.lines[r] {
+			seen.lines[r][l] = max(seen.lines[r][l], told)
+			gap.Lines[r][l] = seen.lines[r][l] - told
+		}
+	}
+	if gap.Total() == 0 {
+		return drops{}
+	}
+	seen.bytes = max(seen.bytes, d.last.told.bytes)
+	gap.Bytes = seen.bytes - d.last.told.bytes
+	gap.First, gap.Last = d.looked, now
+	if d.looked.IsZero() {
+		gap.First = now
+	}
+	return drops{seen: seen, place: c.tail, gap: gap}
+}
+
+// take renders what is complete from the entry's position on, and sets where that ends. The lines are
+// valid until the next call.
+func (d *drain) take(e *entry) (lines []byte, t tally, err error) {
+	if e.lates > 0 && d.gone && e.pos == d.control.tail {
+		return d.takeLate(e)
+	}
+	most := min(d.control.tail-e.pos, d.file.span(e.pos), blockBytes)
+	if d.due.place > e.pos {
+		most = min(most, d.due.place-e.pos)
+	}
+	if most == 0 {
+		return d.lines[:0], t, nil
+	}
+	d.reserve()
+	b := d.block[:most]
+	if err := d.file.data(b, e.pos); err != nil {
+		return nil, t, err
+	}
+	n := d.measure(b, e, &t)
+	// The same bytes once more, so that none was read before the word that vouches for it.
+	if err := d.file.data(b[:n], e.pos); err != nil {
+		return nil, t, err
+	}
+	n, lines = d.lineUp(b[:n], e, &t)
+	e.to, e.pos = e.from+uint64(n), e.from+uint64(n)
+	return lines, t, nil
+}
+
+// reserve makes the room that rendering needs. A ring without events needs none.
+func (d *buffers) reserve() {
+	if d.block == nil {
+		d.block, d.lines = make([]byte, blockBytes), make([]byte, 0, enoughText+64<<10)
+	}
+}
+
+// lineUp renders the records in b, which begins at the entry's place, until it has enough text, and
+// returns how many bytes of b that are. It depends on nothing else, so that another
+// process renders the same.
+func (d *drain) lineUp(b []byte, e *entry, t *tally) (n int, lines []byte) {
+	lines = d.lines[:0]
+	for n < len(b) && len(lines) < enoughText {
+		pos := e.from + uint64(n)
+		w := parseWord(le.Uint64(b[n:]), pos)
+		if w.state != complete || n+w.size > len(b) {
+			n += skip(b[n:], pos, w)
+			continue
+		}
+		if w.kind != kindPad && !e.isLate(pos) {
+			lines = d.render.record(lines, b[n:n+w.size], w)
+			t.events[w.level]++
+		}
+		n += w.size
+	}
+	if cap(lines) <= mostText {
+		d.lines = lines[:0]
+	}
+	return n, lines
+}

@@ -1,0 +1,394 @@
+package ring
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/tail"
+)
+
+// mapped makes a ring and a sidecar that reads it.
+func mapped(t *testing.T) (*writer, *sidecar) {
+	t.Helper()
+	source := t.TempDir()
+	w := newWriter(t, source, testName, minCapacity)
+	return w, newSidecar(t, source).start()
+}
+
+func wantMessages(t *testing.T, s *sidecar, want ...string) {
+	t.Helper()
+	got, _ := events(t, s.source, testName)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("messages (-want +got)\n%.3000s", d)
+	}
+}
+
+func wantErrors(t *testing.T, s *sidecar, want string) {
+	t.Helper()
+	if got := s.errorsBy(); got != want {
+		t.Errorf("errors %q, want %q\n%s", got, want, s.log)
+	}
+}
+
+func TestAnUnusedRingCostsNoFileAndIsRemovedWithItsJVM(t *testing.T) {
+	w, s := mapped(t)
+	s.rounds(3)
+	if got := names(t, s.source); got != testName.ring() {
+		t.Errorf("there are %s", got)
+	}
+	w.kill()
+	s.drained()
+	if got := names(t, s.source); got != "" {
+		t.Errorf("left: %s", got)
+	}
+	wantErrors(t, s, "")
+}
+
+func TestRecordsGoAroundTheEndAtEveryAlignment(t *testing.T) {
+	w, s := mapped(t)
+	var want []string
+	for i := 0; len(want) < 6000; i++ { // each time the end comes at another place of a record
+		text := strings.Repeat("x", i%257)
+		if !w.event(i, text) {
+			t.Fatal("refused")
+		}
+		want = append(want, strings.TrimSuffix(fmt.Sprintf("%d %s", i, text), " "))
+		if i%50 == 0 {
+			s.rounds(1)
+		}
+	}
+	w.kill()
+	s.drained()
+	wantMessages(t, s, want...)
+	wantErrors(t, s, "")
+}
+
+func TestTheRingIsZeroedBeforeItIsGivenBack(t *testing.T) {
+	w, s := mapped(t)
+	w.event(1, "one")
+	w.event(2, strings.Repeat("two ", 1000))
+	s.rounds(2)
+	if w.head() != w.tail() {
+		t.Fatalf("head %d, tail %d", w.head(), w.tail())
+	}
+	if data := w.mem[dataAt:]; !bytes.Equal(data, make([]byte, len(data))) {
+		t.Error("there are bytes left")
+	}
+}
+
+// A thread may stop in the middle of an event for as long as it likes.
+func TestReadingWaitsAtAClaimAndOthersGoOn(t *testing.T) {
+	w, s := mapped(t)
+	w.event(1, "before")
+	pos, _ := w.claim(8, ul.Info)
+	w.announce(pos, 8)
+	w.event(2, "behind")
+	s.now = s.now.Add(time.Hour)
+	s.rounds(500)
+	wantMessages(t, s, "1 before")
+	w.fill(pos, 3, 99, testMono, []byte("at last!"))
+	w.word(pos, 8, ul.Info, kindText, 0)
+	s.rounds(2)
+	wantMessages(t, s, "1 before", "3 at last!", "2 behind")
+	wantErrors(t, s, "")
+}
+
+func TestClaimsOfADeadJVMArePassedOver(t *testing.T) {
+	for name, leave := range map[string]func(w *writer, pos uint64){
+		"without a word": func(*writer, uint64) {},
+		"with its word":  func(w *writer, pos uint64) { w.announce(pos, 1000) },
+		"half filled": func(w *writer, pos uint64) {
+			w.announce(pos, 1000)
+			w.fill(pos, 1, 1, testMono, bytes.Repeat([]byte{0xff}, 700))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, s := mapped(t)
+			w.event(1, "before")
+			pos, _ := w.claim(1000, ul.Info)
+			leave(w, pos)
+			w.event(2, "between")
+			pos, _ = w.claim(1000, ul.Info)
+			leave(w, pos)
+			s.rounds(2)
+			wantMessages(t, s, "1 before")
+			w.kill()
+			s.drained()
+			wantMessages(t, s, "1 before", "2 between")
+			wantErrors(t, s, "claim=2")
+		})
+	}
+}
+
+// The claim of a thread without a stack is completed as pads by the next event: one up to the end of
+// the ring, and one behind it that has whatever the thread has left.
+func TestTheClaimOfAThreadWithoutAStackIsPassedOver(t *testing.T) {
+	w, s := mapped(t)
+	for w.tail() < w.cap-20_000 {
+		w.event(1, strings.Repeat("x", 1000))
+		s.rounds(1)
+	}
+	at, rest := w.tail(), int(w.cap-w.tail())
+	pos, ok := w.claim(30_000, ul.Warning)
+	if !ok || pos != w.cap {
+		t.Fatalf("claimed %d, %v", pos, ok)
+	}
+	clear(w.mem[w.at(at) : w.at(at)+8]) // the thread had no stack for the pad
+	w.fill(pos, 1, 1, testMono, bytes.Repeat([]byte{0xff}, 30_000))
+	s.rounds(3)
+	w.word(pos, recordSize(30_000), 0, kindPad, 0)
+	w.word(at, rest, 0, kindPad, 0)
+	w.write(ul.Warning, kindText, 2, []byte("behind"))
+	s.rounds(3)
+	if data := w.mem[dataAt:]; !bytes.Equal(data, make([]byte, len(data))) {
+		t.Error("there are bytes left")
+	}
+	if got, _ := events(t, s.source, testName); got[len(got)-1] != "2 behind" {
+		t.Errorf("the last message is %.80q", got[len(got)-1])
+	}
+	wantErrors(t, s, "")
+}
+
+func TestDropsBecomeOneMarkerAtTheirPlace(t *testing.T) {
+	w, s := mapped(t)
+	kept, infos, errors := 0, 0, 0
+	for ; w.event(kept, strings.Repeat("x", 1000)); kept++ {
+	}
+	infos++
+	for w.write(ul.Error, kindText, 7, make([]byte, 1000)) {
+	}
+	errors++
+	for range 9 {
+		w.event(0, "refused")
+		infos++
+	}
+	s.rounds(1)
+	w.event(8, "room again")
+	s.rounds(5)
+	_, lines := events(t, s.source, testName)
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "gap: ") })
+	if at < 0 || at != len(lines)-2 || !strings.HasSuffix(lines[at+1], "8 room again") {
+		t.Fatalf("the marker is line %d of %d", at, len(lines))
+	}
+	g, ok := ul.ParseMarker([]byte(lines[at]))
+	if !ok || g.Lines[ul.Discard][ul.Info] != uint64(infos) || g.Lines[ul.DropAll][ul.Error] != uint64(errors) || g.Total() != uint64(infos+errors) {
+		t.Errorf("the marker is %s; refused were %d, %d", lines[at], infos, errors)
+	}
+	wantErrors(t, s, "")
+}
+
+// A ring that is full behind a claim for ten seconds is abandoned. The late thread
+// harms nothing, and what it wrote is not lost.
+func TestAStuckRingIsAbandoned(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			w, s := mapped(t)
+			pos, _ := w.claim(4, ul.Info)
+			w.announce(pos, 4)
+			late, _ := w.claim(100, ul.Info) // without a word
+			want := []string{}
+			for i := 0; w.event(i, strings.Repeat("x", 1000)); i++ {
+				want = append(want, fmt.Sprint(i, " ", strings.Repeat("x", 1000)))
+			}
+			head := w.head()
+			s.rounds(50)
+			wantMessages(t, s)
+			if le.Uint32(w.mem[abandonedAt:]) != 0 {
+				t.Error("abandoned after five seconds")
+			}
+			s.rounds(60)
+			if le.Uint32(w.mem[abandonedAt:]) != 1 || w.head() != head {
+				t.Errorf("abandoned %d, head %d", le.Uint32(w.mem[abandonedAt:]), w.head())
+			}
+			wantMessages(t, s, want...)
+			if restart {
+				s.leave()
+				again := newSidecar(t, s.source)
+				again.now = s.now
+				s = again.start()
+			}
+			w.write(ul.Error, kindText, 7, []byte("into the rest of the ring"))
+			want = append(want, "7 into the rest of the ring")
+			w.fill(pos, 3, 99, testMono, []byte("late"))
+			w.word(pos, 4, ul.Info, kindText, 0)
+			s.rounds(2)
+			w.announce(late, 100)
+			w.kill()
+			s.drained()
+			wantMessages(t, s, append(want, "3 late")...)
+		})
+	}
+}
+
+// What the application removes or truncates is its loss alone.
+func TestATextThatSomebodyRemovedIsBegunAgain(t *testing.T) {
+	w, s := mapped(t)
+	w.event(1, "one")
+	s.rounds(2)
+	if err := os.Remove(filepath.Join(s.source, testName.text())); err != nil {
+		t.Fatal(err)
+	}
+	s.now = s.now.Add(time.Second)
+	s.rounds(1)
+	w.event(2, "two")
+	s.rounds(2)
+	wantMessages(t, s, "2 two")
+	if err := os.Truncate(filepath.Join(s.source, testName.text()), 3); err != nil {
+		t.Fatal(err)
+	}
+	w.event(3, "three")
+	s.rounds(2)
+	if got, _ := events(t, s.source, testName); got[len(got)-1] != "3 three" {
+		t.Errorf("messages %q", got)
+	}
+}
+
+func TestAFullTmpfsDelaysLinesAndLosesNone(t *testing.T) {
+	w, s := mapped(t)
+	full := true
+	s.calls.before = func(st step, fd int, data []byte, offset int64) error {
+		if !full || st != stepAppend {
+			return nil
+		}
+		_, _ = unix.Pwrite(fd, data[:len(data)/3], offset)
+		return unix.ENOSPC
+	}
+	var want []string
+	for i := range 100 {
+		w.event(i, "text")
+		want = append(want, fmt.Sprint(i, " text"))
+		s.rounds(1)
+	}
+	full = false
+	s.rounds(5)
+	wantMessages(t, s, want...)
+	wantErrors(t, s, "room=1")
+	if !strings.Contains(s.log.String(), "reason=room") {
+		t.Errorf("log: %s", s.log)
+	}
+}
+
+// Without its journal a ring is read from its head on, and at most one step twice.
+func TestWithoutAJournalReadingGoesOnAtTheHead(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"removed":   os.Remove,
+		"cut":       func(path string) error { return os.Truncate(path, 100) },
+		"forged":    func(path string) error { return os.WriteFile(path, make([]byte, journalBytes), 0o600) },
+		"replaced":  func(path string) error { _ = os.Remove(path); return os.Symlink("/etc/passwd", path) },
+		"directory": func(path string) error { _ = os.Remove(path); return os.MkdirAll(path+"/full", 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, s := mapped(t)
+			w.event(1, "one")
+			s.rounds(2)
+			s.leave()
+			if err := lose(filepath.Join(s.source, statedir.Name, testName.journal())); err != nil {
+				t.Fatal(err)
+			}
+			w.event(2, "two")
+			again := newSidecar(t, s.source).start()
+			again.rounds(2)
+			w.event(3, "three")
+			w.kill()
+			again.drained()
+			wantMessages(t, again, "1 one", "2 two", "3 three")
+			wantErrors(t, again, "journal=1")
+		})
+	}
+}
+
+func TestAJournalWithoutItsRingIsRemoved(t *testing.T) {
+	w, s := mapped(t)
+	w.event(1, "one")
+	s.rounds(2)
+	s.leave()
+	if err := os.Remove(filepath.Join(s.source, testName.ring())); err != nil {
+		t.Fatal(err)
+	}
+	again := newSidecar(t, s.source).start()
+	again.rounds(1)
+	if got := names(t, s.source); got != testName.text() {
+		t.Errorf("left: %s", got)
+	}
+	wantMessages(t, again, "1 one")
+}
+
+// Every other JVM of a pod may have another ring; those of the dead wait for their turn.
+func TestLeftoversOfAHundredJVMs(t *testing.T) {
+	source := t.TempDir()
+	var all []name
+	for i := range 100 {
+		n := name(fmt.Sprintf("events-%d-17637221%05d", 1+i%3, i))
+		w := newWriter(t, source, n, minCapacity)
+		w.event(i, "one of many")
+		w.kill()
+		all = append(all, n)
+	}
+	s := newSidecar(t, source).start()
+	if len(s.Status()) != maxRings {
+		t.Errorf("%d rings are read at a time", len(s.Status()))
+	}
+	s.drained()
+	for i, n := range all {
+		if got, _ := events(t, source, n); len(got) != 1 || got[0] != fmt.Sprint(i, " one of many") {
+			t.Fatalf("of %s: %q", n, got)
+		}
+	}
+	if left := names(t, source); strings.Contains(left, ".ring") || strings.Contains(left, ".journal") {
+		t.Errorf("left: %s", left)
+	}
+	if by := s.errorsBy(); !strings.HasPrefix(by, "too_many=") {
+		t.Errorf("errors %s", by)
+	}
+}
+
+// An unfinished ring is one of a JVM that was killed at its start.
+func TestWhatAKilledStartHasLeftIsRemoved(t *testing.T) {
+	source := t.TempDir()
+	path := filepath.Join(source, "."+testName.ring()+unfinished)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := newSidecar(t, source)
+	s.now = time.Now()
+	s.start()
+	s.rounds(1)
+	if _, err := os.Stat(path); err != nil {
+		t.Error("it is removed at once")
+	}
+	s.now = s.now.Add(time.Minute)
+	s.rounds(1)
+	if _, err := os.Stat(path); err != nil {
+		t.Error("it is removed although it has a writer")
+	}
+	f.Close()
+	s.rounds(1)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it is there for ever")
+	}
+}
+
+// Package tail has to know the texts by their names.
+func TestTailFollowsEveryText(t *testing.T) {
+	for _, n := range []name{testName, "events-1-1763722140123-8"} {
+		if got, ok := parseName(n.ring(), ringSuffix); !ok || got != n {
+			t.Errorf("%s has the name %q", n.ring(), got)
+		}
+		if stream := tail.StreamName(n.text()); stream != "events-7.log" && stream != "events-1.log" {
+			t.Errorf("%s is of stream %s", n.text(), stream)
+		}
+	}
+}

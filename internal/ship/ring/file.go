@@ -1,0 +1,288 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// An Error says why a ring, or a part of it, could not be taken out. Its reason is the value of
+// a metric's label.
+type Error struct {
+	Reason string
+	Err    error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// The reasons.
+const (
+	reasonHeader   = "header"   // it is not a ring of this version
+	reasonRefused  = "refused"  // it may not be opened, or is not a regular file with one name
+	reasonSize     = "size"     // truncated, or not as large as its header says
+	reasonSparse   = "sparse"   // it has holes: who fills them pays for the memory
+	reasonCursor   = "cursor"   // its tail cannot be one
+	reasonWord     = "word"     // bytes that no writer writes
+	reasonClaim    = "claim"    // claimed, and never completed: the thread was killed
+	reasonStuck    = "stuck"    // claimed for so long that the ring was abandoned
+	reasonJournal  = "journal"  // the journal is lost or not valid
+	reasonChanged  = "changed"  // the ring's bytes are not those that the journal knows
+	reasonText     = "text"     // the text cannot be written
+	reasonRoom     = "room"     // ... since the tmpfs is full
+	reasonTooMany  = "too_many" // more rings than are read at a time
+	reasonRecorder = "recorder" // it overwrites itself, although its name says otherwise
+	reasonOther    = "other"
+)
+
+var reasons = []string{reasonHeader, reasonRefused, reasonSize, reasonSparse, reasonCursor, reasonWord, reasonClaim, reasonStuck,
+	reasonJournal, reasonChanged, reasonText, reasonRoom, reasonTooMany, reasonRecorder, reasonOther}
+
+func because(reason string, format string, args ...any) error {
+	return &Error{reason, fmt.Errorf(format, args...)}
+}
+
+// reasonOf returns the reason of an error.
+func reasonOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return reasonOther
+}
+
+// A header is what the JVM wrote about a ring before the ring got its name.
+type header struct {
+	capacity uint64
+	pid      int64
+	offset   int64 // what to add to a time of System.nanoTime() for nanoseconds since the epoch
+	recorder bool
+	raised   uint32 // see raisedAt
+}
+
+// A file is an open ring file.
+type file struct {
+	*calls
+	header
+	fd int // read-only, so that it does not keep us from the lease
+	w  int // for writing, -1: closed
+	id position.Identity
+}
+
+// openFile opens the named ring in the directory dir. The descriptor is first one that can only
+// be looked at: opening a FIFO or a device would already be an act.
+func openFile(c *calls, dir int, name string) (*file, error) {
+	look, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &Error{reasonRefused, fmt.Errorf("open ring: %w", err)}
+	}
+	defer unix.Close(look)
+	var st unix.Statx_t
+	if err := statx(look, &st); err != nil {
+		return nil, &Error{reasonRefused, fmt.Errorf("stat ring: %w", err)}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+		return nil, because(reasonRefused, "open ring: it is not a regular file with one name")
+	}
+	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &Error{reasonRefused, fmt.Errorf("open ring: %w", err)}
+	}
+	f := &file{calls: c, fd: fd, w: -1, id: position.Identify(&st)}
+	if err := f.readHeader(); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func statx(fd int, st *unix.Statx_t) error {
+	return unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
+}
+
+func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// readHeader reads the header and compares it with the file.
+func (f *file) readHeader() error {
+	var h [abandonedAt + 4]byte
+	if err := f.read(f.fd, h[:], 0); err != nil {
+		return &Error{reasonSize, fmt.Errorf("read header: %w", err)}
+	}
+	f.capacity = le.Uint64(h[capacityAt:])
+	switch {
+	case le.Uint64(h[:]) != magic:
+		return because(reasonHeader, "read header: it does not begin as a ring does")
+	case le.Uint32(h[versionAt:]) != version:
+		return because(reasonHeader, "read header: version %d is not %d, which this ullage reads", le.Uint32(h[versionAt:]), version)
+	case le.Uint32(h[dataOffsetAt:]) != dataAt, le.Uint32(h[stripesAt:]) != 1, le.Uint32(h[maxPayloadAt:]) > maxPayload,
+		f.capacity < minCapacity, f.capacity > maxCapacity, bits.OnesCount64(f.capacity) != 1:
+		return because(reasonHeader, "read header: its numbers are not those of a ring")
+	}
+	f.pid = int64(le.Uint64(h[pidAt:]))
+	f.offset = int64(le.Uint64(h[wallAt:]) - le.Uint64(h[monotonicAt:]))
+	f.recorder = le.Uint64(h[flagsAt:])&flagRecorder != 0
+	f.raised = le.Uint32(h[raisedAt:])
+	return f.checkSize()
+}
+
+// checkSize compares the file with its header: somebody may have truncated it, or have punched
+// holes into it.
+func (f *file) checkSize() error {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return fmt.Errorf("stat ring: %w", err)
+	}
+	if want := dataAt + int64(f.capacity); st.Size != want {
+		return because(reasonSize, "the ring has %d bytes instead of %d", st.Size, want)
+	}
+	return nil
+}
+
+// checkMemory reports a ring with holes. What the drain writes into a hole takes memory that counts
+// as the sidecar's.
+func (f *file) checkMemory() error {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return fmt.Errorf("stat ring: %w", err)
+	}
+	if want := dataAt + int64(f.capacity); st.Blocks*512 < want {
+		return because(reasonSparse, "the ring has %d bytes of memory instead of %d", st.Blocks*512, want)
+	}
+	return nil
+}
+
+// A control is what the control block says. No number in it was checked.
+type control struct {
+	tail    uint64
+	head    uint64
+	intact  bool // the head is whole
+	dropped counts
+}
+
+// counts are events that a ring refused, since its beginning.
+type counts struct {
+	lines [ul.NumReasons][ul.NumLevels]uint64
+	bytes uint64
+}
+
+// control reads the control block.
+func (f *file) control() (c control, err error) {
+	var b [controlBytes]byte
+	if err := f.read(f.fd, b[:], controlAt); err != nil {
+		return c, &Error{reasonSize, fmt.Errorf("read control block: %w", err)}
+	}
+	c.tail, c.head = le.Uint64(b[:]), le.Uint64(b[headAt:])
+	c.intact = le.Uint64(b[headAt+8:]) == ^c.head
+	for r := range c.dropped.lines {
+		for l := range c.dropped.lines[r] {
+			c.dropped.lines[r][l] = le.Uint64(b[dropsAt+8*(r*ul.NumLevels+l):])
+		}
+	}
+	c.dropped.bytes = le.Uint64(b[droppedBytesAt:])
+	return c, nil
+}
+
+// at returns where a position is in the file.
+func (f *file) at(pos uint64) int64 { return dataAt + int64(pos&(f.capacity-1)) }
+
+// span returns how many bytes there are from a position to the end of the data.
+func (f *file) span(pos uint64) uint64 { return f.capacity - pos&(f.capacity-1) }
+
+// data reads the data at a position, which does not wrap around.
+func (f *file) data(b []byte, pos uint64) error {
+	if err := f.read(f.fd, b, f.at(pos)); err != nil {
+		return &Error{reasonSize, fmt.Errorf("read ring: %w", err)}
+	}
+	return nil
+}
+
+var zeros [64 << 10]byte
+
+// zero gives back the bytes between two positions that do not wrap around.
+func (f *file) zero(from, to uint64) error {
+	if err := f.openForWriting(); err != nil {
+		return err
+	}
+	for from < to {
+		n := min(to-from, uint64(len(zeros)))
+		if err := f.write(stepZero, f.w, zeros[:n], f.at(from)); err != nil {
+			return fmt.Errorf("zero ring: %w", err)
+		}
+		from += n
+	}
+	return nil
+}
+
+// setHead lets the JVM claim what is before a position again. The two words are written with one
+// call, and a JVM that sees only one of them takes neither.
+func (f *file) setHead(pos uint64) error {
+	var b [16]byte
+	le.PutUint64(b[:], pos)
+	le.PutUint64(b[8:], ^pos)
+	return f.put(stepHead, b[:], controlAt+headAt)
+}
+
+// setFlag sets one of the two words in the header that are the sidecar's.
+func (f *file) setFlag(at int64, value uint32) error {
+	var b [4]byte
+	le.PutUint32(b[:], value)
+	return f.put(stepFlag, b[:], at)
+}
+
+func (f *file) put(s step, b []byte, at int64) error {
+	if err := f.openForWriting(); err != nil {
+		return err
+	}
+	if err := f.write(s, f.w, b, at); err != nil {
+		return fmt.Errorf("write ring: %w", err)
+	}
+	return nil
+}
+
+func (f *file) openForWriting() error {
+	if f.w >= 0 {
+		return nil
+	}
+	w, err := unix.Open(procFD(f.fd), unix.O_RDWR|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &Error{reasonRefused, fmt.Errorf("open ring for writing: %w", err)}
+	}
+	f.w = w
+	return nil
+}
+
+// writerless reports whether the JVM is gone. Nobody opens a ring again, so that the answer yes is
+// final.
+func (f *file) writerless() bool {
+	f.closeForWriting()
+	return unwritten(f.fd)
+}
+
+// unwritten reports whether nobody has a file open or mapped for writing, ourselves included: only then the kernel
+// grants a read lease. The calls are raw, so that the Go scheduler cannot let other goroutines
+// run while we hold it.
+func unwritten(fd int) bool {
+	_, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+	if err == 0 {
+		unix.RawSyscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK)
+	}
+	return err == 0
+}
+
+func (f *file) closeForWriting() {
+	if f.w >= 0 {
+		unix.Close(f.w)
+		f.w = -1
+	}
+}
+
+func (f *file) close() {
+	f.closeForWriting()
+	unix.Close(f.fd)
+}

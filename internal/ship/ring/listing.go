@@ -1,0 +1,134 @@
+package ring
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+)
+
+const (
+	maxFound   = 1024                  // names of rings that are looked at in one listing
+	newbornAge = 10 * time.Second      // an unfinished ring that is older, and has no writer, is removed
+	clockStep  = 20 * time.Millisecond // two changes of a directory that are closer may have the same time
+	listRest   = 10                    // times the duration of a listing is the least until the next one
+)
+
+// changed reports whether a name was made or removed in the source since it was last listed.
+func (r *Rings) changed() bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(r.work.source.Fd()), &st) == nil && st.Mtim != r.seen.modified
+}
+
+// list opens the rings that are new, from the oldest to the newest.
+func (r *Rings) list(now time.Time) {
+	began := time.Now()
+	var st unix.Stat_t
+	r.seen.modified, r.seen.unsettled, r.seen.asked = unix.Timespec{}, false, false
+	if unix.Fstat(int(r.work.source.Fd()), &st) == nil && began.Sub(time.Unix(st.Mtim.Unix())) > clockStep {
+		r.seen.modified = st.Mtim
+	}
+	var found []name
+	eachName(r.work.source, func(file string) {
+		if n, ok := parseName(file, ringSuffix); ok && r.drains[n] == nil && len(found) < maxFound {
+			found = append(found, n)
+		} else if strings.HasPrefix(file, "."+ringPrefix) && strings.HasSuffix(file, ringSuffix+unfinished) {
+			r.seen.unsettled = true
+			r.removeNewborn(file, now)
+		}
+	})
+	if len(found) > 0 {
+		r.metrics.begin()
+	}
+	slices.SortFunc(found, name.compare)
+	before := r.refused
+	r.refused = map[name]string{}
+	for _, n := range found {
+		if len(r.drains) >= maxRings {
+			r.refuse(n, because(reasonTooMany, "%d rings are read already", maxRings), before)
+			continue
+		}
+		d, err := openDrain(r.work, n)
+		if err != nil {
+			r.refuse(n, err, before)
+			continue
+		}
+		r.drains[n] = &running{drain: d, busy: now, logged: map[string]bool{}}
+		_ = r.drains[n].raise(r.raised)
+	}
+	if r.metrics.begun {
+		r.gauge()
+	}
+	r.seen.after = now.Add(clockStep + listRest*time.Since(began))
+}
+
+// refuse counts a ring that is not read. Each listing tries it again.
+func (r *Rings) refuse(n name, err error, before map[name]string) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return // it is gone already
+	}
+	reason := reasonOf(err)
+	r.refused[n] = reason
+	if before[n] == reason {
+		return
+	}
+	r.metrics.errors.WithLabelValues(reason).Inc()
+	if !r.logged[reason] {
+		r.logged[reason] = true
+		r.log.Warn("ring is not read", "ring", n.ring(), "reason", reason, "error", err,
+			"hint", "further rings with this reason are only counted")
+	}
+}
+
+// eachName calls each with the names in a directory, of which there may be any number.
+func eachName(dir *os.File, each func(string)) {
+	if _, err := dir.Seek(0, io.SeekStart); err != nil {
+		return
+	}
+	for {
+		names, err := dir.Readdirnames(512)
+		for _, n := range names {
+			each(n)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// removeNewborn removes what a JVM has left that was killed before its ring was complete.
+func (r *Rings) removeNewborn(file string, now time.Time) {
+	f, err := statedir.OpenFile(r.work.source, file, unix.O_RDONLY)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || now.Sub(info.ModTime()) < newbornAge {
+		return
+	}
+	if unwritten(int(f.Fd())) {
+		_ = unix.Unlinkat(int(r.work.source.Fd()), file, 0)
+	}
+}
+
+// removeJournals removes journals whose ring is gone: their texts are complete.
+func (r *Rings) removeJournals() {
+	eachName(r.work.state, func(file string) {
+		n, ok := parseName(file, journalSuffix)
+		if !ok {
+			return
+		}
+		var st unix.Stat_t
+		if unix.Fstatat(int(r.work.source.Fd()), n.ring(), &st, unix.AT_SYMLINK_NOFOLLOW) == unix.ENOENT {
+			_ = unix.Unlinkat(int(r.work.state.Fd()), file, 0)
+		}
+	})
+}

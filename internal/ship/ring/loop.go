@@ -1,0 +1,249 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// Run takes events out of rings until ctx ends, and then what the rings still hold, for a little while at
+// most. It calls ending after it has looked at each ring behind the end of ctx: from there on each ring with
+// something left in it has its text open for writing.
+func (r *Rings) Run(ctx context.Context, ending func()) {
+	timer := timerfd.New(0)
+	defer timer.Stop()
+	var ended time.Time
+	done := ctx.Done()
+	for pause := time.Duration(0); ; {
+		if r.wait(timer, pause, done) {
+			done, ended = nil, time.Now()
+		}
+		now := time.Now()
+		over := !ended.IsZero()
+		pause = r.round(now, over)
+		if over {
+			ending()
+			ending = func() {}
+		}
+		if over && (r.idle() || now.Sub(ended) > lastWords) {
+			break
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.drains {
+		r.part(d.drain)
+		_ = d.raise(0) // the next process knows what is wanted, and nobody does if there is none
+	}
+	r.leave()
+}
+
+// wait waits for a pause, for a listing that is wanted, or for done, and reports whether it was done. Without a
+// pause there is more to take: whoever waits for a timer then waits for a processor as well.
+func (r *Rings) wait(timer *timerfd.Timer, pause time.Duration, done <-chan struct{}) bool {
+	if pause == 0 {
+		select {
+		case <-done:
+			return true
+		case <-r.woken:
+			r.ask()
+		default:
+		}
+		return false
+	}
+	timer.Reset(pause)
+	select {
+	case <-done:
+		return true
+	case <-r.woken:
+		r.ask()
+	case <-timer.C:
+	}
+	return false
+}
+
+// part makes a text one that tail may remove: it is whole, and the journal says that there is none. The text
+// of a step that is not over stays open until the process ends, so that tail keeps it for the next one.
+func (r *Rings) part(d *drain) {
+	switch {
+	case d.text == nil, d.journal == nil: // nothing was appended
+	case d.owed:
+		r.kept = append(r.kept, d.text)
+		d.text = nil
+	default:
+		e := d.next()
+		e.text, e.base, e.end = position.Identity{}, 0, 0
+		_ = d.journal.save(&e) // else the next process misses the text, and counts that
+	}
+}
+
+// idle reports whether no JVM can write another event.
+func (r *Rings) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, reason := range r.refused {
+		if reason == reasonTooMany {
+			return false // it has its turn
+		}
+	}
+	return len(r.drains) == 0
+}
+
+// ask makes a listing due.
+func (r *Rings) ask() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen.asked = true
+}
+
+// round takes one step of each ring, and returns when the next round is due. All says that nothing waits for its
+// time: neither a listing nor the question whether JVMs are gone.
+func (r *Rings) round(now time.Time, all bool) (pause time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.work == nil {
+		return noPace
+	}
+	if all || len(r.drains) > 0 && now.Sub(r.seen.ticked) >= tickInterval {
+		r.seen.ticked = now
+		r.tick(now)
+	}
+	pause = noPace
+	switch rest := r.seen.after.Sub(now); {
+	case all, r.seen.asked && rest <= 0:
+		r.list(now)
+	case r.seen.asked:
+		pause = rest
+	}
+	for n, d := range r.drains {
+		pause = min(pause, r.drain(n, d, now))
+	}
+	return pause
+}
+
+// drain takes a step of one ring, and returns when the next one is due.
+func (r *Rings) drain(n name, d *running, now time.Time) time.Duration {
+	if now.Before(d.after) {
+		return errorPace
+	}
+	if d.failed {
+		if d.gone {
+			r.remove(n, d, now)
+		}
+		return errorPace
+	}
+	taken, err := d.step(now)
+	if d.note(r, err, now); err != nil {
+		return errorPace
+	}
+	switch {
+	case taken >= blockBytes/2:
+		d.busy = now
+		return 0
+	case taken > 0:
+		d.busy = now
+	case d.over():
+		r.remove(n, d, now)
+		return errorPace
+	}
+	if taken > d.file.capacity/32 {
+		return floodPace
+	}
+	return paceBehind(now.Sub(d.busy))
+}
+
+// floodPace is when a ring is looked at next that a flood fills. 80 % of 2 MiB are full after 17 ms at 100 MB/s: so
+// a drain may miss its turn by most of that, as it does where the kernel runs others.
+const floodPace = 2 * time.Millisecond
+
+// paceBehind returns when a ring is looked at next that had its last event so long ago. A look itself costs 2 µs,
+// but that a process wakes up costs a hundred times as much.
+func paceBehind(event time.Duration) time.Duration {
+	switch {
+	case event < 100*time.Millisecond:
+		return 5 * time.Millisecond
+	case event < time.Second:
+		return 20 * time.Millisecond
+	case event < 10*time.Second:
+		return 50 * time.Millisecond
+	}
+	return 200 * time.Millisecond
+}
+
+// note keeps the error of a step, and gives a ring up that cannot be read on.
+func (d *running) note(r *Rings, err error, now time.Time) {
+	d.why = err
+	if err == nil {
+		return
+	}
+	reason := reasonOf(err)
+	d.after = now.Add(errorPause)
+	first := !d.logged[reason]
+	d.logged[reason] = true
+	switch reason {
+	case reasonSize, reasonSparse, reasonCursor:
+		d.failed = true
+		_ = d.file.setFlag(abandonedAt, 1) // else the JVM finds its ring full
+	case reasonStuck, reasonWord:
+	default:
+		if !first {
+			return // it is the same trouble
+		}
+	}
+	r.metrics.errors.WithLabelValues(reason).Inc()
+	if first {
+		r.log.Warn("taking events out of a ring failed", "ring", d.name.ring(), "reason", reason, "error", err)
+	}
+}
+
+// remove ends a drain whose ring is over.
+func (r *Rings) remove(n name, d *running, now time.Time) {
+	if err := d.remove(); err != nil {
+		d.note(r, err, now)
+		return
+	}
+	r.end(n)
+	r.seen.asked = true // another one may have its turn
+}
+
+// tick asks whether JVMs are gone, and looks at what may have happened to the files.
+func (r *Rings) tick(now time.Time) {
+	for n, d := range r.drains {
+		if !d.gone {
+			d.gone = d.file.writerless()
+		}
+		if err := errors.Join(d.file.checkSize(), d.file.checkMemory()); err != nil && !d.failed {
+			d.note(r, err, now)
+		}
+		if err := d.raise(r.raised); err != nil {
+			d.note(r, err, now)
+		}
+		d.checkText()
+		if d.failed && !d.named() {
+			r.end(n)
+		}
+	}
+}
+
+// checkText leaves a text that somebody has unlinked: tail reads it to its end, and nobody would after
+// a restart.
+func (d *drain) checkText() {
+	if d.text == nil || d.owed {
+		return
+	}
+	if _, links, err := d.text.stat(); err == nil && links == 0 {
+		d.text.close()
+		d.text = nil
+	}
+}
+
+// named reports whether the ring has its name.
+func (d *drain) named() bool {
+	var st unix.Stat_t
+	return unix.Fstatat(int(d.source.Fd()), d.name.ring(), &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Ino == d.file.id.Ino
+}

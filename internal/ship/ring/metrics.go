@@ -1,0 +1,78 @@
+package ring
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// metrics are what a source with rings has. They have no value before there is one: most pods have none.
+type metrics struct {
+	events  *prometheus.CounterVec
+	dropped *prometheus.CounterVec
+	errors  *prometheus.CounterVec
+	rings   *prometheus.GaugeVec
+	bytes   *prometheus.GaugeVec
+	begun   bool
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		reg.MustRegister(c)
+		return c
+	}
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, nil)
+		reg.MustRegister(g)
+		return g
+	}
+	return &metrics{
+		events: counters("ullage_events_total", "Events taken out of rings.", "level"),
+		dropped: counters("ullage_events_dropped_total",
+			"Events that a ring had no room for, as far as markers in the log report them: below the keep level (discard), or all (drop).", "level", "reason"),
+		errors: counters("ullage_event_ring_errors_total", "Rings that could not be read, wholly or in part, and records in them, by reason.", "reason"),
+		rings:  gauge("ullage_event_rings", "Rings that are read."),
+		bytes:  gauge("ullage_event_ring_bytes", "Memory of the rings that are read, which counts as the JVM's."),
+	}
+}
+
+// begin gives every metric its values: a rate or an increase sees no step of a counter that appears with
+// it.
+func (m *metrics) begin() {
+	if m.begun {
+		return
+	}
+	m.begun = true
+	for level := ul.Trace; level <= ul.Error; level++ {
+		m.events.WithLabelValues(level.String())
+		for reason := range ul.Reason(ul.NumReasons) {
+			m.dropped.WithLabelValues(level.String(), reason.String())
+		}
+	}
+	for _, reason := range reasons {
+		m.errors.WithLabelValues(reason)
+	}
+}
+
+// count counts a step that is in the journal.
+func (m *metrics) count(t *tally, e *entry) {
+	for level, n := range t.events {
+		if n > 0 {
+			m.events.WithLabelValues(ul.Level(level).String()).Add(float64(n))
+		}
+	}
+	for reason, lines := range e.gap.Lines {
+		for level, n := range lines {
+			if n > 0 {
+				m.dropped.WithLabelValues(ul.Level(level).String(), ul.Reason(reason).String()).Add(float64(n))
+			}
+		}
+	}
+	if t.claims > 0 {
+		m.errors.WithLabelValues(reasonClaim).Add(float64(t.claims))
+	}
+	if t.words > 0 {
+		m.errors.WithLabelValues(reasonWord).Add(float64(t.words))
+	}
+}

@@ -1,0 +1,224 @@
+package ring
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+const (
+	blockBytes = 128 << 10 // of the ring, read at once
+	enoughText = 256 << 10 // no record is begun behind so much text of one step
+
+	// mostText bounds the text of one step: each byte of the last record may become four, with a tab in
+	// front of each, and a marker follows.
+	mostText = enoughText + 5*maxPayload + 64<<10
+)
+
+// A renderer writes records as lines. It is for one ring.
+//
+//	[2026-11-21T10:49:00.123+0000][5001000001ns][99][info][event] 17 after connect
+//
+// The decorations are UL's: time, timenanos, tid, level, tags.
+type renderer struct {
+	file      *file
+	templates templates
+	second    int64  // of stamp, since the epoch
+	stamp     []byte // the time decoration of that second
+}
+
+const stampMillis = len("[2006-01-02T15:04:05.")
+
+// record appends the line, or lines, of a complete record that is not a pad.
+func (r *renderer) record(out, rec []byte, w word) []byte {
+	nanos := int64(le.Uint64(rec[timeAt:]))
+	out = r.time(out, r.file.offset+nanos)
+	out = append(out, '[')
+	out = strconv.AppendInt(out, nanos, 10)
+	out = append(out, "ns]["...)
+	out = strconv.AppendUint(out, uint64(le.Uint32(rec[threadAt:])), 10)
+	out = append(out, levelTag[w.level]...)
+	return r.message(out, rec, w)
+}
+
+// message appends what stands behind the decorations, and a newline.
+func (r *renderer) message(out, rec []byte, w word) []byte {
+	id, payload := le.Uint32(rec[idAt:]), rec[payloadAt:payloadAt+w.n]
+	switch w.kind {
+	case kindText:
+		out = strconv.AppendInt(out, int64(int32(id)), 10)
+		if w.n > 0 {
+			out = appendEscaped(append(out, ' '), payload)
+		}
+	case kindLongs:
+		out = r.templates.expand(out, int(id), payload)
+	case kindLine:
+		first := payload[:min(int(id), w.n)]
+		out = appendEscaped(out, first)
+		if len(first) < w.n {
+			out = appendFurther(append(out, '\n'), payload[len(first):])
+		}
+	}
+	return append(out, '\n')
+}
+
+// levelTag ends the decorations behind the thread.
+var levelTag = func() (tags [ul.NumLevels]string) {
+	for l := range tags {
+		tags[l] = fmt.Sprintf("][%s][event] ", ul.Level(l))
+	}
+	return tags
+}()
+
+// appendFurther appends the further lines of a record. None of them may look like the first
+// line of another record, of events or in a format of applications.
+func appendFurther(out, text []byte) []byte {
+	for {
+		end := bytes.IndexByte(text, '\n')
+		line := text
+		if end >= 0 {
+			line = text[:end]
+		}
+		begin := len(out)
+		out = appendEscaped(out, line)
+		if shown := out[begin:]; len(shown) > 0 && shown[0] == '[' || format.Begins(shown) {
+			out = slices.Insert(out, begin, '\t')
+		}
+		if end < 0 {
+			return out
+		}
+		out = append(out, '\n')
+		text = text[end+1:]
+	}
+}
+
+// time appends nanoseconds since the epoch as UL's time decoration, in UTC.
+func (r *renderer) time(out []byte, nanos int64) []byte {
+	second, rest := nanos/1e9, nanos%1e9
+	if rest < 0 {
+		second, rest = second-1, rest+1e9
+	}
+	if second != r.second || r.stamp == nil {
+		r.second = second
+		r.stamp = time.Unix(second, 0).UTC().AppendFormat(r.stamp[:0], "[2006-01-02T15:04:05.000-0700]")
+	}
+	ms := rest / 1e6
+	at := len(out) + stampMillis
+	out = append(out, r.stamp...)
+	out[at], out[at+1], out[at+2] = byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10)
+	return out
+}
+
+// appendEscaped appends text as a part of one line. Tabs stay, line feeds and carriage returns
+// become \n and \r, and other control characters \x1b. A backslash stays as it is: the
+// text is for people.
+func appendEscaped(out, text []byte) []byte {
+	for {
+		n := plain(text)
+		out = append(out, text[:n]...)
+		if n == len(text) {
+			return out
+		}
+		switch c := text[n]; c {
+		case '\n':
+			out = append(out, '\\', 'n')
+		case '\r':
+			out = append(out, '\\', 'r')
+		default:
+			const hex = "0123456789abcdef"
+			out = append(out, '\\', 'x', hex[c>>4], hex[c&15])
+		}
+		text = text[n+1:]
+	}
+}
+
+// plain returns how many bytes text begins with that need no escape.
+func plain(text []byte) int {
+	for i := 0; i < len(text); i++ {
+		// Eight bytes at a time, as long as all of them are plain. The high bit of a byte
+		// gets set if the byte is below 0x20, or 0x7f.
+		const ones, high = 0x0101010101010101, 0x8080808080808080
+		for ; i+8 <= len(text); i += 8 {
+			x := le.Uint64(text[i:])
+			del := x ^ 0x7f*ones
+			if found := ((x-0x20*ones)&^x | (del-ones)&^del) & high; found != 0 {
+				i += bits.TrailingZeros64(found) / 8 // the lowest one is never wrong
+				break
+			}
+		}
+		if i == len(text) {
+			break
+		}
+		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// templates are the texts that records with numbers refer to. The JVM only appends to them.
+type templates struct {
+	file  *file
+	texts [][]byte
+	end   int // of those that were read, in the file
+}
+
+// expand appends the template with that ordinal, from 1 on, with numbers in the place of each {}. What
+// there is no place for follows, as does everything where there is no such template.
+func (t *templates) expand(out []byte, id int, numbers []byte) []byte {
+	text := t.text(id)
+	if text == nil {
+		out = append(out, '#')
+		out = strconv.AppendUint(out, uint64(uint32(id)), 10)
+	}
+	for ; len(numbers) >= 8; numbers = numbers[8:] {
+		n := int64(le.Uint64(numbers))
+		place := bytes.Index(text, []byte("{}"))
+		if place < 0 {
+			out = append(append(out, text...), ' ')
+			text = nil
+		} else {
+			out = append(out, text[:place]...)
+			text = text[place+2:]
+		}
+		out = strconv.AppendInt(out, n, 10)
+	}
+	return append(out, text...)
+}
+
+// text returns a template, escaped, or nil if there is none. A template is in the file before its
+// first record is complete.
+func (t *templates) text(id int) []byte {
+	for len(t.texts) < id && t.readNext() {
+	}
+	if id < 1 || id > len(t.texts) {
+		return nil
+	}
+	return t.texts[id-1]
+}
+
+// readNext reads one more template, and reports whether there is one.
+func (t *templates) readNext() bool {
+	t.end = max(t.end, templatesAt)
+	var size [2]byte
+	if t.end+len(size) > dataAt || t.file.read(t.file.fd, size[:], int64(t.end)) != nil {
+		return false
+	}
+	n := int(le.Uint16(size[:]))
+	if n == 0 || n > maxTemplate || t.end+len(size)+n > dataAt {
+		return false
+	}
+	text := make([]byte, n)
+	if t.file.read(t.file.fd, text, int64(t.end+len(size))) != nil {
+		return false
+	}
+	t.texts = append(t.texts, appendEscaped(nil, text))
+	t.end += len(size) + n
+	return true
+}

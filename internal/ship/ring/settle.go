@@ -1,0 +1,154 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// enter makes e the last entry. Behind it the step must come to its end.
+func (d *drain) enter(e *entry, lines []byte) error {
+	if d.text == nil && len(lines) > 0 {
+		t, size, err := takeText(d.calls, d.source, d.name)
+		if err != nil {
+			return err
+		}
+		d.text, d.last.text, d.last.end = t, t.id, size
+		e.text, e.base = t.id, size
+	}
+	e.end = e.base + int64(len(lines))
+	if d.journal == nil {
+		j, err := createJournal(d.calls, d.state, d.name, e)
+		if err != nil {
+			return journalError(err)
+		}
+		d.journal = j
+	} else if err := d.journal.save(e); err != nil {
+		return journalError(err)
+	}
+	d.last, d.owed = *e, true
+	return nil
+}
+
+func journalError(err error) error {
+	if errors.Is(err, unix.ENOSPC) {
+		return &Error{reasonRoom, err}
+	}
+	return &Error{reasonJournal, err}
+}
+
+// finish brings the last entry's step to its end: append, zero, head.
+func (d *drain) finish(lines []byte) error {
+	if len(lines) > 0 {
+		if err := d.text.append(lines, d.last.end-int64(len(lines))); err != nil {
+			return err
+		}
+	}
+	return d.giveBack()
+}
+
+// giveBack lets the JVM claim the bytes of the last entry again. Nothing is given back to a JVM that is
+// gone, or of an abandoned ring. After an error of setHead the JVM may have seen the head, so that the
+// bytes are not zeroed again.
+func (d *drain) giveBack() error {
+	e := &d.last
+	if e.pos == e.to && e.from < e.to && !e.abandoned && !d.gone {
+		if d.freed < e.to {
+			if err := d.file.zero(e.from, e.to); err != nil {
+				return err
+			}
+			d.freed = e.to // before the JVM can know
+		}
+		if err := d.file.setHead(e.to); err != nil {
+			return err
+		}
+	}
+	d.owed = false
+	return nil
+}
+
+// settle brings a step to its end that an error, or the end of an earlier process, has
+// interrupted. If its text is complete, its bytes in the ring may be zeros already.
+func (d *drain) settle() error {
+	e := &d.last
+	if d.text == nil || e.end == e.base {
+		return d.giveBack()
+	}
+	size, _, err := d.text.stat()
+	if err != nil {
+		return err
+	}
+	if size >= e.end {
+		return d.giveBack()
+	}
+	lines, err := d.again()
+	if err != nil {
+		return err
+	}
+	if int64(len(lines)) != e.end-e.base || size < e.base {
+		return d.mismatch(size)
+	}
+	return d.finish(lines[size-e.base:])
+}
+
+// again renders the records of the last entry once more.
+func (d *drain) again() ([]byte, error) {
+	e := &d.last
+	if e.to-e.from > min(d.file.span(e.from), blockBytes) {
+		return nil, nil // no step takes so much
+	}
+	d.reserve()
+	b := d.block[:e.to-e.from]
+	if err := d.file.data(b, e.from); err != nil {
+		return nil, err
+	}
+	var t tally
+	_, lines := d.lineUp(b, e, &t)
+	return e.gap.AppendMarker(lines), nil
+}
+
+// mismatch ends a step whose bytes, in the ring or in the text, somebody has changed. What is missing of
+// its lines is lost. The next step begins at the end of the text.
+func (d *drain) mismatch(size int64) error {
+	d.metrics.errors.WithLabelValues(reasonChanged).Inc()
+	var last [1]byte
+	if size > 0 && d.text.read(int(d.text.f.Fd()), last[:], size-1) == nil && last[0] != '\n' {
+		if err := d.text.append([]byte{'\n'}, size); err != nil {
+			return err
+		}
+		size++
+	}
+	e := d.next()
+	e.from, e.base, e.end = d.last.from, size, size
+	if err := d.journal.save(&e); err != nil {
+		return journalError(err)
+	}
+	d.last = e
+	return d.giveBack()
+}
+
+// over reports whether the ring was taken out to its end, and nobody writes it any more.
+func (d *drain) over() bool {
+	return d.gone && !d.owed && d.last.pos == d.control.tail && d.due.gap.Total() == 0 && d.last.lates == 0
+}
+
+// remove unlinks a ring that is over, and then its journal. Without a ring, a journal means nothing.
+func (d *drain) remove() error {
+	dir := int(d.source.Fd())
+	var st unix.Statx_t
+	err := unix.Statx(dir, d.name.ring(), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
+	if err == nil && position.Identify(&st) == d.file.id {
+		if err := d.unlink(dir, d.name.ring()); err != nil && err != unix.ENOENT {
+			return fmt.Errorf("unlink ring: %w", err)
+		}
+	}
+	if d.journal != nil {
+		if err := d.unlink(int(d.state.Fd()), d.name.journal()); err != nil && err != unix.ENOENT {
+			return fmt.Errorf("unlink journal: %w", err)
+		}
+	}
+	return nil
+}

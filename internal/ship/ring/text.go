@@ -1,0 +1,88 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// A text is the open file that the lines of a ring go to. While it is open, tail sees that it has a
+// writer: it neither ends an incomplete line nor unlinks the file.
+type text struct {
+	*calls
+	f  *os.File
+	id position.Identity
+}
+
+// openText opens the text of a name in the source. The error is fs.ErrNotExist if there is none.
+func openText(c *calls, source *os.File, n name, flags int) (*text, error) {
+	f, err := statedir.OpenFile(source, n.text(), unix.O_RDWR|flags)
+	if err != nil {
+		return nil, textError(fmt.Errorf("open text: %w", err))
+	}
+	var st unix.Statx_t
+	if err := statx(int(f.Fd()), &st); err != nil {
+		f.Close()
+		return nil, textError(fmt.Errorf("stat text: %w", err))
+	}
+	return &text{calls: c, f: f, id: position.Identify(&st)}, nil
+}
+
+// takeText opens the text of a name, or makes it, and returns where its lines go on. A text
+// that is there already is what a process has left whose journal was lost.
+func takeText(c *calls, source *os.File, n name) (*text, int64, error) {
+	t, err := openText(c, source, n, unix.O_CREAT)
+	if err != nil {
+		return nil, 0, err
+	}
+	size, _, err := t.stat()
+	if err == nil && size > 0 {
+		var last [1]byte
+		if err = t.read(int(t.f.Fd()), last[:], size-1); err == nil && last[0] != '\n' {
+			err = t.append([]byte{'\n'}, size)
+			size++
+		}
+	}
+	if err != nil {
+		t.close()
+		return nil, 0, textError(err)
+	}
+	return t, size, nil
+}
+
+// stat returns the size of the text and the number of its names.
+func (t *text) stat() (size int64, links uint64, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(t.f.Fd()), &st); err != nil {
+		return 0, 0, textError(fmt.Errorf("stat text: %w", err))
+	}
+	return st.Size, uint64(st.Nlink), nil
+}
+
+// append writes lines at an offset, which is the end of the text.
+func (t *text) append(lines []byte, offset int64) error {
+	if err := t.write(stepAppend, int(t.f.Fd()), lines, offset); err != nil {
+		return textError(fmt.Errorf("append to text: %w", err))
+	}
+	return nil
+}
+
+func (t *text) close() { t.f.Close() }
+
+// textError gives an error of the text its reason.
+func textError(err error) error {
+	var e *Error
+	switch {
+	case errors.As(err, &e), errors.Is(err, fs.ErrNotExist):
+		return err
+	case errors.Is(err, unix.ENOSPC):
+		return &Error{reasonRoom, err}
+	}
+	return &Error{reasonText, err}
+}

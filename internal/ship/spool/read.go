@@ -1,0 +1,209 @@
+package spool
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// A Reading collects what the caller hands on in place of records. The zero
+// value, with room in Data, is ready for the first record.
+type Reading struct {
+	Data  []byte               // lines and markers
+	Made  int                  // bytes of Data that are not the JVM's
+	Lines [ul.NumLevels]uint32 // the JVM's lines that begin in Data
+	Gap   ul.Gap               // what was dropped after Data and has no marker yet
+
+	// Open reports that Data ends inside a line of the level Level. A marker
+	// then needs a line end before it.
+	Open  bool
+	Level ul.Level
+
+	// Torn counts the lines whose beginning was handed on earlier and whose
+	// rest was dropped. No record counts these lines.
+	Torn uint32
+}
+
+// Mark appends the marker that is due, if any.
+func (o *Reading) Mark() {
+	if o.Gap.Total() == 0 {
+		if o.Gap.Bytes == 0 || !o.Open {
+			return // no line, or a piece of a line that is marked already
+		}
+		o.Gap.Lines[ul.DropAll][o.Level]++
+		o.Torn++
+	}
+	before := len(o.Data)
+	if o.Open {
+		o.Data = append(o.Data, '\n') // the line was counted where it began
+		o.Open = false
+	}
+	o.Data = o.Gap.AppendMarker(o.Data)
+	o.Made += len(o.Data) - before
+	o.Gap = ul.Gap{}
+}
+
+// Read adds the lines of r to o in order, with a marker in place of each
+// stretch that was dropped. Call [Reading.Mark] after the last record.
+//
+// Read adds at most the length of the block plus one marker and a line end. If
+// another process changed the lines in the file, Read returns an error and adds
+// nothing.
+func (l *Log) Read(o *Reading, r *Record) error {
+	if r.Empty() {
+		o.Gap.Add(r.Gap())
+		return nil
+	}
+	for p := range r.parts {
+		if r.Holds(Part(p)) && r.parts[1-p].raw == 0 {
+			return l.readWhole(o, r, Part(p))
+		}
+	}
+	parts, runs, err := l.load(r)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		run := &runs[i]
+		if r.Holds(Rest) {
+			parts[Rest] = o.take(parts[Rest], run.rest)
+		} else if run.rest > 0 {
+			o.Gap.Add(r.gapOf(run.lines, run.rest, r.parts[Rest].state))
+		}
+		if r.Holds(Kept) {
+			parts[Kept] = o.take(parts[Kept], run.kept)
+		}
+	}
+	if !r.Holds(Kept) {
+		o.Gap.Add(r.keptGap())
+	}
+	o.close(r)
+	return nil
+}
+
+// take moves n bytes of lines to o and returns the remaining bytes.
+func (o *Reading) take(lines []byte, n uint32) []byte {
+	if n > 0 {
+		o.Mark()
+		o.Data = append(o.Data, lines[:n]...)
+	}
+	return lines[n:]
+}
+
+// close adds r's line counts to o.
+func (o *Reading) close(r *Record) {
+	for p := range r.parts {
+		if !r.Holds(Part(p)) {
+			continue
+		}
+		for level, n := range r.parts[p].lines {
+			o.Lines[level] += n
+		}
+	}
+	if n := len(o.Data); n > 0 {
+		o.Open = o.Data[n-1] != '\n'
+	}
+}
+
+// readWhole reads a record whose lines are all in one part: there is nothing to
+// interleave.
+func (l *Log) readWhole(o *Reading, r *Record, p Part) error {
+	undo := *o
+	o.Mark()
+	data, err := l.decompress(o.Data, r, p)
+	if err != nil {
+		*o = undo
+		return err
+	}
+	o.Data = data
+	o.close(r)
+	return nil
+}
+
+// Frame returns the zstd frame of a record whose lines are all in one part, and
+// the length of these lines. The caller can hand on the frame instead of the
+// lines. The frame is valid until the next method call. Other records have no frame, and
+// Frame returns nil.
+func (l *Log) Frame(r *Record) (frame []byte, raw int, err error) {
+	for p := range r.parts {
+		if !r.Holds(Part(p)) || r.parts[1-p].raw > 0 {
+			continue
+		}
+		c, err := l.codecs()
+		if err != nil {
+			return nil, 0, err
+		}
+		// Another process may have written the frame: its content must match
+		// the record.
+		if c.lines, err = l.decompress(c.lines[:0], r, Part(p)); err != nil {
+			return nil, 0, err
+		}
+		return c.frame, len(c.lines), nil
+	}
+	return nil, 0, nil
+}
+
+// load reads the runs of r and the lines that r still holds.
+func (l *Log) load(r *Record) (parts [2][]byte, runs []run, err error) {
+	head, err := l.readAt(int(r.head), r.at)
+	if err != nil {
+		return parts, nil, fmt.Errorf("read the spool: %w", err)
+	}
+	if n, err := headLength(head); err != nil || n != len(head) {
+		return parts, nil, errPayload
+	}
+	if l.runs, err = r.parseRuns(l.runs[:0], head); err != nil {
+		return parts, nil, errPayload
+	}
+	c, err := l.codecs()
+	if err != nil {
+		return parts, nil, err
+	}
+	size := 0 // of the lines that r still holds; it may stand for 256 MiB of others
+	for p := range r.parts {
+		if r.Holds(Part(p)) {
+			size += int(r.parts[p].raw)
+		}
+	}
+	c.lines = slices.Grow(c.lines[:0], size)
+	for p := range r.parts {
+		if !r.Holds(Part(p)) {
+			continue
+		}
+		begin := len(c.lines)
+		lines, err := l.decompress(c.lines, r, Part(p))
+		if err != nil {
+			return parts, nil, err
+		}
+		c.lines, parts[p] = lines, lines[begin:]
+	}
+	return parts, l.runs, nil
+}
+
+// decompress appends the lines of one part to dst.
+func (l *Log) decompress(dst []byte, r *Record, which Part) ([]byte, error) {
+	c, err := l.codecs()
+	if err != nil {
+		return nil, err
+	}
+	p, begin := &r.parts[which], len(dst)
+	c.frame = slices.Grow(c.frame[:0], int(p.stored))[:p.stored]
+	from, _ := r.place(which)
+	if n, err := l.file.ReadAt(c.frame, from); n < len(c.frame) {
+		return nil, fmt.Errorf("%w: %w", errPayload, err)
+	}
+	if position.Checksum(c.frame) != p.check {
+		return nil, errPayload
+	}
+	// The decoder's memory bound also holds for a forged frame. The bound
+	// covers the whole of the destination slice, so the lines before this part
+	// must not be in it.
+	dst = slices.Grow(dst, int(p.raw))
+	lines, err := c.decoder.DecodeAll(c.frame, dst[begin:begin])
+	if err != nil || len(lines) != int(p.raw) {
+		return nil, errPayload
+	}
+	return append(dst, lines...), nil // the decoder wrote it there
+}

@@ -1,0 +1,177 @@
+package tail
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/spool"
+)
+
+// An aligner finds where in the source the persisted copy ends.
+type aligner struct {
+	contents *contents
+	open     *openLines
+	spool    *spooler
+	sifted   bool // not all lines before the end are persisted
+}
+
+// align is [Start.Align]. It takes the files before the place for persisted, because files are read in
+// the order of their birth. It does not skip a file that did not hold its saved
+// position: somebody truncated that file, so its lines may be newer than the place.
+func (a *aligner) align(stream string, end []byte) (bool, error) {
+	st := a.contents.streams.byName[stream]
+	a.open.align(stream, len(end) > 0 && end[len(end)-1] != '\n')
+	if end = behindMarkers(end); st == nil || len(end) == 0 {
+		return false, nil
+	}
+	if a.sifted {
+		end = lastLine(end)
+	}
+	for i, f := range st.files {
+		offset, found, err := a.findEnd(f, end)
+		if err != nil {
+			return false, err
+		}
+		if !found {
+			continue
+		}
+		for _, older := range slices.Clone(st.files[:i]) {
+			switch {
+			case older.unheld:
+			case older.held():
+				a.skipTo(older, older.size)
+			default:
+				a.skipTo(older, math.MaxInt64)
+			}
+		}
+		if a.skipTo(f, offset) {
+			a.open.align(stream, false) // f has the rest
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// behindMarkers returns what of a persisted end is behind the last marker of a
+// gap: what is before that is not in the source any more.
+func behindMarkers(end []byte) []byte {
+	for at := len(end); at > 0; {
+		begin := bytes.LastIndexByte(end[:at-1], '\n') + 1
+		if _, ok := ul.ParseMarker(end[begin:at]); ok {
+			return end[at:]
+		}
+		at = begin
+	}
+	return end
+}
+
+// skipTo moves all positions of f to offset, and gives back the records before
+// it. It reports whether f still has what was found in it.
+func (a *aligner) skipTo(f *File, offset int64) bool {
+	for _, r := range f.records.list {
+		if r.From < offset && offset < r.End.Offset {
+			offset = r.From // no position lies inside a record: its lines are persisted again
+		}
+	}
+	if !f.held() {
+		if last := f.records.last(); last != nil && offset <= last.End.Offset {
+			f.read.Position = position.Position{Offset: offset}
+		}
+		f.queued, f.committed = f.read.Position, f.read.Position
+		f.records.freeBefore(offset)
+		return true
+	}
+	counted := f.counted.to
+	p, err := position.At(f.inode.fd, offset)
+	if err == nil {
+		err = f.moveTo(p)
+	}
+	if err != nil {
+		a.contents.renew(f) // truncated just now
+		return false
+	}
+	f.counted.to = max(f.counted.to, counted)
+	f.records.freeBefore(offset)
+	return true
+}
+
+// findEnd returns the offset in f behind the bytes of end, which stand in the
+// file, or in a record that its lines were moved to.
+func (a *aligner) findEnd(f *File, end []byte) (offset int64, found bool, err error) {
+	part := int64(0)
+	if f.held() {
+		var exact bool
+		if part, exact, err = f.searchFile(end); err != nil || exact {
+			return part, exact, err
+		}
+	}
+	for i := range f.records.list {
+		r := &f.records.list[i]
+		o := spool.Reading{Data: a.spool.area(AreaBytes)[:0]}
+		if r.Empty() || r.log.Read(&o, r.Record) != nil {
+			continue
+		}
+		o.Mark()
+		if lines := behindMarkers(o.Data); len(lines) > 0 && (bytes.HasSuffix(lines, end) || bytes.HasSuffix(end, lines)) {
+			return r.End.Offset, true, nil
+		}
+	}
+	return part, part > 0, nil
+}
+
+// searchFile returns the offset in the file behind the bytes of end. If only the
+// last part of end is there, where data begins, because the pages before were
+// given back or the rest of end is in an older file, that is not exact.
+func (f *File) searchFile(end []byte) (offset int64, exact bool, err error) {
+	start, err := f.inode.nextData(0)
+	if err != nil {
+		return 0, false, f.failed("look for data in", err)
+	}
+	buf := make([]byte, len(end)+blockBytes)
+	kept, longest, begins := 0, 0, true
+	for at := start; ; {
+		if data, err := f.inode.nextData(at); err == nil && data > at {
+			at, kept, begins = data, 0, true // over a hole
+		}
+		if at >= f.size && at > start {
+			return offset, false, nil // as it was when the search began: it may grow for ever
+		}
+		n, err := unix.Pread(f.inode.fd, buf[kept:], at)
+		if err != nil {
+			return 0, false, f.failed("search", err)
+		}
+		window := buf[:kept+n]
+		if begins {
+			if k := overlap(end, window, at > 0); k > longest {
+				offset, longest = at+int64(k), k
+			}
+			begins = false
+		}
+		if i := bytes.Index(window, end); i >= 0 {
+			return at - int64(kept) + int64(i+len(end)), true, nil
+		}
+		if n == 0 {
+			return offset, false, nil
+		}
+		at += int64(n)
+		kept = copy(buf, window[max(0, len(window)-len(end)):])
+	}
+}
+
+// overlap returns the length of the longest end of a that b begins with, at
+// most a page: no more than that is left before a committed position. Unless
+// b may begin inside a line, the end has to be whole lines.
+func overlap(a, b []byte, inside bool) int {
+	for k := min(len(a), len(b), position.PageSize); k > 0; k-- {
+		whole := k == len(a) || a[len(a)-k-1] == '\n'
+		if (inside || whole) && bytes.Equal(a[len(a)-k:], b[:k]) {
+			return k
+		}
+	}
+	return 0
+}

@@ -1,0 +1,163 @@
+package tail
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// settleAll reads and commits until nothing changes any more.
+func (r *rig) settleAll() {
+	for range 12 {
+		r.read()
+		r.commit()
+	}
+}
+
+// TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked has more finished
+// files than may be held, and leaves them where they are.
+func TestFilesBeyondTheDescriptorsTakeTurnsAlsoIfNoneIsUnlinked(t *testing.T) {
+	const files = 25
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.capacity.maxHeld = 7
+	name := func(i int) string { return fmt.Sprintf("jvm-%d.log", i) }
+	for i := range files {
+		r.put(name(i), "one\n")
+	}
+	r.settleAll()
+	for i := range files {
+		r.want(name(i), "one\n")
+	}
+	if waiting := r.src.Stats().Ignored[IgnoredTooMany]; waiting > 0 {
+		t.Errorf("%d files wait", waiting)
+	}
+	for i := range files { // all of them in turn, held or not
+		r.put(name(i), "two\n")
+	}
+	r.settleAll()
+	r.reopen(r.src.Start.Positions())
+	r.src.capacity.maxHeld = 7
+	r.settleAll()
+	for i := range files {
+		r.want(name(i), "one\ntwo\n")
+		os.Remove(r.path(name(i)))
+	}
+	r.settleAll()
+	if n := len(r.src.contents.absent.waiting) + len(r.src.contents.absent.aside) + len(r.src.contents.files); n > 0 {
+		t.Errorf("%d files are waited for, and none is left", n)
+	}
+}
+
+// What would not be remembered is not let go of, since it would be read again.
+// Positions that nothing waits for any more make room.
+func TestFilesSetAsideAreBounded(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.capacity.maxHeld = 1
+	r.put("a.log", "a\n")
+	r.put("b.log", "b\n")
+	r.read()
+	for i := range maxFiles {
+		r.src.contents.absent.await(position.Identity{Ino: uint64(1<<40 + i)}, known{})
+	}
+	r.commit()
+	if n := len(r.src.contents.absent.aside); n > 0 {
+		t.Errorf("%d files were set aside without room for their positions", n)
+	}
+	r.settleAll() // and nobody finds those files
+	for _, name := range []string{"a.log", "b.log"} {
+		r.want(name, name[:1]+"\n")
+	}
+	if n := len(r.src.contents.absent.saved); n > maxFiles {
+		t.Errorf("%d positions are kept", n)
+	}
+}
+
+// Somebody gives a file that was set aside a name that does not match, and later
+// its own again.
+func TestFileThatWasSetAsideAndRenamedIsNotReadAgain(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.capacity.maxHeld = 1
+	for _, name := range []string{"a.log", "b.log", "c.log"} {
+		r.put(name, name+"\n")
+	}
+	r.settleAll()
+	for _, name := range []string{"a.log", "b.log", "c.log"} {
+		os.Rename(r.path(name), r.path("aside"))
+		r.settleAll()
+		os.Rename(r.path("aside"), r.path(name))
+		r.settleAll()
+		r.want(name, name+"\n")
+	}
+}
+
+// A checkpoint tells the contents of a file apart by their epoch. So a file that was truncated, closed and opened again goes on counting.
+func TestFileThatWasSetAsideKeepsItsEpoch(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+	r.src.capacity.maxHeld = 1
+	r.put("a.log", "long before\n")
+	r.settleAll()
+	os.Truncate(r.path("a.log"), 0)
+	r.put("a.log", "one\n")
+	r.settleAll()
+	r.put("b.log", "b\n")
+	r.settleAll()
+	r.want("b.log", "b\n")
+	r.put("a.log", "two\n")
+	epoch := -1
+	for range 12 {
+		r.read()
+		for f, c := range r.last {
+			if f.Stream().Name() == "a.log" {
+				epoch = int(c.File.Content().Epoch)
+			}
+		}
+		r.commit()
+	}
+	r.want("a.log", "long before\none\ntwo\n")
+	if epoch != 1 {
+		t.Errorf("the last chunk is of epoch %d, and the file was truncated once", epoch)
+	}
+}
+
+// A file that is gone for one scan keeps its place in the checkpoint, or gets it
+// again, if it comes back and is not held.
+func TestFileThatComesBackAndWaitsIsInTheCheckpoint(t *testing.T) {
+	for _, forgotten := range []bool{false, true} {
+		t.Run(fmt.Sprintf("forgotten meanwhile: %v", forgotten), func(t *testing.T) {
+			r := newRig(t)
+			elsewhere := r.dir + "-elsewhere"
+			t.Cleanup(func() { os.Remove(elsewhere) })
+			r.put("gc.log", "1\n")
+			r.read()
+			r.commit()
+			r.put("gc.log", "2\n")
+			checkpoint := r.src.Start.Positions()
+			r.src.Close()
+			os.Rename(r.path("gc.log"), elsewhere)
+			r.reopen(checkpoint)
+			settle := func() {
+				gone, back := r.src.Reclaim()
+				maps.Copy(checkpoint, back)
+				for _, id := range gone {
+					delete(checkpoint, id)
+				}
+			}
+			if forgotten {
+				settle()
+			}
+			os.Rename(elsewhere, r.path("gc.log"))
+			if err := os.Link(r.path("gc.log"), r.path("second")); err != nil {
+				t.Fatal(err)
+			}
+			r.read()
+			settle()
+			os.Remove(r.path("second"))
+			r.reopen(checkpoint)
+			r.read()
+			r.want("gc.log", "1\n2\n")
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package tail
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// The files of these tests change at the moment that suits them least.
+
+func TestRewindIntoAFileThatWasWrittenAgain(t *testing.T) {
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.write(f, strings.Repeat("old and committed\n", 100))
+	r.read()
+	r.commit()
+	r.write(f, strings.Repeat("old and not committed\n", 100))
+	r.read()
+	if err := f.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	fresh := strings.Repeat("of the next JVM\n", 1000)
+	r.write(f, fresh)
+	r.got = map[string]*strings.Builder{}
+	r.src.Start.Rewind()
+	r.read()
+	r.want("gc.log", fresh)
+}
+
+func TestRewindOverAHoleStepsOverItAgain(t *testing.T) {
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.write(f, "one\n")
+	r.read()
+	r.commit()
+	if err := f.Truncate(1 << 24); err != nil {
+		t.Fatal(err)
+	}
+	r.write(f, strings.Repeat("\x00", 3000)+"two\n")
+	r.read()
+	r.got = map[string]*strings.Builder{}
+	r.src.Start.Rewind()
+	r.read()
+	if n := r.got["gc.log"].Len(); n > 3*position.PageSize {
+		t.Errorf("%d bytes were read again", n)
+	}
+}
+
+func TestHoleThatIsPunchedWhileItIsLookedAt(t *testing.T) {
+	r := newRig(t)
+	f, err := os.OpenFile(r.path("gc.log"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var puncher sync.WaitGroup
+	stop := make(chan struct{})
+	puncher.Go(func() {
+		defer f.Close()
+		zeros := make([]byte, 64<<10)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			f.WriteAt(zeros, 0)
+			unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 64<<10)
+		}
+	})
+	for range 3000 {
+		for _, f := range r.src.contents.files {
+			r.src.contents.renew(f)
+		}
+		r.read()
+		r.got = map[string]*strings.Builder{}
+	}
+	close(stop)
+	puncher.Wait()
+}
+
+func TestPositionIsKeptWhileTheFileHides(t *testing.T) {
+	for _, c := range []struct{ name, hide, show string }{
+		{"behind a second name", "link", "unlink"},
+		{"under a name that does not match", "move", "move back"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, func(c *Config) { c.Reclaim = ReclaimNone })
+			r.put("gc.log", "one\ntwo\n")
+			r.read()
+			r.commit()
+			if c.hide == "link" {
+				os.Link(r.path("gc.log"), r.path("backup"))
+				r.restart()
+				os.Remove(r.path("backup"))
+			} else {
+				os.Rename(r.path("gc.log"), r.path("backup"))
+				for range 4 {
+					r.read()
+					r.commit()
+				}
+				os.Rename(r.path("backup"), r.path("gc.log"))
+			}
+			r.read()
+			r.want("gc.log", "one\ntwo\n")
+		})
+	}
+}
+
+// TestHolesOfAnySizeCostNothing would not end in a lifetime if a hole were
+// read, or punched, piece by piece.
+func TestHolesOfAnySizeCostNothing(t *testing.T) {
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.write(f, "one\n")
+	if err := f.Truncate(1 << 62); err != nil {
+		t.Fatal(err)
+	}
+	r.src.Scan()
+	if found, err := r.src.Start.Align("gc.log", []byte("nowhere\n")); found || err != nil {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	r.write(f, "two\n")
+	r.read()
+	r.commit()
+	if got := r.got["gc.log"].String(); !strings.HasPrefix(got, "one\n") || !strings.HasSuffix(got, "two\n") {
+		t.Fatalf("read %s", abbreviate(got))
+	}
+}
+
+// TestSameBytesAtThePositionOfAnotherContent writes a log again that has, where
+// reading was, just the bytes that the one before had.
+func TestSameBytesAtThePositionOfAnotherContent(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		look func(r *rig)
+	}{
+		{"read", func(r *rig) { r.read() }},
+		{"committed once more", func(r *rig) { r.commit(); r.read() }},
+		{"rewound", func(r *rig) { r.src.Start.Rewind(); r.read() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			same := strings.Repeat("the same bytes in both\n", 10)
+			before := strings.Repeat("old line\n", 3000) + same
+			after := strings.Repeat("new line\n", 3000) + same
+			f := r.writer("gc.log")
+			r.write(f, before)
+			r.read()
+			r.commit()
+			if err := f.Truncate(0); err != nil {
+				t.Fatal(err)
+			}
+			r.write(f, after)
+			c.look(r)
+			r.want("gc.log", before+after)
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package tail
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/ullage/ullage/internal/base/build"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/format"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Mode says how the memory of committed bytes is given back.
+type Mode string
+
+// The modes of --reclaim.
+const (
+	ReclaimAuto   Mode = "auto"   // punch where permission allows, else unlink
+	ReclaimPunch  Mode = "punch"  // punch whole pages, unlink finished files
+	ReclaimUnlink Mode = "unlink" // unlink finished files only
+	ReclaimNone   Mode = "none"   // leave everything to others
+)
+
+// Set implements [flag.Value].
+func (m *Mode) Set(text string) error {
+	switch v := Mode(text); v {
+	case ReclaimAuto, ReclaimPunch, ReclaimUnlink, ReclaimNone:
+		*m = v
+		return nil
+	}
+	return errors.New("use auto, punch, unlink or none")
+}
+
+func (m *Mode) String() string { return string(*m) }
+
+// Config holds the settings of a [Source].
+type Config struct {
+	Source  string // directory that JVMs write into
+	Match   string // glob of the files in it that are followed
+	Formats format.Rules
+	Reclaim Mode
+
+	// LineLimit is the length in bytes from which a line is handed on in pieces.
+	// [Source.Area] says how much memory Next needs. Not a flag.
+	LineLimit int
+
+	// PersistLevel is the level below which lines are withheld, see [Chunk.Withheld]; the
+	// zero value and [ul.Trace] withhold none. A line that is handed on in pieces, and the
+	// further lines of a record, go where the first of them went. Not a flag.
+	PersistLevel ul.Level
+
+	// Frames says that whoever takes chunks can take zstd frames, see
+	// [Chunk.Frame]. Not a flag.
+	Frames bool
+
+	// OnLine is shown each new line, without its newline, as it is read, with the
+	// label of its stream; of one that is handed on in pieces, the first. It must not
+	// keep the line, and it must not block. Nil: nobody looks. Not a flag.
+	OnLine func(stream string, line []byte, class ul.Class)
+
+	// OnMark is given what happened to the source: archives that were missed, files
+	// that were truncated, reports of crashes. It must not block. Nil: nobody wants to
+	// know. Not a flag.
+	OnMark func(mark.Mark)
+
+	// OnOpen is called when the source is open for the first time, with how its former
+	// owner ended. It must not block. Nil: nobody wants to know. Not a flag.
+	OnOpen func(statedir.Former)
+
+	// OnRing is called whenever the source is listed and has rings of events in it. It
+	// must not block. Nil: nobody reads them. Not a flag.
+	OnRing func()
+}
+
+// DefaultConfig returns the documented defaults.
+func DefaultConfig() Config {
+	return Config{Source: "/var/log/jvm", Match: "*.log*", Reclaim: ReclaimAuto, LineLimit: 1 << 20}
+}
+
+// Flags declares the settings on fs, with the values of c as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.Source, "source", c.Source, "`DIR` on a tmpfs that JVMs write their logs to; ullage waits for it if it is missing")
+	fs.StringVar(&c.Match, "match", c.Match, "`GLOB` of the files in the source to follow; include the archives. What a crashing JVM leaves (hs_err*, replay_pid*, inline_pid*, hotspot_*) is followed as well, and what ullage itself writes (ullage.log, and events of rings)")
+	fs.Var(&c.Formats, "format", "the format of streams whose name matches a glob, as `GLOB=NAME`: "+format.Names+"\n(pattern is that of Logback, Log4j and Spring Boot); repeat it, or separate several by spaces; the first match wins; streams without a match: auto, every format but plain;\nsee "+build.Docs+"application.md")
+	fs.Var(&c.Reclaim, "reclaim", "`MODE` of giving memory of the tmpfs back: punch (punch holes into committed pages; needs write permission),\nunlink (only unlink files that have no writer), none, or auto (the first of these that is permitted)")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if c.Source == "" {
+		bad = append(bad, fmt.Errorf("--source is empty: name the directory that the JVM logs into"))
+	}
+	if _, err := path.Match(c.Match, "x"); err != nil || c.Match == "" || strings.Contains(c.Match, "/") {
+		bad = append(bad, fmt.Errorf("--match %q is not a pattern for file names (write it like *.log*)", c.Match))
+	}
+	return bad
+}

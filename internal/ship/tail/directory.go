@@ -1,0 +1,137 @@
+package tail
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+)
+
+// directory is the source directory, the state directory in it, and their
+// events. It is open or closed as a whole, except that there may be no watcher.
+type directory struct {
+	path    string
+	dir     *os.File // nil: closed
+	state   *os.File
+	watcher *fsnotify.Watcher // nil: only the poll sees changes
+
+	claimant statedir.Claimant
+	owner    *statedir.Owner // nil while dir is
+	former   statedir.Former // how the owner before the first one of this process ended
+	reported bool            // to Config.OnOpen
+
+	countsUp bool // inode numbers give the order of files
+}
+
+// ErrNoDirectory says that something else than a directory has the source's
+// name, or a part of it.
+var ErrNoDirectory = errors.New("the source is not a directory")
+
+// open opens both directories and claims the source.
+func (d *directory) open() error {
+	fd, err := unix.Open(d.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		err = &fs.PathError{Op: "open source directory", Path: d.path, Err: err}
+		if errors.Is(err, unix.ENOTDIR) {
+			err = fmt.Errorf("%w: %w", ErrNoDirectory, err)
+		}
+		return err
+	}
+	dir := os.NewFile(uintptr(fd), d.path)
+	state, err := statedir.Open(dir)
+	if err != nil {
+		dir.Close()
+		return err
+	}
+	owner, err := d.claimant.Claim(state)
+	if err != nil {
+		dir.Close()
+		state.Close()
+		return err
+	}
+	d.dir, d.state, d.owner = dir, state, owner
+	if d.former == "" {
+		d.former = owner.Former
+	}
+	return nil
+}
+
+// report calls onOpen, the first time.
+func (d *directory) report(onOpen func(statedir.Former)) {
+	if onOpen != nil && !d.reported {
+		onOpen(d.former)
+	}
+	d.reported = true
+}
+
+// watch asks for events of the source directory.
+func (d *directory) watch() error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return err
+	}
+	if err := w.Add(d.path); err != nil {
+		w.Close()
+		return err
+	}
+	d.watcher = w
+	return nil
+}
+
+func (d *directory) close() {
+	if d.watcher != nil {
+		d.watcher.Close()
+		d.watcher = nil
+	}
+	if d.dir != nil {
+		d.owner.Close()
+		d.dir.Close()
+		d.state.Close()
+		d.dir, d.state, d.owner = nil, nil, nil
+	}
+}
+
+func (d *directory) opened() bool { return d.dir != nil }
+
+// fd returns the descriptor of the source directory, which has to be open.
+func (d *directory) fd() int { return int(d.dir.Fd()) }
+
+// changed returns when an entry of the source directory last came, went or got another
+// name. The directory has to be open.
+func (d *directory) changed() (time.Time, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(d.fd(), &st); err != nil {
+		return time.Time{}, fmt.Errorf("stat source directory: %w", err)
+	}
+	return time.Unix(st.Mtim.Unix()), nil
+}
+
+// beat shows other sidecars that the owner of the source lives.
+func (d *directory) beat() {
+	if d.owner != nil {
+		d.owner.Beat()
+	}
+}
+
+// replaced reports whether one of the open directories, or the file that the
+// owner has locked, is no longer the one that its path names.
+func (d *directory) replaced() bool {
+	if d.dir == nil {
+		return false
+	}
+	was, err1 := d.dir.Stat()
+	is, err2 := os.Stat(d.path)
+	if err1 != nil || err2 != nil || !os.SameFile(was, is) {
+		return true
+	}
+	own, err1 := d.state.Stat()
+	named, err2 := os.Lstat(filepath.Join(d.path, statedir.Name))
+	return err1 != nil || err2 != nil || !os.SameFile(own, named) || !d.owner.Named()
+}

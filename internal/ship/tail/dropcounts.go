@@ -1,0 +1,87 @@
+package tail
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/spool"
+)
+
+// dropCounts counts dropped lines and their bytes. Each stream has 14 of these
+// series, from its first line on, and most of them stay at zero. A vector of
+// counters takes 10 KB for them, and with 256 streams more than all else that is
+// known of the streams. So the numbers lie side by side here, and the series are
+// made when they are scraped.
+type dropCounts struct {
+	lines, bytes *prometheus.Desc
+
+	mu      sync.Mutex
+	streams map[string]dropCount // by label
+}
+
+// dropCount is what was dropped of one stream.
+type dropCount struct {
+	lines [ul.NumReasons][ul.NumLevels]uint64
+	bytes [ul.NumReasons]uint64
+}
+
+func newDropCounts(reg prometheus.Registerer) *dropCounts {
+	d := &dropCounts{
+		lines: prometheus.NewDesc("ullage_dropped_lines_total", "Lines dropped to keep headroom, by level and by reason: discard (below --keep-level, past --discard-at), drop (past --drop-at).",
+			[]string{"stream", "level", "reason"}, nil),
+		bytes:   prometheus.NewDesc("ullage_dropped_bytes_total", "Bytes of lines dropped to keep headroom, by reason.", []string{"stream", "reason"}, nil),
+		streams: map[string]dropCount{},
+	}
+	reg.MustRegister(d)
+	return d
+}
+
+// appear makes the series of a stream, if there are none yet.
+func (d *dropCounts) appear(label string) { d.add(label, 0, [ul.NumLevels]uint64{}, 0) }
+
+// add counts lines, by level, and their bytes.
+func (d *dropCounts) add(label string, reason ul.Reason, lines [ul.NumLevels]uint64, bytes uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	count := d.streams[label]
+	for level, n := range lines {
+		count.lines[reason][level] += n
+	}
+	count.bytes[reason] += bytes
+	d.streams[label] = count
+}
+
+// addPart counts the lines of a part of a record, if it was dropped.
+func (d *dropCounts) addPart(label string, r *spool.Record, p spool.Part) {
+	why, gone := r.Dropped(p)
+	if !gone {
+		return
+	}
+	lines, size := r.Lines(p)
+	var counts [ul.NumLevels]uint64
+	for level, n := range lines {
+		counts[level] = uint64(n)
+	}
+	d.add(label, why, counts, uint64(size))
+}
+
+// Describe implements [prometheus.Collector].
+func (d *dropCounts) Describe(descs chan<- *prometheus.Desc) { descs <- d.lines; descs <- d.bytes }
+
+// Collect implements [prometheus.Collector]. The reader never waits for it.
+func (d *dropCounts) Collect(series chan<- prometheus.Metric) {
+	d.mu.Lock()
+	streams := maps.Clone(d.streams)
+	d.mu.Unlock()
+	for label, count := range streams {
+		for reason := range ul.Reason(ul.NumReasons) {
+			for level, n := range count.lines[reason] {
+				series <- prometheus.MustNewConstMetric(d.lines, prometheus.CounterValue, float64(n), label, ul.Level(level).String(), reason.String())
+			}
+			series <- prometheus.MustNewConstMetric(d.bytes, prometheus.CounterValue, float64(count.bytes[reason]), label, reason.String())
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package tail
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// The lines of an application have the levels that they show, and those of a stack trace
+// the level of their record.
+func TestLinesOfAnApplicationHaveLevels(t *testing.T) {
+	for name, text := range map[string]string{
+		"pattern": "07:36:35.123 [main] INFO  c.e.Main -- a\n07:36:35.124 [main] ERROR c.e.Main -- b\n\tat c.e.Main.main\n",
+		"jul":     "Nov 23, 2026 7:36:35 AM c.e.Main main\nINFO: a\nNov 23, 2026 7:36:35 AM c.e.Main main\nSEVERE: b\n",
+		"json":    "{\"level\":\"INFO\",\"message\":\"a\"}\n{\"level\":\"ERROR\"}\n{\"level\":\"ERROR\"}\n",
+		"ul":      "[0.1s][info][gc] a\n[0.2s][error][gc] b\n more\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var levels [ul.NumLevels]int
+			r := newRig(t, func(c *Config) {
+				c.OnLine = func(_ string, _ []byte, class ul.Class) { levels[class.Level]++ }
+			})
+			r.put("app.log", text)
+			r.read()
+			r.want("app.log", text)
+			if levels[ul.Error] != 2 || levels[ul.Info] != strings.Count(text, "\n")-2 {
+				t.Errorf("lines by level: %v", levels)
+			}
+			if st := r.src.Stats().Streams; len(st) != 1 || st[0].Format != name {
+				t.Errorf("streams: %+v", st)
+			}
+		})
+	}
+}
+
+// What --format says about a stream counts, and not what its lines look like.
+func TestFormatOfAStreamIsSet(t *testing.T) {
+	levels := map[string]ul.Level{}
+	r := newRig(t, func(c *Config) {
+		c.OnLine = func(stream string, _ []byte, class ul.Class) { levels[stream] = class.Level }
+		for _, rule := range []string{"access*=plain app.log=json", "*=pattern"} {
+			if err := c.Formats.Set(rule); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	for _, name := range []string{"access.log", "app.log", "other.log"} {
+		r.put(name, "{\"level\":\"WARN\"}\n07:36:35.123 ERROR x\n")
+	}
+	r.read()
+	if levels["access.log"] != ul.Unknown || levels["app.log"] != ul.Warning || levels["other.log"] != ul.Error {
+		t.Errorf("last lines have levels %v", levels)
+	}
+}
+
+// A JVM may be seen between the two lines of a record of JUL: with lines before them, they
+// wait for each other; alone, the second has the level.
+func TestLinesOfJULStayTogether(t *testing.T) {
+	const first, second = "Nov 23, 2026 7:36:35 AM c.e.Main main\n", "SEVERE: bad\n"
+	var levels []ul.Level
+	r := newRig(t, func(c *Config) {
+		c.OnLine = func(_ string, _ []byte, class ul.Class) { levels = append(levels, class.Level) }
+	})
+	f := r.writer("app.log")
+	for _, text := range []string{first + second, first + second + first, second, second} {
+		r.write(f, text)
+		r.src.watch.lookAgain()
+		if _, err := r.src.Scan(); err != nil {
+			t.Fatal(err)
+		}
+		r.take()
+	}
+	r.read()
+	r.want("app.log", first+second+first+second+first+second+second)
+	for i, level := range levels {
+		if level != ul.Error {
+			t.Errorf("line %d of 7 has level %s", i+1, level)
+		}
+	}
+
+	r.write(f, first)
+	r.read()
+	r.write(f, second)
+	r.read()
+	if n := len(levels); n != 9 || levels[7] != ul.Unknown || levels[8] != ul.Error {
+		t.Errorf("lines have levels %v", levels)
+	}
+}
+
+// A line is read once, and has one level in all that is counted, though a rewind comes and
+// the Classifier has seen other formats since.
+func TestLevelsAreTheSameAfterARewind(t *testing.T) {
+	const text = "07:36:35.123 [main] ERROR c.e.Main -- b\n\tat c.e.Main.main\n{\"level\":\"DEBUG\"}\n{\"@timestamp\":\"2026-11-23T07:36:35Z\"}\n" +
+		"Nov 23, 2026 7:36:35 AM c.e.Main main\nWARNING: c\n more\n[0.1s][info][gc] a\n"
+	r := newRig(t)
+	r.put("app.log", text)
+	var lines [2][ul.NumLevels]uint32
+	for i := range lines {
+		r.src.watch.lookAgain()
+		if _, err := r.src.Scan(); err != nil {
+			t.Fatal(err)
+		}
+		for r.take() {
+			for _, c := range r.last {
+				for level, n := range c.Lines {
+					lines[i][level] += n
+				}
+			}
+			clear(r.last)
+		}
+		r.src.contents.rewindAll()
+	}
+	if lines[0] != lines[1] {
+		t.Errorf("lines by level: %v, and read again %v", lines[0], lines[1])
+	}
+	r.want("app.log", text+text)
+}
+
+// Under pressure, the lines of an application below --keep-level are dropped, counted as
+// such, and errors are kept with their stack traces.
+func TestPressureKeepsErrorsOfAnApplication(t *testing.T) {
+	infos := strings.Repeat("2026-11-23T07:36:35.123Z  INFO 1 --- [demo] [main] c.e.Main : a\n", 1000)
+	const failed = "2026-11-23T07:36:35.123Z ERROR 1 --- [demo] [main] c.e.Main : b\njava.io.IOException: c\n\tat c.e.Main.main\nCaused by: d\n"
+	r := newRig(t)
+	f := r.writer("gc.log")
+	r.write(f, infos+failed+infos+failed+infos)
+	r.discard()
+	r.read()
+	var kept strings.Builder
+	var lost uint64
+	for line := range strings.Lines(r.got["gc.log"].String()) {
+		if gap, ok := ul.ParseMarker([]byte(strings.TrimSuffix(line, "\n"))); ok {
+			lost += gap.Lines[ul.Discard][ul.Info]
+			if gap.Total() != gap.Lines[ul.Discard][ul.Info] {
+				t.Errorf("a marker counts other lines than info: %s", line)
+			}
+		} else if !strings.Contains(line, "INFO") {
+			kept.WriteString(line)
+		} else {
+			lost++
+		}
+	}
+	if kept.String() != failed+failed || lost != 3000 || r.droppedMetric() < 2000 {
+		t.Errorf("%d of 3000 lines at info are there or counted, %.0f dropped; kept:\n%s", lost, r.droppedMetric(), kept.String())
+	}
+}

@@ -1,0 +1,120 @@
+package tail
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// An inode is the open source file that holds a content now, and what is known
+// of its pages.
+type inode struct {
+	fd        int   // read-only, so that our own descriptor does not deny us the lease; -1: not held
+	punchable bool  // holes may be punched into it
+	reclaimed int64 // punched up to here
+	hollow    bool  // the first page was seen to be a hole
+
+	stranger *process.User // who created it, if that user's JVM does not obey this process; nil: it does
+}
+
+// beginsWithHole reports whether the first page is a hole.
+func (i *inode) beginsWithHole() bool {
+	data, err := i.nextData(0)
+	return err == nil && data >= position.PageSize
+}
+
+// nextHole returns where the data that offset lies in ends.
+func (i *inode) nextHole(offset int64) (int64, error) { return unix.Seek(i.fd, offset, unix.SEEK_HOLE) }
+
+// nextData returns the first offset at or behind the given one that is not in
+// a hole, or the end of the file.
+func (i *inode) nextData(offset int64) (int64, error) {
+	at, err := unix.Seek(i.fd, offset, unix.SEEK_DATA)
+	if err == unix.ENXIO {
+		size, _, err := i.stat()
+		return max(offset, size), err
+	}
+	return at, err
+}
+
+// stat asks the kernel for the file's size and number of names.
+func (i *inode) stat() (size int64, links uint64, err error) {
+	var st unix.Stat_t
+	err = unix.Fstat(i.fd, &st)
+	return st.Size, uint64(st.Nlink), err
+}
+
+// resident asks the kernel how much memory the file takes, and how long it is.
+func (i *inode) resident() (memory, length int64) {
+	var st unix.Stat_t
+	if i.fd < 0 || unix.Fstat(i.fd, &st) != nil {
+		return 0, 0
+	}
+	return st.Blocks * 512, st.Size
+}
+
+// lookWhetherHollow records whether the first page is a hole now. With larger
+// pages than ours a punch leaves it, as zeros.
+func (i *inode) lookWhetherHollow() {
+	data, err := i.nextData(0)
+	i.hollow = err == nil && data >= position.PageSize && i.reclaimed >= position.PageSize
+}
+
+// refilled reports whether the file was written again from its beginning: its
+// first page was given back, and has data again. Two logs may have the same
+// bytes before a position.
+func (i *inode) refilled() bool {
+	if !i.hollow {
+		return false
+	}
+	// A hole that somebody maps into memory and reads has zeros afterwards.
+	data, err := i.nextData(0)
+	return err == nil && data == 0 && !i.zeroAt(0)
+}
+
+// zeroAt reports whether the byte at offset is zero. A JVM writes none; a kernel
+// with larger pages than ours leaves zeros where pages were given back.
+func (i *inode) zeroAt(offset int64) bool {
+	var b [1]byte
+	n, err := unix.Pread(i.fd, b[:], offset)
+	return err == nil && n == 1 && b[0] == 0
+}
+
+// holds reports whether p can still be a position in this file: the file
+// reaches it, and the bytes before it are those that were consumed.
+func (i *inode) holds(p position.Position) bool { return !i.refilled() && p.In(i.fd) }
+
+// writers is what the kernel says about who has a file open for writing.
+type writers int
+
+const (
+	writersUnknown writers = iota
+	writersNone
+	writersSome
+)
+
+// writers asks the kernel by taking a read lease, which it grants when nobody
+// has the file open for writing, and giving it back at once.
+//
+// Who opens this file for writing between the two calls waits until the second
+// one, or for /proc/sys/fs/lease-break-time at most (45 s), should the process
+// be stopped just there. So the calls are raw: the Go scheduler cannot let other
+// goroutines run between them, and only the kernel can take the processor away.
+// No rotation waits. A JVM then renames its file and creates another, and a
+// lease holds up neither; only a JVM that opens a finished log in place, which
+// filecount=0 makes it do at its start, opens a file that can have a lease.
+func (i *inode) writers() writers {
+	switch _, _, err := unix.RawSyscall(unix.SYS_FCNTL, uintptr(i.fd), unix.F_SETLEASE, unix.F_RDLCK); err {
+	case 0:
+		unix.RawSyscall(unix.SYS_FCNTL, uintptr(i.fd), unix.F_SETLEASE, unix.F_UNLCK)
+		return writersNone
+	case unix.EAGAIN:
+		return writersSome
+	}
+	return writersUnknown
+}
+
+func statx(dirfd int, name string, flags int, st *unix.Statx_t) error {
+	return unix.Statx(dirfd, name, flags|unix.AT_STATX_SYNC_AS_STAT, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
+}

@@ -1,0 +1,88 @@
+package tail
+
+import (
+	"path"
+	"strings"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
+)
+
+// Kind is what a stream holds, as the name of its files shows. The zero value is a log.
+type Kind string
+
+// The kinds of files that a JVM writes beside its logs.
+const (
+	KindLog    Kind = ""
+	KindCrash  Kind = "crash"     // the report of a crash: -XX:ErrorFile
+	KindReplay Kind = "replay"    // what a compiler was doing: -XX:ReplayDataFile, -XX:InlineDataFile
+	KindOutput Kind = "vm-output" // -XX:+LogVMOutput
+)
+
+// kinds are HotSpot's default names, with whatever suffix. A source follows these files
+// whether they match or not.
+var kinds = []struct {
+	pattern string
+	kind    Kind
+}{
+	{"hs_err*", KindCrash},
+	{"replay_pid*", KindReplay},
+	{"inline_pid*", KindReplay},
+	{"hotspot_*", KindOutput},
+	{"hotspot.log", KindOutput},
+}
+
+// KindOf returns the kind of a file or stream by its name.
+func KindOf(name string) Kind {
+	for _, k := range kinds {
+		if ok, _ := path.Match(k.pattern, name); ok {
+			return k.kind
+		}
+	}
+	return KindLog
+}
+
+// follows reports whether a name is one of the files that are followed. That of marks
+// is, and where unlinking had to make it an archive, see [unlinker.putBack]. A ring is none,
+// whatever matches: its events are followed in the file that package ring makes of them.
+func (c Config) follows(name string) bool {
+	if name == statedir.Name || isRing(name) {
+		return false
+	}
+	if _, ok := eventsStream(name); ok {
+		return true
+	}
+	ok, _ := path.Match(c.Match, name)
+	return ok || KindOf(name) != KindLog || StreamName(name) == mark.Stream
+}
+
+// isRing reports whether a name is that of a ring of events or of a flight recorder, complete or
+// not.
+func isRing(name string) bool {
+	if base, ok := strings.CutSuffix(name, ".ring.new"); ok {
+		name = strings.TrimPrefix(base, ".") + ".ring"
+	}
+	return strings.HasSuffix(name, ".ring") && (strings.HasPrefix(name, "events-") || strings.HasPrefix(name, "recorder-"))
+}
+
+// reclaims reports whether memory of the file is given back at all. The mode is about files of the
+// JVMs: a file of the sidecar's own has nobody else who could.
+func (c Config) reclaims(name string) bool {
+	_, own := eventsStream(name)
+	return own || c.Reclaim != ReclaimNone
+}
+
+// punches reports whether holes may be punched into the file.
+func (c Config) punches(name string) bool {
+	_, own := eventsStream(name)
+	return own || c.Reclaim == ReclaimAuto || c.Reclaim == ReclaimPunch
+}
+
+// maxWhole is the size up to which a file that is not a log stays whole. A report has
+// some 100 KB. A larger file is treated like a log: it could fill the tmpfs.
+const maxWhole = 8 << 20
+
+// whole reports whether no part of the file is given back before all of it is durable and
+// has no writer any more, under pressure neither. A dying JVM does not write its report
+// twice, and other programs read it while it is written (-XX:OnError).
+func (f *File) whole() bool { return KindOf(f.stream.name) != KindLog && f.size <= maxWhole }

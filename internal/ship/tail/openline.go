@@ -1,0 +1,128 @@
+package tail
+
+import (
+	"hash/fnv"
+	"io"
+	"maps"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// An openLine is a line over the limit of which a part was handed on, the last
+// of its stream, and not yet the end.
+type openLine struct {
+	of    position.Content // the file that has the rest, or nowhere
+	level ul.Level
+}
+
+// openLines are the streams that end in an open line. Where nothing of such a
+// line follows, because its file was truncated, or is gone at a restart, the
+// next chunk of the stream would run into it: that chunk gets a '\n' in front.
+//
+// The checkpoint keeps an open line in the position of its file, see addTo.
+type openLines struct {
+	handedOn map[string]openLine // by stream: how what was handed on ends
+	durable  map[string]openLine // ... and what is durable, which a rewind goes back to
+	chunks   uint64              // that were handed on
+}
+
+func newOpenLines() *openLines {
+	return &openLines{handedOn: map[string]openLine{}, durable: map[string]openLine{}}
+}
+
+// maxOpenLines bounds the streams without files whose open line is remembered.
+const maxOpenLines = maxFiles
+
+// next numbers c, which is handed on now. If the stream ended in an open line
+// that c does not continue, next returns that line, to be ended in front of c.
+// Continues says that c begins where the last chunk of the same file ended.
+func (o *openLines) next(c *Chunk, continues bool) (was openLine, abandoned bool) {
+	was, open := o.handedOn[c.File.stream.name]
+	o.chunks++
+	c.number = o.chunks
+	setOpenLine(o.handedOn, *c)
+	return was, open && (!continues || was.of != c.File.of)
+}
+
+func setOpenLine(open map[string]openLine, c Chunk) {
+	name := c.File.stream.name
+	if !c.End.Open {
+		delete(open, name)
+	} else if len(open) < maxOpenLines {
+		open[name] = openLine{c.File.of, c.End.Level}
+	}
+}
+
+// commit notes that c is durable, and returns the file of the line that was open
+// before. Chunks that are published together come in any order, so only the last
+// one of a stream counts.
+func (o *openLines) commit(c Chunk) (ended position.Content, open bool) {
+	st := c.File.stream
+	if c.number < st.durable {
+		return ended, false
+	}
+	st.durable = c.number
+	was, open := o.durable[st.name]
+	setOpenLine(o.durable, c)
+	return was.of, open
+}
+
+// isOf reports whether the position of a file stands for an open line that is
+// durable.
+func (o *openLines) isOf(id position.Content) bool {
+	for _, line := range o.durable {
+		if line.of == id {
+			return true
+		}
+	}
+	return false
+}
+
+// load finds the open lines in the positions of a checkpoint.
+func (o *openLines) load(files map[position.Content]position.Saved) {
+	for id, saved := range files {
+		if saved.Position.Open && saved.Stream != "" && len(o.durable) < maxOpenLines {
+			o.durable[saved.Stream] = openLine{id, saved.Position.Level}
+		}
+	}
+	o.rewind()
+}
+
+// rewind goes back to what is durable.
+func (o *openLines) rewind() { o.handedOn = maps.Clone(o.durable) }
+
+// addTo adds to the positions for a checkpoint those of open lines that have
+// none: of files that are absent, or that were truncated. These have an open
+// position at offset 0, which stands for the content before.
+func (o *openLines) addTo(saved, absent map[position.Content]position.Saved) {
+	for name, line := range o.durable {
+		has, known := saved[line.of]
+		if gone, ok := absent[line.of]; ok && !known {
+			has = gone
+		}
+		if has.Stream = name; has.Position.Offset == 0 {
+			has.Position = position.Position{Open: true, Level: line.level}
+		}
+		saved[line.of] = has
+	}
+}
+
+// align notes how the persisted copy of a stream ends: open says that it ends in
+// a line that no file has the rest of.
+func (o *openLines) align(stream string, open bool) {
+	for _, lines := range []map[string]openLine{o.handedOn, o.durable} {
+		delete(lines, stream)
+		if open && len(lines) < maxOpenLines {
+			lines[stream] = openLine{of: nowhere(stream)}
+		}
+	}
+}
+
+// nowhere is the identity of no file. Each stream has its own, since a checkpoint
+// has one position for each identity.
+func nowhere(stream string) position.Content {
+	h := fnv.New64a()
+	io.WriteString(h, stream)
+	return position.Content{Identity: position.Identity{Ino: h.Sum64()}} // of no device
+}

@@ -1,0 +1,127 @@
+package tail
+
+import (
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/spool"
+)
+
+// A recordReader hands on what stands in the place of records: their lines, and a
+// marker where lines were dropped.
+type recordReader struct {
+	*env
+	open  *openLines
+	lines *lineReader
+}
+
+// next hands on what stands in the place of the record at the read
+// position, together with the records behind it that have no lines left. A record
+// is always handed on as a whole, so that no position lies inside one.
+//
+// The lines behind a marker go into the same chunk, if there are any yet: when a
+// checkpoint is lost, [Start.Align] can only look up what is persisted behind
+// the last marker.
+func (p *recordReader) next(f *File, area []byte) (int, Chunk, error) {
+	if n, c, err := p.frame(f, area); n > 0 || err != nil {
+		return n, c, err
+	}
+	wasOpen, openLevel, before := f.read.Open, f.read.openLevel, f.read.Level
+	o := spool.Reading{Data: area[:0], Open: f.read.Open, Level: f.read.openLevel}
+	end := f.read.Position
+	for r := f.records.next(end.Offset); r != nil && r.From == end.Offset; r = f.records.next(end.Offset) {
+		if !r.Empty() && len(o.Data) > 0 {
+			break
+		}
+		before = end.Level
+		if err := r.log.Read(&o, r.Record); err != nil {
+			if err := p.lose(f, r, err); err != nil {
+				return 0, Chunk{}, err
+			}
+			continue
+		}
+		end = r.End
+		if len(o.Data) > 0 {
+			break
+		}
+	}
+	o.Mark()
+	if err := f.jumpTo(end); err != nil {
+		return 0, Chunk{}, err
+	}
+	f.read.Open = o.Open // a line is open only if its beginning was handed on
+	f.stream.class.Resume(end.Level)
+	f.counted.to = max(f.counted.to, end.Offset)
+	if len(o.Data) == 0 {
+		return 0, Chunk{}, nil // no more than a piece of a line that has its marker already
+	}
+	if o.Torn > 0 {
+		var lines [ul.NumLevels]uint64
+		lines[o.Level] = uint64(o.Torn)
+		p.metrics.dropped.add(f.stream.label, ul.DropAll, lines, 0)
+	}
+	c := p.lines.chunk(f, o.Lines, 0, 0, false)
+	c.Made = max(o.Made, f.stream.markers(o.Data))
+	c.Withheld = p.lines.sifter.siftLines(f.stream, o.Data, before, wasOpen, openLevel)
+	return p.addLines(f, area, len(o.Data), c)
+}
+
+// frame hands on the frame of the record at the read position as it is, if it
+// has one and the stream has no line to be ended in front of it.
+func (p *recordReader) frame(f *File, area []byte) (int, Chunk, error) {
+	r := f.records.next(f.read.Offset)
+	line, open := p.open.handedOn[f.stream.name]
+	if !p.cfg.Frames || r == nil || open && (!f.read.Open || line.of != f.of) {
+		return 0, Chunk{}, nil
+	}
+	frame, raw, err := r.log.Frame(r.Record)
+	if err != nil || len(frame) == 0 || len(frame) > len(area) {
+		return 0, Chunk{}, nil // an error comes again
+	}
+	var lines [ul.NumLevels]uint32
+	for _, part := range []spool.Part{spool.Kept, spool.Rest} {
+		counts, _ := r.Lines(part)
+		for level, n := range counts {
+			lines[level] += n
+		}
+	}
+	end := r.End
+	if err := f.jumpTo(end); err != nil {
+		return 0, Chunk{}, err
+	}
+	f.stream.class.Resume(end.Level)
+	f.counted.to = max(f.counted.to, end.Offset)
+	c := p.lines.chunk(f, lines, 0, 0, false)
+	c.Frame = raw
+	return copy(area, frame), c, nil
+}
+
+// addLines adds to c, a chunk of n bytes in area, the lines behind it, if it has
+// none and there is room. What stands behind a hole may be a record, whose frame
+// cannot be a part of a chunk.
+func (p *recordReader) addLines(f *File, area []byte, n int, c Chunk) (int, Chunk, error) {
+	rest := area[n:]
+	if n > c.Made || c.Withheld > 0 || !f.held() || len(rest) < p.cfg.LineLimit+ul.MaxMarkerBytes+2 {
+		return n, c, nil
+	}
+	more, behind, err := 0, Chunk{}, errStepped
+	for err == errStepped && !f.records.beginAt(f.read.Offset) {
+		more, behind, err = p.lines.next(f, rest)
+	}
+	if more == 0 || err != nil {
+		return n, c, nil // an error comes again
+	}
+	behind.Made += c.Made
+	for level, lines := range c.Lines {
+		behind.Lines[level] += lines
+	}
+	return n + more, behind, nil
+}
+
+// lose counts the lines of a record as dropped that somebody has changed in the
+// spool.
+func (p *recordReader) lose(f *File, r *spooled, why error) error {
+	p.metrics.readErrors.Inc()
+	p.log.once("spool", "reading the spool failed", "stream", f.stream.name, "error", why,
+		"hint", "the lines are counted as dropped")
+	_, err := f.records.drop(r, ul.DropAll, p.metrics.dropped, f.stream.label)
+	return err
+}

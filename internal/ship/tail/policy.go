@@ -1,0 +1,112 @@
+package tail
+
+import (
+	"slices"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/spool"
+)
+
+// A policy chooses the stream that gives memory back, and its oldest lines that
+// may go, by what each stream takes.
+type policy struct{ streams *streamSet }
+
+// share returns how much memory each stream may have, so that all of them
+// together have as much as allowed: an equal part, and more where others need
+// less. The memory of streams that can give nothing back (their lines are
+// in the queue, or in files that may not be punched) comes off first: the JVMs
+// need their headroom all the same.
+func (p policy) share(allowed int64) int64 {
+	var sharing []int64
+	for _, st := range p.streams.byName {
+		if relievable(st) {
+			sharing = append(sharing, st.memory)
+		} else {
+			allowed -= st.memory
+		}
+	}
+	slices.Sort(sharing)
+	share := max(0, allowed)
+	for i, memory := range sharing {
+		share = max(0, allowed) / int64(len(sharing)-i)
+		if memory > share {
+			break
+		}
+		allowed -= memory
+	}
+	return share
+}
+
+// relievable reports whether lines of the stream could be dropped.
+func relievable(st *Stream) bool {
+	if f, _ := oldestHolding(st, ul.DropAll); f != nil {
+		return true
+	}
+	for _, f := range st.files {
+		if f.unmoved() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// largestOver returns the stream with moved lines to drop that takes the most
+// memory, more than its share: a refused stream if there is one. Nil: there is
+// none.
+func (p policy) largestOver(share int64, why ul.Reason, refusedOnly bool) (largest *Stream) {
+	for _, st := range p.streams.byName {
+		switch {
+		case !st.refused && (refusedOnly || st.memory <= share):
+			continue
+		case largest != nil && (largest.refused && !st.refused || largest.refused == st.refused && largest.memory >= st.memory):
+			continue
+		}
+		if f, _ := oldestHolding(st, why); f != nil {
+			largest = st
+		}
+	}
+	return largest
+}
+
+// oldestHolding returns the place of the stream's oldest record with lines that
+// may be dropped for a reason, or nil. Records that were handed on are not
+// touched any more.
+func oldestHolding(st *Stream, why ul.Reason) (*File, int) {
+	for _, f := range st.files {
+		if f.stuck || f.unaligned {
+			continue
+		}
+		for at := f.records.at(f.read.Offset); at < len(f.records.list); at++ {
+			if r := &f.records.list[at]; r.Holds(spool.Rest) || why == ul.DropAll && r.Holds(spool.Kept) {
+				return f, at
+			}
+		}
+	}
+	return nil, 0
+}
+
+// largestUnmoved returns the oldest file with at least so many bytes to move, of
+// the stream that has most to move and takes more memory than its share. Refused
+// streams have none. Nil: there is no such file.
+func (p policy) largestUnmoved(share, least int64, refusedOnly bool) (oldest *File) {
+	most := int64(0)
+	for _, st := range p.streams.byName {
+		if refusedOnly && !st.refused || st.memory <= share && !st.refused {
+			continue
+		}
+		var first *File
+		sum := int64(0)
+		for _, f := range st.files {
+			if n := f.unmoved(); n >= least {
+				sum += n
+				if first == nil {
+					first = f
+				}
+			}
+		}
+		if sum > most {
+			oldest, most = first, sum
+		}
+	}
+	return oldest
+}

@@ -1,0 +1,205 @@
+package tail
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// held is the memory that each stream takes now.
+func (r *rig) held() map[string]int64 {
+	r.src.Relief.Weigh()
+	held := map[string]int64{}
+	for name, st := range r.src.contents.streams.byName {
+		held[name] = st.memory
+	}
+	return held
+}
+
+func TestStreamBelowItsShareLosesNothing(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name    string
+		level   string // of what the first stream writes
+		written []int64
+		fixed   int64 // of a stream of which nothing can be dropped
+		allowed int64
+		left    []int64
+	}{
+		{"one stream", "debug", []int64{8 * mib}, 0, 4 * mib, []int64{4 * mib}},
+		{"one is over", "debug", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
+		{"one is over, all lines", "warning", []int64{8 * mib, mib}, 0, 6 * mib, []int64{5 * mib, mib}},
+		{"two are over", "debug", []int64{8 * mib, 5 * mib, mib}, 0, 6 * mib, []int64{5 * mib / 2, 5 * mib / 2, mib}},
+		{"many small ones", "debug", []int64{8 * mib, 2 * mib, 4096, 4096, 4096, 4096}, 0, 6 * mib, []int64{4 * mib, 2 * mib}},
+		{"none is over", "debug", []int64{2 * mib, 2 * mib}, 0, 6 * mib, []int64{2 * mib, 2 * mib}},
+		{"memory that cannot be given back", "debug", []int64{8 * mib, mib}, 4 * mib, 8 * mib, []int64{3 * mib, mib}},
+		{"more of it than is allowed", "debug", []int64{4 * mib, mib}, 4 * mib, 4 * mib, []int64{0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			level := c.level
+			for i, size := range c.written {
+				line := uls("x", level, 1)
+				r.put(fmt.Sprintf("%d.log", i), strings.Repeat(line, int(size)/len(line)))
+				level = "debug"
+			}
+			if c.fixed > 0 {
+				r.put("fixed.log", strings.Repeat("x", int(c.fixed)))
+			}
+			r.look()
+			for _, f := range r.src.contents.files {
+				f.inode.punchable = f.name != "fixed.log"
+			}
+			relief := everything
+			relief.Want, relief.Allowed = 64<<10, c.allowed
+			r.src.Relief.Weigh()
+			for r.src.Relief.Drop(ul.DropAll, relief) > 0 {
+				r.src.Relief.Weigh()
+			}
+			held := r.held()
+			for i, want := range c.left {
+				if got := held[fmt.Sprintf("%d.log", i)]; got < want-blockBytes-4*position.PageSize || got > want+blockBytes {
+					t.Errorf("stream %d has %d bytes left, want about %d", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Lines that were moved are discarded of a stream that is over its share, and
+// those that are kept stay.
+func TestDiscardTakesMovedLinesOfStreamsOverTheirShare(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		level     string
+		allowed   int64
+		discarded bool
+	}{
+		{"debug", 64 << 10, true},
+		{"warning", 64 << 10, false},
+		{"debug", 16 * mib, false},
+	} {
+		r := newRig(t)
+		r.put("gc.log", uls("x", c.level, 8*mib/len(uls("x", "debug", 1))))
+		r.put("small.log", uls("y", "debug", 100))
+		r.move()
+		r.src.Relief.Weigh()
+		relief := everything
+		relief.Allowed = c.allowed
+		r.src.Relief.Drop(ul.Discard, relief)
+		r.read()
+		if total, _ := markers(r.text()); (total > 0) != c.discarded {
+			t.Errorf("%s, %d bytes allowed: %d lines were dropped", c.level, c.allowed, total)
+		}
+		if total, _ := markers(r.got["small.log"].String()); total > 0 {
+			t.Errorf("%s, %d bytes allowed: %d lines of the small stream were dropped", c.level, c.allowed, total)
+		}
+	}
+}
+
+// Of streams that are over, the largest goes first, down to the next one.
+func TestPressureIsRelievedFromTheLargestStream(t *testing.T) {
+	const mib = 1 << 20
+	r := newRig(t)
+	for name, size := range map[string]int{"a.log": 3 * mib, "b.log": 8 * mib, "c.log": 5 * mib} {
+		r.put(name, uls("x", "debug", size/len(uls("x", "debug", 1))))
+	}
+	r.look()
+	before := r.held()
+	relief := everything
+	relief.Want = 2 * mib
+	r.src.Relief.Drop(ul.DropAll, relief)
+	after := r.held()
+	if after["b.log"] > before["b.log"]-2*mib || after["a.log"] != before["a.log"] || after["c.log"] != before["c.log"] {
+		t.Errorf("before: %v, after: %v", before, after)
+	}
+}
+
+// Whatever the pieces are in which the streams are read, each gets as much.
+func TestStreamsTakeTurnsByBytes(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name  string
+		write func(r *rig)
+	}{
+		{"lines", func(r *rig) { r.put("gc.log", uls("x", "info", 40000)) }},
+		{"many small archives", func(r *rig) {
+			for i := range 100 {
+				r.put(fmt.Sprintf("gc.log.%d", i), uls("x", "info", 2))
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, func(c *Config) { c.LineLimit = mib })
+			r.area = make([]byte, mib+AreaSlack)
+			r.put("noise.log", strings.Repeat("y", 16*mib))
+			c.write(r)
+			r.look()
+			size := int64(0)
+			for _, f := range r.src.contents.streams.byName["gc.log"].files {
+				size += f.size
+			}
+			read := map[string]int{}
+			for read["gc.log"] < int(size) {
+				n, c, ok := r.src.Next(r.area)
+				if !ok {
+					t.Fatalf("read only %v", read)
+				}
+				read[c.File.Stream().Name()] += n
+			}
+			if noise := read["noise.log"]; noise > int(size)+mib+turnBytes {
+				t.Errorf("to read %d bytes, %d of the other stream were read", size, noise)
+			}
+		})
+	}
+}
+
+// A line that does not end was handed on in part when the source fills up: what
+// comes of it behind that can go, and it counts as one dropped line.
+func TestRestOfAnEndlessLineIsDropped(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, "first\n"+strings.Repeat("y", 3*r.cfg.LineLimit))
+	r.look()
+	for range 2 { // one chunk of lines, and a piece
+		r.take()
+	}
+	beginning := r.text()
+	if !strings.HasSuffix(beginning, "y") {
+		t.Fatalf("no piece was handed on: %s", abbreviate(beginning))
+	}
+	for range 3 { // the line grows, before and after its gap is passed
+		r.write(w, strings.Repeat("y", 8<<20))
+		r.look()
+		r.src.Relief.Weigh()
+		if freed := r.src.Relief.Drop(ul.DropAll, everything); freed < 7<<20 {
+			t.Fatalf("dropping gives back %d bytes", freed)
+		}
+	}
+	r.read()
+	r.write(w, strings.Repeat("y", 1<<20)+"\nlast\n")
+	r.look()
+	relief := everything
+	relief.Want = 900 << 10
+	r.src.Relief.Weigh()
+	r.src.Relief.Drop(ul.DropAll, relief)
+	r.read()
+	r.commit()
+	var dropped uint64
+	for line := range strings.Lines(strings.TrimPrefix(r.text(), beginning)) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			dropped += g.Total()
+		} else if strings.Trim(line, "y\n") != "" && line != "last\n" {
+			t.Errorf("handed on: %s", abbreviate(line))
+		}
+	}
+	if marked := r.droppedMetric(); dropped == 0 || float64(dropped) != marked {
+		t.Errorf("markers count %d lines, the metric %v", dropped, marked)
+	}
+	if text := r.text(); !strings.HasSuffix(text, "\nlast\n") || strings.Contains(text, "\n\n[") {
+		t.Errorf("the line is not ended once: %s", abbreviate(text))
+	}
+}

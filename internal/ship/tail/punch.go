@@ -1,0 +1,114 @@
+package tail
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// A puncher gives back pages of files by punching holes.
+type puncher struct{ *env }
+
+func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// open opens a file, which is open for reading, for a punch.
+func (p puncher) open(f *File) (int, error) {
+	return unix.Open(procFD(f.inode.fd), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+}
+
+// allowed finds out whether holes may be punched into f, which a user has created,
+// and logs once when they may not although they were asked for.
+func (p puncher) allowed(f *File, by *process.User) bool {
+	if !p.cfg.punches(f.name) {
+		return false
+	}
+	fd, err := p.open(f)
+	if err == unix.EMFILE || err == unix.ENFILE {
+		return true // as far as one knows: the punch will show
+	}
+	if err != nil {
+		p.log.once("no punch", "source file may not be punched",
+			"file", f.name, "error", err, "hint", by.Advice()+": until then memory is freed only when a file is unlinked, and log levels cannot be changed")
+		return false
+	}
+	unix.Close(fd)
+	if !p.log.warned["punch mode"] {
+		p.log.warned["punch mode"] = true
+		p.log.Info("reclaiming by punching holes", "reclaim", ReclaimPunch)
+	}
+	return true
+}
+
+// committed gives back the whole pages before the committed position, but for the
+// one with the byte before it. The position is compared once more before:
+// bytes that a JVM has just written over a truncated file are not ours to give.
+func (p puncher) committed(f *File) {
+	end := position.PageBefore(f.committed.Offset)
+	if !f.inode.punchable || f.whole() || end <= f.inode.reclaimed || !f.inode.holds(f.committed) {
+		return
+	}
+	f.inode.reclaimed = p.pages(f, f.inode.reclaimed, end)
+	f.inode.lookWhetherHollow()
+}
+
+// pages gives back the pages from one offset to another and returns how far it
+// came.
+func (p puncher) pages(f *File, at, end int64) int64 {
+	fd, err := p.open(f)
+	if err == nil {
+		defer unix.Close(fd)
+		for err == nil && at < end {
+			// In batches, since a punch and the JVM's write wait for each other.
+			// What is a hole already, of whatever size, costs one call.
+			var data int64
+			if data, err = f.inode.nextData(at); err != nil || data >= end {
+				if err != nil {
+					err = f.failed("look for data in", err)
+				}
+				at = end
+				break
+			}
+			at = data &^ (position.PageSize - 1)
+			n := min(end-at, blockBytes)
+			if err = unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, n); err == nil {
+				at += n
+				p.metrics.reclaimed.WithLabelValues(string(ReclaimPunch)).Add(float64(n))
+			}
+		}
+	}
+	if err != nil {
+		p.metrics.reclaimErrs.Inc()
+		p.log.once("punch", "punching a source file failed", "file", f.name, "error", err, "hint", "its memory stays in use")
+		f.inode.punchable = err != unix.EOPNOTSUPP && err != unix.EACCES && err != unix.EPERM
+	}
+	return at
+}
+
+// record gives back the pages of the source file that a record stands for, if
+// they are what they were, and returns how many bytes it asked to give back.
+func (p puncher) record(f *File, r *spooled) int64 {
+	if !r.full || !f.held() || !f.intact(r) {
+		return 0
+	}
+	from, to := r.pages()
+	if r.full = p.pages(f, from, to) < to; r.full {
+		return 0
+	}
+	return to - from
+}
+
+// records reports whether all records of f are punched, after another try for
+// those that are not. Before that no record may be appended for f: a restart takes
+// data in the pages of any but the last one for a sign of a truncation.
+func (p puncher) records(f *File) bool {
+	for i := range f.records.list {
+		r := &f.records.list[i]
+		if p.record(f, r); r.full && f.held() {
+			return false
+		}
+	}
+	return true
+}

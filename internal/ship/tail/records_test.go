@@ -1,0 +1,398 @@
+package tail
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// openAgain does what the reader does when the directory was replaced.
+func (r *rig) openAgain() {
+	r.t.Helper()
+	r.src.closeDir()
+	if err := r.src.Open(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// replaceState makes another state directory.
+func (r *rig) replaceState() {
+	r.t.Helper()
+	if err := os.RemoveAll(r.path(statedir.Name)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.openAgain()
+}
+
+// killed begins again from a checkpoint, as after a kill.
+func (r *rig) killed(saved map[position.Content]position.Saved, lost bool) {
+	r.t.Helper()
+	r.src.Close()
+	r.open()
+	r.src.Start.Restore(saved, lost)
+	r.look()
+}
+
+// committed is what the checkpoint has: everything that is durable.
+func (r *rig) committed() map[position.Content]position.Saved {
+	saved := map[position.Content]position.Saved{}
+	for of, f := range r.src.contents.files {
+		saved[of] = position.Saved{Stream: f.stream.name, Position: f.committed}
+	}
+	return saved
+}
+
+// The directory is moved away while the destination stalls: the files in it are
+// still held.
+func TestNothingIsMovedWithoutASpool(t *testing.T) {
+	r := newRig(t)
+	text := uls("old", "info", 2000)
+	r.put("gc.log", text)
+	r.look()
+	r.src.closeDir()
+	r.src.Relief.Weigh()
+	r.src.Relief.Move(everything)
+	r.src.Relief.Drop(ul.DropAll, everything)
+	if err := r.src.Open(); err != nil {
+		t.Fatal(err)
+	}
+	r.read()
+	r.want("gc.log", text)
+}
+
+// A directory that was moved away comes back, with the spool in it: what is
+// written there for older records leaves newer ones alone.
+func TestSpoolThatComesBackIsGoneOnWith(t *testing.T) {
+	r := newRig(t)
+	r.put("gc.log", uls("old", "warning", 60000))
+	r.move()
+	r.openAgain()
+	other := uls("other", "warning", 20000)
+	r.put("other.log", other)
+	r.move()
+	relief := everything
+	relief.Want = 200 << 10
+	r.src.Relief.Weigh()
+	r.src.Relief.Drop(ul.DropAll, relief) // the oldest records, which are summed up
+	r.read()
+	r.want("other.log", other)
+	total, n := markers(r.text())
+	if lines := strings.Count(r.text(), "\n") - n; total == 0 || lines+int(total) != 60000 {
+		t.Errorf("%d lines, markers count %d", lines, total)
+	}
+	r.accounted()
+}
+
+// The application replaces the state directory again and again.
+func TestReplacedStateDirectoriesHoldNoDescriptors(t *testing.T) {
+	for _, moving := range []bool{false, true} {
+		r := newRig(t)
+		w := r.writer("gc.log")
+		fds := func() int {
+			list, err := os.ReadDir("/proc/self/fd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list)
+		}
+		before, want := fds(), 0
+		for range 40 {
+			if moving {
+				want += 2000
+				r.write(w, uls("x", "info", 2000))
+				r.move()
+			}
+			r.replaceState()
+			r.src.Reclaim()
+		}
+		if n := fds() - before; n > 20 {
+			t.Errorf("moving %v: %d more descriptors are open", moving, n)
+		}
+		r.read()
+		if got := strings.Count(r.text(), "\n"); got != want {
+			t.Errorf("%d lines, want %d", got, want)
+		}
+	}
+}
+
+// A file with records waits for a descriptor while the state directory is
+// replaced. What is committed of it is not read again.
+func TestPositionThatWaitsOutlivesItsDirectory(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("head", "info", 10))
+	r.read()
+	r.commit()
+	r.write(w, uls("tail", "info", 2000))
+	r.move()
+	saved := r.committed()
+	r.src.Close()
+	r.open()
+	r.src.capacity.maxHeld = 0
+	r.src.Start.Restore(saved, false)
+	r.look()
+	r.replaceState()
+	r.look()
+	r.src.capacity.maxHeld = maxFiles
+	r.read()
+	if got, want := r.text(), uls("head", "info", 10)+uls("tail", "info", 2000); got != want {
+		t.Errorf("read %d lines, want %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
+	}
+}
+
+// noDescriptors lets no file be opened until the function that it returns is
+// called.
+func noDescriptors(t *testing.T) (end func()) {
+	t.Helper()
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: was.Max}); err != nil {
+		t.Skip(err)
+	}
+	return func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Blocks that were moved cannot be punched for a while, and the process is
+// killed then: they are no truncated file's.
+func TestBlocksThatCouldNotBePunchedAreReadOnce(t *testing.T) {
+	r := newRig(t)
+	text := uls("x", "info", 40000)
+	r.put("gc.log", text)
+	r.look()
+	r.src.Relief.Weigh()
+	end := noDescriptors(t)
+	r.src.Relief.Move(everything)
+	end()
+	if n := len(r.src.contents.held[r.fileOf("gc.log")].records.list); n > 1 {
+		t.Errorf("%d blocks were moved, although none could be given back", n)
+	}
+	r.killed(r.committed(), false)
+	r.read()
+	r.want("gc.log", text)
+}
+
+func (r *rig) fileOf(name string) position.Identity {
+	r.t.Helper()
+	var st unix.Statx_t
+	if err := statx(unix.AT_FDCWD, r.path(name), 0, &st); err != nil {
+		r.t.Fatal(err)
+	}
+	return position.Identify(&st)
+}
+
+// Without a checkpoint, what was moved may be persisted already.
+func TestNothingMovedIsDroppedBeforeTheSourceIsAligned(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		r := newRig(t)
+		r.put("gc.log", uls("x", "info", 2000))
+		r.move()
+		if gone {
+			os.Remove(r.path("gc.log"))
+		}
+		r.killed(nil, true)
+		r.src.Relief.Weigh()
+		r.src.Relief.Drop(ul.DropAll, everything)
+		if n := countedDrops(r.src); n > 0 {
+			t.Errorf("the file is gone: %v; %d lines were dropped", gone, n)
+		}
+		r.src.Start.Aligned()
+		r.src.Relief.Weigh()
+		r.src.Relief.Drop(ul.DropAll, everything)
+		if n := countedDrops(r.src); n == 0 {
+			t.Errorf("the file is gone: %v; nothing is dropped later", gone)
+		}
+	}
+}
+
+// What was handed on of a content that is gone cannot be handed on again, and
+// nothing is left of it.
+func TestNothingIsLeftOfATruncatedFileAfterARewind(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	for range 10 {
+		r.write(w, uls("x", "info", 10))
+		r.read()
+		r.truncate()
+		r.read()
+		r.src.Start.Rewind()
+		clear(r.last)
+		r.read()
+	}
+	if n := len(r.src.contents.files); n != 1 {
+		t.Errorf("%d contents are known of one file", n)
+	}
+}
+
+// The end of the persisted copy is in a file whose earlier content has left
+// records: they are persisted as well.
+func TestAlignTakesEarlierContentsForPersisted(t *testing.T) {
+	r, w := moving(t, uls("old", "info", 2000))
+	r.truncate()
+	r.look()
+	r.write(w, uls("new", "info", 2000))
+	r.move()
+	r.read()
+	persisted := r.text()
+	r.killed(nil, true)
+	delete(r.got, "gc.log")
+	r.src.Start.Rewind()
+	if ok, err := r.src.Start.Align("gc.log", []byte(persisted[len(persisted)-500:])); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	r.src.Start.Aligned()
+	r.read()
+	if got := r.text(); got != "" {
+		t.Errorf("persisted again: %s", abbreviate(got))
+	}
+}
+
+// A line is handed on in part, its rest is moved, and the file is gone at the
+// next start.
+func TestOpenLineGoesOnInTheRecordsOfAFileThatIsGone(t *testing.T) {
+	r := newRig(t)
+	text := strings.Repeat("y", 4*r.cfg.LineLimit) + "\n" + uls("x", "info", 1)
+	r.put("gc.log", text)
+	r.look()
+	r.take()
+	r.commit()
+	r.move()
+	saved := r.committed()
+	os.Remove(r.path("gc.log"))
+	moved := r.src.contents.held
+	end := int64(0)
+	for _, f := range moved {
+		end = f.records.last().End.Offset
+	}
+	before := r.got
+	r.killed(saved, false)
+	r.got = before
+	r.read()
+	r.want("gc.log", text[:end])
+}
+
+// A hole ends a line of what is moved, as it does where nothing is.
+func TestMovedLineBehindAHoleIsALine(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, strings.Repeat("a", 8192))
+	if err := os.Truncate(r.path("gc.log"), 64<<10); err != nil {
+		t.Fatal(err)
+	}
+	r.write(w, uls("x", "info", 1000))
+	r.move()
+	r.read()
+	lines := 0.
+	for level := range ul.Level(ul.NumLevels) {
+		lines += testutil.ToFloat64(r.src.env.metrics.readLines.WithLabelValues("gc.log", level.String()))
+	}
+	if got := strings.Count(r.text(), "\n"); got != 1001 || lines != 1001 {
+		t.Errorf("%d lines, %v are counted, want 1001", got, lines)
+	}
+}
+
+// Somebody who maps a file into memory and reads it fills its holes with zeros.
+func TestFileThatIsReadThroughAMapIsNoOther(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	text := uls("x", "info", 2000)
+	r.write(w, text)
+	r.read()
+	r.commit()
+	f, err := os.Open(r.path("gc.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := unix.Mmap(int(f.Fd()), 0, len(text), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(data)
+	if data[0] != 0 {
+		t.Skip("nothing was punched")
+	}
+	more := uls("more", "info", 10)
+	r.write(w, more)
+	r.read()
+	r.want("gc.log", text+more)
+}
+
+// A file is moved to another directory while the sidecar is down, and comes back
+// while its records are handed on.
+func TestFileThatComesBackIsThatOfItsRecords(t *testing.T) {
+	text := uls("x", "info", 2000)
+	r, w := moving(t, text)
+	saved := maps.Clone(r.committed())
+	away := filepath.Join(r.dir, statedir.Name, "away")
+	if err := os.Rename(r.path("gc.log"), away); err != nil {
+		t.Fatal(err)
+	}
+	r.killed(saved, false)
+	if err := os.Rename(away, r.path("gc.log")); err != nil {
+		t.Fatal(err)
+	}
+	r.now = r.now.Add(time.Second)
+	r.look()
+	more := uls("more", "info", 10)
+	r.write(w, more)
+	r.read()
+	r.src.Start.Rewind()
+	delete(r.got, "gc.log")
+	r.read()
+	r.want("gc.log", text+more)
+}
+
+// The newer one of two files is deleted while the sidecar is down: its records
+// come behind the older file all the same.
+func TestRecordsOfAFileThatIsGoneKeepTheirPlace(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	older := uls("older", "info", 2000)
+	r.write(w, older)
+	r.rotate(w, "gc.log", "gc.log.0")
+	r.put("gc.log", uls("newer", "info", 2000))
+	r.move()
+	saved := r.committed()
+	os.Remove(r.path("gc.log"))
+	r.killed(saved, false)
+	r.read()
+	if got := r.text(); !strings.HasPrefix(got, older) || !strings.Contains(got[len(older):], "newer line 1998 ") {
+		t.Errorf("read %s", abbreviate(got))
+	}
+}
+
+// The beginning of an endless line was moved and handed on; what follows of it is
+// dropped: the line is not whole, and a marker counts it.
+func TestRestOfALineIsDroppedBehindItsMovedBeginning(t *testing.T) {
+	r, w := moving(t, strings.Repeat("y", 3<<20))
+	if !r.take() {
+		t.Fatal("nothing was handed on")
+	}
+	r.src.Relief.Weigh()
+	r.src.Relief.Drop(ul.DropAll, everything)
+	r.write(w, "\nlast\n")
+	r.read()
+	if total, n := markers(r.text()); total != 1 || n != 1 {
+		t.Errorf("%d markers count %d lines", n, total)
+	}
+	r.accounted()
+	if !strings.HasSuffix(r.text(), "\nlast\n") {
+		t.Errorf("handed on: %s", abbreviate(r.text()))
+	}
+}

@@ -1,0 +1,175 @@
+package tail
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// What was handed on of a stream and not committed is handed on once more when
+// the stream is not refused any more, and nothing of it meanwhile.
+func TestRefusedStreamIsReadAgainFromItsCommit(t *testing.T) {
+	r := newRig(t)
+	bad, good := r.writer("bad.log"), r.writer("good.log")
+	r.write(bad, "1\n")
+	r.read()
+	r.commit()
+	r.write(bad, "2\n")
+	r.read()
+	r.src.Refuse(map[string]struct{}{"bad.log": {}})
+	r.write(bad, "3\n")
+	r.write(good, "1\n")
+	r.read()
+	if got := r.got["bad.log"].String(); got != "1\n2\n" {
+		t.Errorf("handed on while refused: %q", got)
+	}
+	if got := r.got["good.log"].String(); got != "1\n" {
+		t.Errorf("handed on of the other stream: %q", got)
+	}
+	r.got["bad.log"].Reset()
+	r.src.Refuse(nil)
+	r.src.Start.Rewind()
+	r.read()
+	if got := r.got["bad.log"].String(); got != "2\n3\n" {
+		t.Errorf("handed on afterwards: %q, want what was not committed", got)
+	}
+}
+
+// Files of refused streams leave half of the descriptors to others, and are
+// read to their ends when their turn comes.
+func TestRefusedStreamsLeaveDescriptors(t *testing.T) {
+	r := newRig(t)
+	r.src.capacity.maxHeld = 8
+	names := map[string]struct{}{}
+	for i := range 8 {
+		name := fmt.Sprintf("bad%d.log", i)
+		names[name] = struct{}{}
+		r.put(name, "1\n2\n")
+	}
+	r.read()
+	r.put("good.log", "1\n")
+	r.src.Refuse(names)
+	r.got = map[string]*strings.Builder{}
+	r.read()
+	if r.got["good.log"] == nil || len(r.got) > 1 {
+		t.Fatalf("handed on: %v", r.got)
+	}
+	if n := r.src.Stats().Ignored[IgnoredTooMany]; n != 4 {
+		t.Errorf("%d files wait for a descriptor, want 4", n)
+	}
+	r.src.Refuse(nil)
+	r.src.Start.Rewind()
+	for range 4 {
+		r.read()
+		r.commit()
+	}
+	for name := range names {
+		if got := r.got[name]; got == nil || got.String() != "1\n2\n" {
+			t.Errorf("%s: handed on %v", name, got)
+		}
+	}
+}
+
+// The checkpoint meets a file before it commits anything of it. If the file goes
+// while it waits for a descriptor, the checkpoint lets go of it as well.
+func TestReleasedFileThatIsDeletedIsLetGoOf(t *testing.T) {
+	r := newRig(t)
+	r.src.capacity.maxHeld = 2
+	for _, name := range []string{"a.log", "b.log"} {
+		r.put(name, "1\n")
+	}
+	r.read() // and nothing is committed
+	met := map[position.Content]bool{}
+	for id := range r.src.contents.files {
+		met[id] = true
+	}
+	r.src.Refuse(map[string]struct{}{"a.log": {}, "b.log": {}})
+	if len(r.src.contents.files) != 1 {
+		t.Fatalf("%d files are held, want 1", len(r.src.contents.files))
+	}
+	for id, f := range r.src.contents.files {
+		delete(met, id)
+		for _, name := range []string{"a.log", "b.log"} {
+			if name != f.name {
+				os.Remove(r.path(name))
+			}
+		}
+	}
+	r.read()
+	gone, _ := r.src.Reclaim()
+	for _, id := range gone {
+		delete(met, id)
+	}
+	if len(met) > 0 {
+		t.Errorf("the checkpoint keeps %d deleted files", len(met))
+	}
+}
+
+// Only refused streams lose lines where only these may.
+func TestOnlyRefusedStreamsLoseLines(t *testing.T) {
+	r := newRig(t)
+	text := ""
+	for i := range 5000 {
+		text += fmt.Sprintf("[%d.000s][debug][gc] %060d\n", i, i)
+	}
+	bad, good := r.writer("bad.log"), r.writer("good.log")
+	r.write(good, text+text)
+	r.write(bad, text)
+	if _, err := r.src.Scan(); err != nil {
+		t.Fatal(err)
+	}
+	r.src.Refuse(map[string]struct{}{"bad.log": {}})
+	r.src.Relief.Weigh()
+	relief := everything
+	relief.Refused = true
+	if freed := r.src.Relief.Drop(ul.DropAll, relief); freed == 0 || freed > int64(len(text)) {
+		t.Errorf("%d bytes were dropped, and %d are in the refused stream", freed, len(text))
+	}
+	r.read()
+	if got := r.got["good.log"].String(); got != text+text {
+		t.Errorf("%d bytes of the other stream were handed on, want %d", len(got), 2*len(text))
+	}
+}
+
+// A refused stream is gone once a scan has looked for its files and has found none, and not
+// while they wait for a descriptor.
+func TestRefusedStreamIsGoneOnlyOnceAScanHasLookedForIt(t *testing.T) {
+	r := newRig(t)
+	r.src.capacity.maxHeld = 2
+	names := map[string]struct{}{"a.log": {}, "b.log": {}, "never.log": {}}
+	gone := func(want ...string) {
+		t.Helper()
+		if got := slices.Sorted(maps.Keys(r.src.Stats().Gone)); !slices.Equal(got, want) {
+			t.Errorf("gone: %q, want %q", got, want)
+		}
+	}
+	for name := range names {
+		r.put(name, "1\n")
+	}
+	os.Remove(r.path("never.log"))
+	r.read()
+	r.src.Refuse(names)
+	gone() // no scan has looked yet
+	if len(r.src.contents.files) != 1 {
+		t.Fatalf("%d files are held, want 1", len(r.src.contents.files))
+	}
+	r.read()
+	gone("never.log") // one of the others is held, and one waits
+	waits := "a.log"
+	for _, f := range r.src.contents.held {
+		if f.name == waits {
+			waits = "b.log"
+		}
+	}
+	os.Remove(r.path("a.log"))
+	os.Remove(r.path("b.log"))
+	gone("never.log")
+	r.read()
+	gone(waits, "never.log") // the lines of the other are in a file without a name
+}

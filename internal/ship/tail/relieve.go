@@ -1,0 +1,200 @@
+package tail
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/ul"
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/spool"
+)
+
+// A Relief says how much memory the source is to give back, and at whose cost.
+type Relief struct {
+	Want    int64    // bytes of memory
+	Least   int64    // bytes of a file that are worth a record
+	Keep    ul.Level // lines at or above it are kept when lines are discarded
+	Allowed int64    // what all streams may have together, see Drop
+	Refused bool     // only of streams that the destination refuses
+}
+
+// A Reliever gives back the memory of lines that are not durable. Its policy
+// chooses the stream and the lines, its caller when, and how much. A [Source] has one.
+type Reliever struct {
+	*env
+	dir      *directory
+	contents *contents
+	spool    *spooler
+	mover    *mover
+	policy   policy
+}
+
+// relieveTime bounds one Move or Drop: reading waits meanwhile.
+const relieveTime = 100 * time.Millisecond
+
+// Usage is what the source and its files occupy, in bytes.
+type Usage struct {
+	Backlog  int64 // written and not committed
+	Spooled  int64 // ... of it, lines that were moved into the spool
+	Total    int64 // size of the file system
+	Headroom int64 // free in it
+	Tmpfs    bool
+}
+
+// Usage asks the kernel. Everything but Backlog is zero while the directory
+// is missing.
+func (r *Reliever) Usage() Usage {
+	var u Usage
+	for _, f := range r.contents.files {
+		u.Backlog += f.backlog()
+		u.Spooled += f.records.bytes - f.records.lost
+	}
+	var st unix.Statfs_t
+	if r.dir.opened() && unix.Fstatfs(r.dir.fd(), &st) == nil {
+		u.Total = int64(st.Blocks) * int64(st.Bsize)
+		u.Headroom = int64(st.Bavail) * int64(st.Bsize)
+		u.Tmpfs = st.Type == unix.TMPFS_MAGIC
+	}
+	return u
+}
+
+// Weight is what the source takes.
+type Weight struct {
+	Memory  int64 // of the files and of the spool, bytes
+	Length  int64 // of the files
+	Streams int   // that have more than a few pages of the memory
+}
+
+// fewPages is the memory of a stream that hardly counts.
+const fewPages = 4 * position.PageSize
+
+// Weigh asks the kernel. Move and Drop go by what it has found.
+func (r *Reliever) Weigh() (w Weight) {
+	for _, st := range r.contents.streams.byName {
+		st.memory = 0
+		for _, f := range st.files {
+			m, l := f.inode.resident()
+			w.Memory, w.Length = w.Memory+m, w.Length+l
+			if l > f.size {
+				r.contents.grow(f, l)
+			}
+			st.memory += m + f.records.memory()
+		}
+		for _, f := range st.found {
+			m, l := f.inode.resident()
+			w.Memory, w.Length = w.Memory+m, w.Length+l
+		}
+		if st.memory > fewPages {
+			w.Streams++
+		}
+	}
+	w.Memory += r.spool.memory()
+	return w
+}
+
+// Memory asks the kernel for what Weigh calls Memory, and changes nothing.
+func (r *Reliever) Memory() int64 {
+	sum := r.spool.memory()
+	for _, st := range r.contents.streams.byName {
+		for _, f := range st.files {
+			m, _ := f.inode.resident()
+			sum += m
+		}
+		for _, f := range st.found {
+			m, _ := f.inode.resident()
+			sum += m
+		}
+	}
+	return sum
+}
+
+// Refusing reports whether any file is of a stream that the destination refuses.
+func (r *Reliever) Refusing() bool { return r.contents.streams.refusedFiles > 0 }
+
+// Move moves unread lines into the spool, compressed, the oldest of the stream
+// with the most of them first, until it has given back as much memory as wanted,
+// or nothing is left that is worth a record, or it takes too long. It returns how
+// much memory it gave back: at least 1 if it moved anything. No line is lost,
+// unless the tmpfs has no room even for the compressed lines: these are dropped at
+// once, whatever their level and the stream's share.
+func (r *Reliever) Move(relief Relief) (freed int64) {
+	left := r.recordsLeft()
+	for deadline := r.now().Add(relieveTime); freed < relief.Want && left > 0 && r.now().Before(deadline); left-- {
+		f := r.toMove(relief, 0)
+		if f == nil {
+			break
+		}
+		freed += r.mover.relieve(f, load{least: relief.Least, most: spool.BlockBytes, keep: relief.Keep})
+	}
+	return freed
+}
+
+// Drop drops lines until it has given back as much memory as wanted: those that
+// were moved, and then such as were not. [ul.Discard] takes those below the level
+// to keep, and leaves blocks that were not moved if that is less than half of
+// them. [ul.DropAll] takes all.
+//
+// A stream that takes less memory than its share of what is allowed loses
+// nothing; of the others the largest one goes first, and of its lines the
+// oldest. Refused streams have no share, and go before all others.
+func (r *Reliever) Drop(why ul.Reason, relief Relief) (freed int64) {
+	left := r.recordsLeft()
+	without := spool.WithoutRest()
+	if why == ul.DropAll {
+		without = spool.WithoutLines()
+	}
+	share := r.policy.share(relief.Allowed)
+	for deadline := r.now().Add(relieveTime); freed < relief.Want && r.now().Before(deadline); {
+		n := int64(0)
+		if st := r.policy.largestOver(share, why, relief.Refused); st != nil {
+			n = r.dropOldest(st, why)
+		} else if f := r.toMove(relief, share); f != nil && left > 0 {
+			left--
+			over := min(max(2*relief.Least, f.stream.memory-share), spool.BlockBytes) // a block ends with a message
+			n = r.mover.relieve(f, load{least: relief.Least, most: over, keep: relief.Keep, without: without})
+		} else {
+			break
+		}
+		freed += n
+	}
+	return freed
+}
+
+// recordsLeft makes every file a candidate again, and returns how many records may
+// still be made: a start reads no more than [spool.MostRecords].
+func (r *Reliever) recordsLeft() int {
+	left := spool.MostRecords
+	for _, f := range r.contents.files {
+		f.stuck = false
+		left -= len(f.records.list)
+	}
+	return left
+}
+
+// toMove returns the oldest file with a block to move, of the stream that has
+// most to move and takes more memory than share. Nil: there is none.
+func (r *Reliever) toMove(relief Relief, share int64) *File {
+	if r.spool.log == nil {
+		return nil
+	}
+	return r.policy.largestUnmoved(share, relief.Least, relief.Refused)
+}
+
+// dropOldest drops the lines of the oldest record of the stream that has any.
+func (r *Reliever) dropOldest(st *Stream, why ul.Reason) (freed int64) {
+	f, at := oldestHolding(st, why)
+	freed, err := f.records.drop(&f.records.list[at], why, r.metrics.dropped, st.label)
+	if err == nil {
+		var merged int64
+		merged, err = r.mover.mergeAround(f, at)
+		freed += merged
+	}
+	if err != nil {
+		r.metrics.readErrors.Inc()
+		r.log.once("drop", "dropping lines of the spool failed", "error", err, "hint", "the next look at the pressure tries again")
+		f.stuck = true
+	}
+	st.memory -= freed
+	return max(1, freed)
+}

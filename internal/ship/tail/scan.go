@@ -1,0 +1,311 @@
+package tail
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// maxPasses bounds how often one scan lists the directory. What is without a
+// place then gets it in the next scan.
+const maxPasses = 4
+
+// A scanner brings the contents in step with the directory.
+type scanner struct {
+	*env
+	dir      *directory
+	contents *contents
+	listing  *listing
+	capacity *capacity
+	left     *leftovers
+	punch    puncher
+	reclaim  *reclaimer
+
+	renamed []*Stream // have a file with a new name, during a scan
+}
+
+// due reports whether a scan is due, although it may be too early for it.
+func (s *scanner) due() bool { return s.listing.stale && s.dir.opened() }
+
+// scan is [Source.Scan].
+func (s *scanner) scan() (found int, err error) {
+	started := s.now()
+	if !s.due() || started.Before(s.listing.after) {
+		return 0, nil
+	}
+	s.left.expectOnce()
+	s.listing.stale = false
+	cpu := threadCPU()
+	defer func() { s.listing.rest(started, s.now(), threadCPU()-cpu) }()
+	held := len(s.contents.held)
+	changed, err := s.dir.changed()
+	if err != nil {
+		return 0, err
+	}
+	placed := false
+	for n := 0; n < maxPasses && !placed; n++ {
+		if err := s.list(); err != nil {
+			return len(s.contents.held) - held, err
+		}
+		placed = s.contents.streams.place(s.listing.pass)
+	}
+	s.listing.end(placed)
+	s.listing.sawUpTo(changed, started)
+	for _, reason := range ignoreReasons {
+		s.metrics.ignored.WithLabelValues(reason).Set(float64(s.listing.ignored[reason]))
+	}
+	for _, st := range s.renamed {
+		s.countMissed(st)
+	}
+	s.renamed = s.renamed[:0]
+	s.metrics.files.Set(float64(len(s.contents.held)))
+	found = len(s.contents.held) - held
+	if !s.listing.stale {
+		s.sawAll()
+	}
+	s.reclaim.makeRoom()
+	return found, nil
+}
+
+// sawAll ends a scan during which the directory did not change: whatever later
+// scans find is new, and a file that this one did not see is gone.
+func (s *scanner) sawAll() {
+	for id, saved := range s.contents.absent.unseen() {
+		of := saved.content(id)
+		if !s.left.strand(of, saved.Saved) {
+			s.contents.letGo(of)
+		}
+	}
+	s.left.unaligned = false
+	s.contents.streams.place(s.listing.pass)
+	s.listing.sawAll()
+}
+
+// countMissed looks at the files of a stream that have a new name, after a scan,
+// and counts the archives that were overwritten unread.
+func (s *scanner) countMissed(st *Stream) {
+	for _, f := range st.files {
+		if !f.renamed {
+			continue
+		}
+		f.renamed = false
+		number, ok := archiveNumber(f.name)
+		if !ok {
+			continue
+		}
+		if missed := st.archives.take(number); missed > 0 {
+			s.metrics.missedFiles.Add(float64(missed))
+			s.mark(mark.ArchivesMissed, "stream", st.name, "count", strconv.Itoa(missed))
+			s.log.once("missed", "archives were overwritten unread", "stream", st.name, "archives", missed,
+				"hint", "their lines are lost; let the JVM rotate larger files, or none with filesize=0; further archives are only counted")
+		}
+	}
+	st.archives.settle(s.listing.pass)
+}
+
+// list goes once through the directory and looks at each entry.
+func (s *scanner) list() error {
+	s.listing.begin()
+	was := s.contents.names.begin()
+	clear(s.contents.absent.sighted)
+	rings := false
+	if _, err := s.dir.dir.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("rewind source directory: %w", err)
+	}
+	for {
+		names, err := s.dir.dir.Readdirnames(512)
+		for _, name := range names {
+			if !s.cfg.follows(name) {
+				s.sight(name)
+				rings = rings || isRing(name)
+				continue
+			}
+			if reason := s.see(name); reason != "" {
+				s.leaveOut(name, reason)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("list source directory: %w", err)
+		}
+	}
+	s.nameless(was)
+	clear(was)
+	if rings && s.cfg.OnRing != nil {
+		s.cfg.OnRing()
+	}
+	return nil
+}
+
+// leaveOut counts an entry that is not followed.
+func (s *scanner) leaveOut(name, reason string) {
+	s.listing.leaveOut(reason)
+	stream := StreamName(name)
+	if st := s.contents.streams.byName[stream]; st != nil && reason == IgnoredTooMany {
+		st.archives.wait(s.listing.pass)
+	}
+	if _, refused := s.contents.streams.refused[stream]; refused && followedLater(reason) {
+		s.listing.hide(stream)
+	}
+	hint := "further entries with this reason are only counted"
+	if by := s.listing.denied; by != nil && reason == IgnoredPermission {
+		hint = by.Advice()
+	}
+	s.log.once("ignored "+reason, "source entry is not followed", "reason", reason, "name", name, "hint", hint)
+}
+
+// nameless takes the name from the files that have lost it since the last
+// scan. They are read to their end nevertheless.
+func (s *scanner) nameless(was map[string]*File) {
+	for name, f := range was {
+		if f.name == name && s.contents.names.now[name] != f {
+			f.name = ""
+			s.contents.touch(f)
+		}
+	}
+}
+
+// see looks at one entry and follows it, unless there is a reason not to.
+func (s *scanner) see(name string) (reason string) {
+	if !ValidName(name) {
+		s.sight(name)
+		return ignoreName
+	}
+	var st unix.Statx_t
+	if err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
+		s.listing.stale = s.listing.stale || err == unix.ENOENT // somebody may have renamed it during the scan
+		return ignoreUnless(err, unix.ENOENT)
+	}
+	id := position.Identify(&st)
+	f := s.contents.held[id]
+	if f == nil {
+		s.contents.absent.sight(id)
+		if s.contents.absent.isAside(id, &st) {
+			return ""
+		}
+		if reason := typeReason(&st); reason != "" {
+			return reason
+		}
+		if s.capacity.tooMany(name) {
+			return IgnoredTooMany
+		}
+		var err error
+		if f, err = s.openFile(name); err != nil {
+			return ignoreUnless(err, unix.ENOENT)
+		}
+		if f == nil {
+			// Another file has taken the name meanwhile.
+			s.listing.expire()
+			return ""
+		}
+	}
+	if f.name != name || f.fresh {
+		f.name, f.fresh, f.renamed = name, false, true
+		s.renamed = append(s.renamed, f.stream)
+	}
+	s.contents.names.now[name] = f
+	if size := int64(st.Size); size != f.size {
+		s.contents.grow(f, size)
+	}
+	return ""
+}
+
+// sight finds out whether an entry that the scan does not follow is a file with
+// a saved position.
+func (s *scanner) sight(name string) {
+	var st unix.Statx_t
+	if len(s.contents.absent.saved) == 0 || name == statedir.Name {
+		return
+	}
+	switch err := statx(s.dir.fd(), name, unix.AT_SYMLINK_NOFOLLOW, &st); err {
+	case nil:
+		s.contents.absent.sight(position.Identify(&st))
+	case unix.ENOENT:
+		s.listing.expire() // somebody may have renamed it during the scan
+	}
+}
+
+// openFile opens the named file and begins to follow it. The descriptor is first
+// one that can only be looked at (O_PATH): opening a FIFO or a device would
+// already be an act. It returns nil if the name turned out to be no file that
+// may be followed.
+func (s *scanner) openFile(name string) (*File, error) {
+	look, err := unix.Openat(s.dir.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(look)
+	var st unix.Statx_t
+	if err := statx(look, "", unix.AT_EMPTY_PATH, &st); err != nil {
+		return nil, err
+	}
+	if typeReason(&st) != "" || s.contents.held[position.Identify(&st)] != nil {
+		return nil, nil
+	}
+	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	by := s.creator(&st)
+	if err != nil {
+		if err == unix.EACCES {
+			s.listing.denied = by
+		}
+		return nil, err
+	}
+	f := &File{
+		of:     position.Content{Identity: position.Identify(&st)},
+		rank:   rank{pass: s.listing.pass, round: s.listing.round, age: age(&st, s.dir.countsUp)},
+		naming: naming{name: name, fresh: true},
+		growth: growth{grew: s.now()},
+		inode:  inode{fd: fd},
+	}
+	f.inode.punchable = s.punch.allowed(f, by)
+	// Every JVM obeys root, and root may punch, unless its capabilities were dropped.
+	if !by.IsOurs() && (os.Geteuid() != 0 || s.cfg.punches(name) && !f.inode.punchable) {
+		f.inode.stranger = by
+	}
+	return s.follow(f), nil
+}
+
+// creator returns the user who created a file of the source.
+func (s *scanner) creator(st *unix.Statx_t) *process.User {
+	var dir unix.Stat_t
+	hidden := unix.Fstat(s.dir.fd(), &dir) == nil && dir.Mode&unix.S_ISGID != 0
+	return &process.User{UID: st.Uid, GID: st.Gid, GroupHidden: hidden}
+}
+
+// follow goes on with a file that was just opened where an earlier process, or
+// this one, has left it. It returns the content that is in the file now.
+func (s *scanner) follow(f *File) *File {
+	id, stream := f.of.Identity, StreamName(f.name)
+	saved, waited := s.contents.absent.saved[id]
+	if waited {
+		f.of.Epoch = saved.epoch
+		stream = cmp.Or(saved.Stream, stream)
+		if saved.Offset > 0 {
+			f.round = 0 // persisted in part, and so older than what nobody has read
+		}
+	}
+	if left := s.contents.files[f.of]; left != nil {
+		// The records of this content were taken in without the file.
+		left.inode.fd, left.inode.punchable, left.inode.stranger = f.inode.fd, f.inode.punchable, f.inode.stranger
+		left.naming, left.growth = f.naming, f.growth
+		s.contents.hold(left)
+		s.left.rejoin(left)
+	} else {
+		if s.contents.add(f, stream) {
+			f.stream.archives.wait(s.listing.waited) // a stream of which all files waited is forgotten
+		}
+		s.left.resume(f, saved.Saved, waited)
+	}
+	return s.contents.held[id]
+}

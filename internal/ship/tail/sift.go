@@ -1,0 +1,99 @@
+package tail
+
+import (
+	"bytes"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// A sifter puts the lines of a chunk that are withheld behind its other lines. The zero
+// value withholds nothing.
+type sifter struct {
+	below ul.Level // lines less severe than that are withheld
+
+	runs []siftRun // of the chunk that is being classified
+	held []byte
+}
+
+// A siftRun is consecutive bytes of a chunk that go the same way.
+type siftRun struct {
+	bytes int
+	held  bool
+}
+
+// on reports whether any line can be withheld.
+func (s *sifter) on() bool { return s.below > ul.Trace }
+
+// holds reports whether lines of a stream with this level are withheld.
+func (s *sifter) holds(st *Stream, l ul.Level) bool { return s.on() && !st.whole && l.Below(s.below) }
+
+// take notes the next line of the chunk, or the next piece of one, of so many bytes.
+func (s *sifter) take(st *Stream, bytes int, l ul.Level) {
+	if !s.on() {
+		return
+	}
+	held := s.holds(st, l)
+	if n := len(s.runs); n > 0 && s.runs[n-1].held == held {
+		s.runs[n-1].bytes += bytes
+		return
+	}
+	s.runs = append(s.runs, siftRun{bytes, held})
+}
+
+// sift puts the withheld lines of data, which are those that take has noted since the
+// last call, behind the others, and returns how many bytes they are.
+func (s *sifter) sift(data []byte) (held int) {
+	if len(s.runs) == 0 {
+		return 0
+	}
+	s.held = s.held[:0]
+	at, kept := 0, 0
+	for _, r := range s.runs {
+		if part := data[at : at+r.bytes]; r.held {
+			s.held = append(s.held, part...)
+		} else {
+			kept += copy(data[kept:], part)
+		}
+		at += r.bytes
+	}
+	s.runs = s.runs[:0]
+	return copy(data[kept:], s.held)
+}
+
+// siftLines is take and sift for lines that were read from the spool. The record before
+// them has the level before, and open is the level of the line that they continue, if
+// they do. A marker is never withheld.
+func (s *sifter) siftLines(st *Stream, data []byte, before ul.Level, continues bool, open ul.Level) (held int) {
+	if !s.on() {
+		return 0
+	}
+	class := st.class
+	class.Resume(before)
+	for rest := data; len(rest) > 0; continues = false {
+		end := bytes.IndexByte(rest, '\n') + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		line, level := rest[:end], open
+		if !continues {
+			if _, marker := ul.ParseMarker(line); marker {
+				level = ul.Error
+			} else {
+				level = class.Classify(bytes.TrimSuffix(line, newline), rest[end:]).Level
+			}
+		}
+		s.take(st, end, level)
+		rest = rest[end:]
+	}
+	return s.sift(data)
+}
+
+// lastLine returns the last line of the end of a persisted stream, the newline
+// included: where lines are withheld, the lines before it need not be its neighbours in
+// the source.
+func lastLine(end []byte) []byte {
+	if len(end) == 0 {
+		return end
+	}
+	return end[bytes.LastIndexByte(end[:len(end)-1], '\n')+1:]
+}

@@ -1,0 +1,264 @@
+package tail
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+const (
+	blockBytes = 256 << 10 // bytes of one read, and of one punch
+	maxFiles   = 2048      // held open at once, if as many may be; more wait on the tmpfs until others are finished
+	scanRest   = 4         // times the duration of a scan is the least between two
+	maxLabels  = 256       // distinct stream labels in metrics; further streams share OtherLabel
+)
+
+// OtherLabel is the stream label of the streams beyond the bound on labels.
+const OtherLabel = "(other)"
+
+// Source is one source directory and the files in it. Create it with [New],
+// then call [Source.Open] until it succeeds.
+type Source struct {
+	Start  *Start    // where reading begins, at a start and again
+	Relief *Reliever // memory of lines that are not durable
+
+	env      *env
+	dir      *directory
+	contents *contents
+	listing  *listing
+	spool    *spooler
+	left     *leftovers
+	capacity *capacity
+	watch    *watch
+	scanner  *scanner
+	reader   *reader
+	unlink   *unlinker
+	reclaim  *reclaimer
+}
+
+// env is what all parts of a Source are given.
+type env struct {
+	cfg     Config
+	log     notes
+	metrics metrics
+	now     func() time.Time
+}
+
+// mark reports something that happened.
+func (e *env) mark(kind mark.Kind, details ...string) {
+	if e.cfg.OnMark != nil {
+		e.cfg.OnMark(mark.New(kind, details...))
+	}
+}
+
+// New returns a Source for a valid cfg that has opened nothing yet.
+func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Source {
+	e := &env{cfg: cfg, log: notes{Logger: log, warned: map[string]bool{}}, metrics: newMetrics(reg), now: time.Now}
+	open := newOpenLines()
+	s := &Source{
+		env:      e,
+		dir:      &directory{path: cfg.Source},
+		contents: newContents(e, open),
+		listing:  newListing(),
+		spool:    &spooler{pending: map[position.Content][]spooled{}},
+	}
+	maxHeld, _ := Descriptors()
+	s.capacity = &capacity{maxHeld, s.contents, s.listing}
+	punch := puncher{e}
+	s.left = &leftovers{env: e, dir: s.dir, contents: s.contents, spool: s.spool, punch: punch}
+	s.unlink = &unlinker{e, s.dir, s.contents, s.listing}
+	s.reclaim = &reclaimer{e, s.dir, s.contents, s.listing, s.spool, punch, s.unlink}
+	s.watch = &watch{env: e, dir: s.dir, contents: s.contents, listing: s.listing}
+	s.scanner = &scanner{env: e, dir: s.dir, contents: s.contents, listing: s.listing, capacity: s.capacity,
+		left: s.left, punch: punch, reclaim: s.reclaim}
+	sift := &sifter{below: cfg.PersistLevel}
+	lines := &lineReader{e, s.contents, sift}
+	s.reader = &reader{env: e, contents: s.contents, open: open, lines: lines, records: &recordReader{e, open, lines}}
+	s.Relief = &Reliever{e, s.dir, s.contents, s.spool, &mover{e, s.contents, s.spool, punch}, policy{&s.contents.streams}}
+	s.Start = &Start{s.contents, open, s.left, &aligner{s.contents, open, s.spool, sift.on()}}
+	return s
+}
+
+// Open opens the directory and begins to watch it. It fails with an error
+// that wraps [fs.ErrNotExist] while the directory is missing, or
+// [statedir.ErrOwned] while another sidecar owns it, and can be called again,
+// as after an error for want of descriptors or memory. Nothing is read before
+// [Source.Scan].
+func (s *Source) Open() error {
+	if err := s.dir.open(); err != nil {
+		return err
+	}
+	log := &s.env.log
+	if why := s.dir.owner.Ousted; why != "" {
+		log.Warn("source taken over from a process that holds its lock", "source", s.env.cfg.Source, "reason", why)
+	}
+	if err := s.dir.owner.Unlocked; err != nil {
+		log.once("lock", "locking the source failed", "error", err, "hint", "nothing keeps a second sidecar out of it")
+	}
+	s.listing.expire()
+	s.dir.countsUp = inodesCountUp(s.dir.fd())
+	s.unlink.putBackTaken()
+	s.left.expected = false
+	err := s.openSpool()
+	if statedir.Transient(err) {
+		// It may hold records, whose lines would be passed over as holes.
+		s.closeDir()
+		return fmt.Errorf("open the spool: %w", err)
+	}
+	if err != nil {
+		log.Error("opening the spool failed", "error", err,
+			"hint", "no memory can be given back while the destination stalls; look at .ullage in the source")
+	}
+	s.dir.report(s.env.cfg.OnOpen)
+	if err := s.dir.watch(); err != nil {
+		log.once("watch", "watching the source failed", "source", s.env.cfg.Source, "error", err,
+			"hint", "the source is polled only; raise fs.inotify.max_user_instances or max_user_watches")
+		return nil
+	}
+	s.env.metrics.watching.Set(1)
+	return nil
+}
+
+func (s *Source) openSpool() error {
+	return s.spool.open(s.dir, func(of position.Content) bool { return s.contents.files[of] != nil })
+}
+
+// State returns the directory, open, in which the sidecar keeps its
+// checkpoint. It is nil while the source is missing and remains the Source's.
+func (s *Source) State() *os.File { return s.dir.state }
+
+// Dir returns the source directory, open. It is nil while the source is missing and remains the
+// Source's.
+func (s *Source) Dir() *os.File { return s.dir.dir }
+
+// CloseGone closes the directory that is open if it, or the state directory in it,
+// is no longer the one that the path names, and reports that. The caller then
+// opens the new one; the files of the old one stay held until they are finished.
+func (s *Source) CloseGone() bool {
+	gone := s.dir.replaced()
+	if gone {
+		s.closeDir()
+	}
+	return gone
+}
+
+// closeDir closes the directory and the watcher, not the files.
+func (s *Source) closeDir() {
+	s.spool.leave()
+	s.dir.close()
+	s.env.metrics.watching.Set(0)
+	s.contents.unname()
+}
+
+// Close closes the directory and every file.
+func (s *Source) Close() {
+	s.closeDir()
+	for _, f := range s.contents.files {
+		s.contents.forget(f)
+	}
+	s.spool.close()
+}
+
+// Events returns the directory's events for [Source.Handle], and the watcher's
+// errors for [Source.HandleError]; nil when there are none to wait for.
+func (s *Source) Events() (<-chan fsnotify.Event, <-chan error) {
+	if s.dir.watcher == nil {
+		return nil, nil
+	}
+	return s.dir.watcher.Events, s.dir.watcher.Errors
+}
+
+// Handle handles one event: it marks what has to be read or scanned.
+func (s *Source) Handle(ev fsnotify.Event) { s.watch.handle(ev) }
+
+// Poll marks what has to be read or scanned without any event: the files that Next
+// has read from since the last Poll, and the directory if an entry of it has changed.
+// While lines flow, it costs two calls of the kernel where events cost several
+// wake-ups of threads, and it sees a rotation although a thousand events of writes
+// are in front of that of the rotation.
+func (s *Source) Poll() {
+	s.reader.takeFlowing()
+	s.watch.poll()
+}
+
+// HandleError handles one error of the watcher. When events were lost,
+// everything is looked at again.
+func (s *Source) HandleError(err error) { s.watch.handleError(err) }
+
+// Tick is the slow poll, to be called about once a second: it shows other
+// sidecars that the owner of the source lives, makes a scan due, looks for files
+// whose writer is gone, tries again to open the spool if Open has failed to, and frees
+// what the spool needs once nothing is in it.
+func (s *Source) Tick() {
+	s.watch.tick()
+	s.dir.beat()
+	s.spool.rest(s.contents.files)
+	if s.dir.opened() && s.spool.log == nil && s.openSpool() == nil {
+		s.env.log.Info("spool opened")
+	}
+}
+
+// Drain notes that there is no later: from now on the unterminated rest of any
+// file that has no writer is handed on at once. It makes a scan due, and returns how many
+// files the last one left out because too many were held, or 0 if there is no place for
+// one now either.
+func (s *Source) Drain() (waiting int) {
+	s.listing.expire()
+	s.contents.drain()
+	if len(s.contents.held) >= s.capacity.maxHeld {
+		return 0
+	}
+	return s.listing.ignored[IgnoredTooMany]
+}
+
+// Written reports whether anybody has a file open for writing, as far as the
+// kernel shows.
+func (s *Source) Written() bool { return s.watch.written() }
+
+// Stale reports whether a scan is due, although it may be too early for it.
+func (s *Source) Stale() bool { return s.scanner.due() }
+
+// Scan brings the set of held files in step with the directory, if that is
+// due: it opens files that are new, and returns their number, and learns
+// new names of those that it has. It lists the directory until it has found a
+// place for each new file, see [streamSet.place]. Between two scans passes several
+// times the processor time that one takes, so that a storm of renames among
+// thousands of files cannot keep a processor busy.
+func (s *Source) Scan() (found int, err error) { return s.scanner.scan() }
+
+// Area returns how long the area for Next has to be now.
+func (s *Source) Area() int { return s.reader.area() }
+
+// Next reads the next chunk of any file that has one into area, of [Source.Area]
+// bytes, and returns its length. ok is false when there is
+// nothing to read for now. Streams take turns, of as many bytes: what one of
+// them writes must not keep the lines of another from being read.
+func (s *Source) Next(area []byte) (n int, c Chunk, ok bool) { return s.reader.next(area) }
+
+// Committed records that everything up to the end of c is durable.
+func (s *Source) Committed(c Chunk) { s.contents.commit(c) }
+
+// Refuse sets the streams that the destination refuses, and whose lines stay
+// where they are. A stream that is not named any more is read again after the
+// [Start.Rewind] that has to follow.
+func (s *Source) Refuse(names map[string]struct{}) { s.capacity.refuse(names) }
+
+// Reclaim gives back what is committed: pages of files that are still
+// written, and whole files that are finished. It returns, since the last call, the
+// contents that a checkpoint need not have any more, and the positions that it may
+// have forgotten, of files that came back.
+func (s *Source) Reclaim() (gone []position.Content, back map[position.Content]position.Saved) {
+	s.reclaim.reclaim()
+	return s.contents.takeGone(), s.contents.takeBack()
+}
+
+// Stats returns how the source stands.
+func (s *Source) Stats() Stats { return statsOf(s.contents, s.listing, s.capacity, time.Now()) }

@@ -1,0 +1,193 @@
+package tail
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/position"
+	"github.com/ullage/ullage/internal/ship/spool"
+)
+
+// spoolName is the name of the spool in the state directory.
+const spoolName = "spool"
+
+// mostLogs bounds how many logs of replaced state directories stay open for their
+// records.
+const mostLogs = 16
+
+// spooler is the spool of a Source, and what moving lines into it needs.
+type spooler struct {
+	log   *spool.Log // nil: nothing can be moved
+	old   []*spool.Log
+	block spool.Block
+	data  []byte
+
+	// pending are records whose files are not held yet.
+	pending map[position.Content][]spooled
+}
+
+// area returns memory for n bytes of a block.
+func (p *spooler) area(n int) []byte {
+	p.data = slices.Grow(p.data[:0], n)[:n]
+	return p.data
+}
+
+// rest frees the memory that moving and reading lines takes, if no record is left.
+func (p *spooler) rest(files map[position.Content]*File) {
+	if p.resting() || len(p.pending) > 0 {
+		return
+	}
+	for _, f := range files {
+		if !f.records.empty() {
+			return
+		}
+	}
+	p.data, p.block = nil, spool.Block{}
+	for l := range p.logs() {
+		l.Rest()
+	}
+}
+
+// resting reports whether there is nothing to free. A process that only reads the records
+// of an earlier one has moved nothing, and its log takes memory.
+func (p *spooler) resting() bool {
+	for l := range p.logs() {
+		if !l.Resting() {
+			return false
+		}
+	}
+	return p.data == nil
+}
+
+// logs yields the log and those of before.
+func (p *spooler) logs() iter.Seq[*spool.Log] {
+	return func(yield func(*spool.Log) bool) {
+		for _, l := range p.old {
+			if !yield(l) {
+				return
+			}
+		}
+		if p.log != nil {
+			yield(p.log)
+		}
+	}
+}
+
+// open opens the spool in the state directory, and adopts the records that an
+// earlier process has left. Those of contents that are known already are in the
+// log that was open before.
+func (p *spooler) open(dir *directory, known func(position.Content) bool) error {
+	f, err := statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT)
+	if statedir.Transient(err) {
+		return err
+	}
+	if err != nil {
+		statedir.Displace(dir.state, spoolName)
+		if f, err = statedir.OpenFile(dir.state, spoolName, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL); err != nil {
+			return err
+		}
+	}
+	if at := slices.IndexFunc(p.old, func(l *spool.Log) bool { return l.IsIn(f) }); at >= 0 {
+		// The directory has come back. Two logs in one file would overwrite each other.
+		f.Close()
+		p.log, p.old = p.old[at], slices.Delete(p.old, at, at+1)
+		return nil
+	}
+	if len(p.old) >= mostLogs {
+		f.Close()
+		return errors.New("too many older ones still have records")
+	}
+	log, found, err := spool.Open(f)
+	if err != nil {
+		f.Close()
+		return err
+	}
+	p.log = log
+	for _, r := range found {
+		list := p.pending[r.Of]
+		switch {
+		case known(r.Of):
+		case !ValidName(r.Stream):
+			log.Free(r)
+		default:
+			// Only the last one may not have been punched any more.
+			if n := len(list); n > 0 {
+				list[n-1].full = false
+			}
+			p.pending[r.Of] = append(list, spooled{Record: r, log: log, full: true})
+		}
+	}
+	for _, list := range p.pending {
+		slices.SortFunc(list, func(a, b spooled) int { return cmp.Compare(a.From, b.From) })
+	}
+	return nil
+}
+
+// leave goes on without the log, which others still have records in.
+func (p *spooler) leave() {
+	if p.log != nil {
+		p.old = append(p.old, p.log)
+		p.log = nil
+	}
+}
+
+// closeUnused closes the logs of before that no record is in any more, neither of
+// the files nor pending.
+func (p *spooler) closeUnused(files map[position.Content]*File) {
+	if len(p.old) == 0 {
+		return
+	}
+	used := map[*spool.Log]bool{}
+	for _, list := range p.pending {
+		for i := range list {
+			used[list[i].log] = true
+		}
+	}
+	for _, f := range files {
+		for i := range f.records.list {
+			used[f.records.list[i].log] = true
+		}
+	}
+	p.old = slices.DeleteFunc(p.old, func(l *spool.Log) bool {
+		if !used[l] {
+			l.Close()
+		}
+		return !used[l]
+	})
+}
+
+// memory returns how many bytes of memory the logs take.
+func (p *spooler) memory() (sum int64) {
+	for l := range p.logs() {
+		sum += l.Memory()
+	}
+	return sum
+}
+
+// close closes all logs.
+func (p *spooler) close() {
+	p.leave()
+	for _, l := range p.old {
+		l.Close()
+	}
+	p.old = nil
+}
+
+// take returns the pending records of a content that are behind a position, and
+// gives back the others.
+func (p *spooler) take(of position.Content, behind int64) []spooled {
+	list := p.pending[of]
+	delete(p.pending, of)
+	return slices.DeleteFunc(list, func(r spooled) bool {
+		if r.From >= behind {
+			return false
+		}
+		r.log.Free(r.Record)
+		return true
+	})
+}

@@ -1,0 +1,135 @@
+package tail
+
+import (
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// A Start brings reading to where persisting has ended: at a start, and whenever
+// the writer begins again. A [Source] has one.
+type Start struct {
+	contents *contents
+	open     *openLines
+	left     *leftovers
+	aligner  *aligner
+}
+
+// Restore gives the positions of a checkpoint, before the first Scan. A file
+// that does not hold its position is read from its beginning. Lost says that
+// there was a checkpoint and is none: what the first Scan finds may be persisted
+// already, and nothing of it is moved or dropped before [Start.Aligned].
+func (s *Start) Restore(saved map[position.Content]position.Saved, lost bool) {
+	s.left.unaligned = lost
+	s.open.load(saved)
+	s.left.expect(saved)
+}
+
+// LostAfterAll is the lost of [Start.Restore] after the first Scan, for a source without
+// a checkpoint, and reports whether that is so: a file in it has a hole at its beginning.
+// Its bytes were given back, so that they were persisted, and somebody has removed the
+// checkpoint with all that shows that there was one.
+func (s *Start) LostAfterAll() bool {
+	punched := false
+	for _, f := range s.contents.files {
+		punched = punched || f.givenBack()
+	}
+	if punched {
+		for _, f := range s.contents.files {
+			f.unaligned = true
+		}
+	}
+	return punched
+}
+
+// Found is what a scan has found of streams, by name.
+type Found struct {
+	Streams []string // that have files
+
+	// Unheld are those that have a file that did not hold its position, or that has a
+	// hole right there: what was in it was committed, and given back. Of these
+	// the source cannot supply again what a checkpoint takes for uncommitted.
+	Unheld map[string]struct{}
+
+	// Unread are those of which there is anything to read, or may be in a file
+	// that is not held yet.
+	Unread map[string]struct{}
+}
+
+// Found returns what the first Scan has found.
+func (s *Start) Found() Found {
+	found := Found{Unheld: map[string]struct{}{}, Unread: map[string]struct{}{}}
+	for name := range s.contents.streams.byName {
+		found.Streams = append(found.Streams, name)
+	}
+	for _, f := range s.contents.files {
+		if f.unheld || f.givenBack() {
+			found.Unheld[f.stream.name] = struct{}{}
+		}
+		if f.held() && f.read.Offset < f.size || f.read.Open || !f.records.empty() {
+			found.Unread[f.stream.name] = struct{}{}
+		}
+	}
+	for id := range s.contents.absent.waiting {
+		found.Unread[s.contents.absent.saved[id].Stream] = struct{}{}
+	}
+	return found
+}
+
+// Claims reports whether any log in the source has a position other than its beginning.
+// Before the destination has confirmed the checkpoint, the lines up to that position are
+// durable only by what the checkpoint claims. The sidecar's own marks do not matter.
+func (s *Start) Claims() bool {
+	for _, f := range s.contents.files {
+		if f.committed.Offset > 0 && f.stream.name != mark.Stream {
+			return true
+		}
+	}
+	absent := &s.contents.absent
+	for id := range absent.waiting {
+		if k := absent.saved[id]; k.Offset > 0 && k.Stream != mark.Stream {
+			return true
+		}
+	}
+	return false
+}
+
+// ForgetCommits takes nothing for committed any more: the positions of the
+// checkpoint were wrong. Records stay, and [Start.Rewind] comes next.
+func (s *Start) ForgetCommits() {
+	s.contents.absent.clear()
+	clear(s.open.durable)
+	for _, f := range s.contents.files {
+		f.committed = position.Position{}
+	}
+}
+
+// Rewind forgets everything that was handed on and not committed, so that
+// [Source.Next] hands it on again.
+func (s *Start) Rewind() { s.contents.rewindAll() }
+
+// Align finds, without a checkpoint, how far a stream was persisted: end is
+// how the persisted copy ends, the more of it the better. The files of the
+// stream are searched for it, and reading begins behind the place. If it is
+// nowhere, everything that is in the files is read, and Align reports false.
+func (s *Start) Align(stream string, end []byte) (bool, error) { return s.aligner.align(stream, end) }
+
+// Aligned notes that reading begins where persisting has ended.
+func (s *Start) Aligned() { s.left.aligned() }
+
+// Positions returns the read position of every content that is not at its
+// beginning, or that has records, and those of files that may still be found.
+func (s *Start) Positions() map[position.Content]position.Saved {
+	saved := map[position.Content]position.Saved{}
+	absent := &s.contents.absent
+	for id := range absent.waiting {
+		k := absent.saved[id]
+		saved[k.content(id)] = k.Saved
+	}
+	for of, f := range s.contents.files {
+		if f.read.Offset > 0 || !f.records.empty() {
+			saved[of] = position.Saved{Stream: f.stream.name, Position: f.read.Position}
+		}
+	}
+	s.open.addTo(saved, absent.positions())
+	return saved
+}

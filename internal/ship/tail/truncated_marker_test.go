@@ -1,0 +1,176 @@
+package tail
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// What was dropped before a truncation is marked in front of what is new.
+func TestTruncationKeepsCounts(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("w", "warning", 10))
+	r.look()
+	r.read()
+	r.write(w, uls("old", "info", 2000))
+	r.discard()
+	rewrite(r, w, uls("new", "info", 3))
+	r.read()
+	r.accounted()
+}
+
+// Nothing of that is lost with a sidecar that is killed before the marker is
+// durable, nor marked twice where the file is truncated once more.
+func TestTruncationKeepsCountsAfterAKill(t *testing.T) {
+	for _, commit := range []bool{false, true} {
+		r := newRig(t)
+		w := r.writer("gc.log")
+		saved := map[position.Content]position.Saved{}
+		for round := range 3 {
+			r.write(w, uls("old", "info", 2000))
+			r.discard()
+			rewrite(r, w, uls("new", "info", 2000+round))
+			r.discard()
+			saved = r.src.Start.Positions()
+		}
+		dropped := r.droppedMetric()
+		r.src.Close()
+		r.open()
+		r.src.Start.Restore(saved, false)
+		r.look()
+		r.read()
+		if commit {
+			r.commit()
+		}
+		rewrite(r, w, uls("newest", "info", 3))
+		if !commit {
+			r.src.Start.Rewind()
+			delete(r.got, "gc.log")
+		}
+		r.read()
+		accountedFor(r, dropped)
+	}
+}
+
+// The marker is on its way when the file is truncated again.
+func TestTruncatedAgainBeforeTheMarkerIsDurable(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	for range 3 {
+		r.write(w, uls("old", "info", 2000))
+		r.discard()
+		rewrite(r, w, uls("new", "info", 10))
+		r.read()
+	}
+	r.commit()
+	r.write(w, uls("end", "info", 1))
+	r.read()
+	r.accounted()
+}
+
+// One marker is on its way, and another gap behind it, when the file is
+// truncated.
+func TestTruncatedBetweenTwoMarkers(t *testing.T) {
+	for _, rewind := range []bool{false, true} {
+		r := newRig(t)
+		w := r.writer("gc.log")
+		for range 2 {
+			r.write(w, uls("old", "debug", 2000))
+			r.write(w, uls("kept", "warning", 3))
+		}
+		r.discard()
+		n, c, ok := r.src.Next(r.area)
+		if !ok {
+			t.Fatal("there is no marker")
+		}
+		rewrite(r, w, uls("new", "info", 3))
+		r.look()
+		if rewind {
+			r.src.Start.Rewind()
+		} else {
+			r.got["gc.log"] = &strings.Builder{}
+			r.got["gc.log"].Write(r.area[:n])
+			r.last[c.File] = c
+		}
+		r.read()
+		r.commit()
+		r.accounted()
+		for _, f := range r.src.contents.files {
+			if !f.records.empty() {
+				t.Errorf("rewind %t: %d records are left", rewind, len(f.records.list))
+			}
+		}
+	}
+}
+
+// A JVM truncates its log and ends before its first line.
+func TestTruncatedToNothingIsMarked(t *testing.T) {
+	r, w := discarding(t, uls("old", "info", 2000))
+	r.truncate()
+	w.Close()
+	for range 4 {
+		r.read()
+		r.commit()
+	}
+	r.accounted()
+	if left := r.names(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// While the sidecar is down, whatever was committed before.
+func TestTruncatedWhileDownIsMarked(t *testing.T) {
+	for _, committed := range []bool{false, true} {
+		r := newRig(t)
+		w := r.writer("gc.log")
+		if committed {
+			r.write(w, uls("first", "error", 10))
+			r.read()
+			r.commit()
+		}
+		r.write(w, flood())
+		r.discard()
+		dropped := rewrittenWhileDown(r, w, uls("new", "info", 3))
+		r.read()
+		r.commit()
+		if dropped += r.droppedMetric(); dropped < 299*90 {
+			t.Errorf("committed %t: %v lines were dropped", committed, dropped)
+		}
+		accountedFor(r, dropped)
+	}
+}
+
+// The destination fails, and that makes the sidecar look.
+func TestTruncatedBeforeARewindKeepsMovedLines(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, uls("first", "error", 10))
+	r.read()
+	r.commit()
+	r.write(w, flood())
+	r.discard()
+	kept := testutil.ToFloat64(r.src.env.metrics.readLines.WithLabelValues("gc.log", "warning"))
+	rewrite(r, w, uls("new", "info", 3))
+	r.src.Start.Rewind()
+	r.read()
+	r.commit()
+	r.accounted()
+	if got := strings.Count(r.text(), "][warning][gc] "); kept == 0 || float64(got) != kept {
+		t.Errorf("%v warnings were kept, %d of them were handed on", kept, got)
+	}
+}
+
+// flood is warnings far enough from one another for gaps between them.
+func flood() string {
+	var b strings.Builder
+	for i := range 300 {
+		b.WriteString(uls("keep", "warning", 1))
+		b.WriteString(uls(fmt.Sprint("r", i), "debug", 90))
+	}
+	return b.String()
+}

@@ -1,0 +1,252 @@
+package tail
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+func uls(tag string, level string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "[%d.%03ds][%-7s][gc] %s line %d %s\n", i/1000, i%1000, level, tag, i, strings.Repeat("x", 60))
+	}
+	return b.String()
+}
+
+func markers(text string) (total uint64, n int) {
+	for line := range strings.Lines(text) {
+		if g, ok := ul.ParseMarker([]byte(line)); ok {
+			total += g.Total()
+			n++
+		}
+	}
+	return total, n
+}
+
+func (r *rig) droppedMetric() float64 { return float64(countedDrops(r.src)) }
+
+func (r *rig) look() {
+	r.src.watch.lookAgain()
+	if _, err := r.src.Scan(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// everything asks for all memory that there is.
+var everything = Relief{Want: 1 << 40, Least: 1, Keep: ul.Warning}
+
+// move moves all unread lines into the spool.
+func (r *rig) move() {
+	r.t.Helper()
+	r.look()
+	r.src.Relief.Weigh()
+	r.src.Relief.Move(everything)
+}
+
+// discard does so, and drops what is below warning.
+func (r *rig) discard() {
+	r.t.Helper()
+	r.move()
+	r.src.Relief.Drop(ul.Discard, everything)
+}
+
+// truncate is what a JVM with filecount=0 does at its start.
+func (r *rig) truncate() {
+	r.t.Helper()
+	if err := os.Truncate(r.path("gc.log"), 0); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// rewrite truncates the file and writes a text.
+func rewrite(r *rig, w *os.File, text string) {
+	r.t.Helper()
+	r.truncate()
+	r.write(w, text)
+}
+
+// accounted fails the test unless the markers count as many lines as the metric.
+func (r *rig) accounted() {
+	r.t.Helper()
+	accountedFor(r, r.droppedMetric())
+}
+
+// accountedFor fails the test unless the markers count so many lines.
+func accountedFor(r *rig, dropped float64) {
+	r.t.Helper()
+	if total, n := markers(r.text()); float64(total) != dropped {
+		r.t.Errorf("%d markers count %d lines, the metric %v", n, total, dropped)
+	}
+}
+
+// moving is a rig with a file in which a text was written and moved.
+func moving(t *testing.T, text string) (*rig, *os.File) {
+	t.Helper()
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, text)
+	r.move()
+	return r, w
+}
+
+// discarding is a rig with a file in which texts were written, and all that is
+// below warning was dropped.
+func discarding(t *testing.T, texts ...string) (*rig, *os.File) {
+	t.Helper()
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, strings.Join(texts, ""))
+	r.discard()
+	return r, w
+}
+
+// rewrittenWhileDown truncates the file and writes a text while the sidecar is
+// down. It returns how many lines were dropped before.
+func rewrittenWhileDown(r *rig, w *os.File, text string) (dropped float64) {
+	r.t.Helper()
+	dropped = r.droppedMetric()
+	saved := r.src.Start.Positions()
+	r.src.Close()
+	rewrite(r, w, text)
+	r.open()
+	r.src.Start.Restore(saved, false)
+	return dropped
+}
+
+func (r *rig) text() string {
+	if b := r.got["gc.log"]; b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+// A JVM with filecount=0 starts again in a stall: its file is truncated and grows
+// past the old gap, whose bytes are the same at its end.
+func TestTruncatedWhileStalledKeepsNewLines(t *testing.T) {
+	r, w := discarding(t, uls("old", "info", 2000))
+	rewrite(r, w, uls("new", "warning", 2000)) // must be kept
+	r.write(w, uls("new2", "info", 500))
+	r.discard()
+	r.read()
+	if kept := strings.Count(r.text(), "][warning][gc] new line"); kept != 2000 {
+		t.Errorf("%d of 2000 new warnings are left", kept)
+	}
+	r.accounted()
+}
+
+// Gaps of a checkpoint that reach behind the end of the file.
+func TestTruncatedBehindAGapThenRestarted(t *testing.T) {
+	r, w := discarding(t, uls("old", "info", 2000))
+	dropped := rewrittenWhileDown(r, w, uls("new", "info", 500))
+	r.discard()
+	r.read()
+	accountedFor(r, dropped+r.droppedMetric())
+}
+
+// The same without a restart, and the file grows slowly up to the gap.
+func TestTruncatedAheadOfReading(t *testing.T) {
+	r, w := discarding(t, uls("a", "warning", 100), uls("old", "info", 2000))
+	r.truncate()
+	r.look()
+	size := 0
+	for range 3000 {
+		line := uls("new", "info", 1)
+		r.write(w, line)
+		size += len(line)
+		if size%4096 < 100 {
+			r.look()
+			r.src.Relief.Weigh()
+			r.src.Relief.Drop(ul.DropAll, everything)
+		}
+	}
+	r.read()
+	r.accounted()
+}
+
+// Truncated before anything of it was read, with a gap further on.
+func TestTruncatedBeforeAGapIsReadOnce(t *testing.T) {
+	r, w := discarding(t, uls("w", "warning", 100), uls("old", "info", 2000))
+	text := uls("new", "info", 3000)
+	want := uls("w", "warning", 100) + text // they were kept in the spool
+	rewrite(r, w, text)
+	r.read()
+	got := r.text()
+	var jvm strings.Builder
+	for line := range strings.Lines(got) {
+		if _, ok := ul.ParseMarker([]byte(line)); !ok {
+			jvm.WriteString(line)
+		}
+	}
+	if jvm.String() != want {
+		t.Errorf("handed on %d lines, want %d", strings.Count(jvm.String(), "\n"), strings.Count(want, "\n"))
+	}
+	r.accounted()
+}
+
+// The segments decide where reading begins: records behind that place stay.
+func TestAlignKeepsRecords(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	head := uls("head", "warning", 100)
+	r.write(w, head)
+	r.read() // and committed, but the checkpoint is lost
+	r.write(w, uls("old", "info", 2000))
+	r.write(w, uls("tail", "warning", 10))
+	r.discard()
+	r.src.Start.Rewind()
+	ok, err := r.src.Start.Align("gc.log", []byte(head[len(head)-500:]))
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	r.read()
+	r.accounted()
+}
+
+// The further lines of a message may come with a second write.
+func TestFurtherLinesShareTheirRecordsFate(t *testing.T) {
+	r, w := discarding(t, uls("old", "info", 100), "[9.000s][info   ][gc] header of a record\n")
+	r.write(w, "  its second line\n  its third line\n") // the second write(2) of one message
+	r.read()
+	if strings.Contains(r.text(), "its second line") != strings.Contains(r.text(), "header of a record") {
+		t.Errorf("the header was dropped, its further lines were persisted: %s", abbreviate(r.text()))
+	}
+}
+
+// manyGaps makes a file with n gaps, each a kept warning apart.
+func manyGaps(r *rig, n int) {
+	w := r.writer("gc.log")
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(uls(fmt.Sprint("r", i), "info", 60))
+		b.WriteString(uls(fmt.Sprint("r", i), "debug", 20))
+		b.WriteString(uls(fmt.Sprint("r", i), "trace", 20))
+		b.WriteString(uls("keep", "warning", 1))
+		if b.Len() > 1<<20 {
+			r.write(w, b.String())
+			b.Reset()
+			r.discard()
+		}
+	}
+	r.write(w, b.String())
+	r.discard()
+}
+
+// Kept lines between gaps go one by one, until there is room enough.
+func TestDropTakesNoMoreThanItIsAskedFor(t *testing.T) {
+	r := newRig(t)
+	manyGaps(r, 3000)
+	before := r.src.Relief.Weigh().Memory
+	relief := everything
+	relief.Want = 64 << 10
+	r.src.Relief.Drop(ul.DropAll, relief)
+	after := r.src.Relief.Weigh().Memory
+	gone := r.src.env.metrics.dropped.streams["gc.log"].lines[ul.DropAll][ul.Warning]
+	t.Logf("asked for 64 KiB; %d KiB came back, %v of 3000 kept warnings are gone", (before-after)>>10, gone)
+	if before-after > 256<<10 {
+		t.Errorf("%d KiB", (before-after)>>10)
+	}
+}

@@ -1,0 +1,140 @@
+package tail
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/ship/position"
+)
+
+// takenPrefix comes before the name of a file that is in the state directory because it
+// is about to be unlinked.
+const takenPrefix = "finished-"
+
+// An unlinker removes the names of finished files, and gives back those that it
+// has taken from others.
+type unlinker struct {
+	*env
+	dir      *directory
+	contents *contents
+	listing  *listing
+}
+
+// unlink removes the name of f, which nobody writes and of which everything is
+// committed.
+//
+// A name can be removed, an inode cannot: between a look at the name and its
+// removal a JVM may give it to another file, or open f for writing. So unlink
+// first moves whatever has the name into the state directory, where no JVM opens it, and
+// looks then: if it is another file, or f is written to after all, the file
+// gets its name back. None of the moves replaces a file.
+//
+// A kill behind the first move leaves the file in the state directory under takenPrefix
+// and its name. A JVM that has it open writes on, unaware. The next Open gives
+// the name back, see [unlinker.putBackTaken], and the scan finds the file: f with
+// its position in the checkpoint, another file as one that is new.
+func (u *unlinker) unlink(f *File) {
+	if is(u.dir.fd(), f.name, f.of.Identity) != nil {
+		u.listing.expire()
+		return
+	}
+	u.remove(f)
+}
+
+// remove does what unlink does, whoever has the name of f by now.
+func (u *unlinker) remove(f *File) {
+	dir, state := u.dir.fd(), int(u.dir.state.Fd())
+	taken := takenPrefix + f.name
+	if err := unix.Renameat2(dir, f.name, state, taken, unix.RENAME_NOREPLACE); err != nil {
+		u.refused(f, err)
+		return
+	}
+	u.listing.expire()
+	if is(state, taken, f.of.Identity) != nil || f.inode.writers() == writersSome || f.changed() {
+		u.putBack(f.name)
+		return
+	}
+	if err := unix.Unlinkat(state, taken, 0); err != nil {
+		u.putBack(f.name)
+		u.refused(f, err)
+		return
+	}
+	if left := f.size - f.inode.reclaimed; left > 0 {
+		u.metrics.reclaimed.WithLabelValues(string(ReclaimUnlink)).Add(float64(left))
+	}
+	delete(u.contents.names.now, f.name)
+	f.name = ""
+	u.contents.touch(f)
+}
+
+// is returns nil if the named file is the one with that identity.
+func is(dir int, name string, id position.Identity) error {
+	var st unix.Statx_t
+	if err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW, &st); err != nil {
+		return err
+	}
+	if position.Identify(&st) != id {
+		return unix.ESTALE
+	}
+	return nil
+}
+
+// refused notes that f keeps its name. That it has lost it just now is no
+// refusal.
+func (u *unlinker) refused(f *File, err error) {
+	if err == unix.ENOENT {
+		u.listing.expire()
+		return
+	}
+	f.keepName = true
+	u.metrics.reclaimErrs.Inc()
+	var st unix.Statx_t
+	_ = statx(f.inode.fd, "", unix.AT_EMPTY_PATH, &st)
+	u.log.once("unlink", "unlinking a finished source file failed", "file", f.name, "error", err, "owner", statedir.OwnerHint(st.Uid, st.Gid, uint32(st.Mode)),
+		"hint", "its memory stays in use")
+}
+
+// putBack gives a file in the state directory its name in the source back. If that was
+// taken meanwhile, by a JVM that opened its log and did not find it, the file
+// is older than the one there, and becomes an archive.
+func (u *unlinker) putBack(name string) {
+	dir, state := u.dir.fd(), int(u.dir.state.Fd())
+	err := unix.Renameat2(state, takenPrefix+name, dir, name, unix.RENAME_NOREPLACE)
+	for n := 0; err == unix.EEXIST && n <= maxArchive; n++ {
+		archive := fmt.Sprintf("%s.%d", StreamName(name), n)
+		err = unix.Renameat2(state, takenPrefix+name, dir, archive, unix.RENAME_NOREPLACE)
+	}
+	if err != nil && err != unix.ENOENT {
+		u.metrics.reclaimErrs.Inc()
+		u.log.Error("returning a source file to the source failed", "file", statedir.Name+"/"+takenPrefix+name, "name", name, "error", err,
+			"hint", "the file is not followed; move it back by hand")
+	}
+	u.listing.expire()
+}
+
+// maxArchive is the largest number that HotSpot gives an archive.
+const maxArchive = 999
+
+// maxTaken bounds how many entries of the state directory are looked at: the application
+// can put any number there.
+const maxTaken = 4096
+
+// putBackTaken gives the files their names back that a killed process has left
+// in the state directory, see [unlinker.unlink].
+func (u *unlinker) putBackTaken() {
+	if _, err := u.dir.state.Seek(0, io.SeekStart); err != nil {
+		return
+	}
+	names, _ := u.dir.state.Readdirnames(maxTaken)
+	for _, taken := range names {
+		name, ok := strings.CutPrefix(taken, takenPrefix)
+		if ok && u.cfg.follows(name) && ValidName(name) {
+			u.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
+			u.putBack(name)
+		}
+	}
+}

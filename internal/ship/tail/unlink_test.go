@@ -1,0 +1,203 @@
+package tail
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/statedir"
+)
+
+// finished lets the rig read and commit a log, up to where its name is removed.
+func (r *rig) finished(text string) *File {
+	r.t.Helper()
+	r.put("gc.log", text)
+	r.read()
+	for _, c := range r.last {
+		r.src.Committed(c)
+	}
+	clear(r.last)
+	for _, f := range r.src.contents.files {
+		if f.name == "gc.log" {
+			return f
+		}
+	}
+	r.t.Fatal("gc.log is not held")
+	return nil
+}
+
+func (r *rig) taken(name string) string { return filepath.Join(r.dir, statedir.Name, takenPrefix+name) }
+
+// TestLogOfAStartingJVMKeepsItsName starts a JVM with filecount=1 at any moment
+// of the removal of a finished log: it renames that and opens its own.
+func TestLogOfAStartingJVMKeepsItsName(t *testing.T) {
+	r := newRig(t)
+	for i := range 600 {
+		f := r.finished("of the JVM before\n")
+		var jvm *os.File
+		var starting sync.WaitGroup
+		begun := make(chan struct{})
+		starting.Go(func() {
+			close(begun)
+			for since := time.Now(); time.Since(since) < time.Duration(i%40)*time.Microsecond/2; {
+			}
+			os.Rename(r.path("gc.log"), r.path("gc.log.0"))
+			jvm = r.writer("gc.log")
+		})
+		<-begun
+		r.src.unlink.unlink(f)
+		starting.Wait()
+		var st unix.Stat_t
+		if err := unix.Fstat(int(jvm.Fd()), &st); err != nil || st.Nlink == 0 {
+			t.Fatalf("start %d: the JVM writes to a file without a name, error: %v", i, err)
+		}
+		r.write(jvm, "line\n")
+		jvm.Close()
+		r.read()
+		for range 3 {
+			r.commit()
+			r.read()
+		}
+		if names := r.names(); len(names) > 0 {
+			t.Fatalf("start %d: left in the source: %v", i, names)
+		}
+	}
+}
+
+// TestFileThatTakesTheNameOfAFinishedOneKeepsIt has the JVM start just behind
+// the look at the name.
+func TestFileThatTakesTheNameOfAFinishedOneKeepsIt(t *testing.T) {
+	r := newRig(t)
+	f := r.finished("of the JVM before\n")
+	if err := os.Rename(r.path("gc.log"), r.path("gc.log.0")); err != nil {
+		t.Fatal(err)
+	}
+	jvm := r.writer("gc.log")
+	r.src.unlink.remove(f)
+	r.write(jvm, "line\n")
+	r.restart()
+	r.read()
+	r.want("gc.log", "of the JVM before\nline\n")
+}
+
+func TestAnotherFileInThePlaceOfAFinishedOneGetsItsNameBack(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		next string // what has the name in the source by then
+		back string
+	}{
+		{"under its name", "", "gc.log"},
+		{"as an archive where its name is taken", "of a third JVM\n", "gc.log.0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			if err := os.WriteFile(r.taken("gc.log"), []byte("of a JVM\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if c.next != "" {
+				r.put("gc.log", c.next)
+			}
+			r.src.unlink.putBack("gc.log")
+			if got, err := os.ReadFile(r.path(c.back)); err != nil || string(got) != "of a JVM\n" {
+				t.Errorf("%s: %q, error: %v", c.back, got, err)
+			}
+			r.read()
+			r.want("gc.log", "of a JVM\n"+c.next)
+		})
+	}
+}
+
+// TestKillWhileANameIsRemoved leaves what a kill between the two steps leaves:
+// the file in the state directory.
+func TestKillWhileANameIsRemoved(t *testing.T) {
+	r := newRig(t)
+	jvm := r.writer("gc.log")
+	r.write(jvm, "one\n")
+	r.read()
+	r.commit()
+	for _, name := range []string{"gc.log", "not matching", ".hidden.log"} {
+		if name != "gc.log" {
+			r.put(name, "")
+		}
+		if err := os.Rename(r.path(name), r.taken(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.write(jvm, "two\n") // unaware
+	r.restart()
+	r.write(jvm, "three\n")
+	r.read()
+	r.want("gc.log", "one\ntwo\nthree\n")
+	if names := r.names(); len(names) != 1 || names[0] != "gc.log" {
+		t.Errorf("in the source: %v", names)
+	}
+}
+
+// TestWriterThatOpensAFinishedFileKeepsTheName opens the log for writing behind
+// the look whether anybody does, as a JVM with filecount=0 may. A sidecar that is
+// killed then has no descriptor, and finds the file by its name.
+func TestWriterThatOpensAFinishedFileKeepsTheName(t *testing.T) {
+	r := newRig(t)
+	f := r.finished("one\n")
+	jvm := r.writer("gc.log")
+	r.src.unlink.unlink(f)
+	r.write(jvm, "two\n")
+	r.restart()
+	r.read()
+	r.want("gc.log", "one\ntwo\n")
+}
+
+// TestLeaseHoldsUpNoRotation pins what the lease on a finished log can hold up,
+// should the process be stopped while it has one: who opens this file for
+// writing, and no rotation.
+func TestLeaseHoldsUpNoRotation(t *testing.T) {
+	r := newRig(t)
+	f := r.finished("one\n")
+	if _, err := unix.FcntlInt(uintptr(f.inode.fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+		t.Skip("no lease is granted: ", err)
+	}
+	defer unix.FcntlInt(uintptr(f.inode.fd), unix.F_SETLEASE, unix.F_UNLCK)
+	begun := time.Now()
+	if err := os.Rename(r.path("gc.log"), r.path("gc.log.0")); err != nil {
+		t.Fatal(err)
+	}
+	r.write(r.writer("gc.log"), "two\n")
+	if took := time.Since(begun); took > 30*time.Second { // the kernel takes the lease away after 45 s
+		t.Errorf("a rotation took %s", took)
+	}
+	if fd, err := unix.Open(r.path("gc.log.0"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != unix.EWOULDBLOCK {
+		unix.Close(fd)
+		t.Errorf("opening the log in place does not wait: %v", err)
+	}
+}
+
+// A file that is truncated and deleted has nothing left to be committed, while a
+// chunk of it may be on its way: the commit of that puts it into the checkpoint
+// again.
+func TestFileThatGoesBeforeItsCommitIsLetGoOf(t *testing.T) {
+	r := newRig(t)
+	r.put("gc.log", "1\n")
+	r.read()
+	os.Truncate(r.path("gc.log"), 0)
+	os.Remove(r.path("gc.log"))
+	r.readTouched()
+	r.src.Tick()
+	for range 3 {
+		r.read()
+		r.src.Reclaim()
+	}
+	if n := len(r.src.contents.held); n > 0 {
+		t.Fatalf("%d files are held", n)
+	}
+	for f, c := range r.last {
+		r.src.Committed(c)
+		if gone, _ := r.src.Reclaim(); !slices.Contains(gone, f.Content()) {
+			t.Errorf("let go of: %v, want %v", gone, f.Content())
+		}
+	}
+}

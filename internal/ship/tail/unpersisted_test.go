@@ -1,0 +1,77 @@
+package tail
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// wantUnpersisted looks at the source at a time.
+func wantUnpersisted(r *rig, when string, at time.Time, want Unpersisted) {
+	r.t.Helper()
+	if got := statsOf(r.src.contents, r.src.listing, r.src.capacity, at).Unpersisted; got != want {
+		r.t.Fatalf("%s: %+v, want %+v", when, got, want)
+	}
+}
+
+func TestWhatIsNotDurableIsKnownWithSinceWhen(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	at := time.Unix(1000, 0)
+	second := func(n int) time.Time { return at.Add(time.Duration(n) * time.Second) }
+	r.write(w, "one\n")
+	r.read()
+	wantUnpersisted(r, "one line is read", second(0), Unpersisted{Bytes: 4, Since: second(0)})
+	r.write(w, "two\n")
+	r.src.watch.lookAgain()
+	if _, err := r.src.Scan(); err != nil {
+		t.Fatal(err)
+	}
+	wantUnpersisted(r, "another one is not", second(1), Unpersisted{Bytes: 8, Since: second(0)})
+	r.commit()
+	wantUnpersisted(r, "one is durable", second(2), Unpersisted{Bytes: 4, Since: second(2)})
+	r.read()
+	r.commit()
+	wantUnpersisted(r, "both are", second(3), Unpersisted{})
+	r.write(w, "half a li")
+	r.read()
+	wantUnpersisted(r, "a line has not ended", second(4), Unpersisted{})
+	r.put(mark.Stream, "[2026-11-20T10:00:00.000+0000][info][ullage,mark] x\n")
+	r.read()
+	wantUnpersisted(r, "a mark is not durable", second(5), Unpersisted{})
+}
+
+// The marker of a gap waits for the destination as all lines do.
+func TestDroppedLinesAreNotDurableBeforeTheirMarkerIs(t *testing.T) {
+	r := newRig(t)
+	w := r.writer("gc.log")
+	r.write(w, strings.Repeat("[0.100s][debug][gc] one of many lines\n", 40000))
+	r.src.watch.lookAgain()
+	if _, err := r.src.Scan(); err != nil {
+		t.Fatal(err)
+	}
+	r.src.Relief.Weigh()
+	if r.src.Relief.Drop(ul.DropAll, Relief{Want: 4 << 20, Least: 1, Keep: ul.Warning}) == 0 {
+		t.Fatal("nothing was dropped")
+	}
+	u := r.src.Stats().Unpersisted
+	if u.Dropped == 0 || u.Since.IsZero() {
+		t.Fatalf("after a drop: %+v", u)
+	}
+	dropped := u.Dropped
+	r.killed(r.committed(), false)
+	if u = r.src.Stats().Unpersisted; u.Dropped != dropped {
+		t.Errorf("after a kill: %+v, and %d lines were dropped", u, dropped)
+	}
+	r.read()
+	if u = r.src.Stats().Unpersisted; u.Dropped != dropped {
+		t.Errorf("the marker is read and not durable: %+v, and %d lines were dropped", u, dropped)
+	}
+	r.commit()
+	if u = r.src.Stats().Unpersisted; u != (Unpersisted{}) {
+		t.Errorf("the marker is durable: %+v", u)
+	}
+}
