@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/internal/ship/ring"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -271,7 +271,7 @@ func (c *logConfig) save(ctx context.Context, m *levels.Command, e cli.Env) erro
 		since = ", of the last " + printable.Seconds(time.Since(saving.From).Seconds())
 	}
 	fmt.Fprintf(e.Stdout, "saving %s%s, and what is written until %s, in the streams NAME%s\n",
-		printable.Bytes(saving.Bytes), since, printable.Until(saving.Until), hindsight.Suffix)
+		printable.Bytes(saving.Bytes), since, printable.Until(saving.Until), naming.DetailSuffix)
 	return nil
 }
 

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/summary"
-	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -127,7 +127,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "`PERCENT` of the budget at which all lines are dropped, the oldest first, while the destination stalls")
 	fs.Var(&c.KeepLevel, "keep-level", "lowest `LEVEL` that is kept past --discard-at: trace, debug, info, warning, error, or off (none)")
 	fs.Var(&c.PersistLevel, "persist-level", "lowest `LEVEL` that is persisted: trace (all), debug, info, warning or error; lines below it are counted, and held for --hindsight")
-	fs.DurationVar(&c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` on the tmpfs; when --hindsight-on fires,\nthey, and the lines of an equally long time after it, are persisted in the stream NAME"+hindsight.Suffix+"; 0: hold none")
+	fs.DurationVar(&c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` on the tmpfs; when --hindsight-on fires,\nthey, and the lines of an equally long time after it, are persisted in the stream NAME"+naming.DetailSuffix+"; 0: hold none")
 	fs.Var(&c.HindsightBytes, "hindsight-bytes", "`SIZE` of the tmpfs that held lines may use, compressed, and at most an eighth of the budget; the oldest go first")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
 	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`, and at least every eighth of the budget")

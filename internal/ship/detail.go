@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
@@ -28,7 +29,7 @@ type Saving struct {
 var ErrNoHindsight = errors.New("no lines are held in hindsight: set --persist-level above trace, and --hindsight")
 
 // Save has the withheld lines persisted that are held in hindsight, and those that are
-// written in the next as long time, each stream's in a stream with [hindsight.Suffix]. It
+// written in the next as long time, each stream's in a stream with [naming.DetailSuffix]. It
 // does not wait for that, and is safe for concurrent use.
 func (s *Shipper) Save() (Saving, error) {
 	held := s.link.held
@@ -95,7 +96,7 @@ func resumeHeld(held *hindsight.Log, check *checkpoint.Checkpoint, log *slog.Log
 // supplies reports whether what is behind the mark of a stream comes from the hindsight,
 // which supplies it again.
 func (d *detail) supplies(stream string) bool {
-	return d.held != nil && strings.HasSuffix(stream, hindsight.Suffix)
+	return d.held != nil && strings.HasSuffix(stream, naming.DetailSuffix)
 }
 
 // begin makes the checkpoint say that lines are being saved, so that a restart goes on
@@ -219,7 +220,7 @@ func (d *detail) save(ctx context.Context) (saved bool, err error) {
 // append appends the lines of a record to the stream for them. If the destination refuses
 // that, they stay withheld.
 func (d *detail) append(ctx context.Context, r *hindsight.Record) error {
-	name := r.Stream + hindsight.Suffix
+	name := r.Stream + naming.DetailSuffix
 	if segment.ValidStream(name) != nil {
 		return nil // it is too long
 	}

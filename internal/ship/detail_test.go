@@ -13,14 +13,14 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
-	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-const detailStream = "gc.log" + hindsight.Suffix
+const detailStream = "gc.log" + naming.DetailSuffix
 
 // withholding is a bench that persists lines from info on.
 func withholding(t testing.TB) *bench {

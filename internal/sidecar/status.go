@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/ship/ring"
 	"github.com/ullage/ullage/internal/ship/tail"
@@ -77,7 +78,7 @@ func statusOf(cfg Config, of build.Info, s *ship.Shipper, sinks *sink.Set, m *le
 			continue
 		}
 		out.AddStream(admin.Stream{
-			Name: stream.Name, Kind: string(tail.KindOf(stream.Name)), Format: stream.Format, Files: stream.Files, BacklogBytes: stream.Backlog,
+			Name: stream.Name, Kind: string(naming.KindOf(stream.Name)), Format: stream.Format, Files: stream.Files, BacklogBytes: stream.Backlog,
 			ReadBytes:      read[stream.Name],
 			PersistedLines: lines[stream.Name],
 			PersistedBytes: bytes[stream.Name],

@@ -15,8 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/test/jvm"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -128,7 +128,7 @@ func (d *demo) compare(all, held *shipped) error {
 			return err
 		}
 	}
-	text, detail := read(all.dest, stream), read(held.dest, stream+hindsight.Suffix)
+	text, detail := read(all.dest, stream), read(held.dest, stream+naming.DetailSuffix)
 	info, debug := split(text)
 	a.written, a.saved = bytes.Count(text, newline), bytes.Count(detail, newline)
 	a.Comparison = jvm.Compare(info, read(held.dest, stream))
@@ -158,7 +158,7 @@ func (a account) print(out io.Writer) {
 	row("lines written by the JVM", count(a.written), "as the first sidecar persisted them")
 	row("lines persisted", count(a.Persisted), "from info on: "+result{Comparison: a.Comparison}.order())
 	row("lines withheld", count(a.withheld), "below info, and counted")
-	row("of these saved", count(a.saved), "around the command, in "+stream+hindsight.Suffix)
+	row("of these saved", count(a.saved), "around the command, in "+stream+naming.DetailSuffix)
 	row("lines dropped", count(a.dropped), "given up on purpose, and counted")
 	row("not accounted for", count(a.missing()), "neither persisted, withheld nor dropped")
 	row("stored, everything", size(a.everything), "what the first sidecar wrote")
@@ -191,7 +191,7 @@ func split(text []byte) (info []byte, debug map[string]bool) {
 
 // stored adds up the sizes of all segments.
 func stored(dest string) (sum int64) {
-	for _, name := range []string{stream, stream + hindsight.Suffix} {
+	for _, name := range []string{stream, stream + naming.DetailSuffix} {
 		paths, _ := lab.Segments(dest, name) // a stream that is missing has none
 		for _, path := range paths {
 			if stat, err := os.Stat(path); err == nil {

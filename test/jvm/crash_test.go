@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/admin"
-	"github.com/ullage/ullage/internal/ship/tail"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -71,7 +71,7 @@ func (w *witness) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range entries {
-		if name := e.Name(); w.open[name] == nil && tail.KindOf(name) != tail.KindLog {
+		if name := e.Name(); w.open[name] == nil && naming.KindOf(name) != naming.KindLog {
 			if f, err := os.Open(filepath.Join(w.source, name)); err == nil {
 				w.open[name] = f
 			}
@@ -80,12 +80,12 @@ func (w *witness) look() {
 }
 
 // kinds returns the names of the files seen, by kind.
-func (w *witness) kinds() map[tail.Kind][]string {
+func (w *witness) kinds() map[naming.Kind][]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	of := map[tail.Kind][]string{}
+	of := map[naming.Kind][]string{}
 	for name := range w.open {
-		of[tail.KindOf(name)] = append(of[tail.KindOf(name)], name)
+		of[naming.KindOf(name)] = append(of[naming.KindOf(name)], name)
 	}
 	return of
 }
@@ -113,11 +113,11 @@ func (w *witness) crash() {
 	if w.jdk.Version < 21 { // only its second compiler does
 		flags = append(flags, "-XX:TieredStopAtLevel=4", "-XX:-TieredCompilation")
 	}
-	before := len(w.kinds()[tail.KindReplay]) // of JVMs that have ended
+	before := len(w.kinds()[naming.KindReplay]) // of JVMs that have ended
 	p := w.startIn(w.source, flags, "Churn", "600000", "20")
 	lab.Eventually(w, patience, "the JVM's log is persisted, and the compiler has left a file", func() bool {
 		log := fmt.Sprintf(`ullage_persisted_bytes_total{stream="gc-%d.log"}`, p.PID())
-		return w.metric(log) > 0 && len(w.kinds()[tail.KindReplay]) > before
+		return w.metric(log) > 0 && len(w.kinds()[naming.KindReplay]) > before
 	})
 	if err := syscall.Kill(p.PID(), syscall.SIGSEGV); err != nil {
 		w.Fatal(err)
@@ -161,7 +161,7 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 		if err != nil || !bytes.Contains(out, []byte("\nJVMs crashed 2 times.\n")) || !bytes.Contains(out, []byte("\ncomplete: ")) {
 			t.Errorf("the report: %v\n%.2000s", err, out)
 		}
-		for _, kind := range []tail.Kind{tail.KindCrash, tail.KindReplay, tail.KindOutput} {
+		for _, kind := range []naming.Kind{naming.KindCrash, naming.KindReplay, naming.KindOutput} {
 			names := w.kinds()[kind]
 			t.Logf("%s: %q", kind, names)
 			if len(names) < 2 {
@@ -176,7 +176,7 @@ func TestWhatACrashLeavesIsPersisted(t *testing.T) {
 				}
 			}
 		}
-		for _, name := range w.kinds()[tail.KindCrash] {
+		for _, name := range w.kinds()[naming.KindCrash] {
 			report := w.persisted(name)
 			for _, part := range []string{"# A fatal error has been detected by the Java Runtime Environment:", "SIGSEGV", "\nEND.\n"} {
 				if !bytes.Contains(report, []byte(part)) {

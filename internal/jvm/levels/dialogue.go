@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/selection"
-	"github.com/ullage/ullage/internal/ship/tail"
+	"github.com/ullage/ullage/internal/line/naming"
 )
 
 // task reconciles one JVM. Tasks run concurrently, and share no data.
@@ -163,7 +163,7 @@ func (d dialogue) ships(j attach.JVM, o attach.Output) bool {
 	}
 	name := strings.Replace(expanded(j, o), timeMark, someTime, 1)
 	ok, err := path.Match(d.cfg.Match, name)
-	return err == nil && ok && tail.ValidName(name)
+	return err == nil && ok && naming.Valid(name)
 }
 
 // check lists the outputs of a JVM whose selection is uncertain. It removes

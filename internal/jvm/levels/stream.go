@@ -12,7 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/selection"
-	"github.com/ullage/ullage/internal/ship/tail"
+	"github.com/ullage/ullage/internal/line/naming"
 )
 
 // goal is what every JVM is to log. The zero goal stands for each JVM's own.
@@ -60,13 +60,13 @@ func expanded(j attach.JVM, o attach.Output) string {
 // file is named, and as the JVM lists it.
 func streamsOf(j attach.JVM, o attach.Output) []string {
 	name := expanded(j, o)
-	return []string{tail.StreamName(strings.Replace(name, timeMark, someTime, 1)), tail.StreamName(name), tail.StreamName(filepath.Base(o.File()))}
+	return []string{naming.StreamOf(strings.Replace(name, timeMark, someTime, 1)), naming.StreamOf(name), naming.StreamOf(filepath.Base(o.File()))}
 }
 
 // isTimed reports whether stream is the name of an output whose file's name has
 // the time of the JVM's start, which the list does not show.
 func isTimed(stream string, j attach.JVM, o attach.Output) bool {
-	before, after, timed := strings.Cut(tail.StreamName(expanded(j, o)), timeMark)
+	before, after, timed := strings.Cut(naming.StreamOf(expanded(j, o)), timeMark)
 	if !timed {
 		return false
 	}

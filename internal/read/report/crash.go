@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/read/report/view"
-	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // maxCrashes bounds how many crashes are listed: the latest ones.
@@ -29,7 +29,7 @@ type crashes struct {
 }
 
 // isCrash reports whether the input holds reports of crashes, as its name shows.
-func (in *input) isCrash() bool { return tail.KindOf(in.name) == tail.KindCrash }
+func (in *input) isCrash() bool { return naming.KindOf(in.name) == naming.KindCrash }
 
 func newCrashes(in *input, s *sum) *crashes {
 	c := &crashes{sum: s, out: view.Input{Name: in.name, Files: max(len(in.segs), len(in.files))}}

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/read/report/view"
-	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // problem notes something that is missing or that could not be read.
@@ -25,7 +25,7 @@ func (s *sum) finish(st *stream) {
 	name, odd := st.in.name, &st.odd
 	s.lost.events += uint64(st.events)
 	if st.foreign() {
-		log := tail.KindOf(name) == tail.KindLog // nothing is expected in what else a JVM writes
+		log := naming.KindOf(name) == naming.KindLog // nothing is expected in what else a JVM writes
 		s.problem("foreign", st.out.Lines, log, fmt.Sprintf("%s: nothing in it is Unified Logging, and %s not used", name, view.Plural(st.out.Lines, "line")))
 	} else {
 		s.problem("foreign", odd.bare, false, fmt.Sprintf("%s: %s of %d without decorations: further lines of a message, or another program's", name, view.Plural(odd.bare, "line"), st.out.Lines))

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ship/hindsight"
 )
 
 // input is one stream: the segments of a directory, or files that are read one after
@@ -158,7 +158,7 @@ func withoutDetail(all []*input) []*input {
 		names[in.name] = true
 	}
 	return slices.DeleteFunc(all, func(in *input) bool {
-		of, saved := strings.CutSuffix(in.name, hindsight.Suffix)
+		of, saved := strings.CutSuffix(in.name, naming.DetailSuffix)
 		return saved && names[of]
 	})
 }

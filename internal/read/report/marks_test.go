@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
-	"github.com/ullage/ullage/internal/ship/hindsight"
 )
 
 // persist writes lines as segments of a stream.
@@ -137,11 +137,11 @@ func TestAFileWithTheNameOfTheMarksIsALog(t *testing.T) {
 func TestSavedLinesAreNoJVMOfTheirOwn(t *testing.T) {
 	dest := t.TempDir()
 	persist(t, dest, "gc.log", young(1, 2, 1)+young(2, 9, 1))
-	persist(t, dest, "gc.log"+hindsight.Suffix, "[5.0s][debug][gc] detail\n")
+	persist(t, dest, "gc.log"+naming.DetailSuffix, "[5.0s][debug][gc] detail\n")
 	if r := read(t, Config{}, dest); len(r.Inputs) != 1 || r.Inputs[0].Name != "gc.log" || len(r.Runs) != 1 {
 		t.Errorf("inputs %+v, %d runs", r.Inputs, len(r.Runs))
 	}
-	if r := read(t, Config{}, filepath.Join(dest, "gc.log"+hindsight.Suffix)); r.Inputs[0].Lines != 1 {
+	if r := read(t, Config{}, filepath.Join(dest, "gc.log"+naming.DetailSuffix)); r.Inputs[0].Lines != 1 {
 		t.Errorf("by its name: %+v", r.Inputs)
 	}
 }

@@ -25,10 +25,6 @@ type State struct {
 	Until int64 `json:"until,omitempty"` // lines written before are saved, ns as in a record; 0: none are
 }
 
-// Suffix is what the name of a stream with saved lines has behind the name of the stream
-// that they were withheld from.
-const Suffix = "+detail"
-
 // Log is the hindsight of one source. Make it with [New]; without [Log.Attach] it holds
 // nothing. Its methods are the writer's, apart from [Log.Yield], [Log.SaveUntil],
 // [Log.SetLimit] and [Log.Stats], which are safe for concurrent use.

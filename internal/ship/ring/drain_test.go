@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/ship/tail"
 )
 
 // mapped makes a ring and a sidecar that reads it.
@@ -387,7 +387,7 @@ func TestTailFollowsEveryText(t *testing.T) {
 		if got, ok := parseName(n.ring(), ringSuffix); !ok || got != n {
 			t.Errorf("%s has the name %q", n.ring(), got)
 		}
-		if stream := tail.StreamName(n.text()); stream != "events-7.log" && stream != "events-1.log" {
+		if stream := naming.StreamOf(n.text()); stream != "events-7.log" && stream != "events-1.log" {
 			t.Errorf("%s is of stream %s", n.text(), stream)
 		}
 	}

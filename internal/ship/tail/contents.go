@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -207,7 +208,7 @@ func (c *contents) commit(chunk Chunk) {
 // begun counts a report of a crash once its first bytes are durable. From then on the
 // checkpoint has a position in it, so that no restart counts it again.
 func (c *contents) begun(f *File) {
-	if KindOf(f.stream.name) != KindCrash {
+	if naming.KindOf(f.stream.name) != naming.KindCrash {
 		return
 	}
 	c.metrics.crashes.Inc()

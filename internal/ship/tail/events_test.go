@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -29,7 +30,7 @@ func TestTextsOfEventsAreFollowedAndRingsNever(t *testing.T) {
 		"my-events-7-1763722140123.log":     {"my-events-7-1763722140123.log", false, true},
 		"events-7-1763722140123.log.backup": {"events-7-1763722140123.log.backup", false, true},
 	} {
-		if got := StreamName(name); got != want.stream {
+		if got := naming.StreamOf(name); got != want.stream {
 			t.Errorf("%s is of stream %s, want %s", name, got, want.stream)
 		}
 		if got := narrow.follows(name); got != want.narrow {

@@ -19,7 +19,7 @@ type File struct {
 	of     position.Content
 	stream *Stream
 	rank
-	naming
+	entry
 	growth
 	inode inode
 
@@ -42,8 +42,8 @@ type rank struct {
 	age   int64 // orders it among those of one round
 }
 
-// naming is the name of a file in the directory.
-type naming struct {
+// entry is the name of a file in the directory.
+type entry struct {
 	name     string // now; empty once it has none there
 	fresh    bool   // its name has not been looked at
 	renamed  bool   // it has a name that countMissed has not looked at
@@ -152,12 +152,12 @@ func (f *File) renewed() *File {
 		of:     position.Content{Identity: f.of.Identity, Epoch: f.of.Epoch + 1},
 		stream: f.stream,
 		rank:   f.rank,
-		naming: f.naming,
+		entry: f.entry,
 		growth: growth{grew: f.grew, young: true, size: f.size},
 		inode:  inode{fd: f.inode.fd, punchable: f.inode.punchable},
 	}
 	f.inode.fd, f.inode.punchable = -1, false
-	f.naming = naming{}
+	f.entry = entry{}
 	return g
 }
 

@@ -6,41 +6,8 @@ import (
 
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 )
-
-// Kind is what a stream holds, as the name of its files shows. The zero value is a log.
-type Kind string
-
-// The kinds of files that a JVM writes beside its logs.
-const (
-	KindLog    Kind = ""
-	KindCrash  Kind = "crash"     // the report of a crash: -XX:ErrorFile
-	KindReplay Kind = "replay"    // what a compiler was doing: -XX:ReplayDataFile, -XX:InlineDataFile
-	KindOutput Kind = "vm-output" // -XX:+LogVMOutput
-)
-
-// kinds are HotSpot's default names, with whatever suffix. A source follows these files
-// whether they match or not.
-var kinds = []struct {
-	pattern string
-	kind    Kind
-}{
-	{"hs_err*", KindCrash},
-	{"replay_pid*", KindReplay},
-	{"inline_pid*", KindReplay},
-	{"hotspot_*", KindOutput},
-	{"hotspot.log", KindOutput},
-}
-
-// KindOf returns the kind of a file or stream by its name.
-func KindOf(name string) Kind {
-	for _, k := range kinds {
-		if ok, _ := path.Match(k.pattern, name); ok {
-			return k.kind
-		}
-	}
-	return KindLog
-}
 
 // follows reports whether a name is one of the files that are followed. That of marks
 // is, and where unlinking had to make it an archive, see [unlinker.putBack]. A ring is none,
@@ -49,11 +16,11 @@ func (c Config) follows(name string) bool {
 	if name == statedir.Name || isRing(name) {
 		return false
 	}
-	if _, ok := eventsStream(name); ok {
+	if _, ok := naming.EventsOf(name); ok {
 		return true
 	}
 	ok, _ := path.Match(c.Match, name)
-	return ok || KindOf(name) != KindLog || StreamName(name) == mark.Stream
+	return ok || naming.KindOf(name) != naming.KindLog || naming.StreamOf(name) == mark.Stream
 }
 
 // isRing reports whether a name is that of a ring of events or of a flight recorder, complete or
@@ -68,13 +35,13 @@ func isRing(name string) bool {
 // reclaims reports whether memory of the file is given back at all. The mode is about files of the
 // JVMs: a file of the sidecar's own has nobody else who could.
 func (c Config) reclaims(name string) bool {
-	_, own := eventsStream(name)
+	_, own := naming.EventsOf(name)
 	return own || c.Reclaim != ReclaimNone
 }
 
 // punches reports whether holes may be punched into the file.
 func (c Config) punches(name string) bool {
-	_, own := eventsStream(name)
+	_, own := naming.EventsOf(name)
 	return own || c.Reclaim == ReclaimAuto || c.Reclaim == ReclaimPunch
 }
 
@@ -85,4 +52,6 @@ const maxWhole = 8 << 20
 // whole reports whether no part of the file is given back before all of it is durable and
 // has no writer any more, under pressure neither. A dying JVM does not write its report
 // twice, and other programs read it while it is written (-XX:OnError).
-func (f *File) whole() bool { return KindOf(f.stream.name) != KindLog && f.size <= maxWhole }
+func (f *File) whole() bool {
+	return naming.KindOf(f.stream.name) != naming.KindLog && f.size <= maxWhole
+}

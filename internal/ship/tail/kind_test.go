@@ -7,19 +7,21 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/naming"
 )
 
 func TestEveryFileThatIsNotALogIsAStream(t *testing.T) {
-	for name, want := range map[string]Kind{
-		"gc.log": KindLog, "gc-1.log.3": KindLog, "my_hs_err.log": KindLog, "replay.log": KindLog,
-		"hs_err_pid1.log": KindCrash, "hs_err.7": KindCrash, "hs_err_pid12345.txt": KindCrash,
-		"replay_pid1.log": KindReplay, "replay_pid1_compid22.log": KindReplay, "inline_pid7_compid3.log": KindReplay,
-		"hotspot_pid1.log": KindOutput, "hotspot.log": KindOutput, "hotspot.log.1": KindLog,
+	for name, want := range map[string]naming.Kind{
+		"gc.log": naming.KindLog, "gc-1.log.3": naming.KindLog, "my_hs_err.log": naming.KindLog, "replay.log": naming.KindLog,
+		"hs_err_pid1.log": naming.KindCrash, "hs_err.7": naming.KindCrash, "hs_err_pid12345.txt": naming.KindCrash,
+		"replay_pid1.log": naming.KindReplay, "replay_pid1_compid22.log": naming.KindReplay, "inline_pid7_compid3.log": naming.KindReplay,
+		"hotspot_pid1.log": naming.KindOutput, "hotspot.log": naming.KindOutput, "hotspot.log.1": naming.KindLog,
 	} {
-		if got := KindOf(name); got != want {
+		if got := naming.KindOf(name); got != want {
 			t.Errorf("%s is of kind %q, want %q", name, got, want)
 		}
-		if got := StreamName(name); want != KindLog && got != name {
+		if got := naming.StreamOf(name); want != naming.KindLog && got != name {
 			t.Errorf("%s is in stream %s", name, got)
 		}
 	}

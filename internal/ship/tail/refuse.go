@@ -1,5 +1,7 @@
 package tail
 
+import "github.com/ullage/ullage/internal/line/naming"
+
 // capacity bounds how many files are held open, and how many of them may be of
 // streams that the destination refuses.
 type capacity struct {
@@ -49,7 +51,7 @@ func (c *capacity) tooMany(name string) bool {
 		return true
 	}
 	streams := &c.contents.streams
-	_, refused := streams.refused[StreamName(name)]
+	_, refused := streams.refused[naming.StreamOf(name)]
 	return refused && streams.refusedFiles >= c.maxHeld/2
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/ullage/ullage/internal/base/process"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -98,7 +99,7 @@ func (s *scanner) countMissed(st *Stream) {
 			continue
 		}
 		f.renamed = false
-		number, ok := archiveNumber(f.name)
+		number, ok := naming.ArchiveNumber(f.name)
 		if !ok {
 			continue
 		}
@@ -151,7 +152,7 @@ func (s *scanner) list() error {
 // leaveOut counts an entry that is not followed.
 func (s *scanner) leaveOut(name, reason string) {
 	s.listing.leaveOut(reason)
-	stream := StreamName(name)
+	stream := naming.StreamOf(name)
 	if st := s.contents.streams.byName[stream]; st != nil && reason == IgnoredTooMany {
 		st.archives.wait(s.listing.pass)
 	}
@@ -178,7 +179,7 @@ func (s *scanner) nameless(was map[string]*File) {
 
 // see looks at one entry and follows it, unless there is a reason not to.
 func (s *scanner) see(name string) (reason string) {
-	if !ValidName(name) {
+	if !naming.Valid(name) {
 		s.sight(name)
 		return ignoreName
 	}
@@ -264,7 +265,7 @@ func (s *scanner) openFile(name string) (*File, error) {
 	f := &File{
 		of:     position.Content{Identity: position.Identify(&st)},
 		rank:   rank{pass: s.listing.pass, round: s.listing.round, age: age(&st, s.dir.countsUp)},
-		naming: naming{name: name, fresh: true},
+		entry: entry{name: name, fresh: true},
 		growth: growth{grew: s.now()},
 		inode:  inode{fd: fd},
 	}
@@ -286,7 +287,7 @@ func (s *scanner) creator(st *unix.Statx_t) *process.User {
 // follow goes on with a file that was just opened where an earlier process, or
 // this one, has left it. It returns the content that is in the file now.
 func (s *scanner) follow(f *File) *File {
-	id, stream := f.of.Identity, StreamName(f.name)
+	id, stream := f.of.Identity, naming.StreamOf(f.name)
 	saved, waited := s.contents.absent.saved[id]
 	if waited {
 		f.of.Epoch = saved.epoch
@@ -298,7 +299,7 @@ func (s *scanner) follow(f *File) *File {
 	if left := s.contents.files[f.of]; left != nil {
 		// The records of this content were taken in without the file.
 		left.inode.fd, left.inode.punchable, left.inode.stranger = f.inode.fd, f.inode.punchable, f.inode.stranger
-		left.naming, left.growth = f.naming, f.growth
+		left.entry, left.growth = f.entry, f.growth
 		s.contents.hold(left)
 		s.left.rejoin(left)
 	} else {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
 	"github.com/ullage/ullage/internal/ship/spool"
 )
@@ -112,7 +113,7 @@ func (p *spooler) open(dir *directory, known func(position.Content) bool) error 
 		list := p.pending[r.Of]
 		switch {
 		case known(r.Of):
-		case !ValidName(r.Stream):
+		case !naming.Valid(r.Stream):
 			log.Free(r)
 		default:
 			// Only the last one may not have been punched any more.

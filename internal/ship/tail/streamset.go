@@ -5,6 +5,7 @@ import (
 
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/internal/line/naming"
 )
 
 // streamSet is the streams that have files, and which of them are refused.
@@ -43,7 +44,7 @@ func (t *streamSet) get(name string) (st *Stream, fresh bool) {
 		return st, false
 	}
 	_, refused := t.refused[name]
-	st = &Stream{name: name, label: t.label(name), refused: refused, whole: name == mark.Stream || KindOf(name) != KindLog, events: isEvents(name), class: t.formats.Classifier(name)}
+	st = &Stream{name: name, label: t.label(name), refused: refused, whole: name == mark.Stream || naming.KindOf(name) != naming.KindLog, events: naming.IsEvents(name), class: t.formats.Classifier(name)}
 	t.byName[name] = st
 	return st, true
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -105,7 +106,7 @@ func (u *unlinker) putBack(name string) {
 	dir, state := u.dir.fd(), int(u.dir.state.Fd())
 	err := unix.Renameat2(state, takenPrefix+name, dir, name, unix.RENAME_NOREPLACE)
 	for n := 0; err == unix.EEXIST && n <= maxArchive; n++ {
-		archive := fmt.Sprintf("%s.%d", StreamName(name), n)
+		archive := fmt.Sprintf("%s.%d", naming.StreamOf(name), n)
 		err = unix.Renameat2(state, takenPrefix+name, dir, archive, unix.RENAME_NOREPLACE)
 	}
 	if err != nil && err != unix.ENOENT {
@@ -132,7 +133,7 @@ func (u *unlinker) putBackTaken() {
 	names, _ := u.dir.state.Readdirnames(maxTaken)
 	for _, taken := range names {
 		name, ok := strings.CutPrefix(taken, takenPrefix)
-		if ok && u.cfg.follows(name) && ValidName(name) {
+		if ok && u.cfg.follows(name) && naming.Valid(name) {
 			u.log.Info("returning a source file to the source", "file", name, "hint", "a killed ullage was about to unlink it")
 			u.putBack(name)
 		}

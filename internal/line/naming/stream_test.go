@@ -1,4 +1,4 @@
-package tail
+package naming
 
 import "testing"
 
@@ -8,8 +8,8 @@ func TestNamesThatStreamsCannotHave(t *testing.T) {
 	for name, want := range map[string]bool{
 		"lost+found": false, "lost+found.0": false, ".hidden": false, "a\nb": false, "lost+found.log": true, "gc.log.1": true,
 	} {
-		if got := ValidName(name); got != want {
-			t.Errorf("ValidName(%q) is %v", name, got)
+		if got := Valid(name); got != want {
+			t.Errorf("Valid(%q) is %v", name, got)
 		}
 	}
 }
