@@ -32,7 +32,7 @@ type Config struct {
 	LogFormat string // of the sidecar's own log: "text" or "json"
 	LogLevel  string // from which on it logs
 
-	// Marks says that what happens around the logs is marked, see [mark.Journal].
+	// Marks says that what happens around the logs is marked, see [journal].
 	Marks bool
 
 	// StallFloor is from which length on a stop of a JVM is suspected of being a stall.

@@ -17,7 +17,7 @@ import (
 // saving lets triggers, commands and annotations save the lines that are held in hindsight.
 type saving struct {
 	shipper *ship.Shipper // set before anything can ask
-	journal *mark.Journal
+	journal *journal
 	log     *slog.Logger
 
 	mu     sync.Mutex

@@ -15,7 +15,7 @@ import (
 
 // marking ties what reports events to the journal of marks.
 type marking struct {
-	journal *mark.Journal // nil: marks are off
+	journal *journal // nil: marks are off
 	started time.Time
 	opened  atomic.Bool   // the source is ours, and its journal
 	settled chan struct{} // closed when the JVMs that have ended are marked
@@ -28,7 +28,7 @@ const lastLook = 100 * time.Millisecond
 func (c *Config) marking(log *slog.Logger) *marking {
 	m := &marking{started: time.Now(), settled: make(chan struct{})}
 	if c.Marks {
-		m.journal = mark.NewJournal(c.Ship.Tail.Source, log)
+		m.journal = newJournal(c.Ship.Tail.Source, log)
 		c.Levels.OnMark = m.journal.Add
 	}
 	return m

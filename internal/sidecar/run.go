@@ -14,7 +14,6 @@ import (
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/segment/owner"
 	"github.com/ullage/ullage/internal/ship/ring"
 	"github.com/ullage/ullage/internal/ship/tail"
@@ -120,7 +119,7 @@ func (c *Config) begin(server *admin.Server, of build.Info, log *slog.Logger) {
 }
 
 // levelsLoop returns what keeps the log levels, and what it asks to save lines.
-func (c *Config) levelsLoop(journal *mark.Journal, reg prometheus.Registerer, log *slog.Logger) (*levels.Loop, *saving) {
+func (c *Config) levelsLoop(journal *journal, reg prometheus.Registerer, log *slog.Logger) (*levels.Loop, *saving) {
 	s := &saving{journal: journal, log: log, logged: map[string]time.Time{}}
 	c.Levels.OnSave = s.save // which returns ship.ErrNoHindsight where no lines are held
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match

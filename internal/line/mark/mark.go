@@ -31,7 +31,7 @@ const (
 	ArchivesMissed   Kind = "archives-missed"
 	Truncated        Kind = "truncated"
 	DetailSaved      Kind = "detail-saved"     // withheld lines are persisted, because a trigger fired
-	MarksSuppressed  Kind = "marks-suppressed" // by the [Journal]
+	MarksSuppressed  Kind = "marks-suppressed" // by the sidecar that wrote too many
 )
 
 // Crashed is the value of "how" for a JVM that has left a report of its crash.

@@ -2,9 +2,9 @@ package tail
 
 import (
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/mark"
@@ -48,10 +48,11 @@ func TestWhatHappensToTheSourceIsReported(t *testing.T) {
 // nobody has it open between two marks.
 func TestMarksAreAStreamOfTheSource(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Match = "gc*.log" })
-	j := mark.NewJournal(r.dir, slog.New(slog.DiscardHandler))
 	unlinked := 0
 	for i := range 30 {
-		j.Add(mark.New(mark.JVMStarted, "pid", fmt.Sprint(i)))
+		m := mark.New(mark.JVMStarted, "pid", fmt.Sprint(i))
+		m.Time = time.Now()
+		r.put(mark.Stream, string(m.Append(nil)))
 		if i%3 == 0 {
 			r.read()
 			r.commit()

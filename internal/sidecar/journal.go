@@ -1,4 +1,4 @@
-package mark
+package sidecar
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
 // Bounds on the rate of marks: JVMs, and whoever truncates their logs, may cause any
@@ -21,10 +22,10 @@ const (
 	period   = time.Minute
 )
 
-// Journal appends marks to the file of the source. It never waits for anybody: where the
+// journal appends marks to the file of the source. It never waits for anybody: where the
 // file cannot be written to, or there are too many marks, marks are lost. It is safe for
-// concurrent use. A nil Journal takes marks and does nothing.
-type Journal struct {
+// concurrent use. A nil journal takes marks and does nothing.
+type journal struct {
 	source string
 	log    *slog.Logger
 	now    func() time.Time
@@ -36,15 +37,15 @@ type Journal struct {
 	failing    bool      // the last mark could not be written, and that was logged
 }
 
-// NewJournal returns the Journal of a source, which need not exist yet. It touches nothing.
-func NewJournal(source string, log *slog.Logger) *Journal {
-	return &Journal{source: source, log: log, now: time.Now}
+// newJournal returns the journal of a source, which need not exist yet. It touches nothing.
+func newJournal(source string, log *slog.Logger) *journal {
+	return &journal{source: source, log: log, now: time.Now}
 }
 
 // Add appends a mark, and gives it the time of now if it has none. Beyond 60 marks in a
-// minute it only counts; the next mark that is written, or [Journal.Close], has the
+// minute it only counts; the next mark that is written, or [journal.Close], has the
 // count before it.
-func (j *Journal) Add(m Mark) {
+func (j *journal) Add(m mark.Mark) {
 	if j == nil {
 		return
 	}
@@ -63,7 +64,7 @@ func (j *Journal) Add(m Mark) {
 
 // Close reports the marks that were suppressed last, and appends the last ones, however
 // many there were.
-func (j *Journal) Close(last ...Mark) {
+func (j *journal) Close(last ...mark.Mark) {
 	if j == nil {
 		return
 	}
@@ -73,10 +74,10 @@ func (j *Journal) Close(last ...Mark) {
 }
 
 // write appends marks, behind one for those that were suppressed.
-func (j *Journal) write(now time.Time, marks ...Mark) {
+func (j *journal) write(now time.Time, marks ...mark.Mark) {
 	var text []byte
 	if j.suppressed > 0 {
-		m := New(MarksSuppressed, "count", strconv.Itoa(j.suppressed))
+		m := mark.New(mark.MarksSuppressed, "count", strconv.Itoa(j.suppressed))
 		m.Time = now
 		text = m.Append(text)
 	}
@@ -101,13 +102,13 @@ func (j *Journal) write(now time.Time, marks ...Mark) {
 }
 
 // append appends whole lines to the file, or nothing.
-func (j *Journal) append(text []byte) error {
+func (j *journal) append(text []byte) error {
 	dir, err := os.OpenFile(j.source, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("open the source: %w", err)
 	}
 	defer dir.Close()
-	f, err := statedir.OpenFile(dir, Stream, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := statedir.OpenFile(dir, mark.Stream, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package mark
+package sidecar
 
 import (
 	"bytes"
@@ -11,13 +11,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/line/mark"
 )
 
-// journal returns a Journal of a directory whose clock the test sets, and its log.
-func journal(t *testing.T, source string) (j *Journal, clock *time.Time, log *bytes.Buffer) {
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 5e6, time.UTC)
+
+// testJournal returns a journal of a directory whose clock the test sets, and its log.
+func testJournal(t *testing.T, source string) (j *journal, clock *time.Time, log *bytes.Buffer) {
 	t.Helper()
 	log, clock = &bytes.Buffer{}, new(noon)
-	j = NewJournal(source, slog.New(slog.NewTextHandler(log, nil)))
+	j = newJournal(source, slog.New(slog.NewTextHandler(log, nil)))
 	j.now = func() time.Time { return *clock }
 	return j, clock, log
 }
@@ -25,7 +29,7 @@ func journal(t *testing.T, source string) (j *Journal, clock *time.Time, log *by
 // lines returns the lines of the file.
 func lines(t *testing.T, source string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(source, Stream))
+	text, err := os.ReadFile(filepath.Join(source, mark.Stream))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +38,13 @@ func lines(t *testing.T, source string) []string {
 
 func TestMarksAreAppended(t *testing.T) {
 	dir := t.TempDir()
-	j, _, log := journal(t, dir)
+	j, _, log := testJournal(t, dir)
 	first := "[0.1s][info][gc] of somebody else"
-	if err := os.WriteFile(filepath.Join(dir, Stream), []byte(first+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, mark.Stream), []byte(first+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		j.Add(New(JVMStarted, "pid", fmt.Sprint(i)))
+		j.Add(mark.New(mark.JVMStarted, "pid", fmt.Sprint(i)))
 	}
 	j.Close()
 	got := lines(t, dir)
@@ -50,37 +54,37 @@ func TestMarksAreAppended(t *testing.T) {
 	if log.Len() > 0 {
 		t.Error(log)
 	}
-	(*Journal)(nil).Add(New(JVMStarted))
-	(*Journal)(nil).Close()
+	(*journal)(nil).Add(mark.New(mark.JVMStarted))
+	(*journal)(nil).Close()
 }
 
 func TestTooManyMarksAreCounted(t *testing.T) {
 	dir := t.TempDir()
-	j, clock, _ := journal(t, dir)
+	j, clock, _ := testJournal(t, dir)
 	for range maxMarks + 7 {
-		j.Add(New(Truncated))
+		j.Add(mark.New(mark.Truncated))
 	}
 	if n := len(lines(t, dir)); n != maxMarks {
 		t.Fatalf("%d marks", n)
 	}
 	*clock = clock.Add(period)
-	j.Add(New(SidecarStopped))
+	j.Add(mark.New(mark.SidecarStopped))
 	got := lines(t, dir)[maxMarks:]
 	if len(got) != 2 || !strings.HasSuffix(got[0], "marks-suppressed count=7") || !strings.HasSuffix(got[1], "sidecar-stopped") {
 		t.Errorf("%q", got)
 	}
 	for range maxMarks {
-		j.Add(New(Truncated))
+		j.Add(mark.New(mark.Truncated))
 	}
 	*clock = clock.Add(-time.Hour) // a clock that is set back begins another minute
-	j.Add(New(Truncated))
+	j.Add(mark.New(mark.Truncated))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") {
 		t.Errorf("%q", got[len(got)-2:])
 	}
 	for range maxMarks {
-		j.Add(New(Truncated))
+		j.Add(mark.New(mark.Truncated))
 	}
-	j.Close(New(SidecarStopped))
+	j.Close(mark.New(mark.SidecarStopped))
 	if got := lines(t, dir); !strings.HasSuffix(got[len(got)-2], "marks-suppressed count=1") || !strings.HasSuffix(got[len(got)-1], "mark: sidecar-stopped") {
 		t.Errorf("%q", got[len(got)-2:])
 	}
@@ -102,13 +106,13 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := filepath.Join(dir, Stream)
+			path := filepath.Join(dir, mark.Stream)
 			if err := put(path); err != nil {
 				t.Fatal(err)
 			}
-			j, _, log := journal(t, dir)
-			j.Add(New(JVMStarted))
-			j.Add(New(JVMStarted))
+			j, _, log := testJournal(t, dir)
+			j.Add(mark.New(mark.JVMStarted))
+			j.Add(mark.New(mark.JVMStarted))
 			if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
 				t.Errorf("%d times in the log: %s", n, log)
 			}
@@ -121,7 +125,7 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			j.Add(New(JVMStarted))
+			j.Add(mark.New(mark.JVMStarted))
 			if got := lines(t, dir); len(got) != 1 {
 				t.Errorf("%q", got)
 			}
@@ -131,9 +135,9 @@ func TestWhatHasTheNameOfTheFile(t *testing.T) {
 
 func TestASourceThatIsMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "source")
-	j, _, log := journal(t, dir)
+	j, _, log := testJournal(t, dir)
 	for range 3 {
-		j.Add(New(JVMStarted))
+		j.Add(mark.New(mark.JVMStarted))
 	}
 	if n := strings.Count(log.String(), "writing a mark failed"); n != 1 {
 		t.Errorf("%d times in the log: %s", n, log)
@@ -153,18 +157,18 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 		t.Skip("cannot mount a tmpfs: ", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	j, clock, log := journal(t, dir)
+	j, clock, log := testJournal(t, dir)
 	var text string
 	for n := 0; n < 1000; n++ {
 		*clock = clock.Add(time.Second)
-		j.Add(New(JVMStarted, "flags", strings.Repeat("x", 200)))
+		j.Add(mark.New(mark.JVMStarted, "flags", strings.Repeat("x", 200)))
 		if n == 10 { // it can end in the middle of a line from now on
 			_ = os.WriteFile(filepath.Join(dir, "gc.log"), make([]byte, 1<<20), 0o600)
 		}
 	}
 	text = strings.Join(lines(t, dir), "\n")
 	for line := range strings.SplitSeq(text, "\n") {
-		if _, ok := Parse([]byte(line)); !ok {
+		if _, ok := mark.Parse([]byte(line)); !ok {
 			t.Fatalf("%q", line)
 		}
 	}
@@ -176,7 +180,7 @@ func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
 	}
 	before := len(lines(t, dir))
 	*clock = clock.Add(time.Second)
-	j.Add(New(JVMStarted))
+	j.Add(mark.New(mark.JVMStarted))
 	if after := len(lines(t, dir)); after != before+1 {
 		t.Errorf("%d marks, were %d", after, before)
 	}
