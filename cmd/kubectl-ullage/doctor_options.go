@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // optionsMark is in the options that the injector adds.
 const optionsMark = "-Xlog:"
 
-const variableAnnotation = podmeta.Prefix + "options-variable"
+const variableAnnotation = ask.Prefix + "options-variable"
 
 // hidden looks for options of the image, or of envFrom, that the injector's
 // would replace. A container that has them shows them only while it runs

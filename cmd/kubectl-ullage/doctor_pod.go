@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // trial is what became of a pod in a dry run.
 type trial struct {
 	err      error
 	pod      *pod
-	injected *podmeta.Status // nil: the injector said nothing
+	injected *ask.Status // nil: the injector said nothing
 }
 
 // try has the API server create the pod in a dry run, which asks all webhooks.
@@ -30,7 +30,7 @@ func (c cluster) try(ctx context.Context, manifest []byte) trial {
 	if err := json.Unmarshal(out, t.pod); err != nil {
 		return trial{err: fmt.Errorf("decode the output of kubectl: %w", err)}
 	}
-	if s, err := podmeta.ParseStatus(t.pod.Metadata.Annotations[podmeta.InjectedAnnotation]); err == nil {
+	if s, err := ask.ParseStatus(t.pod.Metadata.Annotations[ask.InjectedAnnotation]); err == nil {
 		t.injected = &s
 	}
 	return t
@@ -73,7 +73,7 @@ func (c cluster) deaths(ctx context.Context, p pod) []finding {
 		for line := range strings.Lines(string(out)) {
 			if slices.ContainsFunc(lastWords, func(words string) bool { return strings.Contains(line, words) }) {
 				all = append(all, finding{markProblem, fmt.Sprintf("a JVM of container %s did not start: %s", st.Name, printable.Clip(printable.Line(strings.TrimSpace(line)), maxProblems)),
-					"the injector needs JDK 17 or later: see ullage.dev/xlog, or opt out with the label " + podmeta.InjectLabel + `: "false"`})
+					"the injector needs JDK 17 or later: see ullage.dev/xlog, or opt out with the label " + ask.InjectLabel + `: "false"`})
 				break
 			}
 		}
@@ -100,29 +100,29 @@ func (d *doctor) subjectFindings() []finding {
 func (d *doctor) wishFindings() []finding {
 	var all []finding
 	m, problem := d.subject.meta, func(text, hint string) { all = append(all, finding{markProblem, text, hint}) }
-	label := m.Labels[podmeta.InjectLabel]
+	label := m.Labels[ask.InjectLabel]
 	var workload map[string]string
 	if d.subject.workload != nil {
 		workload = d.subject.workload.meta.Labels
 	}
-	for _, miss := range podmeta.Misses(m.Labels, m.Annotations, workload, fmt.Sprint(d.subject.workload)) {
+	for _, miss := range ask.Misses(m.Labels, m.Annotations, workload, fmt.Sprint(d.subject.workload)) {
 		problem(miss.Text, miss.Hint)
 	}
 	if w := d.subject.workload; w != nil {
 		for _, name := range slices.Sorted(maps.Keys(w.meta.Annotations)) {
-			if _, placed := m.Annotations[name]; !placed && strings.HasPrefix(name, podmeta.Prefix) {
+			if _, placed := m.Annotations[name]; !placed && strings.HasPrefix(name, ask.Prefix) {
 				problem(fmt.Sprintf("the annotation %s is on %s, and not on the template of its pods, so it has no effect", name, w),
 					"put it into spec.template.metadata.annotations")
 			}
 		}
 	}
 	if label == "false" {
-		problem("the label "+podmeta.InjectLabel+`: "false" opts out`, `remove it, or set it to "true"`)
+		problem("the label "+ask.InjectLabel+`: "false" opts out`, `remove it, or set it to "true"`)
 	}
 	all = append(all, d.namespaceFindings(label)...)
-	if len(d.answers) == 0 && len(all) == 0 && label != "true" && d.namespace != nil && d.namespace.Labels[podmeta.NamespaceLabel] != podmeta.NamespaceEnabled {
+	if len(d.answers) == 0 && len(all) == 0 && label != "true" && d.namespace != nil && d.namespace.Labels[ask.NamespaceLabel] != ask.NamespaceEnabled {
 		problem("neither the pod nor its namespace asks for a sidecar",
-			fmt.Sprintf("%s, or label the namespace %s: %s", podmeta.Place, podmeta.NamespaceLabel, podmeta.NamespaceEnabled))
+			fmt.Sprintf("%s, or label the namespace %s: %s", ask.Place, ask.NamespaceLabel, ask.NamespaceEnabled))
 	}
 	return all
 }
@@ -136,15 +136,15 @@ func (d *doctor) namespaceFindings(label string) []finding {
 		return nil
 	}
 	var all []finding
-	value, labelled := d.namespace.Labels[podmeta.NamespaceLabel]
-	if labelled && value != podmeta.NamespaceEnabled {
-		all = append(all, finding{markProblem, fmt.Sprintf("the label %s of the namespace is %q, which asks for nothing", podmeta.NamespaceLabel, value), "write " + podmeta.NamespaceEnabled})
+	value, labelled := d.namespace.Labels[ask.NamespaceLabel]
+	if labelled && value != ask.NamespaceEnabled {
+		all = append(all, finding{markProblem, fmt.Sprintf("the label %s of the namespace is %q, which asks for nothing", ask.NamespaceLabel, value), "write " + ask.NamespaceEnabled})
 	}
-	if _, wrong := d.namespace.Labels[podmeta.InjectLabel]; wrong {
-		all = append(all, finding{markProblem, fmt.Sprintf("the namespace has the label %s, which is for pods", podmeta.InjectLabel),
-			fmt.Sprintf("label it %s: %s", podmeta.NamespaceLabel, podmeta.NamespaceEnabled)})
+	if _, wrong := d.namespace.Labels[ask.InjectLabel]; wrong {
+		all = append(all, finding{markProblem, fmt.Sprintf("the namespace has the label %s, which is for pods", ask.InjectLabel),
+			fmt.Sprintf("label it %s: %s", ask.NamespaceLabel, ask.NamespaceEnabled)})
 	}
-	asks := label == "true" || label != "false" && value == podmeta.NamespaceEnabled
+	asks := label == "true" || label != "false" && value == ask.NamespaceEnabled
 	if asks && len(d.hooks.configs) > 0 && !d.hooks.configs[0].selects(d.namespace.Labels, d.subject.meta.Labels) {
 		text := "the selectors of the injector's webhook leave the pod out"
 		if d.subject.namespace == d.hooks.namespaceName() || d.subject.namespace == "kube-system" {
@@ -193,7 +193,7 @@ const silence = 30
 func (d *doctor) sidecarFindings() []finding {
 	var all []finding
 	p := d.subject.pod
-	s, _ := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
+	s, _ := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
 	for _, a := range d.answers {
 		switch {
 		case a.err != nil && a.of.ended:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // subject is what the doctor is asked about: a pod, or a workload and its newest
@@ -81,7 +81,7 @@ func (m metadata) controller() (kind, name string) {
 // owner returns the object that a person has made for a pod.
 func (m metadata) owner() (kind, name string) {
 	kind, name = m.controller()
-	return podmeta.Owner(kind, name, m.Labels)
+	return ask.Owner(kind, name, m.Labels)
 }
 
 // manifest is a pod for a dry run: the subject as somebody would create it now.
@@ -95,7 +95,7 @@ func (s subject) manifest() []byte {
 	}
 	annotations := map[string]string{}
 	for name, value := range s.meta.Annotations {
-		if name != podmeta.InjectedAnnotation && name != podmeta.WarningsAnnotation {
+		if name != ask.InjectedAnnotation && name != ask.WarningsAnnotation {
 			annotations[name] = value
 		}
 	}

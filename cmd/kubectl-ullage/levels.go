@@ -14,7 +14,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 const levelsAbout = `kubectl ullage levels shows and changes what the JVMs of pods log. They are not restarted.
@@ -49,19 +49,19 @@ Examples:
 
 // Names of the annotations.
 const (
-	logKey       = podmeta.Prefix + "log"
-	logForKey    = podmeta.Prefix + "log-for"
-	logIDKey     = podmeta.Prefix + "log-id"
-	logStreamKey = podmeta.Prefix + "log-stream"
+	logKey       = ask.Prefix + "log"
+	logForKey    = ask.Prefix + "log-for"
+	logIDKey     = ask.Prefix + "log-id"
+	logStreamKey = ask.Prefix + "log-stream"
 )
 
 // levelsConfig has the settings of `kubectl ullage levels`.
 type levelsConfig struct {
 	cluster cluster
-	target  target          // zero: the pods of a label
-	request podmeta.Request // zero: show or reset
-	lasts   string          // of the raise
-	stream  string          // the pattern of the only streams to raise
+	target  target      // zero: the pods of a label
+	request ask.Request // zero: show or reset
+	lasts   string      // of the raise
+	stream  string      // the pattern of the only streams to raise
 	reset   bool
 	timeout time.Duration
 }
@@ -103,7 +103,7 @@ func (c *levelsConfig) validate(args []string) []error {
 	case strings.TrimSpace(args[0]) == "":
 		return append(bad, errors.New("the selection is empty: write it like 'gc*=debug,safepoint=info', or take --reset"))
 	}
-	request, problems := podmeta.ParseRequest(map[string]string{logKey: args[0], logForKey: c.lasts, logStreamKey: c.stream}, nil)
+	request, problems := ask.ParseRequest(map[string]string{logKey: args[0], logForKey: c.lasts, logStreamKey: c.stream}, nil)
 	for _, p := range problems {
 		text := p.Text
 		switch p.Key {

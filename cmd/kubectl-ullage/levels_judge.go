@@ -9,7 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // pollInterval is how long after an answer a sidecar is asked again.
@@ -77,7 +77,7 @@ func (a answer) whyOff() error {
 }
 
 // errOff is the error where the sidecar was told not to change levels.
-var errOff = fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", podmeta.Prefix)
+var errOff = fmt.Errorf("the sidecar does not change log levels: it runs with --attach off (annotation %sattach)", ask.Prefix)
 
 // cannotRaise returns why an annotation would have no effect.
 func cannotRaise(l *admin.Levels) error {

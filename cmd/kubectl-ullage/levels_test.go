@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ullage/ullage/internal/base/admin"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
@@ -43,7 +43,7 @@ func TestARaiseIsDoneWhenEveryJVMHasIt(t *testing.T) {
 		"a trigger's":          {&admin.Levels{Raise: raised("trigger", ours.selection, ours.lasts), JVMs: []admin.JVM{has}}, verdict{unseen: true, waiting: unseen}},
 		"an old bad annotation": {&admin.Levels{Annotations: []admin.Annotation{{Key: logKey, Value: "gc=loud", Problem: "no level"}}},
 			verdict{unseen: true, waiting: unseen}},
-		"another bad annotation": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}, Annotations: []admin.Annotation{{Key: podmeta.Prefix + "trigger", Value: "x"}}},
+		"another bad annotation": {&admin.Levels{Raise: mine, JVMs: []admin.JVM{has}, Annotations: []admin.Annotation{{Key: ask.Prefix + "trigger", Value: "x"}}},
 			verdict{done: []string{has1, until}}},
 		"no JVM yet":   {&admin.Levels{Raise: mine}, verdict{waiting: []string{"no JVM was found yet"}}},
 		"none to find": {&admin.Levels{Raise: mine, Errors: []string{"waiting for a JVM"}}, verdict{waiting: []string{"waiting for a JVM"}}},
@@ -110,7 +110,7 @@ func TestTheSidecarTakesEveryIDAndTellsThemApart(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		id := newID()
-		req, problems := podmeta.ParseRequest(map[string]string{logKey: "gc", logIDKey: id}, nil)
+		req, problems := ask.ParseRequest(map[string]string{logKey: "gc", logIDKey: id}, nil)
 		if len(problems) > 0 || req.LogID != id || seen[id] {
 			t.Fatalf("%q: %+v, %v, seen %v", id, req, problems, seen[id])
 		}

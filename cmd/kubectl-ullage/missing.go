@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // The injector's own pods have this label.
@@ -22,7 +22,7 @@ const mirrorMark = "kubernetes.io/config.mirror"
 // enabledNamespaces returns the namespaces all of whose pods get a sidecar. Not
 // everybody may list namespaces; then nothing is known of them.
 func (c cluster) enabledNamespaces(ctx context.Context) map[string]bool {
-	out, err := c.run(ctx, maxPods, "get", "namespaces", "--output=json", "--ignore-not-found", "--selector="+podmeta.NamespaceLabel+"="+podmeta.NamespaceEnabled)
+	out, err := c.run(ctx, maxPods, "get", "namespaces", "--output=json", "--ignore-not-found", "--selector="+ask.NamespaceLabel+"="+ask.NamespaceEnabled)
 	if err != nil {
 		return nil
 	}
@@ -41,10 +41,10 @@ func (c cluster) enabledNamespaces(ctx context.Context) map[string]bool {
 
 // asks reports whether a pod without a sidecar should have one.
 func (p pod) asks(enabled map[string]bool) bool {
-	label := p.Metadata.Labels[podmeta.InjectLabel]
+	label := p.Metadata.Labels[ask.InjectLabel]
 	switch {
 	case p.ended(),
-		label == "false" || p.Metadata.Annotations[podmeta.InjectLabel] == "false",
+		label == "false" || p.Metadata.Annotations[ask.InjectLabel] == "false",
 		p.Metadata.Annotations[mirrorMark] != "",
 		p.Metadata.Namespace == "kube-system",
 		p.Metadata.Labels[injectorLabel] == injectorName:
@@ -52,13 +52,13 @@ func (p pod) asks(enabled map[string]bool) bool {
 	case label == "true":
 		return true
 	}
-	s, err := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
-	return enabled[p.Metadata.Namespace] && (err != nil || s.Refused != podmeta.Unsuitable)
+	s, err := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
+	return enabled[p.Metadata.Namespace] && (err != nil || s.Refused != ask.Unsuitable)
 }
 
 // whyMissing says why a pod that asks for a sidecar has none.
 func (p pod) whyMissing() error {
-	s, err := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
+	s, err := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
 	if err == nil && s.Refused != "" {
 		return errors.New("not injected: " + strings.Join(s.Errors, "; "))
 	}

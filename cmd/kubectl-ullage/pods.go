@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // maxPods bounds what kubectl prints of all pods: ten thousand are about 60 MiB.
@@ -139,7 +139,7 @@ func isSidecar(c container) bool {
 // sidecars returns the sidecars of a pod, in their order.
 func (c cluster) sidecars(p pod) []sidecar {
 	var found []sidecar
-	injected, _ := podmeta.ParseStatus(p.Metadata.Annotations[podmeta.InjectedAnnotation])
+	injected, _ := ask.ParseStatus(p.Metadata.Annotations[ask.InjectedAnnotation])
 	for _, one := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		if isSidecar(one) {
 			s := sidecar{cluster: c.in(p.Metadata.Namespace), pod: p.Metadata.Name, container: one}

@@ -21,9 +21,9 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/base/cgroup"
 	"github.com/ullage/ullage/internal/base/cli"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/kube/certs"
 	"github.com/ullage/ullage/internal/kube/inject"
 	"github.com/ullage/ullage/internal/kube/kubeapi"
@@ -154,7 +154,7 @@ func serveCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	debug.SetGCPercent(serveGCPercent)
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
-		debug.SetMemoryLimit(cgroup.SoftLimit(math.MaxInt64))
+		debug.SetMemoryLimit(kernel.SoftLimit(math.MaxInt64))
 	}
 	if err := serve(ctx, cfg, build.Read(version), cfg.logger(e.Stderr)); err != nil {
 		return e.Fail("serve", err)
@@ -168,7 +168,7 @@ func serve(ctx context.Context, cfg serveConfig, of build.Info, log *slog.Logger
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), of.Metric("ullage_injector_build_info"))
 	cfg.webhook.DenyOnError = cfg.inject.OnError == inject.Deny
-	for _, reason := range podmeta.Reasons() {
+	for _, reason := range ask.Reasons() {
 		cfg.webhook.Reasons = append(cfg.webhook.Reasons, string(reason))
 	}
 	serving, err := certs.New(cfg.certs, reg, log)

@@ -13,10 +13,9 @@ import (
 	"github.com/ullage/ullage/internal/base/build"
 	"github.com/ullage/ullage/internal/base/cli"
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
-	"github.com/ullage/ullage/internal/jvm/selection"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship/ring"
@@ -67,7 +66,7 @@ type logConfig struct {
 	all    bool // list stale sockets as well
 
 	verb      string
-	selection selection.Selection
+	selection ask.Selection
 	appLevel  ul.Level
 }
 
@@ -80,7 +79,7 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in --source that are shipped")
 	switch c.verb {
 	case "set":
-		fs.DurationVar(&c.lasts, "for", podmeta.DefaultFor, "`DURATION` of the raise")
+		fs.DurationVar(&c.lasts, "for", ask.DefaultFor, "`DURATION` of the raise")
 		fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVEL`, instead of the outputs of its JVM")
 		fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
 	case "list":
@@ -96,8 +95,8 @@ func (c *logConfig) validate(args []string) []error {
 	}
 	if c.verb == "set" {
 		bad = append(bad, c.checkStream()...)
-		if c.lasts < time.Second || c.lasts > podmeta.MaxRaise {
-			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, podmeta.MaxRaise.Hours()))
+		if c.lasts < time.Second || c.lasts > ask.MaxRaise {
+			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, ask.MaxRaise.Hours()))
 		}
 		if c.app != "" {
 			return append(bad, c.checkApp(args)...)
@@ -106,7 +105,7 @@ func (c *logConfig) validate(args []string) []error {
 			return append(bad, errors.New("no selection given: write it like 'gc*=debug,safepoint=info'"))
 		}
 		var err error
-		if c.selection, err = selection.Parse(args[0]); err != nil {
+		if c.selection, err = ask.ParseSelection(args[0]); err != nil {
 			bad = append(bad, err)
 		}
 		args = args[1:]
@@ -117,7 +116,7 @@ func (c *logConfig) validate(args []string) []error {
 // checkApp reads --app, and returns what is wrong with it and what is beside it.
 func (c *logConfig) checkApp(args []string) (bad []error) {
 	var err error
-	if c.appLevel, err = podmeta.ParseAppLevel(c.app); err != nil {
+	if c.appLevel, err = ask.ParseAppLevel(c.app); err != nil {
 		bad = append(bad, fmt.Errorf("--app: %w", err))
 	}
 	if len(args) > 0 || c.stream != "" {
@@ -131,7 +130,7 @@ func (c *logConfig) checkStream() []error {
 	if c.stream == "" {
 		return nil
 	}
-	if _, err := podmeta.ParseStream(c.stream); err != nil {
+	if _, err := ask.ParseStream(c.stream); err != nil {
 		return []error{fmt.Errorf("--stream: %w", err)}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/base/cgroup"
 	"github.com/ullage/ullage/internal/base/cli"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/sidecar"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/kafka"
@@ -58,7 +58,7 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 	}
 	debug.SetGCPercent(gcPercent)
 	if limit, _ := e.LookupEnv("GOMEMLIMIT"); limit == "" {
-		debug.SetMemoryLimit(cgroup.SoftLimit(memoryBesideQueue + int64(cfg.Ship.Queue)))
+		debug.SetMemoryLimit(kernel.SoftLimit(memoryBesideQueue + int64(cfg.Ship.Queue)))
 	}
 	if processors, _ := e.LookupEnv("GOMAXPROCS"); processors == "" {
 		useProcessors(true)

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 const (
@@ -97,7 +97,7 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		if !seen {
 			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
-		if seen && tried > 0 && (who.pid == us.pid || process.Look(who.pid) != process.Dying) || !seen && time.Now().After(until) {
+		if seen && tried > 0 && (who.pid == us.pid || kernel.StateOf(who.pid) != kernel.Dying) || !seen && time.Now().After(until) {
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
 		if tried == 1 {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -29,7 +29,7 @@ func killed(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := child(t)
 	must(t, cmd.Process.Kill())
-	for deadline := time.Now().Add(lab.Patience); process.Look(cmd.Process.Pid) != process.Dying; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(lab.Patience); kernel.StateOf(cmd.Process.Pid) != kernel.Dying; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was killed and does not die")
 		}

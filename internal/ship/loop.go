@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 // run ships what is queued until ctx ends, after begin. No error of the
@@ -39,11 +39,11 @@ func (w *writer) run(ctx context.Context) error {
 
 // ship appends and commits until something fails or ctx ends.
 func (w *writer) ship(ctx context.Context) error {
-	timer := timerfd.New(w.cfg.SyncInterval)
+	timer := kernel.NewTimer(w.cfg.SyncInterval)
 	defer timer.Stop()
-	idle := timerfd.NewTicker(w.cfg.maintainEvery())
+	idle := kernel.NewTicker(w.cfg.maintainEvery())
 	defer idle.Stop()
-	refused := timerfd.NewTicker(refusedRetry)
+	refused := kernel.NewTicker(refusedRetry)
 	defer refused.Stop()
 	last := false // refused streams had their last try
 	for {

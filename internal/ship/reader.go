@@ -7,7 +7,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -41,8 +41,8 @@ type reader struct {
 	src  *tail.Source
 	view *view
 
-	poll *timerfd.Timer
-	pace *timerfd.Timer
+	poll *kernel.Timer
+	pace *kernel.Timer
 
 	read int  // bytes in the last round
 	full bool // ... which ended because the queue has no room
@@ -85,9 +85,9 @@ func (d *draining) goesOn(waiting int) bool {
 // run reads until ctx ends, and then until everything is committed or stop
 // ends.
 func (r *reader) run(ctx, stop context.Context) error {
-	poll := timerfd.NewTicker(pollInterval)
+	poll := kernel.NewTicker(pollInterval)
 	defer poll.Stop()
-	r.poll, r.pace = poll, timerfd.New(time.Hour)
+	r.poll, r.pace = poll, kernel.NewTimer(time.Hour)
 	defer r.pace.Stop()
 	defer r.view.update(r.src)
 	for {

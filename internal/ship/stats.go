@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship/hindsight"
@@ -129,8 +129,8 @@ type Stats struct {
 	BudgetUsed     int64 // memory of the source files and of the spool
 	QueueUsed      int
 	QueueCapacity  int
-	Reclaim        string        // mode in effect
-	Stranger       *process.User // as of [tail.Stats]
+	Reclaim        string       // mode in effect
+	Stranger       *kernel.User // as of [tail.Stats]
 	Lag            time.Duration
 	LastCommit     time.Time
 	Failures       int64  // of the destination

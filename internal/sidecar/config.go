@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/ship"
@@ -92,7 +92,7 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 // knownAnnotations are the annotations, without their prefix, that are not
 // live: each flag's, and those that only say how to inject the sidecar.
 func knownAnnotations() []string {
-	known := podmeta.AtAdmission()
+	known := ask.AtAdmission()
 	cfg := DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship"
@@ -67,7 +67,7 @@ func at(t time.Time) string {
 
 // lookout returns what looks for the conditions on which lines are saved, or nil.
 func (s *saving) lookout(c *Config) *levels.Lookout {
-	t, err := podmeta.ParseTrigger(c.Levels.HindsightOn)
+	t, err := ask.ParseTrigger(c.Levels.HindsightOn)
 	if c.Ship.PersistLevel <= ul.Trace || c.Ship.Hindsight == 0 || err != nil || t.IsZero() {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -32,7 +32,7 @@ func TestWhoLooksForStallsSeesWhatTheInsightJoins(t *testing.T) {
 			if err := cfg.StallFloor.Set(c.floor); err != nil {
 				t.Fatal(err)
 			}
-			lookout := levels.NewLookout(podmeta.Trigger{IOStall: true}, cfg.StallFloor, func(string, string) { fired++ })
+			lookout := levels.NewLookout(ask.Trigger{IOStall: true}, cfg.StallFloor, func(string, string) { fired++ })
 			loop, _ := cfg.levelsLoop(nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 			if in := cfg.observe(loop, lookout, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); (in != nil) != c.insight {
 				t.Fatalf("an Insight: %v", in != nil)

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 const (
@@ -32,9 +32,9 @@ const (
 // A collection of garbage needs pages that nothing else does, those that describe the stacks:
 // so the program's are given back afterwards, and more often than the garbage, which costs
 // 50 µs: right after the moment at which the tickers of this process with the longer
-// intervals tick (see package timerfd), whose work needs the most pages.
+// intervals tick (see package kernel), whose work needs the most pages.
 func settle(ctx context.Context, log *slog.Logger) {
-	tick, next := timerfd.NewTicker(releaseEvery), timerfd.New(startTakes)
+	tick, next := kernel.NewTicker(releaseEvery), kernel.NewTimer(startTakes)
 	defer tick.Stop()
 	defer next.Stop()
 	pages, err := programPages()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/internal/line/mark"
@@ -112,7 +112,7 @@ func absolute(path string) string {
 }
 
 // jvmUser is who the JVM is, and what to do about it.
-func jvmUser(u *process.User) *admin.JVMUser {
+func jvmUser(u *kernel.User) *admin.JVMUser {
 	out := &admin.JVMUser{UID: u.UID, Advice: u.Advice()}
 	if !u.GroupHidden {
 		out.GID = &u.GID

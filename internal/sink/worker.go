@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -111,7 +111,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 	}()
 	w.identify(stop)
 	w.begin(stop)
-	tick := timerfd.NewTicker(saveInterval)
+	tick := kernel.NewTicker(saveInterval)
 	defer tick.Stop()
 	for stop.Err() == nil {
 		began := time.Now()

@@ -18,7 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/kube/inject"
 	"github.com/ullage/ullage/internal/sidecar"
 )
@@ -37,7 +37,7 @@ func settingsOf(set func(c *inject.Config, settings map[string]string)) []string
 	cfg.Flags(fs)
 	fs.VisitAll(func(f *flag.Flag) { values[f.Name] = f.DefValue })
 	maps.Copy(values, someValue)
-	for _, name := range podmeta.AtAdmission() { // what is not in someValue is a quantity
+	for _, name := range ask.AtAdmission() { // what is not in someValue is a quantity
 		values[name] = cmp.Or(values[name], "64Mi")
 	}
 	var names []string

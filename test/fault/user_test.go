@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ullage/ullage/internal/base/admin"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -42,7 +42,7 @@ func TestSidecarOfAnotherUserSaysWhatToSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			annotations := filepath.Join(filepath.Dir(dest), "annotations")
-			if err := os.WriteFile(annotations, []byte(lab.DownwardFile(map[string]string{podmeta.Prefix + "trigger": "dropped"})), 0o644); err != nil {
+			if err := os.WriteFile(annotations, []byte(lab.DownwardFile(map[string]string{ask.Prefix + "trigger": "dropped"})), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			side := runAs(t, ours, "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0", "--attach", "off", "--annotations", annotations)

@@ -229,13 +229,13 @@ func TestLevelsCommandRefused(t *testing.T) {
 			if is := jvm.configuration(); is != before {
 				t.Errorf("after %s, the configuration is\n%sand was\n%s", selection, is, before)
 			}
-			theirs, err := ask(jvm.socket, "VM.log output=stderr decorators=uptime,level,tags what=all=off,"+selection)
+			theirs, err := jcmd(jvm.socket, "VM.log output=stderr decorators=uptime,level,tags what=all=off,"+selection)
 			if err != nil || theirs == "" {
 				t.Fatalf("the JVM takes %s: %v", selection, err)
 			}
 			t.Logf("%s", strings.TrimSpace(complaint))
 			said(r, complaint, strings.Join(strings.Fields(theirs), " "))
-			if _, err := ask(jvm.socket, "VM.log output=stderr what=all=off"); err != nil {
+			if _, err := jcmd(jvm.socket, "VM.log output=stderr what=all=off"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -38,7 +38,7 @@ func (r *levelRig) listening(at place, flags []string, program ...string) *liste
 	r.Helper()
 	p := r.launch(at, append([]string{"-XX:+StartAttachListener"}, flags...), program...)
 	lab.Eventually(r, patience, "the JVM listens", func() bool {
-		_, err := ask(p.socket, "VM.log list")
+		_, err := jcmd(p.socket, "VM.log list")
 		if ended(p.Process) {
 			r.Fatalf("the JVM has ended: %v", p.Wait(0))
 		}
@@ -133,8 +133,8 @@ func newTmp(t testing.TB) string {
 	return dir
 }
 
-// ask runs a diagnostic command as jcmd does.
-func ask(socket, command string) (string, error) {
+// jcmd runs a diagnostic command as jcmd does.
+func jcmd(socket, command string) (string, error) {
 	conn, err := net.DialTimeout("unix", socket, patience)
 	if err != nil {
 		return "", err
@@ -160,7 +160,7 @@ func (p *listened) list() string {
 	var text string
 	lab.Eventually(p.r, patience, "the JVM answers", func() (ok bool) {
 		var err error
-		text, err = ask(p.socket, "VM.log list") // while its backlog is full it takes no connection
+		text, err = jcmd(p.socket, "VM.log list") // while its backlog is full it takes no connection
 		return err == nil
 	})
 	return text

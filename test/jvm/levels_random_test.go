@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/jvm/selection"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -60,7 +60,7 @@ const (
 func (r *levelRig) round(m *levels.Command, jvm *listened, text, before string) outcome {
 	r.Helper()
 	became := raised
-	selection, err := selection.Parse(text)
+	selection, err := ask.ParseSelection(text)
 	if err != nil {
 		r.Fatalf("%s: %v", text, err)
 	}

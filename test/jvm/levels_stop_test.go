@@ -80,7 +80,7 @@ func TestLevelsOfAnOutputThatIsGone(t *testing.T) {
 		r.want("gc*=debug", "1h")
 		r.selects(jvm, "gc*=debug")
 		r.raisedUntil()
-		if _, err := ask(jvm.socket, "VM.log disable"); err != nil {
+		if _, err := jcmd(jvm.socket, "VM.log disable"); err != nil {
 			t.Fatal(err)
 		}
 		r.annotate(nil)

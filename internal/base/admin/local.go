@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/base/crowd"
+	"github.com/ullage/ullage/internal/base/web"
 )
 
 // localConnections is how many connections may be open at the local address at once.
@@ -50,7 +50,7 @@ func (s *Server) listenLocally() error {
 	if err != nil {
 		return err
 	}
-	l.listener = crowd.Limit(listener, localConnections)
+	l.listener = web.Limit(listener, localConnections)
 	serve := l.listener
 	l.crew.Go(func() { _ = s.http.Serve(serve) }) // until it is closed
 	return nil

@@ -14,8 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/base/crowd"
-	"github.com/ullage/ullage/internal/base/graceful"
+	"github.com/ullage/ullage/internal/base/web"
 )
 
 // The deadlines of one connection. An answer is a few hundred KiB at most, so a
@@ -50,7 +49,7 @@ type Server struct {
 	taken    string       // the address, while another process has it; else empty
 	most     int          // the most open connections
 	log      *slog.Logger
-	stopper  *graceful.Stopper
+	stopper  *web.Stopper
 	local    local
 }
 
@@ -78,7 +77,7 @@ func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*S
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          stdlog.New(serverErrors{log}, "", 0),
 	}
-	s.stopper = graceful.New(s.http, shutdownTimeout)
+	s.stopper = web.NewStopper(s.http, shutdownTimeout)
 	if cfg.Listen == Off {
 		return s, nil
 	}
@@ -92,7 +91,7 @@ func New(cfg Config, reg *prometheus.Registry, of Answers, log *slog.Logger) (*S
 	if err != nil {
 		return nil, fmt.Errorf("open the admin listener: %w (set another address with --listen, or --listen off)", err)
 	}
-	s.listener = crowd.Limit(l, s.most)
+	s.listener = web.Limit(l, s.most)
 	return s, nil
 }
 
@@ -154,7 +153,7 @@ func (s *Server) retry(ctx context.Context) {
 		}
 		if l, err := net.Listen("tcp", s.taken); err == nil {
 			s.log.Info("admin address is free again", "listen", s.taken)
-			s.listener = crowd.Limit(l, s.most)
+			s.listener = web.Limit(l, s.most)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 // ownerName is the name of the file in the directory that an [Owner] locks.
@@ -155,18 +155,18 @@ func (c *Claimant) alone(f *os.File) (ousted string, err error) {
 // void returns why the lock of a process does not count, or "" if it counts. The
 // pid is not positive if this process cannot see the other.
 func (c *Claimant) void(pid int) string {
-	who, state, is := "a process in another container", process.Running, process.Unseen
+	who, state, is := "a process in another container", kernel.Running, kernel.Unseen
 	if pid > 0 {
-		who, state, is = fmt.Sprintf("process %d", pid), process.Look(pid), process.Compare(pid)
+		who, state, is = fmt.Sprintf("process %d", pid), kernel.StateOf(pid), kernel.ProgramOf(pid)
 	}
 	switch {
-	case state == process.Dying:
+	case state == kernel.Dying:
 		return who + " is dying"
-	case is == process.Other:
+	case is == kernel.Other:
 		return who + " is not a sidecar"
-	case is == process.Unseen && c.waited >= strangerPatience:
+	case is == kernel.Unseen && c.waited >= strangerPatience:
 		return fmt.Sprintf("%s has held the lock for %s, and is not seen to be a sidecar", who, strangerPatience)
-	case state == process.Stopped:
+	case state == kernel.Stopped:
 		c.silent = 0
 	case c.silent >= ownerPatience:
 		return fmt.Sprintf("%s has given no sign of life for %s", who, ownerPatience)

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -277,7 +277,7 @@ func TestAStoppedOwnerIsNotOusted(t *testing.T) {
 	first := startOther(t, source)
 	first.owns(t)
 	first.signal(t, syscall.SIGSTOP)
-	for process.Look(first.Process.Pid) != process.Stopped {
+	for kernel.StateOf(first.Process.Pid) != kernel.Stopped {
 		time.Sleep(time.Millisecond)
 	}
 	dir := stateDir(t, source)

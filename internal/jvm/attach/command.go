@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // MaxCommand is the greatest length of a command line in bytes. HotSpot's
@@ -44,7 +44,7 @@ func Rotate() Command { return Command{"VM.log rotate"} }
 // [ParseList] returns, if raise and base have more than 32 items together, or
 // if the command would exceed [MaxCommand]. Every raise that succeeds can be
 // restored: the command for that is shorter.
-func Configure(base Output, raise selection.Selection) (Command, error) {
+func Configure(base Output, raise ask.Selection) (Command, error) {
 	err := base.Err
 	if err == nil {
 		err = base.check()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 func TestCommands(t *testing.T) {
@@ -18,12 +18,12 @@ func TestCommands(t *testing.T) {
 }
 
 // parsed parses text, or returns the zero Selection for "".
-func parsed(t testing.TB, text string) selection.Selection {
+func parsed(t testing.TB, text string) ask.Selection {
 	t.Helper()
 	if text == "" {
-		return selection.Selection{}
+		return ask.Selection{}
 	}
-	s, err := selection.Parse(text)
+	s, err := ask.ParseSelection(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,15 +102,15 @@ func TestConfigureRefuses(t *testing.T) {
 	} {
 		o := good
 		c.change(&o)
-		got, err := Configure(o, selection.Selection{})
+		got, err := Configure(o, ask.Selection{})
 		if err == nil || got != (Command{}) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want an error with %q", c.name, got, err, c.want)
 		}
 	}
-	if _, err := Configure(good, selection.Selection{}); err != nil {
+	if _, err := Configure(good, ask.Selection{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Configure(Output{Err: broken}, selection.Selection{}); !errors.Is(err, broken) {
+	if _, err := Configure(Output{Err: broken}, ask.Selection{}); !errors.Is(err, broken) {
 		t.Errorf("%v does not wrap the output's error", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestConfigureKeepsTheLimitOfTheProtocol(t *testing.T) {
 	if _, err := Configure(o, raise); err == nil || !strings.Contains(err.Error(), "the command has 1025 bytes and the JVM takes at most 1024") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Configure(o, selection.Selection{}); err != nil {
+	if _, err := Configure(o, ask.Selection{}); err != nil {
 		t.Errorf("what can't be raised can't be restored: %v", err)
 	}
 }
@@ -145,7 +145,7 @@ func TestConfigureKeepsSelectionsSmall(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	o.Selection += strings.Repeat(",gc=info", 50)
-	if _, err := Configure(o, selection.Selection{}); err != nil {
+	if _, err := Configure(o, ask.Selection{}); err != nil {
 		t.Errorf("what was listed can't be restored: %v", err)
 	}
 }

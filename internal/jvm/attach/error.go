@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/base/process"
 )
 
 // Kind classifies errors. Its values are the label values of a metric.
@@ -114,6 +114,6 @@ func whoMay(uid, gid uint32) string {
 	if int(uid) == os.Geteuid() && int(gid) == os.Getegid() {
 		return fmt.Sprintf("runs as uid %d gid %d as we do, but the kernel refuses: it may have capabilities that the sidecar lacks", uid, gid)
 	}
-	jvm := process.User{UID: uid, GID: gid}
+	jvm := kernel.User{UID: uid, GID: gid}
 	return fmt.Sprintf("runs as %s, the sidecar as %d:%d: %s", jvm, os.Geteuid(), os.Getegid(), jvm.Settings())
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 func FuzzParseSelection(f *testing.F) {
@@ -12,7 +12,7 @@ func FuzzParseSelection(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := selection.Parse(text)
+		s, err := ask.ParseSelection(text)
 		if err != nil {
 			if !s.IsZero() {
 				t.Fatalf("%q with %v", s, err)
@@ -23,7 +23,7 @@ func FuzzParseSelection(f *testing.F) {
 		if len(got) == 0 || len(got) > 512 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789_+*=,") != "" || strings.Contains(got, "=off") {
 			t.Fatalf("%q is %q", text, got)
 		}
-		if again, err := selection.Parse(got); err != nil || again != s {
+		if again, err := ask.ParseSelection(got); err != nil || again != s {
 			t.Fatalf("%q is %q, %v", got, again, err)
 		}
 		// A level is the one difference to what a JVM lists.
@@ -52,7 +52,7 @@ func FuzzParseList(f *testing.F) {
 			if o.Err == nil && (o.Index != i || !strings.Contains(text, o.Name)) {
 				t.Fatalf("%d: %+v", i, o)
 			}
-			for _, s := range []selection.Selection{{}, raise} {
+			for _, s := range []ask.Selection{{}, raise} {
 				c, err := Configure(o, s)
 				if err != nil {
 					continue
@@ -74,7 +74,7 @@ func FuzzConfigure(f *testing.F) {
 	f.Add(`file=x\`, "all=info", "uptime,level,tags", "foldmultilines=false")
 	f.Add(`file=x" rotate`, "all=info disable", "none\nGC.run", "a=b")
 	f.Fuzz(func(t *testing.T, name, what, decorators, options string) {
-		c, err := Configure(Output{Name: name, Selection: what, Decorators: decorators, Options: options}, selection.Selection{})
+		c, err := Configure(Output{Name: name, Selection: what, Decorators: decorators, Options: options}, ask.Selection{})
 		if err == nil {
 			checkArguments(t, c, name, what, decorators)
 		}

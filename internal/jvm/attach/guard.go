@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // deadly is a tag set that must not be raised at run time. If perf+class+link
@@ -26,7 +26,7 @@ var unmatched = regexp.MustCompile(`No tag set matches selection: ` + regexp.Quo
 // Guard returns raise with the deadly tag set switched off, if raise switches
 // it on and base does not have it on. A JVM that does not know the tag set
 // refuses the command: see [Unguarded].
-func Guard(base Output, raise selection.Selection) selection.Selection {
+func Guard(base Output, raise ask.Selection) ask.Selection {
 	if !enables(raise.String()) || enables(base.Selection) {
 		return raise
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -198,7 +198,7 @@ func checkListed(text string) error {
 		item, rest, _ = strings.Cut(rest, ",")
 		tags, level, _ := strings.Cut(item, "=")
 		_, err := ul.ParseLevel(level)
-		if err != nil && level != "off" || selection.CheckTags(tags) != nil || (i == 0) != (tags == "all") {
+		if err != nil && level != "off" || ask.CheckTags(tags) != nil || (i == 0) != (tags == "all") {
 			return fmt.Errorf("item %.80q of its selection is damaged (JDK 17 does that to long ones): use wildcards in -Xlog, or a newer JDK", item)
 		}
 	}
@@ -233,7 +233,7 @@ func areOptions(text string) bool {
 	}
 	for option := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(option, "=")
-		if !selection.IsTag(key) || value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
+		if !ask.IsTag(key) || value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
 			return false
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/line/pause"
 )
 
@@ -143,7 +143,7 @@ func (j *judge) recently() []Stop {
 // by a longer time then, less what the counters grew before.
 func (in *Insight) Run(ctx context.Context) {
 	interval := sampleTime
-	next := timerfd.NewTicker(interval)
+	next := kernel.NewTicker(interval)
 	defer next.Stop()
 	for {
 		in.judge.step(in.now())

@@ -146,7 +146,7 @@ func TestHostileKernelFilesAreNotKnown(t *testing.T) {
 	}
 	r.file("proc/pressure/memory", "some total=99999999999999999999\n")
 	r.file("proc/pressure/cpu", strings.Repeat("some ", 10_000))
-	if got := (kernel{root: r.root}).pressure("proc/pressure", ""); got != [numCounters]time.Duration{-1, -1, -1, -1} {
+	if got := (kernelCounters{root: r.root}).pressure("proc/pressure", ""); got != [numCounters]time.Duration{-1, -1, -1, -1} {
 		t.Errorf("%v", got)
 	}
 	r.judge.step(r.time)
@@ -162,7 +162,7 @@ func FuzzPressure(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		k := kernel{root: "/"}
+		k := kernelCounters{root: "/"}
 		for _, d := range append([]time.Duration{k.throttled(dir)}, func() []time.Duration { p := k.pressure(dir, ".pressure"); return p[:] }()...) {
 			if d < -1 || d > 1<<62 {
 				t.Errorf("%d", d)

@@ -19,14 +19,14 @@ const (
 	maxCgroups   = 16
 )
 
-// kernel reads the kernel's files below a directory, which is "/" but in tests. A file
+// kernelCounters reads the kernel's files below a directory, which is "/" but in tests. A file
 // that is missing, or has another form, is a counter that is not known.
-type kernel struct{ root string }
+type kernelCounters struct{ root string }
 
 // read returns the beginning of a regular file, or nil. The container of a JVM may have
 // put anything in its place, so that opening must not wait. os.File would cost twice as
 // many system calls, several times a second.
-func (k kernel) read(name string) []byte {
+func (k kernelCounters) read(name string) []byte {
 	fd, err := unix.Open(filepath.Join(k.root, name), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -54,7 +54,7 @@ func (k kernel) read(name string) []byte {
 // pressure reads for how long tasks waited, of the directory of the node or of a cgroup.
 // The form is that of Documentation/accounting/psi.rst: "some avg10=... total=12345",
 // in microseconds.
-func (k kernel) pressure(dir, suffix string) (of [numCounters]time.Duration) {
+func (k kernelCounters) pressure(dir, suffix string) (of [numCounters]time.Duration) {
 	of[throttled] = -1
 	for c, name := range map[counter]string{memory: "memory", disk: "io", cpu: "cpu"} {
 		of[c] = -1
@@ -68,7 +68,7 @@ func (k kernel) pressure(dir, suffix string) (of [numCounters]time.Duration) {
 }
 
 // throttled reads for how long a cgroup was throttled.
-func (k kernel) throttled(dir string) time.Duration {
+func (k kernelCounters) throttled(dir string) time.Duration {
 	for line := range bytes.Lines(k.read(filepath.Join(dir, "cpu.stat"))) {
 		if number, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("throttled_usec ")); ok {
 			return micros(number)
@@ -89,7 +89,7 @@ func micros(text []byte) time.Duration {
 // cgroups returns the directories of the cgroups that the visible JVMs are in, sorted. A
 // JVM in a container of its own shows its cgroup in its own file system; of another one,
 // the path of the cgroup is good.
-func (k kernel) cgroups() []string {
+func (k kernelCounters) cgroups() []string {
 	dir, err := os.Open(filepath.Join(k.root, "proc"))
 	if err != nil {
 		return nil
@@ -118,7 +118,7 @@ func (k kernel) cgroups() []string {
 }
 
 // path returns the directory of the cgroup of a process, by its path in the hierarchy.
-func (k kernel) path(process string) string {
+func (k kernelCounters) path(process string) string {
 	line, _, _ := strings.Cut(string(k.read(filepath.Join("proc", process, "cgroup"))), "\n")
 	path, ok := strings.CutPrefix(line, "0::/")
 	if !ok || strings.Contains(path, "..") {

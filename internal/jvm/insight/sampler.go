@@ -34,7 +34,7 @@ type sample struct {
 
 // sampler keeps the last samples. It is for one goroutine.
 type sampler struct {
-	kernel  kernel
+	kernel  kernelCounters
 	samples [maxSamples]sample
 	total   int
 
@@ -43,7 +43,7 @@ type sampler struct {
 	found   time.Time
 }
 
-func newSampler(root string) *sampler { return &sampler{kernel: kernel{root: root}} }
+func newSampler(root string) *sampler { return &sampler{kernel: kernelCounters{root: root}} }
 
 // sample takes a sample.
 func (s *sampler) sample(now time.Time) {

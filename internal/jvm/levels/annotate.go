@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // annotations is the annotations file as it was last read. The kubelet swaps
@@ -27,8 +27,8 @@ type annotations struct {
 	// unknown: the file has not been read yet, or cannot be read. The last
 	// request that was read stays in effect.
 	unknown  bool
-	request  podmeta.Request
-	problems []podmeta.Problem
+	request  ask.Request
+	problems []ask.Problem
 	err      error
 }
 
@@ -68,7 +68,7 @@ func (a *annotations) absent(err error) bool {
 	}
 	a.seen = stamp{}
 	if os.IsNotExist(err) {
-		return a.set(podmeta.Request{}, nil)
+		return a.set(ask.Request{}, nil)
 	}
 	return a.fail(fmt.Errorf("look for the annotations: %w", err))
 }
@@ -84,7 +84,7 @@ func (a *annotations) read() bool {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return a.fail(fmt.Errorf("read the annotations: %s is not a regular file", a.path))
 	}
-	req, problems, err := podmeta.ParseAnnotations(f, a.known)
+	req, problems, err := ask.ParseAnnotations(f, a.known)
 	if err != nil {
 		return a.fail(err)
 	}
@@ -100,7 +100,7 @@ func (a *annotations) fail(err error) bool {
 
 // set takes the content of a file that was read. A group of annotations that
 // has become bad keeps its last good request.
-func (a *annotations) set(req podmeta.Request, problems []podmeta.Problem) bool {
+func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 	if req.LogBad {
 		req.Log, req.LogFor, req.LogID, req.LogStream = a.request.Log, a.request.LogFor, a.request.LogID, a.request.LogStream
 	}

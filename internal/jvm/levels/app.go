@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -23,7 +23,7 @@ func (r *appRaise) on(now time.Time) bool { return r != nil && now.Before(r.Unti
 
 // sound returns a saved raise as it may be used, or nil if nobody can have asked for it.
 func (r *appRaise) sound() *appRaise {
-	if r == nil || r.Level == ul.Unknown || r.For < podmeta.MinFor || r.For > podmeta.MaxRaise {
+	if r == nil || r.Level == ul.Unknown || r.For < ask.MinFor || r.For > ask.MaxRaise {
 		return nil
 	}
 	return &appRaise{r.Level, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}
@@ -38,7 +38,7 @@ func (r *appRaise) bounded(now time.Time) *appRaise {
 }
 
 const (
-	whyAppLog = "annotation " + podmeta.Prefix + "app-log"
+	whyAppLog = "annotation " + ask.Prefix + "app-log"
 	whySet    = "ullage log set"
 	whyReset  = "ullage log reset"
 )

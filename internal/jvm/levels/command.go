@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/selection"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -81,7 +81,7 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 // is in effect goes on. A JVM that refuses keeps its level. If no JVM takes the raise, Set withdraws it
 // and the error gives the reason. If Set returns changes or no error, and
 // [Command.Kept] is false, the caller must call [Command.Hold].
-func (c *Command) Set(ctx context.Context, sel selection.Selection, stream string, lasts time.Duration) ([]Change, time.Time, error) {
+func (c *Command) Set(ctx context.Context, sel ask.Selection, stream string, lasts time.Duration) ([]Change, time.Time, error) {
 	if err := c.checkStream(ctx, stream); err != nil {
 		return nil, time.Time{}, err
 	}

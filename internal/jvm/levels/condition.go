@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -35,10 +35,10 @@ type conditions struct {
 const maxUnseen = 3
 
 // neverMet begins each reason why an io-stall cannot be met.
-const neverMet = podmeta.IOStallCondition + " is never met: the log has no CPU times of pauses (gc+cpu=info; ZGC and Shenandoah have none), and "
+const neverMet = ask.IOStallCondition + " is never met: the log has no CPU times of pauses (gc+cpu=info; ZGC and Shenandoah have none), and "
 
 // never returns why a condition of t cannot be met, or "". It is safe for concurrent use.
-func (d *conditions) never(t podmeta.Trigger) string {
+func (d *conditions) never(t ask.Trigger) string {
 	switch {
 	case !t.IOStall || d.unseen.Load() < maxUnseen || d.timed.Load() || d.paired.Load():
 		return ""
@@ -61,14 +61,14 @@ func (d *conditions) note(e *pause.Event) {
 }
 
 // match checks a line for the conditions of t.
-func (d *conditions) match(t *podmeta.Trigger, line []byte, c ul.Class, e *pause.Event) (alarm, bool) {
+func (d *conditions) match(t *ask.Trigger, line []byte, c ul.Class, e *pause.Event) (alarm, bool) {
 	if t.Dropped && c.Kind == ul.Drop {
-		return alarm{podmeta.DroppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
+		return alarm{ask.DroppedCondition, fmt.Sprintf("the JVM dropped %d lines of its log", c.Dropped)}, true
 	}
 	if t.Warning && c.Level >= ul.Warning && c.Kind != ul.Text {
 		var r ul.Record
 		if r.Parse(line); string(r.Tags) != ownTag {
-			return alarm{podmeta.WarningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, excerpt(r.Message))}, true
+			return alarm{ask.WarningCondition, fmt.Sprintf("a line at level %s: %s", c.Level, excerpt(r.Message))}, true
 		}
 	}
 	if t.Pause == 0 && !t.IOStall {
@@ -82,16 +82,16 @@ func (d *conditions) match(t *podmeta.Trigger, line []byte, c ul.Class, e *pause
 }
 
 // matchEvent checks the event of a line for the conditions of t.
-func (d *conditions) matchEvent(t *podmeta.Trigger, e *pause.Event) (alarm, bool) {
+func (d *conditions) matchEvent(t *ask.Trigger, e *pause.Event) (alarm, bool) {
 	if t.IOStall {
 		d.note(e)
 	}
 	if t.IOStall && e.Stalled(d.floor) {
-		return alarm{podmeta.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
+		return alarm{ask.IOStallCondition, fmt.Sprintf("a pause of %s took only %s of CPU time", short(e.Real), short(e.User+e.Sys))}, true
 	}
 	if t.Pause > 0 && (e.Kind == pause.Pause || e.Kind == pause.Safepoint) && e.Duration > t.Pause {
 		what := strings.TrimSpace(e.Kind.String() + " " + excerpt(e.Name)) // JDK 9 to 12 do not name a safepoint
-		return alarm{podmeta.PauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
+		return alarm{ask.PauseCondition, fmt.Sprintf("%s took %s", what, short(e.Duration))}, true
 	}
 	return alarm{}, false
 }
@@ -107,7 +107,7 @@ func (d *conditions) matchStop(stop *pause.Stop) (alarm, bool) {
 	if !stop.WentOn(d.floor) || stop.Suspect(d.floor) == pause.Idle {
 		return alarm{}, false
 	}
-	return alarm{podmeta.IOStallCondition, fmt.Sprintf("a safepoint went on for %s beside its pauses", short(stop.Outside()))}, true
+	return alarm{ask.IOStallCondition, fmt.Sprintf("a safepoint went on for %s beside its pauses", short(stop.Outside()))}, true
 }
 
 // ownTag is the tag of the marker lines that the sidecar writes into a stream.

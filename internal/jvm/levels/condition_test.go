@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -83,14 +83,14 @@ func TestALookoutFiresOnceForAStall(t *testing.T) {
 			if c.why != "" {
 				want = []string{"io-stall: " + c.why}
 			}
-			l := NewLookout(podmeta.Trigger{IOStall: true}, c.floor, func(cause, why string) { fired = append(fired, cause+": "+why) })
+			l := NewLookout(ask.Trigger{IOStall: true}, c.floor, func(cause, why string) { fired = append(fired, cause+": "+why) })
 			observe(l, c.lines...)
 			if d := cmp.Diff(want, fired); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})
 	}
-	l := NewLookout(podmeta.Trigger{Pause: time.Hour}, 0, func(cause, why string) { t.Errorf("%s: %s, which nobody looks for", cause, why) })
+	l := NewLookout(ask.Trigger{Pause: time.Hour}, 0, func(cause, why string) { t.Errorf("%s: %s, which nobody looks for", cause, why) })
 	observe(l, shortG1, idleTimes, longSafe)
 }
 
@@ -108,7 +108,7 @@ func TestATriggerFiresOnceForAStall(t *testing.T) {
 			if observe(p.Watch(), c.lines...); len(p.watch.fired) == 1 != (c.why != "") {
 				t.Fatalf("%d alarms", len(p.watch.fired))
 			}
-			p.hasMetric(0, "ullage_trigger_missed_total", podmeta.IOStallCondition)
+			p.hasMetric(0, "ullage_trigger_missed_total", ask.IOStallCondition)
 			if c.why == "" {
 				return
 			}
@@ -120,7 +120,7 @@ func TestATriggerFiresOnceForAStall(t *testing.T) {
 			if len(p.watch.fired) != 0 {
 				t.Error("it fired during its raise")
 			}
-			p.hasMetric(1, "ullage_trigger_missed_total", podmeta.IOStallCondition)
+			p.hasMetric(1, "ullage_trigger_missed_total", ask.IOStallCondition)
 		})
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
@@ -36,7 +36,7 @@ type Config struct {
 	Stops      bool
 
 	// HindsightOn are the conditions on which withheld lines are saved, as
-	// [podmeta.ParseTrigger] reads them. Empty: only on request.
+	// [ask.ParseTrigger] reads them. Empty: only on request.
 	HindsightOn string
 
 	// Known are the names, without [Prefix], of valid annotations that other
@@ -67,7 +67,7 @@ func DefaultConfig() Config {
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Attach.Flags(fs)
 	fs.StringVar(&c.Annotations, "annotations", c.Annotations,
-		"`FILE` with the pod's annotations, as the downward API writes it; "+podmeta.Prefix+"log and the other live annotations take effect when the file changes")
+		"`FILE` with the pod's annotations, as the downward API writes it; "+ask.Prefix+"log and the other live annotations take effect when the file changes")
 	fs.DurationVar(&c.TriggerCooldown, "trigger-cooldown", c.TriggerCooldown,
 		"`DURATION` for which a trigger stays disarmed after everything written during its raise has been read")
 	fs.StringVar(&c.HindsightOn, "hindsight-on", c.HindsightOn, "`CONDITIONS`, as of a trigger, on which the lines that --hindsight holds are persisted; empty: only on 'ullage log save'")
@@ -76,11 +76,11 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	bad := c.Attach.Validate()
-	if c.TriggerCooldown < 0 || c.TriggerCooldown > podmeta.MaxRaise {
-		bad = append(bad, fmt.Errorf("--trigger-cooldown %s is out of range: 0s to %.0fh", c.TriggerCooldown, podmeta.MaxRaise.Hours()))
+	if c.TriggerCooldown < 0 || c.TriggerCooldown > ask.MaxRaise {
+		bad = append(bad, fmt.Errorf("--trigger-cooldown %s is out of range: 0s to %.0fh", c.TriggerCooldown, ask.MaxRaise.Hours()))
 	}
 	if c.HindsightOn != "" {
-		if _, err := podmeta.ParseTrigger(c.HindsightOn); err != nil {
+		if _, err := ask.ParseTrigger(c.HindsightOn); err != nil {
 			bad = append(bad, fmt.Errorf("--hindsight-on: %w", err))
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/selection"
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
@@ -19,9 +19,9 @@ import (
 type task struct {
 	jvm     attach.JVM
 	outputs []attach.Output // as they were before the first raise; nil: not read yet
-	before  selection.Selection
+	before  ask.Selection
 	unsure  bool // the JVM may have another selection than before
-	want    selection.Selection
+	want    ask.Selection
 	from    Cause
 	wanted  goal // of all JVMs; the task wants something else if this JVM refused it, or is to be restored first
 
@@ -118,7 +118,7 @@ func (d dialogue) learn(j attach.JVM, outputs []attach.Output, stream string) (*
 		case len(b.Outputs) == maxOutputs:
 			return nil, fmt.Errorf("it has more than %d shipped outputs: none is changed", maxOutputs)
 		default:
-			if _, err := attach.Configure(o, selection.Selection{}); err != nil {
+			if _, err := attach.Configure(o, ask.Selection{}); err != nil {
 				return nil, fmt.Errorf("the raise could not be restored: %w", err)
 			}
 			b.Outputs = append(b.Outputs, o)
@@ -192,7 +192,7 @@ func (d dialogue) check(ctx context.Context, t *task) (done bool, err error) {
 
 // configure sets every shipped output to its baseline with raise on top,
 // without the tag set that would kill the JVM.
-func (d dialogue) configure(ctx context.Context, t *task, raise selection.Selection) error {
+func (d dialogue) configure(ctx context.Context, t *task, raise ask.Selection) error {
 	for _, o := range t.outputs {
 		guarded := attach.Guard(o, raise)
 		err := d.set(ctx, t.jvm, o, guarded)
@@ -207,7 +207,7 @@ func (d dialogue) configure(ctx context.Context, t *task, raise selection.Select
 }
 
 // set sets one output to its baseline with raise on top.
-func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise selection.Selection) error {
+func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise ask.Selection) error {
 	cmd, err := attach.Configure(o, raise)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (d dialogue) set(ctx context.Context, j attach.JVM, o attach.Output, raise 
 
 // restore returns a JVM to its baseline and verifies the result with a list.
 func (d dialogue) restore(ctx context.Context, t *task) error {
-	if err := d.configure(ctx, t, selection.Selection{}); err != nil {
+	if err := d.configure(ctx, t, ask.Selection{}); err != nil {
 		return err
 	}
 	outputs, err := d.list(ctx, t.jvm)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -163,7 +163,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 			change = func(now time.Time) { l.fleet.state.setApp(e, now) }
 			break
 		}
-		sel, err := selection.Parse(e.Selection)
+		sel, err := ask.ParseSelection(e.Selection)
 		if err != nil {
 			e.fail(err)
 			return
@@ -196,7 +196,7 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 }
 
 // raise begins the raise of an errand.
-func (l *Loop) raise(e *errand, sel selection.Selection, now time.Time) {
+func (l *Loop) raise(e *errand, sel ask.Selection, now time.Time) {
 	r, s := newRaise(sel, e.For, string(FromCommand), whySet, now), l.fleet.state
 	r.Stream, r.By = e.Stream, e.by
 	e.was, e.had = s.Raises[FromCommand]

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/selection"
 )
 
 const (
@@ -88,7 +88,7 @@ func (f *fleet) goal(now time.Time) (goal, error) {
 	if !on || f.draining {
 		return goal{}, nil
 	}
-	sel, err := selection.Parse(r.Selection)
+	sel, err := ask.ParseSelection(r.Selection)
 	if err != nil { // cannot fail: it was parsed before
 		return goal{}, fmt.Errorf("read the wanted selection: %w", err)
 	}

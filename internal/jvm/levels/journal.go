@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/line/mark"
 )
 
@@ -30,11 +30,11 @@ type journal struct {
 	metrics metrics
 	mark    func(mark.Mark) // nil: changes are not marked
 
-	holding    map[string]bool   // logged errors that still hold
-	noted      []podmeta.Problem // logged bad annotations
-	warned     time.Time         // when warns was last 0
-	warns      int               // errors logged since then
-	reconciled time.Time         // when all JVMs last had the wanted selection
+	holding    map[string]bool // logged errors that still hold
+	noted      []ask.Problem   // logged bad annotations
+	warned     time.Time       // when warns was last 0
+	warns      int             // errors logged since then
+	reconciled time.Time       // when all JVMs last had the wanted selection
 }
 
 // change logs and marks a change of an output, and counts the first one of each JVM.

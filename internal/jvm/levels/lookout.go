@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -21,14 +21,14 @@ type Saving struct {
 // raises nothing, so it is never disarmed. Its methods are for one goroutine.
 type Lookout struct {
 	conditions conditions
-	trigger    podmeta.Trigger
+	trigger    ask.Trigger
 	fire       func(cause, why string)
 }
 
 // NewLookout returns a Lookout that calls fire, which must not block, with the name of a
 // condition that a line meets and the reason for people. The floor is that of
 // [Config.StallFloor].
-func NewLookout(t podmeta.Trigger, floor pause.Floor, fire func(cause, why string)) *Lookout {
+func NewLookout(t ask.Trigger, floor pause.Floor, fire func(cause, why string)) *Lookout {
 	return &Lookout{conditions: conditions{floor: floor}, trigger: t, fire: fire}
 }
 
@@ -79,7 +79,7 @@ func (l *Loop) saveAnnotated() {
 	if was == nil || is == "" || is == *was || l.cfg.OnSave == nil {
 		return
 	}
-	if _, err := l.cfg.OnSave(causeAnnotation, "annotation "+podmeta.Prefix+"save="+is); err != nil {
+	if _, err := l.cfg.OnSave(causeAnnotation, "annotation "+ask.Prefix+"save="+is); err != nil {
 		l.log.Warn("saving withheld lines failed", "error", err)
 	}
 }

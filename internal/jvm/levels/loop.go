@@ -11,9 +11,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 const (
@@ -104,7 +104,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // read reads the annotations until ctx ends, and changes nothing.
 func (l *Loop) read(ctx context.Context) {
-	tick := timerfd.NewTicker(pollInterval)
+	tick := kernel.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if now := time.Now(); l.notes.poll(now) {
@@ -123,7 +123,7 @@ func (l *Loop) read(ctx context.Context) {
 // turn runs until done returns true or ctx ends.
 func (l *Loop) turn(ctx context.Context, done func() bool) {
 	interval := pollInterval
-	tick := timerfd.NewTicker(interval)
+	tick := kernel.NewTicker(interval)
 	defer tick.Stop()
 	l.tick(ctx)
 	for !done() {
@@ -291,7 +291,7 @@ func (l *Loop) want(now time.Time) {
 	case req.Log.IsZero():
 		delete(s.Raises, FromAnnotation)
 	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID || was.Stream != req.LogStream:
-		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+podmeta.Prefix+"log", now)
+		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+ask.Prefix+"log", now)
 		r.ID, r.Stream = req.LogID, req.LogStream
 		s.Raises[FromAnnotation] = r
 	}

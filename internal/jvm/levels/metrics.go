@@ -5,12 +5,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // reasons are the label values of a raise.
-var reasons = append([]string{string(FromAnnotation), string(FromCommand)}, podmeta.Conditions()...)
+var reasons = append([]string{string(FromAnnotation), string(FromCommand)}, ask.Conditions()...)
 
 type metrics struct {
 	raised     prometheus.Gauge
@@ -46,7 +46,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	for _, r := range reasons {
 		m.raises.WithLabelValues(r)
 	}
-	for _, c := range podmeta.Conditions() {
+	for _, c := range ask.Conditions() {
 		m.missed.WithLabelValues(c)
 	}
 	for _, op := range []string{opRaise, opRestore} {

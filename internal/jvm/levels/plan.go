@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/selection"
 )
 
 // plan returns tasks for the JVMs that differ from what is wanted and are due
@@ -31,7 +31,7 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 		case moved:
 			// A raise of other streams begins with the JVM's own level: what the
 			// baseline does not name would stay raised.
-			t.want, t.from = selection.Selection{}, ""
+			t.want, t.from = ask.Selection{}, ""
 		case tried && a.refusal != nil:
 			if b == nil || !b.Unsure {
 				continue
@@ -58,10 +58,10 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 }
 
 // before returns the selection that the JVM has, as far as we know.
-func (b *baseline) before() selection.Selection {
-	sel, err := selection.Parse(b.Applied)
+func (b *baseline) before() ask.Selection {
+	sel, err := ask.ParseSelection(b.Applied)
 	if err != nil {
-		return selection.Selection{}
+		return ask.Selection{}
 	}
 	return sel
 }

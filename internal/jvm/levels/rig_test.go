@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ullage/ullage/internal/base/statedir"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -76,7 +76,7 @@ func (r *rig) annotate(pairs ...string) {
 	r.t.Helper()
 	annotations := map[string]string{"kubernetes.io/config.source": "api"}
 	for i := 0; i < len(pairs); i += 2 {
-		annotations[podmeta.Prefix+pairs[i]] = pairs[i+1]
+		annotations[ask.Prefix+pairs[i]] = pairs[i+1]
 	}
 	dir := filepath.Dir(r.cfg.Annotations)
 	r.written++

@@ -14,8 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/base/timerfd"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/line/mark"
 )
@@ -93,7 +93,7 @@ func (r *Roster) Run(ctx context.Context) {
 	if !r.lists && r.mark == nil {
 		return
 	}
-	tick := timerfd.NewTicker(lookInterval)
+	tick := kernel.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
 		if ended := r.watchAll(); r.search.due(r.talk.client.Surroundings(), ended, time.Now()) {

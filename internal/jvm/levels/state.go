@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
-	"github.com/ullage/ullage/internal/jvm/selection"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -54,7 +53,7 @@ type raise struct {
 func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
 
 // newRaise returns a raise that begins now.
-func newRaise(sel selection.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
+func newRaise(sel ask.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
 	r := raise{Selection: sel.String(), For: lasts, Reason: reason, Why: why}
 	r.begin(now)
 	return r
@@ -137,13 +136,13 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	}
 	var bad error
 	for cause, r := range s.Raises {
-		sel, err := selection.Parse(r.Selection)
-		if err != nil || r.For <= 0 || r.For > podmeta.MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) || !soundStream(r.Stream) {
+		sel, err := ask.ParseSelection(r.Selection)
+		if err != nil || r.For <= 0 || r.For > ask.MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) || !soundStream(r.Stream) {
 			bad = errors.New("a saved raise is not sound")
 			delete(s.Raises, cause)
 			continue
 		}
-		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, podmeta.MaxID)
+		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, ask.MaxID)
 		r.By, r.EndedBy = printable.Escaped(r.By, maxWhy), printable.Escaped(r.EndedBy, maxWhy)
 		r.Since, r.Until = savable(r.Since), earlier(savable(r.Until), now.Add(r.For))
 		s.Raises[cause] = r
@@ -159,7 +158,7 @@ func parseState(text []byte, now time.Time) (*state, error) {
 	if err := s.checkApps(); err != nil {
 		bad = err
 	}
-	s.Quiet = earlier(savable(s.Quiet), now.Add(2*podmeta.MaxRaise))
+	s.Quiet = earlier(savable(s.Quiet), now.Add(2*ask.MaxRaise))
 	return s, bad
 }
 
@@ -224,14 +223,14 @@ func sound(b *baseline) bool {
 			return false
 		}
 	}
-	_, err := selection.Parse(b.Applied)
+	_, err := ask.ParseSelection(b.Applied)
 	return b.Applied == "" || err == nil
 }
 
 // soundStream reports whether a pattern of streams is empty or one that may be
 // asked for.
 func soundStream(pattern string) bool {
-	_, err := podmeta.ParseStream(pattern)
+	_, err := ask.ParseStream(pattern)
 	return pattern == "" || err == nil
 }
 

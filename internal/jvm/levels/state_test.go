@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
-	"github.com/ullage/ullage/internal/jvm/selection"
 )
 
 // A saved state that is as it should be, with one raise and one baseline.
@@ -92,7 +91,7 @@ func TestParseStateBoundsTheEndOfARaise(t *testing.T) {
 
 func TestParseStateBoundsTheCoolDown(t *testing.T) {
 	s, err := parseState([]byte(`{"quiet":"9999-01-01T00:00:00Z"}`), halfPastEight)
-	if err != nil || !s.Quiet.Equal(halfPastEight.Add(2*podmeta.MaxRaise)) {
+	if err != nil || !s.Quiet.Equal(halfPastEight.Add(2*ask.MaxRaise)) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -136,18 +135,18 @@ func FuzzParseState(f *testing.F) {
 		if s == nil {
 			return
 		}
-		if len(s.JVMs) > maxJVMs || s.Quiet.After(halfPastEight.Add(2*podmeta.MaxRaise)) {
+		if len(s.JVMs) > maxJVMs || s.Quiet.After(halfPastEight.Add(2*ask.MaxRaise)) {
 			t.Errorf("%+v", s)
 		}
 		for _, r := range s.Raises {
-			sel, err := selection.Parse(r.Selection)
-			if err != nil || sel.String() != r.Selection || r.For > podmeta.MaxRaise || r.Until.After(halfPastEight.Add(r.For)) {
+			sel, err := ask.ParseSelection(r.Selection)
+			if err != nil || sel.String() != r.Selection || r.For > ask.MaxRaise || r.Until.After(halfPastEight.Add(r.For)) {
 				t.Errorf("raise %+v: %v", r, err)
 			}
 		}
 		for _, b := range s.JVMs {
 			for _, o := range b.Outputs {
-				cmd, err := attach.Configure(o, selection.Selection{})
+				cmd, err := attach.Configure(o, ask.Selection{})
 				if err != nil && !strings.Contains(err.Error(), "bytes") || strings.ContainsAny(cmd.String(), "\n\x00") {
 					t.Errorf("output %+v: %q, %v", o, cmd, err)
 				}

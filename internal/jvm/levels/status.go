@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // Status is a snapshot of the levels.
@@ -19,9 +19,9 @@ type Status struct {
 	Why        string
 	Since      time.Time
 	Until      time.Time
-	JVMs       []JVMStatus       // the JVMs found; none are looked for while nothing is raised
-	Problems   []podmeta.Problem // bad annotations
-	Errors     []string          // the current errors
+	JVMs       []JVMStatus   // the JVMs found; none are looked for while nothing is raised
+	Problems   []ask.Problem // bad annotations
+	Errors     []string      // the current errors
 	Trigger    string
 	Armed      bool
 	Disarmed   string    // why the trigger is not armed; may be empty for a moment
@@ -31,7 +31,7 @@ type Status struct {
 	Reconciled time.Time // when all JVMs last had the wanted selection
 	App        AppStatus
 
-	trigger podmeta.Trigger
+	trigger ask.Trigger
 }
 
 // AppStatus is the raise of the application's events. Level is empty if there is none.

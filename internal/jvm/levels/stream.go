@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/selection"
 	"github.com/ullage/ullage/internal/line/naming"
 )
 
 // goal is what every JVM is to log. The zero goal stands for each JVM's own.
 type goal struct {
-	sel selection.Selection
+	sel ask.Selection
 
 	// stream is the pattern of the streams to raise. Empty: every shipped output
 	// whose lines show their level.

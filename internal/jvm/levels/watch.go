@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -32,7 +32,7 @@ type Watch struct {
 
 // sought is what the lines are checked for.
 type sought struct {
-	podmeta.Trigger
+	ask.Trigger
 	armed bool // a line that meets a condition fires; else it is counted as missed
 }
 
@@ -101,7 +101,7 @@ func (w *Watch) PauseThreshold() time.Duration {
 
 // arm has the lines checked for the conditions of t, and arms the trigger or
 // disarms it. It does not arm a trigger whose last alarm is pending.
-func (w *Watch) arm(t podmeta.Trigger, armed bool) {
+func (w *Watch) arm(t ask.Trigger, armed bool) {
 	if t.IsZero() {
 		w.sought.Store(nil)
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/line/format"
 	"github.com/ullage/ullage/internal/line/ul"
 )
@@ -38,15 +38,15 @@ func fire(p *process, lines ...string) {
 func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ trigger, line, reason, why string }{
-		{"pause>500ms", pauseLine, podmeta.PauseCondition, "pause Young (Normal) (G1 Evacuation Pause) took 612.2ms"},
-		{"pause>500ms", safeLine, podmeta.PauseCondition, "safepoint G1CollectForAllocation took 700.3ms"},
+		{"pause>500ms", pauseLine, ask.PauseCondition, "pause Young (Normal) (G1 Evacuation Pause) took 612.2ms"},
+		{"pause>500ms", safeLine, ask.PauseCondition, "safepoint G1CollectForAllocation took 700.3ms"},
 		{"pause>500ms", "[1.0s][info][safepoint] Total time for which application threads were stopped: 0.7003000 seconds, Stopping threads took: 0.0000456 seconds",
-			podmeta.PauseCondition, "safepoint took 700.3ms"},
-		{"io-stall", stallLine, podmeta.IOStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
-		{"dropped", dropLine, podmeta.DroppedCondition, "the JVM dropped 3435 lines of its log"},
-		{"warning", warningLine, podmeta.WarningCondition, "a line at level warning: Consider enabling"},
-		{"warning", "07:36:35.123 [main] ERROR c.e.Main -- failed", podmeta.WarningCondition, "a line at level error: 07:36:35.123 [main] ERROR c.e.Main -- failed"},
-		{"warning", `{"level":"WARN"}`, podmeta.WarningCondition, `a line at level warning: {"level":"WARN"}`},
+			ask.PauseCondition, "safepoint took 700.3ms"},
+		{"io-stall", stallLine, ask.IOStallCondition, "a pause of 1.53s took only 10ms of CPU time"},
+		{"dropped", dropLine, ask.DroppedCondition, "the JVM dropped 3435 lines of its log"},
+		{"warning", warningLine, ask.WarningCondition, "a line at level warning: Consider enabling"},
+		{"warning", "07:36:35.123 [main] ERROR c.e.Main -- failed", ask.WarningCondition, "a line at level error: 07:36:35.123 [main] ERROR c.e.Main -- failed"},
+		{"warning", `{"level":"WARN"}`, ask.WarningCondition, `a line at level warning: {"level":"WARN"}`},
 	} {
 		r := newRig(t)
 		j := r.jvm(1)
@@ -159,11 +159,11 @@ func TestATriggerIsArmedOnlyWhenAllIsReadAndAfterTheCoolDown(t *testing.T) {
 	if after := time.Since(read); after < r.cfg.TriggerCooldown {
 		t.Errorf("armed %s after everything has been read", after)
 	}
-	p.hasMetric(2, "ullage_trigger_missed_total", podmeta.DroppedCondition)
+	p.hasMetric(2, "ullage_trigger_missed_total", ask.DroppedCondition)
 	logs(t, j, ownSelection)
 	fire(p, dropLine)
 	soon(t, patience, j, atop("gc*=debug"))
-	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 2 })
+	within(t, patience, "it is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 2 })
 }
 
 // A JVM that is short of CPU time answers later than the shortest raise lasts. Its trigger has
@@ -183,7 +183,7 @@ func TestATriggersRaiseLastsItsTimeFromWhenASlowJVMTakesIt(t *testing.T) {
 	p.run()
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 	fire(p, dropLine)
-	within(t, patience, "the raise is counted", func() bool { return p.metric("ullage_level_raises_total", podmeta.DroppedCondition) == 1 })
+	within(t, patience, "the raise is counted", func() bool { return p.metric("ullage_level_raises_total", ask.DroppedCondition) == 1 })
 	within(t, patience, "the raise is over", func() bool { return p.Status().Cause == "" })
 	if lasted := time.Since(taken); lasted < time.Second {
 		t.Errorf("the raise was over %s after the JVM had taken it", lasted)
@@ -370,7 +370,7 @@ func TestATriggerThatWasTakenAwayMeanwhileRaisesNothing(t *testing.T) {
 
 // A trigger that is not armed reads the lines of the raise as well.
 func BenchmarkALineOfARaise(b *testing.B) {
-	trigger, err := podmeta.ParseTrigger("pause>500ms,io-stall,dropped,warning")
+	trigger, err := ask.ParseTrigger("pause>500ms,io-stall,dropped,warning")
 	must(b, err)
 	w := newWatch(Config{}, newMetrics(prometheus.NewRegistry()).missed)
 	w.arm(trigger, false)
@@ -384,7 +384,7 @@ func BenchmarkALineOfARaise(b *testing.B) {
 }
 
 func TestALookoutFiresForEachLineThatMeetsACondition(t *testing.T) {
-	trigger, err := podmeta.ParseTrigger("pause>500ms,warning")
+	trigger, err := ask.ParseTrigger("pause>500ms,warning")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/untrusted"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -57,14 +56,14 @@ func (r request) check() error {
 		if r.App != ul.Unknown && r.Selection+r.Stream != "" {
 			return errors.New("a raise is of the application's events or of a selection: ask for one at a time")
 		}
-		if _, err := selection.Parse(r.Selection); err != nil && r.App == ul.Unknown {
+		if _, err := ask.ParseSelection(r.Selection); err != nil && r.App == ul.Unknown {
 			return err
 		}
-		if r.For < podmeta.MinFor || r.For > podmeta.MaxRaise {
-			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, podmeta.MaxRaise.Hours())
+		if r.For < ask.MinFor || r.For > ask.MaxRaise {
+			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, ask.MaxRaise.Hours())
 		}
 		if r.Stream != "" {
-			_, err := podmeta.ParseStream(r.Stream)
+			_, err := ask.ParseStream(r.Stream)
 			return err
 		}
 	default:

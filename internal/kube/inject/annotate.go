@@ -8,7 +8,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // maxWarnings is how many are in the annotation: the sidecar reads those of at
@@ -21,7 +21,7 @@ const maxStatus = 24 << 10
 
 // annotate says on the pod what was done, and where metrics are.
 func (m *mutation) annotate() {
-	m.patch.put(m.pod.metadata(&m.patch), "/metadata", "labels", podmeta.InjectedLabel, "true")
+	m.patch.put(m.pod.metadata(&m.patch), "/metadata", "labels", ask.InjectedLabel, "true")
 	m.pod.report(m.status(), &m.patch)
 	m.setAnnotation(evictMark, m.evictable())
 	if j := m.jvms[0]; j.public() && !m.wishes.noScrape && !m.pod.scraped() {
@@ -33,9 +33,9 @@ func (m *mutation) annotate() {
 
 // report writes the status onto the pod, for programs and for people, as far as there is room. What
 // an annotation says of another pod, from whose manifest this one was made, is replaced.
-func (p *pod) report(s podmeta.Status, patch *patch) {
+func (p *pod) report(s ask.Status, patch *patch) {
 	room := p.room()
-	for _, a := range []struct{ name, value string }{{podmeta.InjectedAnnotation, s.Encode()}, {podmeta.WarningsAnnotation, s.Text()}} {
+	for _, a := range []struct{ name, value string }{{ask.InjectedAnnotation, s.Encode()}, {ask.WarningsAnnotation, s.Text()}} {
 		if room -= len(a.value); room < 0 {
 			return
 		}
@@ -77,7 +77,7 @@ func (p *pod) scraped() bool {
 
 // warnScrape says whose metrics nobody finds by annotations.
 func (m *mutation) warnScrape() {
-	const remedy = "scrape all ports that are called ullage-metrics (" + build.Docs + "kubernetes.md#metrics), and set " + podmeta.Prefix + scrapeSetting + " to off"
+	const remedy = "scrape all ports that are called ullage-metrics (" + build.Docs + "kubernetes.md#metrics), and set " + ask.Prefix + scrapeSetting + " to off"
 	switch {
 	case m.wishes.noScrape || !m.jvms[0].public():
 	case m.pod.scraped():
@@ -101,10 +101,10 @@ func (j *jvm) listen() string {
 	return net.JoinHostPort(j.host, strconv.Itoa(j.port))
 }
 
-func (m *mutation) status() podmeta.Status {
-	s := podmeta.Status{Image: m.wishes.container.image, Dest: m.wishes.dest.String()}
+func (m *mutation) status() ask.Status {
+	s := ask.Status{Image: m.wishes.container.image, Dest: m.wishes.dest.String()}
 	for _, j := range m.jvms {
-		s.JVMs = append(s.JVMs, podmeta.JVM{Container: j.Name, Sidecar: j.sidecar(), Attach: string(j.attach), Listen: j.listen()})
+		s.JVMs = append(s.JVMs, ask.JVM{Container: j.Name, Sidecar: j.sidecar(), Attach: string(j.attach), Listen: j.listen()})
 	}
 	s.Adds = m.adds
 	for _, text := range m.warnings[:min(len(m.warnings), maxWarnings)] {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // What the status says to people is on the pod a second time, for kubectl describe. What a manifest
@@ -22,7 +22,7 @@ func TestThePodSaysInFullWhatToWrite(t *testing.T) {
 		}
 		res := mutate(t, pod, testConfig())
 		meta := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)
-		got, _ := meta["annotations"].(map[string]any)[podmeta.WarningsAnnotation].(string)
+		got, _ := meta["annotations"].(map[string]any)[ask.WarningsAnnotation].(string)
 		if want := statusOf(t, pod, res).Text(); got != want || (want == "") != (name == "nothing to say") {
 			t.Errorf("%s: the pod says %q, want %q", name, got, want)
 		}

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // proxies are the names of containers that others add to pods. None of them is a JVM.
@@ -61,7 +61,7 @@ func (p *pod) jvmContainers(names []string) (chosen, *problem) {
 	for _, name := range names {
 		i := find(name)
 		if i < 0 {
-			return chosen{}, &problem{podmeta.BadAnnotation, fmt.Sprintf("%s%s %.80q: the pod has no such container", podmeta.Prefix, containerName, name)}
+			return chosen{}, &problem{ask.BadAnnotation, fmt.Sprintf("%s%s %.80q: the pod has no such container", ask.Prefix, containerName, name)}
 		}
 		named.indexes = append(named.indexes, i)
 	}
@@ -90,7 +90,7 @@ func (p *pod) likeliest() (chosen, *problem) {
 		}
 	}
 	if len(all) == 0 {
-		return chosen{}, &problem{podmeta.Unsuitable, fmt.Sprintf("the pod has only containers that are known as proxies and agents: name the JVM's, with %s%s", podmeta.Prefix, containerName)}
+		return chosen{}, &problem{ask.Unsuitable, fmt.Sprintf("the pod has only containers that are known as proxies and agents: name the JVM's, with %s%s", ask.Prefix, containerName)}
 	}
 	only := func(is func(corev1.Container) bool) int {
 		found := -1
@@ -120,12 +120,12 @@ func (p *pod) likeliest() (chosen, *problem) {
 		return chosen{indexes: []int{i}}, nil
 	}
 	return chosen{[]int{i}, fmt.Sprintf("of %d containers, %.80q was chosen as the one with the JVM: confirm that, or name another, with %s%s",
-		len(p.Spec.Containers), p.Spec.Containers[i].Name, podmeta.Prefix, containerName)}, nil
+		len(p.Spec.Containers), p.Spec.Containers[i].Name, ask.Prefix, containerName)}, nil
 }
 
 // refusedFor returns for which containers the pod was refused when we were asked before.
 func (p *pod) refusedFor() []string {
-	s, err := podmeta.ParseStatus(p.Annotations[podmeta.InjectedAnnotation])
+	s, err := ask.ParseStatus(p.Annotations[ask.InjectedAnnotation])
 	if err != nil || s.Refused == "" {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 func TestWhichContainerHasTheJVM(t *testing.T) {
@@ -45,7 +45,7 @@ func TestWhichContainerHasTheJVM(t *testing.T) {
 			res := mutate(t, pod, testConfig())
 			checkInvariants(t, pod, res, testConfig())
 			if c.want == "" {
-				if res.Refused != podmeta.Unsuitable {
+				if res.Refused != ask.Unsuitable {
 					t.Errorf("refused %q with %q, want unsuitable", res.Refused, res.Warnings)
 				}
 				return
@@ -62,10 +62,10 @@ func TestWhichContainerHasTheJVM(t *testing.T) {
 }
 
 // statusAfter returns what the annotation of a pod says after the patch.
-func statusAfter(t *testing.T, pod []byte, res Result) podmeta.Status {
+func statusAfter(t *testing.T, pod []byte, res Result) ask.Status {
 	t.Helper()
 	annotations := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
-	s, err := podmeta.ParseStatus(annotations[podmeta.InjectedAnnotation].(string))
+	s, err := ask.ParseStatus(annotations[ask.InjectedAnnotation].(string))
 	if err != nil {
 		t.Fatal(err)
 	}

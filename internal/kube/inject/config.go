@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // Values of Config.OnError.
@@ -43,7 +43,7 @@ type Config struct {
 	Resources Resources `json:"resources,omitempty"`
 
 	// Defaults are settings of all sidecars, by the name of their annotation
-	// without [podmeta.Prefix]. A pod's own annotation wins.
+	// without [ask.Prefix]. A pod's own annotation wins.
 	Defaults map[string]string `json:"defaults,omitempty"`
 
 	// Policy bounds what the annotations of pods may ask for.
@@ -201,7 +201,7 @@ func (r Resources) validate() []error {
 }
 
 // ofPods are annotations that make no sense for all pods.
-var ofPods = append(podmeta.Live(), "inject", "injected", "warnings", "container")
+var ofPods = append(ask.Live(), "inject", "injected", "warnings", "container")
 
 // validateDefaults returns one error for each of the settings that no pod could
 // ask for as well, or that belongs elsewhere. What says where they are.
@@ -215,12 +215,12 @@ func validateDefaults(what string, defaults map[string]string, elsewhere []strin
 		case slices.Contains(elsewhere, name):
 			bad = append(bad, fmt.Errorf("%s: %s is set by the configuration's image, resources and pullSecrets: leave it out", what, name))
 		default:
-			settings[podmeta.Prefix+name] = defaults[name]
+			settings[ask.Prefix+name] = defaults[name]
 		}
 	}
 	_, problems := readWishes(settings, nil, Policy{})
 	for _, p := range problems {
-		bad = append(bad, errors.New(what+": "+strings.ReplaceAll(p, podmeta.Prefix, "")))
+		bad = append(bad, errors.New(what+": "+strings.ReplaceAll(p, ask.Prefix, "")))
 	}
 	return bad
 }

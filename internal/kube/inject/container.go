@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // containerWishes are what the sidecar's container is made of.
@@ -149,6 +149,6 @@ func (w *wishes) lowerRequests() {
 			continue
 		}
 		r.Requests[a.resource] = limit
-		w.warnings = append(w.warnings, fmt.Sprintf("%s%s %s is over the limit: it is %s", podmeta.Prefix, a.name, request.String(), limit.String()))
+		w.warnings = append(w.warnings, fmt.Sprintf("%s%s %s is over the limit: it is %s", ask.Prefix, a.name, request.String(), limit.String()))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/base/settings"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/ship"
 )
@@ -39,9 +39,9 @@ func (w *wishes) tmpfs() settings.Size { return min(w.buffer, asGoodAsNone) + w.
 
 // memory says what of the tmpfs counts as memory of a container.
 func (w *wishes) memory() string {
-	text := fmt.Sprintf("%s%s is %s", podmeta.Prefix, bufferName, w.buffer)
+	text := fmt.Sprintf("%s%s is %s", ask.Prefix, bufferName, w.buffer)
 	if w.events > 0 {
-		text += fmt.Sprintf(", with %s%s %s,", podmeta.Prefix, eventsName, w.tmpfs())
+		text += fmt.Sprintf(", with %s%s %s,", ask.Prefix, eventsName, w.tmpfs())
 	}
 	return text
 }

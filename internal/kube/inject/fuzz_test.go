@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"sigs.k8s.io/yaml"
 )
 
@@ -91,7 +91,7 @@ func FuzzXlog(f *testing.F) {
 		if strings.ContainsAny(got, " \t\n:\"'\\$") || got == "" {
 			t.Fatalf("%q became %q", text, got)
 		}
-		if _, err := selection.Parse(strings.ReplaceAll(got, "=off", "=info")); err != nil {
+		if _, err := ask.ParseSelection(strings.ReplaceAll(got, "=off", "=info")); err != nil {
 			t.Fatalf("%q became %q: %v", text, got, err)
 		}
 		if again, _, err := parseXlog(got); err != nil || again != got {

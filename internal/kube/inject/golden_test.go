@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ullage/ullage/internal/base/build"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 var update = flag.Bool("update", false, "write testdata and deploy/examples anew instead of comparing them")
@@ -32,11 +32,11 @@ func testConfig() Config {
 
 // expected is what is in a NAME.patch.json.
 type expected struct {
-	Injected bool           `json:"injected"`
-	Refused  podmeta.Reason `json:"refused,omitempty"`
-	Denied   string         `json:"denied,omitempty"`
-	Warnings []string       `json:"warnings"`
-	Patch    []Op           `json:"patch"`
+	Injected bool       `json:"injected"`
+	Refused  ask.Reason `json:"refused,omitempty"`
+	Denied   string     `json:"denied,omitempty"`
+	Warnings []string   `json:"warnings"`
+	Patch    []Op       `json:"patch"`
 }
 
 // TestGolden mutates testdata/NAME.pod.yaml, with testdata/NAME.config.yaml if
@@ -127,7 +127,7 @@ func checkInvariants(t *testing.T, pod []byte, res Result, cfg Config) {
 	if res.Injected && (len(res.Patch) == 0 || res.Refused != "" || res.Denied != "") || res.Denied != "" && (len(res.Patch) > 0 || res.Refused == "") {
 		t.Fatalf("injected %v, %d operations, refused %q, denied %q", res.Injected, len(res.Patch), res.Refused, res.Denied)
 	}
-	if res.Refused != "" && !slices.Contains(podmeta.Reasons(), res.Refused) {
+	if res.Refused != "" && !slices.Contains(ask.Reasons(), res.Refused) {
 		t.Errorf("refused for the reason %q, which is not in the list", res.Refused)
 	}
 	for _, text := range append([]string{res.Denied}, res.Warnings...) {
@@ -181,7 +181,7 @@ func checkRefused(t *testing.T, pod []byte, res Result, cfg Config) {
 		case op.Op != "add":
 		case op.Path == "/metadata" && len(value) == 0, op.Path == "/metadata/annotations/ullage.dev~1injected", op.Path == "/metadata/annotations/ullage.dev~1warnings":
 			continue
-		case op.Path == "/metadata/annotations" && len(value) == 1 && value[podmeta.InjectedAnnotation] != nil:
+		case op.Path == "/metadata/annotations" && len(value) == 1 && value[ask.InjectedAnnotation] != nil:
 			continue
 		}
 		t.Errorf("more than the two annotations: %+v", op)
@@ -214,7 +214,7 @@ func checkKept(t *testing.T, path string, before, after any) {
 			return
 		}
 		for key := range b {
-			if old, ok := b[key].(string); key == evictMark && ok && strings.HasPrefix(a[key].(string), old) || key == podmeta.InjectedAnnotation || key == podmeta.WarningsAnnotation {
+			if old, ok := b[key].(string); key == evictMark && ok && strings.HasPrefix(a[key].(string), old) || key == ask.InjectedAnnotation || key == ask.WarningsAnnotation {
 				continue
 			}
 			checkKept(t, path+"/"+key, b[key], a[key])

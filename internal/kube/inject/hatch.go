@@ -13,7 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/ullage/ullage/internal/base/settings"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -40,7 +40,7 @@ type hatch struct {
 func readHatch(asked, byDefault func(name string) string, policy Policy) (h hatch, warnings, problems []string) {
 	check := func(name string, err error) {
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s%s: %s", podmeta.Prefix, name, err))
+			problems = append(problems, fmt.Sprintf("%s%s: %s", ask.Prefix, name, err))
 		}
 	}
 	all, err := parseVariables(byDefault(envSetting))
@@ -56,7 +56,7 @@ func readHatch(asked, byDefault func(name string) string, policy Policy) (h hatc
 	}
 	if len(denied) > 0 {
 		slices.Sort(denied)
-		warnings = append(warnings, fmt.Sprintf("%s%s: pods may not set %s in this cluster (policy.env), and it is ignored", podmeta.Prefix, envSetting, strings.Join(denied, ", ")))
+		warnings = append(warnings, fmt.Sprintf("%s%s: pods may not set %s in this cluster (policy.env), and it is ignored", ask.Prefix, envSetting, strings.Join(denied, ", ")))
 	}
 	maps.Copy(all, own)
 	h.variables = all
@@ -73,7 +73,7 @@ func readHatch(asked, byDefault func(name string) string, policy Policy) (h hatc
 		for _, field := range slices.Sorted(maps.Keys(patch)) {
 			if !source.allowed(field) {
 				delete(patch, field)
-				warnings = append(warnings, fmt.Sprintf("%s%s: pods may not change %.40q of the sidecar in this cluster (policy.containerPatch), and it is ignored", podmeta.Prefix, patchSetting, field))
+				warnings = append(warnings, fmt.Sprintf("%s%s: pods may not change %.40q of the sidecar in this cluster (policy.containerPatch), and it is ignored", ask.Prefix, patchSetting, field))
 			}
 		}
 		if len(patch) > 0 {
@@ -107,7 +107,7 @@ func parseVariables(text string) (map[string]string, error) {
 		case name == podNamespace || name == podName:
 			return all, fmt.Errorf("the injector sets %s: leave it out", name)
 		case slices.ContainsFunc(sink.Schemes(), func(scheme string) bool { return slices.Contains(sink.Credentials(scheme), name) }):
-			return all, fmt.Errorf("%s is a credential: put it into the Secret that %s%s names", name, podmeta.Prefix, sinkSecretSetting)
+			return all, fmt.Errorf("%s is a credential: put it into the Secret that %s%s names", name, ask.Prefix, sinkSecretSetting)
 		case len(all) == maxVariables:
 			return all, fmt.Errorf("it has more than %d variables", maxVariables)
 		}

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // What HotSpot does without options: the heap is a quarter of the memory, and half of it where that
@@ -149,7 +149,7 @@ func (p *pod) planMemory(j *jvm, w *wishes) (warning string) {
 	}
 	advice := "raise the limit, lower the heap, or use a smaller buffer"
 	if p.raisable(j.Container) == "" {
-		advice = fmt.Sprintf("set %s%s: \"true\", raise the limit, lower the heap, or use a smaller buffer", podmeta.Prefix, raiseSetting)
+		advice = fmt.Sprintf("set %s%s: \"true\", raise the limit, lower the heap, or use a smaller buffer", ask.Prefix, raiseSetting)
 	}
 	need := h.bytes + log + reserveOf(limit)
 	switch {

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // inTmp is a path below /tmp in a text. What is written there is no reason for a warning: neither the
@@ -50,7 +50,7 @@ func (w *wishes) tooOld(c *corev1.Container) string {
 		return fmt.Sprintf("the image of container %.80q, %.120s, looks like JDK 8, which does not read %s: nothing is logged: use JDK 17 or later, or opt the pod out", c.Name, c.Image, w.variable)
 	}
 	return fmt.Sprintf("the image of container %.80q, %.120s, looks like JDK 8, which does not start with the options in %s: use JDK 17 or later, or opt the pod out with the label %s: \"false\"",
-		c.Name, c.Image, w.variable, podmeta.InjectLabel)
+		c.Name, c.Image, w.variable, ask.InjectLabel)
 }
 
 // memoryDirs are directories of a node that are a tmpfs.

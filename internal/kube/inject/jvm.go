@@ -7,8 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // Where things are, in the JVM's container and in its sidecar. Of the log the
@@ -49,10 +49,10 @@ func (m *mutation) plan(index, number int) (*jvm, *problem) {
 		j.suffix = fmt.Sprintf("-%d", number)
 	}
 	if at := mountAt(j.Container, logDir); at != nil {
-		return nil, &problem{podmeta.MountTaken, fmt.Sprintf("container %.80q has %.80q mounted at %s, where its log must be: mount it elsewhere", j.Name, at.Name, logDir)}
+		return nil, &problem{ask.MountTaken, fmt.Sprintf("container %.80q has %.80q mounted at %s, where its log must be: mount it elsewhere", j.Name, at.Name, logDir)}
 	}
 	if at := m.pod.sealedAbove(j.Container, logDir); at != "" {
-		return nil, &problem{podmeta.MountTaken, fmt.Sprintf("container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", j.Name, at, logDir)}
+		return nil, &problem{ask.MountTaken, fmt.Sprintf("container %.80q has something mounted at %.80s that is read-only, and its log must be in %s: mount it elsewhere", j.Name, at, logDir)}
 	}
 	if warning := m.pod.planMemory(j, &m.wishes); warning != "" {
 		m.warn("%s", warning)
@@ -128,13 +128,13 @@ func (m *mutation) planAttach(j *jvm) {
 // planTmp finds a directory for the JVM's socket that the sidecar can have as
 // well, and nobody beyond the pod: any JVM whose socket is there is spoken to.
 func (m *mutation) planTmp(j *jvm) {
-	const remedy = "mount an emptyDir there, or set " + podmeta.Prefix + attachName + " to process-namespace"
+	const remedy = "mount an emptyDir there, or set " + ask.Prefix + attachName + " to process-namespace"
 	at := mountAt(j.Container, tmpDir)
 	if at == nil {
 		j.tmp, j.ownTmp = &corev1.VolumeMount{Name: tmpVolume + j.suffix, MountPath: tmpDir}, true
 		if what := imageTmp(j.Container); what != "" {
 			m.warn("container %.80q names %.120s, and the volume that the sidecar shares as its /tmp hides what the image has there: if it is the image's, set %s%s to process-namespace or off",
-				j.Name, what, podmeta.Prefix, attachName)
+				j.Name, what, ask.Prefix, attachName)
 		}
 		return
 	}

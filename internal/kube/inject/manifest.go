@@ -14,7 +14,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // Note is what was done about one object of a manifest that is a pod, or has a
@@ -226,7 +226,7 @@ func (m *manifest) miss(n *yaml.Node, name, why string) {
 }
 
 // misses returns how an object whose pod is at the path asks without effect.
-func misses(n *yaml.Node, path string) []podmeta.Miss {
+func misses(n *yaml.Node, path string) []ask.Miss {
 	pod := n
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
 		if pod = member(pod, name); pod == nil {
@@ -238,7 +238,7 @@ func misses(n *yaml.Node, path string) []podmeta.Miss {
 		object = texts(member(member(n, "metadata"), "labels"))
 	}
 	metadata := member(pod, "metadata")
-	return podmeta.Misses(texts(member(metadata, "labels")), texts(member(metadata, "annotations")), object, "the object")
+	return ask.Misses(texts(member(metadata, "labels")), texts(member(metadata, "annotations")), object, "the object")
 }
 
 // texts returns the texts of a mapping.
@@ -274,7 +274,7 @@ func asks(n *yaml.Node, at string) string {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i].Value, n.Content[i+1]
 		where := strings.TrimPrefix(at+"."+key, ".")
-		if label := scalar(value, podmeta.InjectLabel); key == "labels" && label != "" && label != "false" && where != "metadata.labels" {
+		if label := scalar(value, ask.InjectLabel); key == "labels" && label != "" && label != "false" && where != "metadata.labels" {
 			return where
 		}
 		if found := asks(value, where); found != "" {
@@ -301,8 +301,8 @@ func (m *manifest) inject(n *yaml.Node, path, namespace string) (Note, error) {
 			return Note{Text: "it has no " + path}, nil
 		}
 	}
-	if label := scalar(member(member(n, "metadata"), "labels"), podmeta.InjectLabel); label != "true" {
-		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", podmeta.InjectLabel)}, nil
+	if label := scalar(member(member(n, "metadata"), "labels"), ask.InjectLabel); label != "true" {
+		return Note{Text: fmt.Sprintf("its pods have no label %s: \"true\"", ask.InjectLabel)}, nil
 	}
 	text, err := yaml.Marshal(n)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // TestExamples keeps the renderings of deploy/examples in step.
@@ -184,7 +184,7 @@ func TestManifestDoesWhatThePatchDoes(t *testing.T) {
 			meta = map[string]any{}
 			pod["metadata"] = meta
 		}
-		meta["labels"] = map[string]any{podmeta.InjectLabel: "true"}
+		meta["labels"] = map[string]any{ask.InjectLabel: "true"}
 		text, err := yaml.Marshal(pod)
 		if err != nil {
 			t.Fatal(err)

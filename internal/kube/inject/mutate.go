@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // Names of what is added to a pod. Those of a second JVM container end in -2.
@@ -35,7 +35,7 @@ type Result struct {
 
 	// Refused, if not empty, is why the pod gets no sidecar that it should have.
 	// Patch then adds annotations that say so, unless the pod is denied.
-	Refused podmeta.Reason
+	Refused ask.Reason
 
 	// Denied, if not empty, is why the pod must not start.
 	Denied string
@@ -43,11 +43,11 @@ type Result struct {
 
 // problem is why a pod can't be injected, and what to do about it.
 type problem struct {
-	reason podmeta.Reason
+	reason ask.Reason
 	text   string
 }
 
-func problems(reason podmeta.Reason, texts []string) []problem {
+func problems(reason ask.Reason, texts []string) []problem {
 	var all []problem
 	for _, text := range texts {
 		all = append(all, problem{reason, text})
@@ -93,14 +93,14 @@ func mutatePod(p *pod, namespace string, cfg Config) Result {
 	}
 	if namespace == "kube-system" {
 		m.warn("not injected: namespace kube-system is left alone")
-		return Result{Warnings: m.warnings, Refused: podmeta.Unsuitable}
+		return Result{Warnings: m.warnings, Refused: ask.Unsuitable}
 	}
 	if why := p.unsuitable(); why != "" {
-		return m.refuse([]problem{{podmeta.Unsuitable, why}})
+		return m.refuse([]problem{{ask.Unsuitable, why}})
 	}
 	var bad []string
 	m.wishes, bad = readWishes(p.Annotations, cfg.defaultsIn(namespace), cfg.Policy)
-	found := slices.Concat(problems(podmeta.BadAnnotation, bad), m.clashes(), p.crowded())
+	found := slices.Concat(problems(ask.BadAnnotation, bad), m.clashes(), p.crowded())
 	if len(found) == 0 { // what follows goes by the wishes
 		found = m.planAll()
 	}
@@ -128,7 +128,7 @@ func (m *mutation) deny(found []problem) Result {
 // says what they say.
 func (m *mutation) refuse(found []problem) Result {
 	m.warnings = nil // they are about what is not done
-	s := podmeta.Status{Refused: found[0].reason}
+	s := ask.Status{Refused: found[0].reason}
 	if these, none := m.pod.jvmContainers(m.wishes.containers); none == nil {
 		s.Containers = these.names(m.pod)
 	}
@@ -147,7 +147,7 @@ func (p *pod) crowded() []problem {
 	if p.room() >= maxStatus {
 		return nil
 	}
-	return []problem{{podmeta.BadAnnotation, fmt.Sprintf("the annotations of the pod leave no room for ours: shorten them by %d KiB", maxStatus>>10)}}
+	return []problem{{ask.BadAnnotation, fmt.Sprintf("the annotations of the pod leave no room for ours: shorten them by %d KiB", maxStatus>>10)}}
 }
 
 // clashes finds what has one of our names and is not ours.
@@ -155,13 +155,13 @@ func (m *mutation) clashes() []problem {
 	var found []problem
 	for _, name := range m.pod.containerNames() {
 		if isOurs(name, sidecarName) {
-			found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, podmeta.InjectLabel)})
+			found = append(found, problem{ask.NameTaken, fmt.Sprintf("the pod has a container called %s, which is the sidecar's name: rename it, or set the label %s: \"false\"", name, ask.InjectLabel)})
 		}
 	}
 	for _, volume := range m.pod.volumeNames() {
 		for _, name := range []string{logVolume, tmpVolume, podInfoVolume, destVolume, sinkSecretVolume} {
 			if isOurs(volume, name) {
-				found = append(found, problem{podmeta.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", volume)})
+				found = append(found, problem{ask.NameTaken, fmt.Sprintf("the pod has a volume called %s, which is a name of the injector's: rename it", volume)})
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // A native sidecar without an image for its node keeps the pod from starting permanently.
@@ -48,7 +48,7 @@ func TestAPodForOtherNodesIsRefused(t *testing.T) {
 			res := mutate(t, pod, testConfig())
 			checkInvariants(t, pod, res, testConfig())
 			said := strings.Join(res.Warnings, "\n")
-			if res.Injected != (c.says == "") || c.says != "" && (res.Refused != podmeta.Unsuitable || !strings.Contains(said, c.says)) {
+			if res.Injected != (c.says == "") || c.says != "" && (res.Refused != ask.Unsuitable || !strings.Contains(said, c.says)) {
 				t.Errorf("injected %v, refused %q with\n%s\nwant %q", res.Injected, res.Refused, said, c.says)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // Variables that a JVM takes options from.
@@ -76,7 +76,7 @@ func (m *mutation) options(j *jvm) string {
 func (m *mutation) planOptions(j *jvm) *problem {
 	name := m.wishes.variable
 	if name == noVariable {
-		m.warn("the JVMs of container %.80q get no options (%s%s: off): give them yourself: %s", j.Name, podmeta.Prefix, variableSetting, m.options(j))
+		m.warn("the JVMs of container %.80q get no options (%s%s: off): give them yourself: %s", j.Name, ask.Prefix, variableSetting, m.options(j))
 		return nil
 	}
 	const remedy = "to another variable that its launcher reads"
@@ -84,8 +84,8 @@ func (m *mutation) planOptions(j *jvm) *problem {
 		if j.Env[i].ValueFrom == nil {
 			return nil
 		}
-		return &problem{podmeta.OptionsHidden, fmt.Sprintf("the value of %s of container %.80q comes by valueFrom, and would be replaced: set %s%s %s, or to off and add there: %s",
-			name, j.Name, podmeta.Prefix, variableSetting, remedy, m.options(j))}
+		return &problem{ask.OptionsHidden, fmt.Sprintf("the value of %s of container %.80q comes by valueFrom, and would be replaced: set %s%s %s, or to off and add there: %s",
+			name, j.Name, ask.Prefix, variableSetting, remedy, m.options(j))}
 	}
 	if !mayHave(j.Container, name) {
 		return nil
@@ -94,8 +94,8 @@ func (m *mutation) planOptions(j *jvm) *problem {
 		m.warn("container %.80q has envFrom: if %s comes from there, the injector's value hides it", j.Name, name)
 		return nil
 	}
-	return &problem{podmeta.OptionsHidden, fmt.Sprintf("container %.80q has envFrom, and a value of %s from there would be replaced: if there is none, set %s%s to %s, or %s",
-		j.Name, name, podmeta.Prefix, variableSetting, name, remedy)}
+	return &problem{ask.OptionsHidden, fmt.Sprintf("container %.80q has envFrom, and a value of %s from there would be replaced: if there is none, set %s%s to %s, or %s",
+		j.Name, name, ask.Prefix, variableSetting, name, remedy)}
 }
 
 // addOptions gives the JVMs of a container their options, after those that the

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/ullage/ullage/internal/base/admin"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 )
 
 // planAll decides about every container with a JVM, and returns the reasons for
@@ -37,7 +37,7 @@ func (m *mutation) planAll() []problem {
 			found = append(found, *p)
 		}
 	}
-	found = slices.Concat(found, problems(podmeta.BadAnnotation, m.planNamespace()), problems(podmeta.BadAnnotation, m.planPorts()), problems(podmeta.BadClaim, m.planDest()))
+	found = slices.Concat(found, problems(ask.BadAnnotation, m.planNamespace()), problems(ask.BadAnnotation, m.planPorts()), problems(ask.BadClaim, m.planDest()))
 	if len(found) == 0 {
 		m.warnDest()
 		if text := m.pod.undrained(); text != "" {
@@ -59,7 +59,7 @@ func (m *mutation) planDest() []string {
 	if name := m.wishes.dest.volume; name != "" {
 		m.destVolume = name
 		if why := m.pod.unwritable(name); why != "" {
-			return []string{fmt.Sprintf("%s%s: the volume %.80q of the pod %s: use another one", podmeta.Prefix, destName, name, why)}
+			return []string{fmt.Sprintf("%s%s: the volume %.80q of the pod %s: use another one", ask.Prefix, destName, name, why)}
 		}
 	}
 	for _, v := range m.pod.Spec.Volumes {
@@ -69,7 +69,7 @@ func (m *mutation) planDest() []string {
 		}
 		if claim.ReadOnly {
 			return []string{fmt.Sprintf("%s%s: the pod has the claim %s as volume %.80q, which is read-only: make it writable, or use another claim",
-				podmeta.Prefix, destName, claim.ClaimName, v.Name)}
+				ask.Prefix, destName, claim.ClaimName, v.Name)}
 		}
 		m.destVolume = v.Name
 	}
@@ -83,9 +83,9 @@ func (m *mutation) planNamespace() []string {
 	switch {
 	case m.wishes.attach != attach.ProcessNamespace:
 	case m.pod.Spec.HostPID:
-		return []string{podmeta.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
+		return []string{ask.Prefix + attachName + ": with hostPID the sidecar would see the processes of the node: take shared-tmp or off"}
 	case share != nil && !*share:
-		return []string{podmeta.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
+		return []string{ask.Prefix + attachName + ": the pod has shareProcessNamespace: false: leave that out, or take shared-tmp or off"}
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (m *mutation) planPorts() []string {
 	}
 	if m.pod.Spec.HostNetwork && m.wishes.listen == "" {
 		m.warn("metrics and status are off, because all pods of a node share its ports with hostNetwork: set %s%s to one that is free on all nodes, like :9929",
-			podmeta.Prefix, listenName)
+			ask.Prefix, listenName)
 		return nil
 	}
 	host, port := m.wishes.address()
@@ -108,7 +108,7 @@ func (m *mutation) planPorts() []string {
 			port++
 		}
 		if port > 65535 {
-			return []string{podmeta.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
+			return []string{ask.Prefix + listenName + ": no port is left for the sidecar: take a lower one"}
 		}
 		j.host, j.port = host, port
 		taken[port] = true
@@ -121,10 +121,10 @@ func (m *mutation) planPorts() []string {
 func (m *mutation) warnDest() {
 	kind := m.wishes.dest.endsIn(m.pod)
 	if kind != "" && len(m.wishes.sidecar.Sinks.URLs) == 0 {
-		m.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, podmeta.Prefix, destName)
+		m.warn("the durable copy ends with the pod (%s): set %s%s to pvc:CLAIM to keep it", kind, ask.Prefix, destName)
 	}
 	if forgetful(m.pod.volume(m.wishes.dest.volume)) {
-		m.warn("the volume of %s%s is a directory of the node that is in memory: the durable copy ends with the node, and takes its memory: use one on a disk", podmeta.Prefix, destName)
+		m.warn("the volume of %s%s is a directory of the node that is in memory: the durable copy ends with the node, and takes its memory: use one on a disk", ask.Prefix, destName)
 	}
 	if kind == "emptyDir" {
 		return
@@ -132,7 +132,7 @@ func (m *mutation) warnDest() {
 	if s := m.pod.Spec.SecurityContext; s == nil || s.FSGroup == nil {
 		for _, j := range m.jvms {
 			if j.uid == nil || *j.uid != 0 {
-				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", podmeta.Prefix, destName)
+				m.warn("the volume of %s%s may be writable by root only: set fsGroup in the pod's securityContext", ask.Prefix, destName)
 				return
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // Labels and annotations of others.
@@ -77,26 +77,26 @@ func (p *pod) metadata(patch *patch) map[string]any {
 
 // optsOut says that nothing is to be done, and nothing to be said.
 func (p *pod) optsOut() bool {
-	return p.Labels[podmeta.InjectLabel] == "false" || p.Annotations[podmeta.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
+	return p.Labels[ask.InjectLabel] == "false" || p.Annotations[ask.InjectLabel] == "false" || p.Annotations[mirrorMark] != ""
 }
 
 // injected says whether the pod has its sidecars already, and what its status
 // says.
-func (p *pod) injected() (podmeta.Status, bool) {
-	value := p.Annotations[podmeta.InjectedAnnotation]
+func (p *pod) injected() (ask.Status, bool) {
+	value := p.Annotations[ask.InjectedAnnotation]
 	if value == "" || !slices.Contains(p.containerNames(), sidecarName) {
-		return podmeta.Status{}, false
+		return ask.Status{}, false
 	}
-	s, err := podmeta.ParseStatus(value)
+	s, err := ask.ParseStatus(value)
 	return s, err != nil || s.Refused == "" // refused: the container is somebody else's
 }
 
 // room is how many bytes of annotations may be added to the pod, beside what it
 // says of the injection, which is replaced.
 func (p *pod) room() int {
-	room := maxAnnotations - len(podmeta.InjectedAnnotation) - len(podmeta.WarningsAnnotation)
+	room := maxAnnotations - len(ask.InjectedAnnotation) - len(ask.WarningsAnnotation)
 	for name, value := range p.Annotations {
-		if name != podmeta.InjectedAnnotation && name != podmeta.WarningsAnnotation {
+		if name != ask.InjectedAnnotation && name != ask.WarningsAnnotation {
 			room -= len(name) + len(value)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ullage/ullage/internal/base/settings"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
@@ -20,7 +20,7 @@ import (
 // injected with what it may have, and warned.
 type Policy struct {
 	// Locked are settings, by the name of their annotation without
-	// [podmeta.Prefix], that no pod changes: the defaults count.
+	// [ask.Prefix], that no pod changes: the defaults count.
 	Locked []string `json:"locked,omitempty"`
 
 	// Max has the largest value of settings that are a size, an amount or a duration.
@@ -41,10 +41,10 @@ func (p Policy) apply(name, asked, byDefault string) (value, warning string) {
 	case asked == "" || asked == byDefault:
 		return byDefault, ""
 	case slices.Contains(p.Locked, name):
-		return byDefault, fmt.Sprintf("%s%s is fixed in this cluster, and %.80q is ignored", podmeta.Prefix, name, asked)
+		return byDefault, fmt.Sprintf("%s%s is fixed in this cluster, and %.80q is ignored", ask.Prefix, name, asked)
 	}
 	if most := p.Max[name]; most != "" && exceeds(name, asked, most) {
-		return most, fmt.Sprintf("%s%s %.80q is over the maximum in this cluster: it is %s", podmeta.Prefix, name, asked, most)
+		return most, fmt.Sprintf("%s%s %.80q is over the maximum in this cluster: it is %s", ask.Prefix, name, asked, most)
 	}
 	return asked, ""
 }
@@ -150,7 +150,7 @@ func (c Config) validatePolicy() []error {
 	var bad []error
 	p := c.Policy
 	for _, name := range p.Locked {
-		if _, ok := built[name]; !ok && !slices.Contains(podmeta.AtAdmission(), name) || slices.Contains(owned, name) || slices.Contains(ofPods, name) {
+		if _, ok := built[name]; !ok && !slices.Contains(ask.AtAdmission(), name) || slices.Contains(owned, name) || slices.Contains(ofPods, name) {
 			bad = append(bad, fmt.Errorf("policy: locked: %.80q is not a setting of all pods", name))
 		}
 	}

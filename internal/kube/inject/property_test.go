@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // TestRandomPods builds pods out of everything that matters to the injector, and
@@ -83,7 +83,7 @@ func randomAnnotations(r *rand.Rand) object {
 		"queue": {"1Gi", "256Ki"}, "retain-bytes": {"0", "7000000Ti"},
 		"xlog": {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"}, "warnings": {"x"},
 	} {
-		maybe(r, 6, a, podmeta.Prefix+name, pick(r, values...))
+		maybe(r, 6, a, ask.Prefix+name, pick(r, values...))
 	}
 	maybe(r, 8, a, "prometheus.io/scrape", "false")
 	maybe(r, 8, a, evictMark, pick(r, "v0", "v0,ullage-tmp"))

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ullage/ullage/internal/base/settings"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // yieldAfter is how long the sidecar of a repaired pod waits for its JVM.
@@ -18,10 +18,10 @@ const strippedWarning = "another webhook has dropped the sidecar's restartPolicy
 // repair gives the sidecars of an injected pod the restartPolicy that they have
 // lost. Whoever has dropped it may do so again, after us. So the sidecar is told
 // to yield: the pod must start, with a sidecar or without.
-func (m *mutation) repair(s podmeta.Status) Result {
+func (m *mutation) repair(s ask.Status) Result {
 	list, _ := m.pod.spec()["initContainers"].([]any)
 	for i, c := range m.pod.Spec.InitContainers {
-		ours := isOurs(c.Name, sidecarName) && slices.ContainsFunc(s.JVMs, func(j podmeta.JVM) bool { return j.Sidecar == c.Name })
+		ours := isOurs(c.Name, sidecarName) && slices.ContainsFunc(s.JVMs, func(j ask.JVM) bool { return j.Sidecar == c.Name })
 		if !ours || c.RestartPolicy != nil {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // leastShare is the share of the pod's requested CPU time, in per cent, that the pod's own containers
@@ -47,7 +47,7 @@ func (p *pod) addition(r corev1.ResourceRequirements, sidecars int, guaranteed b
 	text += fmt.Sprintf("; with the other containers at 100 %% of their CPU requests, an HPA by the pod's CPU utilization sees %d %%", share)
 	if guaranteed && share < leastShare {
 		warning = fmt.Sprintf("an HPA by the pod's CPU utilization sees at most %d %%, since the sidecar adds %s to the requests and the pod is of QoS class Guaranteed: "+
-			"use a metric of type ContainerResource, or lower %scpu-limit", share, cpu.String(), podmeta.Prefix)
+			"use a metric of type ContainerResource, or lower %scpu-limit", share, cpu.String(), ask.Prefix)
 	}
 	return text, warning
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // In a pod of QoS class Guaranteed the sidecar's limit is a request, which an autoscaler by CPU
@@ -48,7 +48,7 @@ func TestRequestsThatAnAutoscalerCounts(t *testing.T) {
 				t.Errorf("the sidecar requests %s CPU, want %s", cpu.String(), c.cpu)
 			}
 			annotations := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
-			s, err := podmeta.ParseStatus(annotations[podmeta.InjectedAnnotation].(string))
+			s, err := ask.ParseStatus(annotations[ask.InjectedAnnotation].(string))
 			if err != nil || !strings.HasSuffix(s.Adds, c.adds) {
 				t.Errorf("the pod says that the sidecar adds %q, %v; want %q", s.Adds, err, c.adds)
 			}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/ullage/ullage/internal/base/printable"
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
 	"github.com/ullage/ullage/internal/sidecar"
 )
 
@@ -93,16 +93,16 @@ func readWishes(annotations, defaults map[string]string, policy Policy) (wishes,
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	w.sidecar.Flags(fs)
 
-	known := podmeta.AtAdmission()
+	known := ask.AtAdmission()
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	_, found := podmeta.ParseRequest(annotations, known)
+	_, found := ask.ParseRequest(annotations, known)
 	var problems []string
 	for _, p := range found {
 		problems = append(problems, fmt.Sprintf("%s %q: %s", p.Key, p.Value, p.Text))
 	}
 	ignored := map[string]string{} // by setting: a warning
 	value := func(name string) string {
-		v, warning := policy.apply(name, strings.TrimSpace(annotations[podmeta.Prefix+name]), strings.TrimSpace(defaults[name]))
+		v, warning := policy.apply(name, strings.TrimSpace(annotations[ask.Prefix+name]), strings.TrimSpace(defaults[name]))
 		if warning != "" {
 			ignored[name] = warning
 		}
@@ -115,7 +115,7 @@ func readWishes(annotations, defaults map[string]string, policy Policy) (wishes,
 			value(name) // for its warning
 			return ""
 		}
-		return strings.TrimSpace(annotations[podmeta.Prefix+name])
+		return strings.TrimSpace(annotations[ask.Prefix+name])
 	}
 	h, warnings, bad := readHatch(asked, func(name string) string { return strings.TrimSpace(defaults[name]) }, policy)
 	w.hatch, w.warnings, problems = h, append(w.warnings, warnings...), append(problems, bad...)
@@ -137,9 +137,9 @@ func (w *wishes) readFlags(fs *flag.FlagSet, value func(string) string) []string
 		switch {
 		case v == "" || f.Name == destName: // dest names a volume here, not a directory
 		case slices.Contains(owned, f.Name):
-			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", podmeta.Prefix, f.Name))
+			problems = append(problems, fmt.Sprintf("%s%s: the injector sets it: leave it out", ask.Prefix, f.Name))
 		case len(v) > longest(f.Name):
-			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", podmeta.Prefix, f.Name, v, len(v), longest(f.Name)))
+			problems = append(problems, fmt.Sprintf("%s%s %.40q: it has %d bytes, at most %d are allowed", ask.Prefix, f.Name, v, len(v), longest(f.Name)))
 		default:
 			args = append(args, "--"+f.Name+"="+v)
 			w.set[f.Name] = v
@@ -167,7 +167,7 @@ var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)
 func asAnnotation(fs *flag.FlagSet, err error) string {
 	return flagName.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		if name := text[2:]; fs.Lookup(name) != nil {
-			return podmeta.Prefix + name
+			return ask.Prefix + name
 		}
 		return text
 	})
@@ -179,7 +179,7 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	var problems []string
 	check := func(name string, err error) {
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s%s %.80q: %s", podmeta.Prefix, name, value(name), err))
+			problems = append(problems, fmt.Sprintf("%s%s %.80q: %s", ask.Prefix, name, value(name), err))
 		}
 	}
 	var err error
@@ -190,7 +190,7 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	w.xlog, warnings, err = parseXlog(cmp.Or(value(xlogName), defaultXlog))
 	check(xlogName, err)
 	for _, text := range warnings {
-		w.warnings = append(w.warnings, podmeta.Prefix+xlogName+": "+text)
+		w.warnings = append(w.warnings, ask.Prefix+xlogName+": "+text)
 	}
 
 	w.variable, err = parseVariable(cmp.Or(value(variableSetting), launcherVariable))
@@ -203,7 +203,7 @@ func (w *wishes) readOwn(value func(string) string, policy Policy) []string {
 	}
 	check(bufferName, err)
 	if budget := w.sidecar.Ship.Budget; err == nil && budget > w.buffer {
-		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", podmeta.Prefix, bufferName, w.buffer))
+		check("budget", fmt.Errorf("it is larger than the tmpfs, %s%s, which is %s", ask.Prefix, bufferName, w.buffer))
 	}
 
 	w.events, err = parseEvents(value(eventsName))

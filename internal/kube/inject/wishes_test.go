@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // podWith returns a pod with one container and these annotations, of names
@@ -14,7 +14,7 @@ func podWith(t *testing.T, annotations map[string]string) []byte {
 	t.Helper()
 	all := map[string]string{}
 	for name, value := range annotations {
-		all[podmeta.Prefix+name] = value
+		all[ask.Prefix+name] = value
 	}
 	text, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"name": "app", "annotations": all},
@@ -124,19 +124,19 @@ func TestBadAnnotation(t *testing.T) {
 			res := mutate(t, pod, cfg)
 			checkInvariants(t, pod, res, cfg)
 			text := strings.Join(res.Warnings, "\n")
-			if res.Injected || res.Denied != "" || len(res.Warnings) == 0 || res.Refused != podmeta.BadAnnotation {
+			if res.Injected || res.Denied != "" || len(res.Warnings) == 0 || res.Refused != ask.BadAnnotation {
 				t.Fatalf("%+v", res)
 			}
 			// The pod says the same.
-			if said := statusOf(t, pod, res); said.Refused != podmeta.BadAnnotation || "ullage: not injected: "+said.Errors[0] != res.Warnings[0] {
+			if said := statusOf(t, pod, res); said.Refused != ask.BadAnnotation || "ullage: not injected: "+said.Errors[0] != res.Warnings[0] {
 				t.Errorf("the annotation: %+v", said)
 			}
-			if !strings.Contains(text, podmeta.Prefix+c.name) || !strings.Contains(text, c.want) {
+			if !strings.Contains(text, ask.Prefix+c.name) || !strings.Contains(text, c.want) {
 				t.Errorf("no %q about %s in:\n%s", c.want, c.name, text)
 			}
 
 			cfg.OnError = Deny
-			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, podmeta.Prefix+c.name) {
+			if res := mutate(t, pod, cfg); res.Injected || res.Denied == "" || !strings.Contains(res.Denied, ask.Prefix+c.name) {
 				t.Errorf("with deny: %+v", res)
 			}
 		})
@@ -164,7 +164,7 @@ func TestXlogIsWhatHotSpotTakes(t *testing.T) {
 
 // TestDollarIsNotExpanded: the kubelet expands $(NAME) in values of variables.
 func TestDollarIsNotExpanded(t *testing.T) {
-	w, problems := readWishes(map[string]string{podmeta.Prefix + "match": "*$(HOME)", podmeta.Prefix + "dest": "pvc:logs"}, nil, Policy{})
+	w, problems := readWishes(map[string]string{ask.Prefix + "match": "*$(HOME)", ask.Prefix + "dest": "pvc:logs"}, nil, Policy{})
 	if len(problems) != 1 { // since it does not match
 		t.Fatal(problems)
 	}
@@ -183,11 +183,11 @@ func TestDestinationsRoundTrip(t *testing.T) {
 }
 
 // statusOf returns what the annotation of a pod says after its patch.
-func statusOf(t *testing.T, pod []byte, res Result) podmeta.Status {
+func statusOf(t *testing.T, pod []byte, res Result) ask.Status {
 	t.Helper()
 	meta := applyJSON(t, pod, res.Patch).(map[string]any)["metadata"].(map[string]any)
-	value, _ := meta["annotations"].(map[string]any)[podmeta.InjectedAnnotation].(string)
-	s, err := podmeta.ParseStatus(value)
+	value, _ := meta["annotations"].(map[string]any)[ask.InjectedAnnotation].(string)
+	s, err := ask.ParseStatus(value)
 	if err != nil {
 		t.Fatalf("%v: %q", err, value)
 	}
@@ -208,11 +208,11 @@ func TestNoAnnotationIsTheLastStraw(t *testing.T) {
 		{"no room", 100, false, false},
 	} {
 		pod := podWith(t, map[string]string{"injected": strings.Repeat("y", 1000), "log-id": strings.Repeat("x", 8)}) // a status is replaced
-		full := maxAnnotations - len(podmeta.InjectedAnnotation) - len(podmeta.WarningsAnnotation) - len(podmeta.Prefix+"log-id") - 8 - len("example.com/large") - c.room
+		full := maxAnnotations - len(ask.InjectedAnnotation) - len(ask.WarningsAnnotation) - len(ask.Prefix+"log-id") - 8 - len("example.com/large") - c.room
 		pod = []byte(strings.Replace(string(pod), `"annotations":{`, `"annotations":{"example.com/large":"`+strings.Repeat("z", full)+`",`, 1))
 		res := mutate(t, pod, testConfig())
 		checkInvariants(t, pod, res, testConfig())
-		if res.Injected != c.injected || (len(res.Patch) > 0) != c.status || !c.injected && res.Refused != podmeta.BadAnnotation {
+		if res.Injected != c.injected || (len(res.Patch) > 0) != c.status || !c.injected && res.Refused != ask.BadAnnotation {
 			t.Errorf("%s: injected %v, refused %q, %d operations", c.name, res.Injected, res.Refused, len(res.Patch))
 		}
 		total := 0

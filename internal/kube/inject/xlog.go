@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ullage/ullage/internal/jvm/selection"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // defaultXlog is what a JVM logs if nothing else is asked for.
@@ -31,7 +31,7 @@ func parseXlog(text string) (xlog string, warnings []string, err error) {
 	if !slices.Contains(off, false) {
 		return "", nil, errors.New("it selects nothing: write it like gc*=info,safepoint=info")
 	}
-	s, err := selection.Parse(strings.Join(given, ","))
+	s, err := ask.ParseSelection(strings.Join(given, ","))
 	if err != nil {
 		return "", nil, err
 	}

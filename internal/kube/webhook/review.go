@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ullage/ullage/internal/base/printable"
-	"github.com/ullage/ullage/internal/jvm/podmeta"
+	"github.com/ullage/ullage/internal/jvm/ask"
 )
 
 // What a review that this package answers in full looks like.
@@ -63,7 +63,7 @@ func names(pod []byte) (name, owner string, controller *metav1.OwnerReference) {
 		if o.Controller == nil || !*o.Controller {
 			continue
 		}
-		kind, of := podmeta.Owner(o.Kind, o.Name, p.Labels)
+		kind, of := ask.Owner(o.Kind, o.Name, p.Labels)
 		return name, printable.Text(kind+"/"+of, maxName), &p.OwnerReferences[i]
 	}
 	return name, "", nil

@@ -14,8 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ullage/ullage/internal/base/crowd"
-	"github.com/ullage/ullage/internal/base/graceful"
+	"github.com/ullage/ullage/internal/base/web"
 	"github.com/ullage/ullage/internal/kube/certs"
 )
 
@@ -40,7 +39,7 @@ const (
 type Server struct {
 	cfg      Config
 	http     *http.Server
-	stopper  *graceful.Stopper
+	stopper  *web.Stopper
 	listener net.Listener
 	handler  *handler
 	serving  *certs.Serving
@@ -57,9 +56,9 @@ func New(cfg Config, serving *certs.Serving, mutate Mutate, reg prometheus.Regis
 	if err != nil {
 		return nil, fmt.Errorf("open the webhook's listener: %w (set another address with --webhook-listen)", err)
 	}
-	s.listener = crowd.Limit(l, maxConns)
+	s.listener = web.Limit(l, maxConns)
 	s.http = s.newHTTP()
-	s.stopper = graceful.New(s.http, drainTimeout)
+	s.stopper = web.NewStopper(s.http, drainTimeout)
 	return s, nil
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/timerfd"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -15,7 +15,7 @@ import (
 // most. It calls ending after it has looked at each ring behind the end of ctx: from there on each ring with
 // something left in it has its text open for writing.
 func (r *Rings) Run(ctx context.Context, ending func()) {
-	timer := timerfd.New(0)
+	timer := kernel.NewTimer(0)
 	defer timer.Stop()
 	var ended time.Time
 	done := ctx.Done()
@@ -45,7 +45,7 @@ func (r *Rings) Run(ctx context.Context, ending func()) {
 
 // wait waits for a pause, for a listing that is wanted, or for done, and reports whether it was done. Without a
 // pause there is more to take: whoever waits for a timer then waits for a processor as well.
-func (r *Rings) wait(timer *timerfd.Timer, pause time.Duration, done <-chan struct{}) bool {
+func (r *Rings) wait(timer *kernel.Timer, pause time.Duration, done <-chan struct{}) bool {
 	if pause == 0 {
 		select {
 		case <-done:

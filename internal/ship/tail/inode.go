@@ -3,7 +3,7 @@ package tail
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -15,7 +15,7 @@ type inode struct {
 	reclaimed int64 // punched up to here
 	hollow    bool  // the first page was seen to be a hole
 
-	stranger *process.User // who created it, if that user's JVM does not obey this process; nil: it does
+	stranger *kernel.User // who created it, if that user's JVM does not obey this process; nil: it does
 }
 
 // beginsWithHole reports whether the first page is a hole.

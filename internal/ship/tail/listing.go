@@ -3,7 +3,7 @@ package tail
 import (
 	"time"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 // listing is what was found in the source directory, as of the last time that it
@@ -14,7 +14,7 @@ type listing struct {
 	hidden  hidden         // ... as of the last scan that saw the whole directory
 	stale   bool           // a scan is due
 	after   time.Time      // ... but not before
-	denied  *process.User  // whose files we may not read; nil: there are none
+	denied  *kernel.User   // whose files we may not read; nil: there are none
 	pass    int            // listings so far
 	waited  int            // the last of them in which a file waited, since too many are held; 0: none
 	awaited time.Time      // since when files have waited for a descriptor; zero: none does

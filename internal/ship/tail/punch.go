@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -21,7 +21,7 @@ func (p puncher) open(f *File) (int, error) {
 
 // allowed finds out whether holes may be punched into f, which a user has created,
 // and logs once when they may not although they were asked for.
-func (p puncher) allowed(f *File, by *process.User) bool {
+func (p puncher) allowed(f *File, by *kernel.User) bool {
 	if !p.cfg.punches(f.name) {
 		return false
 	}

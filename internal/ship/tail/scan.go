@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
@@ -265,7 +265,7 @@ func (s *scanner) openFile(name string) (*File, error) {
 	f := &File{
 		of:     position.Content{Identity: position.Identify(&st)},
 		rank:   rank{pass: s.listing.pass, round: s.listing.round, age: age(&st, s.dir.countsUp)},
-		entry: entry{name: name, fresh: true},
+		entry:  entry{name: name, fresh: true},
 		growth: growth{grew: s.now()},
 		inode:  inode{fd: fd},
 	}
@@ -278,10 +278,10 @@ func (s *scanner) openFile(name string) (*File, error) {
 }
 
 // creator returns the user who created a file of the source.
-func (s *scanner) creator(st *unix.Statx_t) *process.User {
+func (s *scanner) creator(st *unix.Statx_t) *kernel.User {
 	var dir unix.Stat_t
 	hidden := unix.Fstat(s.dir.fd(), &dir) == nil && dir.Mode&unix.S_ISGID != 0
-	return &process.User{UID: st.Uid, GID: st.Gid, GroupHidden: hidden}
+	return &kernel.User{UID: st.Uid, GID: st.Gid, GroupHidden: hidden}
 }
 
 // follow goes on with a file that was just opened where an earlier process, or

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ullage/ullage/internal/base/process"
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/line/format"
 )
 
@@ -32,7 +32,7 @@ type Stats struct {
 
 	// Stranger is the user who created a source file, if its memory cannot be freed or its
 	// JVM cannot be spoken to because the sidecar runs as another user. Nil: there is none.
-	Stranger *process.User
+	Stranger *kernel.User
 }
 
 // StreamStats is one stream as it stands.
@@ -67,7 +67,7 @@ func statsOf(c *contents, l *listing, limits *capacity, now time.Time) Stats {
 
 // strangerOf returns who created source files that the sidecar cannot treat as its own, of
 // several users always the same one.
-func strangerOf(c *contents, l *listing) *process.User {
+func strangerOf(c *contents, l *listing) *kernel.User {
 	by := l.denied
 	for _, f := range c.held {
 		if u := f.inode.stranger; u != nil && (by == nil || u.UID < by.UID) {

@@ -1,0 +1,102 @@
+package kernel
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// State is what a process is doing.
+type State int
+
+const (
+	Running State = iota // or nothing is known of it
+	Stopped              // by a signal or a debugger: it may continue
+	Dying                // it was killed or exits, or is gone: it executes no more of its program
+)
+
+// Flags of a thread in the kernel's include/linux/sched.h.
+const (
+	exiting  = 0x4
+	signaled = 0x400 // it exits because of a signal
+)
+
+// Program is what the executable of another process is, as far as the kernel shows it.
+type Program int
+
+const (
+	Unseen Program = iota // not shown, or another file with the name of ours
+	Same                  // the file that this process runs
+	Other                 // a file with another name
+)
+
+// ProgramOf compares the executable of a process that this process can see with that of
+// this process. The kernel shows it for processes of the same user, unless they have made
+// themselves undumpable, which a sidecar does. Whoever can name a file can have any name:
+// a file with the name of ours may be another version of this program, or may not.
+func ProgramOf(pid int) Program {
+	theirs := fmt.Sprintf("/proc/%d/exe", pid)
+	name, err := os.Readlink(theirs)
+	if err != nil {
+		return Unseen
+	}
+	own, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return Unseen
+	}
+	const deleted = " (deleted)"
+	if filepath.Base(strings.TrimSuffix(name, deleted)) != filepath.Base(strings.TrimSuffix(own, deleted)) {
+		return Other
+	}
+	is, err1 := os.Stat(theirs)
+	was, err2 := os.Stat("/proc/self/exe")
+	if err1 == nil && err2 == nil && os.SameFile(is, was) {
+		return Same
+	}
+	return Unseen
+}
+
+// StateOf returns the state of a process that this process can see. It looks at
+// every thread: the kernel shows SIGKILL as pending for each thread that has
+// not begun to exit, and the first thread may have ended long before the last.
+func StateOf(pid int) State {
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	threads, _ := os.ReadDir(dir) // fails also where /proc hides the processes of others
+	state := Running
+	for _, entry := range threads {
+		stat, err := os.ReadFile(filepath.Join(dir, entry.Name(), "stat"))
+		if err != nil {
+			continue // the thread has ended
+		}
+		state = max(state, thread(stat, entry.Name() == strconv.Itoa(pid)))
+	}
+	if syscall.Kill(pid, 0) == syscall.ESRCH {
+		return Dying
+	}
+	return state
+}
+
+// thread returns the state of the process as far as the stat file of one of its
+// threads shows it.
+func thread(stat []byte, first bool) State {
+	// The name of the thread is in parentheses, and can contain anything.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 29 {
+		return Running
+	}
+	flags, _ := strconv.ParseUint(string(fields[6]), 10, 64)
+	pending, _ := strconv.ParseUint(string(fields[28]), 10, 64)
+	switch state := fields[0][0]; {
+	case pending&(1<<(syscall.SIGKILL-1)) != 0, flags&signaled != 0:
+		return Dying
+	case first && (state == 'Z' || state == 'X' || flags&exiting != 0):
+		return Dying
+	case state == 'T', state == 't':
+		return Stopped
+	}
+	return Running
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// ErrHandler is why a [Stopper] gave up waiting.
+var ErrHandler = errors.New("a request handler does not return")
+
+// Stopper ends one HTTP server: it lets requests under way finish, cuts
+// off clients that take too long, and waits for the goroutines behind them. Make one with [NewStopper]; the zero value is of no use.
+type Stopper struct {
+	server *http.Server
+	within time.Duration
+	conns  sync.WaitGroup // the server's goroutines, one a connection
+}
+
+// NewStopper returns what ends the server. Call it before the server serves, and leave
+// the server's ConnState to it. Within, which must be more than 0, is how long
+// requests under way may take to finish, and then once more how long their
+// handlers may take to return.
+func NewStopper(server *http.Server, within time.Duration) *Stopper {
+	s := &Stopper{server: server, within: within}
+	server.ConnState = s.count
+	return s
+}
+
+// Stop closes the listener, lets requests under way finish, closes every
+// connection and waits for the goroutines behind them. A client that holds its
+// connection delays it by no more than within. A handler that takes no notice
+// of that is left behind after within more, and the error is [ErrHandler];
+// there is no other. A connection that was hijacked is its handler's, and is
+// neither closed nor waited for.
+func (s *Stopper) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.within)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil {
+		// The deadline passed: some client is slow. It has had its chance.
+		s.server.Close()
+	}
+	gone := make(chan struct{})
+	go func() { s.Wait(); close(gone) }()
+	select {
+	case <-gone:
+		return nil
+	case <-time.After(s.within):
+		return ErrHandler
+	}
+}
+
+// Wait waits, as long as it takes, for the handlers that Stop has left behind.
+func (s *Stopper) Wait() { s.conns.Wait() }
+
+// count follows the goroutines of the server, so that Stop can wait for them:
+// Shutdown and Close close connections and do not.
+func (s *Stopper) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.conns.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.conns.Done()
+	}
+}

@@ -1,0 +1,252 @@
+package ask
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+// Names of the annotations that take effect while a pod runs.
+const (
+	logName        = "log"
+	logForName     = "log-for"
+	logIDName      = "log-id"
+	logStreamName  = "log-stream"
+	triggerName    = "trigger"
+	triggerLogName = "trigger-log"
+	triggerForName = "trigger-for"
+	appLogName     = "app-log"
+	appLogForName  = "app-log-for"
+	saveName       = "save"
+)
+
+// Live returns the names, without [Prefix], of the annotations that take
+// effect while a pod runs.
+func Live() []string {
+	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName, appLogName, appLogForName}
+}
+
+// MinFor is the shortest and MaxRaise the longest duration of a raise.
+// DefaultFor is the duration of a raise that names none.
+const (
+	MinFor     = time.Second
+	MaxRaise   = 24 * time.Hour
+	DefaultFor = 15 * time.Minute
+)
+
+const defaultTriggerLog = "gc*=debug,safepoint*=debug"
+
+// Bounds on what is reported.
+const (
+	maxProblems = 20
+	maxValue    = 64   // bytes of Problem.Value
+	maxText     = 1024 // bytes of Problem.Text, which may quote a selection
+)
+
+// MaxID bounds the annotation log-id, in bytes.
+const MaxID = 64
+
+// Problem is a bad annotation. Problems are comparable.
+type Problem struct {
+	// Key is the annotation's key, with [Prefix]. It is the prefix alone if
+	// there are too many annotations or they are too long.
+	Key string
+
+	// Value is the annotation's value, made printable and shortened to at most
+	// 64 bytes.
+	Value string
+
+	// Text is what is wrong and how to correct it.
+	Text string
+}
+
+// Request is what the live annotations ask for. Requests are comparable. The
+// zero value asks for nothing.
+type Request struct {
+	// Log is the selection to raise to. Zero: no raise.
+	Log Selection
+
+	// LogFor is the duration of that raise, from 1 s to [MaxRaise], 15 min by
+	// default. Zero if Log is zero.
+	LogFor time.Duration
+
+	// LogID distinguishes a raise from an earlier one of the same selection: a
+	// new ID starts a new raise. It may be empty, and is empty if Log is zero.
+	LogID string
+
+	// LogStream is the pattern of the only streams to raise. Empty: every output
+	// whose lines show their level. It is empty if Log is zero.
+	LogStream string
+
+	// Trigger holds the conditions on which the sidecar raises by itself. Zero:
+	// never.
+	Trigger Trigger
+
+	// TriggerLog is the selection that a trigger raises to,
+	// gc*=debug,safepoint*=debug by default. TriggerFor is its duration, like
+	// LogFor. Both are zero if Trigger is zero.
+	TriggerLog Selection
+	TriggerFor time.Duration
+
+	// Save has the lines saved that are held in hindsight, at each new value. Empty: nobody
+	// asks for that.
+	Save string
+
+	// AppLog is the level from which on the application's events are wanted, whatever
+	// the application's own settings say. [ul.Unknown]: no raise. AppLogFor is its duration,
+	// like LogFor, and zero if AppLog is.
+	AppLog    ul.Level
+	AppLogFor time.Duration
+
+	// LogBad, TriggerBad and AppLogBad report a problem with an annotation of the group:
+	// log, log-for, log-id and log-stream; trigger, trigger-log and trigger-for; or app-log
+	// and app-log-for. The fields of that group are then zero, and the raise in effect stays.
+	LogBad, TriggerBad, AppLogBad bool
+}
+
+// entry is the value of one key.
+type entry struct {
+	value string
+	bad   string // why the value could not be read; empty: it could
+}
+
+// ParseRequest reads a pod's annotations and ignores the ones without [Prefix].
+// known holds the names, without the prefix, of valid annotations that are not
+// live. Any other annotation with the prefix is a problem, but of no group. An
+// empty value counts as no annotation. The problems are sorted by key. If there
+// are more than 20, problems of live annotations come first, and the last one
+// counts the omitted ones.
+func ParseRequest(annotations map[string]string, known []string) (Request, []Problem) {
+	ours := map[string]entry{}
+	for key, value := range annotations {
+		if strings.HasPrefix(key, Prefix) {
+			ours[key] = entry{value: value}
+		}
+	}
+	return interpret(ours, known, nil)
+}
+
+// interpret reads annotations whose keys all have Prefix. problems holds the
+// problems found so far.
+func interpret(ours map[string]entry, known []string, problems []Problem) (Request, []Problem) {
+	p := &problemList{problems: problems}
+	var req Request
+
+	before := len(p.problems)
+	sel := readLive(p, ours, logName, "", ParseSelection)
+	length := readLive(p, ours, logForName, DefaultFor.String(), parseFor)
+	id := readLive(p, ours, logIDName, "", parseID)
+	stream := readLive(p, ours, logStreamName, "", ParseStream)
+	if req.LogBad = len(p.problems) > before; !req.LogBad && !sel.IsZero() {
+		req.Log, req.LogFor, req.LogID, req.LogStream = sel, length, id, stream
+	}
+
+	before = len(p.problems)
+	trigger := readLive(p, ours, triggerName, "", ParseTrigger)
+	sel = readLive(p, ours, triggerLogName, defaultTriggerLog, ParseSelection)
+	length = readLive(p, ours, triggerForName, DefaultFor.String(), parseFor)
+	if req.TriggerBad = len(p.problems) > before; !req.TriggerBad && !trigger.IsZero() {
+		req.Trigger, req.TriggerLog, req.TriggerFor = trigger, sel, length
+	}
+
+	before = len(p.problems)
+	level := readLive(p, ours, appLogName, "", ParseAppLevel)
+	length = readLive(p, ours, appLogForName, DefaultFor.String(), parseFor)
+	if req.AppLogBad = len(p.problems) > before; !req.AppLogBad && level != ul.Unknown {
+		req.AppLog, req.AppLogFor = level, length
+	}
+
+	req.Save = readLive(p, ours, saveName, "", parseID)
+
+	checkOthers(p, ours, known)
+	return req, p.sorted()
+}
+
+// readLive parses one live annotation. If it is invalid, or missing without a
+// default, readLive returns the zero value.
+func readLive[T any](p *problemList, ours map[string]entry, name, byDefault string, parse func(string) (T, error)) T {
+	var zero T
+	key := Prefix + name
+	e := ours[key]
+	text := cmp.Or(strings.TrimSpace(e.value), byDefault)
+	if e.bad != "" {
+		p.add(key, e.value, e.bad)
+		return zero
+	}
+	if text == "" {
+		return zero
+	}
+	v, err := parse(text)
+	if err != nil {
+		p.add(key, e.value, err.Error())
+		return zero
+	}
+	return v
+}
+
+func parseFor(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < MinFor || d > MaxRaise {
+		return 0, errors.New("not a duration from 1s to 24h; write it like 90s, 15m or 1h30m")
+	}
+	return d, nil
+}
+
+// ParseAppLevel reads a level as the libraries for Java spell it, too: DEBUG and WARN.
+func ParseAppLevel(text string) (level ul.Level, err error) {
+	err = level.Set(strings.ToLower(text))
+	return level, err
+}
+
+func parseID(text string) (string, error) {
+	if len(text) > MaxID || strings.IndexFunc(text, notInKey) >= 0 {
+		return "", fmt.Errorf("not an ID: use at most %d letters, digits and signs of -_./", MaxID)
+	}
+	return text, nil
+}
+
+// checkOthers finds the problems of annotations that are not live.
+func checkOthers(p *problemList, ours map[string]entry, known []string) {
+	live := Live()
+	names := slices.Concat(live, known)
+	for _, key := range slices.Sorted(maps.Keys(ours)) {
+		name, e := key[len(Prefix):], ours[key]
+		switch {
+		case slices.Contains(live, name):
+		case len(p.problems) >= maxProblems && (e.bad != "" || !slices.Contains(known, name)):
+			p.more++ // without searching for a similar name
+		case e.bad != "":
+			p.add(key, e.value, e.bad)
+		case slices.Contains(known, name):
+		default:
+			p.add(key, e.value, "unknown annotation"+settings.DidYouMean(name, Prefix, names))
+		}
+	}
+}
+
+// problemList collects problems. Problems of live annotations are added first,
+// so that they are not the omitted ones.
+type problemList struct {
+	problems []Problem
+	more     int // problems omitted
+}
+
+func (p *problemList) add(key, value, text string) {
+	p.problems = append(p.problems, Problem{Key: printable.Escaped(key, maxKey), Value: printable.Escaped(value, maxValue), Text: printable.Escaped(text, maxText)})
+}
+
+func (p *problemList) sorted() []Problem {
+	slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Key, b.Key) })
+	if p.more > 0 {
+		p.problems[len(p.problems)-1].Text += fmt.Sprintf(" (and %d more annotations with problems are not listed)", p.more)
+	}
+	return p.problems
+}

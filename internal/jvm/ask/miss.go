@@ -1,0 +1,31 @@
+package ask
+
+import "fmt"
+
+// Miss is a way of asking for a sidecar that has no effect.
+type Miss struct {
+	Text string // what is wrong
+	Hint string // what to do about it
+}
+
+// Place says where the label belongs.
+const Place = "set the label " + InjectLabel + `: "true" in spec.template.metadata.labels`
+
+// Misses returns how somebody asked for a sidecar without effect, from the labels
+// and annotations of a pod or its template, and from the labels of the object that
+// has the template, which is called by its name. A pod of its own has no such
+// object.
+func Misses(labels, annotations, object map[string]string, name string) []Miss {
+	var all []Miss
+	label, labelled := labels[InjectLabel]
+	if value, annotated := annotations[InjectLabel]; annotated && value != "false" && !labelled {
+		all = append(all, Miss{InjectLabel + " is an annotation of the pod; only a label asks for a sidecar", Place})
+	}
+	if value, misplaced := object[InjectLabel]; misplaced && value != "false" && !labelled {
+		all = append(all, Miss{fmt.Sprintf("the label %s is on %s, and not on the template of its pods", InjectLabel, name), Place})
+	}
+	if labelled && label != "true" && label != "false" {
+		all = append(all, Miss{fmt.Sprintf("the label %s is %q, which asks for nothing", InjectLabel, label), `write "true"`})
+	}
+	return all
+}

@@ -1,0 +1,157 @@
+package ask
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ullage/ullage/internal/line/ul"
+)
+
+const (
+	maxSelection = 512 // bytes, as given and in the canonical form
+	maxItems     = 16
+	maxTags      = 5 // of one item, HotSpot's LogTag::MaxTags
+	maxTagLen    = 32
+)
+
+// Selection is a parsed -Xlog selection such as "gc*=debug,safepoint=info". It
+// never has level off. Selections are comparable by their canonical text; later
+// items win over earlier ones. The zero value selects nothing.
+type Selection struct{ text string }
+
+// ParseSelection reads a comma-separated list of at most 16 items, each
+// "all[=level]" or one to five tags, "tag+tag[*][=level]", in at most 512
+// bytes. The level is info where none is given, as for HotSpot. Case and the
+// spaces around items don't matter. Whether a tag exists is not checked: only
+// the JVM knows its own.
+func ParseSelection(text string) (Selection, error) {
+	if err := checkText(text); err != nil {
+		return Selection{}, fmt.Errorf("parse selection: %w", err)
+	}
+	items := strings.Split(strings.ToLower(text), ",")
+	if len(items) > maxItems {
+		return Selection{}, fmt.Errorf("parse selection: it has %d items, at most %d are allowed: use wildcards such as gc*", len(items), maxItems)
+	}
+	for i, item := range items {
+		var err error
+		if items[i], err = canonicalItem(strings.Trim(item, " ")); err != nil {
+			return Selection{}, fmt.Errorf("parse selection %q: %w", text, err)
+		}
+	}
+	canonical := strings.Join(items, ",")
+	if err := checkLength(canonical); err != nil { // levels were added
+		return Selection{}, fmt.Errorf("parse selection: %w", err)
+	}
+	return Selection{text: canonical}, nil
+}
+
+// String returns the canonical text: lower case, no spaces, every level
+// written out. It is "" for the zero value.
+func (s Selection) String() string { return s.text }
+
+// IsZero says whether s selects nothing.
+func (s Selection) IsZero() bool { return s.text == "" }
+
+// Off returns s with a tag set switched off, "perf+class+link", of which no
+// output may have only that. No text asks for such a selection.
+func (s Selection) Off(tags string) Selection {
+	return Selection{text: s.text + "," + tags + "=off"}
+}
+
+// checkText refuses what can be in no selection at all.
+func checkText(text string) error {
+	if err := checkLength(text); err != nil {
+		return err
+	}
+	if strings.Trim(text, " ") == "" {
+		return errors.New("it is empty: write it like gc*=debug,safepoint=info")
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ' || c == 0x7f:
+			return fmt.Errorf("%q has a control character: write it in one line, like gc*=debug,safepoint=info", text)
+		case c == '"' || c == '\'':
+			return fmt.Errorf("%q has a quote: write it without, like gc*=debug", text)
+		case c > 0x7f: // also because some letters have an ASCII lower case
+			return fmt.Errorf("%q has a character that is not ASCII: write it like gc*=debug", text)
+		}
+	}
+	return nil
+}
+
+func checkLength(text string) error {
+	if len(text) > maxSelection {
+		return fmt.Errorf("it has %d bytes, at most %d are allowed: use wildcards such as gc*", len(text), maxSelection)
+	}
+	return nil
+}
+
+// canonicalItem gives an item its level, and says how to write it otherwise.
+func canonicalItem(item string) (string, error) {
+	tags, level, hasLevel := strings.Cut(item, "=")
+	if !hasLevel {
+		level = ul.Info.String()
+	}
+	switch {
+	case item == "":
+		return "", errors.New("an item is empty: write one comma between two items")
+	case isArgument(tags):
+		return "", fmt.Errorf("item %q: %s is an argument of VM.log, and only a selection is allowed: write it like gc*=debug", item, tags)
+	case level == "off", item == "off": // as a word, too: -Xlog:off
+		return "", fmt.Errorf("item %q: level off is not allowed, because a JVM closes and deletes an output that has nothing left to log: "+
+			"use warning or error to quieten", item)
+	}
+	if err := CheckTags(tags); err != nil {
+		return "", fmt.Errorf("item %q: %w", item, err)
+	}
+	if _, err := ul.ParseLevel(level); err != nil {
+		return "", fmt.Errorf("item %q: %w", item, err)
+	}
+	return tags + "=" + level, nil
+}
+
+// isArgument says whether name is an argument of VM.log. No tag has such a name.
+func isArgument(name string) bool {
+	return slices.Contains([]string{"output", "output_options", "what", "decorators", "disable", "list", "rotate"}, name)
+}
+
+// CheckTags says why text is neither "all" nor one to five different tags,
+// "tag+tag[*]", or nil. It takes what HotSpot's LogSelection::parse takes, in
+// lower case.
+func CheckTags(text string) error {
+	if text == "all" {
+		return nil
+	}
+	list, _ := strings.CutSuffix(text, "*")
+	tags := strings.SplitN(list, "+", maxTags+1)
+	for i, tag := range tags {
+		switch {
+		case i == maxTags:
+			return fmt.Errorf("it has more than %d tags: use a wildcard such as gc+heap*", maxTags)
+		case !IsTag(tag):
+			return fmt.Errorf("%.80q is not a tag: write one to five tags, like gc, gc* or gc+heap*", tag)
+		case tag == "all":
+			return errors.New(`"all" stands alone: write all=info, or the tags without it`)
+		case slices.Contains(tags[:i], tag):
+			return fmt.Errorf("it has the tag %s twice: write it once", tag)
+		}
+	}
+	return nil
+}
+
+// IsTag says whether text is a letter and up to 31 letters, digits and
+// underscores, in lower case.
+func IsTag(text string) bool {
+	if text == "" || len(text) > maxTagLen {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if (c < 'a' || c > 'z') && (i == 0 || (c < '0' || c > '9') && c != '_') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,121 @@
+package ask
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Status is the value of the annotation [InjectedAnnotation], as JSON. Either
+// the pod has sidecars, and JVMs lists them, or the injection was refused.
+type Status struct {
+	Image    string   `json:"image,omitempty"`
+	Dest     string   `json:"dest,omitempty"`
+	JVMs     []JVM    `json:"jvms,omitempty"`
+	Adds     string   `json:"adds,omitempty"` // to the pod's requests, for people
+	Warnings []string `json:"warnings,omitempty"`
+
+	// Refused is why the pod has no sidecar, and Errors holds the details.
+	// Empty: the pod was injected. Containers are those that it was refused for.
+	Refused    Reason   `json:"refused,omitempty"`
+	Errors     []string `json:"errors,omitempty"`
+	Containers []string `json:"containers,omitempty"`
+}
+
+// JVM describes the injection for one container with a JVM.
+type JVM struct {
+	Container string `json:"container"`
+	Sidecar   string `json:"sidecar"`
+	Attach    string `json:"attach"`
+	Listen    string `json:"listen"`
+}
+
+// Reason is why a pod was not injected. Its values are the label values of a
+// metric.
+type Reason string
+
+// The reasons.
+const (
+	BadAnnotation Reason = "annotation" // an annotation, or a default of the injector, is bad
+	NameTaken     Reason = "name"       // a container or a volume of the pod has a name that the injector uses
+	MountTaken    Reason = "mount"      // another volume is mounted at the path of the log
+	BadClaim      Reason = "claim"      // the claim or the volume of the destination can't be used
+	OptionsHidden Reason = "options"    // the injector cannot see the value of the variable for the JVM's options
+	Unsuitable    Reason = "unsuitable" // the injector never injects such a pod, for instance one for Windows
+)
+
+// Reasons returns every Reason.
+func Reasons() []Reason {
+	return []Reason{BadAnnotation, NameTaken, MountTaken, BadClaim, OptionsHidden, Unsuitable}
+}
+
+// Encode returns the annotation's value.
+func (s Status) Encode() string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // keep <, > and & readable
+	if err := e.Encode(s); err != nil {
+		panic(fmt.Sprintf("encode strings: %v", err)) // cannot happen
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// textWidth bounds a line of [Status.Text], in bytes: kubectl describe cuts off the rest of a line
+// of an annotation that has more than 138.
+const textWidth = 120
+
+// Text returns the errors and the warnings as lines that kubectl describe shows in full. A further
+// line of one is indented. Empty: there are none.
+func (s Status) Text() string {
+	var lines []string
+	for _, e := range s.Errors {
+		lines = append(lines, wrap("not injected: "+e)...)
+	}
+	for _, w := range s.Warnings {
+		lines = append(lines, wrap(w)...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wrap breaks a line at spaces into lines of at most textWidth bytes. A word that is longer is
+// broken as well.
+func wrap(text string) []string {
+	const indent = "  "
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > textWidth {
+			lines = append(lines, line)
+			line = ""
+		}
+		switch {
+		case line != "":
+			line += " " + word
+		case len(lines) == 0:
+			line = word
+		default:
+			line = indent + word
+		}
+		for len(line) > textWidth {
+			end := textWidth
+			for !utf8.RuneStart(line[end]) {
+				end--
+			}
+			lines = append(lines, line[:end])
+			line = indent + line[end:]
+		}
+	}
+	return append(lines, line)
+}
+
+// ParseStatus reads the annotation's value. It is untrusted: anyone who may
+// create pods can write it.
+func ParseStatus(text string) (Status, error) {
+	var s Status
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return Status{}, fmt.Errorf("read the annotation %s: %w", InjectedAnnotation, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,36 @@
+package ask
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// kubectl describe shows of an annotation the first 138 bytes of each line. What a status says to
+// people is there in full.
+func TestKubectlDescribeShowsEachWarning(t *testing.T) {
+	long := strings.Repeat("ä", 200)
+	for name, s := range map[string]Status{
+		"warnings":  {Warnings: []string{strings.Repeat("raise the limit, or ", 20) + "opt out", "short"}},
+		"a refusal": {Refused: BadAnnotation, Errors: []string{strings.Repeat("did you mean another? ", 12)}},
+		"a word":    {Warnings: []string{"write " + long, long}},
+	} {
+		text := s.Text()
+		for line := range strings.SplitSeq(text, "\n") {
+			if len(line) > 138 || !utf8.ValidString(line) {
+				t.Errorf("%s: a line of %d bytes: %q", name, len(line), line)
+			}
+		}
+		said := strings.Join(append(s.Errors, s.Warnings...), "")
+		if s.Refused != "" {
+			said = "not injected:" + said
+		}
+		blanks := strings.NewReplacer(" ", "", "\n", "")
+		if got, want := blanks.Replace(text), blanks.Replace(said); got != want {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+	if text := (Status{Image: "ullage", Dest: "pvc:logs"}).Text(); text != "" {
+		t.Errorf("a status that says nothing: %q", text)
+	}
+}
