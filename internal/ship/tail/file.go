@@ -152,7 +152,7 @@ func (f *File) renewed() *File {
 		of:     position.Content{Identity: f.of.Identity, Epoch: f.of.Epoch + 1},
 		stream: f.stream,
 		rank:   f.rank,
-		entry: f.entry,
+		entry:  f.entry,
 		growth: growth{grew: f.grew, young: true, size: f.size},
 		inode:  inode{fd: f.inode.fd, punchable: f.inode.punchable},
 	}

@@ -1,0 +1,11 @@
+// Package base is the ground that every other part stands on. Nothing in it knows what a
+// log is.
+//
+//   - admin: the HTTP server of /metrics, /healthz, /readyz, /status and the live page
+//   - web: what every HTTP server of ours has: a bound on connections, an end in time
+//   - cli, settings: command lines; a setting that is declared once, and how it is spelt
+//   - printable: text for people, whoever wrote it
+//   - statedir: SOURCE/.ullage, and which sidecar owns it
+//   - kernel: other processes, timers and memory limits, as the kernel tells them
+//   - untrusted, build: JSON from others, bounded before it is decoded; versions
+package base

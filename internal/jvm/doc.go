@@ -1,0 +1,9 @@
+// Package jvm is all that concerns a JVM that runs: what may be asked of it, who asks, and
+// how it answers.
+//
+//   - ask: the labels and annotations of a pod; log selections as in -Xlog (it builds on
+//     every system, for the kubectl plugin)
+//   - attach: HotSpot's attach protocol, and its command VM.log
+//   - levels: raise, time out, restore: by annotation, trigger or command
+//   - insight: metrics of the JVM from its log, and verdicts about suspected stalls
+package jvm
