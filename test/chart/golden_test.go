@@ -1,22 +1,113 @@
 package chart
 
 import (
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// wholeRendering is the rendering whose golden is everything that helm prints.
+const wholeRendering = "default"
+
 // TestGoldens holds what helm renders of the value files against the files in
-// testdata/golden.
+// testdata/golden: default.yaml has every line, and NAME.diff says what the values of
+// NAME make different.
 func TestGoldens(t *testing.T) {
 	for _, r := range renderings {
 		t.Run(r.name, func(t *testing.T) {
-			text := r.render(t) + "---\n" + notes(t, r)
-			checkFile(t, filepath.Join("testdata/golden", r.name+".yaml"), text)
+			if r.name == wholeRendering {
+				checkFile(t, r.golden(), r.render(t)+"---\n"+notes(t, r))
+				return
+			}
+			checkFile(t, r.golden(), differences(goldenObjects(t, r.unset()), goldenObjects(t, r)))
 		})
 	}
+}
+
+// golden returns the path of a rendering's golden.
+func (r rendering) golden() string {
+	ext := ".diff"
+	if r.name == wholeRendering {
+		ext = ".yaml"
+	}
+	return filepath.Join("testdata/golden", r.name+ext)
+}
+
+// unset returns what a rendering is compared with: the chart without its values, under
+// the same names, so that the difference is what the values do and not a name in every
+// object. What the names do is the difference between "names" and the default itself.
+func (r rendering) unset() rendering {
+	u := renderings[0]
+	if r.name != "names" {
+		u.release, u.namespace = r.release, r.namespace
+	}
+	return u
+}
+
+// goldenObjects returns a rendering's objects and, as one more, its notes.
+func goldenObjects(t *testing.T, r rendering) []object {
+	t.Helper()
+	return append(decode(t, r.render(t)), object{TypeMeta: metav1.TypeMeta{Kind: "Notes"}, text: notes(t, r)})
+}
+
+// role names an object independently of the release, whose name its own begins with.
+func (o object) role() string {
+	return strings.TrimSpace(o.Kind + " " + o.Metadata.Name[max(0, strings.LastIndex(o.Metadata.Name, "ullage")):])
+}
+
+// differences returns what was done to objects, for a reader: a line for each that was
+// removed, all lines of each that was added, and a diff of each that was changed. It has
+// no line numbers, so that a change of the default moves nothing in it.
+func differences(before, after []object) string {
+	left := map[string]object{}
+	for _, o := range before {
+		left[o.role()] = o
+	}
+	var added strings.Builder
+	for _, o := range after {
+		old, ok := left[o.role()]
+		delete(left, o.role())
+		switch {
+		case !ok:
+			fmt.Fprintf(&added, "\n=== added: %s\n%s", o.role(), prefixed(o.text))
+		case old.text != o.text:
+			fmt.Fprintf(&added, "\n=== changed: %s\n%s", o.role(), hunks(old.text, o.text))
+		}
+	}
+	var removed strings.Builder
+	for _, o := range before {
+		if _, ok := left[o.role()]; ok {
+			fmt.Fprintf(&removed, "=== removed: %s\n", o.role())
+		}
+	}
+	return removed.String() + added.String()
+}
+
+// prefixed returns an object that was added. Of the dashboard it has all but the file
+// that the chart copies.
+func prefixed(text string) string {
+	if file, err := os.ReadFile(dashboardFile); err == nil {
+		copied := "    " + strings.ReplaceAll(strings.TrimSpace(string(file)), "\n", "\n    ")
+		text = strings.Replace(text, copied, "    (files/dashboard.json as it is)", 1)
+	}
+	return "+" + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n+") + "\n"
+}
+
+var (
+	diffHeader = regexp.MustCompile(`\A(.*\n){3}`)
+	hunkHeader = regexp.MustCompile(`(?m)^@@ .*$`)
+)
+
+// hunks returns the lines that differ, each with a few around it.
+func hunks(before, after string) string {
+	text := diff.Diff("", []byte(before), "", []byte(after))
+	return string(hunkHeader.ReplaceAll(diffHeader.ReplaceAll(text, nil), []byte("@@")))
 }
 
 // notes returns what helm prints after an installation, as comments. `helm
@@ -47,20 +138,50 @@ func notes(t *testing.T, r rendering) string {
 }
 
 func TestEveryValueFileIsRendered(t *testing.T) {
-	names := map[string]bool{}
+	known := map[string]bool{}
 	for _, r := range renderings {
-		names[r.name+".yaml"] = true
+		known[filepath.Join("testdata/values", r.name+".yaml")] = true
+		known[r.golden()] = true
 	}
 	for _, dir := range []string{"testdata/values", "testdata/golden"} {
-		files, err := fs.ReadDir(os.DirFS(dir), ".")
+		files, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			if !names[f.Name()] {
-				t.Errorf("%s/%s belongs to no rendering", dir, f.Name())
+			if path := filepath.Join(dir, f.Name()); !known[path] {
+				t.Errorf("%s belongs to no rendering", path)
 			}
 		}
+	}
+}
+
+// Two objects of one role would hide each other in the differences.
+func TestEachObjectHasARoleOfItsOwn(t *testing.T) {
+	each(t, func(t *testing.T, _ rendering, objects []object) {
+		seen := map[string]bool{}
+		for _, o := range objects {
+			if seen[o.role()] {
+				t.Errorf("two objects are %s", o.role())
+			}
+			seen[o.role()] = true
+		}
+	})
+}
+
+func TestDifferencesNameEachObjectThatDiffers(t *testing.T) {
+	one := func(kind, name, text string) object {
+		o := object{TypeMeta: metav1.TypeMeta{Kind: kind}, text: text}
+		o.Metadata.Name = name
+		return o
+	}
+	before := []object{one("Secret", "ullage-injector", "a\n"), one("Service", "ullage-injector", "same\n"), one("Job", "ullage-check", "x\ny\n")}
+	after := []object{one("Service", "ullage-injector", "same\n"), one("Job", "other-ullage-check", "x\nz\n"), one("Role", "ullage-injector", "r\ns\n")}
+	want := "=== removed: Secret ullage-injector\n" +
+		"\n=== changed: Job ullage-check\n@@\n x\n-y\n+z\n" +
+		"\n=== added: Role ullage-injector\n+r\n+s\n"
+	if got := differences(before, after); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 var update = flag.Bool("update", false, "write goldens, the chart's README and the list of settings in its schema anew instead of comparing them")
@@ -82,13 +83,14 @@ func runHelm(t *testing.T, args ...string) (string, error) {
 }
 
 // A rendering is one that the tests look at: testdata/values/NAME.yaml as a
-// release in a namespace, and what comes of it as testdata/golden/NAME.yaml.
+// release in a namespace, and what comes of it in testdata/golden.
 type rendering struct {
 	name, release, namespace string
 }
 
 var renderings = []rendering{
 	{"default", "ullage", "ullage-system"},
+	{"names", "everything-that-has-a-name-of-its-own", "logging"},
 	{"certmanager", "ullage", "ullage-system"},
 	{"issuer", "logs", "observability"},
 	{"secret", "ullage", "ullage-system"},
@@ -147,15 +149,6 @@ func checkFile(t *testing.T, path, want string) {
 		}
 		return
 	}
-	t.Errorf("%s is not what it should be; look at the change after: go test ./test/chart -update\n%s", path, firstDifference(string(text), want))
-}
-
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return fmt.Sprintf("line %d is\n\t%s\nand should be\n\t%s", i+1, g[i], w[i])
-		}
-	}
-	return fmt.Sprintf("it has %d lines and should have %d", len(g), len(w))
+	t.Errorf("%s is not what it should be; go test ./test/chart -update writes it, and git diff shows it to a reviewer:\n%s",
+		path, diff.Diff(path, text, "what it should be", []byte(want)))
 }
