@@ -6,6 +6,7 @@
 //   - cli, settings: command lines; a setting that is declared once, and how it is spelt
 //   - printable: text for people, whoever wrote it
 //   - statedir: SOURCE/.ullage, and which sidecar owns it
+//   - retry: how to wait before another try
 //   - kernel: other processes, timers and memory limits, as the kernel tells them
 //   - untrusted, build: JSON from others, bounded before it is decoded; versions
 package base

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/base/retry"
 )
 
 // run ships what is queued until ctx ends, after begin. No error of the
 // destination ends it: it goes back to the last commit and tries again.
 func (w *writer) run(ctx context.Context) error {
-	backoff := firstBackoff
+	backoff := newBackoff()
 	for {
 		commits := w.link.commits.Load()
 		err := w.ship(ctx)
@@ -18,21 +19,20 @@ func (w *writer) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if w.link.commits.Load() != commits {
-			backoff = firstBackoff
+			backoff.Reset()
 		}
-		w.destinationFailed(err, backoff)
 		for {
-			if err := sleep(ctx, backoff); err != nil {
+			pause := backoff.Next()
+			w.destinationFailed(err, pause)
+			if err := retry.Sleep(ctx, pause); err != nil {
 				return err
 			}
-			backoff = min(2*backoff, maxBackoff)
 			if err = w.reopen(ctx); err == nil {
 				break
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			w.destinationFailed(err, backoff)
 		}
 	}
 }

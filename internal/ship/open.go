@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -44,7 +45,7 @@ func (r *reader) waitForSource(ctx context.Context) error {
 		if errors.Is(err, statedir.ErrOwned) {
 			pause = ownedPoll
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}

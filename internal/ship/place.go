@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -112,9 +113,10 @@ var errReplaced = errors.New("the destination was replaced")
 // retried.
 func (p *placing) placeStream(ctx context.Context, name string) error {
 	err := p.placeOrRefuse(name)
-	for backoff := firstBackoff; err != nil; backoff = min(2*backoff, maxBackoff) {
-		p.destinationFailed(err, backoff)
-		if err := sleep(ctx, backoff); err != nil {
+	for backoff := newBackoff(); err != nil; {
+		pause := backoff.Next()
+		p.destinationFailed(err, pause)
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
 		}
 		var replaced bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 )
 
@@ -27,7 +28,7 @@ func (w *writer) takeNews() {
 // if saving it has failed. Then it records the number at the destination, which makes
 // all checkpoints of before old ones. The caller reclaims only after that.
 func (w *writer) saveCheckpoint(ctx context.Context) error {
-	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+	for backoff, first := newBackoff(), true; ; first = false {
 		w.takeNews()
 		err := w.check.Save()
 		if err == nil {
@@ -44,10 +45,10 @@ func (w *writer) saveCheckpoint(ctx context.Context) error {
 			return nil
 		}
 		w.link.setFailure(fmt.Errorf("the source does not take the checkpoint: %w", err), w.taken.oldest)
-		if backoff == firstBackoff {
+		if first {
 			w.log.Error("saving the checkpoint failed", "error", err, "hint", "nothing is reclaimed until a retry succeeds")
 		}
-		if err := sleep(ctx, backoff); err != nil {
+		if err := retry.Sleep(ctx, backoff.Next()); err != nil {
 			return err
 		}
 	}

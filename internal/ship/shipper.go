@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
@@ -125,10 +126,11 @@ type opened struct {
 func (s *Shipper) open(stop context.Context) opened {
 	s.cfg.onDestination()
 	store, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
-	for backoff := firstBackoff; errorKind(err) == fullError; backoff = min(2*backoff, maxBackoff) {
+	for backoff := newBackoff(); errorKind(err) == fullError; {
+		pause := backoff.Next()
 		s.metrics.destinationErrors.WithLabelValues(fullError).Inc()
-		s.link.failed(err, time.Time{}, s.log, s.cfg.Dest, backoff)
-		if err := sleep(stop, backoff); err != nil {
+		s.link.failed(err, time.Time{}, s.log, s.cfg.Dest, pause)
+		if err := retry.Sleep(stop, pause); err != nil {
 			return opened{err: err}
 		}
 		store, err = segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)

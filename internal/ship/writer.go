@@ -1,12 +1,12 @@
 package ship
 
 import (
-	"context"
 	"log/slog"
 	"math"
 	"sync/atomic"
 	"time"
 
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
@@ -14,10 +14,10 @@ import (
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
-const (
-	firstBackoff = 100 * time.Millisecond
-	maxBackoff   = 5 * time.Second
-)
+// newBackoff is how long a destination or a source that has failed is left alone.
+func newBackoff() retry.Backoff {
+	return retry.Backoff{First: 100 * time.Millisecond, Most: 5 * time.Second}
+}
 
 // writer owns the destination. Everything in it is used by one goroutine.
 type writer struct {
@@ -162,14 +162,3 @@ func (t *taken) full(frame int, b bounds) bool {
 // is still time, if nothing else is to be done: the source keeps it until then,
 // in memory. While there is a backlog, commits are larger and fewer.
 func (t *taken) worth(most int64) bool { return int64(t.bytes) >= most/4 }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}

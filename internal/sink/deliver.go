@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/printable"
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -45,7 +46,7 @@ func (w *worker) deliver(stop context.Context, b *Batch) int {
 			return deleted
 		}
 		w.fail(err)
-		if sleep(stop, w.backoff.after(err)) != nil {
+		if retry.Sleep(stop, w.backoff.after(err)) != nil {
 			return stopped
 		}
 	}
@@ -77,7 +78,7 @@ func (w *worker) acknowledged(bytes int64, lines int) {
 
 // recovered records that nothing is wrong now.
 func (w *worker) recovered() {
-	w.backoff = backoff{}
+	w.backoff.Reset()
 	w.state.mu.Lock()
 	failed := w.state.failure != nil
 	w.state.failure = nil

@@ -10,6 +10,8 @@ import (
 	"regexp"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/retry"
 )
 
 // identityFile has the name of a destination: random, and as old as its first sink that
@@ -33,7 +35,7 @@ func (w *worker) identify(stop context.Context) {
 			return
 		}
 		w.fail(err)
-		if sleep(stop, w.backoff.after(err)) != nil {
+		if retry.Sleep(stop, w.backoff.after(err)) != nil {
 			return
 		}
 	}

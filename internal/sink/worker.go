@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/segment"
 )
 
@@ -127,7 +128,7 @@ func (w *worker) run(ctx, stop context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
-			_ = sleep(ctx, w.linger-time.Since(began)) // ctx ends: the last round
+			_ = retry.Sleep(ctx, w.linger-time.Since(began)) // ctx ends: the last round
 		case now := <-tick.C:
 			if w.stale || w.lacks() && now.Sub(w.measured) >= measureInterval {
 				w.measure()
@@ -145,7 +146,7 @@ func (w *worker) begin(stop context.Context) {
 	cursors, err := loadCursors(files{w.set.dest}, w.cursorName())
 	for err != nil && !errors.Is(err, errMalformed) {
 		w.fail(err)
-		if sleep(stop, w.backoff.after(err)) != nil {
+		if retry.Sleep(stop, w.backoff.after(err)) != nil {
 			return
 		}
 		cursors, err = loadCursors(files{w.set.dest}, w.cursorName())
@@ -249,7 +250,7 @@ func (w *worker) feedOf(stream string) (feed, error) {
 // unreadable waits before a stream whose segments cannot be read is tried again.
 func (w *worker) unreadable(stop context.Context, stream string, err error) {
 	w.fail(fmt.Errorf("read the durable copy of stream %q: %w", stream, err))
-	_ = sleep(stop, firstPause)
+	_ = retry.Sleep(stop, firstPause)
 }
 
 // over takes a stream off the pending ones, unless it has had news meanwhile.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/retry"
 )
 
 // findSockets looks for sockets in the shared directory. The newest come first.
@@ -70,7 +72,7 @@ func (c *Client) stale(ctx context.Context, sockets []JVM, known map[string]bool
 				stale = append(stale, j)
 			}
 		}
-		if sockets = unsure; len(unsure) == 0 || sleep(ctx, pause) != nil { // without an answer it is not stale
+		if sockets = unsure; len(unsure) == 0 || retry.Sleep(ctx, pause) != nil { // without an answer it is not stale
 			slices.SortFunc(stale, func(a, b JVM) int { return cmp.Compare(b.socket.born, a.socket.born) })
 			return stale
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/retry"
 )
 
 const (
@@ -117,7 +119,7 @@ func (s *socket) dial(ctx context.Context, grace time.Duration) (*conn, error) {
 		if !wait {
 			return c, err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
@@ -151,16 +153,4 @@ func (s *socket) answers(j JVM) bool {
 	}
 	defer conn.Close()
 	return j.mustBe(conn.peer) == nil
-}
-
-// sleep pauses, unless ctx ends; then it returns the cause of ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

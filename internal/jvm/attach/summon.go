@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/retry"
 )
 
 // retryAfter is how long a JVM that opened no socket after SIGQUIT gets no
@@ -153,7 +155,7 @@ func (c *Client) await(ctx context.Context, j JVM) (*conn, error) {
 		if !c.Alive(j) {
 			return nil, unix.ESRCH
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
