@@ -13,7 +13,6 @@ import (
 	"github.com/ullage/ullage/internal/sidecar"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/kafka"
-	"github.com/ullage/ullage/internal/sink/opensearch"
 	"github.com/ullage/ullage/internal/sink/otlp"
 	"github.com/ullage/ullage/internal/sink/s3"
 	"github.com/ullage/ullage/internal/sink/stdout"
@@ -73,13 +72,11 @@ func runCmd(ctx context.Context, args []string, e cli.Env) int {
 // sinkKinds are the sinks, by the schemes of [sink.Schemes].
 func sinkKinds() map[string]sink.Kind {
 	return map[string]sink.Kind{
-		"kafka":            kafka.Kind(),
-		"opensearch+http":  opensearch.Kind(),
-		"opensearch+https": opensearch.Kind(),
-		"otlp+http":        otlp.Kind(),
-		"otlp+https":       otlp.Kind(),
-		"s3":               s3.Kind(),
-		"stdout":           stdout.Kind(&standardOutput{}),
+		"kafka":      kafka.Kind(),
+		"otlp+http":  otlp.Kind(),
+		"otlp+https": otlp.Kind(),
+		"s3":         s3.Kind(),
+		"stdout":     stdout.Kind(&standardOutput{}),
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 // Schemes are those of the sinks that there are. Programs that only check settings do
 // not link the sinks.
 func Schemes() []string {
-	return []string{"kafka", "opensearch+http", "opensearch+https", "otlp+http", "otlp+https", "s3", "stdout"}
+	return []string{"kafka", "otlp+http", "otlp+https", "s3", "stdout"}
 }
 
 // Credentials are the environment variables that the sinks of a scheme read secrets from.
@@ -64,8 +64,6 @@ func Credentials(scheme string) []string {
 	switch scheme {
 	case "kafka":
 		return []string{"KAFKA_USERNAME", "KAFKA_PASSWORD"}
-	case "opensearch+http", "opensearch+https":
-		return []string{"OPENSEARCH_USERNAME", "OPENSEARCH_PASSWORD", "OPENSEARCH_API_KEY"}
 	case "otlp+http", "otlp+https":
 		return []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"}
 	case "s3":
@@ -181,6 +179,9 @@ func (c Config) target(text string, kinds map[string]Kind) (Target, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return Target{}, errors.New("not a URL") // the error of url.Parse quotes what may be secret
+	}
+	if scheme, _, _ := strings.Cut(u.Scheme, "+"); scheme == "opensearch" {
+		return Target{}, errors.New("the OpenSearch sink was removed: send the lines to an OpenTelemetry Collector (otlp+https:), which can index each of them once; see " + build.Docs + "sinks.md#opensearch-and-elasticsearch")
 	}
 	if !known(u.Scheme, kinds) {
 		return Target{}, fmt.Errorf("unknown scheme %q: use %s", u.Scheme, strings.Join(Schemes(), ": or ")+":")

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -31,6 +32,31 @@ func TestACursorThatCannotBeReadForAWhile(t *testing.T) {
 	r.must(r.end())
 	if got := r.set.Stats()[0]; got.Failure != "" || len(r.gets(2)) != 2 {
 		t.Errorf("the state is %+v, the engine has %q", got, r.gets(2))
+	}
+}
+
+// The cursor and the list of a sink that is gone, such as that of OpenSearch, hold nothing
+// back, and stay as they are.
+func TestTheFilesOfASinkThatIsGone(t *testing.T) {
+	r := newRig(t, false)
+	r.must(r.end())
+	old := map[string]string{
+		"opensearch+https.json":           `{"sink":"opensearch+https","streams":{"gc.log":{"segment":"20261122T100000.000Z-000001.log","offset":0,"raw":0,"skip":19}}}`,
+		"opensearch+https.rejected.jsonl": `{"stream":"gc.log","segment":"20261122T100000.000Z-000001.log","offset":0}` + "\n",
+	}
+	for name, text := range old {
+		r.must(os.MkdirAll(filepath.Dir((files{r.dest}).path(name)), 0o750))
+		r.must(os.WriteFile((files{r.dest}).path(name), []byte(text), 0o640))
+	}
+	r.begin()
+	r.commits("gc.log", "[1s][info][gc] one")
+	r.expects("gc.log 0 info [1s][info][gc] one")
+	r.waits("retention may delete the segment", func() bool { return r.has(r.list("gc.log")[0]) })
+	r.must(r.end())
+	for name, text := range old {
+		if got, err := os.ReadFile((files{r.dest}).path(name)); err != nil || string(got) != text {
+			t.Errorf("%s holds %q, error %v, want %q", name, got, err, text)
+		}
 	}
 }
 

@@ -285,6 +285,8 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		want string
 	}{
 		"unknown scheme":    {Config{URLs: URLs{"ftp://x"}}, "unknown scheme"},
+		"a former scheme":   {Config{URLs: URLs{"opensearch+https://x/logs?name=search"}}, "sinks.md#opensearch-and-elasticsearch"},
+		"one without TLS":   {Config{URLs: URLs{"opensearch://x/logs"}}, "OpenTelemetry Collector"},
 		"a password":        {Config{URLs: URLs{"test://me:secret@x"}}, "must not hold a user or password"},
 		"a bad name":        {Config{URLs: URLs{"test://x?name=../up"}}, "lower-case letters"},
 		"a name twice":      {Config{URLs: URLs{"test://x", "test://y"}}, "a name=... of its own"},

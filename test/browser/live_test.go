@@ -316,7 +316,7 @@ func troubled(began time.Time) admin.Status {
 		DestinationErrors: admin.Errors{Count: 77, Last: "append: write /var/lib/ullage/gc.log/20261123T060000.000Z-000001.log.zst: no space left on device", LastAt: time.Now()},
 		Ignored:           map[string]int64{"symlink": 2, "fifo": 1},
 		Sinks: []admin.Sink{{Name: "archive", URL: "s3://logs/prod?endpoint=https://objects.example", LagSeconds: 4000, BacklogBytes: 1 << 30, Segments: 12, Failure: "the bucket does not exist " + hostile},
-			{Name: "search", URL: "opensearch://search.example:9200/jvm", Lines: 1000000, RejectedLines: 3}},
+			{Name: "kafka", URL: "kafka://broker.example:9093/jvm", Lines: 1000000, RejectedLines: 3}},
 		Levels: &admin.Levels{
 			Raise:       &admin.Raise{Cause: "annotation", Why: "annotation ullage.dev/log", Selection: "gc*=debug,safepoint*=trace", Stream: "gc*.log", Since: time.Now(), Until: time.Now().Add(9 * time.Minute)},
 			JVMs:        []admin.JVM{{PID: 1, Applied: "gc*=debug,safepoint*=trace", Outputs: []string{"file=/var/log/jvm/gc-1.log"}}, {PID: 7, Error: "attach: permission denied " + hostile, Kind: "not_permitted"}},

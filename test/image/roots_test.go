@@ -39,10 +39,6 @@ var servers = map[string]func(t *testing.T, pair tls.Certificate) server{
 		host, arrived := web(t, pair, nil)
 		return server{sink: "otlp+https://" + host + "/v1/logs?", arrived: arrived}
 	},
-	"opensearch": func(t *testing.T, pair tls.Certificate) server {
-		host, arrived := web(t, pair, nil)
-		return server{sink: "opensearch+https://" + host + "/logs?", arrived: arrived}
-	},
 	"s3": func(t *testing.T, pair tls.Certificate) server {
 		host, arrived := web(t, pair, nil)
 		return server{sink: "s3://logs/prod?region=eu-central-1&path-style=true&credentials=none&endpoint=https://" + host, arrived: arrived}

@@ -35,38 +35,31 @@ func freezable(t *testing.T) (dir string, freeze, thaw func()) {
 }
 
 // The destination stands still, lines are dropped, and meanwhile the server is killed: the
-// engine has what the segments have, markers too.
+// Collector has what the segments have, markers too.
 func TestLinesAreDroppedWhileTheServerIsAway(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) engine{
-		"OTLP":       func(t *testing.T) engine { return newCollector(t) },
-		"OpenSearch": func(t *testing.T) engine { return newSearch(t).templated() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			volume, freeze, thaw := freezable(t)
-			e := start(t)
-			r := &lineRig{T: t, engine: e, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(volume, "dest"), flags: append(strings.Fields(lineFlags), e.sink(e.address()), "--budget", "2Mi")}
-			r.start()
-			flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(r.source, stream), Seed: 1, Rate: 2 << 20})
-			r.arrives(1000)
-			freeze()
-			e.kill()
-			time.Sleep(6 * time.Second)
-			thaw()
-			report, err := flood.Stop()
-			r.must(err)
-			e.start()
-			r.must(r.side.Stop(5 * patience))
-			account, err := lab.Settle(r.dest, stream, report)
-			t.Logf("%v", account)
-			if err != nil || !account.Exact() || account.Gaps == 0 {
-				t.Errorf("error %v", err)
-			}
-			o := r.compare()
-			t.Logf("%v", o)
-			if !o.right() {
-				t.Errorf("the sidecar logged:\n%s", r.side.Stderr())
-			}
-		})
+	volume, freeze, thaw := freezable(t)
+	c := newCollector(t)
+	r := &lineRig{T: t, collector: c, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(volume, "dest"), flags: append(strings.Fields(lineFlags), c.sink(c.address()), "--budget", "2Mi")}
+	r.start()
+	flood := lab.RunFlood(t, lab.Flood{Path: filepath.Join(r.source, stream), Seed: 1, Rate: 2 << 20})
+	r.arrives(1000)
+	freeze()
+	c.kill()
+	time.Sleep(6 * time.Second)
+	thaw()
+	report, err := flood.Stop()
+	r.must(err)
+	c.start()
+	r.must(r.side.Stop(5 * patience))
+	account, err := lab.Settle(r.dest, stream, report)
+	t.Logf("%v", account)
+	if err != nil || !account.Exact() || account.Gaps == 0 {
+		t.Errorf("error %v", err)
+	}
+	o := r.compare()
+	t.Logf("%v", o)
+	if !o.right() {
+		t.Errorf("the sidecar logged:\n%s", r.side.Stderr())
 	}
 }
 
@@ -99,15 +92,14 @@ func TestMemoryOfLineSinks(t *testing.T) {
 	var without int64
 	for _, c := range []struct {
 		name  string
-		start func() engine
+		start func(*testing.T) *collector
 	}{
 		{"none", nil},
-		{"OTLP", func() engine { return newCollector(t) }},
-		{"OpenSearch", func() engine { return newSearch(t).templated() }},
+		{"OTLP", newCollector},
 	} {
 		r := &lineRig{T: t, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), flags: strings.Fields(lineFlags)}
 		if r.flags = r.flags[:len(r.flags)-1]; c.start != nil {
-			e := c.start()
+			e := c.start(t)
 			r.flags = append(r.flags, "--sink", e.sink(e.address()))
 		}
 		r.start()

@@ -12,28 +12,16 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ullage/ullage/test/lab"
 )
 
-// document is a line as an engine has it.
+// document is a line as the Collector has it.
 type document struct{ uid, body string }
 
-// engine is a server that takes lines.
-type engine interface {
-	start()
-	kill()
-	signal(unix.Signal)
-	address() string                   // https://127.0.0.1:1234
-	sink(endpoint string) string       // the URL of the sink at an endpoint
-	documents(t *testing.T) []document // in the order in which they came
-}
-
-// lineRig is a writer, a sidecar with a sink of lines, and an engine.
+// lineRig is a writer, a sidecar with a sink of lines, and a Collector.
 type lineRig struct {
 	*testing.T
-	engine       engine
+	collector    *collector
 	source, dest string
 	flags        []string
 	side         *lab.Sidecar
@@ -43,9 +31,9 @@ type lineRig struct {
 
 const lineFlags = "--sync-interval 100ms --segment-bytes 1Mi --retain-age 0 --pod-namespace shop --pod-name web-0 --container-name app --drain-timeout 90s --sink"
 
-func newLineRig(t *testing.T, e engine, sinkURL string, rate int, flags ...string) *lineRig {
+func newLineRig(t *testing.T, c *collector, sinkURL string, rate int, flags ...string) *lineRig {
 	t.Helper()
-	r := &lineRig{T: t, engine: e, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), flags: append(append(flags, strings.Fields(lineFlags)...), sinkURL)}
+	r := &lineRig{T: t, collector: c, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(t.TempDir(), "dest"), flags: append(append(flags, strings.Fields(lineFlags)...), sinkURL)}
 	r.start()
 	r.writer, r.stop = lab.Write(t, lab.Output{Path: filepath.Join(r.source, stream), Seed: 1, Rate: rate})
 	return r
@@ -96,7 +84,7 @@ func (r *lineRig) fails(kind string) {
 	lab.Eventually(r, 4*patience, "a delivery fails: "+kind, func() bool { return r.sum("ullage_sink_errors_total", `kind="`+kind) > 0 })
 }
 
-// outcome is what a comparison of the segments with the engine's documents finds.
+// outcome is what a comparison of the segments with the Collector's documents finds.
 type outcome struct {
 	lines, repeated, missing, changed, foreign, disordered int
 	first                                                  string // thing that is wrong
@@ -110,7 +98,7 @@ func (o outcome) String() string {
 func (o outcome) right() bool { return o.missing+o.changed+o.foreign+o.disordered == 0 && o.lines > 0 }
 
 // settles drains everything. It compares the segments with what was written, and the
-// engine with the segments.
+// Collector with the segments.
 func (r *lineRig) settles() outcome {
 	r.Helper()
 	r.stop()
@@ -123,7 +111,7 @@ func (r *lineRig) settles() outcome {
 	return r.compare()
 }
 
-// compare compares the engine with the segments.
+// compare compares the Collector with the segments.
 func (r *lineRig) compare() (o outcome) {
 	r.Helper()
 	expected, order := r.expected()
@@ -134,7 +122,7 @@ func (r *lineRig) compare() (o outcome) {
 			o.first = fmt.Sprintf("(first: %s %.200q, want %.200q)", d.uid, d.body, expected[d.uid])
 		}
 	}
-	for _, d := range r.engine.documents(r.T) {
+	for _, d := range r.collector.documents(r.T) {
 		want, ok := expected[d.uid]
 		switch {
 		case !ok:
@@ -181,7 +169,7 @@ func (r *lineRig) expected() (bodies map[string]string, order map[string]int) {
 	return bodies, order
 }
 
-// bodyOf is a line as an engine should have it.
+// bodyOf is a line as the Collector should have it.
 func bodyOf(line string) string {
 	if _, message, ok := strings.Cut(line, "] "); ok && line[0] == '[' {
 		line = message

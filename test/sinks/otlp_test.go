@@ -17,20 +17,20 @@ type lineFault struct {
 	does  func(r *lineRig, p *proxy)
 }
 
-// faultsOfLines are those that every engine of lines goes through.
-func faultsOfLines() []lineFault {
+// outages are faults of the server and of the network that need nothing but time.
+func outages() []lineFault {
 	return []lineFault{
 		{"none", false, func(*lineRig, *proxy) {}},
 		{"the server is killed, and back after 3 s", false, func(r *lineRig, _ *proxy) {
-			r.engine.kill()
+			r.collector.kill()
 			r.fails("unavailable")
 			time.Sleep(3 * time.Second)
-			r.engine.start()
+			r.collector.start()
 		}},
 		{"the server stands still for 5 s", false, func(r *lineRig, _ *proxy) {
-			r.engine.signal(unix.SIGSTOP)
+			r.collector.signal(unix.SIGSTOP)
 			time.Sleep(5 * time.Second)
-			r.engine.signal(unix.SIGCONT)
+			r.collector.signal(unix.SIGCONT)
 		}},
 		{"503 with Retry-After", true, func(r *lineRig, p *proxy) {
 			p.fault.Store(busy)
@@ -72,15 +72,15 @@ func faultsOfLines() []lineFault {
 
 func TestOTLPHasEachLine(t *testing.T) {
 	table := sinkTable(t, "OTLP: a Collector that fails")
-	faults := append(faultsOfLines(),
+	faults := append(outages(),
 		lineFault{"wrong credentials, then right ones", true, func(r *lineRig, p *proxy) {
-			c := r.engine.(*collector)
+			c := r.collector
 			writeFile(r.T, c.headers(), "Authorization: "+wrongToken, 0o600)
 			r.fails("unavailable")
 			writeFile(r.T, c.headers(), "Authorization: "+rightToken, 0o600)
 		}},
 		lineFault{"the certificate expires and is renewed", false, func(r *lineRig, _ *proxy) {
-			c := r.engine.(*collector)
+			c := r.collector
 			c.kill()
 			c.certificate(time.Now().Add(-time.Minute))
 			c.start()
@@ -90,7 +90,7 @@ func TestOTLPHasEachLine(t *testing.T) {
 			c.start()
 		}},
 		lineFault{"the server's disk is full", false, func(r *lineRig, _ *proxy) {
-			filler := filepath.Join(r.engine.(*collector).out, "filler")
+			filler := filepath.Join(r.collector.out, "filler")
 			fill(r.T, filler)
 			r.fails("")
 			time.Sleep(2 * time.Second)
@@ -101,7 +101,7 @@ func TestOTLPHasEachLine(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			c := newCollector(t)
-			r := faulty(t, c, c.identity, f)
+			r := faulty(t, c, f)
 			o := r.settles()
 			table.Add(f.name, o.lines, o.repeated, o.missing, o.changed, o.disordered, 0)
 			if !o.right() {
@@ -112,16 +112,16 @@ func TestOTLPHasEachLine(t *testing.T) {
 }
 
 // faulty runs a rig through a fault.
-func faulty(t *testing.T, e engine, id identity, f lineFault) *lineRig {
+func faulty(t *testing.T, c *collector, f lineFault) *lineRig {
 	t.Helper()
-	endpoint := e.address()
+	endpoint := c.address()
 	var p *proxy
 	if f.proxy {
-		p = newProxyTo(t, endpoint, id.pair())
+		p = newProxyTo(t, endpoint, c.pair())
 		p.token = rightToken
 		endpoint = p.URL
 	}
-	r := newLineRig(t, e, e.sink(endpoint), 5000)
+	r := newLineRig(t, c, c.sink(endpoint), 5000)
 	r.arrives(2000)
 	f.does(r, p)
 	if f.proxy {

@@ -21,8 +21,7 @@ type proxy struct {
 	token  string       // that requests must have; empty: any
 
 	forward http.Handler
-	gone    chan struct{}                   // the test is over
-	pair    atomic.Pointer[tls.Certificate] // that it presents
+	gone    chan struct{} // the test is over
 }
 
 // What a proxy does.
@@ -49,7 +48,6 @@ func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
 	t.Helper()
 	p := &proxy{gone: make(chan struct{})}
 	p.fault.Store(passes)
-	p.pair.Store(&pair)
 	to, _ := url.Parse(server)
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -60,9 +58,7 @@ func newProxyTo(t *testing.T, server string, pair tls.Certificate) *proxy {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(p.answer))
-	p.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		return &tls.Config{Certificates: []tls.Certificate{*p.pair.Load()}}, nil
-	}}
+	p.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	p.Config.ErrorLog = nil
 	p.StartTLS()
 	t.Cleanup(func() { close(p.gone); p.CloseClientConnections(); p.Close() })

@@ -24,7 +24,7 @@ func open(t sink.Target) (sink.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	headers, absent := transport.HeadersOf(&t.Options, fixed)
+	sent, absent := headersOf(&t.Options, fixed)
 	trust, untrusted := transport.TrustOf(&t.Options)
 	if err := cmp.Or(t.Options.Done(), untrusted, absent); err != nil {
 		return nil, err
@@ -37,12 +37,12 @@ func open(t sink.Target) (sink.Sink, error) {
 		return nil, err
 	}
 	for _, a := range more {
-		if a.Name == "service.name" {
-			service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), a.Value)
+		if a.name == "service.name" {
+			service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), a.value)
 		}
 	}
 	service = cmp.Or(service, os.Getenv("OTEL_SERVICE_NAME"), t.Pod.Container, "unknown_service:java")
-	s := &exporter{to: endpointOf(t.URL), headers: headers}
+	s := &exporter{to: endpointOf(t.URL), headers: sent}
 	s.encoder = encoder{resource: resourceOf(t.Pod, service, more), uidPrefix: prefixOf(t.Pod)}
 	inner, err := transport.HTTP(trust)
 	if err != nil {
@@ -72,20 +72,20 @@ func prefixOf(pod sink.Pod) string {
 }
 
 // pairs reads the first of these variables that is set, as key=value,key=value with %XX.
-func pairs(names ...string) ([]transport.Header, error) {
+func pairs(names ...string) ([]header, error) {
 	for _, name := range names {
 		text := os.Getenv(name)
 		if text == "" {
 			continue
 		}
-		var found []transport.Header
+		var found []header
 		for pair := range strings.SplitSeq(text, ",") {
 			key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 			decoded, err := url.PathUnescape(strings.TrimSpace(value))
 			if key = strings.TrimSpace(key); !ok || key == "" || err != nil {
 				return nil, fmt.Errorf("the environment variable %s is not a list of key=value, separated by commas", name)
 			}
-			found = append(found, transport.Header{Name: key, Value: decoded})
+			found = append(found, header{key, decoded})
 		}
 		return found, nil
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/sink"
-	"github.com/ullage/ullage/internal/sink/transport"
 )
 
 // Field numbers of opentelemetry/proto/{logs,common,resource}/v1.
@@ -48,7 +47,7 @@ var severities = [ul.NumLevels]uint64{ul.Unknown: 0, ul.Trace: 1, ul.Debug: 5, u
 
 // encoder encodes batches. It keeps its memory from one to the next.
 type encoder struct {
-	resource  []transport.Header // attributes of every batch
+	resource  []header // attributes of every batch
 	uidPrefix string
 
 	records []byte
@@ -157,7 +156,7 @@ func appendGap(r []byte, g *ul.Gap) []byte {
 func (e *encoder) envelope(stream string, records int) []byte {
 	var resource []byte
 	for _, a := range e.resource {
-		resource = appendText(resource, resourceAttributes, a.Name, []byte(a.Value))
+		resource = appendText(resource, resourceAttributes, a.name, []byte(a.value))
 	}
 	resource = appendText(resource, resourceAttributes, "log.file.name", []byte(stream))
 	var scope []byte
@@ -225,18 +224,18 @@ func appendDouble(r []byte, key string, value float64) []byte {
 
 // resourceOf returns the attributes of every record: those that are set by the
 // environment, and those of the pod.
-func resourceOf(pod sink.Pod, service string, more []transport.Header) []transport.Header {
-	own := []transport.Header{{Name: "service.name", Value: service}, {Name: "k8s.namespace.name", Value: pod.Namespace},
-		{Name: "k8s.pod.name", Value: pod.Name}, {Name: "k8s.container.name", Value: pod.Container}}
-	own = slices.DeleteFunc(own, func(a transport.Header) bool { return a.Value == "" })
+func resourceOf(pod sink.Pod, service string, more []header) []header {
+	own := []header{{"service.name", service}, {"k8s.namespace.name", pod.Namespace},
+		{"k8s.pod.name", pod.Name}, {"k8s.container.name", pod.Container}}
+	own = slices.DeleteFunc(own, func(a header) bool { return a.value == "" })
 	for _, a := range more {
-		is := func(o transport.Header) bool { return o.Name == a.Name }
+		is := func(o header) bool { return o.name == a.name }
 		if !slices.ContainsFunc(own, is) {
 			own = append(own, a)
 		}
 	}
 	for i := range own {
-		own[i].Value = strings.ToValidUTF8(own[i].Value, string(replacement))
+		own[i].value = strings.ToValidUTF8(own[i].value, string(replacement))
 	}
 	return own
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -29,7 +30,7 @@ const (
 type exporter struct {
 	client  *http.Client
 	to      string
-	headers transport.Headers
+	headers headers
 	encoder encoder
 	gzip    *gzip.Writer
 	body    bytes.Buffer
@@ -39,7 +40,7 @@ type exporter struct {
 type delivery struct {
 	*exporter
 	stream   string
-	headers  []transport.Header
+	headers  []header
 	requests int
 
 	lines []int // that are refused
@@ -49,12 +50,12 @@ type delivery struct {
 
 // Deliver implements [sink.Sink].
 func (x *exporter) Deliver(ctx context.Context, b *sink.Batch) error {
-	headers, err := x.headers.Read()
+	sent, err := x.headers.read()
 	if err != nil {
 		return err
 	}
 	x.encoder.batch(b, time.Now())
-	d := delivery{exporter: x, stream: b.Stream, headers: headers}
+	d := delivery{exporter: x, stream: b.Stream, headers: sent}
 	if err := d.send(ctx, 0, len(b.Lines)); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 	if err := d.pack(from, to); err != nil {
 		return err
 	}
-	resp, text, err := transport.Post(ctx, d.client, d.to, contentType, d.body.Bytes(), d.headers, answerBytes, answerTime)
+	resp, text, err := d.exchange(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,6 +111,33 @@ func (d *delivery) post(ctx context.Context, from, to int) error {
 		d.why = errors.New(rejected.message)
 	}
 	return err
+}
+
+// exchange sends body, and returns the answer and at most answerBytes of the answer's body,
+// for which the server has answerTime. What it repeats of the headers is overwritten.
+func (d *delivery) exchange(ctx context.Context) (*http.Response, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.to, bytes.NewReader(d.body.Bytes()))
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the request: %w", err)
+	}
+	for _, h := range d.headers {
+		req.Header.Set(h.name, h.value)
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Content-Encoding", "gzip")
+	req.Header.Set("User-Agent", "ullage")
+	resp, err := d.client.Do(req)
+	if err != nil {
+		return nil, nil, fmt.Errorf("send the lines: %w", err)
+	}
+	answer := transport.Bound(resp.Body, answerBytes, answerTime)
+	defer answer.Close()
+	text, err := io.ReadAll(answer)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the answer %d: %w", resp.StatusCode, err)
+	}
+	redact(text, d.headers)
+	return resp, text, nil
 }
 
 // pack puts the compressed request into body.

@@ -1,4 +1,4 @@
-package transport
+package otlp
 
 import (
 	"bufio"
@@ -13,30 +13,30 @@ import (
 	"github.com/ullage/ullage/internal/sink"
 )
 
-// Header is a name and its value.
-type Header struct{ Name, Value string }
+// header is a name and its value.
+type header struct{ name, value string }
 
 // headerBytes bounds a file of headers.
 const headerBytes = 64 << 10
 
-// Headers are those that a sink sends with each request, such as credentials: from a
+// headers are those that the sink sends with each request, such as credentials: from a
 // file, or else fixed ones. The zero value has none.
-type Headers struct {
+type headers struct {
 	path  string
-	fixed []Header
+	fixed []header
 }
 
-// HeadersOf reads the option headers of a sink's URL, which names a file with a header on
+// headersOf reads the option headers, which names a file with a header on
 // each line: "Name: value". Without it, the headers are fixed, those of the environment.
-func HeadersOf(o *sink.Options, fixed []Header) (Headers, error) {
-	h := Headers{path: o.Text("headers", ""), fixed: fixed}
-	_, err := h.Read()
+func headersOf(o *sink.Options, fixed []header) (headers, error) {
+	h := headers{path: o.Text("headers", ""), fixed: fixed}
+	_, err := h.read()
 	return h, err
 }
 
-// Read returns the headers. It reads the file again each time, so that a renewed token
+// read returns the headers. It reads the file again each time, so that a renewed token
 // needs no restart. An error does not show values.
-func (h Headers) Read() ([]Header, error) {
+func (h headers) read() ([]header, error) {
 	found := h.fixed
 	if h.path != "" {
 		f, err := os.Open(h.path)
@@ -53,7 +53,7 @@ func (h Headers) Read() ([]Header, error) {
 		}
 	}
 	for i, a := range found {
-		if !httpguts.ValidHeaderFieldName(a.Name) || !httpguts.ValidHeaderFieldValue(a.Value) {
+		if !httpguts.ValidHeaderFieldName(a.name) || !httpguts.ValidHeaderFieldValue(a.value) {
 			return nil, fmt.Errorf("header %d is not one that HTTP allows", i+1)
 		}
 	}
@@ -61,7 +61,7 @@ func (h Headers) Read() ([]Header, error) {
 }
 
 // parseHeaders reads "Name: value" lines; empty lines are allowed.
-func parseHeaders(text []byte) (found []Header, err error) {
+func parseHeaders(text []byte) (found []header, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, headerBytes+1)
 	for n := 1; lines.Scan(); n++ {
@@ -73,7 +73,7 @@ func parseHeaders(text []byte) (found []Header, err error) {
 		if !ok {
 			return nil, fmt.Errorf("line %d is not \"Name: value\"", n)
 		}
-		found = append(found, Header{strings.TrimSpace(name), strings.TrimSpace(value)})
+		found = append(found, header{strings.TrimSpace(name), strings.TrimSpace(value)})
 	}
 	return found, lines.Err()
 }

@@ -1,4 +1,4 @@
-package transport
+package otlp
 
 import "testing"
 

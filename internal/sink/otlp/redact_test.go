@@ -1,9 +1,9 @@
-package transport
+package otlp
 
 import "testing"
 
 func TestAnAnswerDoesNotRepeatSecrets(t *testing.T) {
-	sent := []Header{{"Authorization", "Basic bWU6aGlkZGVuLXdvcmQ="}, {"X-Token", "hidden-token"}, {"X-On", "true"}}
+	sent := []header{{"Authorization", "Basic bWU6aGlkZGVuLXdvcmQ="}, {"X-Token", "hidden-token"}, {"X-On", "true"}}
 	for answer, want := range map[string]string{
 		"":              "",
 		"no such index": "no such index",
@@ -12,7 +12,7 @@ func TestAnAnswerDoesNotRepeatSecrets(t *testing.T) {
 		"hidden-token, hidden-token; true":          "************, ************; true",
 	} {
 		got := []byte(answer)
-		if Redact(got, sent); string(got) != want {
+		if redact(got, sent); string(got) != want {
 			t.Errorf("%q: %q, want %q", answer, got, want)
 		}
 	}

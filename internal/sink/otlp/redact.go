@@ -1,4 +1,4 @@
-package transport
+package otlp
 
 import (
 	"bytes"
@@ -10,12 +10,12 @@ import (
 // words such as "true".
 const leastSecret = 6
 
-// Redact overwrites, in what a server answers, the values of the headers that it was sent:
+// redact overwrites, in what a server answers, the values of the headers that it was sent:
 // a server or a proxy that repeats a request in its error would otherwise have credentials
 // in logs and in the status. The length stays.
-func Redact(answer []byte, sent []Header) {
+func redact(answer []byte, sent []header) {
 	for _, h := range sent {
-		for _, secret := range secretsIn(h.Value) {
+		for _, secret := range secretsIn(h.value) {
 			for rest := answer; len(secret) >= leastSecret; {
 				i := bytes.Index(rest, []byte(secret))
 				if i < 0 {
