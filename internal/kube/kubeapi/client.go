@@ -57,7 +57,7 @@ func PodNamespace() string {
 // Validate returns one error for each setting that cannot work.
 func (c Cluster) Validate() []error {
 	if c.Host == "" {
-		return []error{errors.New("KUBERNETES_SERVICE_HOST is not set: this needs the Kubernetes API, run it in a pod")}
+		return []error{errors.New("KUBERNETES_SERVICE_HOST is not set, and this needs the Kubernetes API: run it in a pod")}
 	}
 	if _, err := strconv.ParseUint(c.Port, 10, 16); err != nil {
 		return []error{fmt.Errorf("invalid value %q for KUBERNETES_SERVICE_PORT: it is not a port", c.Port)}
@@ -107,7 +107,9 @@ func (e *StatusError) Error() string {
 	case http.StatusForbidden:
 		text += fmt.Sprintf(": the service account needs a role that allows %q on %q", e.Op.Verb, e.Op.Resource)
 	case http.StatusNotFound:
-		text += ": the object must exist; the Helm chart creates it"
+		if e.Op.Method != http.MethodPost {
+			text += ": the object must exist; the Helm chart creates it"
+		}
 	}
 	return text
 }

@@ -75,11 +75,13 @@ func NewRecorder(c Cluster, reg prometheus.Registerer, log *slog.Logger) (*Recor
 }
 
 // Record has the event created soon, if it is valid. It does not block: if too many
-// events wait, this one is dropped.
+// events wait, this one is dropped. A long message is cut before it waits: a review can
+// lead to megabytes of warnings.
 func (r *Recorder) Record(e Event) {
 	if !e.valid() {
 		return
 	}
+	e.Message = printable.Text(e.Message, maxText)
 	select {
 	case r.queue <- e:
 	default:
@@ -107,12 +109,12 @@ func (r *Recorder) Run(ctx context.Context) {
 		if len(recent) == maxRecent {
 			clear(recent)
 		}
-		recent[e] = now
 		err := r.create(ctx, e, now)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
+			recent[e] = now
 			r.results.WithLabelValues(created).Inc()
 		default:
 			r.results.WithLabelValues(failed).Inc()
@@ -139,7 +141,7 @@ func (r *Recorder) create(ctx context.Context, e Event, now time.Time) error {
 		"apiVersion": "v1", "kind": "Event",
 		"metadata":       map[string]any{"generateName": e.Name + ".", "namespace": e.Namespace},
 		"involvedObject": map[string]any{"apiVersion": e.APIVersion, "kind": e.Kind, "namespace": e.Namespace, "name": e.Name, "uid": e.UID},
-		"reason":         e.Reason, "message": printable.Text(e.Message, maxText), "type": ofType,
+		"reason":         e.Reason, "message": e.Message, "type": ofType,
 		"source": map[string]any{"component": "ullage-injector"}, "reportingComponent": "ullage-injector",
 		"firstTimestamp": at, "lastTimestamp": at, "count": 1,
 	})

@@ -133,6 +133,18 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
+// Events wait in the queue, and those of the last ten minutes are remembered. A pod with
+// ten thousand bad annotations has megabytes of warnings.
+func TestAMessageIsCutBeforeItWaits(t *testing.T) {
+	r, _, _ := newFakeAPI(t).recorder(t)
+	e := event
+	e.Message = strings.Repeat("a warning; ", 1<<20)
+	r.Record(e)
+	if got := (<-r.queue).Message; len(got) > maxText || !strings.HasPrefix(got, "a warning; ") {
+		t.Errorf("a message of %d bytes waits, want at most %d", len(got), maxText)
+	}
+}
+
 func TestAFailureIsLoggedOnceAndDelaysNobody(t *testing.T) {
 	f := newFakeAPI(t)
 	release := make(chan struct{})
@@ -148,5 +160,22 @@ func TestAFailureIsLoggedOnceAndDelaysNobody(t *testing.T) {
 	lab.Eventually(t, time.Minute, "failures of what had room", func() bool { return r.count(failed)+r.count(dropped) == 3*maxQueued })
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), `needs a role that allows \"create\" on \"events\"`) {
 		t.Errorf("%d lines: %s", n, log)
+	}
+}
+
+// An event that failed is created when it comes again. Of the namespace of a pod that
+// is gone the chart knows nothing.
+func TestAFailedEventIsCreatedLater(t *testing.T) {
+	f := newFakeAPI(t)
+	codes := []int{http.StatusNotFound, http.StatusCreated}
+	f.answer = func() int { code := codes[0]; codes = codes[1:]; return code }
+	r, log, run := f.recorder(t)
+	run()
+	r.Record(event)
+	lab.Eventually(t, time.Minute, "a failure", func() bool { return r.count(failed) == 1 })
+	r.Record(event)
+	lab.Eventually(t, time.Minute, "an event", func() bool { return r.count(created) == 1 })
+	if text := log.String(); !strings.Contains(text, "the API answered 404 (from the API)") || strings.Contains(text, "Helm chart") {
+		t.Errorf("the log: %s", text)
 	}
 }
