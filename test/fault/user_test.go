@@ -87,3 +87,38 @@ func TestSidecarOfTheSameUserSaysNothingOfUsers(t *testing.T) {
 		t.Errorf("%v: a user is reported:\n%s", err, body)
 	}
 }
+
+// Whatever the JVM's user does to the modes of its files, it is not another user.
+func TestAModeIsNotTakenForAnotherUser(t *testing.T) {
+	needRoot(t)
+	const ours = 65532
+	source, dest := lab.Tmpfs(t, "16m"), t.TempDir()
+	for dir, mode := range map[string]os.FileMode{source: 0o777, dest: 0o777, filepath.Dir(dest): 0o755} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, mode := range map[string]os.FileMode{"gc-1.log": 0o444, "gc-2.log": 0} {
+		log := filepath.Join(source, name)
+		if err := os.WriteFile(log, []byte("[1.000s][info][gc] one\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(log, ours, ours); err != nil {
+			t.Fatal(err)
+		}
+	}
+	side := runAs(t, ours, "run", "--source", source, "--dest", dest, "--listen", "127.0.0.1:0")
+	if _, err := side.Addr(patience); err != nil {
+		t.Fatal(err)
+	}
+	lab.Eventually(t, patience, "both files are reported", func() bool {
+		return strings.Contains(side.Stderr(), "source file may not be punched") && strings.Contains(side.Stderr(), "source entry is not followed")
+	})
+	if strings.Contains(side.Stderr(), "the JVM runs as") {
+		t.Errorf("the log names another user:\n%s", side.Stderr())
+	}
+	_, body, err := side.Get("/status")
+	if n, merr := side.Metric("ullage_jvm_user_differs"); err != nil || merr != nil || strings.Contains(body, "jvmUser") || n != 0 {
+		t.Errorf("ullage_jvm_user_differs is %v (%v, %v); /status:\n%s", n, merr, err, body)
+	}
+}

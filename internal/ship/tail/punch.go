@@ -30,8 +30,11 @@ func (p puncher) allowed(f *File, by *kernel.User) bool {
 		return true // as far as one knows: the punch will show
 	}
 	if err != nil {
-		p.log.once("no punch", "source file may not be punched",
-			"file", f.name, "error", err, "hint", by.Advice()+": until then memory is freed only when a file is unlinked, and log levels cannot be changed")
+		hint := "its mode forbids that: its memory is freed only when it is unlinked"
+		if !by.IsOurs() {
+			hint = by.Advice() + ": until then memory is freed only when a file is unlinked, and log levels cannot be changed"
+		}
+		p.log.once("no punch", "source file may not be punched", "file", f.name, "error", err, "hint", hint)
 		return false
 	}
 	unix.Close(fd)

@@ -257,7 +257,7 @@ func (s *scanner) openFile(name string) (*File, error) {
 	fd, err := unix.Open(procFD(look), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	by := s.creator(&st)
 	if err != nil {
-		if err == unix.EACCES {
+		if err == unix.EACCES && !by.IsOurs() { // else its mode forbids it
 			s.listing.denied = by
 		}
 		return nil, err
