@@ -56,7 +56,8 @@ func (s *Server) listenLocally() error {
 	return nil
 }
 
-// retryLocally listens as soon as the address is free, unless another one is wanted.
+// retryLocally listens as soon as the address is free, unless another one is wanted or the
+// address has a listener: that of a later call of ListenAt for the same address.
 func (s *Server) retryLocally(addr string) {
 	l := &s.local
 	again := time.NewTicker(takenPoll)
@@ -64,7 +65,7 @@ func (s *Server) retryLocally(addr string) {
 	try := func() (done bool) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.addr != addr || l.stopped() {
+		if l.addr != addr || l.listener != nil || l.stopped() {
 			return true
 		}
 		if s.listenLocally() != nil {
