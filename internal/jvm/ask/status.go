@@ -80,7 +80,7 @@ func (s Status) Text() string {
 }
 
 // wrap breaks a line at spaces into lines of at most textWidth bytes. A word that is longer is
-// broken as well.
+// broken as well, between two characters if it is UTF-8.
 func wrap(text string) []string {
 	const indent = "  "
 	var lines []string
@@ -100,7 +100,7 @@ func wrap(text string) []string {
 		}
 		for len(line) > textWidth {
 			end := textWidth
-			for !utf8.RuneStart(line[end]) {
+			for end > textWidth-utf8.UTFMax && !utf8.RuneStart(line[end]) {
 				end--
 			}
 			lines = append(lines, line[:end])

@@ -30,6 +30,11 @@ func TestKubectlDescribeShowsEachWarning(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}
+	for line := range strings.SplitSeq(Status{Warnings: []string{strings.Repeat("\x80", 500)}}.Text(), "\n") { // not UTF-8
+		if len(line) > 138 {
+			t.Errorf("a line of %d bytes: %q", len(line), line)
+		}
+	}
 	if text := (Status{Image: "ullage", Dest: "pvc:logs"}).Text(); text != "" {
 		t.Errorf("a status that says nothing: %q", text)
 	}
