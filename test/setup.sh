@@ -56,7 +56,7 @@ if [ "$(id -u)" -ne 0 ]; then
     as_root=(sudo -n)
 fi
 if ! has apt-get || { [ ${#as_root[@]} -gt 0 ] && ! sudo -n true 2>/dev/null; }; then
-    echo "The tests need these packages, and only root can install them: ${missing[*]} (any JDK from 17 on will do)." >&2
+    echo "The tests need these packages, and only root can install them: ${missing[*]} (any JDK 17 or later will do)." >&2
     exit 1
 fi
 

@@ -7,6 +7,6 @@
 //   - printable: text for people, whoever wrote it
 //   - statedir: SOURCE/.ullage, and which sidecar owns it
 //   - retry: how to wait before another try
-//   - kernel: other processes, timers and memory limits, as the kernel tells them
+//   - kernel: other processes, timers and memory limits, as the kernel reports them
 //   - untrusted, build: JSON from others, bounded before it is decoded; versions
 package base

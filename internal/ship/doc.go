@@ -16,7 +16,7 @@
 //	checkpoint  position and mark are one atomic step forward
 //	number      the destination knows which checkpoint is the newest: none from before
 //	            is ever used again, whoever puts it back
-//	reclaim     only now is the source's memory given back
+//	reclaim     only now is the source's memory freed
 //
 // # Pressure
 //
@@ -34,10 +34,9 @@
 //
 // There is one way to start. Reading begins at the positions that the checkpoint
 // claims; the writer then confirms them, or makes the reader begin again. So a
-// start does not wait for the destination, which has the key of the checkpoint, and
-// its number.
-// Until then nothing is reclaimed, and no drain ends while the source has lines that only
-// the checkpoint claims to be durable. See package checkpoint.
+// start does not wait for the destination, which has the key of the checkpoint and
+// its number. Until then nothing is reclaimed, and no drain ends while the source has
+// lines that only the checkpoint claims to be durable. See package checkpoint.
 //
 // # Errors of the destination
 //

@@ -14,9 +14,9 @@ import (
 // start is what is known of streams when reading begins.
 type start struct {
 	keyed    bool // the destination had answered, so that its key is known
-	invalid  bool // there is a checkpoint, or a part of one, that does not count
-	lost     bool // there was one, and is none
-	outdated bool // there is one, and another sidecar has used the destination since
+	invalid  bool // a slot of the checkpoint exists and is not used
+	lost     bool // a previous process had a checkpoint; no valid slot is left
+	outdated bool // another sidecar has used the destination since the checkpoint was saved
 	source   tail.Found
 	streams  []string // those of them that may have segments which belong to what is in their files
 }

@@ -26,11 +26,11 @@ func (j JDK) Javac() string { return filepath.Join(j.Home, "bin", "javac") }
 func (j JDK) String() string { return "jdk" + strconv.Itoa(j.Version) }
 
 // ErrNoJDK says what to do where there is none.
-var ErrNoJDK = errors.New("no JDK from 17 on is installed: install one (on Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME")
+var ErrNoJDK = errors.New("no JDK 17 or later is installed: install one (on Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME")
 
 var javaVersion = regexp.MustCompile(`(?m)^JAVA_VERSION="(\d+)`)
 
-// JDKs returns every JDK from 17 on that JAVA_HOME, PATH or /usr/lib/jvm name,
+// JDKs returns every JDK 17 or later that JAVA_HOME, PATH or /usr/lib/jvm name,
 // one for each version, the oldest first; or ErrNoJDK.
 func JDKs() ([]JDK, error) {
 	homes, _ := filepath.Glob("/usr/lib/jvm/*")
@@ -68,7 +68,7 @@ func JDKs() ([]JDK, error) {
 	return jdks, nil
 }
 
-// Compile compiles Java source files into a directory, for every JDK from 17 on.
+// Compile compiles Java source files into a directory, for every JDK 17 or later.
 func (j JDK) Compile(dir string, sources ...string) error {
 	args := append([]string{"--release", "17", "-d", dir}, sources...)
 	if out, err := exec.Command(j.Javac(), args...).CombinedOutput(); err != nil {

@@ -12,8 +12,9 @@ import (
 // ErrHandler is why a [Stopper] gave up waiting.
 var ErrHandler = errors.New("a request handler does not return")
 
-// Stopper ends one HTTP server: it lets requests under way finish, cuts
-// off clients that take too long, and waits for the goroutines behind them. Make one with [NewStopper]; the zero value is of no use.
+// Stopper ends one HTTP server: it lets requests under way finish, cuts off clients that
+// take too long, and waits for the goroutines that serve them. Make one with [NewStopper];
+// the zero value is of no use.
 type Stopper struct {
 	server *http.Server
 	within time.Duration

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// DetailSuffix is what the name of a stream with saved lines has behind the name of the stream
-// that they were withheld from.
+// DetailSuffix ends the name of a stream with saved lines. Before it is the name of the stream
+// that the lines were withheld from.
 const DetailSuffix = "+detail"
 
 // lostFound is a directory of ext4 in the root of a volume, and so not one of a
@@ -52,18 +52,18 @@ func ArchiveNumber(name string) (number int, ok bool) {
 // IsEvents reports whether a stream is one that [EventsOf] returns.
 func IsEvents(stream string) bool {
 	pid, isLog := strings.CutSuffix(stream, ".log")
-	pid, IsEvents := strings.CutPrefix(pid, "events-")
-	return isLog && IsEvents && pid != "" && strings.Trim(pid, "0123456789") == ""
+	pid, isEvents := strings.CutPrefix(pid, "events-")
+	return isLog && isEvents && pid != "" && strings.Trim(pid, "0123456789") == ""
 }
 
 // EventsOf returns the stream of a file that the sidecar itself writes events into:
 // events-PID.log of events-PID-MS.log, where MS are milliseconds since the epoch, with or without
-// another number behind them. See package ring.
+// another number after them. See package ring.
 func EventsOf(name string) (stream string, ok bool) {
 	base, isLog := strings.CutSuffix(name, ".log")
-	rest, IsEvents := strings.CutPrefix(base, "events-")
+	rest, isEvents := strings.CutPrefix(base, "events-")
 	parts := strings.Split(rest, "-")
-	if !isLog || !IsEvents || len(parts) < 2 || len(parts) > 3 || len(parts[1]) < 12 {
+	if !isLog || !isEvents || len(parts) < 2 || len(parts) > 3 || len(parts[1]) < 12 {
 		return "", false
 	}
 	for _, digits := range parts {

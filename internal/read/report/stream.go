@@ -11,7 +11,7 @@ import (
 
 const (
 	everyLines = 16  // every so many lines, the time of one is noted
-	keptEvents = 64  // lines with events that are kept for the longest stops; see [KeptBytes]
+	keptEvents = 64  // lines with events that are kept for the longest stops; see [view.KeptBytes]
 	maxTags    = 512 // different tag sets that are counted apart
 )
 

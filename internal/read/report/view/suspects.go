@@ -22,7 +22,7 @@ func (p *printer) suspected() {
 	if len(r.Suspected) == 0 {
 		return
 	}
-	p.heading("Suspected stalls, from " + Duration(r.Floor) + " on, and the lines around them")
+	p.heading("Suspected stalls of " + Duration(r.Floor) + " or longer, and the lines around them")
 	for i, s := range r.Suspected {
 		at := none
 		if s.At != nil {

@@ -151,7 +151,7 @@ func (r *Report) suspected() g.Node {
 			h.Details(h.Summary(g.Text(Plural(uint64(len(s.Before)+len(s.Lines)+len(s.After)), "line"))), h.Pre(lines))))
 	})
 	return block("Suspected stalls", table("figures longest", "Suspected stalls", []string{"length", "begin", "what is suspected, cause and lines"}, rows...),
-		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d, from %s on (--stall-floor). The lines of the stop itself are bold.", len(r.Suspected), r.Totals.Suspected, Duration(r.Floor)))))
+		h.P(h.Class("hint"), g.Text(fmt.Sprintf("The longest %d of %d, of %s or longer (--stall-floor). The lines of the stop itself are bold.", len(r.Suspected), r.Totals.Suspected, Duration(r.Floor)))))
 }
 
 // text is lines of the log, without what a reader would not see, or see elsewhere.
