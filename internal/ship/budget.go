@@ -53,6 +53,9 @@ func (b *budget) measure() usage {
 	return m
 }
 
+// heldBytes is how much of a budget held lines may use, compressed.
+func heldBytes(budget int64) int64 { return max(64<<10, budget/8) }
+
 // of is the budget in bytes.
 func (b *budget) of(u tail.Usage) int64 {
 	switch {
@@ -101,6 +104,6 @@ func (b *budget) adapt(bytes int64) {
 	b.link.syncBytes.Store(sync)
 	b.link.setFrame(b.cfg, frame)
 	if b.link.held != nil {
-		b.link.held.SetLimit(min(int64(b.cfg.HindsightBytes), max(64<<10, bytes/8)))
+		b.link.held.SetLimit(heldBytes(bytes))
 	}
 }

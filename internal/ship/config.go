@@ -23,21 +23,25 @@ type Config struct {
 	Segment segment.Config
 
 	Dest      string        // durable directory
-	Queue     settings.Size // memory between reader and writer
 	Budget    settings.Size // what the backlog may take of the tmpfs; 0 means its size
-	SpoolAt   int           // per cent of the budget from which on lines are moved into the spool
-	DiscardAt int           // ... from which on lines below KeepLevel are dropped
-	DropAt    int           // ... and from which on all lines are
 	KeepLevel KeepLevel
+
+	// Queue is the memory between reader and writer, of which at most a quarter of the
+	// budget is used. A full queue leaves the backlog on the tmpfs. At least 256 KiB. Not a flag.
+	Queue settings.Size
+
+	// SpoolAt is the percentage of the budget past which lines are moved into the spool,
+	// DiscardAt the one past which lines below KeepLevel are dropped, and DropAt the one past
+	// which all lines are. They are from 5 to 95, each below the next. Not flags.
+	SpoolAt, DiscardAt, DropAt int
 
 	// PersistLevel is the level below which lines are withheld: counted, and not
 	// persisted. [ul.Trace] withholds none.
-	PersistLevel   ul.Level
-	Hindsight      time.Duration // for which withheld lines are held; 0: they are not
-	HindsightBytes settings.Size // most bytes of the tmpfs for that; at most an eighth of the budget
+	PersistLevel ul.Level
+	Hindsight    time.Duration // for which withheld lines are held; 0: they are not
 
 	SyncInterval time.Duration // longest time from reading a line to its commit
-	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget
+	SyncBytes    settings.Size // most bytes between commits; at most an eighth of the budget. At least 64 KiB. Not a flag
 	DrainTimeout time.Duration // from the end of Run's context to its return
 
 	// OnCaughtUp is called whenever the reader has read everything that it knows to
@@ -98,20 +102,19 @@ func (c *Config) onDestination() {
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
-		Tail:           tail.DefaultConfig(),
-		Segment:        segment.DefaultConfig(),
-		Dest:           "/var/lib/ullage",
-		Queue:          4 * settings.Mi,
-		SpoolAt:        25,
-		DiscardAt:      60,
-		DropAt:         85,
-		KeepLevel:      KeepLevel(ul.Warning),
-		PersistLevel:   ul.Trace,
-		Hindsight:      time.Minute,
-		HindsightBytes: 8 * settings.Mi,
-		SyncInterval:   time.Second,
-		SyncBytes:      8 * settings.Mi,
-		DrainTimeout:   20 * time.Second,
+		Tail:         tail.DefaultConfig(),
+		Segment:      segment.DefaultConfig(),
+		Dest:         "/var/lib/ullage",
+		Queue:        4 * settings.Mi,
+		SpoolAt:      25,
+		DiscardAt:    60,
+		DropAt:       85,
+		KeepLevel:    KeepLevel(ul.Warning),
+		PersistLevel: ul.Trace,
+		Hindsight:    time.Minute,
+		SyncInterval: time.Second,
+		SyncBytes:    8 * settings.Mi,
+		DrainTimeout: 20 * time.Second,
 	}
 }
 
@@ -120,17 +123,11 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Tail.Flags(fs)
 	c.Segment.Flags(fs)
 	fs.StringVar(&c.Dest, "dest", c.Dest, "durable `DIR`; each stream has a directory in it")
-	fs.Var(&c.Queue, "queue", "`SIZE` of the memory between reader and writer; when it is full, the backlog stays on the tmpfs")
 	fs.Var(&c.Budget, "budget", "`SIZE` of the tmpfs that the backlog may use; 0: all of it")
-	fs.IntVar(&c.SpoolAt, "spool-at", c.SpoolAt, "`PERCENT` of the budget at which the oldest lines are compressed on the tmpfs while the destination stalls")
-	fs.IntVar(&c.DiscardAt, "discard-at", c.DiscardAt, "`PERCENT` of the budget at which lines below --keep-level are dropped while the destination stalls")
-	fs.IntVar(&c.DropAt, "drop-at", c.DropAt, "`PERCENT` of the budget at which all lines are dropped, the oldest first, while the destination stalls")
-	fs.Var(&c.KeepLevel, "keep-level", "lowest `LEVEL` that is kept past --discard-at: trace, debug, info, warning, error, or off (none)")
+	fs.Var(&c.KeepLevel, "keep-level", fmt.Sprintf("lines below this `LEVEL` are dropped first while the destination stalls, past %d%% of the budget,\nand lines of all levels past %d%%: trace, debug, info, warning, error, or off (all levels alike)", c.DiscardAt, c.DropAt))
 	fs.Var(&c.PersistLevel, "persist-level", "lowest `LEVEL` that is persisted: trace (all), debug, info, warning or error; lines below it are counted, and held for --hindsight")
-	fs.DurationVar(&c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` on the tmpfs; when --hindsight-on fires,\nthey, and the lines of an equally long time after it, are persisted in the stream NAME"+naming.DetailSuffix+"; 0: hold none")
-	fs.Var(&c.HindsightBytes, "hindsight-bytes", "`SIZE` of the tmpfs that held lines may use, compressed, and at most an eighth of the budget; the oldest go first")
+	fs.DurationVar(&c.Hindsight, "hindsight", c.Hindsight, "hold lines below --persist-level for this `DURATION` in an eighth of the budget; when --hindsight-on fires,\nthey, and the lines of an equally long time after it, are persisted in the stream NAME"+naming.DetailSuffix+"; 0: hold none")
 	fs.DurationVar(&c.SyncInterval, "sync-interval", c.SyncInterval, "commit at least every `DURATION`")
-	fs.Var(&c.SyncBytes, "sync-bytes", "commit at least every `SIZE`, and at least every eighth of the budget")
 	fs.DurationVar(&c.DrainTimeout, "drain-timeout", c.DrainTimeout, "at most this `DURATION` from SIGTERM to exit, to commit everything that was written")
 }
 
@@ -143,26 +140,14 @@ func (c Config) Validate() []error {
 	if c.Tail.Source != "" && inside(c.Dest, c.Tail.Source) {
 		bad = append(bad, fmt.Errorf("--dest %q lies in --source %q: the durable copy must not be on the tmpfs", c.Dest, c.Tail.Source))
 	}
-	if c.Queue < 256*settings.Ki || c.Queue > settings.Gi {
-		bad = append(bad, fmt.Errorf("--queue %s is out of range: 256Ki to 1Gi", c.Queue))
-	}
-	if c.SyncBytes < 64*settings.Ki {
-		bad = append(bad, fmt.Errorf("--sync-bytes %s is too small: at least 64Ki", c.SyncBytes))
-	}
 	if c.SyncInterval < 10*time.Millisecond || c.SyncInterval > time.Hour {
 		bad = append(bad, fmt.Errorf("--sync-interval %s is out of range: 10ms to 1h", c.SyncInterval))
 	}
 	if c.Budget != 0 && c.Budget < settings.Mi {
 		bad = append(bad, fmt.Errorf("--budget %s is too small: at least 1Mi, or 0 for the size of the tmpfs", c.Budget))
 	}
-	if c.SpoolAt < 5 || c.DropAt > 95 || c.SpoolAt >= c.DiscardAt || c.DiscardAt >= c.DropAt {
-		bad = append(bad, fmt.Errorf("--spool-at %d, --discard-at %d and --drop-at %d do not go together: use 5 to 95 per cent, each below the next", c.SpoolAt, c.DiscardAt, c.DropAt))
-	}
 	if c.Hindsight < 0 || c.Hindsight > time.Hour {
 		bad = append(bad, fmt.Errorf("--hindsight %s is out of range: 0s to 1h", c.Hindsight))
-	}
-	if c.HindsightBytes < 64*settings.Ki || c.HindsightBytes > settings.Gi {
-		bad = append(bad, fmt.Errorf("--hindsight-bytes %s is out of range: 64Ki to 1Gi", c.HindsightBytes))
 	}
 	if c.DrainTimeout <= 0 {
 		bad = append(bad, fmt.Errorf("--drain-timeout %s is not positive", c.DrainTimeout))

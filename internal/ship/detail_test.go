@@ -142,14 +142,14 @@ func TestLinesBelowThePersistLevelAreCountedAndSavedOnDemand(t *testing.T) {
 
 func TestWhatIsHeldIsBoundedAndEnds(t *testing.T) {
 	b := withholding(t)
-	b.cfg.Hindsight, b.cfg.HindsightBytes = 100*time.Millisecond, 64*settings.Ki
+	b.cfg.Hindsight, b.cfg.Budget = 100*time.Millisecond, settings.Mi
 	b.start()
 	for i := range 40 {
 		b.appendTo("gc.log", mixed(i*1000, i*1000+1000))
 		b.eventually("it is persisted", func() bool {
 			return testutil.ToFloat64(b.ship.metrics.withheldLines.WithLabelValues("gc.log", "debug")) > float64(i*600)
 		})
-		if held := b.ship.Stats().Held; held.Bytes > 2*64<<10 {
+		if held := b.ship.Stats().Held; held.Bytes > 128<<10 {
 			t.Fatalf("%d bytes are held", held.Bytes)
 		}
 	}

@@ -2,6 +2,8 @@ package ship
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,41 +125,100 @@ func TestRefusedStreamDoesNotFillTheSource(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.cfg.Budget, b.cfg.Queue = 4*settings.Mi, 256*settings.Ki
-	bad := filepath.Join(b.cfg.Dest, "gc.log")
-	writeFile(t, bad, nil)
-	b.start()
-	noisy, quiet := b.log("gc.log"), b.log("quiet.log")
-	most, written := int64(0), 0
-	writes := func(n int) {
-		b.write(noisy, debugLines(written, written+n))
-		written += n
+	n := newNoise(b)
+	n.floods(200)
+	n.settles()
+}
+
+// The same with the extremes of what no flag sets, and with others after a restart: what an
+// earlier sidecar has left is not bounded by the settings of the next one.
+func TestRefusedStreamAtTheExtremes(t *testing.T) {
+	queues := []settings.Size{256 * settings.Ki, 300 * settings.Ki, settings.Mi, 1025 * settings.Ki, 64 * settings.Mi}
+	syncs := []settings.Size{64 * settings.Ki, 256 * settings.Ki, 8 * settings.Mi, settings.Gi}
+	marks := [][3]int{{25, 60, 85}, {5, 6, 7}, {93, 94, 95}, {5, 50, 95}, {5, 6, 95}, {20, 90, 91}}
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, 7))
+			b := newBench(t)
+			b.cfg.Budget = []settings.Size{settings.Mi, 3 * settings.Mi, 4 * settings.Mi}[rng.IntN(3)]
+			draw := func() {
+				b.cfg.Queue, b.cfg.SyncBytes = queues[rng.IntN(len(queues))], syncs[rng.IntN(len(syncs))]
+				m := marks[rng.IntN(len(marks))]
+				b.cfg.SpoolAt, b.cfg.DiscardAt, b.cfg.DropAt = m[0], m[1], m[2]
+				t.Logf("budget %s, queue %s, sync %s, marks %v", b.cfg.Budget, b.cfg.Queue, b.cfg.SyncBytes, m)
+			}
+			draw()
+			n := newNoise(b)
+			n.floods(30)
+			if err := b.stop(); err == nil || !strings.Contains(err.Error(), "gc.log") {
+				t.Errorf("the end of a sidecar with refused lines: %v", err)
+			}
+			draw()
+			b.start()
+			n.floods(30)
+			n.settles()
+		})
 	}
-	const rounds, each = 200, 1000
-	for i := range rounds {
-		writes(each) // 110 KB
-		b.write(quiet, lines(i*10, (i+1)*10))
-		b.eventually("there is room", func() bool {
-			used := allocated(t, noisy)
-			most = max(most, used)
-			if used < int64(b.cfg.Budget)*9/10 {
+}
+
+// noise is a stream that the destination refuses, with more lines than the budget holds,
+// beside a quiet one that it takes.
+type noise struct {
+	*bench
+	noisy, quiet    *os.File
+	written, rounds int
+	most            int64 // bytes that the noisy one has had on the source
+}
+
+func newNoise(b *bench) *noise {
+	b.t.Helper()
+	writeFile(b.t, filepath.Join(b.cfg.Dest, "gc.log"), nil)
+	b.start()
+	return &noise{bench: b, noisy: b.log("gc.log"), quiet: b.log("quiet.log")}
+}
+
+func (n *noise) writes(lines int) {
+	n.t.Helper()
+	n.write(n.noisy, debugLines(n.written, n.written+lines))
+	n.written += lines
+}
+
+// floods writes for some rounds, each as soon as the one before has left room.
+func (n *noise) floods(rounds int) {
+	n.t.Helper()
+	room := int64(n.cfg.Budget) * int64(max(90, n.cfg.DropAt+5)) / 100
+	for range rounds {
+		n.writes(1000) // 110 KB
+		n.write(n.quiet, lines(n.rounds*10, (n.rounds+1)*10))
+		n.rounds++
+		n.eventually("there is room", func() bool {
+			used := allocated(n.t, n.noisy)
+			n.most = max(n.most, used)
+			if used < room {
 				return true
 			}
-			writes(1) // no line is dropped for a JVM that has stopped writing
+			n.writes(1) // no line is dropped for a JVM that has stopped writing
 			return false
 		})
 	}
-	t.Logf("at most %d bytes of the budget of %d", most, int64(b.cfg.Budget))
-	b.eventually("the quiet stream is persisted", func() bool { return b.persisted("quiet.log") == lines(0, rounds*10) })
-	os.Remove(bad)
-	b.eventually("the stream is back", func() bool { return b.ship.Ready() == nil })
-	b.drain()
-	marked, persisted := b.sum()
-	if marked+persisted != written {
-		t.Errorf("%d lines persisted and %d counted by markers, %d written", persisted, marked, written)
+}
+
+// settles lets the destination take the stream, and draws up the account.
+func (n *noise) settles() {
+	n.t.Helper()
+	n.t.Logf("at most %d bytes of the budget of %d", n.most, int64(n.cfg.Budget))
+	n.eventually("the quiet stream is persisted", func() bool { return n.persisted("quiet.log") == lines(0, n.rounds*10) })
+	os.Remove(filepath.Join(n.cfg.Dest, "gc.log"))
+	n.eventually("the stream is back", func() bool { return n.ship.Ready() == nil })
+	n.drain()
+	marked, persisted := n.sum()
+	if n.t.Logf("%d of %d lines were dropped", marked, n.written); marked+persisted != n.written {
+		n.t.Errorf("%d lines persisted and %d counted by markers, %d written", persisted, marked, n.written)
 	}
-	b.onceEach()
-	if got := b.persisted("quiet.log"); got != lines(0, rounds*10) {
-		t.Errorf("persisted %d bytes of the quiet stream, want %d", len(got), len(lines(0, rounds*10)))
+	n.onceEach()
+	if got := n.persisted("quiet.log"); got != lines(0, n.rounds*10) {
+		n.t.Errorf("persisted %d bytes of the quiet stream, want %d", len(got), len(lines(0, n.rounds*10)))
 	}
 }
 

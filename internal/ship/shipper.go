@@ -49,7 +49,7 @@ func New(cfg Config, reg prometheus.Registerer, log *slog.Logger) *Shipper {
 	s := &Shipper{cfg: cfg, log: log, reg: reg, view: &view{turn: make(chan struct{})}, ended: make(chan error, 1)}
 	s.link = newLink(cfg)
 	if cfg.withholds() && cfg.Hindsight > 0 {
-		s.link.held = hindsight.New(cfg.Hindsight, int64(cfg.HindsightBytes))
+		s.link.held = hindsight.New(cfg.Hindsight, heldBytes(minBudget))
 	}
 	s.metrics = newMetrics(reg, s.link, s.view, s.Ready)
 	s.src = tail.New(cfg.Tail, reg, log)

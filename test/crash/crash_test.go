@@ -55,7 +55,7 @@ func inBursts(rng *rand.Rand, n int) time.Duration {
 var rotating = lab.Output{Rate: linesPerSecond, Files: 5, FileBytes: 4 << 20}
 
 // Small segments and frequent commits, so that kills hit every phase.
-var busy = []string{"--segment-bytes", "1Mi", "--sync-interval", "100ms", "--sync-bytes", "256Ki"}
+var busy = []string{"--segment-bytes", "1Mi", "--sync-interval", "100ms"}
 
 func TestKilledAtAnyMoment(t *testing.T) {
 	for _, compress := range []string{"zstd", "gzip", "none"} {

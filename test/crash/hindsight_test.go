@@ -70,7 +70,7 @@ func (k *heldKilling) look() { k.looks = append(k.looks, look{time.Now(), k.floo
 func (k *heldKilling) start() *lab.Sidecar {
 	k.Helper()
 	k.look()
-	return start(k.T, k.source, k.dest, []string{"--persist-level", "info", "--hindsight", heldWindow.String(), "--hindsight-bytes", "64Mi",
+	return start(k.T, k.source, k.dest, []string{"--persist-level", "info", "--hindsight", heldWindow.String(),
 		"--hindsight-on", "", "--sync-interval", "100ms"})
 }
 

@@ -29,17 +29,12 @@ func one(flag string, values ...string) extreme {
 
 // tortured are the extremes of all settings that ship lines.
 var tortured = []extreme{
-	one("queue", "256Ki", "256Ki", "300Ki", "1Mi", "1025Ki", "2Mi", "4Mi", "64Mi"),
 	one("budget", "0", "1Mi", "3Mi", tortureTmpfs),
-	{[]string{"spool-at", "discard-at", "drop-at"}, [][]string{
-		{"25", "60", "85"}, {"5", "6", "7"}, {"93", "94", "95"}, {"5", "50", "95"}, {"5", "6", "95"}, {"20", "90", "91"}}},
 	one("keep-level", "trace", "debug", "info", "warning", "error", "off"),
 	{[]string{"persist-level", "hindsight", "hindsight-on"}, [][]string{
 		{"trace", "1m", ""}, {"trace", "0s", ""}, {"debug", "2s", "warning"}, {"info", "0s", ""}, {"info", "1m", ""}, {"info", "1s", "warning"},
 		{"warning", "3s", "dropped"}, {"error", "1h", ""}, {"error", "1ms", "warning"}}},
-	one("hindsight-bytes", "64Ki", "1Mi", "8Mi", "1Gi"),
 	one("sync-interval", "10ms", "50ms", "200ms", "1s", "10s", "1h"),
-	one("sync-bytes", "64Ki", "256Ki", "8Mi", "1Gi"),
 	one("segment-bytes", "4Ki", "64Ki", "1Mi", "64Mi", "4Gi"),
 	one("segment-age", "0s", "1ms", "1s", "1h"),
 	one("compress", "zstd", "gzip", "none"),

@@ -82,7 +82,7 @@ func (v *volume) losesWrites() {
 func TestDeviceLosesWhatItFailedToSync(t *testing.T) {
 	v, fail, mend := newLossyVolume(t)
 	source, dest := lab.Tmpfs(t, "64m"), filepath.Join(v.dir, "dest")
-	r := &rig{T: t, source: source, dest: dest, flags: []string{"--compress", "none", "--sync-interval", "2s", "--queue", "8Mi"}}
+	r := &rig{T: t, source: source, dest: dest, flags: []string{"--compress", "none", "--sync-interval", "2s"}}
 	r.side = lab.Run(t, source, dest, r.flags...)
 	r.writer = lab.NewWriter(lab.Output{Path: filepath.Join(source, stream), Seed: 1})
 	r.appends(1000)

@@ -63,7 +63,7 @@ func newPressed(t *testing.T, g *gateway, sinkURL string) *pressed {
 	p := &pressed{volume: v, rig: &rig{T: t, gateway: g, source: lab.Tmpfs(t, "64m"), dest: filepath.Join(v.dir, "dest"),
 		env: []string{"AWS_ACCESS_KEY_ID=ullage", "AWS_SECRET_ACCESS_KEY=" + g.secret},
 		flags: []string{"--sync-interval", "100ms", "--segment-bytes", "64Ki", "--pod-namespace", "shop", "--pod-name", "web-0", "--drain-timeout", "60s",
-			"--budget", "4Mi", "--queue", "1Mi", "--spool-at", "10", "--discard-at", "12", "--sink", sinkURL}}}
+			"--budget", "1Mi", "--sink", sinkURL}}}
 	p.start()
 	p.flood = lab.RunFlood(t, lab.Flood{Path: filepath.Join(p.source, stream), Seed: 1, Rate: 3 << 20})
 	return p

@@ -72,7 +72,7 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 	cfg.Namespaces = map[string]map[string]string{"shop": {"image": "shop.example/ullage:v2", "cpu-limit": "1"}}
 	cfg.Resources.Limits["cpu"] = resource.MustParse("500m")
 	cfg.Policy = Policy{
-		Locked: []string{"image", "image-pull-secrets", "queue"},
+		Locked: []string{"image", "image-pull-secrets"},
 		Max:    map[string]string{"memory-limit": "128Mi", "memory-request": "64Mi", "cpu-request": "0.1", "cpu-limit": "1", "buffer": "64Mi"},
 	}
 	if bad := cfg.Validate(); len(bad) > 0 {
@@ -83,7 +83,6 @@ func TestThePolicyHoldsForTheContainer(t *testing.T) {
 		{"image", "short", "image is fixed in this cluster", `"image":"shop.example/ullage:v2"`},
 		{"image", " ", "", `"image":"shop.example/ullage:v2"`},
 		{"image-pull-secrets", "mine", "fixed", `[{"name":"registry"}]`},
-		{"queue", "512Mi", "fixed", `"limits":{"cpu":"1","memory":"128Mi"}`},
 		{"buffer", "1Gi", "over the maximum", `"limits":{"cpu":"1","memory":"128Mi"}`},
 		{"memory-limit", "129Mi", "over the maximum in this cluster: it is 128Mi", `"limits":{"cpu":"1","memory":"192Mi"}`},
 		{"memory-limit", "10000000Pi", "over the maximum", `"limits":{"cpu":"1","memory":"192Mi"}`},
@@ -120,8 +119,8 @@ func TestSettingsOfNamespacesAreValidated(t *testing.T) {
 			c.Namespaces = map[string]map[string]string{"shop": {"buffer": "1Gi"}}
 			c.Policy.Max = map[string]string{"buffer": "256Mi"}
 		}, `the default in "shop", 1Gi, is over 256Mi`},
-		{func(c *Config) { c.Policy.Locked = []string{"memory-limit", "queue"} }, "memory-limit is bounded, and buffer, which is added to it, is not"},
-		{func(c *Config) { c.Policy.Locked = []string{"memory-limit", "queue", "buffer", "image"} }, ""},
+		{func(c *Config) { c.Policy.Locked = []string{"memory-limit"} }, "memory-limit is bounded, and buffer, which is added to it, is not"},
+		{func(c *Config) { c.Policy.Locked = []string{"memory-limit", "buffer", "image"} }, ""},
 	} {
 		cfg := testConfig()
 		c.change(&cfg)

@@ -135,10 +135,6 @@ func measurable(name, most string) bool {
 	return err == nil
 }
 
-// addends are settings that are added to the limit of memory, so that a bound of
-// it alone would bound nothing.
-var addends = []string{bufferName, "queue"}
-
 // validatePolicy returns one error for each setting that the policy can't be
 // about. A default over its maximum would be had by whoever does not ask.
 func (c Config) validatePolicy() []error {
@@ -193,15 +189,13 @@ func (p Policy) validateHatch() (bad []error) {
 	return bad
 }
 
-// validateSum refuses a bound of the memory of sidecars that any pod gets around.
+// validateSum refuses a bound of the memory of sidecars that any pod gets around: the buffer
+// is added to the limit of memory.
 func (p Policy) validateSum() []error {
 	const sum = "memory-limit"
 	bounds := func(name string) bool { return slices.Contains(p.Locked, name) || p.Max[name] != "" }
-	var bad []error
-	for _, name := range addends {
-		if bounds(sum) && !bounds(name) {
-			bad = append(bad, fmt.Errorf("policy: %s is bounded, and %s, which is added to it, is not: bound both", sum, name))
-		}
+	if bounds(sum) && !bounds(bufferName) {
+		return []error{fmt.Errorf("policy: %s is bounded, and %s, which is added to it, is not: bound both", sum, bufferName)}
 	}
-	return bad
+	return nil
 }

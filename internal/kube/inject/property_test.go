@@ -80,8 +80,8 @@ func randomAnnotations(r *rand.Rand) object {
 		"buffer":             {"1Mi", "64Mi", "7Ti", "9223372036854775807"},
 		"listen":             {"off", ":9000", "127.0.0.1:9001", "[::]:65535"},
 		"raise-memory-limit": {"true", "false", "x"}, "env": {"HTTPS_PROXY=http://p:1 A=b", "x"}, "container-patch": {`{"lifecycle":null}`, "x"},
-		"queue": {"1Gi", "256Ki"}, "retain-bytes": {"0", "7000000Ti"},
-		"xlog": {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"}, "warnings": {"x"},
+		"retain-bytes": {"0", "7000000Ti"},
+		"xlog":         {"gc", "all=trace"}, "options-variable": {"off", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "a b"}, "injected": {"x"}, "warnings": {"x"},
 	} {
 		maybe(r, 6, a, ask.Prefix+name, pick(r, values...))
 	}

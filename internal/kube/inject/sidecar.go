@@ -13,7 +13,6 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/base/settings"
-	"github.com/ullage/ullage/internal/sidecar"
 )
 
 // Variables by which a sidecar has its pod's directory in a shared volume.
@@ -204,8 +203,7 @@ func (w *wishes) mostSpooled() settings.Size {
 
 // addedMemory returns what is added to the sidecar's limit of memory.
 func (w *wishes) addedMemory() settings.Size {
-	queue := w.sidecar.Ship.Queue - sidecar.DefaultConfig().Ship.Queue
-	return max(0, queue) + w.mostSpooled() + sinkMemory*settings.Size(len(w.sidecar.Sinks.URLs))
+	return w.mostSpooled() + sinkMemory*settings.Size(len(w.sidecar.Sinks.URLs))
 }
 
 // storage asks for what the durable copy may take of the node's disk, so that

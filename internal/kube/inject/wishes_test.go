@@ -79,7 +79,7 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"events", "1Ki", "it is not a size from 256Ki to 1Gi"},
 	{"events", "on", "write it like 2Mi, or off"},
 	{"perfdata", "memory", "use leave or off"},
-	{"queue", "2Gi", "256Ki to 1Gi"},
+	{"queue", "2Gi", "unknown annotation"},
 	{"reclaim", "maybe", "use auto, punch, unlink or none"},
 	{"options-variable", "JAVA OPTS", "not the name of an environment variable"},
 	{"options-variable", "1A", "write it like JDK_JAVA_OPTIONS"},

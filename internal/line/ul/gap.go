@@ -12,8 +12,8 @@ type Reason uint8
 
 // The reasons.
 const (
-	Discard Reason = iota // below --keep-level, past --discard-at
-	DropAll               // whatever their level, past --drop-at
+	Discard Reason = iota // below --keep-level
+	DropAll               // whatever their level
 )
 
 // NumReasons is the number of reasons: the length of an array that is indexed

@@ -30,7 +30,7 @@ type dropCount struct {
 
 func newDropCounts(reg prometheus.Registerer) *dropCounts {
 	d := &dropCounts{
-		lines: prometheus.NewDesc("ullage_dropped_lines_total", "Lines dropped to keep headroom, by level and by reason: discard (below --keep-level, past --discard-at), drop (past --drop-at).",
+		lines: prometheus.NewDesc("ullage_dropped_lines_total", "Lines dropped to keep headroom, by level and by reason: discard (below --keep-level), drop (whatever the level).",
 			[]string{"stream", "level", "reason"}, nil),
 		bytes:   prometheus.NewDesc("ullage_dropped_bytes_total", "Bytes of lines dropped to keep headroom, by reason.", []string{"stream", "reason"}, nil),
 		streams: map[string]dropCount{},
