@@ -1,4 +1,5 @@
-# CI calls the targets that a developer calls, and no others. `make` lists them.
+# CI calls the targets that a developer calls, and no others. `make` lists them. People run
+# `make test`: on any Linux with Go, as any user. `make ci` runs everything.
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -32,7 +33,20 @@ PLUGIN   := ./cmd/kubectl-ullage
 PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 
 # Tests of one package each; ./test/... has those that need more than one.
-UNIT := ./cmd/... ./internal/... ./deploy/... ./test/lint ./test/try ./test/evidence
+UNIT := $(if $(filter linux,$(shell go env GOOS)),./cmd/... ./internal/... ./deploy/... ./test/lint ./test/here ./test/try ./test/evidence,$(PLUGIN))
+
+# What make ci runs after make test: minutes each, or they need root, a cluster, or servers.
+REST := vuln fuzz browser java-test applog crash fault-quick demo-hindsight demo-sinks package e2e
+
+# A stage's go test, which names what was skipped because the machine lacks something; in CI
+# that is a failure. Make test has HERE: it builds nothing for its tests, and names at its end
+# what all stages skipped.
+gotest = $(if $(CI),go test,go run ./test/here -target $@$(if $(HERE), -list bin/skipped) --)
+test: HERE = $(if $(CI),,yes)
+# RACE is go test's flags for unit tests under the race detector, which takes twice the time.
+race ci: RACE := -race -p $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+# In CI no test is skipped because something is missing (see lab.Needs).
+ci: export CI := true
 
 stage = @printf '\n=== %s\n' '$(1)'
 
@@ -46,7 +60,15 @@ build: ## build the programs into bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 .PHONY: test
-test: setup build lint vuln race fuzz chart browser java-test jvm applog crash fault-quick demo-hindsight demo-sinks package e2e ## everything: what CI runs
+test: forget build lint unit chart jvm ## what needs neither root nor a cluster (ten minutes); at the end it names the rest
+	@if [ -n "$(HERE)" ]; then test/left.sh bin/skipped race $(REST); else printf '\n=== tests passed\n'; fi
+
+.PHONY: forget
+forget:
+	@mkdir -p bin && rm -f bin/skipped
+
+.PHONY: ci
+ci: setup test $(REST) ## everything: what CI runs (needs root)
 	@printf '\n=== all passed\n'
 
 .PHONY: setup
@@ -60,14 +82,12 @@ setup-evidence:
 	@test/setup.sh evidence
 
 .PHONY: unit
-unit: ## unit tests, without the race detector
-	$(call stage,unit tests)
-	go test $(UNIT)
+unit: ## unit tests
+	$(call stage,unit tests$(if $(RACE), under the race detector))
+	$(if $(RACE),CGO_ENABLED=1) $(gotest) $(RACE) $(UNIT)
 
 .PHONY: race
-race: ## unit tests, with the race detector (needs a C compiler)
-	$(call stage,unit tests under the race detector)
-	CGO_ENABLED=1 go test -race -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) $(UNIT)
+race: unit ## unit tests under the race detector (twice the time; a C compiler)
 
 .PHONY: lint
 lint: vet ## all linters
@@ -96,17 +116,17 @@ vet: ## go vet: mistakes that compile (formats, copied locks, lost cancels)
 	@for arch in ppc64le s390x; do CGO_ENABLED=0 GOARCH=$$arch go vet ./cmd/ullage || exit 1; done
 
 .PHONY: vuln
-vuln: ## known vulnerabilities that our code can reach
+vuln: ## known vulnerabilities that our code can reach (network)
 	$(call stage,vuln)
 	@test/vuln.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (1s)
+fuzz: ## every fuzz target for FUZZTIME, 1s (five minutes)
 	$(call stage,fuzz)
 	@test/fuzz.sh $(FUZZTIME) $(UNIT)
 
 .PHONY: browser
-browser: setup ## the pages that ullage writes, in a real headless browser
+browser: setup ## the pages that ullage writes, in a real headless browser (needs one; two minutes)
 	$(call stage,browser)
 	go test -C test/browser -count=1 ./...
 
@@ -131,10 +151,10 @@ java-bench: java ## what an event costs its thread, against the limits (network,
 	@java/bench.sh
 
 .PHONY: jvm
-jvm: ## against real JVMs
+jvm: ## against real JVMs (needs a JDK; five minutes)
 	$(call stage,jvm)
 	@# One more for the test that waits for a minute to pass.
-	go test -count=1 -parallel $$((2 * $$(getconf _NPROCESSORS_ONLN) + 1)) ./test/jvm/...
+	$(gotest) -count=1 -parallel $$((2 * $$(getconf _NPROCESSORS_ONLN) + 1)) ./test/jvm/...
 
 .PHONY: applog
 applog: java ## logs of applications, by real logging libraries, and of one that is killed (network, once)
@@ -142,7 +162,7 @@ applog: java ## logs of applications, by real logging libraries, and of one that
 	go test -count=1 ./test/applog ./test/spring
 
 .PHONY: crash
-crash: ## kill -9 at any moment, and any settings for TORTURE (1m): nothing lost, nothing twice
+crash: ## kill -9 at any moment, and any settings for TORTURE, 1m: nothing lost, nothing twice (root, for a full disk; three minutes)
 	$(call stage,crash)
 	ULLAGE_TORTURE=$(TORTURE) go test -count=1 -timeout 3h ./test/crash/...
 
@@ -183,7 +203,7 @@ demo: build ## a real JVM, its log shipped, the sidecar killed in the middle: is
 	@go run ./test/demo -ullage bin/ullage
 
 .PHONY: demo-hindsight
-demo-hindsight: build ## the same log persisted whole, and with --hindsight around an incident: what is stored
+demo-hindsight: build ## the same log persisted whole, and with --hindsight around an incident: what is stored (needs a JDK)
 	$(call stage,demo of hindsight)
 	@go run ./test/demo -ullage bin/ullage -hindsight
 
@@ -217,18 +237,18 @@ profile: build ## measure the profile for the compiler again (cmd/ullage/default
 .PHONY: chart
 chart: ## the Helm chart: linted, rendered, held against the API types; its alerts and dashboard (builds helm where there is none, minutes)
 	$(call stage,chart)
-	@test/cluster/build.sh
-	go test -count=1 ./test/chart/...
+	@$(if $(HERE),,test/cluster/build.sh)
+	$(gotest) -count=1 ./test/chart/...
 
 .PHONY: package
-package: ## what release and push make: complete, the same bytes twice, pulled again from a registry; sinks in the image (needs root)
+package: ## what release and push make: complete, the same bytes twice, pulled again from a registry; sinks in the image (needs root; minutes)
 	$(call stage,package)
 	go test -count=1 -timeout 30m ./test/image
 	@# Four architectures from a cold cache take a while.
 	go test -C deploy/release -count=1 -timeout 40m ./...
 
 .PHONY: e2e
-e2e: image-tar ## in a real cluster, with helm and kubectl (builds and starts one where there is none; see test/cluster)
+e2e: image-tar ## in a real cluster, with helm and kubectl (needs root, to build and start one, or a cluster; see test/cluster)
 	$(call stage,end to end)
 	@test/cluster/cluster.sh up >/dev/null
 	@test/cluster/cluster.sh load bin/ullage.tar bin/ullage-injector.tar $$(test/cluster/images.sh)

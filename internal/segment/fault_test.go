@@ -18,10 +18,7 @@ import (
 func mountSmall(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skip("cannot mount a small file system, which takes root: ", err)
-	}
-	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	lab.MountTmpfs(t, dir, "1m")
 	return dir
 }
 

@@ -14,13 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/test/lab"
 )
 
 func TestStandardToolsReadAnActiveSegmentAtEveryCommit(t *testing.T) {
 	for how, tool := range map[Compression]string{Zstd: "zstdcat", Gzip: "zcat", None: "cat"} {
 		t.Run(tool, func(t *testing.T) {
 			if _, err := exec.LookPath(tool); err != nil {
-				t.Skip("not installed: ", tool)
+				lab.Needs(t, tool)
 			}
 			dest := t.TempDir()
 			str := freshStream(t, openStore(t, dest, configOf(how)), "gc")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // retains makes a bench of small segments.
@@ -26,10 +27,7 @@ func retains(t *testing.T, bytes settings.Size, age time.Duration) *bench {
 // it takes to go on.
 func TestRetentionByAgeMendsAFullDisk(t *testing.T) {
 	b := retains(t, 0, 2*time.Second)
-	if err := unix.Mount("tmpfs", b.cfg.Dest, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skip("cannot mount a small file system, which takes root: ", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(b.cfg.Dest, unix.MNT_DETACH) })
+	lab.MountTmpfs(t, b.cfg.Dest, "1m")
 	b.cfg.Queue, b.cfg.SyncBytes = 256*settings.Ki, 128*settings.Ki // much less than the disk
 	b.start()
 	b.appendTo("gc.log", debugLines(0, 20000))

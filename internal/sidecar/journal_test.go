@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/line/mark"
+	"github.com/ullage/ullage/test/lab"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 5e6, time.UTC)
@@ -149,14 +150,8 @@ func TestASourceThatIsMissing(t *testing.T) {
 
 // A full tmpfs takes whole marks or none.
 func TestAFullTmpfsTakesNoPartOfAMark(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to mount a tmpfs")
-	}
 	dir := t.TempDir()
-	if err := unix.Mount("none", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skip("cannot mount a tmpfs: ", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	lab.MountTmpfs(t, dir, "64k")
 	j, clock, log := testJournal(t, dir)
 	var text string
 	for n := 0; n < 1000; n++ {

@@ -64,7 +64,7 @@ func promtool(t *testing.T, args ...string) string {
 	t.Helper()
 	programs, err := prometheusPrograms()
 	if err != nil {
-		t.Fatal(err)
+		lab.Needs(t, "prometheus and promtool: "+err.Error())
 	}
 	out, err := lab.Command(time.Minute, filepath.Join(programs, "promtool"), args...)
 	if err != nil {

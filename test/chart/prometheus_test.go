@@ -30,7 +30,7 @@ var prometheusPrograms = sync.OnceValues(func() (string, error) {
 		return programs, nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return "", errors.New("there is no Prometheus: put prometheus and promtool into one directory of PATH")
+		return "", errors.New("put them into one directory of PATH")
 	}
 	return programs, unpackPrometheus(dir)
 })

@@ -157,7 +157,7 @@ func scrape(t *testing.T, sidecar, injector string) scraper {
 	t.Helper()
 	programs, err := prometheusPrograms()
 	if err != nil {
-		t.Fatal(err)
+		lab.Needs(t, "prometheus and promtool: "+err.Error())
 	}
 	port, err := lab.FreePort()
 	if err != nil {

@@ -36,7 +36,7 @@ func TestKilledUnderPressure(t *testing.T) {
 	rng := rand.New(rand.NewPCG(random, 2))
 	disk, err := mountDisk(t)
 	if err != nil {
-		t.Skip(err)
+		lab.Needs(t, err.Error())
 	}
 	p := &pressed{T: t, disk: disk, source: lab.Tmpfs(t, pressedTmpfs), dest: filepath.Join(disk, "dest"), rng: rng}
 	p.watch.source = p.source

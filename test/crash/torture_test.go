@@ -42,7 +42,7 @@ func TestTorture(t *testing.T) {
 	disk, err := mountDisk(t)
 	if err != nil {
 		disk = t.TempDir()
-		t.Logf("the destination is never full: %v", err)
+		t.Logf("the destination is never full; that needs %v", err)
 	}
 	random := *seed
 	if random == 0 {
@@ -273,7 +273,7 @@ func (r *torture) saved(stream string, report lab.FloodReport) (n int, err error
 func mountDisk(t *testing.T) (dir string, err error) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		return "", errors.New("needs root: it mounts a file system")
+		return "", errors.New("root: it mounts a file system")
 	}
 	tmp := t.TempDir()
 	image := filepath.Join(tmp, "image")
@@ -287,7 +287,7 @@ func mountDisk(t *testing.T) (dir string, err error) {
 		{"mount", "-o", "loop", image, dir},
 	} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("needs ext4 and loop devices: %s: %w\n%s", args[0], err, out)
+			return "", fmt.Errorf("ext4 and loop devices: %s: %w\n%s", args[0], err, out)
 		}
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })

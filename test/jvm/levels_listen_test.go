@@ -115,7 +115,7 @@ func needs(t testing.TB, program string) {
 	t.Helper()
 	lab.NeedsRoot(t, "to give a JVM a /tmp or a user of its own")
 	if _, err := exec.LookPath(program); err != nil {
-		t.Skip("needs util-linux: ", err)
+		lab.Needs(t, "util-linux: "+err.Error())
 	}
 }
 

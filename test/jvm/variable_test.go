@@ -42,7 +42,7 @@ func TestWhoReadsTheOptions(t *testing.T) {
 			for variable, want := range c.logs {
 				t.Run(c.name+"/"+variable, func(t *testing.T) {
 					if c.start == nil {
-						t.Skip("there is no C compiler")
+						lab.Needs(t, "a C compiler")
 					}
 					if logs := s.run(t, c.start, variable+"="+s.options(t, variable)); logs != want {
 						t.Errorf("%d logs, want %d", logs, want)

@@ -65,17 +65,33 @@ func DownwardFile(annotations map[string]string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// NeedsRoot skips a test that can only run as root, and says why. In CI, where nobody
-// reads what was skipped, the test fails: the stages that need root have to have it.
+// Needs skips a test on a machine that lacks something. Make test lists the reasons that
+// begin with "needs". In CI, where nobody reads what was skipped, the test fails: CI has
+// root, and all that make setup installs.
+func Needs(tb testing.TB, what string) {
+	tb.Helper()
+	if os.Getenv("CI") != "" {
+		tb.Fatalf("needs %s, which CI has to have", what)
+	}
+	tb.Skipf("needs %s", what)
+}
+
+// NeedsRoot skips a test that can only run as root, and says why.
 func NeedsRoot(tb testing.TB, why string) {
 	tb.Helper()
-	switch {
-	case os.Geteuid() == 0:
-	case os.Getenv("CI") != "":
-		tb.Fatalf("needs root: %s. CI runs the targets that need root by sudo", why)
-	default:
-		tb.Skipf("needs root: %s", why)
+	if os.Geteuid() != 0 {
+		Needs(tb, "root: "+why)
 	}
+}
+
+// MountTmpfs mounts a tmpfs of a size on a directory, until the test ends.
+func MountTmpfs(tb testing.TB, dir, size string) {
+	tb.Helper()
+	NeedsRoot(tb, "it mounts a tmpfs")
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		Needs(tb, "to mount a tmpfs: "+err.Error())
+	}
+	tb.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 }
 
 // AsNobody calls f with another user's rights to files. It needs root.

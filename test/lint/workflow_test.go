@@ -43,3 +43,24 @@ func TestWorkflowsCallTargets(t *testing.T) {
 		}
 	}
 }
+
+// What make test leaves to make ci is a target, whose text says in its last brackets why it
+// is left out: the end of make test prints it. Both call everything that they promise.
+func TestWhatMakeTestLeavesOutHasAReason(t *testing.T) {
+	makefile := read(t, "../../Makefile")
+	rest := regexp.MustCompile(`(?m)^REST := (.*)$`).FindStringSubmatch(makefile)
+	if rest == nil {
+		t.Fatal("the Makefile has no REST")
+	}
+	for _, target := range append(strings.Fields(rest[1]), "race") {
+		if !regexp.MustCompile(`(?m)^` + target + `:.*## .*\([^()]+\)$`).MatchString(makefile) {
+			t.Errorf("the text of %s does not end with a reason in brackets", target)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^ci: setup test \$\(REST\) ##`).MatchString(makefile) {
+		t.Error("make ci does not run test and REST")
+	}
+	if run := read(t, "../../.ci/run"); !strings.HasSuffix(run, "\nmake ci\n") {
+		t.Errorf(".ci/run does not end with make ci: %s", run)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/test/lab"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 )
@@ -142,9 +143,7 @@ func put(t *testing.T, path, text string) {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to start processes as other users or in other roots")
-	}
+	lab.NeedsRoot(t, "it starts processes as other users or in other roots")
 }
 
 // testConfig looks at tmp only, and does not take long.

@@ -5,20 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/ullage/ullage/test/lab"
 )
 
 // smallTmpfs mounts a tmpfs as the source. Full writes to it until it is full,
 // and returns what makes space again.
 func (r *rig) smallTmpfs() (full func() (free func())) {
 	r.t.Helper()
-	if os.Geteuid() != 0 {
-		r.t.Skip("needs root, to mount a tmpfs")
-	}
-	if err := unix.Mount("none", r.cfg.Source, "tmpfs", 0, "size=64k"); err != nil {
-		r.t.Skip("cannot mount a tmpfs: ", err)
-	}
-	r.t.Cleanup(func() { must(r.t, unix.Unmount(r.cfg.Source, unix.MNT_DETACH)) })
+	lab.MountTmpfs(r.t, r.cfg.Source, "64k")
 	return func() func() {
 		path := filepath.Join(r.cfg.Source, "gc.log.0")
 		if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err == nil {

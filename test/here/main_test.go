@@ -1,0 +1,56 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Only reasons that begin with "needs", of tests that were skipped, are listed: a test that
+// passed may say so, and a seed of a fuzz target is skipped for what it is.
+func TestReasonsOfSkippedTestsAreListed(t *testing.T) {
+	const stream = `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: needs root: it mounts a tmpfs\n"}
+{"Action":"skip","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB/sub","Output":"        fixture.go:9: needs root: it mounts a tmpfs\n"}
+{"Action":"skip","Package":"p","Test":"TestB/sub"}
+{"Action":"output","Package":"p","Test":"TestC","Output":"    a_test.go:8: needs nothing\n"}
+{"Action":"pass","Package":"p","Test":"TestC"}
+{"Action":"output","Package":"p","Test":"FuzzD/seed","Output":"    a_test.go:9: longer inputs find nothing else\n"}
+{"Action":"skip","Package":"p","Test":"FuzzD/seed"}
+{"Action":"output","Package":"q","Output":"needs a JDK\n"}
+{"Action":"output","Package":"q","Output":"ok  \tq\t0.1s\n"}
+{"Action":"pass","Package":"q"}
+`
+	var out strings.Builder
+	skipped, err := follow(strings.NewReader(stream), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`unit: 1 skipped: needs a JDK: make setup unit`,
+		`unit: 2 skipped: needs root: it mounts a tmpfs: sudo -E env "PATH=$PATH" make unit`,
+	}
+	if got := summary("unit", skipped); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if want := "needs a JDK\nok  \tq\t0.1s\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}
+
+// What a test that failed said is printed, and so is what does not compile.
+func TestFailuresArePrinted(t *testing.T) {
+	const stream = `{"ImportPath":"p","Action":"build-output","Output":"a.go:1: no\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"--- FAIL: TestA\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: needs less\n"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+`
+	var out strings.Builder
+	skipped, err := follow(strings.NewReader(stream), &out)
+	if err != nil || len(skipped) != 0 {
+		t.Fatalf("%v, %v", skipped, err)
+	}
+	if want := "a.go:1: no\n--- FAIL: TestA\n    a_test.go:7: needs less\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}
