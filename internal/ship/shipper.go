@@ -202,12 +202,13 @@ func (s *Shipper) ask(stop context.Context) (answer chan opened, keyed bool, err
 // write waits for the destination, and runs the writer. It fails if the
 // destination cannot be written to at the start.
 func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) error {
-	silenced := make(chan struct{})
+	silenced, silent := make(chan struct{}), false
 	silence := time.AfterFunc(silentTime, func() {
 		defer close(silenced)
 		if s.link.current() != nil {
 			return // open has an answer: the volume is full
 		}
+		silent = true
 		s.link.setFailure(errNoAnswer, time.Time{})
 		s.log.Warn("destination does not answer", "dest", s.cfg.Dest,
 			"hint", "reading continues without it; lines are dropped when the source fills up")
@@ -230,7 +231,9 @@ func (s *Shipper) write(stop context.Context, answer <-chan opened, from start) 
 	if !silence.Stop() {
 		<-silenced
 		s.link.setFailure(nil, time.Time{})
-		s.log.Info("destination answers")
+		if silent {
+			s.log.Info("destination answers")
+		}
 	}
 	return s.writer.run(stop)
 }
