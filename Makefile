@@ -33,7 +33,7 @@ PLUGIN   := ./cmd/kubectl-ullage
 PROGRAMS := $(if $(filter linux,$(shell go env GOOS)),./cmd/...,$(PLUGIN))
 
 # Tests of one package each; ./test/... has those that need more than one.
-UNIT := $(if $(filter linux,$(shell go env GOOS)),./cmd/... ./internal/... ./deploy/... ./test/lint ./test/here ./test/try ./test/evidence,$(PLUGIN))
+UNIT := $(if $(filter linux,$(shell go env GOOS)),./cmd/... ./internal/... ./deploy/... ./test/lint ./test/repo ./test/here ./test/try ./test/evidence,$(PLUGIN))
 
 # What make ci runs after make test: minutes each, or they need root, a cluster, or servers.
 REST := vuln fuzz browser java-test applog crash fault-quick demo-hindsight demo-sinks package e2e
