@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -91,6 +92,13 @@ func follow(stream io.Reader, out io.Writer) (skipped map[string]int, err error)
 			fmt.Fprint(out, e.Output)
 		case e.Action == "output":
 			said[key] = append(said[key], e.Output)
+		case e.Action == "fail" && e.Test == "":
+			for _, test := range slices.Sorted(maps.Keys(said)) { // they ran when the process died
+				if strings.HasPrefix(test, key) {
+					fmt.Fprint(out, strings.Join(said[test], ""))
+					delete(said, test)
+				}
+			}
 		case e.Action == "fail":
 			fmt.Fprint(out, strings.Join(said[key], ""))
 			delete(said, key)

@@ -38,19 +38,23 @@ func TestReasonsOfSkippedTestsAreListed(t *testing.T) {
 	}
 }
 
-// What a test that failed said is printed, and so is what does not compile.
+// What a test that failed said is printed, and what one said that ran when the process died,
+// and so is what does not compile.
 func TestFailuresArePrinted(t *testing.T) {
 	const stream = `{"ImportPath":"p","Action":"build-output","Output":"a.go:1: no\n"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"--- FAIL: TestA\n"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: needs less\n"}
 {"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"fatal error: concurrent map writes\n"}
+{"Action":"output","Package":"q","Test":"TestC","Output":"still running\n"}
+{"Action":"fail","Package":"p"}
 `
 	var out strings.Builder
 	skipped, err := follow(strings.NewReader(stream), &out)
 	if err != nil || len(skipped) != 0 {
 		t.Fatalf("%v, %v", skipped, err)
 	}
-	if want := "a.go:1: no\n--- FAIL: TestA\n    a_test.go:7: needs less\n"; out.String() != want {
+	if want := "a.go:1: no\n--- FAIL: TestA\n    a_test.go:7: needs less\nfatal error: concurrent map writes\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 }
