@@ -30,12 +30,12 @@ func mkseg() {
 }
 
 func makeSegment(cfg segment.Config, at, dest, stream string, files []string) error {
-	store, err := segment.Open(dest, cfg, nil, nil)
+	durable, err := segment.Open(dest, cfg, nil, nil)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	str := store.Stream(stream)
+	defer durable.Close()
+	str := durable.Stream(stream)
 	if _, _, err := str.Recover(); err != nil { // what comes next is a new segment
 		return err
 	}

@@ -14,14 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OwnDir is a destination's directory of files that are no segments; no stream has
-// such a name. LockName is the file in it that a sidecar holds locked for as long
-// as it lives.
-const (
-	OwnDir   = ".ullage"
-	LockName = "lock"
-)
-
 const (
 	keyName  = "key"
 	keyBytes = 32
@@ -32,7 +24,7 @@ func (d *destination) acquire(ctx context.Context) error {
 	if err := d.takeLock(ctx, unseenWait); err != nil {
 		return err
 	}
-	self().write(d.lock)
+	sign(d.lock, Self())
 	own := filepath.Join(d.dir, OwnDir)
 	// The process that held the lock until now may have recorded a higher one since.
 	if err := d.readNumber(own); err != nil {

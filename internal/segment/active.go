@@ -2,7 +2,9 @@ package segment
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,7 +28,7 @@ func (t *Stream) open() error {
 		file.Close()
 		return fmt.Errorf("open segment %s: %w", t.seg.Name, err)
 	}
-	whole := t.seg.Size &^ (pageBytes - 1)
+	whole := t.seg.Size &^ (PageBytes - 1)
 	t.file, t.cached = file, cached{begun: whole, kept: whole}
 	return nil
 }
@@ -47,9 +49,9 @@ func (t *Stream) create() error {
 		t.rooted = false
 	}
 	start := time.Now().UTC().Truncate(time.Millisecond)
-	name := segmentName(start, t.last+1, t.cfg.Compress)
+	name := FileName(start, t.last+1, t.cfg.Compress)
 	seg := Info{Stream: t.name, Path: filepath.Join(t.dir, name), Name: name, Seq: t.last + 1, Start: start,
-		Compress: t.cfg.Compress, ModTime: start, Disk: pageBytes}
+		Compress: t.cfg.Compress, ModTime: start, Disk: PageBytes}
 	file, err := t.dest.openSegment(seg, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
 		if made { // the directory took the last inode
@@ -60,7 +62,7 @@ func (t *Stream) create() error {
 	if made {
 		t.ledger.dirs++
 	}
-	if before := max(t.seg.Seq, t.mark.seq(), t.top.seq()); before != t.last {
+	if before := max(t.seg.Seq, t.mark.Seq(), t.top.Seq()); before != t.last {
 		noteFollows(file, before) // numbers were passed over
 	}
 	if t.seg.Name != "" {
@@ -71,6 +73,13 @@ func (t *Stream) create() error {
 	t.file, t.cached, t.created, t.dirty = file, cached{}, true, true
 	t.seg, t.sum = seg, checksum{}
 	return nil
+}
+
+// noteFollows records that the new segment follows the one with the number before. A file
+// system without extended attributes keeps no such note; then the hole looks as if a
+// segment was missing.
+func noteFollows(file *os.File, before uint64) {
+	_ = unix.Fsetxattr(int(file.Fd()), FollowsAttr, strconv.AppendUint(nil, before, 10), 0)
 }
 
 // seal ends a synced segment: the next Append creates another segment.
@@ -88,7 +97,7 @@ func (t *Stream) release() (before end) {
 		t.metrics.sealed.Inc()
 	}
 	t.closeFile()
-	t.mark, t.seg = t.mark.gone(), Info{}
+	t.mark, t.seg = gone(t.mark), Info{}
 	return before
 }
 

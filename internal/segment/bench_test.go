@@ -73,30 +73,3 @@ func BenchmarkWriteback(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkRead decodes a segment of 64 MiB of lines.
-func BenchmarkRead(b *testing.B) {
-	for _, how := range allCompressions {
-		b.Run(how.String(), func(b *testing.B) {
-			dir := b.TempDir()
-			str := freshStream(b, openStore(b, dir, configOf(how)), "gc")
-			data := lines(1, 256<<10)
-			for range 256 {
-				appendAll(b, str, data)
-			}
-			m := sync(b, str)
-			b.SetBytes(int64(256 * len(data)))
-			b.ReportAllocs()
-			for b.Loop() {
-				r, err := OpenReader(dir + "/gc/" + m.Segment)
-				must(b, err)
-				for {
-					if _, err := r.Next(); err != nil {
-						break
-					}
-				}
-				must(b, r.Close())
-			}
-		})
-	}
-}

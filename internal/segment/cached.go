@@ -6,10 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	pageBytes = 4 << 10
-	backBytes = 256 << 10
-)
+const backBytes = 256 << 10
 
 // cached is what of the newest segment is in the page cache. Its calls of the kernel are only
 // hints: Sync reports the disk's errors, and a file system may lack the calls.
@@ -22,7 +19,7 @@ type cached struct {
 // size, so that Sync has little left to wait for. writeBack leaves out the page that grows,
 // because the next append would wait for that page.
 func (c *cached) writeBack(segment *os.File, size int64) {
-	end := size &^ (pageBytes - 1)
+	end := size &^ (PageBytes - 1)
 	if end-c.begun < backBytes {
 		return
 	}
@@ -32,7 +29,7 @@ func (c *cached) writeBack(segment *os.File, size int64) {
 
 // forget gives back the pages of a segment that Sync has left clean, but for the one that grows.
 func (c *cached) forget(segment *os.File, size int64) {
-	if end := size &^ (pageBytes - 1); end > c.kept {
+	if end := size &^ (PageBytes - 1); end > c.kept {
 		_ = unix.Fadvise(int(segment.Fd()), c.kept, end-c.kept, unix.FADV_DONTNEED)
 		c.kept = end
 	}

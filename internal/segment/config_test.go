@@ -59,19 +59,3 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 		t.Errorf("zero means no bound, but: %v", bad)
 	}
 }
-
-func TestCompressionText(t *testing.T) {
-	for _, how := range allCompressions {
-		var back Compression
-		text, err := how.MarshalText()
-		must(t, err)
-		must(t, back.Set(string(text)))
-		if back != how {
-			t.Errorf("%s came back as %s", how, back)
-		}
-	}
-	var c Compression
-	if err := c.Set("lz4"); err == nil || !strings.Contains(err.Error(), "zstd, gzip or none") {
-		t.Errorf("lz4: %v", err)
-	}
-}

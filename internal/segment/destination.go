@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 const (
@@ -176,7 +178,7 @@ func (d *destination) foreign() error {
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(2)
-	if names = slices.DeleteFunc(names, func(name string) bool { return name == lostFound }); len(names) > 0 {
+	if names = slices.DeleteFunc(names, func(name string) bool { return name == LostFound }); len(names) > 0 {
 		return errors.New("it contains other files: empty it, or restart ullage to continue there")
 	}
 	return nil
@@ -204,7 +206,7 @@ func (d *destination) adopt(ctx context.Context) error {
 // links returns how many names an open file has: none once it was deleted.
 func links(f *os.File) uint64 {
 	var st unix.Stat_t
-	if err := retry(func() error { return unix.Fstat(int(f.Fd()), &st) }); err != nil {
+	if err := kernel.Retry(func() error { return unix.Fstat(int(f.Fd()), &st) }); err != nil {
 		return 1 // unknown: do not call it deleted
 	}
 	return uint64(st.Nlink)

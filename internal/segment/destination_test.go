@@ -129,7 +129,7 @@ func TestReplacedDestinationIsTaken(t *testing.T) {
 			m.Gone = true
 			must(t, str.Resume(m, 1<<20))
 			appendAll(t, str, lines(3, 500))
-			if next := sync(t, str); next.seq() != m.seq()+1 || next.Gone {
+			if next := sync(t, str); next.Seq() != m.Seq()+1 || next.Gone {
 				t.Errorf("after %+v comes %+v", m, next)
 			}
 			wantContents(t, dest, "gc", lines(3, 500))

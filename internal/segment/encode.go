@@ -7,9 +7,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// FrameBytes is the most raw bytes that one Append takes.
-const FrameBytes = 1 << 20
-
 // encodeWindow is how far back a match may lie: a whole frame of the sidecar. The
 // encoder's default level finds longer matches in UL than its fastest: together, a
 // sixth less is stored than with that and half the window, for no more CPU time. The

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 // ErrRefused says that the destination works, and refuses this one stream:
@@ -46,7 +48,7 @@ func (d *destination) judge(err error) error {
 // writable reports why nothing can be created in an open directory. It changes
 // nothing there.
 func writable(dir *os.File) error {
-	err := retry(func() error {
+	err := kernel.Retry(func() error {
 		return unix.Faccessat(int(dir.Fd()), ".", unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 	})
 	if err != nil {
@@ -59,7 +61,7 @@ func writable(dir *os.File) error {
 // the destination itself.
 func (d *destination) openDir(name string) (*os.File, error) {
 	var fd int
-	err := retry(func() (err error) {
+	err := kernel.Retry(func() (err error) {
 		fd, err = unix.Openat(int(d.root.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		return err
 	})
@@ -81,7 +83,7 @@ func (d *destination) syncDir(name string) error {
 
 // makeDir creates the directory of a stream. made is false if it exists already.
 func (d *destination) makeDir(name string) (made bool, err error) {
-	switch err := retry(func() error { return unix.Mkdirat(int(d.root.Fd()), name, dirMode) }); err {
+	switch err := kernel.Retry(func() error { return unix.Mkdirat(int(d.root.Fd()), name, dirMode) }); err {
 	case nil:
 		return true, nil
 	case unix.EEXIST:
@@ -93,7 +95,7 @@ func (d *destination) makeDir(name string) (made bool, err error) {
 
 // removeDir removes the directory of a stream if it exists and is empty.
 func (d *destination) removeDir(name string) (removed bool, err error) {
-	err = retry(func() error { return unix.Unlinkat(int(d.root.Fd()), name, unix.AT_REMOVEDIR) })
+	err = kernel.Retry(func() error { return unix.Unlinkat(int(d.root.Fd()), name, unix.AT_REMOVEDIR) })
 	switch err {
 	case nil:
 		return true, nil
@@ -112,7 +114,7 @@ func (d *destination) openSegment(seg Info, flags int) (*os.File, error) {
 	}
 	defer dir.Close()
 	var fd int
-	err = retry(func() error {
+	err = kernel.Retry(func() error {
 		// O_NONBLOCK, so that a FIFO of that name does not block.
 		fd, err = unix.Openat(int(dir.Fd()), seg.Name,
 			flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, fileMode)
@@ -139,7 +141,7 @@ func (d *destination) removeSegment(seg Info) error {
 		return fmt.Errorf("delete segment: %w", err)
 	}
 	defer dir.Close()
-	err = retry(func() error { return unix.Unlinkat(int(dir.Fd()), seg.Name, 0) })
+	err = kernel.Retry(func() error { return unix.Unlinkat(int(dir.Fd()), seg.Name, 0) })
 	if err != nil && err != unix.ENOENT {
 		return fmt.Errorf("delete segment %s: %w", seg.Path, err)
 	}
@@ -169,10 +171,13 @@ func (d *destination) cutSegment(seg Info, size int64) error {
 	return nil
 }
 
+// wholePages estimates what so many bytes take of the file system.
+func wholePages(size int64) int64 { return max(PageBytes, (size+PageBytes-1)&^(PageBytes-1)) }
+
 // space asks the file system what it has and what is free. A local file system
 // answers from memory.
 func (d *destination) space() (st unix.Statfs_t, err error) {
-	if err = retry(func() error { return unix.Fstatfs(int(d.root.Fd()), &st) }); err != nil {
+	if err = kernel.Retry(func() error { return unix.Fstatfs(int(d.root.Fd()), &st) }); err != nil {
 		return st, fmt.Errorf("inspect the file system: %w", err)
 	}
 	return st, nil
@@ -196,13 +201,4 @@ func syncAndClose(dir *os.File) error {
 		return fmt.Errorf("sync directory: %w", err)
 	}
 	return nil
-}
-
-// retry repeats a system call that a signal interrupts.
-func retry(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
 }

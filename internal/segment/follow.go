@@ -221,7 +221,7 @@ func (l *listing) list(first Info) (found []Info, older, more bool, err error) {
 			found, more = slices.Delete(found, followAhead, len(found)), true
 		}
 	}
-	err = each(dir, func(info Info) error {
+	err = Each(dir, func(info Info) error {
 		if compareInfo(info, first) < 0 {
 			older = true
 			return nil

@@ -30,7 +30,7 @@ func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 		mark = sync()
 		d.expect("three\n")
 		committed := mark
-		s.seal() // the next line goes into another segment
+		d.store.SealAll() // the next line goes into another segment
 		texts(t, s, "lost\n")
 		sync()
 		d.expect("")

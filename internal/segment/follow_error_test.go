@@ -117,8 +117,7 @@ func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		f.cur = place{seg: listed}
-		if err := f.open(); !errors.Is(err, unix.ELOOP) {
+		if err := OpenFound(f, listed); !errors.Is(err, unix.ELOOP) {
 			t.Errorf("a link in the place of a segment: %v, want %v", err, unix.ELOOP)
 		}
 		named, err := OpenReader(listed.Path)
@@ -142,7 +141,7 @@ func TestFollowOfAStreamThatWasAway(t *testing.T) {
 		must(t, os.Rename(d.dir(), d.dir()+".away"))
 		d.look()
 		d.look()
-		if d.f.reader != nil {
+		if IsOpen(d.f) {
 			t.Fatal("still open: the file system gets no space back")
 		}
 		must(t, os.Rename(d.dir()+".away", d.dir()))

@@ -110,17 +110,28 @@ func placeIn(dir string, p Place) (place, error) {
 func (p *place) advance(offset int64, raw, disk []byte) {
 	p.Offset = offset
 	p.Raw += int64(len(raw))
-	p.Check = appendTail(p.Check, disk, checkBytes)
+	p.Check = AppendTail(p.Check, disk, checkBytes)
 	if n := headBytes - len(p.Head); n > 0 {
 		p.Head = append(p.Head, raw[:min(n, len(raw))]...)
 	}
 }
 
+// AppendTail returns the last n bytes of tail and raw, in the memory of tail.
+func AppendTail(tail, raw []byte, n int) []byte {
+	if len(raw) >= n {
+		return append(tail[:0], raw[len(raw)-n:]...)
+	}
+	if over := len(tail) + len(raw) - n; over > 0 {
+		tail = tail[:copy(tail, tail[over:])]
+	}
+	return append(tail, raw...)
+}
+
 // jump moves to an offset that is not the end of a frame.
 func (p *place) jump(file *os.File, offset int64) error {
 	check := make([]byte, min(offset, checkBytes))
-	if err := readFull(file, check, offset-int64(len(check))); err != nil {
-		return err
+	if _, err := file.ReadAt(check, offset-int64(len(check))); err != nil {
+		return fmt.Errorf("read segment: %w", err)
 	}
 	p.Offset, p.Check = offset, check
 	return nil

@@ -9,7 +9,7 @@ func TestPositionThatCannotBeIsRefused(t *testing.T) {
 		"negative offset":        {Place: Place{Segment: name, Offset: -1}},
 		"negative raw bytes":     {Place: Place{Segment: name, Raw: -1}},
 		"check before the start": {Place: Place{Segment: name, Check: []byte("x")}},
-		"head too long":          {Place: Place{Segment: name, Head: make([]byte, headBytes+1)}},
+		"head too long":          {Place: Place{Segment: name, Head: make([]byte, HeadBytes+1)}},
 		"repeat out of range":    {Place: Place{Segment: name}, Cut: Repeat{Raw: 1 << 62}},
 		"before is behind":       {Place: Place{Segment: name}, Before: Place{Segment: "20261120T100000.000Z-000003.log"}},
 	} {
@@ -36,12 +36,7 @@ func TestRepeatedBytesAreStrippedOnlyIfTheyRepeat(t *testing.T) {
 		"another file of that name":  {past("abcdef"), Repeat{}, []string{"xyz"}, "xyz"},
 		"cut, then retention":        {past("abc"), past("def"), []string{"abcx", "def"}, "xdef"},
 	} {
-		r := repeat{cut: c.cut, deleted: c.deleted}
-		got := ""
-		for _, raw := range c.raw {
-			got += string(r.strip([]byte(raw)))
-		}
-		if got != c.want {
+		if got := Strip(c.cut, c.deleted, c.raw...); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

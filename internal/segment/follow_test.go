@@ -18,7 +18,7 @@ type followed struct {
 	t       testing.TB
 	dest    string
 	cfg     Config
-	store   *testStore
+	store   *Store
 	f       *Follower
 	opt     FollowOptions
 	resumes bool // before each look, by its saved position
@@ -30,7 +30,7 @@ type followed struct {
 
 func newFollowed(t testing.TB, how Compression) *followed {
 	d := &followed{t: t, dest: t.TempDir(), cfg: configOf(how)}
-	d.store = openStore(t, d.dest, d.cfg)
+	d.store = openStore(t, d.dest, d.cfg).Store
 	d.open(FollowOptions{})
 	t.Cleanup(func() { must(t, d.f.Close()) })
 	return d
@@ -61,7 +61,7 @@ func (d *followed) resume() {
 func (d *followed) restart(m Mark) *Stream {
 	d.t.Helper()
 	must(d.t, d.store.Close())
-	d.store = openStore(d.t, d.dest, d.cfg)
+	d.store = openStore(d.t, d.dest, d.cfg).Store
 	s := d.store.Stream("gc.log")
 	must(d.t, s.Resume(m, Unbounded))
 	return s
@@ -241,9 +241,9 @@ func TestFollowClosesWhatIsIdle(t *testing.T) {
 		mark := sync(t, s)
 		idle := func() {
 			t.Helper()
-			must(t, os.Chtimes(d.newest(), time.Time{}, time.Now().Add(-2*followIdle)))
+			must(t, os.Chtimes(d.newest(), time.Time{}, time.Now().Add(-2*FollowIdle)))
 			d.expect("")
-			if d.f.reader != nil {
+			if IsOpen(d.f) {
 				t.Fatal("still open")
 			}
 		}
@@ -262,16 +262,16 @@ func TestFollowSincePassesOverWhatWasCompleteBefore(t *testing.T) {
 	d := newFollowed(t, Zstd)
 	mark := Mark{}
 	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	for i := range 2*followAhead + 10 {
+	for i := range 2*FollowAhead + 10 {
 		s := d.restart(mark)
 		texts(t, s, string(rune('a'+i%26)))
 		mark = sync(t, s)
 		mark.Sealed = true
 		seg, _ := ParseName(mark.Segment)
-		mark.Segment = segmentName(begin.Add(time.Duration(i)*time.Hour), seg.Seq, Zstd)
+		mark.Segment = FileName(begin.Add(time.Duration(i)*time.Hour), seg.Seq, Zstd)
 		must(t, os.Rename(filepath.Join(d.dir(), seg.Name), filepath.Join(d.dir(), mark.Segment)))
 	}
-	n := 2*followAhead + 7
+	n := 2*FollowAhead + 7
 	d.open(FollowOptions{Since: begin.Add(time.Duration(n)*time.Hour + time.Minute)})
 	var want string
 	for i := n; i < n+3; i++ {

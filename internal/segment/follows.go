@@ -1,16 +1,15 @@
 package segment
 
 import (
-	"os"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// followsAttr is the extended attribute of a segment that was created behind a hole in
+// FollowsAttr is the extended attribute of a segment that was created behind a hole in
 // the numbers. It holds the number of the segment before, in decimal.
-const followsAttr = "user.ullage.follows"
+const FollowsAttr = "user.ullage.follows"
 
 // Follows returns the number of the segment that was written before this one. It is one
 // less than Seq, unless the writer created the segment behind numbers that it had given
@@ -22,7 +21,7 @@ func (i Info) Follows() uint64 {
 		return 0
 	}
 	var text [maxSeqDigits]byte
-	n, err := unix.Lgetxattr(i.Path, followsAttr, text[:])
+	n, err := unix.Lgetxattr(i.Path, FollowsAttr, text[:])
 	if err != nil {
 		return i.Seq - 1
 	}
@@ -31,13 +30,6 @@ func (i Info) Follows() uint64 {
 		return i.Seq - 1
 	}
 	return seq
-}
-
-// noteFollows records that the new segment follows the one with the number before. A file
-// system without extended attributes keeps no such note; then the hole looks as if a
-// segment was missing.
-func noteFollows(file *os.File, before uint64) {
-	_ = unix.Fsetxattr(int(file.Fd()), followsAttr, strconv.AppendUint(nil, before, 10), 0)
 }
 
 // Missing returns how many committed segments there were between two that are adjacent in

@@ -90,7 +90,7 @@ func TestANoteThatCannotBeIsIgnored(t *testing.T) {
 	segs, err := List(filepath.Join(dest, "gc"))
 	must(t, err)
 	for _, text := range []string{"1", "2", "-1", "x", "", "999999999999999999", "99999999999999999999999999"} {
-		must(t, unix.Setxattr(segs[0].Path, followsAttr, []byte(text), 0))
+		must(t, unix.Setxattr(segs[0].Path, FollowsAttr, []byte(text), 0))
 		if got := segs[0].Follows(); got != 0 {
 			t.Errorf("%q: it follows %d", text, got)
 		}

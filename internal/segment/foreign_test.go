@@ -15,8 +15,8 @@ func TestAForeignFileMayReferBackAsFarAsZstdcatReads(t *testing.T) {
 		size   uint64
 		fits   bool
 	}{
-		{window: 17 << 3, size: foreignWindow, fits: true},
-		{window: 17<<3 | 1, size: foreignWindow / 8 * 9},
+		{window: 17 << 3, size: ForeignWindow, fits: true},
+		{window: 17<<3 | 1, size: ForeignWindow / 8 * 9},
 	} {
 		frame := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, c.window, byte(1 | len(text)<<3), 0, 0}, text...)
 		var h zstd.Header

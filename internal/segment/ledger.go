@@ -22,7 +22,7 @@ func (u use) over(v use) bool { return u.bytes > v.bytes || u.inodes > v.inodes 
 
 // directory is what the directory of a stream takes. The blocks that a directory
 // gets beyond its first one are a hundredth of its segments' blocks.
-var directory = use{bytes: pageBytes, inodes: 1}
+var directory = use{bytes: PageBytes, inodes: 1}
 
 // entry is a segment that retention may delete. Its times are in milliseconds.
 type entry struct {
@@ -40,7 +40,7 @@ type entry struct {
 // endOfTime is later than every segment.
 var endOfTime = entry{since: math.MaxInt64, order: math.MaxInt64, wrote: math.MaxInt64}
 
-func (e entry) name() string { return segmentName(time.UnixMilli(e.start), e.seq, e.how) }
+func (e entry) name() string { return FileName(time.UnixMilli(e.start), e.seq, e.how) }
 
 func (e entry) use() use { return use{bytes: e.disk, inodes: 1} }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,49 +24,12 @@ const (
 	unseenWait = 30 * time.Second
 )
 
-// holder identifies the process that holds the lock of a destination. The process
-// writes it into the lock file.
-type holder struct {
-	host  string // for people
-	pid   int
-	place string // the boot and the process namespace that pid belongs to; empty: unknown
-}
-
-const holderForm = "host %q, pid %d, place %q"
-
-func (h holder) String() string { return fmt.Sprintf("host %q, pid %d", h.host, h.pid) }
-
-// self describes this process as a holder.
-func self() holder {
-	host, _ := os.Hostname()
-	h := holder{host: host, pid: os.Getpid()}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return h
-	}
-	namespace, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return h
-	}
-	h.place = strings.TrimSpace(string(boot)) + "/" + namespace
-	return h
-}
-
-// readHolder reads the holder of a lock. Fields that the file does not have are zero.
-func readHolder(lock *os.File) holder {
-	text := make([]byte, 1024)
-	n, _ := lock.ReadAt(text, 0)
-	var h holder
-	_, _ = fmt.Sscanf(string(text[:n]), holderForm, &h.host, &h.pid, &h.place)
-	return h
-}
-
-// write writes h into the lock file. Other processes use it for their messages, and
-// to decide whether to wait; the lock itself does not depend on it, so write ignores
-// errors.
-func (h holder) write(lock *os.File) {
+// sign writes a process into the lock file as its owner. Other processes use that for their
+// messages, and to decide whether to wait; the lock itself does not depend on it, so sign
+// ignores errors.
+func sign(lock *os.File, o Owner) {
 	if lock.Truncate(0) == nil {
-		_, _ = lock.WriteAt(fmt.Appendf(nil, holderForm+"\n", h.host, h.pid, h.place), 0)
+		_, _ = lock.WriteAt(o.Record(), 0)
 	}
 }
 
@@ -82,7 +44,7 @@ func (h holder) write(lock *os.File) {
 func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error {
 	until := time.Now().Add(unseen)
 	for tried := 0; ; tried++ {
-		err := retry(func() error { return unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+		err := kernel.Retry(func() error { return unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 		switch {
 		case err == nil:
 			return nil
@@ -92,12 +54,12 @@ func (d *destination) takeLock(ctx context.Context, unseen time.Duration) error 
 		case !errors.Is(err, unix.EWOULDBLOCK):
 			return d.explain("lock", err)
 		}
-		who, us, hint := readHolder(d.lock), self(), "it was killed, and its last call into the disk has not returned"
-		seen := who.place != "" && who.place == us.place
+		who, us, hint := ReadOwner(d.lock), Self(), "it was killed, and its last call into the disk has not returned"
+		seen := who.Here()
 		if !seen {
 			hint = "it runs in another container or on another machine; give each sidecar a --dest of its own"
 		}
-		if seen && tried > 0 && (who.pid == us.pid || kernel.StateOf(who.pid) != kernel.Dying) || !seen && time.Now().After(until) {
+		if seen && tried > 0 && (who.PID == us.PID || kernel.StateOf(who.PID) != kernel.Dying) || !seen && time.Now().After(until) {
 			return fmt.Errorf("destination %s is in use by another ullage (%s): give each sidecar a --dest of its own", d.dir, who)
 		}
 		if tried == 1 {

@@ -38,12 +38,12 @@ func killed(t *testing.T) *exec.Cmd {
 }
 
 func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
-	us := self()
-	if us.place == "" {
+	us := Self()
+	if us.Place == "" {
 		t.Fatal("it does not know where it is")
 	}
 	in := func(place string, pid int) string {
-		return fmt.Sprintf(holderForm, us.host, pid, place)
+		return string(Owner{Host: us.Host, PID: pid, Place: place}.Record())
 	}
 	const unseen = 3 * lockPoll
 	for name, c := range map[string]struct {
@@ -51,14 +51,14 @@ func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
 		waits time.Duration // at least, until it is refused; negative: for ever
 		says  string
 	}{
-		"ourselves":                           {in(us.place, us.pid), lockPoll, ""},
-		"one that lives":                      {in(us.place, child(t).Process.Pid), lockPoll, ""},
-		"one that was killed":                 {in(us.place, killed(t).Process.Pid), -1, "it was killed"},
-		"one that has just gone":              {in(us.place, 1<<22+1), -1, "it was killed"},
-		"our number in another container":     {in("boot/pid:[1]", us.pid), unseen, "another machine"},
+		"ourselves":                           {in(us.Place, us.PID), lockPoll, ""},
+		"one that lives":                      {in(us.Place, child(t).Process.Pid), lockPoll, ""},
+		"one that was killed":                 {in(us.Place, killed(t).Process.Pid), -1, "it was killed"},
+		"one that has just gone":              {in(us.Place, 1<<22+1), -1, "it was killed"},
+		"our number in another container":     {in("boot/pid:[1]", us.PID), unseen, "another machine"},
 		"no such number here, but there":      {in("boot/pid:[1]", 1<<22+1), unseen, "another machine"},
-		"one that does not know where it is":  {in("", us.pid), unseen, "another machine"},
-		"one that says less, of an older one": {fmt.Sprintf("host %q, pid %d\n", us.host, us.pid), unseen, "another machine"},
+		"one that does not know where it is":  {in("", us.PID), unseen, "another machine"},
+		"one that says less, of an older one": {fmt.Sprintf("host %q, pid %d\n", us.Host, us.PID), unseen, "another machine"},
 		"nobody, for a moment":                {"", unseen, "another machine"},
 	} {
 		t.Run(name, func(t *testing.T) {

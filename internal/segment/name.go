@@ -16,15 +16,23 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 const (
 	timeLayout   = "20060102T150405.000Z"
 	maxSeqDigits = 18 // so that a sequence number plus one never overflows
 	maxStream    = 200
-	batch        = 256          // directory entries read at a time
-	lostFound    = "lost+found" // of ext4, in the root of a volume; only root may read it
+	batch        = 256 // directory entries read at a time
 )
+
+// LostFound is a directory of ext4 in the root of a volume. Only root may read it.
+const LostFound = "lost+found"
+
+// PageBytes is the least that a segment takes of a file system, as far as the store
+// reckons: a page of memory, and a block on disk.
+const PageBytes = 4 << 10
 
 // Info describes one segment by its name and its inode.
 type Info struct {
@@ -37,13 +45,6 @@ type Info struct {
 	Size     int64 // on disk, in compressed bytes
 	Disk     int64 // what that takes of the file system, in whole blocks
 	ModTime  time.Time
-}
-
-// cut corrects i after its segment was cut to a size.
-func (i *Info) cut(size int64) {
-	if size < i.Size {
-		i.Size, i.Disk = size, min(i.Disk, wholePages(size))
-	}
 }
 
 // ValidStream returns why a name cannot be the directory of a stream, or nil.
@@ -59,7 +60,7 @@ func ValidStream(name string) error {
 		return fmt.Errorf("stream name %q begins with a dot", name)
 	case strings.ContainsRune(name, '/'):
 		return fmt.Errorf("stream name %q contains a slash", name)
-	case name == lostFound:
+	case name == LostFound:
 		return fmt.Errorf("stream name %q is reserved by the file system", name)
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return fmt.Errorf("stream name %q contains a control character", name)
@@ -67,15 +68,12 @@ func ValidStream(name string) error {
 	return nil
 }
 
-// onDisk is what a segment takes of the file system. A segment counts as a page if
+// OnDisk is what a segment takes of the file system. A segment counts as a page if
 // its inode holds its bytes, or if the file system has not allocated its blocks yet.
-func onDisk(st *unix.Stat_t) int64 { return max(st.Blocks*512, pageBytes) }
+func OnDisk(st *unix.Stat_t) int64 { return max(st.Blocks*512, PageBytes) }
 
-// wholePages estimates what so many bytes take of the file system.
-func wholePages(size int64) int64 { return max(pageBytes, (size+pageBytes-1)&^(pageBytes-1)) }
-
-// segmentName is the inverse of ParseName.
-func segmentName(start time.Time, seq uint64, how Compression) string {
+// FileName is the inverse of ParseName.
+func FileName(start time.Time, seq uint64, how Compression) string {
 	return fmt.Sprintf("%s-%06d%s", start.UTC().Format(timeLayout), seq, compressions[how].suffix)
 }
 
@@ -95,7 +93,7 @@ func ParseName(name string) (Info, bool) {
 		seq, seqErr := strconv.ParseUint(digits, 10, 64)
 		info := Info{Name: name, Seq: seq, Start: start, Compress: Compression(how)}
 		// Formatted again, the name must be the same: no sign, no extra zero, no other fraction.
-		ok = timeErr == nil && seqErr == nil && segmentName(start, seq, info.Compress) == name
+		ok = timeErr == nil && seqErr == nil && FileName(start, seq, info.Compress) == name
 		return info, ok
 	}
 	return Info{}, false
@@ -117,10 +115,10 @@ func openDir(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// each calls fn for every segment in dir, in no order, and holds only a batch of
+// Each calls fn for every segment in dir, in no order, and holds only a batch of
 // names in memory. It leaves out links, directories and names that are not those of
 // segments. It reads dir through its descriptor, whatever its path names meanwhile.
-func each(dir *os.File, fn func(Info) error) error {
+func Each(dir *os.File, fn func(Info) error) error {
 	stream := filepath.Base(dir.Name())
 	for {
 		names, err := dir.Readdirnames(batch)
@@ -131,14 +129,14 @@ func each(dir *os.File, fn func(Info) error) error {
 			}
 			var st unix.Stat_t
 			info.Stream, info.Path = stream, filepath.Join(dir.Name(), name)
-			err := retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+			err := kernel.Retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 			if err == unix.ENOENT || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
 				continue // deleted since, or not a segment
 			}
 			if err != nil {
 				return &fs.PathError{Op: "stat", Path: info.Path, Err: err}
 			}
-			info.Size, info.Disk, info.ModTime = st.Size, onDisk(&st), time.Unix(st.Mtim.Unix())
+			info.Size, info.Disk, info.ModTime = st.Size, OnDisk(&st), time.Unix(st.Mtim.Unix())
 			if err := fn(info); err != nil {
 				return err
 			}
@@ -152,8 +150,8 @@ func each(dir *os.File, fn func(Info) error) error {
 	}
 }
 
-// newest returns the last n segments of a stream's directory in their order.
-func newest(dir *os.File, n int) ([]Info, error) {
+// Newest returns the last n segments of a stream's directory in their order.
+func Newest(dir *os.File, n int) ([]Info, error) {
 	var found []Info
 	shrink := func() {
 		slices.SortFunc(found, compareInfo)
@@ -161,7 +159,7 @@ func newest(dir *os.File, n int) ([]Info, error) {
 			found = slices.Delete(found, 0, len(found)-n)
 		}
 	}
-	err := each(dir, func(info Info) error {
+	err := Each(dir, func(info Info) error {
 		found = append(found, info)
 		if n < math.MaxInt/2 && len(found) >= 2*n {
 			shrink()
@@ -180,16 +178,16 @@ func List(dir string) ([]Info, error) {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
 	defer open.Close()
-	found, err := newest(open, math.MaxInt)
+	found, err := Newest(open, math.MaxInt)
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
 	return found, nil
 }
 
-// eachStream calls fn with the name of every directory in dir, a destination, that
+// EachStream calls fn with the name of every directory in dir, a destination, that
 // may be the directory of a stream.
-func eachStream(dir *os.File, fn func(name string) error) error {
+func EachStream(dir *os.File, fn func(name string) error) error {
 	for {
 		entries, err := dir.ReadDir(batch)
 		for _, entry := range entries {
@@ -218,7 +216,7 @@ func Streams(dest string) ([]string, error) {
 	}
 	defer dir.Close()
 	var names []string
-	err = eachStream(dir, func(name string) error {
+	err = EachStream(dir, func(name string) error {
 		names = append(names, name)
 		return nil
 	})

@@ -11,16 +11,16 @@ import (
 
 func TestParseName(t *testing.T) {
 	start := time.Date(2026, 11, 20, 10, 0, 0, 7e6, time.UTC)
-	for how := range compressions {
+	for _, how := range allCompressions {
 		for _, seq := range []uint64{1, 999999, 1000000, 1<<59 - 1} {
-			name := segmentName(start, seq, Compression(how))
+			name := FileName(start, seq, how)
 			info, ok := ParseName(name)
-			if !ok || info.Seq != seq || !info.Start.Equal(start) || info.Compress != Compression(how) || info.Name != name {
+			if !ok || info.Seq != seq || !info.Start.Equal(start) || info.Compress != how || info.Name != name {
 				t.Errorf("ParseName(%q) = %+v, %v", name, info, ok)
 			}
 		}
 	}
-	if got := segmentName(start, 1, Zstd); got != "20261120T100000.007Z-000001.log.zst" {
+	if got := FileName(start, 1, Zstd); got != "20261120T100000.007Z-000001.log.zst" {
 		t.Errorf("name is %q", got)
 	}
 }
@@ -76,10 +76,10 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	if want := []string{names[2], names[0], names[1]}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	open, err := openDir(dir)
+	open, err := os.Open(dir)
 	must(t, err)
 	defer open.Close()
-	if two, err := newest(open, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
+	if two, err := Newest(open, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
 		t.Errorf("newest 2: %v, %v", two, err)
 	}
 	streams, err := Streams(dest)

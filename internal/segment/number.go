@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
 
 // numberName is the file in OwnDir that holds the number of the newest checkpoint that
@@ -86,7 +88,7 @@ func (n *number) record(own string, newest uint64) error {
 	if err := n.file.Truncate(numberLen); err != nil { // what is behind it is damage
 		return err
 	}
-	if err := retry(func() error { return unix.Fdatasync(int(n.file.Fd())) }); err != nil {
+	if err := kernel.Retry(func() error { return unix.Fdatasync(int(n.file.Fd())) }); err != nil {
 		return fmt.Errorf("sync %s: %w", n.file.Name(), err)
 	}
 	if err := syncDir(own); err != nil {

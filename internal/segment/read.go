@@ -14,6 +14,9 @@ import (
 )
 
 const (
+	// FrameBytes is the most raw bytes that a sidecar writes into one frame.
+	FrameBytes = 1 << 20
+
 	// readFrame bounds a frame, on disk and decoded, when reading for others.
 	readFrame = 16 << 20
 
@@ -107,14 +110,19 @@ func newReader(file *os.File) *Reader {
 	case ".gz":
 		how = Gzip
 	}
-	r := &Reader{limit: readFrame}
-	r.reset(file, file.Name(), how)
+	r := NewReader(readFrame)
+	r.Reset(file, how)
 	return r
 }
 
-// reset makes r read another file with the same buffers.
-func (r *Reader) reset(file *os.File, path string, how Compression) {
-	r.file, r.path, r.how, r.off, r.end = file, path, how, 0, 0
+// NewReader returns a Reader that has no file yet: Reset comes before Next. To the Reader,
+// a frame of more than limit bytes, on disk or decoded, is damage.
+func NewReader(limit int) *Reader { return &Reader{limit: limit} }
+
+// Reset makes r read a file from its beginning, with the buffers that r has. It does not
+// close the file before.
+func (r *Reader) Reset(file *os.File, how Compression) {
+	r.file, r.path, r.how, r.off, r.end = file, file.Name(), how, 0, 0
 	r.in.file, r.in.limit = file, r.limit
 	r.in.drop()
 }

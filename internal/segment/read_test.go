@@ -9,23 +9,35 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
-// frameOf encodes bytes as Append does.
+// frameOf encodes bytes as one frame.
 func frameOf(t testing.TB, how Compression, raw []byte) []byte {
 	t.Helper()
-	e, err := newEncoder(how)
-	must(t, err)
-	frame, err := e.encode(raw)
-	must(t, err)
-	return bytes.Clone(frame)
+	switch how {
+	case Zstd:
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+		must(t, err)
+		defer e.Close()
+		return e.EncodeAll(raw, nil)
+	case Gzip:
+		var frame bytes.Buffer
+		e := gzip.NewWriter(&frame)
+		_, err := e.Write(raw)
+		must(t, err)
+		must(t, e.Close())
+		return frame.Bytes()
+	}
+	return raw
 }
 
 func segmentFile(t testing.TB, how Compression, data []byte) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "20261120T100000.000Z-000001"+compressions[how].suffix)
+	path := filepath.Join(t.TempDir(), FileName(time.Unix(0, 0), 1, how))
 	must(t, os.WriteFile(path, data, 0o640))
 	return path
 }
@@ -70,7 +82,7 @@ func TestGrowingSegmentIsFollowedByteByByte(t *testing.T) {
 }
 
 func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
-	want := lines(1, 3*plainBytes)
+	want := lines(1, 3*PlainBytes)
 	path := filepath.Join(t.TempDir(), "anything.txt")
 	must(t, os.WriteFile(path, want[:len(want)-10], 0o640))
 	r := openReader(t, path)
@@ -82,7 +94,7 @@ func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
 			continue
 		}
 		must(t, err)
-		if len(b) > plainBytes {
+		if len(b) > PlainBytes {
 			t.Fatalf("a block of %d", len(b))
 		}
 		got = append(got, b...)
@@ -99,9 +111,9 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 			a, b, c := frameOf(t, how, one), frameOf(t, how, two), frameOf(t, how, three)
 			broken := bytes.Clone(b)
 			broken[len(b)/2] ^= 0x10
-			magic := zstdMagic
+			magic := ZstdMagic
 			if how == Gzip {
-				magic = gzipMagic
+				magic = GzipMagic
 			}
 			for name, damage := range map[string][]byte{
 				"flip": broken, "zeros": make([]byte, 100000), "noise": noise(5000), "one byte": {7},
@@ -194,14 +206,14 @@ func TestFramesOfOtherWriters(t *testing.T) {
 
 func TestFrameOverTheBoundIsDamage(t *testing.T) {
 	for _, how := range []Compression{Zstd, Gzip} {
-		for _, size := range []int{readFrame, readFrame + 1} {
+		for _, size := range []int{ReadFrame, ReadFrame + 1} {
 			r := openReader(t, segmentFile(t, how, frameOf(t, how, make([]byte, size))))
 			raw, err := r.Next()
 			var bad *CorruptionError
-			if fits := size <= readFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
+			if fits := size <= ReadFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
 				t.Errorf("%s of %d: %d bytes, %v", how, size, len(raw), err)
 			}
-			if c := cap(r.in.buf); c > readFrame {
+			if c := r.Window(); c > ReadFrame {
 				t.Errorf("a window of %d", c)
 			}
 		}
@@ -221,18 +233,18 @@ func TestReaderTakesOnlyRegularFiles(t *testing.T) {
 
 func TestErrorOfReadingIsNotDamage(t *testing.T) {
 	eachCompression(t, func(t *testing.T, how Compression) {
-		r := openReader(t, segmentFile(t, how, frameOf(t, how, lines(1, 300))))
-		closed, err := os.Open(r.path)
+		path := segmentFile(t, how, frameOf(t, how, lines(1, 300)))
+		r := openReader(t, path)
+		closed, err := os.Open(path)
 		must(t, err)
 		must(t, closed.Close())
-		good := r.file
-		r.in.file = closed
+		good := r.ReadFrom(closed)
 		_, err = r.Next()
 		var bad *CorruptionError
 		if !errors.Is(err, os.ErrClosed) || errors.As(err, &bad) {
 			t.Fatal(err)
 		}
-		r.in.file = good
+		r.ReadFrom(good)
 		_, err = r.Next()
 		must(t, err)
 	})
@@ -240,13 +252,13 @@ func TestErrorOfReadingIsNotDamage(t *testing.T) {
 
 func TestErrorTextsNameThePlace(t *testing.T) {
 	torn := &TornError{Path: "a.log.zst", Offset: 7}
-	bad := &CorruptionError{Path: "a.log.zst", Offset: 7, Err: errMagic}
+	bad := &CorruptionError{Path: "a.log.zst", Offset: 7, Err: ErrMagic}
 	for _, err := range []error{torn, bad} {
 		if text := fmt.Sprint(err); !bytes.Contains([]byte(text), []byte("byte 7 of a.log.zst")) {
 			t.Error(text)
 		}
 	}
-	if !errors.Is(bad, errMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {
+	if !errors.Is(bad, ErrMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {
 		t.Error("causes are lost")
 	}
 }

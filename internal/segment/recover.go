@@ -66,7 +66,7 @@ func (t *Stream) recover() (tail []byte, cut int64, err error) {
 		if tail, err = t.verifier.tailBefore(found[:len(found)-1], last); err != nil {
 			return nil, cut, err
 		}
-		seg.cut(sound)
+		seg = cutTo(seg, sound)
 		t.place(seg, notBefore(t.top, Mark{Segment: seg.Name, Offset: sound, Sealed: true}, seg.Seq), t.last)
 		return tail, cut, nil
 	}
@@ -90,7 +90,7 @@ func (t *Stream) list(n int) ([]Info, error) {
 	if err := writable(dir); errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
-	found, err := newest(dir, n)
+	found, err := Newest(dir, n)
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
@@ -100,10 +100,10 @@ func (t *Stream) list(n int) ([]Info, error) {
 // notBefore returns m, a mark in the segment with that number, or top, the highest mark
 // that Resume was given, if that is in a later segment.
 func notBefore(top, m Mark, seq uint64) Mark {
-	if top.seq() <= seq {
+	if top.Seq() <= seq {
 		return m
 	}
-	return top.gone()
+	return gone(top)
 }
 
 // keep cuts a segment to its sound part, or deletes the segment if it has none. It

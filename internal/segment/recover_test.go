@@ -159,7 +159,7 @@ func TestRecoverDeletesEmptiedSegmentsAndVerifiesTheOneBefore(t *testing.T) {
 		edit(t, filepath.Join(dest, "gc", m.Segment), func(b []byte) []byte { return append(b, 0, 0, 0) })
 		for seq, data := range map[uint64]string{2: "", 3: "\x00\x00", 4: "half a li"} {
 			info, _ := ParseName(m.Segment)
-			must(t, os.WriteFile(filepath.Join(dest, "gc", segmentName(info.Start, seq, how)), []byte(data), 0o640))
+			must(t, os.WriteFile(filepath.Join(dest, "gc", FileName(info.Start, seq, how)), []byte(data), 0o640))
 		}
 		tail, cut, err := str.Recover()
 		must(t, err)

@@ -77,7 +77,7 @@ func TestReleasedStreamResumes(t *testing.T) {
 				}
 				return nil
 			})
-			if (err != nil) != killed || saved != before.gone() {
+			if (err != nil) != killed || saved != gone(before) {
 				t.Fatalf("mark %+v, error %v", saved, err)
 			}
 			if got := namesOf(t, dest, "gc"); (len(got) > 0) != killed {
@@ -128,7 +128,7 @@ func TestReleaseThatCannotBeSavedIsSavedAgain(t *testing.T) {
 		}
 	}
 	appendAll(t, str, lines(2, 4096)) // it is still of use
-	if m := sync(t, str); m.seq() != before.seq()+1 {
+	if m := sync(t, str); m.Seq() != before.Seq()+1 {
 		t.Errorf("it goes on with %+v after %+v", m, before)
 	}
 	must(t, s.Maintain(time.Now()))
@@ -217,10 +217,10 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 		over  bool // the stream ended then
 		first uint64
 	}{
-		"bytes":                    {bytes: 25 * pageBytes, first: 16},
+		"bytes":                    {bytes: 25 * PageBytes, first: 16},
 		"age":                      {age: time.Hour, after: 59 * time.Minute, first: 1},
 		"past the age":             {age: time.Hour, after: 61 * time.Minute},
-		"bytes, of one over":       {bytes: 2 * pageBytes, over: true, first: 9},
+		"bytes, of one over":       {bytes: 2 * PageBytes, over: true, first: 9},
 		"past the age of one over": {age: time.Hour, after: 61 * time.Minute, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 			must(t, os.Mkdir(dir, 0o750))
 			for i := range 9 {
 				at := time.Now().Add(ahead + time.Duration(10-i)*time.Minute) // and it went back
-				path := filepath.Join(dir, segmentName(at, uint64(i+1), None))
+				path := filepath.Join(dir, FileName(at, uint64(i+1), None))
 				must(t, os.WriteFile(path, lines(1, 4000)[:4000], 0o640))
 				must(t, os.Chtimes(path, at, at))
 			}

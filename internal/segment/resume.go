@@ -54,10 +54,10 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 	if err != nil {
 		return err
 	}
-	if m.seq() > t.top.seq() {
+	if m.Seq() > t.top.Seq() {
 		t.top = m
 	}
-	at, cut, err := findMark(found, m, t.top.seq(), maxCut)
+	at, cut, err := findMark(found, m, t.top.Seq(), maxCut)
 	if err != nil {
 		return err
 	}
@@ -75,12 +75,11 @@ func (t *Stream) resume(m Mark, maxCut int64) error {
 	var seg Info
 	if at >= 0 {
 		t.ledger.remove(found[at])
-		seg = found[at]
-		seg.cut(offset)
+		seg = cutTo(found[at], offset)
 		m.Sealed = m.Sealed || t.cfg.mustSeal(seg, t.sealAt)
 	}
 	if m.Gone {
-		m = m.gone()
+		m = gone(m)
 		m.Gone = seg.Name != m.Segment
 	}
 	t.place(seg, m, lastSeq(found))
@@ -98,8 +97,8 @@ func findMark(found []Info, m Mark, top uint64, maxCut int64) (at int, cut int64
 		return 0, 0, fmt.Errorf("offset %d is negative: %w", m.Offset, ErrMark)
 	default:
 		at = slices.IndexFunc(found, func(info Info) bool { return info.Name == m.Segment })
-		if at < 0 && m.Gone && m.seq() > 0 {
-			at = lastUpTo(found, m.seq())
+		if at < 0 && m.Gone && m.Seq() > 0 {
+			at = lastUpTo(found, m.Seq())
 			break
 		}
 		if at < 0 {
@@ -146,6 +145,14 @@ func (t *Stream) cutBehind(found []Info, at int, offset int64) error {
 	return t.dest.cutSegment(found[at], offset)
 }
 
+// cutTo describes a segment after it was cut to a size.
+func cutTo(seg Info, size int64) Info {
+	if size < seg.Size {
+		seg.Size, seg.Disk = size, min(seg.Disk, wholePages(size))
+	}
+	return seg
+}
+
 // mustSeal reports whether nothing may be appended to a segment any more.
 func (c Config) mustSeal(seg Info, sealAt int64) bool {
 	return seg.Compress != c.Compress ||
@@ -157,7 +164,7 @@ func (c Config) mustSeal(seg Info, sealAt int64) bool {
 // one.
 func (t *Stream) place(seg Info, m Mark, last uint64) {
 	t.seg, t.mark, t.placed = seg, m, true
-	t.last = max(t.last, last, m.seq())
+	t.last = max(t.last, last, m.Seq())
 	// The clock may have been ahead at the last write. From now on the segment ages.
 	if now := time.Now(); t.seg.ModTime.After(now) {
 		t.seg.ModTime = now
@@ -166,14 +173,8 @@ func (t *Stream) place(seg Info, m Mark, last uint64) {
 	t.rooted = seg.Name != ""
 }
 
-// seq returns the number of the mark's segment, zero for the zero mark.
-func (m Mark) seq() uint64 {
-	info, _ := ParseName(m.Segment)
-	return info.Seq
-}
-
 // gone returns m with its segment deleted.
-func (m Mark) gone() Mark {
+func gone(m Mark) Mark {
 	m.Sealed, m.Gone = true, true
 	return m
 }

@@ -136,8 +136,8 @@ func TestRetentionByAgeGoesByTheLastWrite(t *testing.T) {
 		t.Errorf("%v deleted, want 3", n)
 	}
 	appendAll(t, str, lines(1, 100))
-	if m := sync(t, str); m.seq() != 4 {
-		t.Errorf("it goes on with number %d, want 4", m.seq())
+	if m := sync(t, str); m.Seq() != 4 {
+		t.Errorf("it goes on with number %d, want 4", m.Seq())
 	}
 }
 
@@ -167,10 +167,10 @@ func TestRetentionOfMoreSegmentsThanItRemembers(t *testing.T) {
 	must(t, os.Mkdir(dir, 0o750))
 	start := time.Now().Add(-time.Hour)
 	for i := range count {
-		name := segmentName(start.Add(time.Duration(i)*time.Millisecond), uint64(i+1), None)
+		name := FileName(start.Add(time.Duration(i)*time.Millisecond), uint64(i+1), None)
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o640))
 	}
-	s := openStore(t, dest, retaining(11*pageBytes, 0)) // the directory is one
+	s := openStore(t, dest, retaining(11*PageBytes, 0)) // the directory is one
 	for range count/maxDeletes + 3 {
 		must(t, s.Maintain(time.Now()))
 		if n := len(s.ledger.oldest); n > 2*windowSegments {

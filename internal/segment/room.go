@@ -96,7 +96,7 @@ func (r *room) ahead() (streams int, bytes int64) {
 	most := int64(math.MaxInt32)
 	if r.looked && r.size.bytes > 0 {
 		bytes = r.commit.bytes
-		most = min(most, r.commit.bytes/(2*pageBytes)) // a page, and one for the directory
+		most = min(most, r.commit.bytes/(2*PageBytes)) // a page, and one for the directory
 	}
 	if r.looked && r.size.inodes > 0 {
 		most = min(most, r.commit.inodes/2)

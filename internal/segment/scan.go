@@ -23,7 +23,7 @@ func (r *retention) scan(now time.Time) error {
 		t.seek.counted = 0
 	}
 	var first error
-	err = eachStream(root, func(stream string) error {
+	err = EachStream(root, func(stream string) error {
 		err := r.scanStream(&l, stream, now)
 		if err != nil && first == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			first = fmt.Errorf("scan destination: %w", err)
@@ -60,7 +60,7 @@ func (r *retention) scanStream(l *ledger, stream string, now time.Time) error {
 		}
 	}
 	open := r.streams[stream]
-	err = each(dir, func(info Info) error {
+	err = Each(dir, func(info Info) error {
 		any = true
 		e := l.entryOf(info, now)
 		e.stream = stream // one string for all segments of the stream

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ullage/ullage/internal/base/kernel"
 	"github.com/ullage/ullage/internal/segment/seek"
 )
 
@@ -122,7 +123,7 @@ func (f *seekFile) segments() (segs []seek.Segment, err error) {
 		return nil, err
 	}
 	defer dir.Close()
-	found, err := newest(dir, seekSegments)
+	found, err := Newest(dir, seekSegments)
 	for _, info := range found {
 		segs = append(segs, seek.Segment{Seq: info.Seq, Start: info.Start.UnixMilli(), Size: info.Size})
 	}
@@ -167,7 +168,7 @@ func (r *retention) removeSeek(stream string) (removed bool, err error) {
 		return false, nil
 	}
 	left := errors.New("a segment is left")
-	if err := each(dir, func(Info) error { return left }); err != nil {
+	if err := Each(dir, func(Info) error { return left }); err != nil {
 		return false, nil
 	}
 	if err := r.dest.removeSegment(Info{Stream: stream, Name: seek.Name, Path: filepath.Join(dir.Name(), seek.Name)}); err != nil {
@@ -184,7 +185,7 @@ func (r *retention) removeSeek(stream string) (removed bool, err error) {
 // seekOnDisk returns what the seek file in a directory takes of the disk; 0: there is none.
 func seekOnDisk(dir *os.File) int64 {
 	var st unix.Stat_t
-	err := retry(func() error { return unix.Fstatat(int(dir.Fd()), seek.Name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err := kernel.Retry(func() error { return unix.Fstatat(int(dir.Fd()), seek.Name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return 0
 	}

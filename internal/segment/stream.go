@@ -7,22 +7,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
 )
-
-// Mark is the place of a commit in a stream: all bytes before it are durable.
-// The zero value is the place before the first segment.
-type Mark struct {
-	Segment string `json:"segment"` // its name in the directory of the stream
-	Offset  int64  `json:"offset"`  // its length in bytes on disk
-
-	// Sealed: the segment never grows again; what follows goes into a new segment.
-	Sealed bool `json:"sealed,omitempty"`
-
-	// Gone: the segment may be missing, because retention or somebody else deleted
-	// it. The mark stands behind all segments whose sequence number is not higher,
-	// whichever of them exist.
-	Gone bool `json:"gone,omitempty"`
-}
 
 // Stream appends to the segments of one stream. It is not safe for concurrent
 // use. Resume or Recover must place a new Stream before Append.
@@ -151,20 +138,20 @@ func (t *Stream) Sync() (Mark, error) {
 }
 
 func (t *Stream) sync() error {
-	if err := retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
+	if err := kernel.Retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
 		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
 	}
 	// The look comes afterwards: a file system that is just allocating pages, because
 	// somebody else syncs too, may count them neither as allocated nor as to be allocated.
 	var st unix.Stat_t
-	if err := retry(func() error { return unix.Fstat(int(t.file.Fd()), &st) }); err != nil {
+	if err := kernel.Retry(func() error { return unix.Fstat(int(t.file.Fd()), &st) }); err != nil {
 		return fmt.Errorf("stat segment %s: %w", t.seg.Name, err)
 	}
 	if st.Nlink == 0 || st.Size != t.seg.Size {
 		return fmt.Errorf("segment %s was changed by another process: it has %d links and %d bytes, not %d",
 			t.seg.Name, st.Nlink, st.Size, t.seg.Size)
 	}
-	t.seg.Disk = onDisk(&st)
+	t.seg.Disk = OnDisk(&st)
 	if !t.created {
 		return nil
 	}

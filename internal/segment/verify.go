@@ -40,18 +40,17 @@ func (v *verifier) verify(seg Info) (sound int64, tail []byte, why, err error) {
 		return sound, tail, errors.New("no newline at the end"), err
 	}
 	if v.reader == nil {
-		v.reader = &Reader{limit: recoverFrame}
+		v.reader = NewReader(recoverFrame)
 	}
 	r := v.reader
-	r.reset(file, seg.Path, seg.Compress)
-	defer r.reset(nil, "", None)
+	r.Reset(file, seg.Compress)
 	for {
 		raw, err := r.Next()
 		var torn *TornError
 		var bad *CorruptionError
 		switch {
 		case err == nil:
-			tail = appendTail(tail, raw, TailBytes)
+			tail = AppendTail(tail, raw, TailBytes)
 		case err == io.EOF:
 			return r.Offset(), tail, nil, nil
 		case errors.As(err, &torn), errors.As(err, &bad):
@@ -60,17 +59,6 @@ func (v *verifier) verify(seg Info) (sound int64, tail []byte, why, err error) {
 			return 0, nil, nil, err
 		}
 	}
-}
-
-// appendTail keeps the last n bytes of tail and raw.
-func appendTail(tail, raw []byte, n int) []byte {
-	if len(raw) >= n {
-		return append(tail[:0], raw[len(raw)-n:]...)
-	}
-	if over := len(tail) + len(raw) - n; over > 0 {
-		tail = tail[:copy(tail, tail[over:])]
-	}
-	return append(tail, raw...)
 }
 
 // longLine is less than every part of a line over the limit that is appended without its
@@ -136,7 +124,7 @@ func (v *verifier) tailBefore(segs []Info, tail []byte) ([]byte, error) {
 		if sound != segs[i].Size {
 			break
 		}
-		tail = appendTail(before, tail, TailBytes)
+		tail = AppendTail(before, tail, TailBytes)
 	}
 	return tail, nil
 }

@@ -63,18 +63,18 @@ func apart(text string) (persisted, withheld string) {
 // counted returns how many lines the checkpoint says that were withheld.
 func counted(b *bench) checkpoint.Levels {
 	b.t.Helper()
-	store, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
+	durable, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer store.Close()
+	defer durable.Close()
 	dir, err := os.Open(b.path(statedir.Name))
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	defer dir.Close()
 	c := checkpoint.New()
-	c.SetKey(store.Key(), store.Number())
+	c.SetKey(durable.Key(), durable.Number())
 	c.Attach(dir)
 	defer c.Attach(nil)
 	if found := c.Load(); !found.Marked {

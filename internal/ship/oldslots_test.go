@@ -107,9 +107,9 @@ func (h *hoard) begins() *Shipper {
 			s.reader.round()
 			s.reader.settle()
 		}
-		store, err := segment.Open(h.cfg.Dest, h.cfg.Segment, nil, nil)
+		durable, err := segment.Open(h.cfg.Dest, h.cfg.Segment, nil, nil)
 		h.must(err)
-		s.store = store
+		s.store = durable
 		from = s.unseal(from)
 		s.writer = newWriter(s.cfg, s.link, s.store, s.check, s.view, s.metrics, s.log)
 	}

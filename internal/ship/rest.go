@@ -17,7 +17,7 @@ type staging struct {
 
 // rest gives the memory back if nothing was appended for restAfter, and returns after
 // how long it is to be called next. However often it is called before, the memory goes then.
-func (s *staging) rest(now time.Time, store *segment.Store) time.Duration {
+func (s *staging) rest(now time.Time, durable *segment.Store) time.Duration {
 	if s.used.IsZero() {
 		return time.Hour
 	}
@@ -25,6 +25,6 @@ func (s *staging) rest(now time.Time, store *segment.Store) time.Duration {
 		return left
 	}
 	*s = staging{}
-	store.Rest()
+	durable.Rest()
 	return time.Hour
 }

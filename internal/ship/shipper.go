@@ -125,7 +125,7 @@ type opened struct {
 // for space until stop ends.
 func (s *Shipper) open(stop context.Context) opened {
 	s.cfg.onDestination()
-	store, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
+	durable, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	for backoff := newBackoff(); errorKind(err) == fullError; {
 		pause := backoff.Next()
 		s.metrics.destinationErrors.WithLabelValues(fullError).Inc()
@@ -133,18 +133,18 @@ func (s *Shipper) open(stop context.Context) opened {
 		if err := retry.Sleep(stop, pause); err != nil {
 			return opened{err: err}
 		}
-		store, err = segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
+		durable, err = segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	}
 	if err != nil {
 		return opened{err: err}
 	}
 	s.cfg.onDestination()
-	store.KeepFor(s.cfg.Followers.Needed, s.cfg.Followers.Deleted)
+	durable.KeepFor(s.cfg.Followers.Needed, s.cfg.Followers.Deleted)
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.cfg.Dest, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
 		s.log.Warn("destination is on a tmpfs", "dest", s.cfg.Dest, "hint", "persisted lines are lost when the node restarts")
 	}
-	return opened{store: store}
+	return opened{store: durable}
 }
 
 // work opens the destination and restores, then runs both loops until the

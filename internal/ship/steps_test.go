@@ -25,12 +25,12 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 		b.t.Fatal(err)
 	}
 	if answers {
-		store, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
+		durable, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		s.store = store
-		s.check.SetKey(store.Key(), store.Number())
+		s.store = durable
+		s.check.SetKey(durable.Key(), durable.Number())
 	}
 	from, err := s.restore(answers)
 	if err != nil {

@@ -89,10 +89,10 @@ func (st *writerStream) forget() {
 	st.lines, st.withheld, st.saved = none, none, none
 }
 
-func newWriter(cfg Config, l *link, store *segment.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
+func newWriter(cfg Config, l *link, durable *segment.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	_, maxOpen := tail.Descriptors()
 	w := &writer{
-		cfg: cfg, log: log, link: l, store: store, check: check, view: v, m: m,
+		cfg: cfg, log: log, link: l, store: durable, check: check, view: v, m: m,
 		bounds:    bounds{streams: maxOpen, room: math.MaxInt64, sync: &l.syncBytes},
 		streams:   map[string]*writerStream{},
 		ends:      map[string][]byte{},

@@ -234,11 +234,11 @@ func persist(t *testing.T, how segment.Compression, of scenario) string {
 	if of.apart {
 		cfg.SegmentBytes = 1
 	}
-	store, err := segment.Open(dir, cfg, nil, nil)
+	durable, err := segment.Open(dir, cfg, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := store.Stream("gc.log")
+	s := durable.Stream("gc.log")
 	if err := s.Resume(segment.Mark{}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func persist(t *testing.T, how segment.Compression, of scenario) string {
 		s.SeenUntil(read)
 		written[mark.Segment] = time.Now().Add(c.after + time.Millisecond).Truncate(time.Millisecond) // to which the seek file rounds up
 	}
-	if err := store.Close(); err != nil {
+	if err := durable.Close(); err != nil {
 		t.Fatal(err)
 	}
 	segs, err := segment.List(filepath.Join(dir, "gc.log"))

@@ -75,11 +75,11 @@ func newRig(t *testing.T, whole bool) *rig {
 	r := &rig{T: t, dest: t.TempDir(), engine: &engine{}, whole: whole}
 	cfg := segment.DefaultConfig()
 	cfg.SegmentBytes, cfg.Compress = 4096, segment.None
-	store, err := segment.Open(r.dest, cfg, nil, nil)
+	durable, err := segment.Open(r.dest, cfg, nil, nil)
 	r.must(err)
-	r.must(store.Acquire(t.Context()))
-	r.store = store
-	t.Cleanup(func() { store.Close() })
+	r.must(durable.Acquire(t.Context()))
+	r.store = durable
+	t.Cleanup(func() { durable.Close() })
 	r.begin()
 	return r
 }

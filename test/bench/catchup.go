@@ -135,12 +135,12 @@ func (b *bench) encodeFromMemory(data string) (float64, error) {
 	defer os.RemoveAll(dest)
 	cfg := segment.DefaultConfig()
 	cfg.RetainBytes = 100 * settings.Gi
-	store, err := segment.Open(dest, cfg, nil, slog.New(slog.DiscardHandler))
+	durable, err := segment.Open(dest, cfg, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return 0, err
 	}
-	defer store.Close()
-	stream := store.Stream("gc.log")
+	defer durable.Close()
+	stream := durable.Stream("gc.log")
 	if _, _, err := stream.Recover(); err != nil {
 		return 0, err
 	}

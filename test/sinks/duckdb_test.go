@@ -83,10 +83,10 @@ func (g *gateway) asks(t *testing.T, queries []string) (rows [][][]string) {
 func sealed(t *testing.T, start time.Time, text string) *sink.Batch {
 	t.Helper()
 	dest := t.TempDir()
-	store, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	durable, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
 	must(t, err)
-	must(t, store.Acquire(t.Context()))
-	s := store.Stream(stream)
+	must(t, durable.Acquire(t.Context()))
+	s := durable.Stream(stream)
 	_, _, err = s.Recover()
 	must(t, err)
 	for text := range strings.SplitAfterSeq(text, "\n") { // some frames
@@ -94,7 +94,7 @@ func sealed(t *testing.T, start time.Time, text string) *sink.Batch {
 	}
 	mark, err := s.Sync()
 	must(t, err)
-	must(t, store.Close())
+	must(t, durable.Close())
 	name := start.UTC().Format("20060102T150405.000Z") + "-" + mark.Segment[strings.LastIndexByte(mark.Segment, '-')+1:]
 	path := filepath.Join(dest, stream, name)
 	must(t, os.Rename(filepath.Join(dest, stream, mark.Segment), path))

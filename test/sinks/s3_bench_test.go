@@ -60,10 +60,10 @@ func BenchmarkS3Upload(b *testing.B) {
 func fullSegment(b *testing.B) *sink.Batch {
 	b.Helper()
 	dest := filepath.Join(lab.Tmpfs(b, "128m"), "dest")
-	store, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	durable, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
 	must(b, err)
-	must(b, store.Acquire(context.Background()))
-	s := store.Stream(stream)
+	must(b, durable.Acquire(context.Background()))
+	s := durable.Stream(stream)
 	_, _, err = s.Recover()
 	must(b, err)
 	records := lab.NewRecords(1)
@@ -80,7 +80,7 @@ func fullSegment(b *testing.B) *sink.Batch {
 		must(b, err)
 	}
 	is := s.Written()
-	must(b, store.Close())
+	must(b, durable.Close())
 	all, err := segment.List(filepath.Join(dest, stream))
 	must(b, err)
 	all[0].Stream = stream

@@ -59,12 +59,12 @@ func BenchmarkMerge(b *testing.B) {
 
 // fill writes a stream in frames of half a second of its lines.
 func fill(b *testing.B, dir, name string, size int, r *rand.Rand, head func(time.Duration) string) (total int) {
-	store, err := segment.Open(dir, segment.DefaultConfig(), nil, nil)
+	durable, err := segment.Open(dir, segment.DefaultConfig(), nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer store.Close()
-	s := store.Stream(name)
+	defer durable.Close()
+	s := durable.Stream(name)
 	if _, _, err := s.Recover(); err != nil {
 		b.Fatal(err)
 	}

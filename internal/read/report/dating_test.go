@@ -17,11 +17,11 @@ func persisted(t *testing.T, how segment.Compression, commits []string) (dir str
 	dir = t.TempDir()
 	cfg := segment.DefaultConfig()
 	cfg.Compress = how
-	store, err := segment.Open(dir, cfg, nil, nil)
+	durable, err := segment.Open(dir, cfg, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := store.Stream("gc.log")
+	s := durable.Stream("gc.log")
 	if err := s.Resume(segment.Mark{}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func persisted(t *testing.T, how segment.Compression, commits []string) (dir str
 		}
 		s.SeenUntil(begun.Add(time.Duration(i) * time.Minute))
 	}
-	if err := store.Close(); err != nil {
+	if err := durable.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, "gc.log"), begun

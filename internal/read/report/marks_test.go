@@ -18,12 +18,12 @@ import (
 // persist writes lines as segments of a stream.
 func persist(t *testing.T, dest, stream, text string) {
 	t.Helper()
-	store, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	durable, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	st := store.Stream(stream)
+	defer durable.Close()
+	st := durable.Stream(stream)
 	if _, _, err := st.Recover(); err != nil {
 		t.Fatal(err)
 	}

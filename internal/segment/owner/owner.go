@@ -202,7 +202,7 @@ func (d Destination) genuine(conn net.Conn, holder segment.Owner, owned bool) er
 	if err != nil {
 		return fmt.Errorf("identify the process that answers: %w", err)
 	}
-	if owned && holder.Here && peer.Pid > 0 {
+	if owned && holder.Here() && peer.Pid > 0 {
 		if int(peer.Pid) != holder.PID {
 			return fmt.Errorf("process %d answers for it, and %s has the lock", peer.Pid, holder)
 		}

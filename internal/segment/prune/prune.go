@@ -153,7 +153,7 @@ func findBelow(ctx context.Context, dir *os.Root, at string, depth int) ([]desti
 	}
 	var all []destination
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == segment.OwnDir || depth == 0 && e.Name() == "lost+found" {
+		if !e.IsDir() || e.Name() == segment.OwnDir || depth == 0 && e.Name() == segment.LostFound {
 			continue
 		}
 		below := path.Join(at, e.Name())

@@ -1,0 +1,44 @@
+package segment
+
+import "fmt"
+
+// Compression is how the frames of a segment are encoded. It implements
+// [flag.Value] and [encoding.TextMarshaler]. The zero value is Zstd.
+type Compression uint8
+
+// The compressions. The suffix of a segment's name shows its compression.
+const (
+	Zstd Compression = iota
+	Gzip
+	None
+)
+
+var compressions = [...]struct{ text, suffix string }{
+	Zstd: {"zstd", ".log.zst"},
+	Gzip: {"gzip", ".log.gz"},
+	None: {"none", ".log"},
+}
+
+func (c Compression) valid() bool { return int(c) < len(compressions) }
+
+// String returns the value as the flag takes it.
+func (c Compression) String() string {
+	if !c.valid() {
+		return fmt.Sprintf("Compression(%d)", uint8(c))
+	}
+	return compressions[c].text
+}
+
+// Set implements [flag.Value].
+func (c *Compression) Set(text string) error {
+	for i, known := range compressions {
+		if text == known.text {
+			*c = Compression(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not a compression (use zstd, gzip or none)", text)
+}
+
+// MarshalText implements [encoding.TextMarshaler] with [Compression.String].
+func (c Compression) MarshalText() ([]byte, error) { return []byte(c.String()), nil }

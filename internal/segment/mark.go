@@ -1,0 +1,22 @@
+package segment
+
+// Mark is the place of a commit in a stream: all bytes before it are durable.
+// The zero value is the place before the first segment.
+type Mark struct {
+	Segment string `json:"segment"` // its name in the directory of the stream
+	Offset  int64  `json:"offset"`  // its length in bytes on disk
+
+	// Sealed: the segment never grows again; what follows goes into a new segment.
+	Sealed bool `json:"sealed,omitempty"`
+
+	// Gone: the segment may be missing, because retention or somebody else deleted
+	// it. The mark stands behind all segments whose sequence number is not higher,
+	// whichever of them exist.
+	Gone bool `json:"gone,omitempty"`
+}
+
+// Seq returns the number of the mark's segment, zero for the zero mark.
+func (m Mark) Seq() uint64 {
+	info, _ := ParseName(m.Segment)
+	return info.Seq
+}

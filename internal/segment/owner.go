@@ -1,0 +1,97 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+)
+
+// OwnDir is a destination's directory of files that are no segments; no stream has
+// such a name. LockName is the file in it that a sidecar holds locked for as long
+// as it lives.
+const (
+	OwnDir   = ".ullage"
+	LockName = "lock"
+)
+
+// Owner is the process that holds the lock of a destination, as the lock file names it.
+// Fields that the file does not have are zero.
+type Owner struct {
+	Host  string // for people
+	PID   int    // as the process sees it
+	Place string // the boot and the process namespace that PID belongs to; empty: unknown
+}
+
+const ownerForm = "host %q, pid %d, place %q"
+
+// String names the process for people.
+func (o Owner) String() string {
+	if o.PID == 0 {
+		return "unknown process"
+	}
+	return fmt.Sprintf("host %q, pid %d", o.Host, o.PID)
+}
+
+// Record returns o as the lock file has it, for ReadOwner.
+func (o Owner) Record() []byte { return fmt.Appendf(nil, ownerForm+"\n", o.Host, o.PID, o.Place) }
+
+// Here reports whether PID is of this process namespace.
+func (o Owner) Here() bool { return o.Place != "" && o.Place == Self().Place }
+
+// Self describes this process as an owner.
+func Self() Owner {
+	host, _ := os.Hostname()
+	o := Owner{Host: host, PID: os.Getpid()}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return o
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return o
+	}
+	o.Place = strings.TrimSpace(string(boot)) + "/" + namespace
+	return o
+}
+
+// ReadOwner reads who wrote a lock file last. That process need not hold the lock.
+func ReadOwner(lock *os.File) Owner {
+	text := make([]byte, 1024)
+	n, _ := lock.ReadAt(text, 0)
+	var o Owner
+	_, _ = fmt.Sscanf(string(text[:n]), ownerForm, &o.Host, &o.PID, &o.Place)
+	return o
+}
+
+// OwnerOf returns the process that holds the lock of a destination now, and false if none
+// does. What a dead process has left in the lock file does not matter. A directory without
+// a lock file, as a copy of a destination may be, has no owner. OwnerOf holds the lock
+// shared for some microseconds, and a sidecar tries more than once to take the lock.
+func OwnerOf(dest string) (Owner, bool, error) {
+	lock, err := os.OpenFile(filepath.Join(dest, OwnDir, LockName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Owner{}, false, nil
+	}
+	if err != nil {
+		return Owner{}, false, fmt.Errorf("open the lock of the destination: %w", err)
+	}
+	defer lock.Close() // and with it the lock
+	err = kernel.Retry(func() error { return unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB) })
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return ReadOwner(lock), true, nil
+	}
+	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOLCK) {
+		return Owner{}, false, nil // no sidecar can hold a lock there
+	}
+	if err != nil {
+		return Owner{}, false, fmt.Errorf("look for the owner of the destination: %w", err)
+	}
+	return Owner{}, false, nil
+}
