@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // mkseg is a command for scripts. It adds a segment to a stream, with one
@@ -19,7 +20,7 @@ import (
 //
 // -at gives it the name of a segment that was created then.
 func mkseg() {
-	cfg := segment.DefaultConfig()
+	cfg := store.DefaultConfig()
 	fs := flag.NewFlagSet("mkseg", flag.ExitOnError)
 	at := fs.String("at", "", "")
 	fs.Var(&cfg.Compress, "compress", "")
@@ -29,8 +30,8 @@ func mkseg() {
 	}
 }
 
-func makeSegment(cfg segment.Config, at, dest, stream string, files []string) error {
-	durable, err := segment.Open(dest, cfg, nil, nil)
+func makeSegment(cfg store.Config, at, dest, stream string, files []string) error {
+	durable, err := store.Open(dest, cfg, nil, nil)
 	if err != nil {
 		return err
 	}

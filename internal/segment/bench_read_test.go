@@ -1,7 +1,9 @@
-package segment
+package segment_test
 
 import (
 	"testing"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 // BenchmarkRead decodes a segment of 64 MiB of lines.
@@ -12,13 +14,13 @@ func BenchmarkRead(b *testing.B) {
 			str := freshStream(b, openStore(b, dir, configOf(how)), "gc")
 			data := lines(1, 256<<10)
 			for range 256 {
-				appendAll(b, str, data)
+				must(b, str.Append(data))
 			}
 			m := sync(b, str)
 			b.SetBytes(int64(256 * len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := OpenReader(dir + "/gc/" + m.Segment)
+				r, err := segment.OpenReader(dir + "/gc/" + m.Segment)
 				must(b, err)
 				for {
 					if _, err := r.Next(); err != nil {

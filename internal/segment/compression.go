@@ -19,11 +19,12 @@ var compressions = [...]struct{ text, suffix string }{
 	None: {"none", ".log"},
 }
 
-func (c Compression) valid() bool { return int(c) < len(compressions) }
+// Valid reports whether c is one of the compressions.
+func (c Compression) Valid() bool { return int(c) < len(compressions) }
 
 // String returns the value as the flag takes it.
 func (c Compression) String() string {
-	if !c.valid() {
+	if !c.Valid() {
 		return fmt.Sprintf("Compression(%d)", uint8(c))
 	}
 	return compressions[c].text

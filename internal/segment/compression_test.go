@@ -1,13 +1,15 @@
-package segment
+package segment_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 func TestCompressionText(t *testing.T) {
 	for _, how := range allCompressions {
-		var back Compression
+		var back segment.Compression
 		text, err := how.MarshalText()
 		must(t, err)
 		must(t, back.Set(string(text)))
@@ -15,7 +17,7 @@ func TestCompressionText(t *testing.T) {
 			t.Errorf("%s came back as %s", how, back)
 		}
 	}
-	var c Compression
+	var c segment.Compression
 	if err := c.Set("lz4"); err == nil || !strings.Contains(err.Error(), "zstd, gzip or none") {
 		t.Errorf("lz4: %v", err)
 	}

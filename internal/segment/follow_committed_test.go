@@ -1,14 +1,19 @@
-package segment
+package segment_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
+)
 
 // A Follower in the writer's process returns what is committed, and nothing that
 // a restart may cut off and replace by other bytes.
 func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		var mark Mark
+		var mark segment.Mark
 		known := true
-		d.opt.Committed = func() (Mark, bool) { return mark, known }
+		d.opt.Committed = func() (segment.Mark, bool) { return mark, known }
 		must(t, d.f.Close())
 		d.open(d.opt)
 
@@ -17,7 +22,7 @@ func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 		must(t, err)
 		texts(t, s, "one\n", "two\n")
 		d.expect("") // nothing is committed
-		sync := func() Mark {
+		sync := func() segment.Mark {
 			t.Helper()
 			m, err := s.Sync()
 			must(t, err)
@@ -53,8 +58,8 @@ func TestFollowOnlyWhatIsCommitted(t *testing.T) {
 // off, and others are committed in their place.
 func TestFollowerForgetsWhatWasCutOff(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		var mark Mark
-		d.opt.Committed = func() (Mark, bool) { return mark, true }
+		var mark segment.Mark
+		d.opt.Committed = func() (segment.Mark, bool) { return mark, true }
 		must(t, d.f.Close())
 		d.open(d.opt)
 		s := d.store.Stream("gc.log")
@@ -66,7 +71,7 @@ func TestFollowerForgetsWhatWasCutOff(t *testing.T) {
 		texts(t, s, "lost\n") // appended, not committed
 		d.expect("one\n")
 		s.Abandon() // the destination failed; the writer goes back to the mark
-		must(t, s.Resume(mark, Unbounded))
+		must(t, s.Resume(mark, store.Unbounded))
 		texts(t, s, "four\n")
 		mark, err = s.Sync()
 		must(t, err)

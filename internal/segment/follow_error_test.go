@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"errors"
@@ -8,15 +8,17 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 // A frame that is being written is not damage, unless nobody is writing.
 func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		if d.cfg.Compress == None {
+		if d.cfg.Compress == segment.None {
 			t.Skip("it has no frames")
 		}
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		texts(t, s, "2\n")
@@ -29,7 +31,7 @@ func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 		must(t, os.WriteFile(path, whole, 0))
 		d.expect("2\n")
 		must(t, os.Truncate(path, int64(len(whole)-1)))
-		once, err := OpenFollower(d.dir(), FollowOptions{Once: true})
+		once, err := segment.OpenFollower(d.dir(), segment.FollowOptions{Once: true})
 		must(t, err)
 		defer once.Close()
 		raw, err := once.Next()
@@ -37,7 +39,7 @@ func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 			t.Fatalf("%q, %v", raw, err)
 		}
 		for range 2 {
-			var torn *TornError
+			var torn *segment.TornError
 			if _, err := once.Next(); !errors.As(err, &torn) || torn.Offset != mark.Offset {
 				t.Fatalf("%v, want an incomplete frame at %d", err, mark.Offset)
 			}
@@ -47,10 +49,10 @@ func TestFollowWaitsForTheEndOfAFrame(t *testing.T) {
 
 func TestFollowGoesOnBehindDamage(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		if d.cfg.Compress == None {
+		if d.cfg.Compress == segment.None {
 			t.Skip("it has no frames")
 		}
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		from := sync(t, s).Offset
 		texts(t, s, "2\n")
@@ -59,7 +61,7 @@ func TestFollowGoesOnBehindDamage(t *testing.T) {
 		mark := sync(t, s)
 		edit(t, d.newest(), func(b []byte) []byte { b[to-1] ^= 1; return b })
 		d.expect("1\n3\n")
-		var bad *DamageError
+		var bad *segment.DamageError
 		if len(d.errs) != 1 || !errors.As(d.errs[0], &bad) || bad.From != from || bad.To != to || bad.Path != d.newest() {
 			t.Fatalf("errors %v, want bytes %d-%d", d.errs, from, to-1)
 		}
@@ -81,14 +83,14 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 			t.Fatalf("errors %v, want one of a missing directory", d.errs)
 		}
 		d.errs = nil
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		mark.Sealed = true
 		bad := d.newest()
 		texts(t, d.restart(mark), "2\n")
 		must(t, os.Rename(bad, bad+".away"))
-		files := FollowFiles([]Info{{Path: bad, Name: filepath.Base(bad)}, {Path: d.newest(), Name: filepath.Base(d.newest())}}, false, FollowOptions{})
+		files := segment.FollowFiles([]segment.Info{{Path: bad, Name: filepath.Base(bad)}, {Path: d.newest(), Name: filepath.Base(d.newest())}}, false, segment.FollowOptions{})
 		defer files.Close()
 		if _, err := files.Next(); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("%v, want one of a missing file", err)
@@ -107,20 +109,20 @@ func TestFollowTriesAgainWhatCannotBeOpened(t *testing.T) {
 // look that finds the segment and its opening.
 func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		texts(t, d.restart(Mark{}), "1\n")
+		texts(t, d.restart(segment.Mark{}), "1\n")
 		secret := filepath.Join(t.TempDir(), filepath.Base(d.newest()))
 		must(t, os.Rename(d.newest(), secret))
-		listed := Info{Stream: filepath.Base(d.dir()), Path: filepath.Join(d.dir(), filepath.Base(secret)), Name: filepath.Base(secret)}
+		listed := segment.Info{Stream: filepath.Base(d.dir()), Path: filepath.Join(d.dir(), filepath.Base(secret)), Name: filepath.Base(secret)}
 		must(t, os.Symlink(secret, listed.Path))
-		f, err := OpenFollower(d.dir(), FollowOptions{Once: true})
+		f, err := segment.OpenFollower(d.dir(), segment.FollowOptions{Once: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if err := OpenFound(f, listed); !errors.Is(err, unix.ELOOP) {
+		if err := segment.OpenFound(f, listed); !errors.Is(err, unix.ELOOP) {
 			t.Errorf("a link in the place of a segment: %v, want %v", err, unix.ELOOP)
 		}
-		named, err := OpenReader(listed.Path)
+		named, err := segment.OpenReader(listed.Path)
 		if err != nil {
 			t.Fatalf("a link that a user names: %v", err)
 		}
@@ -131,7 +133,7 @@ func TestFollowThroughNoLinkThatTakesASegmentsPlace(t *testing.T) {
 // A volume can be away for a while and come back.
 func TestFollowOfAStreamThatWasAway(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		mark.Sealed = true
@@ -141,7 +143,7 @@ func TestFollowOfAStreamThatWasAway(t *testing.T) {
 		must(t, os.Rename(d.dir(), d.dir()+".away"))
 		d.look()
 		d.look()
-		if IsOpen(d.f) {
+		if segment.IsOpen(d.f) {
 			t.Fatal("still open: the file system gets no space back")
 		}
 		must(t, os.Rename(d.dir()+".away", d.dir()))

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"io"
@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 func TestFollowPastRetention(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		d.expect("1\n")
@@ -29,7 +32,7 @@ func TestFollowPastRetention(t *testing.T) {
 		must(t, os.RemoveAll(d.dir()))
 		for later := time.Now().Add(time.Millisecond); !time.Now().After(later); { // the names have milliseconds
 		}
-		texts(t, d.restart(Mark{}), "1\n")
+		texts(t, d.restart(segment.Mark{}), "1\n")
 		d.expect("1\n")
 	})
 }
@@ -39,7 +42,7 @@ func TestFollowPastRetention(t *testing.T) {
 func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
 		head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "0\n")
 		for _, what := range []string{"one\n", "two\n"} {
 			mark := sync(t, s)
@@ -50,7 +53,7 @@ func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 				d.expect("0\n" + head + what)
 			}
 		}
-		segs, err := List(d.dir())
+		segs, err := segment.List(d.dir())
 		must(t, err)
 		for _, seg := range segs[:2] {
 			must(t, os.Remove(seg.Path))
@@ -61,10 +64,10 @@ func TestFollowPastRetentionIntoASegmentWithTheSameBeginning(t *testing.T) {
 
 // A follower that was away for long learns what it missed.
 func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
-	eachCompression(t, func(t *testing.T, how Compression) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		d := newFollowed(t, how)
-		var s *Stream
-		mark := Mark{}
+		var s *store.Stream
+		mark := segment.Mark{}
 		add := func(text string) string {
 			s = d.restart(mark)
 			texts(t, s, text)
@@ -87,14 +90,14 @@ func TestFollowCountsWhatRetentionDeletedUnread(t *testing.T) {
 		}
 		d.open(d.opt)
 		d.expect("4\n5\n")
-		d.expectErrors(&GoneError{Path: first, Offset: size, Numbers: 2})
+		d.expectErrors(&segment.GoneError{Path: first, Offset: size, Numbers: 2})
 	})
 }
 
 // A segment of one look is deleted before the follower reads it.
 func TestFollowToldOfASegmentThatIsDeletedBeforeItsTurn(t *testing.T) {
-	d := newFollowed(t, None)
-	mark := Mark{}
+	d := newFollowed(t, segment.None)
+	mark := segment.Mark{}
 	var paths []string
 	for _, text := range []string{"1\n", "2\n", "3\n"} {
 		s := d.restart(mark)
@@ -108,20 +111,20 @@ func TestFollowToldOfASegmentThatIsDeletedBeforeItsTurn(t *testing.T) {
 	d.got.Write(raw)
 	must(t, os.Remove(paths[1]))
 	d.expect("1\n3\n")
-	d.expectErrors(&GoneError{Path: paths[1], Size: 2})
+	d.expectErrors(&segment.GoneError{Path: paths[1], Size: 2})
 }
 
 // Next skips nothing in files that the caller named, because no restart appends to them.
 func TestFollowFilesWithTheSameBeginningOfWhichOneIsDeleted(t *testing.T) {
 	dir := t.TempDir()
 	head := strings.Repeat("[0.001s][info][gc] Using G1\n", 20)
-	var files []Info
+	var files []segment.Info
 	for _, name := range []string{"one.log", "two.log"} {
 		path := filepath.Join(dir, name)
 		must(t, os.WriteFile(path, []byte(head+name), 0o600))
-		files = append(files, Info{Path: path, Name: name})
+		files = append(files, segment.Info{Path: path, Name: name})
 	}
-	f := FollowFiles(files, false, FollowOptions{})
+	f := segment.FollowFiles(files, false, segment.FollowOptions{})
 	defer f.Close()
 	got := ""
 	for step := range 4 {
@@ -131,7 +134,7 @@ func TestFollowFilesWithTheSameBeginningOfWhichOneIsDeleted(t *testing.T) {
 		}
 		if got += string(raw); step == 0 {
 			must(t, os.Remove(files[0].Path))
-			LookAgain(f) // as if it were the next look
+			segment.LookAgain(f) // as if it were the next look
 		}
 	}
 	if want := head + "one.log" + head + "two.log"; got != want {

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"encoding/json"
@@ -9,15 +9,18 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // sidecar is a writer whose checkpoint is one mark, and which knows what it wrote.
 type sidecar struct {
 	*followed
-	s     *Stream
+	s     *store.Stream
 	raw   strings.Builder // all that was ever appended, once
 	at    int             // where in raw the stream is
-	mark  Mark            // of the checkpoint,
+	mark  segment.Mark    // of the checkpoint,
 	saved int             // and where in raw that is
 	rand  *rand.Rand
 }
@@ -77,7 +80,7 @@ func FuzzFollowARandomSidecar(f *testing.F) {
 		d := newFollowed(t, allCompressions[int(how)%len(allCompressions)])
 		must(t, os.MkdirAll(d.dir(), 0o750))
 		c := &sidecar{followed: d, rand: rand.New(rand.NewSource(seed))}
-		c.s = c.restart(Mark{})
+		c.s = c.restart(segment.Mark{})
 		c.append(1) // and commit it: a restart without any commit deletes all
 		c.mark, c.saved = sync(t, c.s), c.at
 		for _, what := range steps[:min(len(steps), 300)] {
@@ -95,15 +98,15 @@ func FuzzFollowARandomSidecar(f *testing.F) {
 // and Next returns nothing that the segments do not hold.
 func FuzzFollowFrom(f *testing.F) {
 	dest := f.TempDir()
-	s, err := Open(dest, configOf(Zstd), nil, nil)
+	s, err := store.Open(dest, configOf(segment.Zstd), nil, nil)
 	must(f, err)
 	f.Cleanup(func() { must(f, s.Close()) })
 	str := s.Stream("gc")
-	must(f, str.Resume(Mark{}, 0))
+	must(f, str.Resume(segment.Mark{}, 0))
 	texts(f, str, "1\n", "2\n", "3\n")
 	sync(f, str)
 	for steps := range 4 {
-		fol, err := OpenFollower(dest+"/gc", FollowOptions{})
+		fol, err := segment.OpenFollower(dest+"/gc", segment.FollowOptions{})
 		must(f, err)
 		for range steps {
 			_, err := fol.Next()
@@ -116,11 +119,11 @@ func FuzzFollowFrom(f *testing.F) {
 		f.Add([]byte(strings.ReplaceAll(string(saved), `"raw":2`, `"raw":3,"cut":{"raw":1},"before":{"segment":"20200101T000000.000Z-000000.log"}`)))
 	}
 	f.Fuzz(func(t *testing.T, saved []byte) {
-		var p Position
+		var p segment.Position
 		if json.Unmarshal(saved, &p) != nil {
 			return
 		}
-		fol, err := OpenFollower(dest+"/gc", FollowOptions{From: p})
+		fol, err := segment.OpenFollower(dest+"/gc", segment.FollowOptions{From: p})
 		if err != nil {
 			return
 		}
@@ -128,8 +131,8 @@ func FuzzFollowFrom(f *testing.F) {
 		got := ""
 		for range 100 {
 			raw, err := fol.Next()
-			var bad *DamageError
-			var gone *GoneError
+			var bad *segment.DamageError
+			var gone *segment.GoneError
 			switch got += string(raw); {
 			case err == io.EOF:
 				if !strings.HasSuffix("1\n2\n3\n", got) {

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"bytes"
@@ -11,16 +11,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // followed is a stream that a test writes, and what a Follower has read of it.
 type followed struct {
 	t       testing.TB
 	dest    string
-	cfg     Config
-	store   *Store
-	f       *Follower
-	opt     FollowOptions
+	cfg     store.Config
+	store   *store.Store
+	f       *segment.Follower
+	opt     segment.FollowOptions
 	resumes bool // before each look, by its saved position
 	rewinds bool // after each frame, which it reads twice so
 	got     bytes.Buffer
@@ -28,20 +31,20 @@ type followed struct {
 	errs    []error // since they were looked at last
 }
 
-func newFollowed(t testing.TB, how Compression) *followed {
+func newFollowed(t testing.TB, how segment.Compression) *followed {
 	d := &followed{t: t, dest: t.TempDir(), cfg: configOf(how)}
-	d.store = openStore(t, d.dest, d.cfg).Store
-	d.open(FollowOptions{})
+	d.store = openStore(t, d.dest, d.cfg)
+	d.open(segment.FollowOptions{})
 	t.Cleanup(func() { must(t, d.f.Close()) })
 	return d
 }
 
 func (d *followed) dir() string { return filepath.Join(d.dest, "gc.log") }
 
-func (d *followed) open(opt FollowOptions) {
+func (d *followed) open(opt segment.FollowOptions) {
 	d.t.Helper()
 	d.opt = opt
-	f, err := OpenFollower(d.dir(), opt)
+	f, err := segment.OpenFollower(d.dir(), opt)
 	must(d.t, err)
 	d.f = f
 }
@@ -52,18 +55,18 @@ func (d *followed) resume() {
 	saved, err := json.Marshal(d.f.Position())
 	must(d.t, err)
 	must(d.t, d.f.Close())
-	d.opt.From = Position{}
+	d.opt.From = segment.Position{}
 	must(d.t, json.Unmarshal(saved, &d.opt.From))
 	d.open(d.opt)
 }
 
 // restart is what a new sidecar does: it cuts the stream back to the mark.
-func (d *followed) restart(m Mark) *Stream {
+func (d *followed) restart(m segment.Mark) *store.Stream {
 	d.t.Helper()
 	must(d.t, d.store.Close())
-	d.store = openStore(d.t, d.dest, d.cfg).Store
+	d.store = openStore(d.t, d.dest, d.cfg)
 	s := d.store.Stream("gc.log")
-	must(d.t, s.Resume(m, Unbounded))
+	must(d.t, s.Resume(m, store.Unbounded))
 	return s
 }
 
@@ -94,8 +97,8 @@ func (d *followed) look() {
 			d.t.Fatal("nothing, without an error")
 		case err != nil:
 			d.errs = append(d.errs, err)
-			var read *ReadError
-			var torn *TornError
+			var read *segment.ReadError
+			var torn *segment.TornError
 			if errors.As(err, &read) || errors.As(err, &torn) {
 				return
 			}
@@ -121,7 +124,7 @@ func (d *followed) expectErrors(want ...error) {
 	d.errs = nil
 }
 
-func texts(t testing.TB, s *Stream, frames ...string) {
+func texts(t testing.TB, s *store.Stream, frames ...string) {
 	t.Helper()
 	for _, raw := range frames {
 		must(t, s.Append([]byte(raw)))
@@ -130,7 +133,7 @@ func texts(t testing.TB, s *Stream, frames ...string) {
 
 func (d *followed) newest() string {
 	d.t.Helper()
-	segs, err := List(d.dir())
+	segs, err := segment.List(d.dir())
 	must(d.t, err)
 	if len(segs) == 0 {
 		d.t.Fatal("no segments")
@@ -141,7 +144,7 @@ func (d *followed) newest() string {
 // eachFollowed runs a test for every compression, with one Follower and with one
 // that resumes from a saved position at each look.
 func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
-	eachCompression(t, func(t *testing.T, how Compression) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		for _, name := range []string{"one", "resumed", "rewound"} {
 			t.Run(name, func(t *testing.T) {
 				d := newFollowed(t, how)
@@ -156,7 +159,7 @@ func eachFollowed(t *testing.T, run func(t *testing.T, d *followed)) {
 // frames. A follower must see each line once.
 func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		d.expect("1\n")
@@ -174,7 +177,7 @@ func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
 		texts(t, s, "2\n3\n", "4\n5\n", "6\n", long)
 		d.expect("5\n6\n" + long)
 		// Everything, as if there had been no commit.
-		s = d.restart(Mark{})
+		s = d.restart(segment.Mark{})
 		d.expectErrors()
 		texts(t, s, "1\n2\n", "3\n4\n5\n6\n"+long+"8\n")
 		d.expect("8\n")
@@ -183,7 +186,7 @@ func TestFollowAcrossARestartHandsOutEachByteOnce(t *testing.T) {
 
 func TestFollowIntoNewSegmentsThatARestartDeletes(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		d.expect("1\n")
@@ -215,7 +218,7 @@ func TestFollowIntoNewSegmentsThatARestartDeletes(t *testing.T) {
 // from it to a new segment, before what was in the deleted segment.
 func TestFollowWhereARestartCutsASegmentAndSealsIt(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		texts(t, s, "2\n")
@@ -236,14 +239,14 @@ func TestFollowWhereARestartCutsASegmentAndSealsIt(t *testing.T) {
 // streams that ended.
 func TestFollowClosesWhatIsIdle(t *testing.T) {
 	eachFollowed(t, func(t *testing.T, d *followed) {
-		s := d.restart(Mark{})
+		s := d.restart(segment.Mark{})
 		texts(t, s, "1\n")
 		mark := sync(t, s)
 		idle := func() {
 			t.Helper()
-			must(t, os.Chtimes(d.newest(), time.Time{}, time.Now().Add(-2*FollowIdle)))
+			must(t, os.Chtimes(d.newest(), time.Time{}, time.Now().Add(-2*segment.FollowIdle)))
 			d.expect("")
-			if IsOpen(d.f) {
+			if segment.IsOpen(d.f) {
 				t.Fatal("still open")
 			}
 		}
@@ -259,20 +262,20 @@ func TestFollowClosesWhatIsIdle(t *testing.T) {
 }
 
 func TestFollowSincePassesOverWhatWasCompleteBefore(t *testing.T) {
-	d := newFollowed(t, Zstd)
-	mark := Mark{}
+	d := newFollowed(t, segment.Zstd)
+	mark := segment.Mark{}
 	begin := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	for i := range 2*FollowAhead + 10 {
+	for i := range 2*segment.FollowAhead + 10 {
 		s := d.restart(mark)
 		texts(t, s, string(rune('a'+i%26)))
 		mark = sync(t, s)
 		mark.Sealed = true
-		seg, _ := ParseName(mark.Segment)
-		mark.Segment = FileName(begin.Add(time.Duration(i)*time.Hour), seg.Seq, Zstd)
+		seg, _ := segment.ParseName(mark.Segment)
+		mark.Segment = segment.FileName(begin.Add(time.Duration(i)*time.Hour), seg.Seq, segment.Zstd)
 		must(t, os.Rename(filepath.Join(d.dir(), seg.Name), filepath.Join(d.dir(), mark.Segment)))
 	}
-	n := 2*FollowAhead + 7
-	d.open(FollowOptions{Since: begin.Add(time.Duration(n)*time.Hour + time.Minute)})
+	n := 2*segment.FollowAhead + 7
+	d.open(segment.FollowOptions{Since: begin.Add(time.Duration(n)*time.Hour + time.Minute)})
 	var want string
 	for i := n; i < n+3; i++ {
 		want += string(rune('a' + i%26))

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"os"
@@ -8,12 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // follows returns, for each segment of a stream, its number and the one before.
 func follows(t *testing.T, dest, stream string) (pairs [][2]uint64) {
 	t.Helper()
-	segs, err := List(filepath.Join(dest, stream))
+	segs, err := segment.List(filepath.Join(dest, stream))
 	must(t, err)
 	for _, seg := range segs {
 		pairs = append(pairs, [2]uint64{seg.Seq, seg.Follows()})
@@ -37,30 +39,30 @@ func wantFollows(t *testing.T, dest, stream string, want ...[2]uint64) {
 // A number that a restart has passed over must not look like a missing segment: nothing
 // is missing there. A number that was committed must.
 func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
-	eachCompression(t, func(t *testing.T, how Compression) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dest := t.TempDir()
 		cfg := configOf(how)
 		cfg.SegmentBytes = settings.Ki
 		s := openStore(t, dest, cfg)
 		str := freshStream(t, s, "gc")
 		for seed := range int64(2) {
-			appendAll(t, str, lines(seed, 50000))
+			must(t, str.Append(lines(seed, 50000)))
 			sync(t, str)
 		}
 		m := str.Mark()
-		appendAll(t, str, lines(3, 50000)) // number 3, which is never committed
+		must(t, str.Append(lines(3, 50000))) // number 3, which is never committed
 		must(t, s.Close())
 
 		s = openStore(t, dest, cfg)
 		str = s.Stream("gc")
 		must(t, str.Resume(m, 1<<20))
-		appendAll(t, str, lines(3, 50000))
+		must(t, str.Append(lines(3, 50000)))
 		sync(t, str)
-		appendAll(t, str, lines(4, 50000))
+		must(t, str.Append(lines(4, 50000)))
 		sync(t, str)
 		wantFollows(t, dest, "gc", [2]uint64{1, 0}, [2]uint64{2, 1}, [2]uint64{4, 2}, [2]uint64{5, 4})
 
-		segs, err := List(filepath.Join(dest, "gc"))
+		segs, err := segment.List(filepath.Join(dest, "gc"))
 		must(t, err)
 		must(t, os.Remove(segs[2].Path))
 		wantFollows(t, dest, "gc", [2]uint64{1, 0}, [2]uint64{2, 1}, [2]uint64{5, 4})
@@ -70,12 +72,12 @@ func TestASegmentBehindAHoleInTheNumbersKnowsWhatItFollows(t *testing.T) {
 // The first segment may be behind numbers that were never committed as well.
 func TestTheFirstCommittedSegmentFollowsNone(t *testing.T) {
 	dest := t.TempDir()
-	s := openStore(t, dest, configOf(Zstd))
+	s := openStore(t, dest, configOf(segment.Zstd))
 	str := freshStream(t, s, "gc")
-	appendAll(t, str, lines(1, 1000))
+	must(t, str.Append(lines(1, 1000)))
 	str.Abandon()
-	must(t, str.Resume(Mark{}, Unbounded))
-	appendAll(t, str, lines(1, 1000))
+	must(t, str.Resume(segment.Mark{}, store.Unbounded))
+	must(t, str.Append(lines(1, 1000)))
 	sync(t, str)
 	wantFollows(t, dest, "gc", [2]uint64{2, 0})
 }
@@ -83,14 +85,14 @@ func TestTheFirstCommittedSegmentFollowsNone(t *testing.T) {
 // Anybody who may write the file can write anything there.
 func TestANoteThatCannotBeIsIgnored(t *testing.T) {
 	dest := t.TempDir()
-	s := openStore(t, dest, configOf(Zstd))
+	s := openStore(t, dest, configOf(segment.Zstd))
 	str := freshStream(t, s, "gc")
-	appendAll(t, str, lines(1, 1000))
+	must(t, str.Append(lines(1, 1000)))
 	sync(t, str)
-	segs, err := List(filepath.Join(dest, "gc"))
+	segs, err := segment.List(filepath.Join(dest, "gc"))
 	must(t, err)
 	for _, text := range []string{"1", "2", "-1", "x", "", "999999999999999999", "99999999999999999999999999"} {
-		must(t, unix.Setxattr(segs[0].Path, FollowsAttr, []byte(text), 0))
+		must(t, unix.Setxattr(segs[0].Path, segment.FollowsAttr, []byte(text), 0))
 		if got := segs[0].Follows(); got != 0 {
 			t.Errorf("%q: it follows %d", text, got)
 		}

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 func TestAForeignFileMayReferBackAsFarAsZstdcatReads(t *testing.T) {
@@ -15,15 +17,15 @@ func TestAForeignFileMayReferBackAsFarAsZstdcatReads(t *testing.T) {
 		size   uint64
 		fits   bool
 	}{
-		{window: 17 << 3, size: ForeignWindow, fits: true},
-		{window: 17<<3 | 1, size: ForeignWindow / 8 * 9},
+		{window: 17 << 3, size: segment.ForeignWindow, fits: true},
+		{window: 17<<3 | 1, size: segment.ForeignWindow / 8 * 9},
 	} {
 		frame := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, c.window, byte(1 | len(text)<<3), 0, 0}, text...)
 		var h zstd.Header
 		if err := h.Decode(frame); err != nil || h.WindowSize != c.size {
 			t.Fatalf("the test's frame has a window of %d bytes, want %d: %v", h.WindowSize, c.size, err)
 		}
-		r, err := Decode(bytes.NewReader(frame), Zstd)
+		r, err := segment.Decode(bytes.NewReader(frame), segment.Zstd)
 		if err != nil {
 			t.Fatal(err)
 		}

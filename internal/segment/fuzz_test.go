@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 // FuzzReader reads arbitrary bytes as a segment: it must not panic, it must
@@ -20,13 +22,13 @@ func FuzzReader(f *testing.F) {
 		f.Add(uint8(how), join(one[:len(one)-3], make([]byte, 50), two))
 		f.Add(uint8(how), join(one, []byte{0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff}, two))
 	}
-	f.Add(uint8(Zstd), bytes.Repeat(ZstdMagic, 300))
-	f.Add(uint8(Gzip), bytes.Repeat(GzipMagic, 300))
+	f.Add(uint8(segment.Zstd), bytes.Repeat(segment.ZstdMagic, 300))
+	f.Add(uint8(segment.Gzip), bytes.Repeat(segment.GzipMagic, 300))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, how uint8, data []byte) {
-		path := filepath.Join(dir, FileName(time.Time{}, 1, allCompressions[int(how)%len(allCompressions)]))
+		path := filepath.Join(dir, segment.FileName(time.Time{}, 1, allCompressions[int(how)%len(allCompressions)]))
 		must(t, os.WriteFile(path, data, 0o600))
-		r, err := OpenReader(path)
+		r, err := segment.OpenReader(path)
 		must(t, err)
 		defer r.Close()
 		for steps := 0; ; steps++ {
@@ -35,11 +37,11 @@ func FuzzReader(f *testing.F) {
 			}
 			before := r.Offset()
 			raw, err := r.Next()
-			if len(raw) > ReadFrame || r.Window() > ReadFrame {
+			if len(raw) > segment.ReadFrame || r.Window() > segment.ReadFrame {
 				t.Fatalf("a frame of %d, a window of %d", len(raw), r.Window())
 			}
-			var bad *CorruptionError
-			var torn *TornError
+			var bad *segment.CorruptionError
+			var torn *segment.TornError
 			switch {
 			case err == nil && r.Offset() > before && len(raw) > 0:
 			case err == io.EOF && r.Offset() == int64(len(data)):

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"bytes"
@@ -7,24 +7,26 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 // Followers that are used one after another return what each is to return, and do not
 // allocate their buffers and decoders again.
 func TestFollowersShareMemory(t *testing.T) {
-	eachCompression(t, func(t *testing.T, how Compression) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		dir := t.TempDir()
 		s := openStore(t, dir, configOf(how))
 		want := map[string][]byte{}
 		for i, name := range []string{"a.log", "b.log"} {
 			str := freshStream(t, s, name)
 			want[name] = lines(int64(i), 2000)
-			appendAll(t, str, want[name])
+			must(t, str.Append(want[name]))
 			sync(t, str)
 		}
-		var m Memory
+		var m segment.Memory
 		look := func(name string) (got []byte) {
-			f, err := OpenFollower(filepath.Join(dir, name), FollowOptions{Memory: &m})
+			f, err := segment.OpenFollower(filepath.Join(dir, name), segment.FollowOptions{Memory: &m})
 			must(t, err)
 			defer f.Close()
 			for {
@@ -51,7 +53,7 @@ func TestFollowersShareMemory(t *testing.T) {
 		}
 		before := allocated()
 		for range looks {
-			f, err := OpenFollower(filepath.Join(dir, "a.log"), FollowOptions{Memory: &m})
+			f, err := segment.OpenFollower(filepath.Join(dir, "a.log"), segment.FollowOptions{Memory: &m})
 			must(t, err)
 			_, err = f.Next()
 			must(t, err)

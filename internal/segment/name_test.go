@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"os"
@@ -7,20 +7,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 func TestParseName(t *testing.T) {
 	start := time.Date(2026, 11, 20, 10, 0, 0, 7e6, time.UTC)
 	for _, how := range allCompressions {
 		for _, seq := range []uint64{1, 999999, 1000000, 1<<59 - 1} {
-			name := FileName(start, seq, how)
-			info, ok := ParseName(name)
+			name := segment.FileName(start, seq, how)
+			info, ok := segment.ParseName(name)
 			if !ok || info.Seq != seq || !info.Start.Equal(start) || info.Compress != how || info.Name != name {
 				t.Errorf("ParseName(%q) = %+v, %v", name, info, ok)
 			}
 		}
 	}
-	if got := FileName(start, 1, Zstd); got != "20261120T100000.007Z-000001.log.zst" {
+	if got := segment.FileName(start, 1, segment.Zstd); got != "20261120T100000.007Z-000001.log.zst" {
 		t.Errorf("name is %q", got)
 	}
 }
@@ -32,7 +34,7 @@ func TestParseNameRefusesWhatIsNotOurs(t *testing.T) {
 		"20261320T100000.000Z-000001.log", "20261120T100000.000Z-9999999999999999999.log", "20261120T100000.000Z--00001.log",
 		"../20261120T100000.000Z-000001.log", "20261120T100000,000Z-000001.log",
 	} {
-		if info, ok := ParseName(name); ok {
+		if info, ok := segment.ParseName(name); ok {
 			t.Errorf("ParseName(%q) = %+v", name, info)
 		}
 	}
@@ -40,12 +42,12 @@ func TestParseNameRefusesWhatIsNotOurs(t *testing.T) {
 
 func TestValidStream(t *testing.T) {
 	for _, name := range []string{"gc", "gc-1.log", "größe", "a b", strings.Repeat("x", 200)} {
-		if err := ValidStream(name); err != nil {
+		if err := segment.ValidStream(name); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	for _, name := range []string{"", ".", "..", ".ullage", "a/b", "/", "a\nb", "a\x00", "\xff", "\u0085", strings.Repeat("x", 201)} {
-		if err := ValidStream(name); err == nil {
+		if err := segment.ValidStream(name); err == nil {
 			t.Errorf("%q is allowed", name)
 		}
 	}
@@ -64,7 +66,7 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	}
 	must(t, os.Symlink("/etc/passwd", filepath.Join(dir, "20261120T100000.000Z-000007.log")))
 	must(t, os.Symlink(dir, filepath.Join(dest, "link")))
-	segs, err := List(dir)
+	segs, err := segment.List(dir)
 	must(t, err)
 	var got []string
 	for _, s := range segs {
@@ -79,10 +81,10 @@ func TestListIgnoresWhatIsNotASegment(t *testing.T) {
 	open, err := os.Open(dir)
 	must(t, err)
 	defer open.Close()
-	if two, err := Newest(open, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
+	if two, err := segment.Newest(open, 2); err != nil || len(two) != 2 || two[1].Seq != 10 || two[0].Seq != 2 {
 		t.Errorf("newest 2: %v, %v", two, err)
 	}
-	streams, err := Streams(dest)
+	streams, err := segment.Streams(dest)
 	must(t, err)
 	if !slices.Equal(streams, []string{"empty", "gc"}) {
 		t.Errorf("streams are %v", streams)

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"bytes"
@@ -13,18 +13,20 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ullage/ullage/internal/segment"
 )
 
 // frameOf encodes bytes as one frame.
-func frameOf(t testing.TB, how Compression, raw []byte) []byte {
+func frameOf(t testing.TB, how segment.Compression, raw []byte) []byte {
 	t.Helper()
 	switch how {
-	case Zstd:
+	case segment.Zstd:
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 		must(t, err)
 		defer e.Close()
 		return e.EncodeAll(raw, nil)
-	case Gzip:
+	case segment.Gzip:
 		var frame bytes.Buffer
 		e := gzip.NewWriter(&frame)
 		_, err := e.Write(raw)
@@ -35,23 +37,23 @@ func frameOf(t testing.TB, how Compression, raw []byte) []byte {
 	return raw
 }
 
-func segmentFile(t testing.TB, how Compression, data []byte) string {
+func segmentFile(t testing.TB, how segment.Compression, data []byte) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), FileName(time.Unix(0, 0), 1, how))
+	path := filepath.Join(t.TempDir(), segment.FileName(time.Unix(0, 0), 1, how))
 	must(t, os.WriteFile(path, data, 0o640))
 	return path
 }
 
-func openReader(t testing.TB, path string) *Reader {
+func openReader(t testing.TB, path string) *segment.Reader {
 	t.Helper()
-	r, err := OpenReader(path)
+	r, err := segment.OpenReader(path)
 	must(t, err)
 	t.Cleanup(func() { must(t, r.Close()) })
 	return r
 }
 
 func TestGrowingSegmentIsFollowedByteByByte(t *testing.T) {
-	for _, how := range []Compression{Zstd, Gzip} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip} {
 		t.Run(how.String(), func(t *testing.T) {
 			path := segmentFile(t, how, nil)
 			file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
@@ -82,7 +84,7 @@ func TestGrowingSegmentIsFollowedByteByByte(t *testing.T) {
 }
 
 func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
-	want := lines(1, 3*PlainBytes)
+	want := lines(1, 3*segment.PlainBytes)
 	path := filepath.Join(t.TempDir(), "anything.txt")
 	must(t, os.WriteFile(path, want[:len(want)-10], 0o640))
 	r := openReader(t, path)
@@ -94,7 +96,7 @@ func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
 			continue
 		}
 		must(t, err)
-		if len(b) > PlainBytes {
+		if len(b) > segment.PlainBytes {
 			t.Fatalf("a block of %d", len(b))
 		}
 		got = append(got, b...)
@@ -105,15 +107,15 @@ func TestPlainFileIsReadInBoundedBlocks(t *testing.T) {
 }
 
 func TestResyncSkipsExactlyTheDamage(t *testing.T) {
-	for _, how := range []Compression{Zstd, Gzip} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip} {
 		t.Run(how.String(), func(t *testing.T) {
 			one, two, three := lines(1, 3000), lines(2, 2000), lines(3, 1000)
 			a, b, c := frameOf(t, how, one), frameOf(t, how, two), frameOf(t, how, three)
 			broken := bytes.Clone(b)
 			broken[len(b)/2] ^= 0x10
-			magic := ZstdMagic
-			if how == Gzip {
-				magic = GzipMagic
+			magic := segment.ZstdMagic
+			if how == segment.Gzip {
+				magic = segment.GzipMagic
 			}
 			for name, damage := range map[string][]byte{
 				"flip": broken, "zeros": make([]byte, 100000), "noise": noise(5000), "one byte": {7},
@@ -127,8 +129,8 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 						t.Fatalf("first frame: %v", err)
 					}
 					_, err = r.Next()
-					var bad *CorruptionError
-					var torn *TornError // if it pretends to go on behind the end
+					var bad *segment.CorruptionError
+					var torn *segment.TornError // if it pretends to go on behind the end
 					if !errors.As(err, &bad) && !errors.As(err, &torn) || r.Offset() != int64(len(a)) {
 						t.Fatalf("damage: %v", err)
 					}
@@ -149,7 +151,7 @@ func TestResyncSkipsExactlyTheDamage(t *testing.T) {
 }
 
 func TestResyncAtTheEndOfTheFile(t *testing.T) {
-	for _, how := range []Compression{Zstd, Gzip} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip} {
 		frame := frameOf(t, how, lines(1, 300))
 		for name, c := range map[string]struct {
 			behind []byte
@@ -197,7 +199,7 @@ func TestFramesOfOtherWriters(t *testing.T) {
 			must(t, e.Close())
 			data := join(skippable, e.EncodeAll(raw, nil), e.EncodeAll(nil, nil), skippable, stream.Bytes(),
 				e.EncodeAll(make([]byte, 1<<20), nil), skippable)
-			if got := decode(t, segmentFile(t, Zstd, data)); !bytes.Equal(got, join(raw, raw, make([]byte, 1<<20))) {
+			if got := decode(t, segmentFile(t, segment.Zstd, data)); !bytes.Equal(got, join(raw, raw, make([]byte, 1<<20))) {
 				t.Fatalf("%d bytes", len(got))
 			}
 		})
@@ -205,15 +207,15 @@ func TestFramesOfOtherWriters(t *testing.T) {
 }
 
 func TestFrameOverTheBoundIsDamage(t *testing.T) {
-	for _, how := range []Compression{Zstd, Gzip} {
-		for _, size := range []int{ReadFrame, ReadFrame + 1} {
+	for _, how := range []segment.Compression{segment.Zstd, segment.Gzip} {
+		for _, size := range []int{segment.ReadFrame, segment.ReadFrame + 1} {
 			r := openReader(t, segmentFile(t, how, frameOf(t, how, make([]byte, size))))
 			raw, err := r.Next()
-			var bad *CorruptionError
-			if fits := size <= ReadFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
+			var bad *segment.CorruptionError
+			if fits := size <= segment.ReadFrame; fits && len(raw) != size || !fits && !errors.As(err, &bad) {
 				t.Errorf("%s of %d: %d bytes, %v", how, size, len(raw), err)
 			}
-			if c := r.Window(); c > ReadFrame {
+			if c := r.Window(); c > segment.ReadFrame {
 				t.Errorf("a window of %d", c)
 			}
 		}
@@ -225,14 +227,14 @@ func TestReaderTakesOnlyRegularFiles(t *testing.T) {
 	fifo := filepath.Join(dir, "fifo.log")
 	must(t, syscall.Mkfifo(fifo, 0o600))
 	for _, path := range []string{dir, fifo, filepath.Join(dir, "missing")} {
-		if _, err := OpenReader(path); err == nil {
+		if _, err := segment.OpenReader(path); err == nil {
 			t.Errorf("opened %s", path)
 		}
 	}
 }
 
 func TestErrorOfReadingIsNotDamage(t *testing.T) {
-	eachCompression(t, func(t *testing.T, how Compression) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
 		path := segmentFile(t, how, frameOf(t, how, lines(1, 300)))
 		r := openReader(t, path)
 		closed, err := os.Open(path)
@@ -240,7 +242,7 @@ func TestErrorOfReadingIsNotDamage(t *testing.T) {
 		must(t, closed.Close())
 		good := r.ReadFrom(closed)
 		_, err = r.Next()
-		var bad *CorruptionError
+		var bad *segment.CorruptionError
 		if !errors.Is(err, os.ErrClosed) || errors.As(err, &bad) {
 			t.Fatal(err)
 		}
@@ -251,14 +253,14 @@ func TestErrorOfReadingIsNotDamage(t *testing.T) {
 }
 
 func TestErrorTextsNameThePlace(t *testing.T) {
-	torn := &TornError{Path: "a.log.zst", Offset: 7}
-	bad := &CorruptionError{Path: "a.log.zst", Offset: 7, Err: ErrMagic}
+	torn := &segment.TornError{Path: "a.log.zst", Offset: 7}
+	bad := &segment.CorruptionError{Path: "a.log.zst", Offset: 7, Err: segment.ErrMagic}
 	for _, err := range []error{torn, bad} {
 		if text := fmt.Sprint(err); !bytes.Contains([]byte(text), []byte("byte 7 of a.log.zst")) {
 			t.Error(text)
 		}
 	}
-	if !errors.Is(bad, ErrMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {
+	if !errors.Is(bad, segment.ErrMagic) || !errors.Is(torn, io.ErrUnexpectedEOF) {
 		t.Error("causes are lost")
 	}
 }

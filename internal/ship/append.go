@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/queue"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -25,7 +25,7 @@ func (w *writer) appendBatch(ctx context.Context) error {
 	w.staging.used = time.Now()
 	for _, st := range w.order {
 		err := w.appendParts(st)
-		if errors.Is(err, segment.ErrRefused) {
+		if errors.Is(err, store.ErrRefused) {
 			w.refuseOpen(st, err)
 		} else if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (w *writer) stream(name, label string) (*writerStream, error) {
 		return st, nil
 	}
 	st := &writerStream{name: name, label: label, segments: w.store.Stream(name)}
-	if err := w.placeNew(st.name); errors.Is(err, segment.ErrRefused) {
+	if err := w.placeNew(st.name); errors.Is(err, store.ErrRefused) {
 		w.refuse(st.name, err, func() error { return w.placeNew(st.name) })
 		return nil, nil
 	} else if err != nil {

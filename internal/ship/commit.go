@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/position"
 )
 
@@ -23,7 +23,7 @@ func (w *writer) commit(ctx context.Context) error {
 			continue
 		}
 		mark, err := st.segments.Sync()
-		if errors.Is(err, segment.ErrRefused) {
+		if errors.Is(err, store.ErrRefused) {
 			w.refuseOpen(st, err)
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -20,7 +21,7 @@ import (
 // Config holds the settings of a [Shipper].
 type Config struct {
 	Tail    tail.Config
-	Segment segment.Config
+	Segment store.Config
 
 	Dest      string        // durable directory
 	Budget    settings.Size // what the backlog may take of the tmpfs; 0 means its size
@@ -86,7 +87,7 @@ type Followers struct {
 	// wants to know.
 	OnGap func(stream string, gap ul.Gap)
 
-	Needed  func(segment.Info) bool // see [segment.Store.KeepFor]
+	Needed  func(segment.Info) bool // see [store.Store.KeepFor]
 	Deleted func(segment.Info)
 
 	SealAtEnd bool // seal the newest segments once everything is drained
@@ -103,7 +104,7 @@ func (c *Config) onDestination() {
 func DefaultConfig() Config {
 	return Config{
 		Tail:         tail.DefaultConfig(),
-		Segment:      segment.DefaultConfig(),
+		Segment:      store.DefaultConfig(),
 		Dest:         "/var/lib/ullage",
 		Queue:        4 * settings.Mi,
 		SpoolAt:      25,

@@ -11,6 +11,7 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/internal/ship/queue"
@@ -247,7 +248,7 @@ func (d *detail) append(ctx context.Context, r *hindsight.Record) error {
 		err = st.appendFrame(r.Raw)
 		st.sum.partly = true
 	}
-	if errors.Is(err, segment.ErrRefused) {
+	if errors.Is(err, store.ErrRefused) {
 		d.refuseOpen(st, err)
 		return nil
 	}

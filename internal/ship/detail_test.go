@@ -16,6 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
@@ -63,7 +64,7 @@ func apart(text string) (persisted, withheld string) {
 // counted returns how many lines the checkpoint says that were withheld.
 func counted(b *bench) checkpoint.Levels {
 	b.t.Helper()
-	durable, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
+	durable, err := store.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}

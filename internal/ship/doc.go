@@ -46,7 +46,7 @@
 // descriptor that failed is never used again, since after a failed fsync the
 // kernel may call pages clean that never reached the disk.
 //
-// An error of one stream alone, [segment.ErrRefused], stops no other. The writer
+// An error of one stream alone, [store.ErrRefused], stops no other. The writer
 // passes over the stream and tries it again from time to time; the reader leaves
 // it unread, and drops lines of it under pressure as if it had an outage of its
 // own. It comes back as after an error of the destination, with a rewind.

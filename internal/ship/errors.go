@@ -5,12 +5,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // errorKind is the class of an error of the destination, for a metric label.
 func errorKind(err error) string {
-	if errors.Is(err, segment.ErrAway) {
+	if errors.Is(err, store.ErrAway) {
 		return missingError
 	}
 	for _, k := range errorKinds {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -54,7 +54,7 @@ func (w *writer) maintain(ctx context.Context) {
 // retain lets the store seal and delete. Where the newest segment of a stream
 // goes too, the checkpoint records that first.
 func (w *writer) retain(ctx context.Context) {
-	err := w.store.Maintain(time.Now(), func(released []*segment.Stream) error {
+	err := w.store.Maintain(time.Now(), func(released []*store.Stream) error {
 		for _, st := range released {
 			w.check.SetMark(st.Name(), st.Mark())
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/base/statedir"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -107,7 +108,7 @@ func (h *hoard) begins() *Shipper {
 			s.reader.round()
 			s.reader.settle()
 		}
-		durable, err := segment.Open(h.cfg.Dest, h.cfg.Segment, nil, nil)
+		durable, err := store.Open(h.cfg.Dest, h.cfg.Segment, nil, nil)
 		h.must(err)
 		s.store = durable
 		from = s.unseal(from)
@@ -340,7 +341,7 @@ func TestAnotherSidecarHasUsedTheDestination(t *testing.T) {
 			w = b.log("gc.log")
 		}
 		s, from := b.begun(true)
-		other, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
+		other, err := store.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
 		b.must(err)
 		b.must(other.Acquire(t.Context()))
 		str := other.Stream("gc.log")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // placing is a writer at its start, when the segments of streams are put behind
@@ -138,7 +139,7 @@ func (p *placing) placeStream(ctx context.Context, name string) error {
 // must know as well if there is no mark, since the checkpoint was lost.
 func (p *placing) placeOrRefuse(name string) error {
 	err := p.tryPlace(name)
-	if !errors.Is(err, segment.ErrRefused) {
+	if !errors.Is(err, store.ErrRefused) {
 		return err
 	}
 	p.refuse(name, err, func() error { return p.tryPlace(name) })
@@ -157,7 +158,7 @@ func (p *placing) tryPlace(name string) error {
 			return p.resumeDry(name, seg, mark)
 		}
 		err := seg.Resume(mark, p.check.Uncommitted)
-		if !errors.Is(err, segment.ErrMark) {
+		if !errors.Is(err, store.ErrMark) {
 			return err
 		}
 		p.stale(name, err)
@@ -173,9 +174,9 @@ func (p *placing) tryPlace(name string) error {
 // resumeDry places a stream of which the source has nothing more. Then nothing
 // is behind the mark; or it is what nobody can supply again, since its file was
 // deleted, or the checkpoint is an old one that somebody has put back. It stays.
-func (p *placing) resumeDry(name string, seg *segment.Stream, mark segment.Mark) error {
+func (p *placing) resumeDry(name string, seg *store.Stream, mark segment.Mark) error {
 	err := seg.Resume(mark, 0)
-	if errors.Is(err, segment.ErrMark) {
+	if errors.Is(err, store.ErrMark) {
 		p.log.Debug("keeping segment data behind the mark", "stream", name, "error", err)
 		err = p.recover(name, seg)
 		delete(p.ends, name) // there is nothing to look it up in

@@ -3,7 +3,7 @@ package ship
 import (
 	"time"
 
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // restAfter is how long the writer appends nothing before it gives memory back.
@@ -17,7 +17,7 @@ type staging struct {
 
 // rest gives the memory back if nothing was appended for restAfter, and returns after
 // how long it is to be called next. However often it is called before, the memory goes then.
-func (s *staging) rest(now time.Time, durable *segment.Store) time.Duration {
+func (s *staging) rest(now time.Time, durable *store.Store) time.Duration {
 	if s.used.IsZero() {
 		return time.Hour
 	}

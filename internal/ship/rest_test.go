@@ -8,6 +8,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // The memory goes restAfter after the last append, however often the writer looks before.
@@ -30,7 +31,7 @@ func TestMemoryOfAppendingGoesOnce(t *testing.T) {
 func TestTicksDoNotKeepTheWriterFromResting(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.cfg.Segment = segment.Config{Compress: segment.Zstd, SegmentBytes: settings.Mi, SegmentAge: time.Second}
+	b.cfg.Segment = store.Config{Compress: segment.Zstd, SegmentBytes: settings.Mi, SegmentAge: time.Second}
 	b.write(b.log("gc.log"), lines(0, 1000))
 	s, from := b.begun(true)
 	s.begins(t, from)

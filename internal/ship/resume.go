@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // destinationFailed records an error of the destination. The error is logged when it
@@ -32,13 +32,13 @@ func (w *writer) resume(st *writerStream) error {
 	// the settings of now: the budget may have shrunk since the append, and what
 	// is not cut would be read back from pages that a failed sync has marked
 	// clean, and be taken for durable.
-	err := st.segments.Resume(mark, segment.Unbounded)
-	if !errors.Is(err, segment.ErrMark) {
+	err := st.segments.Resume(mark, store.Unbounded)
+	if !errors.Is(err, store.ErrMark) {
 		return err
 	}
 	w.log.Error("committed segments are missing or changed", "stream", st.name, "error", err, "hint", "the stream continues behind what is left")
 	mark.Gone = true
-	if err = st.segments.Resume(mark, segment.Unbounded); errors.Is(err, segment.ErrMark) {
+	if err = st.segments.Resume(mark, store.Unbounded); errors.Is(err, store.ErrMark) {
 		return w.recover(st.name, st.segments)
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *writer) resume(st *writerStream) error {
 // recover places a stream behind everything of it that is sound. Its mark
 // counts once the reader has found that place in the source: a checkpoint with
 // the one and without the other would be a wrong one.
-func (w *writer) recover(name string, seg *segment.Stream) error {
+func (w *writer) recover(name string, seg *store.Stream) error {
 	end, _, err := seg.Recover()
 	if err != nil {
 		seg.Abandon()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -19,7 +20,7 @@ import (
 func retains(t *testing.T, bytes settings.Size, age time.Duration) *bench {
 	t.Helper()
 	b := newBench(t)
-	b.cfg.Segment = segment.Config{Compress: segment.None, SegmentBytes: 64 * settings.Ki, RetainBytes: bytes, RetainAge: age}
+	b.cfg.Segment = store.Config{Compress: segment.None, SegmentBytes: 64 * settings.Ki, RetainBytes: bytes, RetainAge: age}
 	return b
 }
 

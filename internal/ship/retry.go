@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // refusedRetry is how often streams are tried again that the destination
@@ -26,7 +26,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		w.unsaved = true
 	}
 	for _, st := range w.streams {
-		if err := w.resume(st); errors.Is(err, segment.ErrRefused) {
+		if err := w.resume(st); errors.Is(err, store.ErrRefused) {
 			w.refuseOpen(st, err)
 		} else if err != nil {
 			w.retain(ctx) // what is left to resume may need space
@@ -63,7 +63,7 @@ func (w *writer) readmit(ctx context.Context) (rewound bool, err error) {
 		switch {
 		case err == nil:
 			back = append(back, name)
-		case !errors.Is(err, segment.ErrRefused):
+		case !errors.Is(err, store.ErrRefused):
 			return false, err
 		case !marked && w.view.sawGone(name):
 			w.tolerate(w.store.Stream(name).Close())

@@ -15,6 +15,7 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 	"github.com/ullage/ullage/internal/ship/hindsight"
 	"github.com/ullage/ullage/internal/ship/tail"
@@ -30,7 +31,7 @@ type Shipper struct {
 	view    *view
 
 	src    *tail.Source
-	store  *segment.Store
+	store  *store.Store
 	link   *link
 	check  *checkpoint.Checkpoint // until the loops run; then the writer's alone
 	reader *reader
@@ -116,7 +117,7 @@ var errNoAnswer = errors.New("destination: it has not answered since the start")
 
 // opened is the destination's answer.
 type opened struct {
-	store *segment.Store
+	store *store.Store
 	err   error
 }
 
@@ -125,7 +126,7 @@ type opened struct {
 // for space until stop ends.
 func (s *Shipper) open(stop context.Context) opened {
 	s.cfg.onDestination()
-	durable, err := segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
+	durable, err := store.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	for backoff := newBackoff(); errorKind(err) == fullError; {
 		pause := backoff.Next()
 		s.metrics.destinationErrors.WithLabelValues(fullError).Inc()
@@ -133,7 +134,7 @@ func (s *Shipper) open(stop context.Context) opened {
 		if err := retry.Sleep(stop, pause); err != nil {
 			return opened{err: err}
 		}
-		durable, err = segment.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
+		durable, err = store.Open(s.cfg.Dest, s.cfg.Segment, s.reg, s.log)
 	}
 	if err != nil {
 		return opened{err: err}

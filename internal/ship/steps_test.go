@@ -12,7 +12,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/settings"
 	"github.com/ullage/ullage/internal/line/ul"
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/tail"
 )
 
@@ -25,7 +25,7 @@ func (b *bench) begun(answers bool) (*Shipper, start) {
 		b.t.Fatal(err)
 	}
 	if answers {
-		durable, err := segment.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
+		durable, err := store.Open(b.cfg.Dest, b.cfg.Segment, nil, nil)
 		if err != nil {
 			b.t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 package ship
 
 import (
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/ship/queue"
 	"github.com/ullage/ullage/internal/ship/tail"
@@ -17,7 +17,7 @@ type running struct {
 
 // frame takes a frame that was appended, or tried to be; raw is nil where only its
 // compressed bytes are known.
-func (r *running) frame(to *segment.Stream, raw []byte) {
+func (r *running) frame(to *store.Stream, raw []byte) {
 	if name := to.Written().Segment; name != r.segment {
 		*r = running{segment: name}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ullage/ullage/internal/base/retry"
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/ship/checkpoint"
 	"github.com/ullage/ullage/internal/ship/queue"
 	"github.com/ullage/ullage/internal/ship/tail"
@@ -24,7 +25,7 @@ type writer struct {
 	cfg   Config
 	log   *slog.Logger
 	link  *link
-	store *segment.Store
+	store *store.Store
 	check *checkpoint.Checkpoint
 	view  *view
 	m     *metrics
@@ -66,7 +67,7 @@ func (b bounds) bytes() int64 { return min(b.sync.Load(), b.room) }
 // writerStream is the writer's side of a stream.
 type writerStream struct {
 	name, label string
-	segments    *segment.Stream
+	segments    *store.Stream
 	parts       []int // indexes into the batch
 	lines       [ul.NumLevels]uint64
 	taken       int       // bytes, as they were in the queue
@@ -89,7 +90,7 @@ func (st *writerStream) forget() {
 	st.lines, st.withheld, st.saved = none, none, none
 }
 
-func newWriter(cfg Config, l *link, durable *segment.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
+func newWriter(cfg Config, l *link, durable *store.Store, check *checkpoint.Checkpoint, v *view, m *metrics, log *slog.Logger) *writer {
 	_, maxOpen := tail.Descriptors()
 	w := &writer{
 		cfg: cfg, log: log, link: l, store: durable, check: check, view: v, m: m,

@@ -23,6 +23,7 @@ import (
 	"github.com/ullage/ullage/internal/read/report/view"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/owner"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/sink"
 )
 
@@ -229,12 +230,12 @@ func short(l line) line { l.Text = l.Text[:min(len(l.Text), 60)]; return l }
 func persist(t *testing.T, how segment.Compression, of scenario) string {
 	t.Helper()
 	dir := t.TempDir()
-	cfg := segment.DefaultConfig()
+	cfg := store.DefaultConfig()
 	cfg.Compress = how
 	if of.apart {
 		cfg.SegmentBytes = 1
 	}
-	durable, err := segment.Open(dir, cfg, nil, nil)
+	durable, err := store.Open(dir, cfg, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -62,7 +63,7 @@ func (e *engine) got() []string {
 type rig struct {
 	*testing.T
 	dest   string
-	store  *segment.Store
+	store  *store.Store
 	engine *engine
 	whole  bool
 	set    *Set
@@ -73,9 +74,9 @@ type rig struct {
 func newRig(t *testing.T, whole bool) *rig {
 	t.Helper()
 	r := &rig{T: t, dest: t.TempDir(), engine: &engine{}, whole: whole}
-	cfg := segment.DefaultConfig()
+	cfg := store.DefaultConfig()
 	cfg.SegmentBytes, cfg.Compress = 4096, segment.None
-	durable, err := segment.Open(r.dest, cfg, nil, nil)
+	durable, err := store.Open(r.dest, cfg, nil, nil)
 	r.must(err)
 	r.must(durable.Acquire(t.Context()))
 	r.store = durable

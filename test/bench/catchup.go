@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/base/settings"
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -133,9 +133,9 @@ func (b *bench) encodeFromMemory(data string) (float64, error) {
 	}
 	dest := b.path("encoded")
 	defer os.RemoveAll(dest)
-	cfg := segment.DefaultConfig()
+	cfg := store.DefaultConfig()
 	cfg.RetainBytes = 100 * settings.Gi
-	durable, err := segment.Open(dest, cfg, nil, slog.New(slog.DiscardHandler))
+	durable, err := store.Open(dest, cfg, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return 0, err
 	}

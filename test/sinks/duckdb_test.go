@@ -13,6 +13,7 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -83,7 +84,7 @@ func (g *gateway) asks(t *testing.T, queries []string) (rows [][][]string) {
 func sealed(t *testing.T, start time.Time, text string) *sink.Batch {
 	t.Helper()
 	dest := t.TempDir()
-	durable, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	durable, err := store.Open(dest, store.DefaultConfig(), nil, nil)
 	must(t, err)
 	must(t, durable.Acquire(t.Context()))
 	s := durable.Stream(stream)

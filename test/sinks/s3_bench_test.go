@@ -16,6 +16,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/internal/segment/summary"
 	"github.com/ullage/ullage/internal/sink"
 	"github.com/ullage/ullage/internal/sink/s3"
@@ -60,7 +61,7 @@ func BenchmarkS3Upload(b *testing.B) {
 func fullSegment(b *testing.B) *sink.Batch {
 	b.Helper()
 	dest := filepath.Join(lab.Tmpfs(b, "128m"), "dest")
-	durable, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	durable, err := store.Open(dest, store.DefaultConfig(), nil, nil)
 	must(b, err)
 	must(b, durable.Acquire(context.Background()))
 	s := durable.Stream(stream)

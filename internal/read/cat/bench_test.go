@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // cpu returns the CPU time that the process has used.
@@ -59,7 +59,7 @@ func BenchmarkMerge(b *testing.B) {
 
 // fill writes a stream in frames of half a second of its lines.
 func fill(b *testing.B, dir, name string, size int, r *rand.Rand, head func(time.Duration) string) (total int) {
-	durable, err := segment.Open(dir, segment.DefaultConfig(), nil, nil)
+	durable, err := store.Open(dir, store.DefaultConfig(), nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,12 +13,13 @@ import (
 
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/seek"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // timedStream is a stream that a sidecar persists in the time of a log.
 type timedStream struct {
 	*shipped
-	stream *segment.Stream
+	stream *store.Stream
 	begun  time.Time
 	size   int64
 }

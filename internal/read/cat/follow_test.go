@@ -14,6 +14,7 @@ import (
 
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 	"github.com/ullage/ullage/test/lab"
 )
 
@@ -64,12 +65,12 @@ func (f *follower) expect(text string) {
 type shipped struct {
 	t     *testing.T
 	dir   string
-	cfg   segment.Config
-	store *segment.Store
+	cfg   store.Config
+	store *store.Store
 }
 
 func newShipped(t *testing.T, how segment.Compression) *shipped {
-	d := &shipped{t: t, dir: t.TempDir(), cfg: segment.DefaultConfig()}
+	d := &shipped{t: t, dir: t.TempDir(), cfg: store.DefaultConfig()}
 	d.cfg.Compress = how
 	d.open()
 	t.Cleanup(func() { d.must(d.store.Close()) })
@@ -85,12 +86,12 @@ func (d *shipped) must(err error) {
 
 func (d *shipped) open() {
 	var err error
-	d.store, err = segment.Open(d.dir, d.cfg, nil, nil)
+	d.store, err = store.Open(d.dir, d.cfg, nil, nil)
 	d.must(err)
 }
 
 // restart is what a new sidecar does: it cuts the stream back to the mark.
-func (d *shipped) restart(name string, m segment.Mark) *segment.Stream {
+func (d *shipped) restart(name string, m segment.Mark) *store.Stream {
 	d.must(d.store.Close())
 	d.open()
 	s := d.store.Stream(name)
@@ -98,14 +99,14 @@ func (d *shipped) restart(name string, m segment.Mark) *segment.Stream {
 	return s
 }
 
-func (d *shipped) append(s *segment.Stream, frames ...string) {
+func (d *shipped) append(s *store.Stream, frames ...string) {
 	d.t.Helper()
 	for _, raw := range frames {
 		d.must(s.Append([]byte(raw)))
 	}
 }
 
-func (d *shipped) sync(s *segment.Stream) segment.Mark {
+func (d *shipped) sync(s *store.Stream) segment.Mark {
 	d.t.Helper()
 	m, err := s.Sync()
 	d.must(err)

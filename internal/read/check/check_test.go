@@ -16,6 +16,7 @@ import (
 	"github.com/ullage/ullage/internal/line/ul"
 	"github.com/ullage/ullage/internal/segment"
 	"github.com/ullage/ullage/internal/segment/owner"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // results receives what a check has found.
@@ -41,15 +42,15 @@ func (r *results) Stream(s Stream) error {
 type copied struct {
 	t     testing.TB
 	dir   string
-	cfg   segment.Config
-	store *segment.Store
+	cfg   store.Config
+	store *store.Store
 }
 
 func newCopied(t testing.TB, how segment.Compression, segmentBytes settings.Size) *copied {
-	c := &copied{t: t, dir: t.TempDir(), cfg: segment.DefaultConfig()}
+	c := &copied{t: t, dir: t.TempDir(), cfg: store.DefaultConfig()}
 	c.cfg.Compress, c.cfg.SegmentBytes = how, segmentBytes
 	var err error
-	if c.store, err = segment.Open(c.dir, c.cfg, nil, nil); err != nil {
+	if c.store, err = store.Open(c.dir, c.cfg, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -61,7 +62,7 @@ func newCopied(t testing.TB, how segment.Compression, segmentBytes settings.Size
 }
 
 // stream returns a new stream.
-func (c *copied) stream(name string) *segment.Stream {
+func (c *copied) stream(name string) *store.Stream {
 	s := c.store.Stream(name)
 	c.must(s.Resume(segment.Mark{}, 0))
 	return s
@@ -75,7 +76,7 @@ func (c *copied) must(err error) {
 }
 
 // commit appends one frame and commits it.
-func (c *copied) commit(s *segment.Stream, raw string) segment.Mark {
+func (c *copied) commit(s *store.Stream, raw string) segment.Mark {
 	c.t.Helper()
 	c.must(s.Append([]byte(raw)))
 	m, err := s.Sync()
@@ -123,7 +124,7 @@ func TestANumberThatARestartPassedOverIsNotMissing(t *testing.T) {
 	m := c.commit(s, line)
 	c.must(s.Append([]byte(line))) // in a segment of its own, and killed
 	s.Abandon()
-	c.must(s.Resume(m, segment.Unbounded))
+	c.must(s.Resume(m, store.Unbounded))
 	c.commit(s, line)
 	r, total := c.check(Config{})
 	if !total.Complete || total.Lines != 2 || r.streams[0].Segments != 2 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // persisted makes a destination of one stream, whose commits were read one minute after
@@ -15,9 +16,9 @@ import (
 func persisted(t *testing.T, how segment.Compression, commits []string) (dir string, begun time.Time) {
 	t.Helper()
 	dir = t.TempDir()
-	cfg := segment.DefaultConfig()
+	cfg := store.DefaultConfig()
 	cfg.Compress = how
-	durable, err := segment.Open(dir, cfg, nil, nil)
+	durable, err := store.Open(dir, cfg, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

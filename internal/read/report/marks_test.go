@@ -12,13 +12,13 @@ import (
 	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/naming"
 	"github.com/ullage/ullage/internal/read/report/view"
-	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 // persist writes lines as segments of a stream.
 func persist(t *testing.T, dest, stream, text string) {
 	t.Helper()
-	durable, err := segment.Open(dest, segment.DefaultConfig(), nil, nil)
+	durable, err := store.Open(dest, store.DefaultConfig(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ullage/ullage/internal/base/admin"
 	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,14 +26,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type owned struct {
 	t     *testing.T
 	dir   string
-	store *segment.Store
+	store *store.Store
 }
 
 func own(t *testing.T) *owned {
 	t.Helper()
 	o := &owned{t: t, dir: t.TempDir()}
 	var err error
-	o.store, err = segment.Open(o.dir, segment.DefaultConfig(), nil, nil)
+	o.store, err = store.Open(o.dir, store.DefaultConfig(), nil, nil)
 	if err == nil {
 		err = o.store.Acquire(context.Background())
 	}

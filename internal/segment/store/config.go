@@ -1,0 +1,92 @@
+package store
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// minSegment keeps a mistyped size from making a file of every frame.
+const minSegment = 4 * settings.Ki
+
+// Config says how segments are written and how long they are kept. All sizes count
+// bytes on disk, compressed. [DefaultConfig] returns one that works.
+type Config struct {
+	// Compress encodes new segments. Segments of another compression are kept and
+	// read, but nothing is appended to them.
+	Compress segment.Compression
+
+	// SegmentBytes seals a segment at the first sync that finds it at this size or
+	// over it. A segment exceeds the size by less than one commit. Where many streams
+	// grow at once, segments are sealed earlier: their active segments together take
+	// at most a quarter of RetainBytes.
+	SegmentBytes settings.Size
+
+	// Reread keeps what Sync made durable in the page cache, for somebody who reads it
+	// soon. Otherwise these pages are given back: the copy would displace what the
+	// application has read.
+	Reread bool
+
+	// SegmentAge seals a segment that was created this long ago. Zero: never.
+	SegmentAge time.Duration
+
+	// RetainBytes is what all segments of all streams, with their directories, may
+	// take of the file system, in whole blocks. Segments may take the same share of
+	// the inodes. Beyond either, the oldest segments are deleted. Zero: no bound.
+	RetainBytes settings.Size
+
+	// RetainAge deletes a segment this long after its last write.
+	// Zero: never.
+	RetainAge time.Duration
+}
+
+// DefaultConfig returns the defaults of the flags.
+func DefaultConfig() Config {
+	return Config{
+		Compress:     segment.Zstd,
+		SegmentBytes: 64 * settings.Mi,
+		SegmentAge:   time.Hour,
+		RetainBytes:  1 * settings.Gi,
+		RetainAge:    168 * time.Hour,
+	}
+}
+
+// Flags declares the settings on fs with the present values as defaults.
+func (c *Config) Flags(fs *flag.FlagSet) {
+	fs.Var(&c.Compress, "compress", "compression `FORMAT` of new segments: zstd (read with zstdcat), gzip (zcat) or none")
+	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk and start another")
+	fs.DurationVar(&c.SegmentAge, "segment-age", c.SegmentAge,
+		"seal a segment this `DURATION` after its creation and start another with the next line; 0: never by age")
+	fs.Var(&c.RetainBytes, "retain-bytes",
+		"delete the oldest segments when all segments together use more than this `SIZE` of the volume, or the same share of its inodes, or when the volume is almost full; 0: no bound")
+	fs.DurationVar(&c.RetainAge, "retain-age", c.RetainAge,
+		"delete a segment this `DURATION` after its last write; 0: never by age")
+}
+
+// Validate returns one error for each setting that cannot work.
+func (c Config) Validate() []error {
+	var bad []error
+	if !c.Compress.Valid() {
+		bad = append(bad, fmt.Errorf("--compress is %s: use zstd, gzip or none", c.Compress))
+	}
+	if c.SegmentBytes < minSegment {
+		bad = append(bad, fmt.Errorf("--segment-bytes is %s: it must be at least %s", c.SegmentBytes, minSegment))
+	}
+	if c.SegmentAge < 0 {
+		bad = append(bad, fmt.Errorf("--segment-age is %s: it must not be negative (0: never by age)", c.SegmentAge))
+	}
+	if c.RetainBytes < 0 {
+		bad = append(bad, errors.New("--retain-bytes must not be negative (0: no bound)"))
+	} else if c.RetainBytes != 0 && c.RetainBytes < c.SegmentBytes {
+		bad = append(bad, fmt.Errorf("--retain-bytes is %s: it must hold at least one segment, --segment-bytes is %s (0: no bound)",
+			c.RetainBytes, c.SegmentBytes))
+	}
+	if c.RetainAge < 0 {
+		bad = append(bad, fmt.Errorf("--retain-age is %s: it must not be negative (0: never by age)", c.RetainAge))
+	}
+	return bad
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// windowSegments is how many of the next segments to delete the ledger holds.
+const windowSegments = 4096
+
+// use is what is taken of a file system, or what the file system has.
+type use struct{ bytes, inodes int64 }
+
+func (u use) plus(v use) use  { return use{u.bytes + v.bytes, u.inodes + v.inodes} }
+func (u use) minus(v use) use { return use{u.bytes - v.bytes, u.inodes - v.inodes} }
+
+// over reports whether u is more than v in bytes or in inodes.
+func (u use) over(v use) bool { return u.bytes > v.bytes || u.inodes > v.inodes }
+
+// directory is what the directory of a stream takes. The blocks that a directory
+// gets beyond its first one are a hundredth of its segments' blocks.
+var directory = use{bytes: segment.PageBytes, inodes: 1}
+
+// entry is a segment that retention may delete. Its times are in milliseconds.
+type entry struct {
+	stream string
+	seq    uint64
+	start  int64 // Unix time, as in the name
+	since  int64 // Unix time: start, or the start of a later segment of the stream if that is earlier
+	order  int64 // since, on the clock of the ledger
+	wrote  int64 // the last write of this segment and of all before, on the clock of the ledger
+	size   int64
+	disk   int64
+	how    segment.Compression
+}
+
+// endOfTime is later than every segment.
+var endOfTime = entry{since: math.MaxInt64, order: math.MaxInt64, wrote: math.MaxInt64}
+
+func (e entry) name() string { return segment.FileName(time.UnixMilli(e.start), e.seq, e.how) }
+
+func (e entry) use() use { return use{bytes: e.disk, inodes: 1} }
+
+func (e entry) info() segment.Info {
+	return segment.Info{Stream: e.stream, Name: e.name(), Seq: e.seq, Size: e.size, Disk: e.disk}
+}
+
+// notAfter makes e as old as a later segment of its stream, if that segment is older
+// by its times: then the clock was ahead when e was written.
+func (e *entry) notAfter(later entry) {
+	e.since, e.order, e.wrote = min(e.since, later.since), min(e.order, later.order), min(e.wrote, later.wrote)
+}
+
+func compareEntry(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.since, b.since),
+		cmp.Compare(a.seq, b.seq), strings.Compare(a.stream, b.stream))
+}
+
+// ledger is what is known of the segments on disk without a look at the disk. It
+// leaves out the segments that a placed stream holds, the newest one and the one
+// before until its successor is synced: the stream knows those. Streams report what
+// they seal, cut and delete; retention replaces the ledger by a scan of the disk
+// while it is not fresh.
+type ledger struct {
+	began time.Time     // when the clock of the ledger began
+	idle  time.Duration // for how long nothing was committed before that, by the system clock
+
+	fresh  bool    // false: the disk must be scanned
+	oldest []entry // what can be deleted, in order: all of it, or the beginning
+	all    bool    // oldest is all of it
+	count  int     // segments, those beyond the window included
+	size   int64   // and their bytes
+	disk   int64   // and what they take of the disk
+	dirs   int64   // directories of streams, all of them
+	seeks  use     // seek files of the streams that are not open
+}
+
+// newLedger returns the ledger of a process that begins now, at a destination whose last
+// commit was at a time; zero: unknown.
+func newLedger(now, last time.Time) *ledger {
+	l := &ledger{began: now}
+	if !last.IsZero() {
+		l.idle = max(0, now.Sub(last))
+	}
+	return l
+}
+
+// clock places a moment on the clock of the ledger, which counts milliseconds since
+// Open and never steps. A moment in the future becomes now, because the system clock
+// was ahead when the moment was recorded. So a step of the system clock changes
+// neither order nor age of the segments that are known.
+//
+// Of a moment that only a file system knows, the clock takes the lesser age: by the system
+// clock, or by what that would show without a step since Open. The time before Open in
+// which nothing was committed makes no segment older, because a step of the system
+// clock is no different from it. So a clock that is far ahead makes retention delete
+// nothing that was not due at the last commit; at worst, segments stay longer by the
+// time for which there was no sidecar.
+func (l *ledger) clock(at, now time.Time) int64 {
+	since := now.Sub(l.began)
+	return (since - l.age(at, now, since)).Milliseconds()
+}
+
+// age returns the age of a moment, where so much time has passed since Open.
+func (l *ledger) age(at, now time.Time, since time.Duration) time.Duration {
+	age := max(0, min(now.Sub(at), l.began.Add(since).Sub(at)))
+	if age > since {
+		age = max(since, age-l.idle)
+	}
+	return age
+}
+
+func (l *ledger) entryOf(info segment.Info, now time.Time) entry {
+	return entry{stream: info.Stream, seq: info.Seq, start: info.Start.UnixMilli(), since: info.Start.UnixMilli(),
+		order: l.clock(info.Start, now), wrote: l.clock(info.ModTime, now), size: info.Size, disk: info.Disk, how: info.Compress}
+}
+
+// forget makes the next Maintain scan the disk.
+func (l *ledger) forget() { l.fresh = false }
+
+// sealed enters a segment that no mark needs any more, because its stream goes on
+// with later.
+func (l *ledger) sealed(seg, later segment.Info) {
+	now := time.Now()
+	l.enter(l.entryOf(seg, now), l.entryOf(later, now))
+}
+
+// ended enters the newest segment of a stream that was closed.
+func (l *ledger) ended(seg segment.Info) { l.enter(l.entryOf(seg, time.Now()), endOfTime) }
+
+// enter adds e, which later follows in its stream. The next scan finds what does not
+// go into an incomplete window.
+func (l *ledger) enter(e, later entry) {
+	if !l.fresh {
+		return
+	}
+	l.plus(e)
+	if !l.all {
+		return
+	}
+	e.notAfter(later)
+	stepped := false
+	for i := range l.oldest {
+		if before := &l.oldest[i]; before.stream == e.stream && before.seq < e.seq && compareEntry(*before, e) > 0 {
+			before.notAfter(e)
+			stepped = true
+		}
+	}
+	if stepped {
+		slices.SortFunc(l.oldest, compareEntry)
+	}
+	at, _ := slices.BinarySearchFunc(l.oldest, e, compareEntry)
+	l.oldest = slices.Insert(l.oldest, at, e)
+	l.trim()
+}
+
+// remove takes out a segment that was deleted, or that its stream holds from now on.
+func (l *ledger) remove(info segment.Info) {
+	if !l.fresh {
+		return
+	}
+	l.minus(entry{size: info.Size, disk: info.Disk})
+	l.oldest = slices.DeleteFunc(l.oldest, func(e entry) bool { return e.seq == info.Seq && e.stream == info.Stream })
+}
+
+// plus counts a segment.
+func (l *ledger) plus(e entry) {
+	l.count++
+	l.size += e.size
+	l.disk += e.disk
+}
+
+// minus is the opposite of plus.
+func (l *ledger) minus(e entry) {
+	l.count--
+	l.size -= e.size
+	l.disk -= e.disk
+}
+
+// restore puts back entries that were taken from the window and not deleted.
+func (l *ledger) restore(entries []entry) {
+	l.oldest = append(l.oldest, entries...)
+	slices.SortFunc(l.oldest, compareEntry)
+}
+
+// used is what the segments and seek files of the ledger take, and the directories of
+// all streams.
+func (l *ledger) used() use {
+	dirs := max(0, l.dirs)
+	return l.seeks.plus(use{bytes: l.disk + dirs*directory.bytes, inodes: int64(l.count) + dirs*directory.inodes})
+}
+
+// trim bounds the window once it is twice as long as it needs to be.
+func (l *ledger) trim() {
+	if len(l.oldest) >= 2*windowSegments {
+		l.shorten()
+	}
+}
+
+func (l *ledger) shorten() {
+	slices.SortFunc(l.oldest, compareEntry)
+	if len(l.oldest) > windowSegments {
+		l.oldest = slices.Delete(l.oldest, windowSegments, len(l.oldest))
+		l.all = false
+	}
+}

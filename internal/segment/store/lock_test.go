@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/test/lab"
+)
+
+// child starts a process that lives until the test ends.
+func child(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+// killed starts a process and kills it. The process is a zombie until the test ends.
+func killed(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := child(t)
+	must(t, cmd.Process.Kill())
+	for deadline := time.Now().Add(lab.Patience); kernel.StateOf(cmd.Process.Pid) != kernel.Dying; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it was killed and does not die")
+		}
+	}
+	return cmd
+}
+
+func TestWhoeverHoldsTheDestinationIsRefusedOrWaitedFor(t *testing.T) {
+	us := segment.Self()
+	if us.Place == "" {
+		t.Fatal("it does not know where it is")
+	}
+	in := func(place string, pid int) string {
+		return string(segment.Owner{Host: us.Host, PID: pid, Place: place}.Record())
+	}
+	const unseen = 3 * lockPoll
+	for name, c := range map[string]struct {
+		text  string
+		waits time.Duration // at least, until it is refused; negative: for ever
+		says  string
+	}{
+		"ourselves":                           {in(us.Place, us.PID), lockPoll, ""},
+		"one that lives":                      {in(us.Place, child(t).Process.Pid), lockPoll, ""},
+		"one that was killed":                 {in(us.Place, killed(t).Process.Pid), -1, "it was killed"},
+		"one that has just gone":              {in(us.Place, 1<<22+1), -1, "it was killed"},
+		"our number in another container":     {in("boot/pid:[1]", us.PID), unseen, "another machine"},
+		"no such number here, but there":      {in("boot/pid:[1]", 1<<22+1), unseen, "another machine"},
+		"one that does not know where it is":  {in("", us.PID), unseen, "another machine"},
+		"one that says less, of an older one": {fmt.Sprintf("host %q, pid %d\n", us.Host, us.PID), unseen, "another machine"},
+		"nobody, for a moment":                {"", unseen, "another machine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dest := t.TempDir()
+			first, second := openStore(t, dest, DefaultConfig()), openStore(t, dest, DefaultConfig())
+			must(t, first.Acquire(t.Context()))
+			must(t, os.WriteFile(filepath.Join(dest, segment.OwnDir, segment.LockName), []byte(c.text), 0o600))
+			bound, patience := unseen, lab.Patience
+			switch {
+			case c.waits == 0:
+				bound = 2 * lab.Patience // that would not be waited for
+			case c.waits < 0:
+				patience = 3 * unseen
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			begin := time.Now()
+			err := second.dest.takeLock(ctx, bound)
+			took := time.Since(begin)
+			switch {
+			case c.waits < 0 && !errors.Is(err, context.DeadlineExceeded):
+				t.Errorf("it did not wait: %v", err)
+			case c.waits >= 0 && (err == nil || !strings.Contains(err.Error(), "in use by another ullage")):
+				t.Errorf("after %s: %v", took, err)
+			case took < c.waits: // at least once more: the first time it may have been a reader, see OwnerOf
+				t.Errorf("it took %s, want %s", took, c.waits)
+			}
+			if log := second.log.String(); !strings.Contains(log, c.says) || strings.Count(log, "\n") > 1 {
+				t.Errorf("it said %q, want %q once", log, c.says)
+			}
+			must(t, first.Close())
+			must(t, second.dest.takeLock(t.Context(), unseen)) // whoever it was
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	segments prometheus.Gauge
+	bytes    prometheus.Gauge
+	disk     prometheus.Gauge
+	inodes   prometheus.Gauge
+	free     prometheus.Gauge
+	oldest   prometheus.Gauge
+	sealed   prometheus.Counter
+	deleted  *prometheus.CounterVec
+	cut      prometheus.Counter
+	written  prometheus.Counter
+}
+
+// The values of the label reason.
+const (
+	reasonBytes  = "bytes"
+	reasonAge    = "age"
+	reasonInodes = "inodes"
+	reasonFull   = "full"
+)
+
+func newMetrics() *metrics {
+	m := &metrics{
+		segments: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segments",
+			Help: "Segments in the destination, of all streams."}),
+		bytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_bytes",
+			Help: "Bytes of all segments in the destination, compressed as they are on disk."}),
+		free: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_destination_free_bytes",
+			Help: "Free bytes of the destination's file system when it last answered."}),
+		oldest: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_oldest_segment_timestamp_seconds",
+			Help: "When the first line was written to the oldest segment, Unix time; 0 while there is none."}),
+		disk: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_disk_bytes",
+			Help: "Bytes of the destination's file system that all segments, seek files and directories of streams use, in whole blocks; --retain-bytes bounds them."}),
+		inodes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ullage_segment_inodes",
+			Help: "Inodes of the destination's file system that all segments, seek files and directories of streams use."}),
+		sealed: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_segments_sealed_total",
+			Help: "Segments that were sealed, by size, by age or because their stream ended."}),
+		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ullage_segments_deleted_total",
+			Help: "Segments that retention deleted, by reason: bytes, age or inodes over their bounds, or a volume that was almost full."}, []string{"reason"}),
+		cut: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_recovered_cut_bytes_total",
+			Help: "Compressed bytes that recovery cut from the ends of torn or damaged segments."}),
+		written: prometheus.NewCounter(prometheus.CounterOpts{Name: "ullage_written_bytes_total",
+			Help: "Compressed bytes written to segments."}),
+	}
+	for _, reason := range []string{reasonBytes, reasonAge, reasonInodes, reasonFull} {
+		m.deleted.WithLabelValues(reason)
+	}
+	return m
+}
+
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.segments, m.bytes, m.disk, m.inodes, m.free, m.oldest, m.sealed, m.deleted, m.cut, m.written}
+}
+
+func (m *metrics) register(reg prometheus.Registerer) error {
+	if reg == nil {
+		return nil
+	}
+	for i, c := range m.all() {
+		if err := reg.Register(c); err != nil {
+			for _, done := range m.all()[:i] {
+				reg.Unregister(done)
+			}
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+func (m *metrics) unregister(reg prometheus.Registerer) {
+	if reg == nil {
+		return
+	}
+	for _, c := range m.all() {
+		reg.Unregister(c)
+	}
+}

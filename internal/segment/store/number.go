@@ -1,0 +1,141 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// numberName is the file in OwnDir that holds the number of the newest checkpoint that
+// was saved for this destination. numberForm is its content: always as long, so that a
+// write in place replaces all of it and needs no space.
+const (
+	numberName = "checkpoint-number"
+	numberForm = "%020d\n"
+	numberLen  = 21
+)
+
+// number is what the destination knows of the checkpoint, see [Store.Number].
+type number struct {
+	newest uint64
+	wrote  time.Time // when a process before this one recorded it; zero: unknown
+	file   *os.File  // nil: not open for writing
+	synced bool      // something was synced since the file was opened
+	failed bool      // the last record failed, and that was logged
+}
+
+// read reads the number. No file, or an empty one, is 0: nothing was recorded.
+func (n *number) read(own string) error {
+	n.close()
+	n.newest, n.wrote = 0, time.Time{}
+	file, err := os.OpenFile(filepath.Join(own, numberName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil {
+		n.wrote = info.ModTime()
+	}
+	return n.parse(file)
+}
+
+var errNumber = errors.New("it does not hold a number")
+
+func (n *number) parse(file *os.File) error {
+	var text [numberLen + 1]byte
+	got, _ := file.ReadAt(text[:], 0)
+	if got == 0 {
+		return nil
+	}
+	newest, err := strconv.ParseUint(string(text[:numberLen-1]), 10, 64)
+	if err != nil || got != numberLen || text[numberLen-1] != '\n' {
+		return fmt.Errorf("read %s: %w", file.Name(), errNumber)
+	}
+	n.newest = newest
+	return nil
+}
+
+// record writes the number of a checkpoint that was saved. It syncs the first number that
+// it writes, and no other: a process that is killed leaves its page cache behind, and a
+// crash of the node takes the checkpoints with it.
+func (n *number) record(own string, newest uint64) error {
+	if n.file != nil && links(n.file) == 0 {
+		n.close() // an operator has removed it
+	}
+	if n.file == nil {
+		if err := n.open(own); err != nil {
+			return err
+		}
+	}
+	if _, err := n.file.WriteAt(fmt.Appendf(nil, numberForm, newest), 0); err != nil {
+		return err
+	}
+	n.newest = newest
+	if n.synced {
+		return nil
+	}
+	if err := n.file.Truncate(numberLen); err != nil { // what is behind it is damage
+		return err
+	}
+	if err := kernel.Retry(func() error { return unix.Fdatasync(int(n.file.Fd())) }); err != nil {
+		return fmt.Errorf("sync %s: %w", n.file.Name(), err)
+	}
+	if err := syncDir(own); err != nil {
+		return err
+	}
+	n.synced = true
+	return nil
+}
+
+func (n *number) open(own string) (err error) {
+	n.file, err = os.OpenFile(filepath.Join(own, numberName), os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, fileMode)
+	if err != nil {
+		n.file = nil
+	}
+	return err
+}
+
+func (n *number) close() {
+	if n.file != nil {
+		_ = n.file.Close()
+		n.file = nil
+	}
+	n.synced = false
+}
+
+// readNumber reads the number. A damaged one is as good as none.
+func (d *destination) readNumber(own string) error {
+	err := d.number.read(own)
+	if errors.Is(err, errNumber) {
+		d.log.Warn("ignoring a damaged checkpoint number", "error", err, "hint", "the next checkpoint replaces it; until then an old checkpoint cannot be told from the newest")
+		return nil
+	}
+	return err
+}
+
+// setNumber does what [Store.SetNumber] documents.
+func (d *destination) setNumber(newest uint64) {
+	err := d.number.record(filepath.Join(d.dir, segment.OwnDir), newest)
+	if err == nil {
+		d.number.failed = false
+		return
+	}
+	d.number.close() // the next call opens the file again
+	if !d.number.failed {
+		d.number.failed = true
+		d.log.Error("recording the number of the checkpoint failed", "dir", d.dir, "error", err,
+			"hint", "shipping continues; until a retry succeeds, a restart takes a checkpoint that was saved shortly before the newest for the newest")
+	}
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+const (
+	// TailBytes is the most raw bytes that Recover returns of the end of a stream.
+	TailBytes = 4 << 10
+
+	lookBack = 64 // segments that may be needed for one tail
+)
+
+// Recover places a stream that has no mark. It decodes the newest segment, keeps the
+// sound frames before the first damaged byte, and cuts the rest: half a frame, zeros,
+// garbage. If the segment has no sound frame, Recover deletes the segment and decodes
+// the one before. When Recover returns, what it kept is durable and sealed: new bytes
+// go into a new segment. [Stream.Mark] is the end of what was kept, or zero. If
+// Resume was given a mark in a later segment, [Stream.Mark] is that mark, as Gone:
+// its sequence number must not be used again.
+//
+// Recover returns the last raw bytes of the stream, up to [TailBytes], from as many
+// segments as that takes, and how many bytes on disk it cut. Segments without
+// compression have no frames: Recover cuts NULs at their end, and then what is left
+// behind the last newline, unless it is so long that it is a part of a line over the limit.
+//
+// An error that wraps [ErrRefused] is this stream's. Every other error is the
+// destination's: abandon, wait, and recover again.
+func (t *Stream) Recover() (tail []byte, cut int64, err error) {
+	if tail, cut, err = t.recover(); err != nil {
+		return nil, cut, fmt.Errorf("recover stream %s: %w", t.name, t.dest.judge(err))
+	}
+	return tail, cut, nil
+}
+
+func (t *Stream) recover() (tail []byte, cut int64, err error) {
+	if err := segment.ValidStream(t.name); err != nil {
+		return nil, 0, err
+	}
+	t.Abandon()
+	for {
+		found, err := t.list(lookBack)
+		if err != nil {
+			return nil, cut, err
+		}
+		if len(found) == 0 {
+			t.place(segment.Info{}, notBefore(t.top, segment.Mark{}, 0), t.last)
+			return nil, cut, nil
+		}
+		t.last = max(t.last, lastSeq(found))
+		seg := found[len(found)-1]
+		sound, last, why, err := t.verifier.verify(seg)
+		if err != nil {
+			return nil, cut, err
+		}
+		if err := t.keep(seg, sound, why); err != nil {
+			return nil, cut, err
+		}
+		cut += seg.Size - sound
+		t.ledger.remove(seg)
+		if sound == 0 {
+			continue
+		}
+		if tail, err = t.verifier.tailBefore(found[:len(found)-1], last); err != nil {
+			return nil, cut, err
+		}
+		seg = cutTo(seg, sound)
+		t.place(seg, notBefore(t.top, segment.Mark{Segment: seg.Name, Offset: sound, Sealed: true}, seg.Seq), t.last)
+		return tail, cut, nil
+	}
+}
+
+// list returns the last n segments of the stream, and none if the stream has no
+// directory. It fails with ErrAway if the destination is away. It also fails if the
+// directory permits no new segment, so that the error comes before the first Append.
+func (t *Stream) list(n int) ([]segment.Info, error) {
+	if err := t.dest.present(); err != nil {
+		return nil, err
+	}
+	dir, err := t.dest.openDir(t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	defer dir.Close()
+	if err := writable(dir); errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	found, err := segment.Newest(dir, n)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	return found, nil
+}
+
+// notBefore returns m, a mark in the segment with that number, or top, the highest mark
+// that Resume was given, if that is in a later segment.
+func notBefore(top, m segment.Mark, seq uint64) segment.Mark {
+	if top.Seq() <= seq {
+		return m
+	}
+	return gone(top)
+}
+
+// keep cuts a segment to its sound part, or deletes the segment if it has none. It
+// also syncs a segment that is sound as a whole: a killed process may not have synced
+// it, and a later crash of the node would lose bytes that the checkpoint then covers.
+func (t *Stream) keep(seg segment.Info, sound int64, why error) error {
+	if cut := seg.Size - sound; cut > 0 {
+		t.metrics.cut.Add(float64(cut))
+		t.log.Warn("cutting the damaged end of a segment", "stream", t.name, "segment", seg.Name,
+			"kept_bytes", sound, "cut_bytes", cut, "reason", why)
+	}
+	var err error
+	if sound == 0 {
+		err = t.dest.removeSegment(seg)
+	} else {
+		err = t.dest.cutSegment(seg, sound)
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.dest.syncDir(t.name); err != nil {
+		return err
+	}
+	return t.dest.syncDir(".")
+}

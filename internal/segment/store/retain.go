@@ -1,0 +1,276 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+const (
+	maxDeletes  = 2048 // in one Maintain: more than one commit can create
+	rescanAfter = time.Minute
+)
+
+// retention bounds what the segments of all streams take of the volume, and how old
+// they get. It deletes what the ledger holds, and releases the newest segments of
+// streams where that is not enough. It reads the state of the open streams and calls
+// nothing of theirs but seal and release; streams never call retention.
+//
+//	sealOld → enforce → share → measure
+type retention struct {
+	*parts
+	room   room
+	rescan time.Time // when to scan although the ledger is fresh; zero: not planned
+
+	needed  func(segment.Info) bool // by somebody else; nil: none is
+	deleted func(segment.Info)      // is called with what was; may be nil
+}
+
+func (r *retention) sealOld(now time.Time) {
+	if r.cfg.SegmentAge > 0 {
+		r.sealBefore(now, r.cfg.SegmentAge)
+	}
+}
+
+// sealBefore seals what is committed and was created at least an age ago; 0: all.
+func (r *retention) sealBefore(now time.Time, age time.Duration) {
+	for _, t := range r.streams {
+		if t.placed && t.failed == nil && !t.dirty && t.seg.Name != "" && !t.mark.Sealed && (age == 0 || now.Sub(t.seg.Start) >= age) {
+			t.seal()
+		}
+	}
+}
+
+// enforce deletes what exceeds a bound. See [Store.Maintain] for save.
+func (r *retention) enforce(now time.Time, save func([]*Stream) error) error {
+	l := r.ledger
+	if !r.rescan.IsZero() && !now.Before(r.rescan) {
+		l.forget()
+	}
+	var errs []error
+	for scans, budget := 0, maxDeletes; scans < 3 && budget > 0 && len(errs) == 0; scans++ {
+		if !l.fresh {
+			if err := r.scan(now); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if !l.fresh {
+			break // the destination itself cannot be read
+		}
+		if err := r.look(); err != nil {
+			errs = append(errs, err)
+		}
+		due := r.choose(now, budget)
+		budget -= len(due)
+		if err := r.delete(due, save); err != nil {
+			errs = append(errs, err)
+		}
+		if l.all || len(l.oldest) > 0 {
+			break
+		}
+		l.forget() // the window is used up, and there are more segments on the disk
+	}
+	if len(errs) > 0 {
+		r.rescan = now.Add(rescanAfter)
+	}
+	return errors.Join(errs...)
+}
+
+// due is a segment that is to be deleted.
+type due struct {
+	entry
+	newest *Stream // whose newest segment it is; nil: the entry is from the ledger
+	reason string
+}
+
+// choice is what Maintain deletes.
+type choice struct {
+	of      *retention
+	used    use   // what is taken without the chosen segments
+	expired int64 // what was written last by then is too old, on the clock of the ledger
+	most    int
+	chosen  []due
+	left    map[string]int // the segments that a stream keeps, as far as they are known
+}
+
+// choose takes from the window, and from the newest segments of streams, what
+// exceeds a bound, the oldest first.
+func (r *retention) choose(now time.Time, most int) []due {
+	c := choice{of: r, used: r.used(), expired: math.MinInt64, most: most}
+	if r.cfg.RetainAge > 0 {
+		c.expired = (now.Sub(r.ledger.began) - r.cfg.RetainAge).Milliseconds()
+	}
+	newest, l := r.newest(now, c.expired), r.ledger
+	kept := l.oldest[:0]
+	for _, e := range l.oldest {
+		for len(newest) > 0 && compareEntry(newest[0].entry, e) < 0 {
+			c.take(newest[0])
+			newest = newest[1:]
+		}
+		t := r.streams[e.stream]
+		resumable := t != nil && !t.placed // Resume may be given a mark in this segment
+		if resumable || !c.take(due{entry: e}) {
+			kept = append(kept, e)
+		}
+	}
+	l.oldest = kept
+	for ; l.all && len(newest) > 0; newest = newest[1:] {
+		c.take(newest[0])
+	}
+	return c.chosen
+}
+
+// take chooses d if there is a reason to delete it.
+func (c *choice) take(d due) bool {
+	if len(c.chosen) == c.most {
+		return false
+	}
+	if d.reason = c.of.exceeded(c.used); d.reason == "" && d.wrote <= c.expired && !c.of.spares(d) {
+		d.reason = reasonAge
+	}
+	if d.reason == "" {
+		return false
+	}
+	if c.left == nil {
+		c.left = c.of.known()
+	}
+	c.used = c.used.minus(d.use())
+	if c.left[d.stream]--; c.left[d.stream] == 0 {
+		c.used = c.used.minus(directory) // deleted with the last segment
+	}
+	c.chosen = append(c.chosen, d)
+	return true
+}
+
+// spares reports whether somebody else needs d, and RetainBytes bounds what that costs.
+func (r *retention) spares(d due) bool {
+	return r.needed != nil && r.cfg.RetainBytes > 0 && r.needed(d.info())
+}
+
+// known counts the segments of each stream that are known by name.
+func (r *retention) known() map[string]int {
+	known := map[string]int{}
+	for _, e := range r.ledger.oldest {
+		known[e.stream]++
+	}
+	r.held(func(info segment.Info) { known[info.Stream]++ })
+	return known
+}
+
+// newest returns those newest segments of streams that may be deleted, in the order
+// of their last writes; none if no bound asks for it. A stream keeps its newest
+// segment while it has appended bytes that are not synced, or is not placed. The
+// segment that was written last of all stays, unless it is expired.
+func (r *retention) newest(now time.Time, expired int64) (list []due) {
+	over := r.exceeded(r.used()) != ""
+	last := int64(math.MinInt64)
+	for _, t := range r.streams {
+		if !t.placed || t.failed != nil || t.seg.Name == "" {
+			continue
+		}
+		wrote := r.ledger.clock(t.seg.ModTime, now)
+		last = max(last, wrote)
+		if t.dirty || !over && wrote > expired {
+			continue
+		}
+		e := r.ledger.entryOf(t.seg, now)
+		e.order = wrote
+		list = append(list, due{entry: e, newest: t})
+	}
+	slices.SortFunc(list, func(a, b due) int { return compareEntry(a.entry, b.entry) })
+	if n := len(list); n > 0 && list[n-1].wrote == last && last > expired {
+		list = list[:n-1]
+	}
+	return list
+}
+
+// release releases the streams whose newest segments were chosen, and saves their
+// marks. If save fails, the streams keep these segments, sealed.
+func (r *retention) release(chosen []due, save func([]*Stream) error) error {
+	var released []*Stream
+	var kept []end
+	for _, d := range chosen {
+		if t := d.newest; t != nil {
+			released, kept = append(released, t), append(kept, t.release())
+		}
+	}
+	if len(released) == 0 {
+		return nil
+	}
+	if err := save(released); err != nil {
+		for i, t := range released {
+			t.takeBack(kept[i])
+		}
+		r.ledger.forget() // the window no longer holds what else was chosen
+		return fmt.Errorf("save the marks of released streams: %w", err)
+	}
+	for _, d := range chosen {
+		if d.newest != nil {
+			r.ledger.plus(d.entry)
+		}
+	}
+	return nil
+}
+
+// delete deletes the chosen segments. First the checkpoint must say that the newest
+// segments among them are gone; see release. A segment that cannot be deleted leaves
+// the window until the next scan, so that it does not block the others.
+func (r *retention) delete(chosen []due, save func([]*Stream) error) error {
+	if err := r.release(chosen, save); err != nil {
+		return err
+	}
+	changed := map[string]bool{} // directories that need a sync
+	var errs []error
+	for i, d := range chosen {
+		if err := r.dest.removeSegment(d.info()); err != nil {
+			errs = append(errs, err)
+			var rest []entry
+			for _, d := range chosen[i+1:] {
+				rest = append(rest, d.entry)
+			}
+			r.ledger.restore(rest)
+			break
+		}
+		r.ledger.minus(d.entry)
+		r.metrics.deleted.WithLabelValues(d.reason).Inc()
+		if r.deleted != nil {
+			r.deleted(d.info())
+		}
+		changed[d.stream] = true
+		if removed, err := r.removeEmpty(d.stream); err != nil {
+			errs = append(errs, err)
+		} else if removed {
+			delete(changed, d.stream)
+			changed["."] = true
+		}
+	}
+	for name := range changed {
+		if err := r.dest.syncDir(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeEmpty removes the directory of a stream if it is empty or has a seek file alone.
+// Retention has just deleted a segment in it, so the directory is not another program's.
+func (r *retention) removeEmpty(stream string) (removed bool, err error) {
+	if t := r.streams[stream]; t != nil && (!t.placed || t.seg.Name != "") {
+		return false, nil
+	}
+	removed, err = r.dest.removeDir(stream)
+	if !removed && err == nil {
+		if removed, err = r.removeSeek(stream); removed {
+			removed, err = r.dest.removeDir(stream)
+		}
+	}
+	if removed {
+		r.ledger.dirs--
+	}
+	return removed, err
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"math"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+const (
+	fewestInodes  = 64                     // that segments may take, however small their share is
+	reserveInodes = 4096                   // the most that the reserve asks for
+	reserveBytes  = 4 * segment.FrameBytes // the least, on a volume that is large enough: a commit is at least a frame
+)
+
+// room is what segments may take of the volume, as of the last look at the file
+// system. It is arithmetic alone: retention asks the file system.
+//
+// The bound follows from RetainBytes: that many bytes, and the same share of the
+// inodes as RetainBytes is of the file system's bytes. Less than the reserve may be
+// free, because others take the space or RetainBytes is more than the file system
+// has. Then segments may take no more than before. After a call that found no space,
+// segments give way until the reserve is free. The zero value has not looked yet.
+type room struct {
+	looked bool
+	full   bool // a call found no space since the last look
+	low    bool // at the last look, less than the reserve was free
+	taken  use  // what segments were to take at the last look
+	step   use  // by how much more they may take before the next look
+	bound  use
+	limit  use   // the bound, or less
+	size   use   // of the file system; zero: unknown
+	commit use   // what one commit may create
+	reach  int64 // the bytes that segments could take, as long as others take no more
+}
+
+// stale reports whether it is time for another look.
+func (r *room) stale(used use) bool {
+	return !r.looked || r.full || r.low || used.minus(r.taken).over(r.step)
+}
+
+// measure sets everything from what the file system says and what segments use.
+func (r *room) measure(st unix.Statfs_t, retain, size int64, used use) {
+	// What is reserved for root is not available to us, even as root.
+	r.size = use{bytes: (int64(st.Blocks) - int64(st.Bfree) + int64(st.Bavail)) * int64(st.Frsize), inodes: int64(st.Files)}
+	free := use{bytes: int64(st.Bavail) * int64(st.Frsize), inodes: int64(st.Ffree)}
+	reserve := use{bytes: min(max(size, reserveBytes), r.size.bytes/8), inodes: min(reserveInodes, r.size.inodes/8)}
+	r.bound, r.reach = use{bytes: retain, inodes: r.size.inodes}, retain
+	if r.size.bytes > 0 {
+		r.reach = min(retain, used.bytes+free.bytes)
+	}
+	if retain < r.size.bytes {
+		r.bound.inodes = max(fewestInodes, int64(float64(r.size.inodes)*float64(retain)/float64(r.size.bytes)))
+	}
+	r.low = r.full || reserve.over(free)
+	r.limit = use{
+		bytes:  limit(r.bound.bytes, free.bytes, reserve.bytes, used.bytes, r.taken.bytes, r.full),
+		inodes: limit(r.bound.inodes, free.inodes, reserve.inodes, used.inodes, r.taken.inodes, r.full),
+	}
+	r.taken = used
+	if r.low {
+		r.taken = use{bytes: min(used.bytes, r.limit.bytes), inodes: min(used.inodes, r.limit.inodes)}
+	}
+	r.step = use{bytes: reserve.bytes / 4, inodes: reserve.inodes / 4}
+	r.commit = use{bytes: max(reserve.bytes/4, min(free.bytes, r.reach)/16), inodes: reserve.inodes / 2}
+	r.looked, r.full = true, false
+}
+
+// limit bounds the use of bytes, or of inodes. taken is what segments were to take
+// at the look before.
+func limit(bound, free, reserve, used, taken int64, full bool) int64 {
+	switch {
+	case full: // at least one segment must give way
+		return min(bound, used-max(1, reserve-free))
+	case free < reserve:
+		return min(bound, max(taken, 0))
+	}
+	return bound
+}
+
+// exceeded returns why segments that take so much must give way, or "".
+func (r *room) exceeded(used use) string {
+	switch {
+	case !r.looked:
+		return ""
+	case r.size.inodes > 0 && used.inodes > r.bound.inodes:
+		return reasonInodes
+	case used.bytes > r.limit.bytes, r.size.inodes > 0 && used.inodes > r.limit.inodes:
+		return reasonFull
+	}
+	return ""
+}
+
+// ahead does what [Store.Ahead] documents.
+func (r *room) ahead() (streams int, bytes int64) {
+	bytes = math.MaxInt64
+	most := int64(math.MaxInt32)
+	if r.looked && r.size.bytes > 0 {
+		bytes = r.commit.bytes
+		most = min(most, r.commit.bytes/(2*segment.PageBytes)) // a page, and one for the directory
+	}
+	if r.looked && r.size.inodes > 0 {
+		most = min(most, r.commit.inodes/2)
+	}
+	return int(max(8, most)), bytes
+}
+
+// look asks the file system what segments may take. It asks nothing while segments
+// grow little and the last answer left the reserve free.
+func (r *retention) look() error {
+	used := r.used()
+	r.room.full = r.room.full || r.dest.full
+	r.dest.full = false
+	if r.cfg.RetainBytes == 0 || !r.room.stale(used) {
+		return nil
+	}
+	st, err := r.dest.space()
+	if err != nil {
+		return err
+	}
+	if !r.room.looked {
+		r.room.taken = used
+	}
+	r.room.measure(st, int64(r.cfg.RetainBytes), int64(r.cfg.SegmentBytes), used)
+	return nil
+}
+
+// exceeded returns why segments that take so much must give way, or "".
+func (r *retention) exceeded(used use) string {
+	if r.cfg.RetainBytes == 0 {
+		return ""
+	}
+	if used.bytes > int64(r.cfg.RetainBytes) {
+		return reasonBytes
+	}
+	return r.room.exceeded(used)
+}
+
+// share returns the size at which segments are sealed: SegmentBytes, or less, so that
+// the newest segments of all streams, which are the last to be deleted, take at most
+// a quarter of what retention keeps.
+func (r *retention) share() int64 {
+	size, growing := int64(r.cfg.SegmentBytes), int64(0)
+	for _, t := range r.streams {
+		if t.placed && t.seg.Name != "" && !t.mark.Sealed {
+			growing++
+		}
+	}
+	if r.room.looked && growing > 0 {
+		size = min(size, max(int64(minSegment), r.room.reach/4/growing))
+	}
+	return size
+}

@@ -1,0 +1,247 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/settings"
+	"github.com/ullage/ullage/internal/segment"
+	"github.com/ullage/ullage/internal/segment/seek"
+)
+
+// timedLine is a line of a minute of the log, and as long as others.
+func timedLine(minute int) []byte {
+	return fmt.Appendf(nil, "[%04d]%s\n", minute, lines(int64(minute), 300)[:300])
+}
+
+// logMinutes appends a frame for each minute from one to another, and commits each. The
+// clock of the log begins with that of the segments.
+func logMinutes(t *testing.T, str *Stream, begun time.Time, from, to int) (m segment.Mark) {
+	t.Helper()
+	for minute := from; minute < to; minute++ {
+		appendAll(t, str, timedLine(minute))
+		m = sync(t, str)
+		str.SeenUntil(begun.Add(time.Duration(minute) * time.Minute))
+	}
+	return m
+}
+
+// since returns what a Follower returns of the lines since a minute, and how many bytes it
+// did not read.
+func readSince(t *testing.T, dir string, begun time.Time, minute int) (raw []byte, skipped int64) {
+	t.Helper()
+	index, err := seek.Read(dir, seek.MaxBytes)
+	if err != nil && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, unix.ELOOP) {
+		t.Fatal(err)
+	}
+	opt := segment.FollowOptions{Since: begun.Add(time.Duration(minute) * time.Minute), Once: true, Seek: index}
+	f, err := segment.OpenFollower(dir, opt)
+	must(t, err)
+	defer f.Close()
+	for {
+		next, err := f.Next()
+		if err == io.EOF {
+			return raw, skipped
+		}
+		must(t, err)
+		if frame := f.Frame(); frame.Raw == int64(len(next)) {
+			skipped += frame.From
+		}
+		raw = append(raw, next...)
+	}
+}
+
+// wantSince asks for each tenth minute, and returns how many bytes were skipped in all.
+func wantSince(t *testing.T, dest string, begun time.Time) (skipped int64) {
+	t.Helper()
+	all := contents(t, dest, "gc")
+	for minute := 0; minute < 200; minute += 10 {
+		raw, n := readSince(t, filepath.Join(dest, "gc"), begun, minute)
+		skipped += n
+		from := max(0, bytes.Index(all, fmt.Appendf(nil, "[%04d]", minute)))
+		if !bytes.HasSuffix(all, raw) || len(raw) < len(all)-from {
+			t.Fatalf("since minute %d: %d bytes of %d, want at least %d", minute, len(raw), len(all), len(all)-from)
+		}
+	}
+	return skipped
+}
+
+// A Follower begins inside a segment where the seek file shows that nothing before is
+// wanted. With any other seek file it returns more, and never less.
+func TestSeek(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
+		dest := t.TempDir()
+		s := openStore(t, dest, configOf(how))
+		str := freshStream(t, s, "gc")
+		begun := time.Now()
+		logMinutes(t, str, begun, 0, 200)
+		path := filepath.Join(dest, "gc", seek.Name)
+		good, err := os.ReadFile(path)
+		must(t, err)
+		if n := len(seek.Parse(good)); n < 70 {
+			t.Fatalf("%d entries", n)
+		}
+		size := str.Mark().Offset
+		if n := wantSince(t, dest, begun); n < 8*size {
+			t.Errorf("%d bytes of 20 times %d were skipped", n, size)
+		}
+		for name, change := range map[string]func() error{
+			"no file":       func() error { return nil },
+			"half of it":    func() error { return os.WriteFile(path, good[:len(good)/2+7], 0o640) },
+			"zeros":         func() error { return os.WriteFile(path, make([]byte, len(good)), 0o640) },
+			"a wrong bit":   func() error { return os.WriteFile(path, flip(good, 1000), 0o640) },
+			"a hole":        func() error { return os.WriteFile(path, append(make([]byte, 400), good[400:]...), 0o640) },
+			"a directory":   func() error { return os.Mkdir(path, 0o750) },
+			"a link":        func() error { return os.Symlink("/dev/zero", path) },
+			"a FIFO":        func() error { return unix.Mkfifo(path, 0o640) },
+			"wrong offsets": func() error { return os.WriteFile(path, moved(good), 0o640) },
+		} {
+			must(t, os.RemoveAll(path))
+			must(t, change())
+			wantSince(t, dest, begun)
+			if t.Failed() {
+				t.Fatalf("with %s", name)
+			}
+		}
+	})
+}
+
+func flip(b []byte, at int) []byte {
+	b = bytes.Clone(b)
+	b[at] ^= 4
+	return b
+}
+
+// moved returns sound entries whose places are not the ends of frames.
+func moved(file []byte) (b []byte) {
+	for _, e := range seek.Parse(file) {
+		e.Offset += 3
+		b = e.Append(b)
+	}
+	return b
+}
+
+// The writer continues the file of the process before. Where segments were cut, or are of
+// another stream of the name, the entries behind the cut go.
+func TestSeekFileContinues(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
+		dest := t.TempDir()
+		begun := time.Now()
+		path := filepath.Join(dest, "gc", seek.Name)
+		entries := func() []seek.Entry {
+			b, err := os.ReadFile(path)
+			must(t, err)
+			return seek.Parse(b)
+		}
+		s := openStore(t, dest, configOf(how))
+		str := freshStream(t, s, "gc")
+		m := logMinutes(t, str, begun, 0, 20)
+		logMinutes(t, str, begun, 20, 40)
+		n := len(entries())
+		// Bytes behind the entries, as a kill in a write leaves them.
+		edit(t, path, func(b []byte) []byte { return append(b, b[:25]...) })
+		must(t, s.Close())
+
+		s = openStore(t, dest, configOf(how))
+		str = s.Stream("gc")
+		must(t, str.Resume(m, 1<<20))
+		logMinutes(t, str, begun, 20, 22)
+		if got := entries(); len(got) != n-18 {
+			t.Errorf("%d entries, %d before", len(got), n)
+		}
+		logMinutes(t, str, begun, 22, 200)
+		wantSince(t, dest, begun)
+
+		segs, err := segment.List(filepath.Join(dest, "gc"))
+		must(t, err)
+		for _, seg := range segs {
+			must(t, os.Remove(seg.Path))
+		}
+		must(t, s.Close())
+		str = freshStream(t, openStore(t, dest, configOf(how)), "gc")
+		logMinutes(t, str, time.Now(), 1, 3)
+		if got := entries(); len(got) != 2 || got[0].Seq != 1 {
+			t.Errorf("%d entries of a stream that begins again", len(got))
+		}
+	})
+}
+
+// The file does not grow over its bound, and retention counts and deletes it.
+func TestSeekFileIsBounded(t *testing.T) {
+	dest := t.TempDir()
+	s := openStore(t, dest, Config{Compress: segment.None, SegmentBytes: 16 * settings.Ki, RetainBytes: 96 * settings.Ki})
+	a, b := freshStream(t, s, "a"), freshStream(t, s, "gc")
+	logMinutes(t, a, time.Now(), 0, 40)
+	begun := time.Now()
+	for minute := 0; minute < 400; minute += 10 {
+		logMinutes(t, b, begun, minute, minute+10)
+		must(t, s.Maintain(time.Now()))
+		known := s.used()
+		must(t, s.scan())
+		if is := s.used(); is != known {
+			t.Fatalf("minute %d: %+v, and the disk has %+v", minute, known, is)
+		}
+		stat, err := os.Stat(filepath.Join(dest, "gc", seek.Name))
+		if err != nil && minute > 0 || err == nil && stat.Size() > 4<<10 {
+			t.Fatalf("minute %d: %v, %v", minute, stat, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dest, "a")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of the oldest stream: %v", err)
+	}
+	if used := s.used(); used.bytes > 96<<10 {
+		t.Errorf("%+v are used", used)
+	}
+}
+
+// A restart of the writer cuts what a Follower has read that began inside the segment: it
+// returns each line once all the same.
+func TestSeekAcrossARestart(t *testing.T) {
+	eachCompression(t, func(t *testing.T, how segment.Compression) {
+		dest := t.TempDir()
+		begun := time.Now()
+		s := openStore(t, dest, configOf(how))
+		str := freshStream(t, s, "gc")
+		mark := logMinutes(t, str, begun, 0, 20)
+		index, err := seek.Read(filepath.Join(dest, "gc"), seek.MaxBytes)
+		must(t, err)
+		f, err := segment.OpenFollower(filepath.Join(dest, "gc"), segment.FollowOptions{Since: begun.Add(15 * time.Minute), Seek: index})
+		must(t, err)
+		defer f.Close()
+		var got []byte
+		read := func() {
+			t.Helper()
+			for {
+				raw, err := f.Next()
+				if err == io.EOF {
+					return
+				}
+				must(t, err)
+				got = append(got, raw...)
+			}
+		}
+		read()
+		from := f.Frame().From
+		appendAll(t, str, timedLine(20), timedLine(21))
+		read()
+		must(t, s.Close())
+		s = openStore(t, dest, configOf(how))
+		str = s.Stream("gc")
+		must(t, str.Resume(mark, 1<<20))
+		appendAll(t, str, join(timedLine(20), timedLine(21), timedLine(22)), timedLine(23), timedLine(24))
+		read()
+		all := contents(t, dest, "gc")
+		if !bytes.HasSuffix(all, got) || bytes.Count(got, []byte("]")) >= bytes.Count(all, []byte("]")) || from == 0 || f.Frame().From != from {
+			t.Errorf("%d bytes of %d, from byte %d", len(got), len(all), from)
+		}
+	})
+}

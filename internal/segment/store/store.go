@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// Store is a destination and the only writer in it: its streams append, and its
+// retention deletes. One goroutine uses a Store and all its streams; only Key may
+// be called from other goroutines.
+type Store struct {
+	*parts
+	retention *retention
+	reg       prometheus.Registerer
+}
+
+// parts are what the streams of a Store and its retention have in common. Streams and
+// retention call the parts; no part calls a stream or retention.
+type parts struct {
+	cfg      Config
+	log      *slog.Logger
+	metrics  *metrics
+	dest     *destination
+	ledger   *ledger
+	encoder  *encoder
+	verifier *verifier
+	streams  map[string]*Stream // the open ones, by name
+	boot     bootClock
+	sealAt   int64 // the size at which a segment is sealed
+}
+
+// Open makes dir the destination and creates it if it is missing. Open writes
+// nothing to a destination that was used before, so it returns even while writes
+// there stall. The caller calls [Store.Acquire] before any method but Key.
+//
+// The error says what to do, and wraps that of the system call. With a nil reg the
+// metrics stay unregistered; with a nil log nothing is logged.
+func Open(dir string, cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Store, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	dest, err := openDestination(filepath.Clean(dir), log)
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{cfg: cfg, log: log, metrics: newMetrics(), dest: dest, ledger: newLedger(time.Now(), dest.number.wrote),
+		verifier: &verifier{dest: dest}, streams: map[string]*Stream{}, boot: readBootClock(), sealAt: int64(cfg.SegmentBytes)}
+	p.encoder, err = newEncoder(cfg.Compress)
+	if err == nil {
+		err = p.metrics.register(reg)
+	}
+	if err != nil {
+		return nil, errors.Join(err, dest.close())
+	}
+	return &Store{parts: p, retention: &retention{parts: p}, reg: reg}, nil
+}
+
+// Key returns the 32 random bytes that were created once for this destination.
+// They authenticate the checkpoint: the application can write where the checkpoint
+// is, and cannot read where the key is. After [Store.Reopen] the key may be another
+// one. The caller must not change the bytes.
+func (s *Store) Key() []byte { return s.dest.key }
+
+// Number returns the highest number that [Store.SetNumber] was called with, by this
+// process or one before it, and 0 if that is unknown. Every checkpoint has a higher number
+// than all that were saved before for the same destination. The application can put an
+// old checkpoint back, and cannot write the number, so a checkpoint with a lower one is an
+// old one: its marks stand before bytes that were committed since. After [Store.Acquire]
+// or [Store.Reopen] the number may be another one.
+func (s *Store) Number() uint64 { return s.dest.number.newest }
+
+// SetNumber records the number of a checkpoint that was saved. The caller calls it after
+// the checkpoint was saved and before anything is reclaimed, in every save:
+//
+//	killed before    the number is that of the checkpoint before, from which nothing was
+//	                 reclaimed: whichever of the two is there, it may be used
+//	killed after     the checkpoint has the number, and every other one is an old one
+//
+// SetNumber costs a write of 21 bytes into the page cache, and one sync after each
+// [Store.Acquire]. It logs an error and returns none, since the commit is durable: the
+// number is then the one before until a later call succeeds.
+func (s *Store) SetNumber(newest uint64) { s.dest.setNumber(newest) }
+
+// Acquire locks the destination against a second process. Then it writes and syncs
+// a probe file there, so that a destination that cannot work is found at once.
+// Acquire only logs that the destination is full, because retention may make room.
+func (s *Store) Acquire(ctx context.Context) error { return s.dest.acquire(ctx) }
+
+// Reopen comes after an error and before streams are resumed. It fails with
+// [ErrAway] while the path of the destination names nothing, or a directory that
+// cannot stand for the open one. It continues in another directory
+//
+//   - that has the key of this one: it is the same directory, mounted again;
+//   - or that is empty or was a destination before, if the open one was deleted, or
+//     was replaced within its file system.
+//
+// Then replaced is true: committed segments may be elsewhere, and Key may return
+// another key.
+func (s *Store) Reopen(ctx context.Context) (replaced bool, err error) {
+	if same, err := s.dest.again(); same || err != nil {
+		return false, err
+	}
+	s.ledger.forget()
+	s.retention.room = room{}
+	if err := s.dest.adopt(ctx); err != nil {
+		return false, err
+	}
+	s.log.Error("destination was replaced or emptied", "dir", s.dest.dir,
+		"hint", "persisting continues in the new directory; earlier segments are where the old directory was moved, or lost")
+	return true, nil
+}
+
+// Stream returns the stream with that name, which [segment.ValidStream] must accept. Until
+// its Close, the same name returns the same Stream. Until it is placed, retention
+// deletes none of its segments. Stream does no I/O: Resume or Recover come next.
+func (s *Store) Stream(name string) *Stream {
+	if t, ok := s.streams[name]; ok {
+		return t
+	}
+	t := &Stream{parts: s.parts, name: name, dir: filepath.Join(s.dest.dir, name),
+		seek: seekFile{dest: s.dest, boot: s.boot, stream: name, ledger: s.ledger}}
+	s.streams[name] = t
+	return t
+}
+
+// Maintain seals the segments that are older than SegmentAge, deletes what
+// retention releases, and updates the gauges. The caller calls it after a commit:
+// Maintain relies on a checkpoint that has the mark of the last Sync, and on every
+// stream of the checkpoint having been opened with Stream. With nothing to do
+// Maintain costs no I/O. An error is the destination's; no stream need be abandoned.
+//
+// Where older segments are not enough, Maintain also deletes the newest segments of
+// streams, in the order of their last writes, but never the one that was written
+// last. It works in this order: it sets the marks of these streams to Gone, calls
+// save, which saves the marks in the checkpoint, and only then deletes. If save
+// fails, Maintain deletes nothing, and the next Maintain releases the streams again:
+// a deletion before save, and a kill between the two, would leave a checkpoint whose
+// mark names a missing segment.
+func (s *Store) Maintain(now time.Time, save func(released []*Stream) error) error {
+	s.verifier.release() // recoveries are over
+	s.retention.sealOld(now)
+	err := s.retention.enforce(now, save)
+	s.sealAt = s.retention.share()
+	s.retention.measure()
+	if err != nil {
+		return fmt.Errorf("retain segments: %w", err)
+	}
+	return nil
+}
+
+// Rest frees the encoder's memory, about 2 MiB, which the next Append takes again: for 0.2 ms of
+// CPU time. The caller calls it when nothing was written for some seconds.
+func (s *Store) Rest() {
+	if s.encoder.buf == nil {
+		return
+	}
+	if fresh, err := newEncoder(s.cfg.Compress); err == nil {
+		s.encoder = fresh
+	}
+}
+
+// KeepFor lets somebody else have a say: a segment that is needed is not deleted for its
+// age alone, and deleted is called with each that retention has deleted. Both are called
+// by Maintain, and must not block.
+func (s *Store) KeepFor(needed func(segment.Info) bool, deleted func(segment.Info)) {
+	s.retention.needed, s.retention.deleted = needed, deleted
+}
+
+// SealAll seals the newest segment of each stream that has nothing uncommitted. The
+// caller saves the marks in the checkpoint.
+func (s *Store) SealAll() { s.retention.sealBefore(time.Now(), 0) }
+
+// Ahead returns for how many streams a segment may be created, and how many bytes may
+// be appended, between two calls of Maintain. That is a quarter of the reserve's bytes
+// and half of its inodes, so that a commit never runs into the end of the file system; or, where
+// more room is left, a sixteenth of it and of what retention keeps. Segments may be
+// much smaller than that room, and the reserve with them: a bound by the reserve
+// alone would make a commit, with its syncs, of every few streams. Where RetainBytes is
+// 0, nothing is bounded.
+func (s *Store) Ahead() (streams int, bytes int64) { return s.retention.room.ahead() }
+
+// Close closes all streams and releases the lock. Bytes that were not synced are
+// left to the next Resume, as after a crash.
+func (s *Store) Close() error {
+	var errs []error
+	for _, t := range s.streams {
+		errs = append(errs, t.Close())
+	}
+	s.metrics.unregister(s.reg)
+	return errors.Join(append(errs, s.dest.close())...)
+}

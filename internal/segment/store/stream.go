@@ -1,0 +1,218 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ullage/ullage/internal/base/kernel"
+	"github.com/ullage/ullage/internal/segment"
+)
+
+// Stream appends to the segments of one stream. It is not safe for concurrent
+// use. Resume or Recover must place a new Stream before Append.
+type Stream struct {
+	*parts
+	name string
+	dir  string
+
+	placed bool         // Resume or Recover has set the place to append at
+	failed error        // the first error since; only Abandon clears it
+	mark   segment.Mark // of the last Sync
+	last   uint64       // the highest sequence number ever seen in the directory
+	top    segment.Mark // the highest mark that Resume was given
+	dirty  bool         // appended since the last Sync
+
+	seg     segment.Info  // the newest segment; no Name: there is none
+	file    *os.File      // of seg; nil: Append opens it
+	created bool          // the entry of seg in the directory is not yet durable
+	rooted  bool          // the entry of the directory in the destination is durable
+	cached  cached        // of seg
+	before  *segment.Info // the segment before seg, until seg is synced
+	sum     checksum      // of seg
+	seek    seekFile
+}
+
+// end is where a stream ends: its newest segment, and the mark of its last commit.
+type end struct {
+	seg  segment.Info
+	mark segment.Mark
+}
+
+var errUnplaced = errors.New("stream is not placed: Resume or Recover first")
+
+// Name returns the name of the stream.
+func (t *Stream) Name() string { return t.name }
+
+// Mark returns the mark of the last Sync, Resume or Recover. Abandon keeps it.
+func (t *Stream) Mark() segment.Mark { return t.mark }
+
+// Dirty reports whether bytes were appended since the last Sync.
+func (t *Stream) Dirty() bool { return t.dirty }
+
+// Append writes raw, at most [segment.FrameBytes], as one frame behind the last frame, in a
+// new segment if the last segment is sealed. The bytes are not durable before the
+// next Sync. After an error the caller must abandon the stream.
+func (t *Stream) Append(raw []byte) error {
+	if err := t.usable(); err != nil {
+		return err
+	}
+	if len(raw) > segment.FrameBytes {
+		return fmt.Errorf("append to stream %s: %d bytes are over the bound of %d", t.name, len(raw), segment.FrameBytes)
+	}
+	if len(raw) == 0 {
+		return nil
+	}
+	frame, err := t.encoder.encode(raw)
+	if err != nil {
+		return fmt.Errorf("append to stream %s: %w", t.name, err)
+	}
+	return t.AppendFrame(frame)
+}
+
+// AppendFrame is Append for bytes that are a frame already: of at most
+// [segment.FrameBytes] raw bytes, compressed as the segments are. The caller answers for
+// that.
+func (t *Stream) AppendFrame(frame []byte) error {
+	if err := t.usable(); err != nil {
+		return err
+	}
+	if err := t.write(frame); err != nil {
+		t.failed = fmt.Errorf("append to stream %s: %w", t.name, t.dest.judge(err))
+		return t.failed
+	}
+	return nil
+}
+
+func (t *Stream) write(frame []byte) error {
+	if t.file == nil {
+		if err := t.open(); err != nil {
+			return err
+		}
+	}
+	t.dirty = true
+	// WriteAt continues after a short write, and with an explicit offset the frame
+	// never lands behind bytes that another process has appended.
+	n, err := t.file.WriteAt(frame, t.seg.Size)
+	t.sum.add(frame[:n], t.seg.Size)
+	t.metrics.written.Add(float64(n))
+	t.seg.Size += int64(n)
+	if err != nil {
+		return err
+	}
+	t.seg.ModTime = time.Now()
+	t.cached.writeBack(t.file, t.seg.Size)
+	return nil
+}
+
+// Sync makes all appended bytes durable and returns their mark. Sync seals a segment
+// that has reached SegmentBytes. After an error the caller must abandon the stream:
+// the kernel may have discarded pages that it could not write, and a second fsync of
+// the same descriptor would succeed without them.
+func (t *Stream) Sync() (segment.Mark, error) {
+	if err := t.usable(); err != nil {
+		return t.mark, err
+	}
+	if !t.dirty {
+		return t.mark, nil
+	}
+	if err := t.sync(); err != nil {
+		t.failed = fmt.Errorf("sync stream %s: %w", t.name, t.dest.judge(err))
+		return t.mark, t.failed
+	}
+	t.dirty = false
+	if !t.cfg.Reread {
+		t.cached.forget(t.file, t.seg.Size)
+	}
+	t.mark = segment.Mark{Segment: t.seg.Name, Offset: t.seg.Size}
+	if t.before != nil {
+		t.ledger.sealed(*t.before, t.seg)
+		t.before = nil
+	}
+	if t.seg.Size >= t.sealAt {
+		t.seal()
+	}
+	return t.mark, nil
+}
+
+func (t *Stream) sync() error {
+	if err := kernel.Retry(func() error { return unix.Fdatasync(int(t.file.Fd())) }); err != nil {
+		return fmt.Errorf("sync segment %s: %w", t.seg.Name, err)
+	}
+	// The look comes afterwards: a file system that is just allocating pages, because
+	// somebody else syncs too, may count them neither as allocated nor as to be allocated.
+	var st unix.Stat_t
+	if err := kernel.Retry(func() error { return unix.Fstat(int(t.file.Fd()), &st) }); err != nil {
+		return fmt.Errorf("stat segment %s: %w", t.seg.Name, err)
+	}
+	if st.Nlink == 0 || st.Size != t.seg.Size {
+		return fmt.Errorf("segment %s was changed by another process: it has %d links and %d bytes, not %d",
+			t.seg.Name, st.Nlink, st.Size, t.seg.Size)
+	}
+	t.seg.Disk = segment.OnDisk(&st)
+	if !t.created {
+		return nil
+	}
+	if err := t.dest.syncDir(t.name); err != nil {
+		return err
+	}
+	t.created = false
+	if t.rooted {
+		return nil
+	}
+	if err := t.dest.syncDir("."); err != nil {
+		return err
+	}
+	t.rooted = true
+	return nil
+}
+
+// usable returns why the stream cannot append or sync now, or nil.
+func (t *Stream) usable() error {
+	if t.failed != nil {
+		return fmt.Errorf("stream must be abandoned after an error: %w", t.failed)
+	}
+	if !t.placed {
+		return fmt.Errorf("use stream %s: %w", t.name, errUnplaced)
+	}
+	return nil
+}
+
+// Abandon closes the descriptor and forgets all bytes that were appended since the
+// last Sync. After an error the caller must abandon the stream, and then place it
+// with Resume, mostly at [Stream.Mark], or with Recover. Both open a new descriptor.
+func (t *Stream) Abandon() {
+	t.closeFile()
+	if t.placed && (t.seg.Name != "" || t.before != nil) {
+		t.ledger.forget() // the size of an abandoned segment is unknown
+	}
+	t.placed, t.failed, t.dirty, t.seek.loaded = false, nil, false, false
+	t.seg, t.before, t.created, t.rooted, t.sum = segment.Info{}, nil, false, false, checksum{bytes: -1}
+}
+
+// Close ends the stream: all its segments are sealed, and retention may delete
+// them. Bytes that were not synced are left as after a crash. [Store.Stream] then
+// returns another Stream for the name.
+func (t *Stream) Close() error {
+	if t.streams[t.name] != t {
+		return nil
+	}
+	err := t.CloseIdle()
+	clean := t.placed && t.failed == nil && !t.dirty && t.before == nil
+	if clean && t.seg.Name != "" {
+		if !t.mark.Sealed {
+			t.metrics.sealed.Inc()
+		}
+		t.ledger.ended(t.seg)
+	}
+	if !clean {
+		t.Abandon()
+	}
+	t.placed = false
+	t.ledger.seeks = t.ledger.seeks.plus(t.seek.use())
+	delete(t.streams, t.name)
+	return err
+}
