@@ -294,12 +294,12 @@ clean: ## remove what was built
 .PHONY: image
 image: ## the images, by docker, podman or buildah
 	$(call stage,images)
-	@VERSION=$(VERSION) deploy/image/build.sh docker
+	@VERSION="$$VERSION" deploy/image/build.sh docker
 
 .PHONY: image-tar
 image-tar: ## the images as archives in bin, without a daemon
 	$(call stage,image archives)
-	@VERSION=$(VERSION) deploy/image/build.sh tar
+	@VERSION="$$VERSION" deploy/image/build.sh tar
 
 .PHONY: node-image
 node-image: ## print the node image that kind publishes for the pinned version (as make try finds it)

@@ -168,6 +168,7 @@ func (s *Shipper) work(ctx, stop context.Context, cancel func()) error {
 		return err
 	})
 	loops.Go(func() error {
+		// Stop has no cause of its own, whatever ends ctx.
 		if err := s.write(stop, answer, from); !errors.Is(err, context.Canceled) {
 			failed = err
 			cancel()

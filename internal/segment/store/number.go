@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,7 +56,10 @@ var errNumber = errors.New("it does not hold a number")
 
 func (n *number) parse(file *os.File) error {
 	var text [numberLen + 1]byte
-	got, _ := file.ReadAt(text[:], 0)
+	got, err := file.ReadAt(text[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read %s: %w", file.Name(), err)
+	}
 	if got == 0 {
 		return nil
 	}
