@@ -35,7 +35,8 @@ type Config struct {
 	// Marks says that what happens around the logs is marked, see [journal].
 	Marks bool
 
-	// StallFloor is from which length on a stop of a JVM is suspected of being a stall.
+	// StallFloor is from which length on a stop of a JVM is suspected of being a stall. If
+	// zero, it is [pause.DefaultFloor]. Not a flag.
 	StallFloor pause.Floor
 
 	// YieldAfter is how long the sidecar waits for the first log of a JVM before
@@ -55,7 +56,6 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Insight.Flags(fs)
 	c.Admin.Flags(fs)
 	c.Sinks.Flags(fs)
-	c.StallFloor.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
 	fs.BoolVar(&c.Marks, "marks", c.Marks, "mark starts and ends of JVMs, changes of log levels, and what was missed, in the stream "+mark.Stream)

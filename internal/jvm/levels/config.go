@@ -26,7 +26,7 @@ type Config struct {
 
 	// TriggerCooldown is the pause of a trigger after its raise: from the moment
 	// at which everything written during the raise has been read. If zero, the
-	// trigger is armed then.
+	// trigger is armed then. Not a flag.
 	TriggerCooldown time.Duration
 
 	// StallFloor is from which length on a pause, or what a safepoint does beside its
@@ -68,17 +68,12 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Attach.Flags(fs)
 	fs.StringVar(&c.Annotations, "annotations", c.Annotations,
 		"`FILE` with the pod's annotations, as the downward API writes it; "+ask.Prefix+"log and the other live annotations take effect when the file changes")
-	fs.DurationVar(&c.TriggerCooldown, "trigger-cooldown", c.TriggerCooldown,
-		"`DURATION` for which a trigger stays disarmed after everything written during its raise has been read")
 	fs.StringVar(&c.HindsightOn, "hindsight-on", c.HindsightOn, "`CONDITIONS`, as of a trigger, on which the lines that --hindsight holds are persisted; empty: only on 'ullage log save'")
 }
 
 // Validate returns one error for each setting that cannot work.
 func (c Config) Validate() []error {
 	bad := c.Attach.Validate()
-	if c.TriggerCooldown < 0 || c.TriggerCooldown > ask.MaxRaise {
-		bad = append(bad, fmt.Errorf("--trigger-cooldown %s is out of range: 0s to %.0fh", c.TriggerCooldown, ask.MaxRaise.Hours()))
-	}
 	if c.HindsightOn != "" {
 		if _, err := ask.ParseTrigger(c.HindsightOn); err != nil {
 			bad = append(bad, fmt.Errorf("--hindsight-on: %w", err))

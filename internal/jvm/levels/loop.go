@@ -216,7 +216,7 @@ func (l *Loop) arm(now time.Time) {
 // Two of the reasons why a trigger is not armed.
 const (
 	whyUnread  = "not all that was written so far has been read"
-	whyCooling = "it cools down (--trigger-cooldown)"
+	whyCooling = "it cools down after a raise"
 )
 
 // update evaluates everything that wants a level, applies change if it is not
