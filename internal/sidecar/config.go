@@ -12,7 +12,6 @@ import (
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/insight"
 	"github.com/ullage/ullage/internal/jvm/levels"
-	"github.com/ullage/ullage/internal/line/mark"
 	"github.com/ullage/ullage/internal/line/pause"
 	"github.com/ullage/ullage/internal/ship"
 	"github.com/ullage/ullage/internal/sink"
@@ -32,9 +31,6 @@ type Config struct {
 	LogFormat string // of the sidecar's own log: "text" or "json"
 	LogLevel  string // from which on it logs
 
-	// Marks says that what happens around the logs is marked, see [journal].
-	Marks bool
-
 	// StallFloor is from which length on a stop of a JVM is suspected of being a stall. If
 	// zero, it is [pause.DefaultFloor]. Not a flag.
 	StallFloor pause.Floor
@@ -46,7 +42,7 @@ type Config struct {
 
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
-	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info", Marks: true}
+	return Config{Ship: ship.DefaultConfig(), Levels: levels.DefaultConfig(), Insight: insight.DefaultConfig(), Admin: admin.DefaultConfig(), Sinks: sink.DefaultConfig(), LogFormat: "text", LogLevel: "info"}
 }
 
 // Flags declares every setting on fs, with the values of c as defaults.
@@ -58,7 +54,6 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Sinks.Flags(fs)
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "`FORMAT` of the sidecar's own log on stderr: text or json")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "lowest `LEVEL` that the sidecar logs: debug, info, warn, error")
-	fs.BoolVar(&c.Marks, "marks", c.Marks, "mark starts and ends of JVMs, changes of log levels, and what was missed, in the stream "+mark.Stream)
 	fs.DurationVar(&c.YieldAfter, "yield-after", c.YieldAfter, "exit with 0, once, if no log has appeared in the source for this `DURATION`; 0: never. (Where another webhook strips\nthe sidecar's restartPolicy, a pod waits for the sidecar's end before it starts the JVM. The injector sets this there.)")
 }
 

@@ -15,7 +15,7 @@ import (
 
 // marking ties what reports events to the journal of marks.
 type marking struct {
-	journal *journal // nil: marks are off
+	journal *journal
 	started time.Time
 	opened  atomic.Bool   // the source is ours, and its journal
 	settled chan struct{} // closed when the JVMs that have ended are marked
@@ -26,19 +26,13 @@ const lastLook = 100 * time.Millisecond
 
 // marking returns the marking of the source, and lets the levels report to it.
 func (c *Config) marking(log *slog.Logger) *marking {
-	m := &marking{started: time.Now(), settled: make(chan struct{})}
-	if c.Marks {
-		m.journal = newJournal(c.Ship.Tail.Source, log)
-		c.Levels.OnMark = m.journal.Add
-	}
+	m := &marking{journal: newJournal(c.Ship.Tail.Source, log), started: time.Now(), settled: make(chan struct{})}
+	c.Levels.OnMark = m.journal.Add
 	return m
 }
 
 // ofSource lets the shipper report.
 func (m *marking) ofSource(c *Config, of build.Info, roster *levels.Roster) {
-	if m.journal == nil {
-		return
-	}
 	c.Ship.Tail.OnMark = func(a mark.Mark) {
 		if a.Kind == mark.CrashReport {
 			roster.Crashed(a.Get("stream"))

@@ -26,7 +26,7 @@ func (c *Config) sinks(reg prometheus.Registerer, log *slog.Logger) (*sink.Set, 
 	follow.OnCommit, follow.Needed, follow.Deleted = set.Committed, set.Needs, set.Deleted
 	if age, whole := c.Sinks.SealAfter(c.SinkKinds); whole {
 		follow.SealAtEnd, follow.OnSeal = true, set.Sealed
-		if own := c.Ship.Segment.SegmentAge; age > 0 && (own == 0 || age < own) {
+		if age > 0 {
 			c.Ship.Segment.SegmentAge = age
 		}
 	}

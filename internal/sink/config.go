@@ -22,9 +22,8 @@ type Config struct {
 	URLs    URLs
 	Require bool // a sink that fails makes the sidecar unready
 
-	// UploadAge seals a segment this long after its creation, if there is a sink that
-	// takes whole segments: a quiet JVM's log arrives that soon. Zero: no earlier than
-	// the segment's own age says.
+	// UploadAge is [store.Config.SegmentAge] where a sink takes whole segments: a quiet
+	// JVM's log arrives that soon. Zero: that of a sidecar without such a sink.
 	UploadAge time.Duration
 
 	// Formats are those of the source, so that a line has one level everywhere. Not a
@@ -47,7 +46,7 @@ func DefaultConfig() Config { return Config{UploadAge: 5 * time.Minute} }
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.URLs, "sink", "also copy what is durable to this `URL`; repeat it, or separate several by spaces; see "+build.Docs+"sinks.md")
 	fs.BoolVar(&c.Require, "require-sink", c.Require, "not ready while a sink fails")
-	fs.DurationVar(&c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: as --segment-age says")
+	fs.DurationVar(&c.UploadAge, "upload-age", c.UploadAge, "seal a segment after this `DURATION` where a sink takes whole segments; 0: an hour, as without such a sink")
 	fs.StringVar(&c.Pod.Namespace, "pod-namespace", c.Pod.Namespace, "`NAMESPACE` of the pod, for sinks")
 	fs.StringVar(&c.Pod.Name, "pod-name", c.Pod.Name, "`NAME` of the pod, for sinks")
 	fs.StringVar(&c.Pod.Container, "container-name", c.Pod.Container, "`NAME` of the JVM's container, for sinks")
@@ -80,7 +79,7 @@ func (c Config) Validate(kinds map[string]Kind) []error {
 		bad = append(bad, fmt.Errorf("--sink is given %d times, at most %d are allowed", len(c.URLs), maxSinks))
 	}
 	if c.UploadAge < 0 {
-		bad = append(bad, errors.New("--upload-age must not be negative (0: as --segment-age says)"))
+		bad = append(bad, errors.New("--upload-age must not be negative (0: an hour)"))
 	}
 	names := map[string]bool{}
 	for _, u := range c.URLs {
@@ -111,8 +110,8 @@ func check(kinds map[string]Kind, t Target) error {
 	return s.Close()
 }
 
-// SealAfter returns whether a sink takes whole segments, and after which age one has to
-// be sealed for it; zero: never by age.
+// SealAfter returns whether a sink takes whole segments, and after which age one is sealed
+// for it; zero: as without such a sink.
 func (c Config) SealAfter(kinds map[string]Kind) (age time.Duration, whole bool) {
 	for _, u := range c.URLs {
 		if scheme, _, _ := strings.Cut(u, ":"); kinds[scheme].Segments {

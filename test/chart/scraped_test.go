@@ -107,7 +107,7 @@ func startShipping(t *testing.T) (addr string) {
 		_ = java.Wait()
 	})
 	addr = started(t, exec.Command(program, "run", "--source", source, "--dest", filepath.Join(dir, "dest"), "--budget", "64Mi",
-		"--annotations", annotations, "--persist-level", "debug", "--sink", "stdout:", "--listen", "127.0.0.1:0", "--segment-age", "2s"))
+		"--annotations", annotations, "--persist-level", "debug", "--sink", "stdout:", "--listen", "127.0.0.1:0", "--segment-bytes", "4Ki"))
 	if _, err := lab.Command(time.Minute, filepath.Join(filepath.Dir(jdk.Java()), "jcmd"), strconv.Itoa(java.Process.Pid), "GC.run"); err != nil {
 		t.Fatal(err) // a full collection: it shows how much data is live
 	}

@@ -83,7 +83,7 @@ func TestClockStepsByAnHour(t *testing.T) {
 	bin := buildStepped(t)
 	for name, seconds := range map[string]string{"forward": "3600", "back": "-3600"} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, filepath.Join(t.TempDir(), "dest"), "--segment-age", "2h", "--retain-age", "2h")
+			r := newRig(t, filepath.Join(t.TempDir(), "dest"), "--retain-age", "2h")
 			for _, after := range []string{"1500", "0", "1500"} {
 				r.side.Kill()
 				r.side = r.stepping(bin, seconds, after)

@@ -24,7 +24,7 @@ type timed struct {
 // its uptime, over a restart of the JVM in the same file. A second output has the dates.
 func TestTimesOfDefaultDecorators(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		r := newRig(t, jdk, "64m", "--segment-age", "1s")
+		r := newRig(t, jdk, "64m", "--segment-bytes", "4Ki")
 		file := filepath.Join(r.source, "gc.log")
 		var want []timed
 		for run, name := range []string{"first.log", "second.log"} {

@@ -82,7 +82,7 @@ func (p Policy) atMost(name string, n settings.Size) settings.Size {
 }
 
 // endless are settings for which zero means no bound, or another setting's.
-var endless = []string{"budget", "retain-age", "retain-bytes", "segment-age", "upload-age", "yield-after"}
+var endless = []string{"budget", "retain-age", "retain-bytes", "upload-age", "yield-after"}
 
 // exceeds compares two values of a setting. What can't be read is for others to
 // refuse. A limit of zero is none.

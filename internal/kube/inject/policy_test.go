@@ -45,14 +45,13 @@ func TestPolicyBoundsWhatAPodAsksFor(t *testing.T) {
 func TestAMaximumHolds(t *testing.T) {
 	cfg := testConfig()
 	cfg.Defaults = map[string]string{"budget": "32Mi"}
-	cfg.Policy = Policy{Max: map[string]string{"retain-age": "168h", "segment-age": "2h", "upload-age": "10m", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
+	cfg.Policy = Policy{Max: map[string]string{"retain-age": "168h", "upload-age": "10m", "budget": "32Mi", "sync-interval": "10s", "retain-bytes": "1Gi"}}
 	if bad := cfg.Validate(); len(bad) > 0 {
 		t.Fatal(bad)
 	}
 	for _, c := range []struct{ name, value, has string }{
 		{"retain-age", "0", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
 		{"retain-age", "0m", `{"name":"ULLAGE_RETAIN_AGE","value":"168h"}`},
-		{"segment-age", "0s", `{"name":"ULLAGE_SEGMENT_AGE","value":"2h"}`},
 		{"upload-age", "0", `{"name":"ULLAGE_UPLOAD_AGE","value":"10m"}`},
 		{"budget", "0", `{"name":"ULLAGE_BUDGET","value":"32Mi"}`},
 		{"segment-bytes", "512Mi", `{"name":"ULLAGE_RETAIN_BYTES","value":"1Gi"}`},
@@ -80,7 +79,7 @@ func TestAPolicyIsAboutSettings(t *testing.T) {
 		{Policy{Max: map[string]string{"attach": "5m"}}, "must be a setting that is a size"},
 		{Policy{Max: map[string]string{"retain-bytes": "168h"}}, "must be a setting that is a size"},
 		{Policy{Max: map[string]string{"retain-age": "1Gi"}}, "must be a setting that is a size"},
-		{Policy{Max: map[string]string{"segment-age": "30m"}}, "the default, 1h0m0s, is over 30m"},
+		{Policy{Max: map[string]string{"retain-age": "30m"}}, "the default, 168h0m0s, is over 30m"},
 		{Policy{Max: map[string]string{"bufer": "1Gi"}}, "must be a setting that is a size"},
 		{Policy{Max: map[string]string{"buffer": "32Mi"}}, "the default, 64Mi, is over 32Mi"},
 		{Policy{Max: map[string]string{"sync-interval": "10s"}}, ""},

@@ -87,7 +87,7 @@ var badAnnotations = []struct{ name, value, want string }{
 	{"options-variable", longValue, "not the name of an environment variable"},
 	{"retain-bytes", "1Mi", "at least one segment"},
 	{"scrape-annotations", "false", "use off or on"},
-	{"segment-age", "-1h", "must not be negative"},
+	{"upload-age", "-1h", "must not be negative"},
 	{"sync-interval", "1 second", "write it like 500ms, 10s or 24h"},
 	{"source", "/logs", "leave it out"},
 	{"annotations", "/etc/passwd", "leave it out"},

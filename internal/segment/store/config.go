@@ -31,7 +31,8 @@ type Config struct {
 	// application has read.
 	Reread bool
 
-	// SegmentAge seals a segment that was created this long ago. Zero: never.
+	// SegmentAge seals a segment that was created this long ago. Zero: never. Not a flag:
+	// for a sink of whole segments, the sidecar sets it.
 	SegmentAge time.Duration
 
 	// RetainBytes is what all segments of all streams, with their directories, may
@@ -58,9 +59,7 @@ func DefaultConfig() Config {
 // Flags declares the settings on fs with the present values as defaults.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.Compress, "compress", "compression `FORMAT` of new segments: zstd (read with zstdcat), gzip (zcat) or none")
-	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk and start another")
-	fs.DurationVar(&c.SegmentAge, "segment-age", c.SegmentAge,
-		"seal a segment this `DURATION` after its creation and start another with the next line; 0: never by age")
+	fs.Var(&c.SegmentBytes, "segment-bytes", "seal a segment at this `SIZE` on disk, or after an hour, and start another")
 	fs.Var(&c.RetainBytes, "retain-bytes",
 		"delete the oldest segments when all segments together use more than this `SIZE` of the volume, or the same share of its inodes, or when the volume is almost full; 0: no bound")
 	fs.DurationVar(&c.RetainAge, "retain-age", c.RetainAge,
@@ -75,9 +74,6 @@ func (c Config) Validate() []error {
 	}
 	if c.SegmentBytes < minSegment {
 		bad = append(bad, fmt.Errorf("--segment-bytes is %s: it must be at least %s", c.SegmentBytes, minSegment))
-	}
-	if c.SegmentAge < 0 {
-		bad = append(bad, fmt.Errorf("--segment-age is %s: it must not be negative (0: never by age)", c.SegmentAge))
 	}
 	if c.RetainBytes < 0 {
 		bad = append(bad, errors.New("--retain-bytes must not be negative (0: no bound)"))

@@ -15,11 +15,11 @@ func TestFlagsSetTheConfig(t *testing.T) {
 	cfg := DefaultConfig()
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	cfg.Flags(fs)
-	args := []string{"--compress=gzip", "--segment-bytes=1Mi", "--segment-age=5m", "--retain-bytes=8Mi", "--retain-age=2h"}
+	args := []string{"--compress=gzip", "--segment-bytes=1Mi", "--retain-bytes=8Mi", "--retain-age=2h"}
 	if bad := settings.Parse(fs, args, func(string) (string, bool) { return "", false }); bad != nil {
 		t.Fatal(bad)
 	}
-	want := Config{Compress: segment.Gzip, SegmentBytes: settings.Mi, SegmentAge: 5 * time.Minute, RetainBytes: 8 * settings.Mi, RetainAge: 2 * time.Hour}
+	want := Config{Compress: segment.Gzip, SegmentBytes: settings.Mi, SegmentAge: time.Hour, RetainBytes: 8 * settings.Mi, RetainAge: 2 * time.Hour}
 	if cfg != want {
 		t.Fatalf("got %+v, want %+v", cfg, want)
 	}
@@ -34,7 +34,7 @@ func TestDefaultsAreValidAndShown(t *testing.T) {
 	cfg.Flags(fs)
 	var b strings.Builder
 	settings.PrintFlags(&b, fs)
-	for _, want := range []string{"(default zstd)", "(default 64Mi)", "(default 1h)", "(default 1Gi)", "(default 168h)", "--compress FORMAT"} {
+	for _, want := range []string{"(default zstd)", "(default 64Mi)", "(default 1Gi)", "(default 168h)", "--compress FORMAT"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
@@ -42,9 +42,9 @@ func TestDefaultsAreValidAndShown(t *testing.T) {
 }
 
 func TestEveryBadSettingIsNamed(t *testing.T) {
-	cfg := Config{Compress: 9, SegmentBytes: 1, SegmentAge: -1, RetainBytes: -1, RetainAge: -1}
+	cfg := Config{Compress: 9, SegmentBytes: 1, RetainBytes: -1, RetainAge: -1}
 	text := errors.Join(cfg.Validate()...).Error()
-	for _, want := range []string{"--compress", "--segment-bytes", "--segment-age", "--retain-bytes", "--retain-age"} {
+	for _, want := range []string{"--compress", "--segment-bytes", "--retain-bytes", "--retain-age"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
@@ -55,7 +55,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 		t.Errorf("less retained than a segment holds: %v", bad)
 	}
 	unbounded := DefaultConfig()
-	unbounded.RetainBytes, unbounded.RetainAge, unbounded.SegmentAge = 0, 0, 0
+	unbounded.RetainBytes, unbounded.RetainAge = 0, 0
 	if bad := unbounded.Validate(); bad != nil {
 		t.Errorf("zero means no bound, but: %v", bad)
 	}
