@@ -69,6 +69,9 @@ func TestImportsPointDown(t *testing.T) {
 				if !slices.Contains(allowed[wing], other) {
 					t.Errorf("%s imports %s: %s may use %v", path, name, wing, allowed[wing])
 				}
+				if name == "segment/store" && wing != "ship" {
+					t.Errorf("%s imports %s: ship alone writes segments", path, name)
+				}
 			}
 		}
 		return nil
