@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,13 +54,21 @@ func TestNoInodeIsLeftAtTheStart(t *testing.T) {
 	r := newRig(t, v.dir+"/dest", "--retain-bytes", "0")
 	r.side.Kill()
 	free := v.useInodes()
-	// A destination that was never used needs inodes before the first line.
-	refuses(t, lab.Run(t, lab.Tmpfs(t, "8m"), v.dir+"/another"), "no space left on device", "make space on the volume")
+	// A destination that was never used needs inodes before the first line. Its sidecar waits.
+	another := lab.Run(t, lab.Tmpfs(t, "8m"), v.dir+"/another")
+	ready := func(want int, text string) func() bool {
+		return func() bool {
+			status, body, err := another.Get("/readyz")
+			return err == nil && status == want && strings.Contains(body, text)
+		}
+	}
+	lab.Eventually(t, lab.Patience, "a new destination says what it waits for", ready(503, "make space on the volume"))
 	r.side = lab.Run(t, r.source, r.dest, r.flags...)
 	r.turnsRed("full", "no space left on device")
 	free()
 	r.turnsGreen()
 	r.balances()
+	lab.Eventually(t, lab.Patience, "the new destination is used", ready(200, ""))
 }
 
 // Each write to the device takes 200 ms: a commit takes many of them, and the
