@@ -4,7 +4,7 @@
 //   - admin: the HTTP server of /metrics, /healthz, /readyz, /status and the live page
 //   - web: what every HTTP server of ours has: a bound on connections, an end in time
 //   - cli, settings: command lines; a setting that is declared once, and how it is spelt
-//   - printable: text for people, whoever wrote it
+//   - printable: text of others, made safe for people to read
 //   - statedir: SOURCE/.ullage, and which sidecar owns it
 //   - retry: how to wait before another try
 //   - kernel: other processes, timers and memory limits, as the kernel reports them

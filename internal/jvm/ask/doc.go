@@ -1,12 +1,12 @@
-// Package ask is what may be asked of a JVM, whoever asks. It defines the labels and
-// annotations on pods that people and the programs of this project exchange: their names,
-// the requests in the live ones ([ParseRequest], [ParseAnnotations]), and the annotations
-// that the injector writes ([Status]). A [Selection] is what a JVM is to log, as -Xlog and
-// VM.log take it, "gc*=debug,safepoint=info"; it holds whoever writes one to what is safe to
-// send to a running JVM.
+// Package ask is what may be asked of a JVM by annotations, triggers and commands. It
+// defines the labels and annotations on pods that people and the programs of this project
+// exchange: their names, the requests in the live ones ([ParseRequest],
+// [ParseAnnotations]), and the annotations that the injector writes ([Status]). A
+// [Selection] is what a JVM is to log, as -Xlog and VM.log take it,
+// "gc*=debug,safepoint=info": every one is safe to send to a running JVM.
 //
-// The package imports nothing of the sidecar, so that
-// programs for other systems than Linux can use it.
+// The package imports nothing of the sidecar, so that programs for other systems than
+// Linux can use it.
 package ask
 
 // Prefix begins the names of our labels and annotations.
