@@ -35,11 +35,11 @@ Usage:
 
 SELECTION is written as in -Xlog, "gc*=debug,safepoint=info", and adds to the
 output's own. Only outputs that write into --source are raised: of these, the ones
-whose lines show their level, or the ones that --stream names. Where an 'ullage
-run' ships that source, the command asks it, over a socket in SOURCE/.ullage: its
-flags apply, and it ends the raise. Where none runs, the command itself stays to
-the end of the raise; Ctrl-C ends it early. Events of the application (see
-'ullage ring --help') are raised only by an 'ullage run', which reads them out of the ring.
+whose lines show their level, or the ones that --stream names. The command asks
+the 'ullage run' that ships the source, over a socket in SOURCE/.ullage: its flags
+apply, and it ends the raise. Without one, list and rotate go to the JVMs
+themselves; set, reset and save fail with exit status 1, since nobody would end the
+raise. Events of the application (see 'ullage ring --help') are raised in its ring.
 
 A JVM is reached through its attach socket in --jvm-tmp, which it opens with
 -XX:+StartAttachListener, or, in the same process namespace, by its process. It
@@ -74,9 +74,11 @@ type logConfig struct {
 func (c *logConfig) flags(fs *flag.FlagSet) {
 	c.levels, c.tail = levels.DefaultConfig(), tail.DefaultConfig()
 	c.levels.Attach.Flags(fs)
-	fs.IntVar(&c.levels.Attach.PID, "pid", 0, "only the JVM with this process `ID` (an 'ullage run' raises all JVMs)")
 	fs.StringVar(&c.tail.Source, "source", c.tail.Source, "`DIR` on tmpfs whose files are shipped")
 	fs.StringVar(&c.tail.Match, "match", c.tail.Match, "`GLOB` of the files in --source that are shipped")
+	if c.verb == "list" || c.verb == "rotate" {
+		fs.IntVar(&c.levels.Attach.PID, "pid", 0, "only the JVM with this process `ID`")
+	}
 	switch c.verb {
 	case "set":
 		fs.DurationVar(&c.lasts, "for", ask.DefaultFor, "`DURATION` of the raise")
@@ -212,33 +214,23 @@ func (c *logConfig) list(ctx context.Context, m *levels.Command, e cli.Env) erro
 	return errors.Join(ringErr, printRings(e.Stdout, rings, len(listed) > 0))
 }
 
-// set raises the JVMs. If no other process ends the raise, set stays until it
-// is over.
+// set has the JVMs raised.
 func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error {
 	if c.appLevel != ul.Unknown {
 		return c.setApp(ctx, m, e)
 	}
 	changes, until, err := m.Set(ctx, c.selection, c.stream, c.lasts)
 	printChanges(e.Stdout, changes)
+	if errors.Is(err, levels.ErrNoKeeper) {
+		return fmt.Errorf("%w; without a sidecar, 'jcmd PID VM.log list' shows what each output logs, and 'jcmd PID VM.log output=NAME what=SELECTION' sets it until you set it back", err)
+	}
 	if err != nil && len(changes) == 0 {
 		return err
 	}
 	if err == nil && len(changes) == 0 {
 		fmt.Fprintf(e.Stdout, "the JVMs have that level already\n")
 	}
-	if m.Kept() {
-		fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", printable.Until(until))
-		return err
-	}
-	fmt.Fprintf(e.Stdout, "until %s; no 'ullage run' ships %s, so this command waits until then and restores it (Ctrl-C: now)\n", printable.Until(until), c.tail.Source)
-	switch holdErr := m.Hold(ctx); {
-	case errors.Is(holdErr, levels.ErrReplaced):
-		fmt.Fprintln(e.Stdout, holdErr)
-	case holdErr != nil:
-		return errors.Join(err, holdErr)
-	default:
-		fmt.Fprintln(e.Stdout, "restored")
-	}
+	fmt.Fprintf(e.Stdout, "until %s; 'ullage run' restores it\n", printable.Until(until))
 	return err
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -178,39 +177,28 @@ func (r *levelRig) bystander() {
 	})
 }
 
-// Where no sidecar runs, the command stays and restores: when its time is over,
-// and when it is interrupted. If it is killed, the next one restores.
-func TestLevelsCommandAlone(t *testing.T) {
+// Where no sidecar runs, a command changes nothing. What a killed sidecar has raised, its
+// successor restores.
+func TestLevelsCommandWithoutASidecar(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		r := newLevelRig(t, jdk)
+		r := raising(t, jdk)
 		jvm := r.listening(place{}, []string{r.ownLog()}, "Churn", "600000", "0")
 		before := jvm.configuration()
-		begun := time.Now()
-		out, _ := r.log(0, "set", "gc*=debug", "--for", "1s")
-		said(r, out, "this command waits", "restored\n")
-		if lasted := time.Since(begun); lasted < time.Second {
-			t.Errorf("it stayed for %s only", lasted)
+		r.bystander()
+		r.log(0, "set", "gc*=debug", "--for", "1h")
+		r.side.Kill()
+		raised := jvm.configuration()
+		for _, args := range [][]string{{"set", "gc*=trace"}, {"reset"}, {"save"}} {
+			_, complaint := r.log(1, args[0], args[1:]...)
+			said(r, complaint, "no 'ullage run' answers for the source")
 		}
-		if is := jvm.configuration(); is != before {
-			t.Errorf("the configuration is\n%sand was\n%s", is, before)
+		if is := jvm.configuration(); is != raised || is == before {
+			t.Errorf("the configuration is\n%sand was\n%s", is, raised)
 		}
-		set := r.begin("set", "gc*=trace", "--for", "1h")
-		lab.Eventually(r, patience, "the command waits", func() bool { return strings.Contains(set.stdout.String(), "this command waits") })
-		r.selects(jvm, "gc*=trace")
-		if err := set.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		r.end(set, 0)
-		said(r, set.stdout.String(), "restored\n")
-		if is := jvm.configuration(); is != before {
-			t.Errorf("the configuration is\n%sand was\n%s", is, before)
-		}
-		killed := r.begin("set", "gc*=debug", "--for", "1h")
-		r.selects(jvm, "gc*=debug")
-		if err := killed.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		r.end(killed, -1)
+		out, _ := r.log(0, "list")
+		said(r, out, "yes, raised\n")
+		r.up()
+		r.bystander()
 		r.log(0, "reset")
 		if is := jvm.configuration(); is != before {
 			t.Errorf("after a kill and a reset, the configuration is\n%sand was\n%s", is, before)
@@ -221,9 +209,10 @@ func TestLevelsCommandAlone(t *testing.T) {
 // A refusal is HotSpot's own words, whole.
 func TestLevelsCommandRefused(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		r := newLevelRig(t, jdk)
+		r := raising(t, jdk)
 		jvm := r.listening(place{}, []string{r.ownLog()}, "Churn", "600000", "0")
 		before := jvm.configuration()
+		r.bystander()
 		for _, selection := range []string{"savepoint=debug", "gc+ref+heap=debug", "safepoint=trace,nosuchtag*=info", "gc*=trace,gc+safepoint=debug"} {
 			_, complaint := r.log(1, "set", selection, "--for", "1h")
 			if is := jvm.configuration(); is != before {

@@ -1,7 +1,6 @@
 package jvm
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
-	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/jvm/levels"
 	"github.com/ullage/ullage/test/lab"
 )
@@ -21,13 +19,13 @@ const randomRounds = 200
 // refuses it: afterwards it is as it was.
 func TestLevelsRandomRounds(t *testing.T) {
 	alongside(t, func(t *testing.T, jdk lab.JDK) {
-		r := newLevelRig(t, jdk)
+		r := raising(t, jdk)
 		jvm := r.listening(place{dir: r.truth}, oddOutputs(r), "Churn", "600000", "0")
 		list := jvm.list()
 		before, tags := outputsIn(list), tagsIn(t, list)
+		r.bystander()
 		cfg := levels.DefaultConfig()
-		cfg.Source, cfg.Match = r.source, "*.log"
-		cfg.Attach.Mode, cfg.Attach.PID = attach.ProcessNamespace, jvm.PID()
+		cfg.Source = r.source
 		seed := uint64(time.Now().UnixNano())
 		random := randomSelections{rand.New(rand.NewPCG(seed, 0)), tags}
 		counts, slowest := map[outcome]int{}, time.Duration(0)
@@ -76,9 +74,7 @@ func (r *levelRig) round(m *levels.Command, jvm *listened, text, before string) 
 	default:
 		r.onlyShipped(before, is)
 	}
-	interrupted, interrupt := context.WithCancel(r.Context())
-	interrupt()
-	if err := m.Hold(interrupted); err != nil {
+	if _, _, err := m.Reset(r.Context()); err != nil {
 		r.Fatalf("restore after %s: %v", text, err)
 	}
 	return became

@@ -2,7 +2,6 @@ package levels
 
 import (
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -180,15 +179,6 @@ func TestACommandsRaiseOfTheApplicationOutlivesAKillButNoDrain(t *testing.T) {
 	p.step()
 	if !a.is(ul.Unknown) {
 		t.Errorf("it is asked for %v", a.level)
-	}
-}
-
-// Nobody else would read the events.
-func TestTheApplicationIsNotRaisedWithoutASidecar(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	if until, err := r.command().SetApp(t.Context(), ul.Debug, time.Hour); err == nil || !until.IsZero() || !strings.Contains(err.Error(), "no 'ullage run' ships ") {
-		t.Errorf("%s, %v", until, err)
 	}
 }
 

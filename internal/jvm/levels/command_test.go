@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
@@ -24,9 +26,6 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	if ch := changes[0]; ch.PID != 1 || !strings.HasPrefix(ch.Output, "file=") || ch.From != ownSelection || ch.To != ownSelection+",gc*=debug" ||
 		ch.Why != "ullage log set" || !ch.Until.Equal(until) {
 		t.Errorf("%+v", ch)
-	}
-	if !c.Kept() {
-		t.Error("the command does not see that a Loop runs")
 	}
 	if st := p.Status(); !st.Until.Equal(until) || st.Why != "ullage log set" || len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" {
 		t.Errorf("%+v", st)
@@ -101,13 +100,13 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 func TestASetThatFindsNoJVMLeavesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
+	r.annotate()
+	p := r.process()
+	_, _, err := p.set("gc*=debug", time.Hour)
 	if err == nil || !strings.Contains(err.Error(), "no JVM has a socket in "+r.cfg.Attach.Tmp) {
 		t.Error(err)
 	}
 	j := r.jvm(1)
-	r.annotate()
-	p := r.process()
 	p.step()
 	if p.Status().Cause != "" || j.count() != 0 {
 		t.Errorf("%+v, told %q", p.Status(), j.sent(0))
@@ -228,20 +227,89 @@ func TestAManagerThatRunsTellsThatAResetEndedACommandOrATrigger(t *testing.T) {
 	}
 }
 
-func TestASetIsCancelled(t *testing.T) {
+func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.cfg.Attach.Timeout = time.Hour
-	j := r.jvm(1)
-	j.when(always(hang))
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	r.annotate()
+	p := r.process()
+	p.tick(t.Context()) // it listens, and does nothing more
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour)
-	if !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	j.when(nil)
+}
+
+// Without a sidecar nobody would end a raise. So a command changes nothing, and leaves
+// nothing behind: a shipper decides by what it finds there whether a source is new.
+func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	j := r.jvm(1)
+	c := r.command()
+	if _, err := c.List(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Rotate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	n := j.count()
+	_, _, setErr := c.Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
+	_, appErr := c.SetApp(t.Context(), ul.Debug, time.Hour)
+	_, _, resetErr := c.Reset(t.Context())
+	_, saveErr := c.Save(t.Context())
+	for verb, err := range map[string]error{"set": setErr, "set --app": appErr, "reset": resetErr, "save": saveErr} {
+		if !errors.Is(err, ErrNoKeeper) {
+			t.Errorf("%s: %v, want %v", verb, err, ErrNoKeeper)
+		}
+	}
+	if j.count() != n {
+		t.Errorf("the JVM was sent %q", j.sent(n))
+	}
+	if left, err := os.ReadDir(r.cfg.Source); err != nil || len(left) > 0 {
+		t.Errorf("in the source: %v, %v", left, err)
+	}
+}
+
+// A sidecar that is starting does not listen yet.
+func TestACommandWaitsForASidecarThatStarts(t *testing.T) {
+	r, j := alone(t)
 	r.annotate()
-	r.settle().step()
+	set := make(chan error, 1)
+	go func() {
+		_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
+		set <- err
+	}()
+	p := r.process()
+	p.run()
+	must(t, <-set)
+	logs(t, j, atop("gc*=debug"))
+}
+
+// Whatever becomes of the names when the sidecar is killed, a list shows what is raised,
+// a command does not restore it, and the successor does.
+func TestASuccessorRestoresWhatAKilledSidecarRaised(t *testing.T) {
+	r, j := alone(t)
+	r.annotate("log", "gc*=debug", "log-for", "1h")
+	p := r.process()
+	p.step()
+	p.kill()
+	listed, err := r.command().List(t.Context())
+	if err != nil || len(listed) != 1 || listed[0].Outputs[2].Raised != "gc*=debug" {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	if _, _, err := r.command().Reset(t.Context()); !errors.Is(err, ErrNoKeeper) {
+		t.Errorf("the reset: %v, want %v", err, ErrNoKeeper)
+	}
+	logs(t, j, atop("gc*=debug"))
+	p = r.process()
+	changes, err := p.reset()
+	if err != nil || len(changes) != 1 || changes[0].From != ownSelection+",gc*=debug" {
+		t.Errorf("%+v, %v", changes, err)
+	}
 	logs(t, j, ownSelection)
+	p = r.settle()
+	if st := p.Status(); st.Cause != "" {
+		t.Errorf("the annotation raises again: %+v", st)
+	}
 }

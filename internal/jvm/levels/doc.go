@@ -26,17 +26,14 @@
 //
 // # One keeper
 //
-// One process keeps the levels of a source: it holds a lock in the source's
-// state directory (SOURCE/.ullage/levels.lock) for as long as it lasts, it alone
-// changes JVMs, and what it has in memory counts. That is the Loop of an `ullage
-// run`. A [Command] asks it over a socket (levels.sock). Where nobody holds the
-// lock, the Command takes it and runs a Loop itself, until the raise that it was
-// asked for is over. Such a Command releases the lock when a later Command or an
-// `ullage run` asks for it, and what it knows is saved by then.
+// One process keeps the levels of a source: the [Loop] of an `ullage run`. It holds a
+// lock in the source's state directory (SOURCE/.ullage/levels.lock) for as long as it
+// lasts, it alone changes JVMs, and what it has in memory is authoritative. A [Command] asks it
+// over a socket (levels.sock), and changes no level by itself.
 //
-// The kernel releases the lock of a process that is killed. So whoever gets the
-// lock knows that no keeper is left, and replaces the socket that is there,
-// whatever it is.
+// A Loop that starts waits for the lock of one that drains. The kernel releases the lock
+// of a process that is killed. So whoever gets the lock knows that no keeper is left, and
+// replaces the socket that is there, whatever it is.
 //
 // # Crash windows
 //

@@ -29,8 +29,6 @@ type errand struct {
 
 func newErrand(r request) *errand { return &errand{request: r, answer: make(chan reply, 1)} }
 
-func (e *errand) answered() bool { return len(e.answer) > 0 }
-
 // fail answers an errand with an error.
 func (e *errand) fail(err error) { e.answer <- failed(err) }
 
@@ -42,7 +40,6 @@ type errands struct {
 	looking sync.Mutex // serializes list and rotate: descriptors are few
 
 	under []*errand // the errands under way
-	heirs []*errand // the errands that ask this process to hand over the levels
 }
 
 func newErrands() *errands {
@@ -57,15 +54,11 @@ func (s *errands) note(changes []Change, err error) {
 	}
 }
 
-// end answers all remaining errands. Call it after the lock is released: a
-// successor takes the lock as soon as it has its answer.
+// end answers all remaining errands.
 func (s *errands) end() {
 	close(s.over)
 	for _, e := range s.under {
 		e.fail(errEnds)
-	}
-	for _, e := range s.heirs {
-		e.answer <- reply{Yielded: true}
 	}
 }
 
@@ -76,9 +69,6 @@ func (l *Loop) answer(ctx context.Context, r request) reply {
 	}
 	if r.Verb == verbSave {
 		return l.saveNow(r)
-	}
-	if r.PID != l.cfg.Attach.PID {
-		return failed(errors.New("another process keeps the levels of all JVMs of the source: leave out --pid"))
 	}
 	e := newErrand(r)
 	select {
@@ -140,18 +130,6 @@ func size(listed []Listed) (n int) {
 		}
 	}
 	return n
-}
-
-// receive accepts an errand from another process.
-func (l *Loop) receive(ctx context.Context, e *errand) {
-	switch {
-	case l.holds && e.Verb != verbReset:
-		l.errands.heirs = append(l.errands.heirs, e)
-	case e.Verb == verbYield:
-		e.fail(errors.New("an 'ullage run' keeps the levels"))
-	default:
-		l.begin(ctx, e)
-	}
 }
 
 // begin starts an errand.

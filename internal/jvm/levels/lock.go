@@ -59,20 +59,3 @@ func (s *store) unlock() {
 		s.held = nil
 	}
 }
-
-// kept reports whether another process holds the lock. It creates nothing. A
-// lock file that cannot be opened counts as free. kept tries a shared lock, so
-// that processes that only check do not take each other for the holder.
-func (s *store) kept() bool {
-	root, err := s.openSource()
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	f, err := open(root, lockName, os.O_RDWR)
-	if err != nil {
-		return false
-	}
-	defer f.Close() // closing releases the lock, if it was free
-	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK
-}

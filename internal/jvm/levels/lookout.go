@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -81,25 +80,5 @@ func (l *Loop) saveAnnotated() {
 	}
 	if _, err := l.cfg.OnSave(causeAnnotation, "annotation "+ask.Prefix+"save="+is); err != nil {
 		l.log.Warn("saving withheld lines failed", "error", err)
-	}
-}
-
-// Save asks the 'ullage run' of the source to save the withheld lines that it holds. It
-// waits a moment for one that is being started again.
-func (c *Command) Save(ctx context.Context) (Saving, error) {
-	for began := time.Now(); ; {
-		r, err := c.consult(ctx, verbSave)
-		if err != nil {
-			return Saving{}, err
-		}
-		if r.Saving != nil {
-			return *r.Saving, nil
-		}
-		if time.Since(began) > successionTime {
-			return Saving{}, errors.New("no 'ullage run' answers for the source; it has to run, and without --attach off")
-		}
-		if err := pauseFor(ctx, pollInterval/5); err != nil {
-			return Saving{}, err
-		}
 	}
 }

@@ -54,7 +54,6 @@ type Loop struct {
 	errands *errands
 
 	alarm   *alarm    // a firing that has not become a raise yet
-	holds   bool      // the Loop belongs to a command, and hands over to another process on request
 	loaded  bool      // load has read the saved state
 	unsaved bool      // the saved state differs from the state in memory
 	next    time.Time // when the next update is due without a change
@@ -98,7 +97,8 @@ func (l *Loop) Run(ctx context.Context) error {
 		return nil
 	}
 	defer l.close()
-	l.turn(ctx, func() bool { return false })
+	l.keeper.await(ctx)
+	l.turn(ctx)
 	return l.drain(context.WithoutCancel(ctx))
 }
 
@@ -120,13 +120,13 @@ func (l *Loop) read(ctx context.Context) {
 	}
 }
 
-// turn runs until done returns true or ctx ends.
-func (l *Loop) turn(ctx context.Context, done func() bool) {
+// turn runs until ctx ends.
+func (l *Loop) turn(ctx context.Context) {
 	interval := pollInterval
 	tick := kernel.NewTicker(interval)
 	defer tick.Stop()
 	l.tick(ctx)
-	for !done() {
+	for {
 		if i := l.cfg.between(time.Now(), l.next); i != interval {
 			interval = i
 			tick.Reset(i)
@@ -144,7 +144,7 @@ func (l *Loop) turn(ctx context.Context, done func() bool) {
 		case <-l.fleet.landing:
 			l.update(ctx, nil)
 		case e := <-l.errands.coming:
-			l.receive(ctx, e)
+			l.begin(ctx, e)
 		case <-tick.C:
 			l.tick(ctx)
 		case <-end: // at the end of the raise, rather than at the next poll
@@ -167,7 +167,7 @@ func (c Config) between(now, next time.Time) time.Duration {
 // of them has changed or an update is due.
 func (l *Loop) tick(ctx context.Context) {
 	now := time.Now()
-	changed := l.keeper.keep(ctx, now)
+	changed := l.keeper.keep()
 	if l.notes.poll(now) {
 		changed = true
 		l.journal.annotations(l.notes)
@@ -226,7 +226,7 @@ func (l *Loop) update(ctx context.Context, change func(now time.Time)) error {
 	now, f := time.Now(), l.fleet
 	l.next, l.until = now.Add(findInterval), time.Time{}
 	err := l.keeper.err
-	if errors.Is(err, errBusy) && !f.draining || errors.Is(err, errNoSource) && len(f.state.JVMs) == 0 {
+	if errors.Is(err, errNoSource) && len(f.state.JVMs) == 0 {
 		l.next = time.Time{}
 		return err
 	}
@@ -363,8 +363,7 @@ func (l *Loop) drain(ctx context.Context) error {
 	return nil
 }
 
-// close hands the levels over to another process. It saves the state, and
-// releases the lock before it answers the requests that asked for the lock.
+// close lets a successor keep the levels, and answers the requests under way.
 func (l *Loop) close() {
 	l.fleet.crew.Wait()
 	l.keeper.release()

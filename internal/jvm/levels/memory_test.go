@@ -17,8 +17,8 @@ import (
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
-// A sidecar that starts asks whoever holds the lock for it. Its memory is a few
-// tens of megabytes, whatever the application answers in a few.
+// A command asks whoever listens, and may run in the sidecar's container. Its memory is a
+// few tens of megabytes, whatever the application answers in a few.
 func TestAForgedAnswerTakesLittleMemory(t *testing.T) {
 	for name, element := range map[string]string{"numbers": "0,", "empty texts": `"",`, "objects": "{},", "with texts": `"\\\",",{},`} {
 		text := `{"listed":[{"Outputs":[` + strings.Repeat(element, (maxReply-100)/len(element)) + "0]}]}"

@@ -81,49 +81,35 @@ func impostors(t *testing.T) map[string]func(path string) error {
 		}
 	}()
 	return map[string]func(path string) error{
-		"a stale socket":     func(path string) error { return listenAt(t, path).Close() },
-		"a deaf socket":      func(path string) error { listenAt(t, path); return nil },
-		"a file":             func(path string) error { return os.WriteFile(path, []byte("{}"), 0o666) },
-		"a FIFO":             func(path string) error { return unix.Mkfifo(path, 0o666) },
-		"a link to outside":  func(path string) error { return os.Symlink(elsewhere, path) },
-		"a link to itself":   func(path string) error { return os.Symlink(path, path) },
-		"an empty directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a stale socket":    func(path string) error { return listenAt(t, path).Close() },
+		"a deaf socket":     func(path string) error { listenAt(t, path); return nil },
+		"a file":            func(path string) error { return os.WriteFile(path, []byte("{}"), 0o666) },
+		"a FIFO":            func(path string) error { return unix.Mkfifo(path, 0o666) },
+		"a link to outside": func(path string) error { return os.Symlink(elsewhere, path) },
+		"a link to itself":  func(path string) error { return os.Symlink(path, path) },
 	}
 }
 
 func TestWhatIsInThePlaceOfTheSocketIsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	for name, put := range impostors(t) {
-		for _, running := range []bool{true, false} {
-			if running && name == "an empty directory" {
-				continue // it stays in the way: see the next test
-			}
-			t.Run(fmt.Sprintf("%s, sidecar %v", name, running), func(t *testing.T) {
-				r := newRig(t)
-				j := r.jvm(1)
-				r.annotate()
-				must(t, os.Mkdir(filepath.Dir(r.state(socketName)), 0o700))
-				must(t, put(r.state(socketName)))
-				p := r.process()
-				if running {
-					_, _, err := p.set("gc*=debug", time.Hour)
-					must(t, err)
-					must(t, os.Remove(r.state(socketName)))
-					must(t, put(r.state(socketName)))
-					_, _, err = p.set("gc*=trace", time.Hour)
-					must(t, err)
-					logs(t, j, atop("gc*=trace"))
-					must(t, ignoreChanges(p.reset()))
-				} else {
-					c := r.command()
-					_, _, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", time.Second)
-					must(t, err)
-					logs(t, j, atop("gc*=debug"))
-					must(t, c.Hold(t.Context()))
-				}
-				logs(t, j, ownSelection)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			j := r.jvm(1)
+			r.annotate()
+			must(t, os.Mkdir(filepath.Dir(r.state(socketName)), 0o700))
+			must(t, put(r.state(socketName)))
+			p := r.process()
+			_, _, err := p.set("gc*=debug", time.Hour)
+			must(t, err)
+			must(t, os.Remove(r.state(socketName)))
+			must(t, put(r.state(socketName)))
+			_, _, err = p.set("gc*=trace", time.Hour)
+			must(t, err)
+			logs(t, j, atop("gc*=trace"))
+			must(t, ignoreChanges(p.reset()))
+			logs(t, j, ownSelection)
+		})
 	}
 }
 
@@ -147,15 +133,14 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 		serve func(c net.Conn)
 		want  string
 	}{
-		"hangs":             {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "does not answer"},
-		"drips":             {func(c net.Conn) { drip(c) }, "does not answer"},
-		"never ends":        {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: no ullage listens there"},
-		"closes":            {func(net.Conn) {}, "no process answers"},
-		"acknowledges":      {func(c net.Conn) { fmt.Fprint(c, "\n") }, "no process answers"},
-		"answers no JSON":   {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "decode the answer"},
-		"answers in part":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "decode the answer"},
-		"answers other":     {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "decode the answer"},
-		"yields for nought": {func(c net.Conn) { fmt.Fprint(c, `{"yielded":true}`) }, "another process holds"},
+		"hangs":           {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "does not answer"},
+		"drips":           {func(c net.Conn) { drip(c) }, "does not answer"},
+		"never ends":      {func(c net.Conn) { flow(c, flood) }, "longer than 4194304 bytes: no ullage listens there"},
+		"closes":          {func(net.Conn) {}, "no process answers"},
+		"acknowledges":    {func(c net.Conn) { fmt.Fprint(c, "\n") }, "no process answers"},
+		"answers no JSON": {func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n") }, "decode the answer"},
+		"answers in part": {func(c net.Conn) { fmt.Fprint(c, `{"changes":[{"PID":1}`) }, "decode the answer"},
+		"answers other":   {func(c net.Conn) { fmt.Fprint(c, `{"changes":"all"}`) }, "decode the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -209,7 +194,6 @@ func TestARequestIsBoundedAndCanAskForNothingElse(t *testing.T) {
 		`{"verb":"set","selection":"gc=debug","for":-1000000000}` + "\n":             "out of range",
 		`{"verb":"set","selection":"gc=debug","for":1000000000,"pid":1}` + "\n":      "leave out --pid",
 		`{"verb":"rotate","pid":-1}` + "\n":                                          "not a process ID",
-		`{"verb":"yield"}` + "\n":                                                    "an 'ullage run' keeps the levels",
 		strings.Repeat("x", maxRequest):                                              "a line of at most 4096 bytes",
 		`{"verb":"` + strings.Repeat("\u202e", 1000) + `"}` + "\n":                   "is not a request",
 		`{"verb":"list"} {"verb":"set","selection":"gc=debug","for":1000000000}`:     "a line of",

@@ -130,8 +130,10 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 		if st := p.Status(); !st.Until.Equal(until) || j.count() != 2 {
 			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
 		}
-		if !r.command().store.kept() {
-			t.Errorf("%s: a command does not see that a Loop runs", name)
+		if conn, err := p.store.dial(t.Context()); err != nil {
+			t.Errorf("%s: a command does not find the Loop: %v", name, err)
+		} else {
+			conn.Close()
 		}
 		r.restored(p, j)
 		hasError(t, p.Status(), "")

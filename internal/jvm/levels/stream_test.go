@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -201,28 +200,6 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A command that holds a raise must not hand it over to a command that fails: no process
-// would end the raise then.
-func TestATypoInAStreamDoesNotTakeTheRaiseOver(t *testing.T) {
-	r, j := twoStreams(t)
-	holder := r.command()
-	if _, _, err := holder.Set(t.Context(), selected(t, "gc*=debug"), "gc-7.log", time.Hour); err != nil || holder.Kept() {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	held := make(chan error, 1)
-	go func() { held <- holder.Hold(ctx) }()
-	if changes, _, err := r.command().Set(t.Context(), selected(t, "gc*=trace"), "nosuch.log", time.Hour); err == nil || len(changes) > 0 {
-		t.Errorf("%+v, %v", changes, err)
-	}
-	j.only("gc*=debug", gcOutput)
-	cancel()
-	if err := <-held; err != nil {
-		t.Errorf("the command that holds the raise ends with %v", err)
-	}
-	j.only("")
 }
 
 // Two JVMs, of which one has the stream: the other is left alone, without an

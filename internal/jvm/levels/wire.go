@@ -20,7 +20,6 @@ const (
 	verbReset  = "reset"
 	verbRotate = "rotate"
 	verbSave   = "save"
-	verbYield  = "yield" // sent by a sidecar that starts to a command that holds a raise
 )
 
 // Bounds on what goes over the socket. Any process that may write to the state
@@ -43,15 +42,18 @@ type request struct {
 	Stream    string        `json:"stream,omitempty"` // for set: the pattern of the only streams to raise
 	App       ul.Level      `json:"app,omitzero"`     // for set: raise the application's events instead of a selection
 	For       time.Duration `json:"for,omitempty"`
-	PID       int           `json:"pid,omitempty"` // the only JVM to act on; 0: all
+	PID       int           `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
 
 	by string // the process that sent it, as the kernel says; empty: unknown
 }
 
 // check returns an error if the request is invalid.
 func (r request) check() error {
+	if r.PID != 0 && r.Verb != verbList && r.Verb != verbRotate {
+		return errors.New("levels are those of all JVMs of the source: leave out --pid")
+	}
 	switch r.Verb {
-	case verbList, verbRotate, verbReset, verbSave, verbYield:
+	case verbList, verbRotate, verbReset, verbSave:
 	case verbSet:
 		if r.App != ul.Unknown && r.Selection+r.Stream != "" {
 			return errors.New("a raise is of the application's events or of a selection: ask for one at a time")
@@ -82,10 +84,6 @@ type reply struct {
 	App     ul.Level  `json:"app,omitzero"`      // for reset: what the application's events were raised to
 	Listed  []Listed  `json:"listed,omitempty"`  // for list and rotate
 	Saving  *Saving   `json:"saving,omitempty"`  // for save
-
-	// Yielded reports that the process has stopped keeping the levels: it has
-	// saved its state and released the lock.
-	Yielded bool `json:"yielded,omitempty"`
 }
 
 func decodeReply(text []byte) (r reply, err error) {
