@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,12 +40,17 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 	if err != nil {
 		return nil, st, fmt.Errorf("ask %s: %w", c.Addr, err)
 	}
+	var connected atomic.Bool // http.Client's timeout does not say whether it was the dial's
 	// Use no proxy from the environment: the sidecar is local.
 	client := &http.Client{Timeout: c.Timeout, Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, network) }}}
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := c.dial(ctx, network)
+			connected.Store(err == nil)
+			return conn, err
+		}}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, st, c.unanswered(err)
+		return nil, st, c.unanswered(err, connected.Load())
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -52,7 +58,7 @@ func (c Client) Status(ctx context.Context) ([]byte, Status, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
 	if err != nil {
-		return nil, st, c.unanswered(err)
+		return nil, st, c.unanswered(err, true)
 	}
 	if len(body) > maxStatus {
 		return nil, st, fmt.Errorf("read the answer of %s: it is longer than %d bytes: does ullage listen there?", c.Addr, maxStatus)
@@ -78,9 +84,12 @@ func (c Client) dial(ctx context.Context, network string) (net.Conn, error) {
 
 // unanswered returns why there is no complete answer, without the text that
 // net/http adds to the cause.
-func (c Client) unanswered(err error) error {
+func (c Client) unanswered(err error, connected bool) error {
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {
+		if !connected {
+			return fmt.Errorf("%s did not accept a connection within %s: a firewall drops what is sent there, or what listens there is overloaded", c.Addr, c.Timeout)
+		}
 		return fmt.Errorf("%s accepted the request and did not answer within %s: ullage is stopped or very busy, or something else listens there", c.Addr, c.Timeout)
 	}
 	var asked *url.Error

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
 
 	"github.com/ullage/ullage/test/lab"
 )
@@ -138,6 +139,36 @@ func TestRunEndsWhenTheListenerFails(t *testing.T) {
 	}
 	if err := s.Run(context.Background()); err == nil {
 		t.Error("Run on a closed listener returned nil")
+	}
+}
+
+// A sidecar to which no connection can be made has not accepted anything.
+func TestADialThatTimesOutIsNotTakenForARequest(t *testing.T) {
+	t.Parallel()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	var at unix.Sockaddr = &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+	if err = unix.Bind(fd, at); err == nil {
+		if err = unix.Listen(fd, 0); err == nil {
+			at, err = unix.Getsockname(fd)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(at.(*unix.SockaddrInet4).Port))
+	for err == nil { // until the kernel queues no further connection
+		var c net.Conn
+		if c, err = net.DialTimeout("tcp", addr, 500*time.Millisecond); err == nil {
+			t.Cleanup(func() { c.Close() })
+		}
+	}
+	_, _, err = Client{Addr: addr, Timeout: 200 * time.Millisecond}.Status(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), addr+" did not accept a connection within 200ms: ") {
+		t.Errorf("%v, want that no connection was made", err)
 	}
 }
 
