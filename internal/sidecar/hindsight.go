@@ -21,7 +21,13 @@ type saving struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	logged map[string]time.Time // when a saving was last logged, by its cause
+	logged map[string]logged // by the cause of a saving
+}
+
+// logged is what the log has of the savings of one cause.
+type logged struct {
+	at         time.Time // of the last one
+	suppressed int       // savings since then, which it does not have
 }
 
 // ship returns the shipper of the source, whose lines are saved.
@@ -37,24 +43,28 @@ func (s *saving) save(cause, why string) (levels.Saving, error) {
 		return levels.Saving{}, err
 	}
 	if saving.Began {
-		if s.mayLog(cause, time.Now()) {
-			s.log.Info("saving withheld lines", "cause", cause, "why", why, "held_bytes", saving.Bytes, "until", saving.Until.UTC().Format(time.RFC3339))
+		if suppressed, ok := s.mayLog(cause, time.Now()); ok {
+			s.log.Info("saving withheld lines", "cause", cause, "why", why, "held_bytes", saving.Bytes, "until", saving.Until.UTC().Format(time.RFC3339), "suppressed", suppressed)
 		}
 		s.journal.Add(mark.New(mark.DetailSaved, "cause", cause, "why", why, "from", at(saving.From), "until", at(saving.Until)))
 	}
 	return levels.Saving{From: saving.From, Until: saving.Until, Bytes: saving.Bytes}, nil
 }
 
-// mayLog reports whether no saving of the cause was logged in the last minute. A short
-// --hindsight lets conditions begin any number of savings; the marks have their own limit.
-func (s *saving) mayLog(cause string, now time.Time) bool {
+// mayLog reports whether no saving of the cause was logged in the last minute, and how many
+// were suppressed since the last one that was. A short --hindsight lets conditions begin any
+// number of savings; the marks have their own limit.
+func (s *saving) mayLog(cause string, now time.Time) (suppressed int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now.Sub(s.logged[cause]) < time.Minute {
-		return false
+	last := s.logged[cause]
+	if now.Sub(last.at) < time.Minute {
+		last.suppressed++
+		s.logged[cause] = last
+		return 0, false
 	}
-	s.logged[cause] = now
-	return true
+	s.logged[cause] = logged{at: now}
+	return last.suppressed, true
 }
 
 // at returns a time as marks have it, or nothing for none.

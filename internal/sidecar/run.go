@@ -120,7 +120,7 @@ func (c *Config) begin(server *admin.Server, of build.Info, log *slog.Logger) {
 
 // levelsLoop returns what keeps the log levels, and what it asks to save lines.
 func (c *Config) levelsLoop(journal *journal, reg prometheus.Registerer, log *slog.Logger) (*levels.Loop, *saving) {
-	s := &saving{journal: journal, log: log, logged: map[string]time.Time{}}
+	s := &saving{journal: journal, log: log, logged: map[string]logged{}}
 	c.Levels.OnSave = s.save // which returns ship.ErrNoHindsight where no lines are held
 	c.Levels.Source, c.Levels.Match = c.Ship.Tail.Source, c.Ship.Tail.Match
 	c.Levels.Known = knownAnnotations()
