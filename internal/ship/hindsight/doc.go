@@ -2,8 +2,9 @@
 // wanted after all. It is the writer's own log on the tmpfs.
 //
 // A sidecar with a persist level does not persist the lines below it. The writer counts
-// them, and appends them to this log, compressed. The log forgets a record once it is
-// older than the window, or once there is no room for a newer one. When a trigger fires,
+// them, and appends them to this log, compressed. When a record is appended, the log forgets
+// those that are older than the window, and those that leave no room for the new one. So
+// it holds the last lines before a pause however long the pause is. When a trigger fires,
 // the writer moves the records into a stream of the destination, and those that come
 // until the window has passed again.
 //
