@@ -101,7 +101,7 @@ lint: vet ## all linters
 	cd test/browser && go run $(STATICCHECK) ./...
 	@# actionlint: workflows, which only run after they are pushed.
 	go run $(ACTIONLINT)
-	@# lint.sh: functions that fit a screen, types that fit a head.
+	@# lint.sh: the size of functions and types, and how the files of a package use each other.
 	@test/lint.sh
 
 .PHONY: vet

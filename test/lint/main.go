@@ -1,33 +1,83 @@
-// Command lint holds functions and types to a size that a reader can take in:
+// Command lint holds functions, types and packages to a size that a reader can take in:
 //
 //	lint DIR...
+//	lint -up DIR...
 //
-// It reads every Go file below the directories, tests included, and prints each
-// function and each type that is over a limit. There are no exceptions.
+// It reads every Go file below the directories, tests included, and prints what is over a
+// limit: a function of too many lines; a type with too many fields or methods, those of
+// embedded types included; a package whose files use each other back and forth. What is
+// over a limit at present is in exceptions.txt with its number, which may only fall.
 //
-// A function longer than a screen is not read. A type with more fields or
-// methods than the limits is two types.
+// The files of a package can be read in an order, from what it is for down to what that
+// stands on. An arrow leads from a file that uses a name to the file that declares it. In
+// the best order some arrows still run back up, and each is a place where a reader turns
+// back; -up prints these for each package, with the names that make them.
 package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 func main() {
-	t := tree{types: map[string]*size{}}
-	for _, dir := range os.Args[1:] {
-		if err := filepath.WalkDir(dir, t.visit); err != nil {
-			fmt.Fprintln(os.Stderr, "lint:", err)
-			os.Exit(2)
-		}
+	show, dirs := false, os.Args[1:]
+	if len(dirs) > 0 && dirs[0] == "-up" {
+		show, dirs = true, dirs[1:]
 	}
-	problems := append(t.long, judge(t.types)...)
+	problems, err := run(show, dirs)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lint:", err)
+		os.Exit(2)
+	}
 	for _, p := range problems {
 		fmt.Println(p)
 	}
-	if len(problems) > 0 {
+	if len(problems) > 0 && !show {
 		os.Exit(1)
 	}
+}
+
+// run returns what to print: arrows if they are to be shown, else what is over a limit.
+func run(show bool, dirs []string) ([]string, error) {
+	found, err := packages(dirs)
+	if err != nil {
+		return nil, err
+	}
+	var measures []measure
+	for _, dir := range slices.Sorted(maps.Keys(found)) {
+		measures = append(measures, found[dir].measure(dir))
+	}
+	if show {
+		return shown(measures), nil
+	}
+	t := tree{types: map[string]*kind{}}
+	for _, dir := range dirs {
+		if err := filepath.WalkDir(dir, t.visit); err != nil {
+			return nil, err
+		}
+	}
+	for name := range t.types {
+		measures = append(measures, t.size(name).measures(name)...)
+	}
+	excepted, err := exceptions(exceptionsFile)
+	if err != nil {
+		return nil, err
+	}
+	return append(t.long, judge(measures, excepted)...), nil
+}
+
+// shown returns the numbers of packages, and what they consist of.
+func shown(measures []measure) (lines []string) {
+	for _, m := range measures {
+		if m.is > 0 {
+			lines = append(lines, fmt.Sprintf("%s has %d %s", m.of, m.is, m.meaning))
+			for _, d := range m.details {
+				lines = append(lines, "\t"+d)
+			}
+		}
+	}
+	return lines
 }

@@ -6,20 +6,19 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
-// size is what the limits are about. Its zero value is a type without fields and
-// methods.
-type size struct {
-	fields, methods, exported int
-}
+// module begins the import path of everything that is ours.
+const module = "github.com/ullage/ullage/"
 
 // tree is what was found in the directories.
 type tree struct {
 	long  []string         // functions over the limit
-	types map[string]*size // by directory and name: "internal/ship/tail.Source"
+	types map[string]*kind // by directory and name: "internal/ship/tail.Source"
 }
 
 // visit is a [fs.WalkDirFunc]. Directories named testdata are not ours to judge.
@@ -33,24 +32,28 @@ func (t *tree) visit(path string, d fs.DirEntry, err error) error {
 	if d.IsDir() || !strings.HasSuffix(path, ".go") {
 		return nil
 	}
-	return t.file(path, nil)
+	return t.file(filepath.ToSlash(path), nil)
 }
 
 // file reads one file, from src if that is not nil.
-func (t *tree) file(path string, src any) error {
+func (t *tree) file(name string, src any) error {
 	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
 	if err != nil {
 		return err
+	}
+	in := scope{dir: path.Dir(name), imports: map[string]string{}}
+	for _, spec := range parsed.Imports {
+		in.add(spec)
 	}
 	for _, decl := range parsed.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
-			t.function(path, set, d)
+			t.function(name, set, d)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if s, ok := spec.(*ast.TypeSpec); ok {
-					t.declared(path, s)
+				if s, ok := spec.(*ast.TypeSpec); ok && !s.Assign.IsValid() { // an alias is no type of its own
+					t.at(in.key(s.Name)).declare(s, in)
 				}
 			}
 		}
@@ -58,68 +61,62 @@ func (t *tree) file(path string, src any) error {
 	return nil
 }
 
-func (t *tree) function(path string, set *token.FileSet, f *ast.FuncDecl) {
+func (t *tree) function(name string, set *token.FileSet, f *ast.FuncDecl) {
 	begin, end := set.Position(f.Pos()), set.Position(f.End())
 	if lines := end.Line - begin.Line + 1; lines > maxLines {
-		t.long = append(t.long, fmt.Sprintf("%s:%d: %s has %d lines, at most %d are allowed", path, begin.Line, f.Name.Name, lines, maxLines))
+		t.long = append(t.long, fmt.Sprintf("%s:%d: %s has %d lines, at most %d are allowed", name, begin.Line, f.Name.Name, lines, maxLines))
 	}
-	if f.Recv == nil {
-		return
-	}
-	of := t.size(path, receiver(f.Recv.List[0].Type))
-	of.methods++
-	if f.Name.IsExported() {
-		of.exported++
+	if f.Recv != nil {
+		of := t.at(scope{dir: path.Dir(name)}.key(f.Recv.List[0].Type))
+		of.methods = append(of.methods, f.Name.Name)
 	}
 }
 
-func (t *tree) declared(path string, s *ast.TypeSpec) {
-	of := t.size(path, s.Name.Name)
-	switch typ := s.Type.(type) {
-	case *ast.StructType:
-		of.fields += count(typ.Fields)
-	case *ast.InterfaceType:
-		for _, m := range typ.Methods.List {
-			of.methods += len(m.Names)
-			for _, name := range m.Names {
-				if name.IsExported() {
-					of.exported++
-				}
-			}
-		}
-	}
-}
-
-// count returns the number of fields. An embedded one has no name.
-func count(fields *ast.FieldList) int {
-	n := 0
-	for _, f := range fields.List {
-		n += max(len(f.Names), 1)
-	}
-	return n
-}
-
-func (t *tree) size(path, name string) *size {
-	key := filepath.ToSlash(filepath.Dir(path)) + "." + name
+func (t *tree) at(key string) *kind {
 	if t.types[key] == nil {
-		t.types[key] = &size{}
+		t.types[key] = &kind{}
 	}
 	return t.types[key]
 }
 
-// receiver returns the name of a method's type: T for *T and for T[P].
-func receiver(e ast.Expr) string {
+// scope says what the names of types in a file mean.
+type scope struct {
+	dir     string
+	imports map[string]string // directories of ours, by the names that the file uses
+}
+
+// add takes in an import. The name of a package of ours is its directory's.
+func (s scope) add(spec *ast.ImportSpec) {
+	name, err := strconv.Unquote(spec.Path.Value)
+	dir, ours := strings.CutPrefix(name, module)
+	if err != nil || !ours {
+		return
+	}
+	if as := path.Base(dir); spec.Name == nil {
+		s.imports[as] = dir
+	} else {
+		s.imports[spec.Name.Name] = dir
+	}
+}
+
+// key names a type, as [tree.types] does: T for *T and for T[P]. It is empty for what is
+// not ours, or has no name.
+func (s scope) key(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
-		return receiver(e.X)
+		return s.key(e.X)
 	case *ast.ParenExpr:
-		return receiver(e.X)
+		return s.key(e.X)
 	case *ast.IndexExpr:
-		return receiver(e.X)
+		return s.key(e.X)
 	case *ast.IndexListExpr:
-		return receiver(e.X)
+		return s.key(e.X)
 	case *ast.Ident:
-		return e.Name
+		return s.dir + "." + e.Name
+	case *ast.SelectorExpr:
+		if of, ok := e.X.(*ast.Ident); ok && s.imports[of.Name] != "" {
+			return s.imports[of.Name] + "." + e.Sel.Name
+		}
 	}
-	return "?"
+	return ""
 }
