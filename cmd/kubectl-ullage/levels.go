@@ -193,7 +193,7 @@ func (c *levelsConfig) do(ctx context.Context, found []sidecar, w wanted, shown 
 }
 
 func (c *levelsConfig) wanted() wanted {
-	return wanted{selection: c.request.Log.String(), lasts: c.request.LogFor, id: newID(), stream: c.request.LogStream}
+	return wanted{selection: c.request.Log.Selection.String(), lasts: c.request.Log.For, id: newID(), stream: c.request.Log.Stream}
 }
 
 // annotations are the changes that ask for it, as kubectl annotate takes them.

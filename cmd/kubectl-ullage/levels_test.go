@@ -111,7 +111,7 @@ func TestTheSidecarTakesEveryIDAndTellsThemApart(t *testing.T) {
 	for range 1000 {
 		id := newID()
 		req, problems := ask.ParseRequest(map[string]string{logKey: "gc", logIDKey: id}, nil)
-		if len(problems) > 0 || req.LogID != id || seen[id] {
+		if len(problems) > 0 || req.Log.ID != id || seen[id] {
 			t.Fatalf("%q: %+v, %v, seen %v", id, req, problems, seen[id])
 		}
 		seen[id] = true

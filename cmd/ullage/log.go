@@ -59,15 +59,13 @@ Examples:
 type logConfig struct {
 	levels levels.Config
 	tail   tail.Config
-	lasts  time.Duration // of the raise
-	stream string        // the only ones to raise; empty: all that show their level
-	app    string        // the level of the application's events; empty: a selection is raised
+	raise  ask.Raise
+	app    string // the level of the application's events; empty: a selection is raised
 	json   bool
 	all    bool // list stale sockets as well
 
-	verb      string
-	selection ask.Selection
-	appLevel  ul.Level
+	verb     string
+	appLevel ul.Level
 }
 
 // flags declares the settings of one verb on fs.
@@ -81,9 +79,9 @@ func (c *logConfig) flags(fs *flag.FlagSet) {
 	}
 	switch c.verb {
 	case "set":
-		fs.DurationVar(&c.lasts, "for", ask.DefaultFor, "`DURATION` of the raise")
+		fs.DurationVar(&c.raise.For, "for", ask.DefaultFor, "`DURATION` of the raise")
 		fs.StringVar(&c.app, "app", "", "raise the application's events to `LEVEL`, instead of the outputs of its JVM")
-		fs.StringVar(&c.stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
+		fs.StringVar(&c.raise.Stream, "stream", "", "raise only the outputs whose stream matches `GLOB`, others that are raised return to their own level")
 	case "list":
 		fs.BoolVar(&c.all, "all", false, "list the sockets that killed JVMs have left behind as well")
 		fs.BoolVar(&c.json, "json", false, "print JSON")
@@ -97,8 +95,8 @@ func (c *logConfig) validate(args []string) []error {
 	}
 	if c.verb == "set" {
 		bad = append(bad, c.checkStream()...)
-		if c.lasts < time.Second || c.lasts > ask.MaxRaise {
-			bad = append(bad, fmt.Errorf("--for %s is out of range: 1s to %.0fh", c.lasts, ask.MaxRaise.Hours()))
+		if err := ask.CheckFor(c.raise.For); err != nil {
+			bad = append(bad, fmt.Errorf("--for: %w", err))
 		}
 		if c.app != "" {
 			return append(bad, c.checkApp(args)...)
@@ -107,7 +105,7 @@ func (c *logConfig) validate(args []string) []error {
 			return append(bad, errors.New("no selection given: write it like 'gc*=debug,safepoint=info'"))
 		}
 		var err error
-		if c.selection, err = ask.ParseSelection(args[0]); err != nil {
+		if c.raise.Selection, err = ask.ParseSelection(args[0]); err != nil {
 			bad = append(bad, err)
 		}
 		args = args[1:]
@@ -121,7 +119,7 @@ func (c *logConfig) checkApp(args []string) (bad []error) {
 	if c.appLevel, err = ask.ParseAppLevel(c.app); err != nil {
 		bad = append(bad, fmt.Errorf("--app: %w", err))
 	}
-	if len(args) > 0 || c.stream != "" {
+	if len(args) > 0 || c.raise.Stream != "" {
 		bad = append(bad, errors.New("--app raises events and no selection: raise 'gc*=debug' by a command of its own, without --app"))
 	}
 	return bad
@@ -129,10 +127,10 @@ func (c *logConfig) checkApp(args []string) (bad []error) {
 
 // checkStream returns what is wrong with --stream.
 func (c *logConfig) checkStream() []error {
-	if c.stream == "" {
+	if c.raise.Stream == "" {
 		return nil
 	}
-	if _, err := ask.ParseStream(c.stream); err != nil {
+	if _, err := ask.ParseStream(c.raise.Stream); err != nil {
 		return []error{fmt.Errorf("--stream: %w", err)}
 	}
 	return nil
@@ -219,7 +217,7 @@ func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error
 	if c.appLevel != ul.Unknown {
 		return c.setApp(ctx, m, e)
 	}
-	changes, until, err := m.Set(ctx, c.selection, c.stream, c.lasts)
+	changes, until, err := m.Set(ctx, c.raise)
 	printChanges(e.Stdout, changes)
 	if errors.Is(err, levels.ErrNoKeeper) {
 		return fmt.Errorf("%w; without a sidecar, 'jcmd PID VM.log list' shows what each output logs, and 'jcmd PID VM.log output=NAME what=SELECTION' sets it until you set it back", err)
@@ -238,7 +236,7 @@ func (c *logConfig) set(ctx context.Context, m *levels.Command, e cli.Env) error
 // no effect yet. The raise stays wanted: a JVM that is starting may open its ring a moment
 // later.
 func (c *logConfig) setApp(ctx context.Context, m *levels.Command, e cli.Env) error {
-	until, err := m.SetApp(ctx, c.appLevel, c.lasts)
+	until, err := m.SetApp(ctx, c.appLevel, c.raise.For)
 	if err != nil {
 		return err
 	}

@@ -147,14 +147,14 @@ func droppedBy(counts samples) map[string]map[string]int64 {
 // levelsOf is a Loop's state as /status shows it.
 func levelsOf(st levels.Status, counts samples) *admin.Levels {
 	out := &admin.Levels{Off: st.Off, Errors: st.Errors, Reconciled: st.Reconciled}
-	if st.Cause != "" {
-		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: st.Why, Selection: st.Selection, Stream: st.Stream, ID: st.ID, Since: st.Since, Until: st.Until}
+	if r := st.Raise; st.Cause != "" {
+		out.Raise = &admin.Raise{Cause: string(st.Cause), Why: r.Why, Selection: r.Selection.String(), Stream: r.Stream, ID: r.ID, Since: r.Since, Until: r.Until}
 	}
 	if st.App.Level != "" {
 		out.App = &admin.AppRaise{Level: st.App.Level, Until: st.App.Until}
 	}
 	for _, j := range st.JVMs {
-		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied, Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})
+		out.JVMs = append(out.JVMs, admin.JVM{PID: j.PID, Applied: j.Applied.String(), Outputs: j.Outputs, Error: j.Error, Kind: string(j.Kind)})
 	}
 	for _, p := range st.Problems {
 		out.Annotations = append(out.Annotations, admin.Annotation{Key: p.Key, Value: p.Value, Problem: p.Text})

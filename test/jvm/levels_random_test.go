@@ -62,7 +62,7 @@ func (r *levelRig) round(m *levels.Command, jvm *listened, text, before string) 
 	if err != nil {
 		r.Fatalf("%s: %v", text, err)
 	}
-	_, _, setErr := m.Set(r.Context(), selection, "", time.Hour)
+	_, _, setErr := m.Set(r.Context(), ask.Raise{Selection: selection, For: time.Hour})
 	is := jvm.configuration()
 	switch {
 	case setErr != nil && (!strings.Contains(setErr.Error(), "VM.log answered") || is != before):

@@ -34,14 +34,6 @@ func Live() []string {
 	return []string{logName, logForName, logIDName, logStreamName, triggerName, triggerLogName, triggerForName, saveName, appLogName, appLogForName}
 }
 
-// MinFor is the shortest and MaxRaise the longest duration of a raise.
-// DefaultFor is the duration of a raise that names none.
-const (
-	MinFor     = time.Second
-	MaxRaise   = 24 * time.Hour
-	DefaultFor = 15 * time.Minute
-)
-
 const defaultTriggerLog = "gc*=debug,safepoint*=debug"
 
 // Bounds on what is reported.
@@ -71,30 +63,16 @@ type Problem struct {
 // Request is what the live annotations ask for. Requests are comparable. The
 // zero value asks for nothing.
 type Request struct {
-	// Log is the selection to raise to. Zero: no raise.
-	Log Selection
-
-	// LogFor is the duration of that raise, from 1 s to [MaxRaise], 15 min by
-	// default. Zero if Log is zero.
-	LogFor time.Duration
-
-	// LogID distinguishes a raise from an earlier one of the same selection: a
-	// new ID starts a new raise. It may be empty, and is empty if Log is zero.
-	LogID string
-
-	// LogStream is the pattern of the only streams to raise. Empty: every output
-	// whose lines show their level. It is empty if Log is zero.
-	LogStream string
+	// Log is the raise that is asked for, for 15 min by default. Zero: none.
+	Log Raise
 
 	// Trigger holds the conditions on which the sidecar raises by itself. Zero:
 	// never.
 	Trigger Trigger
 
-	// TriggerLog is the selection that a trigger raises to,
-	// gc*=debug,safepoint*=debug by default. TriggerFor is its duration, like
-	// LogFor. Both are zero if Trigger is zero.
-	TriggerLog Selection
-	TriggerFor time.Duration
+	// TriggerLog is the raise of a trigger, to gc*=debug,safepoint*=debug for 15 min by
+	// default. It names no stream and has no ID, and is zero if Trigger is.
+	TriggerLog Raise
 
 	// Save has the lines saved that are held in hindsight, at each new value. Empty: nobody
 	// asks for that.
@@ -102,7 +80,7 @@ type Request struct {
 
 	// AppLog is the level from which on the application's events are wanted, whatever
 	// the application's own settings say. [ul.Unknown]: no raise. AppLogFor is its duration,
-	// like LogFor, and zero if AppLog is.
+	// like that of Log, and zero if AppLog is.
 	AppLog    ul.Level
 	AppLogFor time.Duration
 
@@ -146,7 +124,7 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	id := readLive(p, ours, logIDName, "", parseID)
 	stream := readLive(p, ours, logStreamName, "", ParseStream)
 	if req.LogBad = len(p.problems) > before; !req.LogBad && !sel.IsZero() {
-		req.Log, req.LogFor, req.LogID, req.LogStream = sel, length, id, stream
+		req.Log = Raise{Selection: sel, Stream: stream, For: length, ID: id}
 	}
 
 	before = len(p.problems)
@@ -154,7 +132,7 @@ func interpret(ours map[string]entry, known []string, problems []Problem) (Reque
 	sel = readLive(p, ours, triggerLogName, defaultTriggerLog, ParseSelection)
 	length = readLive(p, ours, triggerForName, DefaultFor.String(), parseFor)
 	if req.TriggerBad = len(p.problems) > before; !req.TriggerBad && !trigger.IsZero() {
-		req.Trigger, req.TriggerLog, req.TriggerFor = trigger, sel, length
+		req.Trigger, req.TriggerLog = trigger, Raise{Selection: sel, For: length}
 	}
 
 	before = len(p.problems)

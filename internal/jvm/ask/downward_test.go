@@ -24,8 +24,8 @@ ullage.dev/log="gc*=debug, safepoint=info"
 ullage.dev/log-for="2m"
 ullage.dev/trigger="pause>500ms"
 ullage.dev/xlog="gc*=info"`
-	want := Request{Log: selected(t, "gc*=debug,safepoint=info"), LogFor: 2 * time.Minute,
-		Trigger: Trigger{Pause: 500 * time.Millisecond}, TriggerLog: selected(t, defaultTriggerLog), TriggerFor: 15 * time.Minute}
+	want := Request{Log: Raise{Selection: selected(t, "gc*=debug,safepoint=info"), For: 2 * time.Minute},
+		Trigger: Trigger{Pause: 500 * time.Millisecond}, TriggerLog: Raise{Selection: selected(t, defaultTriggerLog), For: 15 * time.Minute}}
 	for name, r := range map[string]io.Reader{
 		"at once":       strings.NewReader(file),
 		"byte by byte":  iotest.OneByteReader(strings.NewReader(file)),
@@ -41,7 +41,7 @@ ullage.dev/xlog="gc*=info"`
 }
 
 func TestAnnotationsFileWrittenByHand(t *testing.T) {
-	gc := Request{Log: selected(t, "gc*=debug"), LogFor: 15 * time.Minute}
+	gc := Request{Log: Raise{Selection: selected(t, "gc*=debug"), For: 15 * time.Minute}}
 	for name, c := range map[string]struct {
 		file string
 		want Request
@@ -112,7 +112,7 @@ func TestALongLineIsSkippedOrAProblem(t *testing.T) {
 		"another's":            {lab.DownwardFile(map[string]string{"a/b": strings.Repeat("\x00", 512<<10), "a/c": strings.Repeat(evil, 10<<10)}), Request{}, nil},
 		"ours":                 {lab.DownwardFile(map[string]string{Prefix + "log": strings.Repeat("\x00", 256<<10), Prefix + "xlog": strings.Repeat(evil, 1<<10)}), Request{LogBad: true}, []string{"log", "xlog"}},
 		"ours, without an end": {"ullage.dev/trigger=\"" + strings.Repeat("x", maxLine), Request{TriggerBad: true}, []string{"trigger"}},
-		"then a good one":      {"ullage.dev/log=\"" + strings.Repeat("x", maxLine) + "\"\nullage.dev/log=\"gc\"", Request{Log: selected(t, "gc"), LogFor: 15 * time.Minute}, nil},
+		"then a good one":      {"ullage.dev/log=\"" + strings.Repeat("x", maxLine) + "\"\nullage.dev/log=\"gc\"", Request{Log: Raise{Selection: selected(t, "gc"), For: 15 * time.Minute}}, nil},
 		"only a key":           {Prefix + strings.Repeat("x", 1<<20), Request{}, []string{strings.Repeat("x", maxKey-len(Prefix))}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestTheLongestLine(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		checkRequest(t, got, problems, Request{Log: selected(t, "gc"), LogFor: 15 * time.Minute})
+		checkRequest(t, got, problems, Request{Log: Raise{Selection: selected(t, "gc"), For: 15 * time.Minute}})
 		got, problems, err = ParseAnnotations(strings.NewReader(strings.Replace(fits, "gc", "gc ", 1)), nil)
 		if err != nil {
 			t.Error(err)
@@ -218,7 +218,7 @@ func TestAFileOfTheGreatestLengthIsRead(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	checkRequest(t, got, problems, Request{Log: selected(t, "gc"), LogFor: 15 * time.Minute})
+	checkRequest(t, got, problems, Request{Log: Raise{Selection: selected(t, "gc"), For: 15 * time.Minute}})
 }
 
 func TestAFailedReadAsksForNothing(t *testing.T) {

@@ -18,11 +18,10 @@ import (
 func checkSound(t *testing.T, r Request) {
 	t.Helper()
 	lasts := func(d time.Duration) bool { return d >= MinFor && d <= MaxRaise }
-	if r.Log.IsZero() != (r.LogFor == 0) || !r.Log.IsZero() && (r.LogBad || !lasts(r.LogFor)) || r.Log.IsZero() && r.LogID+r.LogStream != "" || len(r.LogStream) > maxStream || len(r.LogID) > MaxID {
+	if r.Log.IsZero() != (r.Log == Raise{}) || !r.Log.IsZero() && (r.LogBad || r.Log.Check() != nil) || len(r.Log.ID) > MaxID {
 		t.Errorf("log %+v", r)
 	}
-	if r.Trigger.IsZero() != r.TriggerLog.IsZero() || r.Trigger.IsZero() != (r.TriggerFor == 0) ||
-		!r.Trigger.IsZero() && (r.TriggerBad || !lasts(r.TriggerFor)) {
+	if r.Trigger.IsZero() != (r.TriggerLog == Raise{}) || !r.Trigger.IsZero() && (r.TriggerBad || r.TriggerLog.Check() != nil) {
 		t.Errorf("trigger %+v", r)
 	}
 	if (r.AppLog == ul.Unknown) != (r.AppLogFor == 0) || r.AppLog != ul.Unknown && (r.AppLogBad || !lasts(r.AppLogFor)) {

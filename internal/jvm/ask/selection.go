@@ -54,6 +54,17 @@ func (s Selection) String() string { return s.text }
 // IsZero says whether s selects nothing.
 func (s Selection) IsZero() bool { return s.text == "" }
 
+// MarshalText returns the canonical text.
+func (s Selection) MarshalText() ([]byte, error) { return []byte(s.text), nil }
+
+// UnmarshalText reads a selection as [ParseSelection] does. No text is the zero value.
+func (s *Selection) UnmarshalText(text []byte) (err error) {
+	if *s = (Selection{}); len(text) > 0 {
+		*s, err = ParseSelection(string(text))
+	}
+	return err
+}
+
 // Off returns s with a tag set switched off, "perf+class+link", of which no
 // output may have only that. No text asks for such a selection.
 func (s Selection) Off(tags string) Selection {

@@ -102,10 +102,10 @@ func (a *annotations) fail(err error) bool {
 // has become bad keeps its last good request.
 func (a *annotations) set(req ask.Request, problems []ask.Problem) bool {
 	if req.LogBad {
-		req.Log, req.LogFor, req.LogID, req.LogStream = a.request.Log, a.request.LogFor, a.request.LogID, a.request.LogStream
+		req.Log = a.request.Log
 	}
 	if req.TriggerBad {
-		req.Trigger, req.TriggerLog, req.TriggerFor = a.request.Trigger, a.request.TriggerLog, a.request.TriggerFor
+		req.Trigger, req.TriggerLog = a.request.Trigger, a.request.TriggerLog
 	}
 	if req.AppLogBad {
 		req.AppLog, req.AppLogFor = a.request.AppLog, a.request.AppLogFor

@@ -31,14 +31,14 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		r.annotate("log", "gc*=debug", "log-for", "1h")
 		p := r.process()
 		p.step()
-		until := p.Status().Until
+		until := p.Status().Raise.Until
 		r.annotate(c.bad...)
 		for range 4 {
 			p.step()
 		}
 		logs(t, j, atop("gc*=debug"))
 		st := p.Status()
-		if st.Cause != FromAnnotation || !st.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
+		if st.Cause != FromAnnotation || !st.Raise.Until.Equal(until) || len(st.Problems) != 1 || st.Problems[0].Key != c.key || len(st.Errors) != 0 {
 			t.Errorf("%q: %+v", c.bad, st)
 		}
 		p.hasMetric(1, "ullage_annotation_problems")
@@ -46,12 +46,12 @@ func TestABadAnnotationChangesNothing(t *testing.T) {
 		p.kill()
 		p = r.process() // nor does it after a restart
 		p.step()
-		if st := p.Status(); !st.Until.Equal(until) || j.count() != 2 {
+		if st := p.Status(); !st.Raise.Until.Equal(until) || j.count() != 2 {
 			t.Errorf("%q, after a restart: %+v, %q", c.bad, st, j.sent(2))
 		}
 		r.annotate("log", "gc*=debug", "log-for", "1h")
 		p.step()
-		if st := p.Status(); len(st.Problems) != 0 || !st.Until.Equal(until) {
+		if st := p.Status(); len(st.Problems) != 0 || !st.Raise.Until.Equal(until) {
 			t.Errorf("%q, mended: %+v", c.bad, st)
 		}
 		p.hasMetric(0, "ullage_annotation_problems")
@@ -180,7 +180,7 @@ func TestAnnotationsThatCouldNotBeReadAreReadLater(t *testing.T) {
 	if n.err == nil || !n.unknown || !strings.Contains(n.err.Error(), "permission denied") {
 		t.Fatalf("%v, %+v", n.err, n.request)
 	}
-	if n.poll(time.Now()); n.err != nil || n.request.Log.String() != "gc*=debug" {
+	if n.poll(time.Now()); n.err != nil || n.request.Log.Selection.String() != "gc*=debug" {
 		t.Errorf("once it can be read: %v, %+v", n.err, n.request)
 	}
 }

@@ -2,6 +2,7 @@ package levels
 
 import (
 	"testing"
+	"time"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 )
@@ -13,4 +14,10 @@ func selected(t testing.TB, text string) ask.Selection {
 	s, err := ask.ParseSelection(text)
 	must(t, err)
 	return s
+}
+
+// raiseTo is a raise of every output whose lines show their level.
+func raiseTo(t testing.TB, selection string, lasts time.Duration) ask.Raise {
+	t.Helper()
+	return ask.Raise{Selection: selected(t, selection), For: lasts}
 }

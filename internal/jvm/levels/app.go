@@ -23,7 +23,7 @@ func (r *appRaise) on(now time.Time) bool { return r != nil && now.Before(r.Unti
 
 // sound returns a saved raise as it may be used, or nil if nobody can have asked for it.
 func (r *appRaise) sound() *appRaise {
-	if r == nil || r.Level == ul.Unknown || r.For < ask.MinFor || r.For > ask.MaxRaise {
+	if r == nil || r.Level == ul.Unknown || ask.CheckFor(r.For) != nil {
 		return nil
 	}
 	return &appRaise{r.Level, r.For, savable(r.Until), printable.Escaped(r.By, maxWhy)}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 	"github.com/ullage/ullage/internal/line/mark"
 )
@@ -19,9 +20,9 @@ type Change struct {
 	Why      string
 	Until    time.Time // the end of the raise; zero for a restore
 
-	reason   string // of a raise; the value of a metric's label
-	raise    string // the selection on top of the output's own, or that was
-	by       string // who asked for the change; empty: unknown
+	reason   string        // of a raise; the value of a metric's label
+	raise    ask.Selection // on top of the output's own, or that was
+	by       string        // who asked for the change; empty: unknown
 	restored bool
 
 	// first: of the changes of one JVM in one update, this one is counted. Raises
@@ -33,7 +34,7 @@ type Change struct {
 func (f *fleet) changes(before *state) []Change {
 	var changes []Change
 	for id, is := range f.state.JVMs {
-		from := ""
+		var from ask.Selection
 		if was := before.JVMs[id]; was != nil && was.Stream == is.Stream {
 			from = was.Applied
 		}
@@ -47,7 +48,7 @@ func (f *fleet) changes(before *state) []Change {
 		}
 	}
 	for id, was := range before.JVMs {
-		if is := f.state.JVMs[id]; is != nil && is.Stream == was.Stream || was.Applied == "" || f.ended[id] {
+		if is := f.state.JVMs[id]; is != nil && is.Stream == was.Stream || was.Applied.IsZero() || f.ended[id] {
 			continue
 		}
 		for i, o := range was.Outputs {
@@ -77,7 +78,7 @@ func (c Change) mark() mark.Mark {
 		until = shownEnd(c.Until)
 	}
 	stream := streamsOf(attach.JVM{PID: c.PID}, attach.Output{Name: c.Output})[1]
-	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise, "why", c.Why, "by", c.by, "until", until)
+	return mark.New(kind, "stream", stream, "pid", strconv.Itoa(c.PID), "selection", c.raise.String(), "why", c.Why, "by", c.by, "until", until)
 }
 
 // shownEnd returns the end of a raise as people see it. It is rounded up: the raise does
@@ -86,11 +87,11 @@ func shownEnd(t time.Time) string { return t.Add(time.Second - 1).UTC().Format(t
 
 // onTop returns the selection of a raised output: its own selection with the
 // raise on top.
-func onTop(o attach.Output, raise string) string {
-	if raise == "" {
+func onTop(o attach.Output, raise ask.Selection) string {
+	if raise.IsZero() {
 		return o.Selection
 	}
-	return o.Selection + "," + raise
+	return o.Selection + "," + raise.String()
 }
 
 const whyDrained = "the sidecar drains"

@@ -87,11 +87,11 @@ func (c *Command) Rotate(ctx context.Context) ([]Listed, error) {
 // pattern that matches no stream is an error, and changes nothing: the raise that
 // is in effect goes on. A JVM that refuses keeps its level. If no JVM takes the raise,
 // the keeper withdraws it, and the error gives the reason.
-func (c *Command) Set(ctx context.Context, sel ask.Selection, stream string, lasts time.Duration) ([]Change, time.Time, error) {
-	if err := c.checkStream(ctx, stream); err != nil {
+func (c *Command) Set(ctx context.Context, raise ask.Raise) ([]Change, time.Time, error) {
+	if err := c.checkStream(ctx, raise.Stream); err != nil {
 		return nil, time.Time{}, err
 	}
-	r, err := c.order(ctx, request{Verb: verbSet, Selection: sel.String(), Stream: stream, For: lasts})
+	r, err := c.order(ctx, request{Verb: verbSet, Raise: raise})
 	return r.Changes, r.Until, err
 }
 
@@ -123,7 +123,7 @@ func (c *Command) checkStream(ctx context.Context, stream string) error {
 // SetApp raises the events of every application for a while, and returns the end of that
 // raise.
 func (c *Command) SetApp(ctx context.Context, level ul.Level, lasts time.Duration) (until time.Time, err error) {
-	r, err := c.order(ctx, request{Verb: verbSet, App: level, For: lasts})
+	r, err := c.order(ctx, request{Verb: verbSet, App: level, Raise: ask.Raise{For: lasts}})
 	return r.Until, err
 }
 

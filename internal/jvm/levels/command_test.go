@@ -18,7 +18,7 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 	stop := p.run()
 	p.started()
 	c := r.command()
-	changes, until, err := c.Set(t.Context(), selected(t, "gc*=debug"), "", 1200*time.Millisecond)
+	changes, until, err := c.Set(t.Context(), raiseTo(t, "gc*=debug", 1200*time.Millisecond))
 	logs(t, j, atop("gc*=debug"))
 	if err != nil || len(changes) != 1 || time.Until(until) > 1200*time.Millisecond {
 		t.Fatalf("%+v, %s, %v", changes, until, err)
@@ -27,7 +27,7 @@ func TestARunningManagerTellsOfASetAndEndsIt(t *testing.T) {
 		ch.Why != "ullage log set" || !ch.Until.Equal(until) {
 		t.Errorf("%+v", ch)
 	}
-	if st := p.Status(); !st.Until.Equal(until) || st.Why != "ullage log set" || len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" {
+	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Raise.Why != "ullage log set" || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf("%+v", st)
 	}
 	p.hasMetric(1, "ullage_level_raised")
@@ -91,7 +91,7 @@ func TestASetThatIsRefusedLeavesWhatWas(t *testing.T) {
 		logs(t, j, want)
 		n := j.count()
 		p.step()
-		if again := p.Status(); again.Cause != st.Cause || again.Selection != st.Selection || !again.Until.Equal(st.Until) || j.count() != n {
+		if again := p.Status(); again.Cause != st.Cause || again.Raise.Selection != st.Raise.Selection || !again.Raise.Until.Equal(st.Raise.Until) || j.count() != n {
 			t.Errorf("before %q: it was %+v, it is %+v; told %q", before, st, again, j.sent(n))
 		}
 	}
@@ -235,7 +235,7 @@ func TestAnInterruptedCommandDoesNotWaitForTheSidecar(t *testing.T) {
 	p.tick(t.Context()) // it listens, and does nothing more
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, _, err := r.command().Set(ctx, selected(t, "gc*=debug"), "", time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := r.command().Set(ctx, raiseTo(t, "gc*=debug", time.Hour)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }
@@ -254,7 +254,7 @@ func TestWithoutASidecarACommandOnlyLooks(t *testing.T) {
 		t.Error(err)
 	}
 	n := j.count()
-	_, _, setErr := c.Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
+	_, _, setErr := c.Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour))
 	_, appErr := c.SetApp(t.Context(), ul.Debug, time.Hour)
 	_, _, resetErr := c.Reset(t.Context())
 	_, saveErr := c.Save(t.Context())
@@ -277,7 +277,7 @@ func TestACommandWaitsForASidecarThatStarts(t *testing.T) {
 	r.annotate()
 	set := make(chan error, 1)
 	go func() {
-		_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
+		_, _, err := r.command().Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour))
 		set <- err
 	}()
 	p := r.process()

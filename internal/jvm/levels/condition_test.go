@@ -113,7 +113,7 @@ func TestATriggerFiresOnceForAStall(t *testing.T) {
 				return
 			}
 			p.takeAlarm(t)
-			if st := p.Status(); st.Why != "trigger: "+c.why || st.Armed {
+			if st := p.Status(); st.Raise.Why != "trigger: "+c.why || st.Armed {
 				t.Errorf("%+v", st)
 			}
 			observe(p.Watch(), shortG1, longSafe)

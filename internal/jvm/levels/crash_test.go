@@ -50,12 +50,12 @@ func TestARestartNeitherProlongsARaiseNorAsksAgain(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1h")
 	p := r.process()
 	p.step()
-	until := p.Status().Until
+	until := p.Status().Raise.Until
 	for range 3 {
 		p.kill()
 		p = r.settle()
 	}
-	if st := p.Status(); !st.Until.Equal(until) || st.Cause != FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" {
+	if st := p.Status(); !st.Raise.Until.Equal(until) || st.Cause != FromAnnotation || len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" {
 		t.Errorf("after restarts %+v, want until %s", st, until)
 	}
 	j.hasTaken(2)
@@ -70,7 +70,7 @@ func TestARaiseThatRunsOutWhileNobodyRunsIsRestoredAtTheStart(t *testing.T) {
 	p := r.process()
 	p.step()
 	logs(t, j, atop("gc*=debug"))
-	until := p.Status().Until
+	until := p.Status().Raise.Until
 	p.kill()
 	within(t, patience, "its end", func() bool { return time.Now().After(until) })
 	p = r.settle()

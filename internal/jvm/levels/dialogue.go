@@ -65,7 +65,7 @@ func (d dialogue) bring(ctx context.Context, t *task) (err error) {
 		if t.listed, err = d.list(ctx, t.jvm); err != nil {
 			return err
 		}
-		t.learned, err = d.learn(t.jvm, t.listed, t.wanted.stream)
+		t.learned, err = d.learn(t.jvm, t.listed, t.wanted.Stream)
 		return err
 	}
 	if t.unsure {

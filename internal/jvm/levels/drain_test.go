@@ -15,7 +15,7 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	stop := p.run()
 	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
-	until := p.Status().Until
+	until := p.Status().Raise.Until
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -27,7 +27,7 @@ func TestADrainRestoresAndTheRaiseOfAnAnnotationGoesOnAfterIt(t *testing.T) {
 	p = r.process()
 	p.run()
 	soon(t, patience, j, atop("gc*=debug"))
-	within(t, patience, "the status", func() bool { return p.Status().Until.Equal(until) })
+	within(t, patience, "the status", func() bool { return p.Status().Raise.Until.Equal(until) })
 }
 
 func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
@@ -38,7 +38,7 @@ func TestADrainEndsOtherRaisesPermanently(t *testing.T) {
 	within(t, patience, "the trigger is armed", func() bool { return p.Status().Armed })
 	fire(p, dropLine)
 	soon(t, patience, j, atop("gc*=debug"))
-	if _, _, err := r.command().Set(t.Context(), selected(t, "all=debug"), "", time.Hour); err != nil {
+	if _, _, err := r.command().Set(t.Context(), raiseTo(t, "all=debug", time.Hour)); err != nil {
 		t.Error(err)
 	}
 	must(t, stop())

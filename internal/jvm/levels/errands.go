@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/line/ul"
 )
 
@@ -21,7 +20,7 @@ type errand struct {
 	errs      []error
 	until     time.Time // the end of the raise that the errand began
 	ended     ul.Level  // the level of the application's raise that the errand ended
-	was       raise     // the raise that its raise replaced
+	was       Raise     // the raise that its raise replaced
 	had       bool      // whether there was one
 	withdrawn bool      // no JVM took the raise, so the errand was withdrawn
 	deadline  time.Time // the errand is answered then, even if tasks are still under way
@@ -141,12 +140,7 @@ func (l *Loop) begin(ctx context.Context, e *errand) {
 			change = func(now time.Time) { l.fleet.state.setApp(e, now) }
 			break
 		}
-		sel, err := ask.ParseSelection(e.Selection)
-		if err != nil {
-			e.fail(err)
-			return
-		}
-		change = func(now time.Time) { l.raise(e, sel, now) }
+		change = func(now time.Time) { l.raise(e, now) }
 	default:
 		change = func(now time.Time) {
 			if r, _ := l.fleet.state.app(now); r != nil {
@@ -174,9 +168,9 @@ func (l *Loop) pursue(ctx context.Context, e *errand, change func(time.Time)) {
 }
 
 // raise begins the raise of an errand.
-func (l *Loop) raise(e *errand, sel ask.Selection, now time.Time) {
-	r, s := newRaise(sel, e.For, string(FromCommand), whySet, now), l.fleet.state
-	r.Stream, r.By = e.Stream, e.by
+func (l *Loop) raise(e *errand, now time.Time) {
+	r, s := begun(e.Raise, string(FromCommand), whySet, now), l.fleet.state
+	r.By = e.by
 	e.was, e.had = s.Raises[FromCommand]
 	s.Raises[FromCommand], e.until = r, r.Until
 }

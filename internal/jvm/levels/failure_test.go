@@ -38,7 +38,7 @@ func TestARefusalIsToldWholeAndLeavesWhatWas(t *testing.T) {
 		}
 		hasError(t, p.Status(), c.text)
 		st := p.Status()
-		if st.JVMs[0].Kind != attach.Refused || !strings.Contains(st.JVMs[0].Error, c.text) || st.JVMs[0].Applied != c.before {
+		if st.JVMs[0].Kind != attach.Refused || !strings.Contains(st.JVMs[0].Error, c.text) || st.JVMs[0].Applied.String() != c.before {
 			t.Errorf("%s: %+v", c.selection, st.JVMs)
 		}
 		p.log.says(t, 1, c.text)
@@ -102,7 +102,7 @@ func TestARestoreThatTheListDoesNotShowIsTriedAgain(t *testing.T) {
 	p.run()
 	within(t, patience, "an error", func() bool { return len(p.Status().Errors) > 0 })
 	hasError(t, p.Status(), "pid 1: verify the restored configuration: file=")
-	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Applied != "gc*=debug" || st.JVMs[0].Error == "" {
+	if st := p.Status(); len(st.JVMs) != 1 || st.JVMs[0].Applied.String() != "gc*=debug" || st.JVMs[0].Error == "" {
 		t.Errorf("%+v", st)
 	}
 	p.hasMetric(1, "ullage_level_errors_total", opRestore)
@@ -153,7 +153,7 @@ func TestAJVMThatHangsIsToldOfAndTriedAgain(t *testing.T) {
 	soon(t, patience, j, atop("gc*=debug"))
 	within(t, patience, "the hung one is in the status", func() bool { return len(p.Status().JVMs) == 2 && p.Status().JVMs[0].Error != "" })
 	st := p.Status()
-	if st.JVMs[0].PID != 1 || st.JVMs[0].Kind != attach.TimedOut || st.JVMs[0].Applied != "" || st.JVMs[1].Error != "" || st.JVMs[1].Applied != "gc*=debug" {
+	if st.JVMs[0].PID != 1 || st.JVMs[0].Kind != attach.TimedOut || st.JVMs[0].Applied.String() != "" || st.JVMs[1].Error != "" || st.JVMs[1].Applied.String() != "gc*=debug" {
 		t.Errorf("%+v", st.JVMs)
 	}
 	p.hasMetric(1, "ullage_attach_errors_total", string(attach.TimedOut))

@@ -3,14 +3,12 @@ package levels
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
@@ -58,11 +56,8 @@ type fleet struct {
 // the wanted selection. Before it sends a raise to a JVM, it saves what a
 // restart needs to undo that raise.
 func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
-	want, err := f.goal(now)
-	if err != nil {
-		return err
-	}
-	if want.sel.IsZero() && len(f.state.JVMs)+len(f.flying) == 0 {
+	want := f.goal(now)
+	if want.IsZero() && len(f.state.JVMs)+len(f.flying) == 0 {
 		f.jvms, f.stale, f.problems, f.attempts = nil, false, nil, map[string]attempt{}
 		return nil
 	}
@@ -83,16 +78,12 @@ func (f *fleet) reconcile(ctx context.Context, now time.Time) error {
 }
 
 // goal returns what is wanted of every JVM.
-func (f *fleet) goal(now time.Time) (goal, error) {
+func (f *fleet) goal(now time.Time) goal {
 	cause, r, on := f.state.wanted(now)
 	if !on || f.draining {
-		return goal{}, nil
+		return goal{}
 	}
-	sel, err := ask.ParseSelection(r.Selection)
-	if err != nil { // cannot fail: it was parsed before
-		return goal{}, fmt.Errorf("read the wanted selection: %w", err)
-	}
-	return goal{sel: sel, stream: r.Stream, from: cause}, nil
+	return goal{r.Raise, cause}
 }
 
 // find looks for the JVMs and forgets the ones that have certainly ended: also one that
@@ -120,7 +111,7 @@ func (f *fleet) forget(id string) {
 	if !ok {
 		return
 	}
-	if b.Applied != "" {
+	if !b.Applied.IsZero() {
 		f.log.Info("JVM ended while its log level was raised", "pid", b.PID, "raised_to", b.Applied)
 	}
 	f.ended[id] = true
@@ -177,7 +168,7 @@ func (f *fleet) renew(now time.Time) {
 }
 
 // took reports whether one of the JVMs found now has the raise of a cause.
-func (f *fleet) took(cause Cause, r raise) bool {
+func (f *fleet) took(cause Cause, r Raise) bool {
 	return slices.ContainsFunc(f.jvms, func(j attach.JVM) bool {
 		b := f.state.JVMs[j.ID]
 		return b != nil && b.Cause == cause && b.Applied == r.Selection

@@ -290,15 +290,12 @@ func (l *Loop) want(now time.Time) {
 	case req.LogBad || l.notes.unknown: // nothing changes
 	case req.Log.IsZero():
 		delete(s.Raises, FromAnnotation)
-	case !ok || was.Selection != req.Log.String() || was.For != req.LogFor || was.ID != req.LogID || was.Stream != req.LogStream:
-		r := newRaise(req.Log, req.LogFor, string(FromAnnotation), "annotation "+ask.Prefix+"log", now)
-		r.ID, r.Stream = req.LogID, req.LogStream
-		s.Raises[FromAnnotation] = r
+	case !ok || was.Raise != req.Log:
+		s.Raises[FromAnnotation] = begun(req.Log, string(FromAnnotation), "annotation "+ask.Prefix+"log", now)
 	}
 	if l.alarm != nil {
 		if !req.Trigger.IsZero() {
-			r := newRaise(req.TriggerLog, req.TriggerFor, l.alarm.reason, "trigger: "+l.alarm.why, now)
-			s.Raises[FromTrigger] = r
+			s.Raises[FromTrigger] = begun(req.TriggerLog, l.alarm.reason, "trigger: "+l.alarm.why, now)
 			s.Fired = true
 			l.fleet.awaited = now.Add(l.cfg.answered())
 		}

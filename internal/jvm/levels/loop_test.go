@@ -29,10 +29,10 @@ func TestAnAnnotationRaisesAndItsRemovalRestores(t *testing.T) {
 		t.Errorf("for a raise, and some polls, it was told %q", sent)
 	}
 	st := p.Status()
-	if st.Cause != FromAnnotation || st.Selection != "gc*=debug" || st.Until.Sub(st.Since) != time.Hour || st.Why != "annotation ullage.dev/log" {
+	if st.Cause != FromAnnotation || st.Raise.Selection.String() != "gc*=debug" || st.Raise.Until.Sub(st.Raise.Since) != time.Hour || st.Raise.Why != "annotation ullage.dev/log" {
 		t.Errorf("status %+v", st)
 	}
-	want := JVMStatus{PID: 1, Applied: "gc*=debug", Outputs: []string{"file=" + filepath.Join(r.cfg.Source, "gc.log")}}
+	want := JVMStatus{PID: 1, Applied: selected(t, "gc*=debug"), Outputs: []string{"file=" + filepath.Join(r.cfg.Source, "gc.log")}}
 	if len(st.JVMs) != 1 || st.JVMs[0].PID != 1 || st.JVMs[0].Applied != want.Applied || !slices.Equal(st.JVMs[0].Outputs, want.Outputs) || st.JVMs[0].Error != "" {
 		t.Errorf("status of the JVMs %+v, want %+v", st.JVMs, want)
 	}
@@ -65,7 +65,7 @@ func TestNothingIsSentWhileNothingChanges(t *testing.T) {
 	}
 	r.annotate("log", "gc*=debug", "log-for", "20m")
 	p.step()
-	if st := p.Status(); st.Until.Sub(st.Since) != 20*time.Minute || j.count() != 2 {
+	if st := p.Status(); st.Raise.Until.Sub(st.Raise.Since) != 20*time.Minute || j.count() != 2 {
 		t.Errorf("for another length: %+v, %q", st, j.sent(2))
 	}
 	r.annotate()
@@ -86,7 +86,7 @@ func TestARestartedJVMIsRaisedAgain(t *testing.T) {
 	soon(t, patience, j, atop("gc*=debug"))
 	j.restart()
 	soon(t, patience, j, atop("gc*=debug"))
-	within(t, patience, "it is in the status", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied != "" })
+	within(t, patience, "it is in the status", func() bool { st := p.Status(); return len(st.JVMs) == 1 && st.JVMs[0].Applied.String() != "" })
 	r.annotate()
 	soon(t, patience, j, ownSelection)
 	within(t, patience, "it is over in the status", func() bool { return p.metric("ullage_level_raised") == 0 })
@@ -103,7 +103,7 @@ func TestAJVMThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	p.run()
 	within(t, patience, "the status says what is waited for", func() bool { return len(p.Status().Errors) > 0 })
 	hasError(t, p.Status(), "waiting for a JVM")
-	within(t, patience, "it looks again", func() bool { return p.Status().Since.Before(time.Now().Add(-2 * time.Second)) })
+	within(t, patience, "it looks again", func() bool { return p.Status().Raise.Since.Before(time.Now().Add(-2 * time.Second)) })
 	p.log.says(t, 1, "waiting for a JVM")
 	j := r.jvm(1)
 	soon(t, patience, j, atop("gc*=debug"))

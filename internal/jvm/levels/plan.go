@@ -21,12 +21,12 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 			attempts[j.ID] = a
 		}
 		b := f.state.JVMs[j.ID]
-		moved := b != nil && b.Stream != want.stream
-		if b != nil && (want.sel.IsZero() || moved) && b.Applied == "" && !b.Unsure {
+		moved := b != nil && b.Stream != want.Stream
+		if b != nil && (want.IsZero() || moved) && b.Applied.IsZero() && !b.Unsure {
 			delete(f.state.JVMs, j.ID) // the JVM was sent nothing
 			b, moved = nil, false
 		}
-		t := &task{jvm: j, want: want.sel, from: want.from, wanted: want}
+		t := &task{jvm: j, want: want.Selection, from: want.from, wanted: want}
 		switch {
 		case moved:
 			// A raise of other streams begins with the JVM's own level: what the
@@ -36,9 +36,9 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 			if b == nil || !b.Unsure {
 				continue
 			}
-			t.want, t.from = b.before(), b.Cause // the refused selection is not undone yet
+			t.want, t.from = b.Applied, b.Cause // the refused selection is not undone yet
 		}
-		inLine := b == nil && t.want.IsZero() || b != nil && !t.want.IsZero() && b.Applied == t.want.String() && !b.Unsure
+		inLine := b == nil && t.want.IsZero() || b != nil && !t.want.IsZero() && b.Applied == t.want && !b.Unsure
 		if inLine || f.flying[j.ID] != nil || failed[j.ID] || tried && !f.draining && now.Before(a.next) {
 			continue
 		}
@@ -49,21 +49,12 @@ func (f *fleet) plan(want goal, now time.Time, failed map[string]bool) []*task {
 				delete(f.state.JVMs, j.ID)
 				continue
 			}
-			t.outputs, t.before, t.unsure = b.Outputs, b.before(), b.Unsure
+			t.outputs, t.before, t.unsure = b.Outputs, b.Applied, b.Unsure
 		}
 		tasks = append(tasks, t)
 	}
 	f.attempts = attempts
 	return tasks
-}
-
-// before returns the selection that the JVM has, as far as we know.
-func (b *baseline) before() ask.Selection {
-	sel, err := ask.ParseSelection(b.Applied)
-	if err != nil {
-		return ask.Selection{}
-	}
-	return sel
 }
 
 // dispatch starts the tasks. Before it sends anything to a JVM, it saves that
@@ -167,7 +158,7 @@ func (f *fleet) takeIn(t *task, now time.Time) {
 		delete(f.state.JVMs, id)
 		f.state.Quiet = later(f.state.Quiet, now.Add(trailTime))
 	case t.applied:
-		b.Applied, b.Cause, b.Unsure = t.want.String(), t.from, false
+		b.Applied, b.Cause, b.Unsure = t.want, t.from, false
 	case t.undone:
 		b.Unsure = false
 	}

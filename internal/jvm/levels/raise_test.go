@@ -43,7 +43,7 @@ func TestARaiseEndsWhenItsTimeIsOver(t *testing.T) {
 		r.annotate("log", "gc*=debug", "log-for", fmt.Sprintf("%dms", 1250+n)) // to between two polls
 		soon(t, patience, j, atop("gc*=debug"))
 		within(t, patience, "the status", func() bool { return p.Status().Cause != "" })
-		until := p.Status().Until
+		until := p.Status().Raise.Until
 		soon(t, patience, j, ownSelection)
 		late := time.Since(until)
 		if soonest = min(soonest, late); late < 0 {
@@ -59,7 +59,7 @@ func TestARaiseThatEndsDuringAnUpdateIsNotForgottenUntilTheNext(t *testing.T) {
 	p := r.process()
 	r.annotate("log", "gc*=debug", "log-for", "1s")
 	p.step()
-	until := p.Status().Until
+	until := p.Status().Raise.Until
 	passes(t, until)
 	p.finish(p.fleet.state.clone(), until.Add(-time.Millisecond), nil)
 	if p.next.After(until) || !p.until.Equal(until) {
@@ -95,7 +95,7 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	p := r.process()
 	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "one")
 	p.step()
-	first := p.Status()
+	first := p.Status().Raise
 	passes(t, first.Until)
 	p.step()
 	logs(t, j, ownSelection)
@@ -105,12 +105,12 @@ func TestTheSameSelectionWithAnotherIDIsAnotherRaise(t *testing.T) {
 	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "two")
 	p.step()
 	logs(t, j, atop("gc*=debug"))
-	if st := p.Status(); first.ID != "one" || st.ID != "two" || !st.Until.After(first.Until) {
+	if st := p.Status(); first.ID != "one" || st.Raise.ID != "two" || !st.Raise.Until.After(first.Until) {
 		t.Errorf("first %+v, then %+v", first, st)
 	}
 	r.annotate("log", "gc*=debug", "log-for", "1s", "log-id", "t w o") // bad: what is in effect stays
 	p.step()
-	if st := p.Status(); st.ID != "two" || len(st.Problems) != 1 {
+	if st := p.Status(); st.Raise.ID != "two" || len(st.Problems) != 1 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -140,7 +140,7 @@ func TestTheHighestCauseWinsWhileItLasts(t *testing.T) {
 
 	r.annotate("trigger", "dropped", "trigger-log", "gc*=debug", "log", "safepoint*=debug")
 	soon(t, patience, j, atop("safepoint*=debug"))
-	if _, _, err := r.command().Set(t.Context(), selected(t, "class+load*=info"), "", 1200*time.Millisecond); err != nil {
+	if _, _, err := r.command().Set(t.Context(), raiseTo(t, "class+load*=info", 1200*time.Millisecond)); err != nil {
 		t.Error(err)
 	}
 	logs(t, j, atop("class+load*=info"))

@@ -137,7 +137,7 @@ func (p *process) during(f func()) {
 // set has a command raise, which asks the process, and reset has one end that.
 func (p *process) set(sel string, lasts time.Duration) (changes []Change, until time.Time, err error) {
 	p.t.Helper()
-	p.during(func() { changes, until, err = NewCommand(p.cfg).Set(p.t.Context(), selected(p.t, sel), "", lasts) })
+	p.during(func() { changes, until, err = NewCommand(p.cfg).Set(p.t.Context(), raiseTo(p.t, sel, lasts)) })
 	return changes, until, err
 }
 

@@ -150,7 +150,7 @@ func TestAForgedKeeperHoldsUpNoCommandAndIsReported(t *testing.T) {
 			must(t, forger.lock())
 			defer forger.unlock()
 			serveAt(t, r.state(socketName), c.serve)
-			_, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour)
+			_, _, err := r.command().Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -232,7 +232,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 		}
 	}
 	idle(3 * maxClients)
-	if _, _, err := r.command().Set(t.Context(), selected(t, "gc*=debug"), "", time.Hour); err != nil {
+	if _, _, err := r.command().Set(t.Context(), raiseTo(t, "gc*=debug", time.Hour)); err != nil {
 		t.Error(err)
 	}
 	logs(t, j, atop("gc*=debug"))

@@ -28,39 +28,33 @@ const (
 
 var byPrecedence = []Cause{FromCommand, FromAnnotation, FromTrigger}
 
-// raise is a level that is wanted for a while. Its end is a point in time, so
+// Raise is a raise that was begun. Its end is a point in time, so
 // that no restart prolongs it.
-type raise struct {
-	Selection string        `json:"selection"`
-	Stream    string        `json:"stream,omitempty"` // the pattern of the only streams to raise; see goal
-	For       time.Duration `json:"for"`              // the requested duration
-	Since     time.Time     `json:"since"`
-	Until     time.Time     `json:"until"`
-	Reason    string        `json:"reason"` // the cause, or the condition of a trigger; a metric's label
-	Why       string        `json:"why"`    // a text for people
-	Ended     string        `json:"ended"`  // why it ended early; empty if it did not
+type Raise struct {
+	ask.Raise
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"` // the cause, or the condition of a trigger; a metric's label
+	Why    string    `json:"why"`    // a text for people
+	Ended  string    `json:"ended"`  // why it ended early; empty if it did not
 
 	// By and EndedBy are the processes that asked for it and for its end; empty if no
 	// process did, or if it is unknown.
 	By      string `json:"by,omitempty"`
 	EndedBy string `json:"endedBy,omitempty"`
-
-	// ID is the annotation log-id: it distinguishes a new raise from an earlier
-	// one of the same selection.
-	ID string `json:"id,omitempty"`
 }
 
-func (r raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
+func (r Raise) over(now time.Time) bool { return r.Ended != "" || !now.Before(r.Until) }
 
-// newRaise returns a raise that begins now.
-func newRaise(sel ask.Selection, lasts time.Duration, reason, why string, now time.Time) raise {
-	r := raise{Selection: sel.String(), For: lasts, Reason: reason, Why: why}
+// begun returns a raise that begins now.
+func begun(asked ask.Raise, reason, why string, now time.Time) Raise {
+	r := Raise{Raise: asked, Reason: reason, Why: why}
 	r.begin(now)
 	return r
 }
 
 // begin has the raise begin now.
-func (r *raise) begin(now time.Time) {
+func (r *Raise) begin(now time.Time) {
 	r.Since = now.Round(0) // without the monotonic clock, as a saved state has none
 	r.Until = r.Since.Add(r.For)
 }
@@ -72,8 +66,8 @@ func (r *raise) begin(now time.Time) {
 type baseline struct {
 	PID     int             `json:"pid"` // for people
 	Outputs []attach.Output `json:"outputs"`
-	Stream  string          `json:"stream,omitempty"` // the pattern by which the outputs were chosen; see goal
-	Applied string          `json:"applied"`          // the last raise that the JVM took; empty: none
+	Stream  string          `json:"stream,omitempty"` // the pattern by which the outputs were chosen; see [ask.Raise]
+	Applied ask.Selection   `json:"applied"`          // the last raise that the JVM took; zero: none
 	Cause   Cause           `json:"cause"`            // the cause of Applied
 
 	// Unsure is set before the JVM is sent anything, and cleared when the JVM
@@ -86,7 +80,7 @@ type baseline struct {
 
 // state is what must survive a process: the raises and the baselines.
 type state struct {
-	Raises map[Cause]raise      `json:"raises"`
+	Raises map[Cause]Raise      `json:"raises"`
 	JVMs   map[string]*baseline `json:"jvms"` // by attach.JVM.ID
 
 	App    *appRaise `json:"app,omitempty"`    // an annotation's; nil: none
@@ -103,16 +97,16 @@ type state struct {
 	Fired bool `json:"fired,omitempty"`
 }
 
-func newState() *state { return &state{Raises: map[Cause]raise{}, JVMs: map[string]*baseline{}} }
+func newState() *state { return &state{Raises: map[Cause]Raise{}, JVMs: map[string]*baseline{}} }
 
 // wanted returns the raise that is in effect, or false for the baseline.
-func (s *state) wanted(now time.Time) (Cause, raise, bool) {
+func (s *state) wanted(now time.Time) (Cause, Raise, bool) {
 	for _, c := range byPrecedence {
 		if r, ok := s.Raises[c]; ok && !r.over(now) {
 			return c, r, true
 		}
 	}
-	return "", raise{}, false
+	return "", Raise{}, false
 }
 
 // Bounds on a saved state: the application can write it.
@@ -128,32 +122,37 @@ const (
 // shortened to that duration. The state is nil only with an error.
 func parseState(text []byte, now time.Time) (*state, error) {
 	s := newState()
-	if err := json.Unmarshal(text, s); err != nil {
+	parts := struct { // each raise and each baseline may be unsound by itself
+		*state
+		Raises map[Cause]json.RawMessage  `json:"raises"`
+		JVMs   map[string]json.RawMessage `json:"jvms"`
+	}{s, map[Cause]json.RawMessage{}, map[string]json.RawMessage{}}
+	if err := json.Unmarshal(text, &parts); err != nil {
 		return nil, fmt.Errorf("decode the saved levels: %w", err)
 	}
-	if s.Raises == nil || s.JVMs == nil {
+	if parts.Raises == nil || parts.JVMs == nil {
 		return nil, errors.New("decode the saved levels: a part is missing")
 	}
 	var bad error
-	for cause, r := range s.Raises {
-		sel, err := ask.ParseSelection(r.Selection)
-		if err != nil || r.For <= 0 || r.For > ask.MaxRaise || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) || !soundStream(r.Stream) {
+	for cause, part := range parts.Raises {
+		var r Raise
+		if err := json.Unmarshal(part, &r); err != nil || r.Check() != nil || !slices.Contains(byPrecedence, cause) || !slices.Contains(reasons, r.Reason) {
 			bad = errors.New("a saved raise is not sound")
-			delete(s.Raises, cause)
 			continue
 		}
-		r.Selection, r.Why, r.Ended, r.ID = sel.String(), printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, ask.MaxID)
+		r.Why, r.Ended, r.ID = printable.Escaped(r.Why, maxWhy), printable.Escaped(r.Ended, maxWhy), printable.Escaped(r.ID, ask.MaxID)
 		r.By, r.EndedBy = printable.Escaped(r.By, maxWhy), printable.Escaped(r.EndedBy, maxWhy)
 		r.Since, r.Until = savable(r.Since), earlier(savable(r.Until), now.Add(r.For))
 		s.Raises[cause] = r
 	}
-	for id, b := range s.JVMs {
-		if b == nil || len(s.JVMs) > maxJVMs || !sound(b) {
+	for id, part := range parts.JVMs {
+		var b *baseline
+		if err := json.Unmarshal(part, &b); err != nil || b == nil || len(s.JVMs) == maxJVMs || !sound(b) {
 			bad = errors.New("a saved baseline is not sound")
-			delete(s.JVMs, id)
 			continue
 		}
 		b.kept = true
+		s.JVMs[id] = b
 	}
 	if err := s.checkApps(); err != nil {
 		bad = err
@@ -204,7 +203,10 @@ func (s *state) expire(now time.Time) {
 
 // sound reports whether every output of b has the form that a JVM lists.
 func sound(b *baseline) bool {
-	if len(b.Outputs) > maxOutputs || !soundStream(b.Stream) {
+	if len(b.Outputs) > maxOutputs {
+		return false
+	}
+	if _, err := ask.ParseStream(b.Stream); b.Stream != "" && err != nil {
 		return false
 	}
 	for _, o := range b.Outputs {
@@ -223,15 +225,7 @@ func sound(b *baseline) bool {
 			return false
 		}
 	}
-	_, err := ask.ParseSelection(b.Applied)
-	return b.Applied == "" || err == nil
-}
-
-// soundStream reports whether a pattern of streams is empty or one that may be
-// asked for.
-func soundStream(pattern string) bool {
-	_, err := ask.ParseStream(pattern)
-	return pattern == "" || err == nil
+	return true
 }
 
 // raisedTo implements [raisedTo].
@@ -240,7 +234,7 @@ func (s *state) raisedTo(id, output string) string {
 	if b == nil || !slices.ContainsFunc(b.Outputs, func(o attach.Output) bool { return o.Name == output }) {
 		return ""
 	}
-	return b.Applied
+	return b.Applied.String()
 }
 
 // clone returns a copy that shares nothing with s that changes: another raise of the application is another

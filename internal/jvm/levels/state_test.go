@@ -2,13 +2,17 @@ package levels
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
+	"github.com/ullage/ullage/internal/line/ul"
 )
 
 // A saved state that is as it should be, with one raise and one baseline.
@@ -54,12 +58,12 @@ func TestParseState(t *testing.T) {
 		"a selection with an argument": {old: "all=off,gc*=info", new: "all=off,gc=info disable=true", raises: 1, bad: "baseline is not sound"},
 		"off":                          {old: "all=off,gc*=info", new: "all=off", raises: 1, bad: "baseline is not sound"},
 		"decorators that are none":     {old: "uptime,level,tags", new: "uptime disable=true", raises: 1, bad: "baseline is not sound"},
-		"an error":                     {old: `"Err":null`, new: `"Err":{}`, raises: -1, bad: "decode"},
+		"an error":                     {old: `"Err":null`, new: `"Err":{}`, raises: 1, bad: "baseline is not sound"},
 		"applied that is no selection": {old: `"applied":"gc*=debug"`, new: `"applied":"gc*"`, raises: 1, jvms: 1},
 		"applied with an argument":     {old: `"applied":"gc*=debug"`, new: `"applied":"x disable=true"`, raises: 1, bad: "baseline is not sound"},
 		"10,000 baselines":             {old: `"cause":"annotation"}}`, new: `"cause":"annotation"}` + many.String() + "}", raises: 1, jvms: maxJVMs, bad: "baseline is not sound"},
-		"a time that does not exist":   {old: "T09:00", new: "T25:00", raises: -1, bad: "decode"},
-		"another type":                 {old: `"pid":1`, new: `"pid":"1"`, raises: -1, bad: "decode"},
+		"a time that does not exist":   {old: "T09:00", new: "T25:00", jvms: 1, bad: "raise is not sound"},
+		"another type":                 {old: `"pid":1`, new: `"pid":"1"`, raises: 1, bad: "baseline is not sound"},
 	} {
 		text := c.whole
 		if c.old != "" || c.raises+c.jvms == 2 && c.bad == "" {
@@ -82,6 +86,50 @@ func TestParseState(t *testing.T) {
 	}
 }
 
+// An earlier version wrote the golden file. What it has is read whole, and saved again as
+// it was, but for the order of a raise's members.
+func TestASavedStateOfAnEarlierVersionIsRead(t *testing.T) {
+	saved, err := os.ReadFile("testdata/levels.json")
+	must(t, err)
+	s, err := parseState(saved, halfPastEight)
+	must(t, err)
+	at := halfPastEight.Add
+	annotated := Raise{Raise: raiseTo(t, "gc*=debug,safepoint=trace", time.Hour), Since: at(-30 * time.Minute), Until: at(30 * time.Minute),
+		Reason: "annotation", Why: "annotation ullage.dev/log"}
+	annotated.Stream, annotated.ID = "gc-*.log", "a-B_c/d.9"
+	shipped := attach.Output{Index: 2, Name: "file=/var/log/jvm/gc-%p.log", Selection: "all=off,gc*=info", Decorators: "uptime,level,tags", Options: "filecount=5,filesize=0B,async=false"}
+	second, plain := shipped, shipped
+	second.Index, second.Name, second.Selection, second.Reconfigured = 3, "file=/var/log/jvm/gc-b.log", "all=off,safepoint=info", true
+	plain.Name, plain.Decorators = "file=/var/log/jvm/gc.log", "none"
+	want := &state{
+		Raises: map[Cause]Raise{
+			FromAnnotation: annotated,
+			FromCommand: {Raise: raiseTo(t, "all=warning", 15*time.Minute), Since: at(-10 * time.Minute), Until: at(5 * time.Minute),
+				Reason: "command", Why: "ullage log set", Ended: "ullage log reset", By: "uid 1000, pid 77", EndedBy: "uid 1000"},
+			FromTrigger: {Raise: raiseTo(t, "gc*=debug,safepoint*=debug", 2*time.Minute), Since: at(-time.Minute), Until: at(time.Minute),
+				Reason: "io-stall", Why: "trigger: a pause of 300ms took only 20ms of CPU time"},
+		},
+		JVMs: map[string]*baseline{
+			"25:7:1795248000000000000": {PID: 1, Outputs: []attach.Output{shipped, second}, Stream: "gc-*.log", Applied: annotated.Selection, Cause: FromAnnotation, kept: true},
+			"25:9:1795248000000000000": {PID: 9, Outputs: []attach.Output{plain}, Unsure: true, kept: true},
+		},
+		App:    &appRaise{ul.Debug, time.Hour, at(time.Minute), ""},
+		AppSet: &appRaise{ul.Trace, time.Minute, at(30 * time.Second), "uid 1000, pid 78"}, AppLevel: ul.Trace,
+		Quiet: at(3 * time.Minute), Fired: true,
+	}
+	if !s.same(want) {
+		got, _ := json.Marshal(s)
+		t.Errorf("read %s", got)
+	}
+	again, err := json.Marshal(s)
+	must(t, err)
+	var was, is any
+	must(t, errors.Join(json.Unmarshal(saved, &was), json.Unmarshal(again, &is)))
+	if !reflect.DeepEqual(is, was) {
+		t.Errorf("saved again as %s", again)
+	}
+}
+
 func TestParseStateBoundsTheEndOfARaise(t *testing.T) {
 	s, _ := parseState([]byte(strings.Replace(soundState, "2026-11-21T09:00:00Z", "9999-11-21T09:00:00Z", 1)), halfPastEight)
 	if s == nil || s.Raises[FromAnnotation].Until.After(halfPastEight.Add(time.Hour)) {
@@ -97,20 +145,20 @@ func TestParseStateBoundsTheCoolDown(t *testing.T) {
 }
 
 func TestWanted(t *testing.T) {
-	until := func(d time.Duration) raise { return raise{Until: halfPastEight.Add(d)} }
-	ended := raise{Until: halfPastEight.Add(time.Hour), Ended: "why"}
+	until := func(d time.Duration) Raise { return Raise{Until: halfPastEight.Add(d)} }
+	ended := Raise{Until: halfPastEight.Add(time.Hour), Ended: "why"}
 	for _, c := range []struct {
-		raises map[Cause]raise
+		raises map[Cause]Raise
 		want   Cause
 	}{
 		{nil, ""},
-		{map[Cause]raise{FromTrigger: until(1)}, FromTrigger},
-		{map[Cause]raise{FromTrigger: until(time.Hour), FromAnnotation: until(1)}, FromAnnotation},
-		{map[Cause]raise{FromTrigger: until(1), FromAnnotation: until(1), FromCommand: until(1)}, FromCommand},
-		{map[Cause]raise{FromTrigger: until(1), FromAnnotation: until(0), FromCommand: until(-1)}, FromTrigger},
-		{map[Cause]raise{FromTrigger: until(1), FromCommand: ended}, FromTrigger},
-		{map[Cause]raise{FromAnnotation: ended}, ""},
-		{map[Cause]raise{"whim": until(1)}, ""},
+		{map[Cause]Raise{FromTrigger: until(1)}, FromTrigger},
+		{map[Cause]Raise{FromTrigger: until(time.Hour), FromAnnotation: until(1)}, FromAnnotation},
+		{map[Cause]Raise{FromTrigger: until(1), FromAnnotation: until(1), FromCommand: until(1)}, FromCommand},
+		{map[Cause]Raise{FromTrigger: until(1), FromAnnotation: until(0), FromCommand: until(-1)}, FromTrigger},
+		{map[Cause]Raise{FromTrigger: until(1), FromCommand: ended}, FromTrigger},
+		{map[Cause]Raise{FromAnnotation: ended}, ""},
+		{map[Cause]Raise{"whim": until(1)}, ""},
 	} {
 		if got, _, on := (&state{Raises: c.raises}).wanted(halfPastEight); got != c.want || on != (c.want != "") {
 			t.Errorf("of %v it is %q, %v", c.raises, got, on)
@@ -139,8 +187,7 @@ func FuzzParseState(f *testing.F) {
 			t.Errorf("%+v", s)
 		}
 		for _, r := range s.Raises {
-			sel, err := ask.ParseSelection(r.Selection)
-			if err != nil || sel.String() != r.Selection || r.For > ask.MaxRaise || r.Until.After(halfPastEight.Add(r.For)) {
+			if err := r.Check(); err != nil || r.Until.After(halfPastEight.Add(r.For)) {
 				t.Errorf("raise %+v: %v", r, err)
 			}
 		}

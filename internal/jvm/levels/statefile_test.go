@@ -100,12 +100,12 @@ func TestAForgedEndDoesNotMove(t *testing.T) {
 	must(t, os.WriteFile(r.state(stateName), []byte(forged), 0o600))
 	p := r.process()
 	p.step()
-	until := p.Status().Until
+	until := p.Status().Raise.Until
 	if until.IsZero() {
 		t.Fatalf("%+v", p.Status())
 	}
 	p.step()
-	if again := p.Status().Until; !again.Equal(until) {
+	if again := p.Status().Raise.Until; !again.Equal(until) {
 		t.Errorf("it ended at %s, now at %s", until, again)
 	}
 }
@@ -122,12 +122,12 @@ func TestAStateThatIsTakenAwayWhileRaisedHoldsInMemory(t *testing.T) {
 		r.annotate("log", "gc*=debug", "log-for", "1h")
 		p := r.process()
 		p.step()
-		until := p.Status().Until
+		until := p.Status().Raise.Until
 		must(t, take(r))
 		for range 3 {
 			p.step()
 		}
-		if st := p.Status(); !st.Until.Equal(until) || j.count() != 2 {
+		if st := p.Status(); !st.Raise.Until.Equal(until) || j.count() != 2 {
 			t.Errorf("%s: %+v, told %q", name, st, j.sent(2))
 		}
 		if conn, err := p.store.dial(t.Context()); err != nil {

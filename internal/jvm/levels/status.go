@@ -12,13 +12,8 @@ import (
 
 // Status is a snapshot of the levels.
 type Status struct {
-	Cause      Cause // the cause of the raise in effect; empty: none
-	Selection  string
-	Stream     string // the pattern of the only streams that are raised; empty: see goal
-	ID         string // of the annotation log-id
-	Why        string
-	Since      time.Time
-	Until      time.Time
+	Cause      Cause         // the cause of the raise in effect; empty: none
+	Raise      Raise         // in effect
 	JVMs       []JVMStatus   // the JVMs found; none are looked for while nothing is raised
 	Problems   []ask.Problem // bad annotations
 	Errors     []string      // the current errors
@@ -43,7 +38,7 @@ type AppStatus struct {
 // JVMStatus is the status of one JVM.
 type JVMStatus struct {
 	PID     int
-	Applied string // the raise that the JVM took; empty: none
+	Applied ask.Selection // the raise that the JVM took; zero: none
 	Outputs []string
 	Error   string
 	Kind    attach.Kind // the kind of Error
@@ -69,7 +64,7 @@ func (l *Loop) Status() Status {
 func (l *Loop) raisedTo(id, output string) string {
 	for _, j := range l.Status().JVMs {
 		if j.id == id && slices.Contains(j.Outputs, output) {
-			return j.Applied
+			return j.Applied.String()
 		}
 	}
 	return ""
@@ -80,8 +75,7 @@ func (l *Loop) show(now time.Time) {
 	f := l.fleet
 	st := Status{Off: l.cfg.Attach.Mode == attach.Off, Problems: l.notes.problems, Quiet: f.state.Quiet, Reconciled: l.journal.reconciled}
 	if cause, r, on := f.state.wanted(now); on && !f.draining {
-		st.Cause, st.Selection, st.Stream, st.ID = cause, r.Selection, r.Stream, r.ID
-		st.Why, st.Since, st.Until = r.Why, r.Since, r.Until
+		st.Cause, st.Raise = cause, r
 	}
 	if r, _ := f.state.app(now); r != nil && !f.draining && !st.Off {
 		st.App = AppStatus{r.Level.String(), r.Until}
@@ -98,7 +92,7 @@ func (l *Loop) show(now time.Time) {
 		if a, failed := f.attempts[j.ID]; failed && a.err != nil {
 			js.Error, js.Kind = printable.Escaped(a.err.Error(), maxQuoted), attach.KindOf(a.err)
 		}
-		if js.Applied != "" {
+		if !js.Applied.IsZero() {
 			raised++
 		}
 		st.JVMs = append(st.JVMs, js)

@@ -17,17 +17,12 @@ import (
 
 // goal is what every JVM is to log. The zero goal stands for each JVM's own.
 type goal struct {
-	sel ask.Selection
-
-	// stream is the pattern of the streams to raise. Empty: every shipped output
-	// whose lines show their level.
-	stream string
-
+	ask.Raise
 	from Cause
 }
 
 // same reports whether the two goals ask for the same of a JVM.
-func (g goal) same(h goal) bool { return g.sel == h.sel && g.stream == h.stream }
+func (g goal) same(h goal) bool { return g.Selection == h.Selection && g.Stream == h.Stream }
 
 // aims reports whether a raise of these streams changes an output. An output
 // whose lines show no level is changed only by name: the lines of the raise

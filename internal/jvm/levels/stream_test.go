@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ullage/ullage/internal/jvm/ask"
 	"github.com/ullage/ullage/internal/jvm/attach"
 )
 
@@ -51,7 +52,11 @@ func (j *fakeJVM) only(raise string, outputs ...int) {
 // setStream is set for the streams that match a pattern.
 func (p *process) setStream(sel, stream string) (changes []Change, err error) {
 	p.t.Helper()
-	p.during(func() { changes, _, err = NewCommand(p.cfg).Set(p.t.Context(), selected(p.t, sel), stream, time.Hour) })
+	p.during(func() {
+		raise := raiseTo(p.t, sel, time.Hour)
+		raise.Stream = stream
+		changes, _, err = NewCommand(p.cfg).Set(p.t.Context(), raise)
+	})
 	return changes, err
 }
 
@@ -70,7 +75,7 @@ func TestOnlyTheNamedStreamIsRaised(t *testing.T) {
 			}
 			j.only("gc*=debug", outputs...)
 			p.hasMetric(1, "ullage_level_raises_total", "command")
-			if st := p.Status(); st.Stream != pattern {
+			if st := p.Status(); st.Raise.Stream != pattern {
 				t.Errorf("%+v", st)
 			}
 			if _, err := p.reset(); err != nil {
@@ -166,7 +171,7 @@ func TestAStreamThatNoJVMHasRaisesNothing(t *testing.T) {
 		t.Errorf("%+v, %v", changes, err)
 	}
 	j.only("gc*=debug", gcOutput)
-	if st := p.Status(); st.Stream != "gc-7.log" || len(st.Errors) > 0 {
+	if st := p.Status(); st.Raise.Stream != "gc-7.log" || len(st.Errors) > 0 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -184,7 +189,7 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.take()
-			until, n := p.Status().Until, j.count()
+			until, n := p.Status().Raise.Until, j.count()
 			changes, err := p.setStream("gc*=trace", "nosuch.log")
 			if err == nil || !strings.Contains(err.Error(), `"nosuch.log" (it has: gc-7.log, app-%t.log, plain.log)`) || len(changes) > 0 {
 				t.Errorf("%+v, %v", changes, err)
@@ -195,7 +200,7 @@ func TestATypoInAStreamLeavesTheRaiseInEffectAlone(t *testing.T) {
 				}
 			}
 			m.gives(t)
-			if got := p.Status().Until; !got.Equal(until) {
+			if got := p.Status().Raise.Until; !got.Equal(until) {
 				t.Errorf("the raise ends at %s, want %s", got, until)
 			}
 		})
@@ -251,7 +256,7 @@ func TestAnAnnotationRaisesOneStream(t *testing.T) {
 		r.annotate("log", "gc*=trace", "log-stream", "/")
 		p.step()
 		j.only("gc*=debug", output)
-		if st := p.Status(); st.Stream != stream || len(st.Problems) != 1 {
+		if st := p.Status(); st.Raise.Stream != stream || len(st.Problems) != 1 {
 			t.Errorf("%+v", st)
 		}
 	}
@@ -318,7 +323,7 @@ func TestASocketThatIsCreatedAgainForgetsNoStream(t *testing.T) {
 			j.mu.Lock()
 			j.outputs = outputs
 			j.mu.Unlock()
-			raise := newRaise(selected(t, "gc*=trace"), time.Hour, string(FromCommand), "test", time.Now())
+			raise := begun(raiseTo(t, "gc*=trace", time.Hour), string(FromCommand), "test", time.Now())
 			raise.Stream = stream
 			p.fleet.state.Raises[FromCommand] = raise
 			p.step()
@@ -376,7 +381,7 @@ func TestAStateWithoutStreamsIsContinued(t *testing.T) {
 func TestAnOlderKeeperIsToldApart(t *testing.T) {
 	t.Parallel()
 	answer := reply{Errors: []string{`decode the request: json: unknown field "stream"`}}
-	if err := (request{Verb: verbSet, Stream: "gc.log"}).tooOld(answer); err == nil || !strings.Contains(err.Error(), "older") {
+	if err := (request{Verb: verbSet, Raise: ask.Raise{Stream: "gc.log"}}).tooOld(answer); err == nil || !strings.Contains(err.Error(), "older") {
 		t.Error(err)
 	}
 	for _, r := range []request{{Verb: verbSet}, {Verb: verbReset}} {
@@ -384,7 +389,7 @@ func TestAnOlderKeeperIsToldApart(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := (request{Verb: verbSet, Stream: "gc.log"}).tooOld(reply{Errors: []string{"refused"}}); err != nil {
+	if err := (request{Verb: verbSet, Raise: ask.Raise{Stream: "gc.log"}}).tooOld(reply{Errors: []string{"refused"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -392,7 +397,8 @@ func TestAnOlderKeeperIsToldApart(t *testing.T) {
 func TestForgedStreamsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []string{strings.Repeat("a", 201), "[", "../gc.log", "a\nb", "a\u202eb", "\xff", ".hidden", "a/b"} {
-		r := request{Verb: verbSet, Selection: "gc=debug", For: time.Minute, Stream: stream}
+		r := request{Verb: verbSet, Raise: raiseTo(t, "gc=debug", time.Minute)}
+		r.Stream = stream
 		if err := r.check(); err == nil || strings.ContainsAny(err.Error(), "\n\u202e") {
 			t.Errorf("%q: %v", stream, err)
 		}

@@ -60,11 +60,11 @@ func TestAFullTmpfsNeitherProlongsNorRepeatsARaise(t *testing.T) {
 	defer free()
 	r.annotate("log", "safepoint*=debug", "log-for", "1h")
 	p.step()
-	until, n, raised := p.Status().Until, j.count(), p.metric("ullage_level_raises_total", "annotation")
+	until, n, raised := p.Status().Raise.Until, j.count(), p.metric("ullage_level_raises_total", "annotation")
 	for range 5 {
 		p.step()
 	}
-	if again := p.Status().Until; !again.Equal(until) || j.count() != n {
+	if again := p.Status().Raise.Until; !again.Equal(until) || j.count() != n {
 		t.Errorf("the raise ended at %s, now at %s; the JVM was told %q", until, again, j.sent(n))
 	}
 	p.hasMetric(raised, "ullage_level_raises_total", "annotation")

@@ -68,7 +68,7 @@ func TestEachConditionFiresOnceWithItsReason(t *testing.T) {
 		logs(t, j, atop("gc*=debug"))
 		p.hasMetric(1, "ullage_level_raises_total", c.reason)
 		st := p.Status()
-		if st.Cause != FromTrigger || !strings.Contains(strings.ToLower(st.Why), strings.ToLower(c.why)) || st.Until.Sub(st.Since) != time.Hour {
+		if st.Cause != FromTrigger || !strings.Contains(strings.ToLower(st.Raise.Why), strings.ToLower(c.why)) || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
 			t.Errorf("%s: %+v, want because %q", c.trigger, st, c.why)
 		}
 		if st.Disarmed != "a raise is in effect" {
@@ -343,7 +343,7 @@ func TestABadTriggerKeepsTheOldOne(t *testing.T) {
 	p.takeAlarm(t)
 	logs(t, j, atop("gc*=debug"))
 	p.step()
-	if st := p.Status(); st.Cause != FromTrigger || st.Until.Sub(st.Since) != time.Hour {
+	if st := p.Status(); st.Cause != FromTrigger || st.Raise.Until.Sub(st.Raise.Since) != time.Hour {
 		t.Errorf("%+v", st)
 	}
 	r.restored(p, j)

@@ -37,12 +37,10 @@ const (
 // request is what a command asks of the keeper, as one line of JSON. It can ask
 // for nothing but what `ullage log` does.
 type request struct {
-	Verb      string        `json:"verb"`
-	Selection string        `json:"selection,omitempty"`
-	Stream    string        `json:"stream,omitempty"` // for set: the pattern of the only streams to raise
-	App       ul.Level      `json:"app,omitzero"`     // for set: raise the application's events instead of a selection
-	For       time.Duration `json:"for,omitempty"`
-	PID       int           `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
+	Verb      string   `json:"verb"`
+	ask.Raise          // for set
+	App       ul.Level `json:"app,omitzero"`  // for set: raise the application's events instead of a selection
+	PID       int      `json:"pid,omitempty"` // for list and rotate: the only JVM to act on; 0: all
 
 	by string // the process that sent it, as the kernel says; empty: unknown
 }
@@ -55,19 +53,13 @@ func (r request) check() error {
 	switch r.Verb {
 	case verbList, verbRotate, verbReset, verbSave:
 	case verbSet:
-		if r.App != ul.Unknown && r.Selection+r.Stream != "" {
+		switch {
+		case r.App == ul.Unknown:
+			return r.Check()
+		case r.Raise != ask.Raise{For: r.For}:
 			return errors.New("a raise is of the application's events or of a selection: ask for one at a time")
 		}
-		if _, err := ask.ParseSelection(r.Selection); err != nil && r.App == ul.Unknown {
-			return err
-		}
-		if r.For < ask.MinFor || r.For > ask.MaxRaise {
-			return fmt.Errorf("a raise of %s is out of range: 1s to %.0fh", r.For, ask.MaxRaise.Hours())
-		}
-		if r.Stream != "" {
-			_, err := ask.ParseStream(r.Stream)
-			return err
-		}
+		return ask.CheckFor(r.For)
 	default:
 		return fmt.Errorf("%q is not a request: ask for list, set, reset, rotate or save", printable.Escaped(r.Verb, maxShown))
 	}
